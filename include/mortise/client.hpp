@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The door to one backend: owns its connections and threads, and makes locks.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include <mortise/capabilities.hpp>
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/lock.hpp>
+#include <mortise/options.hpp>
+
+namespace mortise {
+
+class Backend;
+namespace runtime {
+class ClientState;
+}
+
+/// One client of one backend. Make one for a process and share it.
+///
+/// Threads are started when they are first needed: one in the background (renewals, timers, pushes),
+/// and one that delivers notifications. A client must not be used by a forked child: there every
+/// call fails with `closed` (see `Errc::closed`), and the child keeps no lock alive.
+/// @thread_safety every member may be called concurrently, except destruction and move.
+class MORTISE_API Client {
+ public:
+  /// Opens a URL. Reads text only (`file:`: its directory too), so that a service starts while its
+  /// store is down; `check()` connects.
+  ///
+  /// Schemes: `memory:`, `file:`; see docs/ for each one's parameters. Linked from the target
+  /// `mortise::mortise`, which knows every backend of the build.
+  /// @param url the backend; its password never appears in a message
+  /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a scheme
+  /// that this build does not have), thrown as `LockError`
+  explicit Client(std::string_view url, ClientOptions options = {});
+  /// Uses a backend that was made by its factory, such as `mortise::file::backend(url)`, or your own.
+  ///
+  /// @errors `misconfigured` (a null backend, an impossible option)
+  explicit Client(std::unique_ptr<Backend> backend, ClientOptions options = {});
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  /// `close()`.
+  ~Client();
+
+  /// Makes a handle on a name; touches no server.
+  ///
+  /// @param name 1 to 512 bytes of any value
+  /// @errors `misconfigured` (the name or an option: the message names it), `unsupported`, `closed`
+  [[nodiscard]] Lock lock(std::string_view name, LockOptions options = {});
+
+  /// Connects, if need be, and asks the backend whether locks can be taken.
+  ///
+  /// @param wait the longest wait, > 0
+  /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `protocol`, `closed`
+  void check(std::chrono::nanoseconds wait);
+  /// The same without exceptions.
+  void check(std::chrono::nanoseconds wait, std::error_code& ec);
+
+  /// @return what the backend promises; some answers are `unknown` before the first connection.
+  [[nodiscard]] Capabilities capabilities() const;
+
+  /// Ends the client: waiters return with `closed`, live holds are released at the server as far as
+  /// it answers and count as lost (`lost()` fires), every later acquisition fails with `closed`.
+  ///
+  /// `unlock()` and destructors are silent afterwards. Idempotent; may be called from a callback.
+  /// @blocking bounded by two command time-outs
+  void close() noexcept;
+
+ private:
+  std::shared_ptr<runtime::ClientState> state_;
+};
+
+}  // namespace mortise

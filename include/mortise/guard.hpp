@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A hold with the lifetime of a scope, and with everything that a remote lock has and std's guards
+// can not carry: a time limit, cancellation, the token, the loss, the reason of failure.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/lock.hpp>
+#include <mortise/options.hpp>
+
+namespace mortise {
+
+/// Takes the lock when it is made and frees it when it is destroyed, by whichever thread.
+///
+/// An empty guard holds nothing and tells why in `error()`. Contention makes it empty; every other
+/// failure is thrown, unless the `std::error_code` form is used.
+/// @thread_safety one thread at a time; `valid_for()`, `token()` and `lost()` may be called
+/// concurrently with each other.
+class MORTISE_API Guard {
+ public:
+  /// An empty guard.
+  Guard() noexcept;
+  /// Takes the lock.
+  ///
+  /// @param lock the lock; need not outlive the guard
+  /// @param options wait, stop, owner; the guard unlocks for the owner that took it
+  /// @errors as `Lock::lock()`, thrown as `LockError`; contention is not thrown
+  explicit Guard(Lock& lock, const AcquireOptions& options = {});
+  /// The same without exceptions: `ec` equals `error()`.
+  Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec);
+  Guard(Guard&& other) noexcept;
+  /// Frees what it held before it takes over.
+  Guard& operator=(Guard&& other) noexcept;
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  /// Frees the hold; never throws, bounded by a command time-out.
+  ~Guard();
+
+  /// @return whether the guard took the lock and has not released it. It says nothing about loss.
+  [[nodiscard]] explicit operator bool() const noexcept { return slot_ != nullptr; }
+  /// Frees the hold now; the guard is empty afterwards.
+  ///
+  /// @return what was found; `was_lost` for an empty guard. Never throws.
+  Released release() noexcept;
+
+  /// @return the fencing token of the hold; empty for an empty guard. Stays after a loss.
+  [[nodiscard]] Token token() const noexcept { return token_; }
+  /// @return as `Lock::valid_for()`; zero for an empty guard.
+  [[nodiscard]] std::chrono::nanoseconds valid_for() const noexcept;
+  /// @return as `Lock::lost()`.
+  [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
+  /// @return who takes part as the owner of the hold.
+  [[nodiscard]] Owner owner() const noexcept { return owner_; }
+
+  /// @return why the guard is empty; clear for one that holds or was released.
+  [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
+  /// @return the words to `error()`: what failed, where, and why.
+  [[nodiscard]] const std::string& error_text() const noexcept { return failure_.text; }
+  /// @return who held the lock when the guard gave up, as far as the backend told; empty otherwise.
+  [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
+
+ private:
+  void take(Lock& lock, const AcquireOptions& options);
+
+  std::shared_ptr<runtime::Slot> slot_;
+  Owner owner_;
+  Token token_;
+  std::stop_token lost_;
+  Failure failure_;
+  std::optional<Holder> holder_;
+};
+
+}  // namespace mortise

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Everything that a user of locks needs; backends and their own headers are apart.
+#pragma once
+
+#include <mortise/capabilities.hpp>
+#include <mortise/client.hpp>
+#include <mortise/clock.hpp>
+#include <mortise/error.hpp>
+#include <mortise/guard.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/lock.hpp>
+#include <mortise/observer.hpp>
+#include <mortise/options.hpp>
+#include <mortise/owner.hpp>
+#include <mortise/token.hpp>
+#include <mortise/version.hpp>

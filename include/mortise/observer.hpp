@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The hook for logs and figures. The library itself never prints.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/token.hpp>
+
+namespace mortise {
+
+/// What happened to one name. The views are valid during the call only.
+struct Event {
+  std::string_view name;   ///< the lock's name
+  std::string_view label;  ///< the own label of the hold
+  Token token{};           ///< 0 where there is no hold
+  /// granted: the time from the call to the grant; released and lost: the time held; others: 0
+  std::chrono::nanoseconds took{0};
+};
+
+/// Derive from it and override what interests you; every member does nothing by default.
+///
+/// `granted`, `contended` and `released` run on the thread whose call caused them; `renewed`, `lost`
+/// and `failed` on the client's notifier thread. No mutex of the library is held, so an observer may
+/// block (it delays that caller or later notifications, never a renewal), lock, or destroy objects
+/// of the library.
+/// @thread_safety members are called concurrently. They must not throw.
+class MORTISE_API Observer {
+ public:
+  virtual ~Observer();
+  /// An outermost acquisition succeeded (a re-entry is not told).
+  virtual void granted(const Event&) noexcept {}
+  /// A caller gave up because somebody else held the lock.
+  virtual void contended(const Event&) noexcept {}
+  /// The watchdog moved the deadline of a hold.
+  virtual void renewed(const Event&) noexcept {}
+  /// A hold ended without its owner's unlock; told once a hold, beside `lost()`.
+  virtual void lost(const Event&, const Failure& /*why*/) noexcept {}
+  /// The last unlock of a hold.
+  virtual void released(const Event&, Released /*outcome*/) noexcept {}
+  /// Something failed that no caller is told: a renewal that will be repeated, a release whose
+  /// answer did not come.
+  virtual void failed(const Event&, const Failure& /*why*/) noexcept {}
+};
+
+}  // namespace mortise

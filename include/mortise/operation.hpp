@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// The requests that the library hands to a backend. Each is an object that the backend completes,
+// at once or later, from any thread; the calling thread sleeps on it, or helps the backend.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <mortise/clock.hpp>
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+
+namespace mortise {
+
+/// How a name is to be held. Only `exclusive` exists today; a backend answers `unsupported` to a
+/// mode that it does not know.
+enum class Mode : std::uint8_t { exclusive };
+
+/// Names one acquisition attempt for ever: 128 random bits of the client and a counter. A request
+/// that is repeated carries the same id, so that the server sees that it is the same one.
+struct AttemptId {
+  std::uint64_t client_high = 0;
+  std::uint64_t client_low = 0;
+  std::uint64_t sequence = 0;
+  friend auto operator<=>(const AttemptId&, const AttemptId&) = default;
+  /// @return 48 hexadecimal digits.
+  [[nodiscard]] MORTISE_API std::string text() const;
+};
+
+/// A lease without end.
+inline constexpr std::chrono::nanoseconds no_lease = std::chrono::nanoseconds::max();
+
+/// What a server granted.
+struct Grant {
+  std::uint64_t number = 0;  ///< grows at each change of owner of the name; 1 to 2^53 - 1
+  /// A moment that is not later than the one from which the server counts the lease: the clock
+  /// before the request was *first* sent, never the clock at its reply.
+  Instant counted_from{};
+  std::chrono::nanoseconds lease = no_lease;  ///< as the server counts it, from then on
+};
+
+/// The exact hold that a renewal or a release acts for.
+struct HoldId {
+  std::string name;
+  AttemptId attempt;
+  std::uint64_t number = 0;
+  Mode mode = Mode::exclusive;
+};
+
+/// What all requests share: done or not, and a word to sleep on.
+///
+/// @thread_safety every member may be called concurrently.
+class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
+ public:
+  Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  virtual ~Operation();
+
+  /// @return whether it was completed; its result may be read then.
+  [[nodiscard]] bool done() const noexcept { return (signal_.load() & done_bit) != 0; }
+  /// @return a number that changes when the operation completes or is poked. Read it *before* the
+  /// conditions that you wait for, and hand it to `sleep()`.
+  [[nodiscard]] std::uint32_t signal() const noexcept { return signal_.load(); }
+  /// The word behind `signal()`, for backends that sleep on more than one (`futex_waitv`).
+  [[nodiscard]] const std::atomic<std::uint32_t>& word() const noexcept { return signal_; }
+  /// Sleeps until the signal is not `seen`, or the time is up. May return early.
+  void sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept;
+  /// Wakes whoever sleeps, without completing the operation.
+  void poke() noexcept;
+
+  /// Also writes to an eventfd at completion and at each poke, for a caller that polls; -1 = not.
+  /// Set it, then compare `signal()` again, then poll.
+  void nudge_through(int eventfd) noexcept { nudge_.store(eventfd); }
+
+  /// Tells the library what keeps the request from being answered ("connection refused"), so that
+  /// the caller gets it as the reason when its time is up. `Failure{}` = no trouble any more.
+  void trouble(Failure why);
+  /// @return the trouble reported last, if there is one now.
+  [[nodiscard]] std::optional<Failure> trouble() const;
+
+  /// Completes the operation with a failure. A second completion of any kind is ignored.
+  void failed(Failure why);
+  /// @return the failure it was completed with, if any.
+  [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
+
+ protected:
+  /// Claims the right to complete; only the first caller gets it and may write the result.
+  [[nodiscard]] bool begin_completion() noexcept { return !completing_.exchange(true); }
+  /// Publishes the result and wakes the sleeper.
+  void finish() noexcept;
+  /// Runs once, after completion, on the completing thread. Must be short.
+  virtual void finished() noexcept {}
+
+ private:
+  void wake() noexcept;
+
+  static constexpr std::uint32_t done_bit = 1;
+  std::atomic<std::uint32_t> signal_{0};
+  std::atomic<int> nudge_{-1};
+  std::atomic<bool> completing_{false};
+  Failure failure_;
+  mutable std::mutex trouble_mutex_;
+  std::optional<Failure> trouble_;
+};
+
+/// "Make this attempt the owner of the name." Pending until granted, busy, or failed.
+class MORTISE_API Acquisition : public Operation {
+ public:
+  struct Request {
+    AttemptId attempt;
+    std::string name;
+    Mode mode = Mode::exclusive;
+    std::chrono::nanoseconds lease{};  ///< what the caller asked for
+    std::string label;
+    bool wait = false;  ///< queue at the server until granted; otherwise answer at once
+  };
+  /// How far it got, for an honest answer when the caller's time is up first.
+  enum class Progress : std::uint8_t {
+    unsent,  ///< no byte left this process: the attempt has no effect
+    sent,    ///< it may have reached the server
+    queued,  ///< the server answered that somebody else holds the name
+  };
+
+  explicit Acquisition(Request request) : request_(std::move(request)) {}
+  [[nodiscard]] const Request& request() const noexcept { return request_; }
+
+  /// Notes that the request leaves now. @return when it *first* left: the base of its lease.
+  Instant sent(Instant now) noexcept;
+  /// Notes the answer "held by somebody else, you wait".
+  void queued(std::optional<Holder> holder);
+  /// @return how far it got.
+  [[nodiscard]] Progress progress() const noexcept { return progress_.load(); }
+  /// @return who held the name when that was last told.
+  [[nodiscard]] std::optional<Holder> holder() const;
+
+  /// Completes it: the attempt owns the name.
+  void granted(const Grant& grant);
+  /// Completes it: somebody else holds the name, and the attempt is not queued (or no longer).
+  void busy(std::optional<Holder> holder);
+  /// @return the grant; its number is 0 where there was none.
+  [[nodiscard]] const Grant& grant() const noexcept { return grant_; }
+
+ private:
+  Request request_;
+  Grant grant_;
+  std::atomic<Instant::rep> first_sent_{0};
+  std::atomic<Progress> progress_{Progress::unsent};
+  mutable std::mutex holder_mutex_;
+  std::optional<Holder> holder_;
+};
+
+/// "Move the deadlines of these holds." Up to 128 at once.
+class MORTISE_API Renewal : public Operation {
+ public:
+  enum class Answer : std::uint8_t {
+    unknown,  ///< not learned: tried again inside the lease
+    renewed,  ///< counted from `counted_from`
+    lost,     ///< the server does not know this hold any more
+  };
+  struct Item {
+    HoldId hold;
+    std::chrono::nanoseconds lease{};     ///< the lease that is asked for
+    Answer answer = Answer::unknown;      ///< set by the backend before `answered()`
+    Instant counted_from{};               ///< the clock before the request was sent
+    std::chrono::nanoseconds granted{0};  ///< the lease that the server set
+  };
+  explicit Renewal(std::vector<Item> items) : items_(std::move(items)) {}
+  /// The holds; the backend fills in each answer.
+  [[nodiscard]] std::vector<Item>& items() noexcept { return items_; }
+  /// Completes it; items left `unknown` are repeated by the library.
+  void answered();
+
+ private:
+  std::vector<Item> items_;
+};
+
+/// "Free this hold", and, where a successor is given, in the same request: hand over to the next
+/// waiter at the server and queue the successor at the tail; or, where nobody waits, grant it.
+class MORTISE_API Release : public Operation {
+ public:
+  explicit Release(HoldId hold, std::shared_ptr<Acquisition> successor = nullptr)
+      : hold_(std::move(hold)), successor_(std::move(successor)) {}
+  [[nodiscard]] const HoldId& hold() const noexcept { return hold_; }
+  /// The attempt of this process that takes the next turn (a *yield*), or null.
+  [[nodiscard]] const std::shared_ptr<Acquisition>& successor() const noexcept {
+    return successor_;
+  }
+  /// Completes it.
+  void answered(Released outcome);
+  /// @return the outcome; `unknown` until it is done, and where it failed.
+  [[nodiscard]] Released outcome() const noexcept { return outcome_; }
+
+ private:
+  HoldId hold_;
+  std::shared_ptr<Acquisition> successor_;
+  Released outcome_ = Released::unknown;
+};
+
+/// "Who holds this name?"
+class MORTISE_API Inspection : public Operation {
+ public:
+  explicit Inspection(std::string name) : name_(std::move(name)) {}
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Completes it; empty = free.
+  void answered(std::optional<Holder> holder);
+  /// @return the answer.
+  [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
+
+ private:
+  std::string name_;
+  std::optional<Holder> holder_;
+};
+
+/// "Can locks be taken?" Completed with success, or with the failure that prevents it.
+class MORTISE_API Check : public Operation {
+ public:
+  /// Completes it with success.
+  void answered();
+};
+
+}  // namespace mortise

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Every option that a caller can set, each with its unit, default and limits. New fields are only
+// ever appended, with a default, so that designated initialisers go on compiling.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <mortise/clock.hpp>
+#include <mortise/observer.hpp>
+#include <mortise/owner.hpp>
+
+namespace mortise {
+
+/// A wait without end.
+inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
+
+/// How a name is held. They belong to the handle; those of the outermost acquisition rule the hold.
+struct LockOptions {
+  /// How long the server keeps a hold whose client has gone silent; 100 ms to 24 h. Backends with
+  /// sessions (ZooKeeper) use their own, and `file:` has none: see `Capabilities`.
+  std::chrono::milliseconds lease{30'000};
+  /// Whether the watchdog renews the lease, at a third of it, until the last unlock. Without, the
+  /// hold is lost when the lease ends.
+  bool renew = true;
+  /// The longest time a hold may last, renewals included; then it is lost and the name is freed.
+  /// At least `lease` where `renew` is set; `milliseconds::max()` = no limit.
+  std::chrono::milliseconds max_hold = std::chrono::milliseconds::max();
+  /// What others see as `Holder::label`: up to 128 bytes without control characters; empty =
+  /// "host:pid".
+  std::string label{};
+};
+
+/// One acquisition. `{.wait = 2s, .stop = token}`.
+struct AcquireOptions {
+  /// How long to wait at most; zero or less = one try.
+  std::chrono::nanoseconds wait = forever;
+  /// Ends the wait early; the outcome is then `Errc::cancelled`.
+  std::stop_token stop{};
+  /// Who takes the lock; default: the calling thread.
+  Owner owner{};
+};
+
+/// One client. Impossible values are refused at construction with `Errc::misconfigured`.
+struct ClientOptions {
+  /// How long a call without time limit goes on while there is no connection, before it fails with
+  /// `Errc::unavailable`; 0 = never.
+  std::chrono::milliseconds give_up{10'000};
+  /// How long this process may pass a lock among its own threads while other processes wait.
+  std::chrono::milliseconds turn{5};
+  /// The same as a number of hand-overs, 0 to 1,000; 0 = every hand-over goes through the server.
+  std::uint32_t turn_handoffs = 1'000;
+  /// Told about grants, losses, errors; empty = nobody.
+  std::shared_ptr<Observer> observer{};
+  /// The time; empty = the real one. For tests.
+  std::shared_ptr<Clock> clock{};
+};
+
+}  // namespace mortise

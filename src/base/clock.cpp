@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The real clock and the one that tests move by hand.
+#include <mortise/clock.hpp>
+
+#include <ctime>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace mortise {
+
+BootClock::time_point BootClock::now() noexcept {
+  timespec t{};
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+}
+
+Clock::~Clock() = default;
+
+std::shared_ptr<void> Clock::on_step(std::function<void()> /*wake*/) { return {}; }
+
+namespace {
+
+class RealClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const noexcept override { return BootClock::now(); }
+};
+
+}  // namespace
+
+std::shared_ptr<Clock> Clock::real() {
+  static const std::shared_ptr<Clock> clock = std::make_shared<RealClock>();
+  return clock;
+}
+
+struct ManualClock::State {
+  mutable std::mutex mutex;
+  Instant now{std::chrono::hours(1)};
+  std::map<std::uint64_t, std::shared_ptr<std::function<void()>>> wakers;
+  std::uint64_t next = 0;
+};
+
+ManualClock::ManualClock() : state_(std::make_shared<State>()) {}
+ManualClock::~ManualClock() = default;
+
+Instant ManualClock::now() const noexcept {
+  const std::lock_guard hold(state_->mutex);
+  return state_->now;
+}
+
+std::shared_ptr<void> ManualClock::on_step(std::function<void()> wake) {
+  const std::lock_guard hold(state_->mutex);
+  const std::uint64_t key = state_->next++;
+  state_->wakers.emplace(key, std::make_shared<std::function<void()>>(std::move(wake)));
+  return {nullptr, [state = state_, key](void*) {
+            const std::lock_guard erase(state->mutex);
+            state->wakers.erase(key);
+          }};
+}
+
+void ManualClock::advance(std::chrono::nanoseconds step) {
+  std::vector<std::shared_ptr<std::function<void()>>> wakers;
+  {
+    const std::lock_guard hold(state_->mutex);
+    state_->now += std::max(step, std::chrono::nanoseconds(0));
+    for (const auto& [key, wake] : state_->wakers) wakers.push_back(wake);
+  }
+  // Outside the mutex: a waker reads the clock.
+  for (const auto& wake : wakers) (*wake)();
+}
+
+}  // namespace mortise

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Words and predicates of the error codes.
+#include <mortise/error.hpp>
+
+namespace mortise {
+namespace {
+
+class Category final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "mortise"; }
+  [[nodiscard]] std::string message(int value) const override {
+    switch (static_cast<Errc>(value)) {
+      case Errc::timeout: return "held by somebody else until the time was up";
+      case Errc::cancelled: return "the wait was cancelled";
+      case Errc::unavailable: return "the lock store can not be reached";
+      case Errc::denied: return "the lock store refused the credentials or the right";
+      case Errc::lost: return "the hold was lost";
+      case Errc::not_owner: return "the caller does not hold the lock";
+      case Errc::in_doubt: return "the outcome of the request was not learned";
+      case Errc::misconfigured: return "misconfigured";
+      case Errc::unsupported: return "not supported";
+      case Errc::protocol: return "the lock store holds or answered something that is not a lock";
+      case Errc::exhausted: return "out of room";
+      case Errc::closed: return "the client is closed";
+    }
+    return "unknown error " + std::to_string(value);
+  }
+};
+
+bool is(const std::error_code& code, Errc errc) noexcept { return code == make_error_code(errc); }
+
+std::string prefix(const Failure& failure) {
+  // std::system_error appends ": " and the category's message.
+  return failure.text.empty() ? std::string("mortise") : failure.text;
+}
+
+}  // namespace
+
+const std::error_category& error_category() noexcept {
+  static const Category category;
+  return category;
+}
+
+bool is_retryable(const std::error_code& code) noexcept {
+  return is(code, Errc::timeout) || is(code, Errc::unavailable) || is(code, Errc::in_doubt) ||
+         is(code, Errc::exhausted);
+}
+
+bool is_ambiguous(const std::error_code& code) noexcept { return is(code, Errc::in_doubt); }
+
+bool is_contention(const std::error_code& code) noexcept {
+  return is(code, Errc::timeout) || is(code, Errc::cancelled);
+}
+
+LockError::LockError(const Failure& failure) : std::system_error(failure.code, prefix(failure)) {}
+LockError::LockError(const LockError&) noexcept = default;
+LockError::~LockError() = default;
+Errc LockError::errc() const noexcept { return static_cast<Errc>(code().value()); }
+
+}  // namespace mortise

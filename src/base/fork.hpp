@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What happens to the library in a forked child: it is out, and every descriptor of it is closed, so
+// that the child keeps no lock and no subscription alive.
+#pragma once
+
+#include <cstdint>
+
+namespace mortise::base {
+
+/// @return a number that is different in a forked child (made by fork(), not by vfork or clone,
+/// whose children must not use the library at all). Compare it before touching a mutex: in the child
+/// a mutex may be locked by a thread that does not exist there.
+[[nodiscard]] std::uint32_t fork_generation() noexcept;
+
+/// A descriptor of the library: closed by the destructor, and in the child right after a fork.
+class UniqueFd {
+ public:
+  UniqueFd() noexcept = default;
+  UniqueFd(UniqueFd&& other) noexcept;
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+  ~UniqueFd() { reset(); }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
+  void reset() noexcept;
+
+  /// Runs `make`, which returns a descriptor or -1 (errno is kept), with no fork in between: a
+  /// descriptor made just before a fork in another thread would stay open in the child for ever.
+  template <class Make>
+  [[nodiscard]] static UniqueFd open(Make make) {
+    const NoFork guard;
+    return UniqueFd(make());
+  }
+
+ private:
+  struct NoFork {
+    NoFork() noexcept;
+    ~NoFork();
+    NoFork(const NoFork&) = delete;
+    NoFork& operator=(const NoFork&) = delete;
+  };
+  /// Must be called under `NoFork`.
+  explicit UniqueFd(int fd) noexcept;
+
+  int fd_ = -1;
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace mortise::base

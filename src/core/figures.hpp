@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The library's figures in one place, and the inequalities between them.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace mortise::core {
+
+using Nanos = std::chrono::nanoseconds;
+
+inline constexpr std::chrono::milliseconds shortest_lease{100};
+inline constexpr std::chrono::hours longest_lease{24};
+inline constexpr std::size_t longest_name = 512;
+inline constexpr std::size_t longest_label = 128;
+
+/// A waiter asks again this often although nothing called it (a lost wake-up costs at most this).
+inline constexpr std::chrono::milliseconds fallback_period{1'000};
+/// An attempt that nobody waits for any more is taken back; that is repeated at most so often.
+inline constexpr int fallback_periods_of_an_orphan = 3;
+/// What a timed call may add to its time: the time to take an attempt back.
+inline constexpr std::chrono::milliseconds grace{40};
+
+/// Clock rates of client and server differ by at most this part of a lease.
+inline constexpr int drift_permille = 1;
+/// Renewal begins at this part of a lease: two more tries fit into the rest.
+inline constexpr int renewals_in_a_lease = 3;
+/// Holds in one renewal request.
+inline constexpr std::size_t renewal_batch = 128;
+/// A request that was not answered for so long is asked again, and its connection dropped.
+[[nodiscard]] constexpr Nanos command_timeout(Nanos lease) noexcept {
+  return std::min<Nanos>(std::chrono::seconds(1), lease / 6);
+}
+/// The lease of a grant that nobody has confirmed yet.
+[[nodiscard]] constexpr Nanos claim_lease(Nanos lease) noexcept {
+  return std::min<Nanos>(std::chrono::seconds(2), lease);
+}
+
+/// Token = grant number x this + number of the hand-over inside the process.
+inline constexpr std::uint64_t tokens_in_a_grant = 1024;
+inline constexpr std::uint32_t longest_turn = 1000;
+static_assert(longest_turn < tokens_in_a_grant);
+/// Grant numbers stay below this, so that tokens fit a signed 64-bit column and doubles (Lua) are
+/// exact.
+inline constexpr std::uint64_t grant_number_limit = std::uint64_t{1} << 53U;
+
+}  // namespace mortise::core

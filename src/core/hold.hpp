@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// One owner's hold of a name, and what stays of it after a loss.
+#pragma once
+
+#include <mortise/operation.hpp>
+#include <mortise/owner.hpp>
+#include <mortise/token.hpp>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "core/lease.hpp"
+#include "core/terms.hpp"
+
+namespace mortise::core {
+
+/// A live hold. The server sees one hold a name and client; `depth` and `passes` are ours alone.
+struct Hold {
+  Owner owner;
+  std::size_t depth = 1;    ///< unlocks owed
+  std::uint32_t passes = 0;  ///< hand-overs inside the process since the grant
+  AttemptId attempt{};
+  std::uint64_t number = 0;       ///< of the grant
+  std::uint64_t generation = 0;   ///< unlike that of every other hold of the client
+  Instant granted_at{};           ///< of the grant, the beginning of the turn
+  Instant owned_since{};          ///< of this owner
+  std::shared_ptr<const Terms> terms{};
+  Lease lease{};
+  std::optional<std::stop_source> lost{};  ///< made when somebody asks for it
+
+  [[nodiscard]] Token token() const noexcept { return Token(number * tokens_in_a_grant + passes); }
+};
+
+/// A hold that ended without its owner's unlock, until the owner has unlocked it as often as it
+/// locked it: a stop_token asked for only now must be one that has fired already.
+struct LostHold {
+  Owner owner;
+  std::size_t depth = 0;
+  Token token;
+  std::stop_source lost;
+};
+
+}  // namespace mortise::core

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "core/lease.hpp"
+
+#include <algorithm>
+
+namespace mortise::core {
+namespace {
+
+Instant plus(Instant moment, Nanos span) noexcept {
+  return span >= never - moment ? never : moment + span;
+}
+
+Nanos unusable(Nanos lease, SafetyMargin margin) noexcept {
+  const Nanos drift = lease / 1000 * drift_permille;
+  return drift + std::max<Nanos>(lease / 1000 * margin.permille, margin.least);
+}
+
+}  // namespace
+
+Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now,
+             double spread)
+    : wanted_(terms.lease),
+      renews_(terms.renew),
+      max_hold_(terms.max_hold),
+      margin_(margin),
+      spread_(spread),
+      hold_end_(plus(now, terms.max_hold)) {
+  count(grant.counted_from, grant.lease);
+}
+
+void Lease::count(Instant counted_from, Nanos lease) noexcept {
+  lease_ = lease;
+  if (lease == no_lease) return;
+  // A later answer never shortens what an earlier one gave: both hold at the server.
+  const Instant end = counted_from + std::max(lease - unusable(lease, margin_), Nanos(0));
+  lease_end_ = lease_end_ == never ? end : std::max(lease_end_, end);
+  // A grant may come with a shorter claim lease, which the first renewal raises even where no
+  // further renewal is wanted.
+  const bool claim = lease < wanted_;
+  if (!renews_ && !claim) {
+    ask_at_ = never;
+    return;
+  }
+  const Nanos third = lease / renewals_in_a_lease;
+  const auto ahead = Nanos(static_cast<Nanos::rep>(static_cast<double>(third.count()) * spread_));
+  ask_at_ = counted_from + third - (claim ? Nanos(0) : ahead / 4);
+}
+
+Instant Lease::deadline() const noexcept { return std::min(lease_end_, hold_end_); }
+
+Nanos Lease::valid_for(Instant now) const noexcept {
+  if (state_ == State::lost) return Nanos(0);
+  const Instant end = deadline();
+  if (end == never) return Nanos::max();
+  return std::max(end - now, Nanos(0));
+}
+
+Instant Lease::next() const noexcept {
+  return state_ == State::lost ? never : std::min(ask_at_, deadline());
+}
+
+Lease::Step Lease::tick(Instant now) noexcept {
+  if (state_ == State::lost) return Step::none;
+  if (now >= deadline()) {
+    state_ = State::lost;
+    return Step::lose;
+  }
+  if (now < ask_at_) return Step::none;
+  // Until this renewal is answered the next look is a command time-out away.
+  if (asked_) state_ = State::jeopardy;
+  asked_ = true;
+  ask_at_ = now + command_timeout(lease_);
+  return Step::renew;
+}
+
+bool Lease::renewed(Instant counted_from, Nanos lease, Instant now) noexcept {
+  if (state_ == State::lost) return false;
+  if (now >= deadline()) {
+    // The holder may have looked at its clock and stopped: a lapsed hold stays lapsed.
+    state_ = State::lost;
+    return false;
+  }
+  state_ = State::held;
+  asked_ = false;
+  count(counted_from, lease);
+  return true;
+}
+
+void Lease::unanswered(Instant now) noexcept {
+  if (state_ == State::lost) return;
+  state_ = State::jeopardy;
+  asked_ = false;
+  const Nanos pause = std::clamp<Nanos>(lease_ / 30, std::chrono::milliseconds(5),
+                                        std::chrono::milliseconds(500));
+  ask_at_ = now + pause;
+}
+
+bool Lease::fit_to_pass(Instant now) const noexcept {
+  if (state_ != State::held || now >= deadline()) return false;
+  return lease_ == no_lease || lease_end_ - now >= lease_ / 2;
+}
+
+void Lease::passed(Instant now) noexcept { hold_end_ = plus(now, max_hold_); }
+
+}  // namespace mortise::core

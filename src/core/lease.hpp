@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The life of one hold's lease as decisions only: events and the time go in, what to do comes out.
+#pragma once
+
+#include <mortise/capabilities.hpp>
+#include <mortise/clock.hpp>
+#include <mortise/operation.hpp>
+
+#include "core/terms.hpp"
+
+namespace mortise::core {
+
+/// Counts from before the request was sent, never from its reply (the server's count may have begun
+/// at any time in between), and never comes back once it has lapsed.
+class Lease {
+ public:
+  enum class State : std::uint8_t { held, jeopardy, lost };
+  enum class Step : std::uint8_t { none, renew, lose };
+
+  Lease() = default;
+  /// @param spread 0 to 1: how far this hold's renewal is moved ahead, so that holds that began
+  /// together are not renewed together
+  Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now, double spread);
+
+  /// @return when the hold ends unless it is renewed; `never` where nothing ends it.
+  [[nodiscard]] Instant deadline() const noexcept;
+  [[nodiscard]] Nanos valid_for(Instant now) const noexcept;
+  [[nodiscard]] State state() const noexcept { return state_; }
+  /// @return whether it is the longest hold, not the server's lease, that ends it first.
+  [[nodiscard]] bool ends_by_max_hold() const noexcept { return hold_end_ < lease_end_; }
+  /// @return the lease to ask for.
+  [[nodiscard]] Nanos wanted() const noexcept { return wanted_; }
+  /// @return when `tick()` has something to do next.
+  [[nodiscard]] Instant next() const noexcept;
+
+  /// The time has come. `renew`: send a renewal; `lose`: the hold is lost now.
+  Step tick(Instant now) noexcept;
+  /// The server moved its deadline. @return false: too late, the hold was lost before.
+  bool renewed(Instant counted_from, Nanos lease, Instant now) noexcept;
+  /// A renewal was not answered, or failed: it is repeated inside the lease.
+  void unanswered(Instant now) noexcept;
+  /// The server does not know the hold any more.
+  void refused() noexcept { state_ = State::lost; }
+  /// Whether enough is left to pass the hold on: half a lease, and no renewal overdue.
+  [[nodiscard]] bool fit_to_pass(Instant now) const noexcept;
+  /// It was passed on: the new owner has its longest hold before it.
+  void passed(Instant now) noexcept;
+
+ private:
+  void count(Instant counted_from, Nanos lease) noexcept;
+
+  Nanos wanted_{};
+  bool renews_ = true;
+  Nanos max_hold_ = Nanos::max();
+  SafetyMargin margin_{};
+  double spread_ = 0;
+  Nanos lease_ = no_lease;
+  Instant lease_end_ = never;
+  Instant hold_end_ = never;
+  Instant ask_at_ = never;
+  bool asked_ = false;  // a renewal is on its way
+  State state_ = State::held;
+};
+
+}  // namespace mortise::core

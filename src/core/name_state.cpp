@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "core/name_state.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace mortise::core {
+
+NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
+  if (hold_ && hold_->owner == waiter.owner) {
+    ++hold_->depth;
+    return Entry::reentered;
+  }
+  // The owner believes that it holds the name: it must unlock before it may try again.
+  if (lost_hold(waiter.owner) != nullptr) return Entry::lost;
+  if (!hold_ && asker_ == nullptr && !releasing_ && queue_.empty()) {
+    asker_ = &waiter;
+    waiter.call = Waiter::Call::ask;
+    return Entry::ask;
+  }
+  if (!may_wait) return Entry::busy;
+  queue_.push_back(&waiter);
+  return Entry::wait;
+}
+
+void NameState::granted(Waiter& asker, Hold hold) {
+  assert(asker_ == &asker && !hold_);
+  static_cast<void>(asker);
+  asker_ = nullptr;
+  hold_.emplace(std::move(hold));
+}
+
+std::vector<Waiter*> NameState::reenter_waiters() {
+  std::vector<Waiter*> woken;
+  for (Waiter* const waiter : queue_) {
+    if (waiter->owner == hold_->owner) woken.push_back(waiter);
+  }
+  for (Waiter* const waiter : woken) {
+    waiter->call = Waiter::Call::held;
+    ++hold_->depth;
+    std::erase(queue_, waiter);
+  }
+  return woken;
+}
+
+Waiter* NameState::leave(Waiter& waiter) {
+  if (asker_ == &waiter) {
+    asker_ = nullptr;
+  } else {
+    std::erase(queue_, &waiter);
+  }
+  return call_next();
+}
+
+Waiter* NameState::call_next() {
+  if (hold_ || releasing_ || asker_ != nullptr || queue_.empty()) return nullptr;
+  asker_ = queue_.front();
+  queue_.pop_front();
+  asker_->call = Waiter::Call::ask;
+  return asker_;
+}
+
+bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
+  return !queue_.empty() && hold_->terms->agrees_with(*queue_.front()->terms) &&
+         hold_->passes < turn.passes && now - hold_->granted_at < turn.time &&
+         hold_->lease.fit_to_pass(now);
+}
+
+NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn) {
+  if (!hold_ || hold_->owner != owner) {
+    LostHold* const lost = lost_hold(owner);
+    if (lost == nullptr) return {};
+    if (--lost->depth == 0) std::erase_if(lost_, [&](const LostHold& l) { return &l == lost; });
+    return {.exit = Exit::was_lost};
+  }
+  if (--hold_->depth > 0) return {.exit = Exit::nested};
+  Departure departure;
+  if (may_pass(now, turn)) {
+    departure.exit = Exit::passed;
+    departure.ended = *hold_;
+    departure.next = queue_.front();
+    queue_.pop_front();
+    departure.next->call = Waiter::Call::held;
+    hold_->owner = departure.next->owner;
+    hold_->terms = departure.next->terms;
+    hold_->depth = 1;
+    hold_->owned_since = now;
+    hold_->lost.reset();  // each owner learns its own loss only
+    hold_->lease.passed(now);
+    ++hold_->passes;
+    return departure;
+  }
+  departure.exit = Exit::release;
+  departure.ended = std::move(hold_);
+  hold_.reset();
+  releasing_ = true;
+  departure.next = queue_.empty() ? nullptr : queue_.front();
+  return departure;
+}
+
+Waiter* NameState::release_sent() {
+  releasing_ = false;
+  return call_next();
+}
+
+std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) {
+  if (!hold_ || hold_->generation != generation) return std::nullopt;
+  Loss loss{.ended = std::move(*hold_), .next = nullptr, .lost = std::stop_source(std::nostopstate)};
+  hold_.reset();
+  loss.lost = loss.ended.lost ? *loss.ended.lost : std::stop_source();
+  loss.ended.lease.refused();
+  lost_.push_back({.owner = loss.ended.owner,
+                   .depth = loss.ended.depth,
+                   .token = loss.ended.token(),
+                   .lost = loss.lost});
+  releasing_ = sent_first;
+  loss.next = call_next();
+  return loss;
+}
+
+LostHold* NameState::lost_hold(Owner owner) noexcept {
+  const auto found =
+      std::find_if(lost_.begin(), lost_.end(), [&](const LostHold& l) { return l.owner == owner; });
+  return found == lost_.end() ? nullptr : &*found;
+}
+
+}  // namespace mortise::core

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What one client knows about one name: who holds it here, who waits here, who of them asks the
+// server. Decisions only: no mutex, no thread, no server. The caller carries out what they say.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/hold.hpp"
+
+namespace mortise::core {
+
+/// A caller that wants the name. Lives in the caller's stack frame while it waits.
+struct Waiter {
+  enum class Call : std::uint8_t {
+    none,  ///< wait on
+    ask,   ///< it is your turn to ask the server
+    held,  ///< the name was passed to you: you hold it
+  };
+  Owner owner;
+  std::shared_ptr<const Terms> terms;
+  Call call = Call::none;
+};
+
+/// How long one client may pass a name among its own threads.
+struct TurnLimits {
+  Nanos time = std::chrono::milliseconds(5);
+  std::uint32_t passes = longest_turn;
+};
+
+/// At most one waiter of the client asks the server at a time (the *asker*); the others queue here
+/// in order of arrival. At most one hold is live; holds that were lost are remembered per owner.
+class NameState {
+ public:
+  enum class Entry : std::uint8_t { reentered, ask, wait, busy, lost };
+  /// A caller arrives. `wait`: it was queued; `ask`: it is the asker now.
+  Entry enter(Waiter& waiter, bool may_wait);
+
+  /// The asker was granted the name.
+  void granted(Waiter& asker, Hold hold);
+  /// Waiters that have become the owner while they waited (two threads use one `Owner`) re-enter.
+  /// @return them, to be woken; nearly always none.
+  std::vector<Waiter*> reenter_waiters();
+  /// A waiter, asker or not, stops waiting. @return whoever is to ask the server next, if anybody.
+  Waiter* leave(Waiter& waiter);
+
+  enum class Exit : std::uint8_t {
+    not_owner,  ///< nothing changed
+    nested,     ///< an inner unlock
+    was_lost,   ///< an unlock of a lost hold
+    passed,     ///< the next waiter holds the name now
+    release,    ///< the hold ended: tell the server, then call `release_sent()`
+  };
+  struct Departure {
+    Exit exit = Exit::not_owner;
+    Waiter* next = nullptr;      ///< passed: the new holder. release: who is to come, not called yet
+    std::optional<Hold> ended{};  ///< release: the hold to free; passed: the former owner's part
+  };
+  /// An unlock.
+  Departure unlock(Owner owner, Instant now, const TurnLimits& turn);
+  /// The release left for the server: the next attempt comes after it.
+  /// @return whoever is to ask the server now, if anybody.
+  Waiter* release_sent();
+
+  struct Loss {
+    Hold ended;
+    Waiter* next = nullptr;  ///< whoever is to ask the server now, if anybody
+    std::stop_source lost;   ///< to be fired by the notifier
+  };
+  /// The live hold ended without an unlock.
+  /// @param sent_first whether the server is told before anybody asks it again: then
+  /// `release_sent()` must follow
+  /// @return empty if that generation is not live any more
+  std::optional<Loss> lose(std::uint64_t generation, bool sent_first);
+
+  [[nodiscard]] Hold* live() noexcept { return hold_ ? &*hold_ : nullptr; }
+  [[nodiscard]] const Hold* live() const noexcept { return hold_ ? &*hold_ : nullptr; }
+  [[nodiscard]] LostHold* lost_hold(Owner owner) noexcept;
+  [[nodiscard]] bool remembers_losses() const noexcept { return !lost_.empty(); }
+  [[nodiscard]] const std::deque<Waiter*>& queue() const noexcept { return queue_; }
+  [[nodiscard]] Waiter* asker() const noexcept { return asker_; }
+
+ private:
+  [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;
+  Waiter* call_next();
+
+  std::optional<Hold> hold_;
+  Waiter* asker_ = nullptr;
+  bool releasing_ = false;
+  std::deque<Waiter*> queue_;
+  std::vector<LostHold> lost_;
+};
+
+}  // namespace mortise::core

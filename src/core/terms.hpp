@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What a handle asks for, checked once, and shared by every hold that it takes.
+#pragma once
+
+#include <mortise/error.hpp>
+#include <mortise/options.hpp>
+
+#include <string>
+#include <string_view>
+
+#include "core/figures.hpp"
+
+namespace mortise::core {
+
+/// Checked `LockOptions`.
+struct Terms {
+  Nanos lease{};
+  bool renew = true;
+  Nanos max_hold = Nanos::max();
+  std::string label;
+
+  /// Whether a hold taken under these terms may be passed to somebody who asked for others: they
+  /// must not notice the difference.
+  [[nodiscard]] bool agrees_with(const Terms& other) const noexcept {
+    return lease == other.lease && renew == other.renew && max_hold == other.max_hold &&
+           label == other.label;
+  }
+};
+
+/// @return what is wrong with the options, naming the field; empty failure = nothing.
+[[nodiscard]] Failure check(const LockOptions& options);
+[[nodiscard]] Failure check(const ClientOptions& options);
+/// @return what is wrong with a lock's name.
+[[nodiscard]] Failure check_name(std::string_view name);
+
+}  // namespace mortise::core

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "memory/link.hpp"
+
+#include <utility>
+
+#include <vector>
+
+namespace mortise::memory {
+
+void Link::start(Host& host) {
+  const std::lock_guard lock(mutex_);
+  host_ = &host;
+}
+
+void Link::stop() noexcept {
+  std::map<AttemptId, Pending> pending;
+  bool attached = false;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    pending.swap(pending_);
+    messages_.clear();
+    attached = std::exchange(attached_, false);
+  }
+  if (attached) host_->detach(*this);
+  for (const auto& [attempt, waiting] : pending) {
+    waiting.operation->failed({Errc::closed, name_});
+  }
+}
+
+bool Link::open(Operation& operation) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_) {
+      if (store_->reachable()) return true;
+      operation.trouble({Errc::unavailable, name_ + ": the server is not reachable"});
+      return false;
+    }
+  }
+  operation.failed({Errc::closed, name_});
+  return false;
+}
+
+void Link::deliver(Store::Message kind, Work work) {
+  const std::optional<std::chrono::nanoseconds> delay = store_->send(kind);
+  if (!delay) return;
+  if (delay->count() == 0) {
+    work();
+    return;
+  }
+  bool attach = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    messages_.emplace(host_->clock()->now() + *delay, std::move(work));
+    attach = !std::exchange(attached_, true);
+  }
+  if (attach) {
+    host_->attach(*this);
+  } else {
+    host_->changed(*this);
+  }
+}
+
+Instant Link::due() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return messages_.empty() ? never : messages_.begin()->first;
+}
+
+void Link::ready(short /*events*/, Instant now) {
+  std::vector<Work> arrived;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto end = messages_.upper_bound(now);
+    for (auto it = messages_.begin(); it != end; ++it) arrived.push_back(std::move(it->second));
+    messages_.erase(messages_.begin(), end);
+  }
+  for (const Work& work : arrived) work();
+}
+
+void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
+  if (operation->done() || !open(*operation)) return;
+  if (operation->request().mode != Mode::exclusive) {
+    operation->failed({Errc::unsupported, name_ + ": mode"});
+    return;
+  }
+  const Instant asked = host_->clock()->now();
+  operation->sent(asked);
+  {
+    const std::lock_guard lock(mutex_);
+    pending_[operation->request().attempt].operation = operation;
+  }
+  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
+    const Answer answer = self->store_->acquire(operation->request(), self);
+    self->deliver(Store::Message::reply,
+                  [self, operation, asked, answer] { self->answered(operation, asked, answer); });
+  });
+}
+
+void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked,
+                    const Answer& answer) {
+  const Acquisition::Request& request = operation->request();
+  if (answer.grant) {
+    forget(request.attempt);
+    // Counted back from this very request: the server was asked after `asked`, and had granted the
+    // name at that time, or earlier by what its own clock says.
+    operation->granted({.number = answer.grant->number,
+                        .counted_from = asked - (answer.server_time - answer.grant->granted_at),
+                        .lease = answer.grant->lease});
+    if (operation->grant().number != answer.grant->number) give_back(*answer.grant);
+  } else if (answer.refused || !request.wait) {
+    forget(request.attempt);
+    operation->busy(answer.holder);
+  } else {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = pending_.find(request.attempt);
+      if (found != pending_.end()) {
+        found->second.asked = asked;
+        found->second.server_time = answer.server_time;
+      }
+    }
+    operation->queued(answer.holder);
+  }
+}
+
+void Link::push(const ServerGrant& grant) {
+  deliver(Store::Message::push, [self = shared_from_this(), grant] { self->pushed(grant); });
+}
+
+void Link::pushed(const ServerGrant& grant) {
+  Pending waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = pending_.find(grant.attempt);
+    if (found != pending_.end()) waiting = found->second;
+  }
+  if (!waiting.operation) {
+    give_back(grant);
+  } else if (!waiting.server_time) {
+    // The push overtook the reply that makes its time readable.
+    acquire(waiting.operation);
+  } else {
+    forget(grant.attempt);
+    waiting.operation->granted(
+        {.number = grant.number,
+         .counted_from = waiting.asked + (grant.granted_at - *waiting.server_time),
+         .lease = grant.lease});
+  }
+}
+
+void Link::give_back(const ServerGrant& grant) {
+  deliver(Store::Message::request, [store = store_, grant] {
+    store->release({.name = grant.name, .attempt = grant.attempt, .number = grant.number});
+  });
+}
+
+void Link::forget(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  pending_.erase(attempt);
+}
+
+void Link::cancel(const std::shared_ptr<Acquisition>& operation) {
+  if (operation->done() || !open(*operation)) return;
+  const Instant asked = host_->clock()->now();
+  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
+    Answer answer = self->store_->cancel(operation->request());
+    answer.refused = !answer.grant;
+    self->deliver(Store::Message::reply,
+                  [self, operation, asked, answer] { self->answered(operation, asked, answer); });
+  });
+}
+
+void Link::renew(const std::shared_ptr<Renewal>& operation) {
+  if (!open(*operation)) {
+    operation->answered();  // every item unknown: the library tries again inside the lease
+    return;
+  }
+  const Instant asked = host_->clock()->now();
+  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
+    std::vector<bool> stands;
+    for (const Renewal::Item& item : operation->items()) {
+      stands.push_back(self->store_->renew(item.hold, item.lease));
+    }
+    self->deliver(Store::Message::reply, [operation, asked, stands] {
+      for (std::size_t i = 0; i < stands.size(); ++i) {
+        Renewal::Item& item = operation->items()[i];
+        item.answer = stands[i] ? Renewal::Answer::renewed : Renewal::Answer::lost;
+        item.counted_from = asked;
+        item.granted = item.lease;
+      }
+      operation->answered();
+    });
+  });
+}
+
+void Link::release(const std::shared_ptr<Release>& operation) {
+  if (operation->done() || !open(*operation)) return;
+  const std::shared_ptr<Acquisition>& successor = operation->successor();
+  const Instant asked = host_->clock()->now();
+  if (successor && !successor->done()) {
+    successor->sent(asked);
+    const std::lock_guard lock(mutex_);
+    pending_[successor->request().attempt].operation = successor;
+  }
+  deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
+    const Released outcome = self->store_->release(operation->hold());
+    std::optional<Answer> next;
+    if (operation->successor() && !operation->successor()->done()) {
+      next = self->store_->acquire(operation->successor()->request(), self);
+    }
+    self->deliver(Store::Message::reply, [self, operation, asked, outcome, next] {
+      if (next) self->answered(operation->successor(), asked, *next);
+      operation->answered(outcome);
+    });
+  });
+}
+
+void Link::inspect(const std::shared_ptr<Inspection>& operation) {
+  if (!open(*operation)) return;
+  deliver(Store::Message::request, [self = shared_from_this(), operation] {
+    std::optional<Holder> holder = self->store_->inspect(operation->name());
+    self->deliver(Store::Message::reply, [operation, holder] { operation->answered(holder); });
+  });
+}
+
+void Link::check(const std::shared_ptr<Check>& operation) {
+  if (!open(*operation)) return;
+  deliver(Store::Message::request, [self = shared_from_this(), operation] {
+    self->deliver(Store::Message::reply, [operation] { operation->answered(); });
+  });
+}
+
+}  // namespace mortise::memory

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// A client's side of a memory server: its connection, on which messages are delayed or lost, and the
+// attempts that wait for an answer or a push.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "memory/store.hpp"
+
+namespace mortise::memory {
+
+/// @thread_safety every member may be called concurrently. The mutex is never held while the store,
+/// the host or an operation is called.
+class Link final : public Source, public std::enable_shared_from_this<Link> {
+ public:
+  Link(std::shared_ptr<Store> store, std::string name)
+      : store_(std::move(store)), name_(std::move(name)) {}
+
+  void start(Host& host);
+  void stop() noexcept;
+
+  void acquire(const std::shared_ptr<Acquisition>& operation);
+  void cancel(const std::shared_ptr<Acquisition>& operation);
+  void renew(const std::shared_ptr<Renewal>& operation);
+  void release(const std::shared_ptr<Release>& operation);
+  void inspect(const std::shared_ptr<Inspection>& operation);
+  void check(const std::shared_ptr<Check>& operation);
+  /// The server granted the name to a waiter of this client.
+  void push(const ServerGrant& grant);
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  // Source: the clock of delayed messages.
+  [[nodiscard]] Instant due() const noexcept override;
+  void ready(short events, Instant now) override;
+
+ private:
+  /// An attempt that the server has queued. `asked` and `server_time` translate a push's times.
+  struct Pending {
+    std::shared_ptr<Acquisition> operation;
+    Instant asked{};
+    std::optional<Instant> server_time{};
+  };
+  using Work = std::function<void()>;
+
+  [[nodiscard]] bool open(Operation& operation);
+  void exchange(Work at_server_then_reply);
+  void reply(Work work);
+  void deliver(Store::Message kind, Work work);
+  void answered(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
+  void pushed(const ServerGrant& grant);
+  void give_back(const ServerGrant& grant);
+  void forget(const AttemptId& attempt);
+
+  const std::shared_ptr<Store> store_;
+  const std::string name_;
+  mutable std::mutex mutex_;
+  Host* host_ = nullptr;
+  bool attached_ = false;
+  bool stopped_ = false;
+  std::map<AttemptId, Pending> pending_;
+  std::multimap<Instant, Work> messages_;  // by the time they arrive
+};
+
+}  // namespace mortise::memory

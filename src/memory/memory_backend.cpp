@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The doors of the memory backend: the server that tests hold, the backend, the URL.
+#include <mortise/memory.hpp>
+
+#include <map>
+#include <mutex>
+
+#include "base/url.hpp"
+#include "memory/link.hpp"
+#include "memory/store.hpp"
+
+namespace mortise::memory {
+namespace {
+
+class MemoryBackend final : public Backend {
+ public:
+  MemoryBackend(const std::shared_ptr<Store>& store, std::string name)
+      : link_(std::make_shared<Link>(store, std::move(name))) {}
+  ~MemoryBackend() override { link_->stop(); }
+
+  [[nodiscard]] Capabilities capabilities() const override {
+    return {.leases = Support::yes,
+            .effective_lease = {},
+            .fencing = Support::yes,
+            .fair = Support::yes,
+            .push_wakeup = Support::yes,
+            .one_wake = Support::yes,
+            .survives_restart = Support::no,
+            .survives_failover = Support::no,
+            .shared_mode = Support::no,
+            .safety_margin = {}};
+  }
+  [[nodiscard]] std::string describe() const override { return link_->name(); }
+  void start(Host& host) override { link_->start(host); }
+  void stop() noexcept override { link_->stop(); }
+  void acquire(const std::shared_ptr<Acquisition>& o) override { link_->acquire(o); }
+  void cancel(const std::shared_ptr<Acquisition>& o) override { link_->cancel(o); }
+  void renew(const std::shared_ptr<Renewal>& o) override { link_->renew(o); }
+  void release(const std::shared_ptr<Release>& o) override { link_->release(o); }
+  void inspect(const std::shared_ptr<Inspection>& o) override { link_->inspect(o); }
+  void check(const std::shared_ptr<Check>& o) override { link_->check(o); }
+
+ private:
+  std::shared_ptr<Link> link_;
+};
+
+/// The servers that URLs name, as long as a client uses them.
+std::shared_ptr<Store> shared_store(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<Store>> stores;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Store> store = stores[name].lock();
+  if (!store) {
+    store = std::make_shared<Store>(Clock::real());
+    stores[name] = store;
+  }
+  return store;
+}
+
+}  // namespace
+
+Server::Server(std::shared_ptr<Clock> clock)
+    : store_(std::make_shared<Store>(clock ? std::move(clock) : Clock::real())) {}
+Server::~Server() = default;
+void Server::set_faults(const Faults& faults) { store_->set_faults(faults); }
+void Server::set_reachable(bool reachable) { store_->set_reachable(reachable); }
+void Server::restart() { store_->restart(); }
+void Server::drop(std::string_view name) { store_->drop(name); }
+std::uint64_t Server::requests() const { return store_->requests(); }
+std::uint64_t Server::pushes() const { return store_->pushes(); }
+std::size_t Server::waiters() const { return store_->waiters(); }
+
+std::unique_ptr<Backend> Server::backend() {
+  return std::make_unique<MemoryBackend>(store_, "memory server");
+}
+
+std::unique_ptr<Backend> backend(std::string_view text) {
+  base::Url url(text);
+  if (url.scheme() != "memory" || url.has_authority()) {
+    throw LockError({Errc::misconfigured, "URL: a memory server is memory: or memory:NAME"});
+  }
+  url.refuse_the_rest();
+  return std::make_unique<MemoryBackend>(shared_store(url.path()), "memory:" + url.path());
+}
+
+}  // namespace mortise::memory

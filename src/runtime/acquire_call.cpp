@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/acquire_call.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <stop_token>
+#include <utility>
+
+#include "core/ask_schedule.hpp"
+#include "core/figures.hpp"
+#include "runtime/slot.hpp"
+
+namespace mortise::runtime {
+namespace {
+
+Instant end_of(Instant began, std::chrono::nanoseconds wait) noexcept {
+  return wait >= never - began ? never : began + wait;
+}
+
+/// 0 to 1, evenly spread over the holds of a client.
+double spread_of(std::uint64_t generation) noexcept { return base::SplitMix(generation).unit(); }
+
+}  // namespace
+
+AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
+                         const AcquireOptions& options)
+    : slot_(slot),
+      client_(slot.client()),
+      options_(options),
+      began_(client_.now()),
+      may_wait_(options.wait > std::chrono::nanoseconds(0)),
+      until_(end_of(began_, may_wait_ ? options.wait : core::command_timeout(asked->lease))) {
+  owner = options.owner.or_this_thread();
+  terms = asked;
+}
+
+void AcquireCall::wake_locked() noexcept {
+  parker_.unpark();
+  if (attempt_) attempt_->poke();
+}
+
+Failure AcquireCall::run() {
+  if (!client_.alive()) return client_.closed_failure();
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;
+  if (options_.stop.stop_possible()) {
+    on_stop.emplace(options_.stop, [this] {
+      stopped_.store(true);
+      const Slot::Lock lock(slot_.mutex_);
+      wake_locked();
+    });
+  }
+  Slot::Aftermath after;
+  core::NameState::Entry entry{};
+  {
+    const Slot::Lock lock(slot_.mutex_);
+    slot_.expire_locked(began_, after);
+    entry = slot_.state_.enter(*this, may_wait_);
+  }
+  slot_.carry_out(std::move(after));
+  switch (entry) {
+    case core::NameState::Entry::reentered: return {};
+    case core::NameState::Entry::lost:
+      return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
+    case core::NameState::Entry::busy: return contended({Errc::timeout, slot_.name()});
+    case core::NameState::Entry::ask: return ask();
+    case core::NameState::Entry::wait: break;
+  }
+  return wait_for_turn();
+}
+
+Failure AcquireCall::wait_for_turn() {
+  for (;;) {
+    const std::uint32_t ticket = parker_.ticket();
+    const Instant now = client_.now();
+    const std::optional<Failure> why = reason_to_give_up(now);
+    Call mine = Call::none;
+    {
+      const Slot::Lock lock(slot_.mutex_);
+      mine = call;
+      if (mine == Call::none && why) slot_.call_locked(slot_.state_.leave(*this));
+    }
+    if (mine == Call::held) {
+      tell_granted(now);
+      return {};
+    }
+    if (mine == Call::ask) return ask();
+    if (why) return contended(*why);
+    parker_.park(ticket, until_ - now);
+  }
+}
+
+std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
+  if (!client_.alive()) return client_.closed_failure();
+  if (stopped_.load()) return Failure(Errc::cancelled, slot_.name());
+  if (now >= until_) return Failure(Errc::timeout, slot_.name());
+  const auto limit = client_.options().give_up;
+  if (until_ == never && limit.count() > 0 && trouble_since_ && now - *trouble_since_ >= limit) {
+    return Failure(Errc::timeout, slot_.name());  // the trouble becomes the reason
+  }
+  return std::nullopt;
+}
+
+Failure AcquireCall::ask() {
+  const ClientState::Asking asking(client_);
+  if (Failure failure = client_.prepare(*terms)) {
+    leave();
+    return failure;
+  }
+  bool fresh = false;
+  for (;;) {
+    {
+      const Slot::Lock lock(slot_.mutex_);
+      fresh = !attempt_;
+      if (fresh) attempt_ = slot_.new_attempt(*terms, may_wait_);
+    }
+    if (fresh) client_.backend().acquire(attempt_);
+    if (attempt_->done() || wait_for_answer()) {
+      if (std::optional<Failure> outcome = settle()) return *outcome;
+    } else if (std::optional<Failure> outcome = give_up()) {
+      return *outcome;
+    }
+  }
+}
+
+bool AcquireCall::wait_for_answer() {
+  core::AskSchedule schedule(terms->lease, client_.now(), attempt_->request().attempt.client_low +
+                                                              attempt_->request().attempt.sequence);
+  for (;;) {
+    const std::uint32_t seen = attempt_->signal();
+    if (attempt_->done()) return true;
+    const Instant now = client_.now();
+    const bool in_trouble = attempt_->trouble().has_value();
+    note_trouble(now, in_trouble);
+    if ((why_ = reason_to_give_up(now))) return false;
+    const Instant again = schedule.next(attempt_->progress(), in_trouble);
+    if (now >= again) {
+      client_.backend().acquire(attempt_);
+      schedule.asked(now, in_trouble);
+      continue;
+    }
+    Instant wake = std::min(until_, again);
+    if (until_ == never && trouble_since_ && client_.options().give_up.count() > 0) {
+      wake = std::min(wake, *trouble_since_ + client_.options().give_up);
+    }
+    client_.wait(*attempt_, seen, wake - now);
+  }
+}
+
+void AcquireCall::note_trouble(Instant now, bool in_trouble) noexcept {
+  if (!in_trouble) {
+    trouble_since_.reset();
+  } else if (!trouble_since_) {
+    trouble_since_ = now;
+  }
+}
+
+std::optional<Failure> AcquireCall::settle() {
+  if (attempt_->failure()) {
+    leave();
+    return attempt_->failure();
+  }
+  if (attempt_->grant().number == 0) {
+    holder_ = attempt_->holder();
+    leave();
+    return contended({Errc::timeout, slot_.name()});
+  }
+  return accept();
+}
+
+std::optional<Failure> AcquireCall::accept() {
+  const Grant& grant = attempt_->grant();
+  const Instant now = client_.now();
+  core::Hold hold{.owner = owner,
+                  .attempt = attempt_->request().attempt,
+                  .number = grant.number,
+                  .generation = client_.new_generation(),
+                  .granted_at = now,
+                  .owned_since = now,
+                  .terms = terms};
+  hold.lease =
+      core::Lease(*terms, grant, client_.safety_margin(), now, spread_of(hold.generation));
+  const bool sane = grant.number < core::grant_number_limit;
+  const bool late = hold.lease.valid_for(now) == core::Nanos(0);
+  bool closed = false;
+  {
+    const Slot::Lock lock(slot_.mutex_);
+    // Asked under the mutex: close() sets its mark first and then visits each slot.
+    closed = !client_.alive();
+    if (!closed && !late && sane) {
+      slot_.hold_granted_locked(*this, std::move(hold));
+      attempt_.reset();
+    }
+  }
+  if (!attempt_) {
+    tell_granted(now);
+    return Failure();
+  }
+  client_.undo(*attempt_);
+  if (!closed && sane) {
+    // The answer took longer than the lease: nothing to believe. The loop asks anew, as long as
+    // there is time.
+    const Slot::Lock lock(slot_.mutex_);
+    attempt_.reset();
+    if (!reason_to_give_up(now)) return std::nullopt;
+  }
+  leave();
+  if (closed) return client_.closed_failure();
+  if (!sane) return Failure(Errc::protocol, slot_.name() + ": grant number out of range");
+  return Failure(Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended");
+}
+
+std::optional<Failure> AcquireCall::give_up() {
+  const std::optional<Failure> trouble = attempt_->trouble();
+  {
+    const Slot::Lock lock(slot_.mutex_);
+    if (attempt_->done()) return std::nullopt;  // the loop settles it
+    auto* const heir = slot_.state_.queue().empty()
+                           ? nullptr
+                           : static_cast<AcquireCall*>(slot_.state_.queue().front());
+    if (heir != nullptr && may_wait_ && client_.alive() && heir->terms->agrees_with(*terms)) {
+      // The place in the server's queue goes to the next thread of this process.
+      holder_ = attempt_->holder();
+      heir->inherit_locked(std::exchange(attempt_, nullptr), trouble_since_);
+      slot_.call_locked(slot_.state_.leave(*this));
+    }
+  }
+  if (attempt_) return take_back(trouble);
+  if (why_->code == Errc::timeout && trouble) return *trouble;
+  return contended(*why_);
+}
+
+std::optional<Failure> AcquireCall::take_back(const std::optional<Failure>& trouble) {
+  const Acquisition::Progress progress = attempt_->progress();
+  client_.backend().cancel(attempt_);
+  if (client_.wait_done(*attempt_, core::grace) || !attempt_->abandon()) {
+    if (attempt_->grant().number != 0) return accept();
+  } else {
+    client_.adopt(attempt_);
+  }
+  holder_ = attempt_->holder();
+  const bool gone = attempt_->done();
+  leave();
+  if (why_->code != Errc::timeout) return contended(*why_);
+  if (trouble) return *trouble;
+  if (progress == Acquisition::Progress::queued) return contended(*why_);
+  if (gone || progress == Acquisition::Progress::unsent) {
+    return Failure(Errc::unavailable, client_.backend().describe() + ": no answer in time");
+  }
+  return Failure(Errc::in_doubt, client_.backend().describe() + ": no answer in time");
+}
+
+void AcquireCall::leave() {
+  const Slot::Lock lock(slot_.mutex_);
+  slot_.call_locked(slot_.state_.leave(*this));
+}
+
+Failure AcquireCall::contended(Failure why) {
+  if (why.code == Errc::timeout && holder_ && !holder_->label.empty()) {
+    why.text += ": held by " + holder_->label;
+  }
+  if (Observer* const observer = client_.observer();
+      observer != nullptr && is_contention(why.code)) {
+    observer->contended({.name = slot_.name(), .label = terms->label});
+  }
+  return why;
+}
+
+void AcquireCall::tell_granted(Instant now) {
+  Observer* const observer = client_.observer();
+  if (observer == nullptr) return;
+  observer->granted({.name = slot_.name(),
+                     .label = terms->label,
+                     .token = slot_.token(owner),
+                     .took = now - began_});
+}
+
+}  // namespace mortise::runtime

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// One call of lock(): waits for its turn inside the process, asks the server when it is called to,
+// and leaves cleanly whichever way it ends.
+#pragma once
+
+#include <mortise/error.hpp>
+#include <mortise/options.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "base/futex.hpp"
+#include "core/name_state.hpp"
+#include "runtime/attempt.hpp"
+
+namespace mortise::runtime {
+
+class Slot;
+class ClientState;
+
+/// Lives in the frame of the calling thread.
+class AcquireCall final : public core::Waiter {
+ public:
+  AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& terms,
+              const AcquireOptions& options);
+  /// @return why the call failed; no failure = the owner holds the name.
+  Failure run();
+  /// @return who was seen to hold the name, after contention.
+  [[nodiscard]] std::optional<Holder> take_holder() { return std::move(holder_); }
+
+  /// Wakes the thread wherever it sleeps. Under the slot's mutex.
+  void wake_locked() noexcept;
+  /// Gives it an attempt that was sent already. Under the slot's mutex.
+  void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since) {
+    attempt_ = std::move(attempt);
+    // Nobody is charged for the time before he came.
+    if (trouble_since) trouble_since_ = std::max(*trouble_since, began_);
+  }
+
+ private:
+  // Each returns what the call ends with (an empty failure is success), or nothing: ask on.
+  using Outcome = std::optional<Failure>;
+
+  Failure wait_for_turn();
+  Failure ask();
+  [[nodiscard]] bool wait_for_answer();
+  Outcome settle();
+  Outcome accept();
+  Outcome give_up();
+  Outcome take_back(const std::optional<Failure>& trouble);
+  Failure contended(Failure why);
+  void leave();
+  [[nodiscard]] std::optional<Failure> reason_to_give_up(Instant now);
+  void note_trouble(Instant now, bool in_trouble) noexcept;
+  void tell_granted(Instant now);
+
+  Slot& slot_;
+  ClientState& client_;
+  const AcquireOptions& options_;
+  const Instant began_;
+  const bool may_wait_;
+  const Instant until_;
+  base::Parker parker_;
+  std::atomic<bool> stopped_{false};
+  std::shared_ptr<Attempt> attempt_;  // written under the slot's mutex
+  std::optional<Instant> trouble_since_;
+  std::optional<Failure> why_;  // the reason to give up
+  std::optional<Holder> holder_;
+};
+
+}  // namespace mortise::runtime

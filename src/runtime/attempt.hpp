@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// An acquisition as the library sends it: it can be abandoned by its caller, and is then undone by
+// the client, whatever its outcome.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace mortise::runtime {
+
+class ClientState;
+
+/// Somebody always answers for an attempt: the caller that waits for it, or, once abandoned, the
+/// client, which releases a grant that comes late.
+class Attempt final : public Acquisition {
+ public:
+  Attempt(Request request, std::weak_ptr<ClientState> client)
+      : Acquisition(std::move(request)), client_(std::move(client)) {}
+  /// The caller stops waiting for it.
+  /// @return false: it was completed before, and the caller has to deal with the result
+  [[nodiscard]] bool abandon() noexcept { return (custody_.fetch_or(abandoned) & completed) == 0; }
+
+ private:
+  void finished() noexcept override;
+
+  static constexpr int abandoned = 1;
+  static constexpr int completed = 2;
+  std::atomic<int> custody_{0};
+  std::weak_ptr<ClientState> client_;
+};
+
+}  // namespace mortise::runtime

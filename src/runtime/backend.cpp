@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Homes for the virtual tables of the backend's interface, and its defaults.
+#include <mortise/backend.hpp>
+
+namespace mortise {
+
+Source::~Source() = default;
+Host::~Host() = default;
+Backend::~Backend() = default;
+
+bool Backend::wait(Operation& /*operation*/, std::uint32_t /*seen*/,
+                   std::chrono::nanoseconds /*at_most*/) {
+  return false;
+}
+
+}  // namespace mortise

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/background.hpp"
+
+#include <algorithm>
+
+#include "core/figures.hpp"
+#include "runtime/quiet_thread.hpp"
+#include "runtime/slot.hpp"
+
+namespace mortise::runtime {
+
+Background::Background(Engine& engine, Backend& backend, Clock& clock)
+    : engine_(engine), backend_(backend), clock_(clock), reaper_(backend) {}
+
+Background::~Background() { stop(); }
+
+void Background::set(SlotTimer& timer, Instant due) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  heap_.set(timer, due);
+  wake_before_locked(due);
+}
+
+void Background::remove(SlotTimer& timer) noexcept {
+  // The thread is not told: looking once in vain costs less than a wake-up an unlock.
+  const std::lock_guard lock(mutex_);
+  heap_.remove(timer);
+}
+
+void Background::adopt(std::shared_ptr<Attempt> attempt) {
+  const Instant due = reaper_.adopt(std::move(attempt), clock_.now());
+  const std::lock_guard lock(mutex_);
+  reap_ = std::min(reap_, due);
+  if (!stopping_) wake_before_locked(due);
+}
+
+void Background::adopt(std::shared_ptr<Release> release, Instant until) {
+  const Instant due = reaper_.adopt(std::move(release), clock_.now(), until);
+  const std::lock_guard lock(mutex_);
+  reap_ = std::min(reap_, due);
+  if (!stopping_) wake_before_locked(due);
+}
+
+void Background::start() {
+  const std::lock_guard lock(mutex_);
+  if (!stopping_) start_locked();
+}
+
+void Background::start_locked() {
+  if (!thread_.joinable()) thread_ = quiet_thread([this] { run(); });
+}
+
+void Background::wake_before_locked(Instant due) {
+  if (due >= planned_) return;
+  planned_ = due;
+  start_locked();
+  engine_.interrupt();
+}
+
+void Background::stop() noexcept {
+  std::thread thread;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    thread.swap(thread_);
+  }
+  engine_.interrupt();
+  if (thread.joinable()) thread.join();
+}
+
+void Background::run() {
+  for (;;) {
+    const Instant now = clock_.now();
+    tick(due_slots(now), now);
+    bool reap = false;
+    {
+      const std::lock_guard lock(mutex_);
+      reap = reap_ <= now;
+      if (reap) reap_ = never;
+    }
+    const Instant reap_again = reap ? reaper_.run(now) : never;
+    Instant until = never;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      reap_ = std::min(reap_, reap_again);
+      until = std::min(heap_.empty() ? never : heap_.top().due, reap_);
+      planned_ = until;
+    }
+    engine_.background(until);
+  }
+}
+
+std::vector<std::shared_ptr<Slot>> Background::due_slots(Instant now) {
+  std::vector<std::shared_ptr<Slot>> slots;
+  const std::lock_guard lock(mutex_);
+  while (!heap_.empty() && heap_.top().due <= now) {
+    auto& timer = static_cast<SlotTimer&>(heap_.top());
+    heap_.remove(timer);
+    slots.push_back(timer.slot->shared_from_this());
+  }
+  return slots;
+}
+
+void Background::tick(const std::vector<std::shared_ptr<Slot>>& slots, Instant now) {
+  std::shared_ptr<RenewalBatch> batch;
+  for (const std::shared_ptr<Slot>& slot : slots) {
+    slot->tick(now, batch);
+    if (batch && batch->items().size() >= core::renewal_batch) {
+      backend_.renew(std::exchange(batch, nullptr));
+    }
+  }
+  if (batch) backend_.renew(batch);
+}
+
+}  // namespace mortise::runtime

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// The client's background thread: the watchdog of its leases, the reaper's clock, and the reader of
+// pushes. It never runs code of the program.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/timer_heap.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/reaper.hpp"
+
+namespace mortise::runtime {
+
+class Slot;
+
+/// The timer of a slot's live hold. While it is in the heap the slot keeps itself alive.
+struct SlotTimer : core::Timer {
+  Slot* slot = nullptr;
+};
+
+/// @thread_safety every member may be called concurrently. Lock order: a slot's mutex comes before
+/// this one's.
+class Background {
+ public:
+  Background(Engine& engine, Backend& backend, Clock& clock);
+  ~Background();
+
+  /// Has the slot ticked at that moment; starts the thread the first time.
+  void set(SlotTimer& timer, Instant due);
+  void remove(SlotTimer& timer) noexcept;
+  /// Hands an attempt or a release to the reaper.
+  void adopt(std::shared_ptr<Attempt> attempt);
+  void adopt(std::shared_ptr<Release> release, Instant until);
+  /// Starts the thread: there is something to poll.
+  void start();
+  /// Ends the thread; later calls have no effect any more.
+  void stop() noexcept;
+
+ private:
+  void run();
+  void start_locked();
+  void wake_before_locked(Instant due);
+  std::vector<std::shared_ptr<Slot>> due_slots(Instant now);
+  void tick(const std::vector<std::shared_ptr<Slot>>& slots, Instant now);
+
+  Engine& engine_;
+  Backend& backend_;
+  Clock& clock_;
+  Reaper reaper_;
+  std::mutex mutex_;
+  core::TimerHeap heap_;
+  Instant planned_ = never;  // when the thread looks again by itself
+  Instant reap_ = never;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace mortise::runtime

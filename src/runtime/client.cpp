@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include <mortise/backend.hpp>
+#include <mortise/client.hpp>
+
+#include <algorithm>
+#include <system_error>
+
+#include "core/terms.hpp"
+#include "runtime/client_state.hpp"
+#include "runtime/slot.hpp"
+
+namespace mortise {
+namespace {
+
+void raise_if(const Failure& failure) {
+  if (failure) throw LockError(failure);
+}
+
+}  // namespace
+
+Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
+  if (!backend) throw LockError({Errc::misconfigured, "the client was given no backend"});
+  raise_if(core::check(options));
+  try {
+    state_ = std::make_shared<runtime::ClientState>(std::move(backend), std::move(options));
+    state_->start();
+  } catch (const LockError&) {
+    throw;
+  } catch (const std::system_error& error) {
+    throw LockError({Errc::exhausted, std::string("opening the client: ") + error.what()});
+  }
+}
+
+Client::Client(Client&&) noexcept = default;
+
+Client& Client::operator=(Client&& other) noexcept {
+  if (this != &other) {
+    close();
+    runtime::drop(std::move(state_));
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Client::~Client() {
+  close();
+  runtime::drop(std::move(state_));
+}
+
+Lock Client::lock(std::string_view name, LockOptions options) {
+  raise_if(core::check_name(name));
+  raise_if(core::check(options));
+  if (!state_->alive()) throw LockError(state_->closed_failure());
+  auto terms = std::make_shared<core::Terms>();
+  terms->lease = options.lease;
+  terms->renew = options.renew;
+  if (options.max_hold != std::chrono::milliseconds::max()) terms->max_hold = options.max_hold;
+  terms->label = options.label.empty() ? state_->default_label() : std::move(options.label);
+  return Lock(state_->slot(name), std::move(terms));
+}
+
+void Client::check(std::chrono::nanoseconds wait) { raise_if(state_->check(wait)); }
+
+void Client::check(std::chrono::nanoseconds wait, std::error_code& ec) {
+  ec = state_->check(wait).code;
+}
+
+Capabilities Client::capabilities() const { return state_->backend().capabilities(); }
+
+void Client::close() noexcept {
+  // A copy: a callback that runs during close() may destroy this very object.
+  const std::shared_ptr<runtime::ClientState> state = state_;
+  if (state) state->close();
+}
+
+}  // namespace mortise

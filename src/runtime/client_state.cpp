@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/client_state.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <thread>
+
+#include "base/random_id.hpp"
+#include "runtime/slot.hpp"
+
+namespace mortise::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds patience_with_callers{100};
+
+std::string host_and_pid() {
+  std::array<char, 65> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
+  return std::string(host.data()) + ":" + std::to_string(::getpid());
+}
+
+}  // namespace
+
+ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options)
+    : options_(std::move(options)),
+      turn_{.time = options_.turn, .passes = options_.turn_handoffs},
+      default_label_(host_and_pid()),
+      clock_(options_.clock ? options_.clock : Clock::real()),
+      client_id_{.client_high = base::random_bits(), .client_low = base::random_bits()},
+      engine_(clock_),
+      backend_(std::move(backend)),
+      background_(engine_, *backend_, *clock_) {
+  const Capabilities capabilities = backend_->capabilities();
+  margin_ = capabilities.safety_margin;
+  leases_ = capabilities.leases != Support::no;
+}
+
+ClientState::~ClientState() = default;
+
+void ClientState::start() {
+  clock_steps_ = clock_->on_step([weak = weak_from_this()] {
+    const std::shared_ptr<ClientState> self = weak.lock();
+    if (!self || self->forked()) return;
+    self->engine_.nudge_all();
+    self->poke_waiters();
+  });
+  backend_->start(*this);
+}
+
+void ClientState::attach(Source& source) {
+  engine_.attach(source);
+  background_.start();
+}
+
+void ClientState::hold_lost(const HoldId& hold, Failure why) {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto found = table_.find(hold.name);
+    if (found != table_.end()) slot = found->second.lock();
+  }
+  if (slot) slot->taken_away(hold, why);
+}
+
+Failure ClientState::closed_failure() const {
+  return {Errc::closed, forked() ? "this process is a fork of the one that opened the client"
+                                 : backend_->describe()};
+}
+
+Failure ClientState::check(std::chrono::nanoseconds wait) {
+  if (!alive()) return closed_failure();
+  const auto check = std::make_shared<Check>();
+  backend_->check(check);
+  if (wait_done(*check, wait)) return check->failure();
+  if (const std::optional<Failure> trouble = check->trouble()) return *trouble;
+  return {Errc::unavailable, backend_->describe() + ": no answer in time"};
+}
+
+Failure ClientState::prepare(const core::Terms& terms) {
+  if (!leases_ && terms.max_hold == std::chrono::milliseconds::max()) return {};
+  try {
+    background_.start();
+  } catch (const std::system_error& error) {
+    return {Errc::exhausted, std::string("starting the background thread: ") + error.what()};
+  }
+  return {};
+}
+
+std::shared_ptr<Slot> ClientState::slot(std::string_view name) {
+  std::string key(name);
+  const std::lock_guard lock(table_mutex_);
+  std::weak_ptr<Slot>& entry = table_[key];
+  std::shared_ptr<Slot> slot = entry.lock();
+  if (!slot) {
+    slot = std::make_shared<Slot>(shared_from_this(), std::move(key));
+    entry = slot;
+  }
+  return slot;
+}
+
+void ClientState::forget(const std::string& name) noexcept {
+  const std::lock_guard lock(table_mutex_);
+  const auto found = table_.find(name);
+  // A successor of the same name may have taken the place already.
+  if (found != table_.end() && found->second.expired()) table_.erase(found);
+}
+
+AttemptId ClientState::new_attempt_id() noexcept {
+  AttemptId id = client_id_;
+  id.sequence = attempts_.fetch_add(1) + 1;
+  return id;
+}
+
+void ClientState::wait(Operation& operation, std::uint32_t seen,
+                       std::chrono::nanoseconds at_most) {
+  if (!backend_->wait(operation, seen, at_most)) engine_.wait(operation, seen, at_most);
+}
+
+bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_most) {
+  if (operation.done()) return true;
+  // Real time, also under a clock that is moved by hand: these waits only bound the caller's.
+  const Instant began = BootClock::now();
+  const Instant until = at_most >= never - began ? never : began + at_most;
+  for (;;) {
+    const std::uint32_t seen = operation.signal();
+    if (operation.done()) return true;
+    const Instant now = BootClock::now();
+    if (now >= until) return false;
+    wait(operation, seen, until - now);
+  }
+}
+
+void ClientState::undo(const Attempt& attempt) {
+  const Acquisition::Request& request = attempt.request();
+  const auto release = std::make_shared<Release>(HoldId{.name = request.name,
+                                                        .attempt = request.attempt,
+                                                        .number = attempt.grant().number,
+                                                        .mode = request.mode});
+  backend_->release(release);
+  if (!release->done()) background_.adopt(release, now() + request.lease);
+}
+
+void ClientState::abandon(const std::shared_ptr<Attempt>& attempt) {
+  if (!attempt->abandon()) {
+    if (attempt->grant().number != 0) undo(*attempt);
+    return;
+  }
+  backend_->cancel(attempt);
+  if (!attempt->done()) background_.adopt(attempt);
+}
+
+std::vector<std::shared_ptr<Slot>> ClientState::slots() {
+  std::vector<std::shared_ptr<Slot>> slots;
+  const std::lock_guard lock(table_mutex_);
+  for (const auto& [name, entry] : table_) {
+    if (std::shared_ptr<Slot> slot = entry.lock()) slots.push_back(std::move(slot));
+  }
+  return slots;
+}
+
+void ClientState::poke_waiters() {
+  for (const std::shared_ptr<Slot>& slot : slots()) slot->poke_waiters();
+}
+
+void ClientState::release_holds() noexcept {
+  std::vector<std::shared_ptr<Release>> releases;
+  for (const std::shared_ptr<Slot>& slot : slots()) {
+    if (std::shared_ptr<Release> release = slot->close_hold()) releases.push_back(release);
+  }
+  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
+  for (const std::shared_ptr<Release>& release : releases) {
+    if (!wait_done(*release, until - BootClock::now())) break;
+  }
+}
+
+void ClientState::close() noexcept {
+  if (forked() || closed_.exchange(true)) return;
+  poke_waiters();
+  release_holds();
+  const Instant until = BootClock::now() + patience_with_callers;
+  while (asking_.load() > 0 && BootClock::now() < until) {
+    poke_waiters();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  background_.stop();
+  backend_->stop();
+  notifier_.close();
+}
+
+namespace {
+
+template <class Object>
+void drop_or_keep(std::shared_ptr<Object> object, const ClientState& client) noexcept {
+  if (client.forked()) new std::shared_ptr<Object>(std::move(object));  // kept on purpose
+}
+
+}  // namespace
+
+void drop(std::shared_ptr<ClientState> client) noexcept {
+  if (!client) return;
+  const ClientState& state = *client;
+  drop_or_keep(std::move(client), state);
+}
+
+void drop(std::shared_ptr<Slot> slot) noexcept {
+  if (!slot) return;
+  const ClientState& state = slot->client();
+  drop_or_keep(std::move(slot), state);
+}
+
+}  // namespace mortise::runtime

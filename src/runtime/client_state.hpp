@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// What one `Client` owns: the backend, the engine, the threads, the table of names. Locks and guards
+// share it, so that it outlives the `Client` as an empty, closed shell.
+#pragma once
+
+#include <mortise/backend.hpp>
+#include <mortise/options.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/name_state.hpp"
+#include "runtime/background.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/notifier.hpp"
+
+namespace mortise::runtime {
+
+class Slot;
+
+/// @thread_safety every member may be called concurrently.
+class ClientState final : public Host, public std::enable_shared_from_this<ClientState> {
+ public:
+  ClientState(std::unique_ptr<Backend> backend, ClientOptions options);
+  ~ClientState() override;
+
+  // Host
+  [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept override { return clock_; }
+  void attach(Source& source) override;
+  void detach(Source& source) noexcept override { engine_.detach(source); }
+  void changed(Source& source) noexcept override { engine_.changed(source); }
+  void hold_lost(const HoldId& hold, Failure why) override;
+
+  /// Starts the backend; a separate step, because it may call back.
+  void start();
+  /// @return whether calls may go on: not closed, and not in a forked child, where no mutex of ours
+  /// may be touched.
+  [[nodiscard]] bool alive() const noexcept { return !forked() && !closed_.load(); }
+  [[nodiscard]] bool forked() const noexcept { return generation_ != base::fork_generation(); }
+  [[nodiscard]] Failure closed_failure() const;
+  void close() noexcept;
+  /// Asks the backend whether locks can be taken.
+  Failure check(std::chrono::nanoseconds wait);
+
+  /// @return the one slot of a name.
+  [[nodiscard]] std::shared_ptr<Slot> slot(std::string_view name);
+  /// A slot is being destroyed.
+  void forget(const std::string& name) noexcept;
+
+  [[nodiscard]] Instant now() const noexcept { return clock_->now(); }
+  [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+  [[nodiscard]] Background& background() noexcept { return background_; }
+  [[nodiscard]] Notifier& notifier() noexcept { return notifier_; }
+  [[nodiscard]] Observer* observer() const noexcept { return options_.observer.get(); }
+  [[nodiscard]] const std::shared_ptr<Observer>& shared_observer() const noexcept {
+    return options_.observer;
+  }
+  [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const core::TurnLimits& turn() const noexcept { return turn_; }
+  [[nodiscard]] const std::string& default_label() const noexcept { return default_label_; }
+  [[nodiscard]] const SafetyMargin& safety_margin() const noexcept { return margin_; }
+
+  /// @return the id of a new attempt.
+  [[nodiscard]] AttemptId new_attempt_id() noexcept;
+  /// @return a number for a hold, unlike any other of this client.
+  [[nodiscard]] std::uint64_t new_generation() noexcept { return generations_.fetch_add(1) + 1; }
+  /// Waits for an operation in the backend's way, or in the engine's.
+  void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most);
+  /// Waits until the operation is done, at most as long as said. @return whether it is done.
+  bool wait_done(Operation& operation, std::chrono::nanoseconds at_most);
+  /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
+  Failure prepare(const core::Terms& terms);
+  /// Gives back what an attempt was granted, without waiting.
+  void undo(const Attempt& attempt);
+  /// Takes an attempt back that nobody waits for, without waiting.
+  void abandon(const std::shared_ptr<Attempt>& attempt);
+  /// The same for one that was cancelled and abandoned already.
+  void adopt(std::shared_ptr<Attempt> attempt) { background_.adopt(std::move(attempt)); }
+
+  /// Counts callers that are asking the server, so that `close()` lets them leave its queues.
+  struct Asking {
+    explicit Asking(ClientState& client) noexcept : client_(client) { client_.asking_.fetch_add(1); }
+    ~Asking() { client_.asking_.fetch_sub(1); }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+
+   private:
+    ClientState& client_;
+  };
+
+ private:
+  [[nodiscard]] std::vector<std::shared_ptr<Slot>> slots();
+  void poke_waiters();
+  void release_holds() noexcept;
+
+  const std::uint32_t generation_ = base::fork_generation();
+  ClientOptions options_;
+  core::TurnLimits turn_;
+  std::string default_label_;
+  std::shared_ptr<Clock> clock_;
+  AttemptId client_id_;
+  SafetyMargin margin_;
+  bool leases_ = true;
+  std::atomic<std::uint64_t> attempts_{0};
+  std::atomic<std::uint64_t> generations_{0};
+  std::atomic<int> asking_{0};
+  std::atomic<bool> closed_{false};
+
+  std::mutex table_mutex_;
+  std::unordered_map<std::string, std::weak_ptr<Slot>> table_;
+
+  // In the order of their dependence: the last is destroyed first.
+  std::shared_ptr<void> clock_steps_;
+  Engine engine_;
+  std::unique_ptr<Backend> backend_;
+  Notifier notifier_;
+  Background background_;
+};
+
+/// Gives up a reference. In a forked child the object is kept for ever instead: its threads do not
+/// exist there, its mutexes may be locked, and its descriptors are closed already.
+void drop(std::shared_ptr<ClientState> client) noexcept;
+void drop(std::shared_ptr<Slot> slot) noexcept;
+
+}  // namespace mortise::runtime

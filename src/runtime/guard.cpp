@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include <mortise/guard.hpp>
+
+#include <utility>
+
+#include "runtime/slot.hpp"
+
+namespace mortise {
+
+Guard::Guard() noexcept : lost_() {}
+
+Guard::Guard(Lock& lock, const AcquireOptions& options) {
+  take(lock, options);
+  if (failure_ && !is_contention(failure_.code)) throw LockError(failure_);
+}
+
+Guard::Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec) {
+  take(lock, options);
+  ec = failure_.code;
+}
+
+void Guard::take(Lock& lock, const AcquireOptions& options) {
+  owner_ = options.owner.or_this_thread();
+  AcquireOptions mine = options;
+  mine.owner = owner_;
+  failure_ = lock.slot_->acquire(lock.terms_, mine, &holder_);
+  if (failure_) {
+    // The backend may have answered without naming the holder: another thread of this process.
+    if (is_contention(failure_.code) && !holder_) holder_ = lock.slot_->local_holder();
+    return;
+  }
+  slot_ = lock.slot_;
+  token_ = slot_->token(owner_);
+  lost_ = slot_->lost(owner_);
+}
+
+Guard::Guard(Guard&& other) noexcept
+    : slot_(std::move(other.slot_)),
+      owner_(other.owner_),
+      token_(std::exchange(other.token_, Token())),
+      lost_(std::exchange(other.lost_, std::stop_token())),
+      failure_(std::exchange(other.failure_, Failure())),
+      holder_(std::exchange(other.holder_, std::nullopt)) {}
+
+Guard& Guard::operator=(Guard&& other) noexcept {
+  if (this != &other) {
+    release();
+    slot_ = std::move(other.slot_);
+    owner_ = other.owner_;
+    token_ = std::exchange(other.token_, Token());
+    lost_ = std::exchange(other.lost_, std::stop_token());
+    failure_ = std::exchange(other.failure_, Failure());
+    holder_ = std::exchange(other.holder_, std::nullopt);
+  }
+  return *this;
+}
+
+Guard::~Guard() { release(); }
+
+Released Guard::release() noexcept {
+  if (!slot_) return Released::was_lost;
+  Released outcome = Released::unknown;
+  try {
+    Failure misuse;  // somebody unlocked with the guard's owner before: nothing is left to free
+    outcome = slot_->release(owner_, misuse);
+    if (misuse) outcome = Released::was_lost;
+  } catch (const std::exception&) {
+    // Out of memory for the request: the hold ends at its deadline.
+  }
+  runtime::drop(std::move(slot_));
+  slot_.reset();
+  token_ = Token();
+  return outcome;
+}
+
+std::chrono::nanoseconds Guard::valid_for() const noexcept {
+  return slot_ ? slot_->valid_for(owner_) : std::chrono::nanoseconds(0);
+}
+
+}  // namespace mortise

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The public lock: each call in a throwing and in an error_code form, over one form of the slot.
+#include <mortise/lock.hpp>
+
+#include "runtime/slot.hpp"
+
+namespace mortise {
+namespace {
+
+void raise_if(const Failure& failure) {
+  if (failure) throw LockError(failure);
+}
+
+AcquireOptions one_try() { return {.wait = std::chrono::nanoseconds(0)}; }
+
+/// What the boolean calls tell: contention is no error.
+bool acquired(const Failure& failure) {
+  if (!is_contention(failure.code)) raise_if(failure);
+  return !failure;
+}
+
+}  // namespace
+
+Lock::Lock(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms) noexcept
+    : slot_(std::move(slot)), terms_(std::move(terms)) {}
+
+Lock::Lock(Lock&&) noexcept = default;
+
+Lock& Lock::operator=(Lock&& other) noexcept {
+  if (this != &other) {
+    runtime::drop(std::move(slot_));
+    slot_ = std::move(other.slot_);
+    terms_ = std::move(other.terms_);
+  }
+  return *this;
+}
+
+Lock::~Lock() { runtime::drop(std::move(slot_)); }
+
+void Lock::lock() { raise_if(slot_->acquire(terms_, {}, nullptr)); }
+
+void Lock::lock(std::error_code& ec) { ec = slot_->acquire(terms_, {}, nullptr).code; }
+
+bool Lock::try_lock() { return acquired(slot_->acquire(terms_, one_try(), nullptr)); }
+
+bool Lock::try_lock(std::error_code& ec) {
+  const Failure failure = slot_->acquire(terms_, one_try(), nullptr);
+  ec = is_contention(failure.code) ? std::error_code() : failure.code;
+  return !failure;
+}
+
+bool Lock::acquire(const AcquireOptions& options) {
+  return acquired(slot_->acquire(terms_, options, nullptr));
+}
+
+bool Lock::acquire(const AcquireOptions& options, std::error_code& ec) {
+  ec = slot_->acquire(terms_, options, nullptr).code;
+  return !ec;
+}
+
+void Lock::unlock(Owner owner) { release(owner); }
+
+void Lock::unlock(std::error_code& ec, Owner owner) { release(ec, owner); }
+
+Released Lock::release(Owner owner) {
+  Failure failure;
+  const Released outcome = slot_->release(owner, failure);
+  raise_if(failure);
+  return outcome;
+}
+
+Released Lock::release(std::error_code& ec, Owner owner) {
+  Failure failure;
+  const Released outcome = slot_->release(owner, failure);
+  ec = failure.code;
+  return outcome;
+}
+
+std::size_t Lock::hold_count(Owner owner) const { return slot_->hold_count(owner); }
+Token Lock::token(Owner owner) const { return slot_->token(owner); }
+std::chrono::nanoseconds Lock::valid_for(Owner owner) const { return slot_->valid_for(owner); }
+std::stop_token Lock::lost(Owner owner) const { return slot_->lost(owner); }
+
+std::optional<Holder> Lock::holder() const {
+  Failure failure;
+  std::optional<Holder> holder = slot_->holder(failure);
+  raise_if(failure);
+  return holder;
+}
+
+std::optional<Holder> Lock::holder(std::error_code& ec) const {
+  Failure failure;
+  std::optional<Holder> holder = slot_->holder(failure);
+  ec = failure.code;
+  return holder;
+}
+
+const std::string& Lock::name() const noexcept { return slot_->name(); }
+
+}  // namespace mortise

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Completion of requests: who may write a result, and how it reaches a sleeping caller.
+#include <mortise/operation.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/futex.hpp"
+
+namespace mortise {
+
+std::string AttemptId::text() const {
+  char buffer[49];
+  std::snprintf(buffer, sizeof buffer, "%016llx%016llx%016llx",
+                static_cast<unsigned long long>(client_high),
+                static_cast<unsigned long long>(client_low),
+                static_cast<unsigned long long>(sequence));
+  return buffer;
+}
+
+Operation::~Operation() = default;
+
+void Operation::sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept {
+  base::futex_wait(signal_, seen, at_most);
+}
+
+void Operation::wake() noexcept {
+  base::futex_wake(signal_, 1 << 30);
+  const int eventfd = nudge_.load();
+  const std::uint64_t one = 1;
+  // A full counter (EAGAIN) is a wake-up that nobody has read yet: as good as ours.
+  if (eventfd >= 0 && ::write(eventfd, &one, sizeof one) < 0) return;
+}
+
+void Operation::poke() noexcept {
+  signal_.fetch_add(2);  // bit 0 is `done_bit`
+  wake();
+}
+
+void Operation::finish() noexcept {
+  // Whoever sleeps may destroy its reference as soon as it sees the bit.
+  const std::shared_ptr<Operation> keep = weak_from_this().lock();
+  signal_.fetch_or(done_bit);
+  wake();
+  finished();
+}
+
+void Operation::trouble(Failure why) {
+  bool news = false;
+  {
+    const std::lock_guard hold(trouble_mutex_);
+    news = static_cast<bool>(why) != trouble_.has_value();
+    trouble_ = why ? std::optional(std::move(why)) : std::nullopt;
+  }
+  // The caller counts how long the trouble lasts.
+  if (news) poke();
+}
+
+std::optional<Failure> Operation::trouble() const {
+  const std::lock_guard hold(trouble_mutex_);
+  return trouble_;
+}
+
+void Operation::failed(Failure why) {
+  if (!begin_completion()) return;
+  failure_ = std::move(why);
+  finish();
+}
+
+Instant Acquisition::sent(Instant now) noexcept {
+  // The first send counts, whichever copy of the request the server executes.
+  Instant::rep expected = 0;
+  const Instant::rep mine = now.time_since_epoch().count();
+  first_sent_.compare_exchange_strong(expected, mine);
+  Progress unsent = Progress::unsent;
+  progress_.compare_exchange_strong(unsent, Progress::sent);
+  return Instant(Instant::duration(expected == 0 ? mine : expected));
+}
+
+void Acquisition::queued(std::optional<Holder> holder) {
+  {
+    const std::lock_guard hold(holder_mutex_);
+    holder_ = std::move(holder);
+  }
+  progress_.store(Progress::queued);
+  trouble(Failure{});
+}
+
+std::optional<Holder> Acquisition::holder() const {
+  const std::lock_guard hold(holder_mutex_);
+  return holder_;
+}
+
+void Acquisition::granted(const Grant& grant) {
+  if (!begin_completion()) return;
+  grant_ = grant;
+  finish();
+}
+
+void Acquisition::busy(std::optional<Holder> holder) {
+  if (!begin_completion()) return;
+  queued(std::move(holder));
+  finish();
+}
+
+void Renewal::answered() {
+  if (begin_completion()) finish();
+}
+
+void Release::answered(Released outcome) {
+  if (!begin_completion()) return;
+  outcome_ = outcome;
+  finish();
+}
+
+void Inspection::answered(std::optional<Holder> holder) {
+  if (!begin_completion()) return;
+  holder_ = std::move(holder);
+  finish();
+}
+
+void Check::answered() {
+  if (begin_completion()) finish();
+}
+
+}  // namespace mortise

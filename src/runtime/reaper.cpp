@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/reaper.hpp"
+
+#include <mortise/backend.hpp>
+
+#include <algorithm>
+
+#include "core/figures.hpp"
+
+namespace mortise::runtime {
+namespace {
+
+/// Drops what is over, and collects what is to be asked now. @return when the next one is due.
+template <class Cases, class Items>
+Instant collect(Cases& cases, Items& due, Instant now) {
+  std::erase_if(cases, [&](const auto& c) { return c.item->done() || now >= c.until; });
+  Instant next = never;
+  for (auto& c : cases) {
+    if (now >= c.again) {
+      due.push_back(c.item);
+      c.again = now + core::fallback_period;
+    }
+    next = std::min(next, c.again);
+  }
+  return next;
+}
+
+}  // namespace
+
+Instant Reaper::adopt(std::shared_ptr<Attempt> attempt, Instant now) {
+  // A grant that comes after this is a hold whose lease nobody renews: it ends by itself.
+  const Instant until = now + core::fallback_period * core::fallback_periods_of_an_orphan +
+                        std::min<core::Nanos>(attempt->request().lease, core::longest_lease);
+  const Instant again = now + core::fallback_period;
+  const std::lock_guard lock(mutex_);
+  attempts_.push_back({std::move(attempt), again, until});
+  return again;
+}
+
+Instant Reaper::adopt(std::shared_ptr<Release> release, Instant now, Instant until) {
+  const Instant again = now + core::fallback_period;
+  const std::lock_guard lock(mutex_);
+  releases_.push_back({std::move(release), again, until});
+  return again;
+}
+
+Instant Reaper::run(Instant now) {
+  std::vector<std::shared_ptr<Attempt>> attempts;
+  std::vector<std::shared_ptr<Release>> releases;
+  Instant next = never;
+  {
+    const std::lock_guard lock(mutex_);
+    next = std::min(collect(attempts_, attempts, now), collect(releases_, releases, now));
+  }
+  for (const auto& attempt : attempts) backend_.cancel(attempt);
+  for (const auto& release : releases) backend_.release(release);
+  return next;
+}
+
+}  // namespace mortise::runtime

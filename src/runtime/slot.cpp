@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Unlock, and what a caller can ask about its hold. Loss and renewal are in slot_lease.cpp.
+#include "runtime/slot.hpp"
+
+#include <algorithm>
+
+namespace mortise::runtime {
+
+Slot::Slot(std::shared_ptr<ClientState> client, std::string name)
+    : client_(std::move(client)), name_(std::move(name)) {
+  timer_.slot = this;
+}
+
+Slot::~Slot() { client_->forget(name_); }
+
+Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
+                      const AcquireOptions& options, std::optional<Holder>* holder) {
+  AcquireCall call(*this, terms, options);
+  Failure failure = call.run();
+  if (failure && holder != nullptr) *holder = call.take_holder();
+  return failure;
+}
+
+void Slot::call_locked(core::Waiter* waiter) {
+  // Every waiter of a slot is a call.
+  if (waiter != nullptr) static_cast<AcquireCall*>(waiter)->wake_locked();
+}
+
+void Slot::hold_granted_locked(AcquireCall& call, core::Hold hold) {
+  state_.granted(call, std::move(hold));
+  for (core::Waiter* const waiter : state_.reenter_waiters()) call_locked(waiter);
+  pin_ = shared_from_this();
+  arm_locked();
+}
+
+void Slot::unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned) {
+  // The caller destroys it outside the mutex: it may be the last reference.
+  if (state_.live() == nullptr && !state_.remembers_losses()) unpinned = std::move(pin_);
+}
+
+std::shared_ptr<Attempt> Slot::new_attempt(const core::Terms& terms, bool wait) {
+  return std::make_shared<Attempt>(
+      Acquisition::Request{.attempt = client_->new_attempt_id(),
+                           .name = name_,
+                           .mode = Mode::exclusive,
+                           .lease = terms.lease,
+                           .label = terms.label,
+                           .wait = wait},
+      client_);
+}
+
+HoldId Slot::hold_id(const core::Hold& hold) const {
+  return {.name = name_, .attempt = hold.attempt, .number = hold.number, .mode = Mode::exclusive};
+}
+
+Released Slot::release(Owner owner, Failure& failure) {
+  // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
+  // touched.
+  if (!client_->alive()) return Released::unknown;
+  owner = owner.or_this_thread();
+  const Instant now = client_->now();
+  Aftermath after;
+  Lock lock(mutex_);
+  expire_locked(now, after);
+  core::NameState::Departure departure = state_.unlock(owner, now, client_->turn());
+  switch (departure.exit) {
+    case core::NameState::Exit::not_owner:
+      failure = Failure(Errc::not_owner, name_);
+      break;
+    case core::NameState::Exit::nested:
+      break;
+    case core::NameState::Exit::was_lost:
+      unpin_if_idle_locked(after.unpinned);
+      break;
+    case core::NameState::Exit::passed:
+      call_locked(departure.next);
+      for (core::Waiter* const waiter : state_.reenter_waiters()) call_locked(waiter);
+      break;
+    case core::NameState::Exit::release: {
+      const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
+      client_->background().remove(timer_);
+      unpin_if_idle_locked(after.unpinned);
+      lock.unlock();
+      const Released outcome = free_at_server(*departure.ended, successor);
+      tell_released(*departure.ended, outcome);
+      return outcome;
+    }
+  }
+  lock.unlock();
+  const bool lost = departure.exit == core::NameState::Exit::was_lost;
+  if (departure.exit == core::NameState::Exit::passed) {
+    tell_released(*departure.ended, Released::released);
+  }
+  carry_out(std::move(after));
+  return lost ? Released::was_lost : Released::released;
+}
+
+Released Slot::free_at_server(const core::Hold& ended,
+                              const std::shared_ptr<const core::Terms>& successor) {
+  const std::shared_ptr<Attempt> attempt = successor ? new_attempt(*successor, true) : nullptr;
+  const auto release = std::make_shared<Release>(hold_id(ended), attempt);
+  client_->backend().release(release);
+  bool orphan = attempt != nullptr;
+  {
+    // Only now that the release has left: the next attempt of this client must come after it.
+    const Lock lock(mutex_);
+    if (orphan && !state_.queue().empty()) {
+      auto* const front = static_cast<AcquireCall*>(state_.queue().front());
+      if (front->terms->agrees_with(*successor)) {
+        front->inherit_locked(attempt, std::nullopt);
+        orphan = false;
+      }
+    }
+    call_locked(state_.release_sent());
+  }
+  if (orphan) client_->abandon(attempt);
+  return await(release, ended);
+}
+
+Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& ended) {
+  const core::Nanos half = core::command_timeout(ended.lease.wanted()) / 2;
+  bool repeated = false;
+  if (!client_->wait_done(*release, half)) {
+    client_->backend().release(release);
+    repeated = true;
+    if (!client_->wait_done(*release, half)) {
+      client_->background().adopt(release, ended.lease.deadline());
+      return Released::unknown;
+    }
+  }
+  if (release->failure()) return Released::unknown;
+  // A repeated release finds nothing where the first one worked. Inside the lease nothing but the
+  // first one can have ended the hold.
+  const bool ours = repeated && ended.lease.valid_for(client_->now()) > core::Nanos(0);
+  return ours && release->outcome() == Released::was_lost ? Released::released
+                                                          : release->outcome();
+}
+
+void Slot::tell_released(const core::Hold& ended, Released outcome) {
+  Observer* const observer = client_->observer();
+  if (observer == nullptr) return;
+  observer->released({.name = name_,
+                      .label = ended.terms->label,
+                      .token = ended.token(),
+                      .took = client_->now() - ended.owned_since},
+                     outcome);
+}
+
+std::size_t Slot::hold_count(Owner owner) {
+  if (client_->forked()) return 0;
+  owner = owner.or_this_thread();
+  const Lock lock(mutex_);
+  const core::Hold* const live = state_.live();
+  if (live != nullptr && live->owner == owner) return live->depth;
+  const core::LostHold* const lost = state_.lost_hold(owner);
+  return lost != nullptr ? lost->depth : 0;
+}
+
+Token Slot::token(Owner owner) {
+  if (client_->forked()) return {};
+  owner = owner.or_this_thread();
+  const Lock lock(mutex_);
+  const core::Hold* const live = state_.live();
+  if (live != nullptr && live->owner == owner) return live->token();
+  const core::LostHold* const lost = state_.lost_hold(owner);
+  return lost != nullptr ? lost->token : Token();
+}
+
+core::Nanos Slot::valid_for(Owner owner) {
+  if (client_->forked()) return core::Nanos(0);
+  owner = owner.or_this_thread();
+  const Lock lock(mutex_);
+  const core::Hold* const live = state_.live();
+  // The clock is read under the mutex: a renewal that came in between must not let a later look
+  // say more than zero after an earlier one said zero.
+  if (live == nullptr || live->owner != owner) return core::Nanos(0);
+  return live->lease.valid_for(client_->now());
+}
+
+std::stop_token Slot::lost(Owner owner) {
+  if (client_->forked()) return {};
+  owner = owner.or_this_thread();
+  const Lock lock(mutex_);
+  core::Hold* const live = state_.live();
+  if (live != nullptr && live->owner == owner) {
+    if (!live->lost) live->lost.emplace();
+    return live->lost->get_token();
+  }
+  const core::LostHold* const lost = state_.lost_hold(owner);
+  return lost != nullptr ? lost->lost.get_token() : std::stop_token();
+}
+
+std::optional<Holder> Slot::holder(Failure& failure) {
+  if (!client_->alive()) {
+    failure = client_->closed_failure();
+    return std::nullopt;
+  }
+  const auto inspection = std::make_shared<Inspection>(name_);
+  client_->backend().inspect(inspection);
+  if (!client_->wait_done(*inspection, std::chrono::seconds(1))) {
+    const auto trouble = inspection->trouble();
+    failure = trouble ? *trouble
+                      : Failure(Errc::unavailable, client_->backend().describe() + ": no answer");
+    return std::nullopt;
+  }
+  failure = inspection->failure();
+  return inspection->holder();
+}
+
+std::optional<Holder> Slot::local_holder() {
+  if (client_->forked()) return std::nullopt;
+  const Lock lock(mutex_);
+  const core::Hold* const live = state_.live();
+  if (live == nullptr) return std::nullopt;
+  Holder holder{.label = live->terms->label, .token = live->token(), .expires_in = {}, .waiters = {}};
+  const core::Nanos left = live->lease.valid_for(client_->now());
+  if (left != core::Nanos::max()) {
+    holder.expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left);
+  }
+  return holder;
+}
+
+void Slot::poke_waiters() {
+  const Lock lock(mutex_);
+  call_locked(state_.asker());
+  for (core::Waiter* const waiter : state_.queue()) call_locked(waiter);
+}
+
+}  // namespace mortise::runtime

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// One name of one client: the decisions of core/name_state under a mutex, carried out.
+#pragma once
+
+#include <mortise/operation.hpp>
+#include <mortise/options.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/name_state.hpp"
+#include "runtime/acquire_call.hpp"
+#include "runtime/background.hpp"
+#include "runtime/client_state.hpp"
+
+namespace mortise::runtime {
+
+/// Renewals of many slots in one request.
+class RenewalBatch final : public Renewal {
+ public:
+  RenewalBatch() : Renewal({}) {}
+  void add(std::shared_ptr<Slot> slot, std::uint64_t generation, Item item);
+
+ private:
+  void finished() noexcept override;
+  std::vector<std::pair<std::shared_ptr<Slot>, std::uint64_t>> slots_;
+};
+
+/// @thread_safety every member may be called concurrently. The mutex is never held while the backend,
+/// the notifier or a sleeper is called; it comes before the background's mutex.
+class Slot : public std::enable_shared_from_this<Slot> {
+ public:
+  Slot(std::shared_ptr<ClientState> client, std::string name);
+  ~Slot();
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] ClientState& client() const noexcept { return *client_; }
+
+  /// @param holder receives who held the name when the call failed by contention; may be null
+  /// @return the failure, `timeout` and `cancelled` included; none = `options.owner` holds the name
+  Failure acquire(const std::shared_ptr<const core::Terms>& terms, const AcquireOptions& options,
+                  std::optional<Holder>* holder);
+  /// @param failure receives `not_owner`
+  Released release(Owner owner, Failure& failure);
+
+  [[nodiscard]] std::size_t hold_count(Owner owner);
+  [[nodiscard]] Token token(Owner owner);
+  [[nodiscard]] core::Nanos valid_for(Owner owner);
+  [[nodiscard]] std::stop_token lost(Owner owner);
+  [[nodiscard]] std::optional<Holder> holder(Failure& failure);
+  /// @return the hold of another owner of this process, as others would see it.
+  [[nodiscard]] std::optional<Holder> local_holder();
+
+  // The background's side.
+  void tick(Instant now, std::shared_ptr<RenewalBatch>& batch);
+  void renewal_answered(std::uint64_t generation, const Renewal::Item& item, const Failure& failure);
+  /// The server took the hold with this attempt away.
+  void taken_away(const HoldId& hold, const Failure& why);
+
+  // Closing.
+  void poke_waiters();
+  /// Ends the live hold. @return the release to wait for, if there was one.
+  std::shared_ptr<Release> close_hold();
+
+ private:
+  friend class AcquireCall;
+
+  /// What is to be done once the mutex is free.
+  struct Aftermath {
+    std::shared_ptr<Slot> unpinned;
+    std::optional<core::NameState::Loss> loss;
+    Failure why;
+    bool tell_server = false;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  static void call_locked(core::Waiter* waiter);
+  void hold_granted_locked(AcquireCall& call, core::Hold hold);
+  void expire_locked(Instant now, Aftermath& after);
+  void lose_locked(Failure why, bool tell_server, Aftermath& after);
+  void arm_locked();
+  void unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned);
+
+  void carry_out(Aftermath after);
+  void notify_loss(core::NameState::Loss loss, Failure why);
+  /// @param successor the terms of whoever is to come next; may be null
+  Released free_at_server(const core::Hold& ended,
+                          const std::shared_ptr<const core::Terms>& successor);
+  Released await(const std::shared_ptr<Release>& release, const core::Hold& ended);
+  void tell_released(const core::Hold& ended, Released outcome);
+  [[nodiscard]] std::shared_ptr<Attempt> new_attempt(const core::Terms& terms, bool wait);
+  [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
+
+  const std::shared_ptr<ClientState> client_;
+  const std::string name_;
+  std::mutex mutex_;
+  core::NameState state_;
+  SlotTimer timer_;
+  std::shared_ptr<Slot> pin_;  // keeps a held name in the table when no handle is left
+};
+
+}  // namespace mortise::runtime
