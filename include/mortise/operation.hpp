@@ -48,8 +48,8 @@ struct Grant {
 
 /// The exact hold that a renewal or a release acts for.
 struct HoldId {
-  std::string name;
-  AttemptId attempt;
+  std::string name{};
+  AttemptId attempt{};
   std::uint64_t number = 0;
   Mode mode = Mode::exclusive;
 };
@@ -115,11 +115,11 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
 class MORTISE_API Acquisition : public Operation {
  public:
   struct Request {
-    AttemptId attempt;
-    std::string name;
+    AttemptId attempt{};
+    std::string name{};
     Mode mode = Mode::exclusive;
     std::chrono::nanoseconds lease{};  ///< what the caller asked for
-    std::string label;
+    std::string label{};
     bool wait = false;  ///< queue at the server until granted; otherwise answer at once
   };
   /// How far it got, for an honest answer when the caller's time is up first.
@@ -166,7 +166,7 @@ class MORTISE_API Renewal : public Operation {
     lost,     ///< the server does not know this hold any more
   };
   struct Item {
-    HoldId hold;
+    HoldId hold{};
     std::chrono::nanoseconds lease{};     ///< the lease that is asked for
     Answer answer = Answer::unknown;      ///< set by the backend before `answered()`
     Instant counted_from{};               ///< the clock before the request was sent

@@ -73,7 +73,7 @@ void Engine::detach(Source& source) noexcept {
   std::erase(replies_, &source);
   nudge_all();
   // A source that detaches itself, or another, from inside ready() can not wait for its own return.
-  if (calls_on_this_thread == 0) left_.wait(lock, [this] { return inside_ == 0; });
+  if (calls_on_this_thread == 0) left_.wait(lock, [&] { return !used_locked(source); });
 }
 
 void Engine::changed(Source& /*source*/) noexcept { nudge_all(); }
@@ -119,7 +119,7 @@ void Engine::lead(std::unique_lock<std::mutex>& lock, Operation& operation, std:
   leader_ = &operation;
   const bool take_over = std::exchange(background_leads_, false);
   const std::vector<Source*> sources = replies_;
-  ++inside_;
+  in_use_.push_back(&sources);
   lock.unlock();
   if (take_over) signal(background_wake_.get());
   operation.nudge_through(leader_wake_.get());
@@ -131,12 +131,19 @@ void Engine::lead(std::unique_lock<std::mutex>& lock, Operation& operation, std:
   operation.nudge_through(-1);
   lock.lock();
   leader_ = nullptr;
-  leave_sources();
+  leave_sources_locked(sources);
   hand_on_locked();
 }
 
-void Engine::leave_sources() {
-  if (--inside_ == 0) left_.notify_all();
+void Engine::leave_sources_locked(const std::vector<Source*>& sources) {
+  std::erase(in_use_, &sources);
+  left_.notify_all();
+}
+
+bool Engine::used_locked(const Source& source) const {
+  return std::any_of(in_use_.begin(), in_use_.end(), [&](const std::vector<Source*>* chosen) {
+    return std::find(chosen->begin(), chosen->end(), &source) != chosen->end();
+  });
 }
 
 void Engine::hand_on_locked() noexcept {
@@ -159,12 +166,12 @@ void Engine::background(Instant until) {
       background_leads_ = true;
       sources.insert(sources.end(), replies_.begin(), replies_.end());
     }
-    ++inside_;
+    in_use_.push_back(&sources);
   }
   poll_sources(sources, background_wake_.get(), background_timer_.get(), until);
   const std::lock_guard lock(mutex_);
   background_leads_ = false;
-  leave_sources();
+  leave_sources_locked(sources);
 }
 
 void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int timer,

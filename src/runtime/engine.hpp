@@ -41,11 +41,12 @@ class Engine {
 
  private:
   [[nodiscard]] bool replies_outstanding_locked() const;
+  [[nodiscard]] bool used_locked(const Source& source) const;
   void lead(std::unique_lock<std::mutex>& lock, Operation& operation, std::uint32_t seen,
             std::chrono::nanoseconds at_most);
   void hand_on_locked() noexcept;
   void poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until);
-  void leave_sources();
+  void leave_sources_locked(const std::vector<Source*>& sources);
 
   std::shared_ptr<Clock> clock_;
   base::UniqueFd leader_wake_;      // eventfds, made with the first source
@@ -62,7 +63,7 @@ class Engine {
 
   // Never held while polling: a source is called by one thread at a time even while roles change.
   std::mutex calling_;
-  int inside_ = 0;  // threads between choosing sources and having called them; under `mutex_`
+  std::vector<const std::vector<Source*>*> in_use_;  // what each polling thread chose
   std::condition_variable left_;
 };
 

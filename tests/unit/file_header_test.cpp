@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Goal: what is written into a lock file is read back, nothing else passes for it, and hostile
+// content harms nobody. Method: a file in memory.
+#include "base/fork.hpp"
+#include "file/header.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+namespace mortise::file {
+namespace {
+
+class FileHeaderTest : public testing::Test {
+ protected:
+  int fd() const { return fd_.get(); }
+  Header read() const {
+    Header header;
+    EXPECT_EQ(read_header(fd(), header), 0);
+    return header;
+  }
+
+ private:
+  base::UniqueFd fd_ = base::UniqueFd::open([] { return ::memfd_create("header", MFD_CLOEXEC); });
+};
+
+TEST_F(FileHeaderTest, AnEmptyFileIsBlank) {
+  EXPECT_TRUE(read().blank());
+  EXPECT_FALSE(read().ours());
+  std::uint32_t word = 1;
+  EXPECT_EQ(read_word(fd(), word), 0);
+  EXPECT_EQ(word, 0U);
+}
+
+TEST_F(FileHeaderTest, WhatIsWrittenIsReadBack) {
+  Record record;
+  record.number = 7;
+  record.acquired_at = 8;
+  record.pid = 9;
+  record.set_label("host:9");
+  ASSERT_EQ(write_name_and_magic(fd(), "orders"), 0);
+  ASSERT_EQ(write_record(fd(), record), 0);
+  const Header header = read();
+  EXPECT_TRUE(header.ours());
+  EXPECT_EQ(header.record.number, 7U);
+  EXPECT_EQ(header.record.acquired_at, 8U);
+  EXPECT_EQ(header.record.pid, 9U);
+  EXPECT_EQ(header.record.holder().label, "host:9");
+  EXPECT_EQ(header.record.holder().token.value(), 7U * 1024U);
+}
+
+TEST_F(FileHeaderTest, NoWriteTouchesTheWord) {
+  const std::uint32_t word = 0x12345678;
+  ASSERT_EQ(::pwrite(fd(), &word, sizeof word, word_offset), 4);
+  ASSERT_EQ(write_name_and_magic(fd(), "orders"), 0);
+  Record record;
+  record.set_label(std::string(500, 'x'));
+  ASSERT_EQ(write_record(fd(), record), 0);
+  std::uint32_t found = 0;
+  ASSERT_EQ(read_word(fd(), found), 0);
+  EXPECT_EQ(found, word);
+  EXPECT_TRUE(read().ours());
+}
+
+TEST_F(FileHeaderTest, NamesAreComparedWhole) {
+  const std::string longest(2048, 'n');
+  ASSERT_EQ(write_name_and_magic(fd(), longest), 0);
+  bool same = false;
+  EXPECT_EQ(compare_name(fd(), longest, same), 0);
+  EXPECT_TRUE(same);
+  std::string other = longest;
+  other.back() = 'm';
+  EXPECT_EQ(compare_name(fd(), other, same), 0);
+  EXPECT_FALSE(same);
+  EXPECT_EQ(compare_name(fd(), longest.substr(1), same), 0);
+  EXPECT_FALSE(same);
+}
+
+TEST_F(FileHeaderTest, ForeignContentIsNotOurs) {
+  ASSERT_EQ(::pwrite(fd(), "#!/bin/sh\n", 10, 0), 10);
+  EXPECT_FALSE(read().blank());
+  EXPECT_FALSE(read().ours());
+}
+
+TEST_F(FileHeaderTest, AnotherVersionIsNotOurs) {
+  ASSERT_EQ(write_name_and_magic(fd(), "orders"), 0);
+  ASSERT_EQ(::pwrite(fd(), "\2", 1, 7), 1);
+  EXPECT_FALSE(read().ours());
+}
+
+TEST_F(FileHeaderTest, HostileRecordsAreBounded) {
+  Record record;
+  record.number = ~std::uint64_t{0};
+  record.label_size = 0xffffffff;
+  std::memset(record.label, 'x', sizeof record.label);
+  EXPECT_EQ(record.holder().label.size(), sizeof record.label);
+  EXPECT_EQ(record.holder().token, Token());
+}
+
+TEST_F(FileHeaderTest, LabelsAreCutBetweenCharacters) {
+  Record record;
+  record.set_label(std::string(127, 'a') + "\xc3\xa9");  // the last character begins at byte 127
+  EXPECT_EQ(record.holder().label, std::string(127, 'a'));
+  record.set_label(std::string(126, 'a') + "\xc3\xa9");
+  EXPECT_EQ(record.holder().label, std::string(126, 'a') + "\xc3\xa9");
+}
+
+}  // namespace
+}  // namespace mortise::file

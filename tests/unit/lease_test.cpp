@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Goal: the lease's decisions are right at each edge of its time line (S4, S6, L8).
+// Method: the test owns the time; no thread, no sleep.
+#include "core/lease.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mortise::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant start{1h};
+
+Terms terms(Nanos lease = 30s, bool renew = true, Nanos max_hold = Nanos::max()) {
+  return {.lease = lease, .renew = renew, .max_hold = max_hold, .label = "test"};
+}
+
+Grant grant(Nanos lease = 30s, Instant counted_from = start) {
+  return {.number = 1, .counted_from = counted_from, .lease = lease};
+}
+
+TEST(LeaseTest, DeadlineLeavesDriftAndMargin) {
+  const Lease lease(terms(), grant(), {}, start + 5ms, 0);
+  // 30 s less 0.1 % for the clocks and 1 % for the caller.
+  EXPECT_EQ(lease.deadline(), start + 30s - 30ms - 300ms);
+  EXPECT_EQ(lease.valid_for(start + 5ms), 30s - 330ms - 5ms);
+}
+
+TEST(LeaseTest, MarginHasALeastValue) {
+  const Lease lease(terms(100ms), grant(100ms), {}, start, 0);
+  EXPECT_EQ(lease.deadline(), start + 100ms - 100us - 20ms);
+}
+
+TEST(LeaseTest, CountsFromTheRequestNotFromTheReply) {
+  const Lease lease(terms(), grant(30s, start), {}, start + 10s, 0);
+  EXPECT_EQ(lease.deadline(), start + 30s - 330ms);
+}
+
+TEST(LeaseTest, GrantThatComesAfterItsLeaseIsWorthNothing) {
+  const Lease lease(terms(1s), grant(1s), {}, start + 2s, 0);
+  EXPECT_EQ(lease.valid_for(start + 2s), 0s);
+}
+
+TEST(LeaseTest, SessionMarginIsTheBackends) {
+  const SafetyMargin margin{.permille = 100, .least = 1s};
+  EXPECT_EQ(Lease(terms(), grant(10s), margin, start, 0).deadline(), start + 10s - 10ms - 1s);
+  EXPECT_EQ(Lease(terms(), grant(20s), margin, start, 0).deadline(), start + 20s - 20ms - 2s);
+}
+
+TEST(LeaseTest, WithoutALeaseNothingEndsIt) {
+  Lease lease(terms(), grant(no_lease), {}, start, 0);
+  EXPECT_EQ(lease.valid_for(start + 1000h), Nanos::max());
+  EXPECT_EQ(lease.next(), never);
+  EXPECT_EQ(lease.tick(start + 1000h), Lease::Step::none);
+  EXPECT_TRUE(lease.fit_to_pass(start + 1000h));
+}
+
+TEST(LeaseTest, RenewsAtAThird) {
+  Lease lease(terms(), grant(), {}, start, 0);
+  EXPECT_EQ(lease.next(), start + 10s);
+  EXPECT_EQ(lease.tick(start + 10s - 1ns), Lease::Step::none);
+  EXPECT_EQ(lease.tick(start + 10s), Lease::Step::renew);
+  EXPECT_EQ(lease.tick(start + 10s), Lease::Step::none) << "one renewal is on its way";
+  EXPECT_TRUE(lease.renewed(start + 10s, 30s, start + 10s + 1ms));
+  EXPECT_EQ(lease.deadline(), start + 40s - 330ms);
+  EXPECT_EQ(lease.next(), start + 20s);
+}
+
+TEST(LeaseTest, RenewalsOfManyHoldsAreSpread) {
+  const Lease first(terms(), grant(), {}, start, 0);
+  const Lease last(terms(), grant(), {}, start, 1);
+  EXPECT_EQ(first.next() - last.next(), 2500ms);
+}
+
+TEST(LeaseTest, WithoutRenewalItEndsOnTime) {
+  Lease lease(terms(30s, false), grant(), {}, start, 0);
+  EXPECT_EQ(lease.next(), lease.deadline());
+  EXPECT_EQ(lease.tick(lease.deadline() - 1ns), Lease::Step::none);
+  EXPECT_EQ(lease.tick(lease.deadline()), Lease::Step::lose);
+}
+
+TEST(LeaseTest, AClaimIsRaisedOnceEvenWithoutRenewal) {
+  Lease lease(terms(30s, false), grant(2s), {}, start, 0);
+  ASSERT_EQ(lease.tick(lease.next()), Lease::Step::renew);
+  EXPECT_EQ(lease.wanted(), 30s);
+  EXPECT_TRUE(lease.renewed(start + 700ms, 30s, start + 701ms));
+  EXPECT_EQ(lease.next(), lease.deadline()) << "the full lease, and no further renewal";
+}
+
+TEST(LeaseTest, RenewalIsRepeatedInsideTheLease) {
+  Lease lease(terms(), grant(), {}, start, 0);
+  Instant now = lease.next();
+  int asked = 0;
+  while (lease.tick(now) != Lease::Step::lose) {
+    ++asked;
+    lease.unanswered(now + 1ms);
+    EXPECT_EQ(lease.state(), Lease::State::jeopardy);
+    now = lease.next();
+  }
+  EXPECT_GT(asked, 20);
+  EXPECT_EQ(now, start + 30s - 330ms);
+}
+
+TEST(LeaseTest, SilenceIsJeopardyToo) {
+  Lease lease(terms(), grant(), {}, start, 0);
+  ASSERT_EQ(lease.tick(start + 10s), Lease::Step::renew);
+  EXPECT_EQ(lease.state(), Lease::State::held);
+  ASSERT_EQ(lease.tick(start + 11s), Lease::Step::renew);
+  EXPECT_EQ(lease.state(), Lease::State::jeopardy);
+  EXPECT_FALSE(lease.fit_to_pass(start + 11s));
+  EXPECT_TRUE(lease.renewed(start + 11s, 30s, start + 11s));
+  EXPECT_EQ(lease.state(), Lease::State::held);
+}
+
+TEST(LeaseTest, ALateRenewalDoesNotReviveTheHold) {
+  Lease lease(terms(1s), grant(1s), {}, start, 0);
+  ASSERT_EQ(lease.tick(start + 400ms), Lease::Step::renew);
+  const Instant end = lease.deadline();
+  EXPECT_FALSE(lease.renewed(start + 400ms, 1s, end));
+  EXPECT_EQ(lease.state(), Lease::State::lost);
+  EXPECT_EQ(lease.valid_for(start), 0s) << "for ever";
+  EXPECT_FALSE(lease.renewed(end, 1s, end));
+}
+
+TEST(LeaseTest, AnEarlierAnswerNeverShortensALaterOne) {
+  Lease lease(terms(), grant(), {}, start, 0);
+  EXPECT_TRUE(lease.renewed(start + 10s, 30s, start + 11s));
+  const Instant end = lease.deadline();
+  EXPECT_TRUE(lease.renewed(start + 5s, 30s, start + 12s));
+  EXPECT_EQ(lease.deadline(), end);
+}
+
+TEST(LeaseTest, MaxHoldEndsItWhateverTheServerSays) {
+  Lease lease(terms(1s, true, 3s), grant(1s), {}, start, 0);
+  Instant now = start;
+  while (lease.tick(now) != Lease::Step::lose) {
+    now = lease.next();
+    if (now < lease.deadline()) {
+      EXPECT_TRUE(lease.renewed(now, 1s, now));
+    }
+  }
+  EXPECT_EQ(now, start + 3s);
+  EXPECT_TRUE(lease.ends_by_max_hold());
+}
+
+TEST(LeaseTest, PassedOnWithHalfALeaseLeft) {
+  Lease lease(terms(1s, false), grant(1s), {}, start, 0);
+  EXPECT_TRUE(lease.fit_to_pass(start + 400ms));
+  EXPECT_FALSE(lease.fit_to_pass(start + 600ms));
+}
+
+TEST(LeaseTest, TheNewOwnerHasItsLongestHoldBeforeIt) {
+  Lease lease(terms(30s, true, 60s), grant(no_lease), {}, start, 0);
+  lease.passed(start + 10s);
+  EXPECT_EQ(lease.deadline(), start + 70s);
+}
+
+}  // namespace
+}  // namespace mortise::core

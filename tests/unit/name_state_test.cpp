@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Goal: who holds, who waits and who asks is decided right (S2, S7, L5, L6).
+// Method: events are fed to the state; no mutex, no thread, no server.
+#include "core/name_state.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mortise::core {
+namespace {
+
+using namespace std::chrono_literals;
+using Entry = NameState::Entry;
+using Exit = NameState::Exit;
+
+class NameStateTest : public ::testing::Test {
+ protected:
+  static std::shared_ptr<const Terms> terms(Nanos lease = 30s) {
+    return std::make_shared<Terms>(Terms{.lease = lease, .label = "test"});
+  }
+  Waiter waiter() { return {.owner = Owner::unique(), .terms = terms_}; }
+  Hold hold(const Waiter& asker, std::uint64_t number = 7) {
+    Hold hold{.owner = asker.owner, .number = number, .generation = ++generation_};
+    hold.granted_at = hold.owned_since = now_;
+    hold.terms = asker.terms;
+    hold.lease = Lease(*asker.terms, {.number = number, .counted_from = now_, .lease = 30s}, {},
+                       now_, 0);
+    return hold;
+  }
+  void take(Waiter& waiter) {
+    ASSERT_EQ(state_.enter(waiter, true), Entry::ask);
+    state_.granted(waiter, hold(waiter));
+  }
+
+  Instant now_{1h};
+  std::shared_ptr<const Terms> terms_ = terms();
+  TurnLimits turn_;
+  std::uint64_t generation_ = 0;
+  NameState state_;
+};
+
+TEST_F(NameStateTest, OneAsksAndTheOthersQueue) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  Waiter c = waiter();
+  EXPECT_EQ(state_.enter(a, true), Entry::ask);
+  EXPECT_EQ(state_.enter(b, true), Entry::wait);
+  EXPECT_EQ(state_.enter(c, false), Entry::busy);
+  EXPECT_EQ(state_.asker(), &a);
+  EXPECT_EQ(state_.queue().size(), 1U);
+}
+
+TEST_F(NameStateTest, ReentryCountsAndKeepsTheToken) {
+  Waiter a = waiter();
+  take(a);
+  const Token token = state_.live()->token();
+  Waiter again{.owner = a.owner, .terms = terms(1s)};
+  EXPECT_EQ(state_.enter(again, false), Entry::reentered);
+  EXPECT_EQ(state_.live()->token(), token);
+  EXPECT_EQ(state_.live()->terms, terms_) << "the outermost options rule";
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::nested);
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::not_owner);
+}
+
+TEST_F(NameStateTest, StrangersDoNotUnlock) {
+  Waiter a = waiter();
+  take(a);
+  EXPECT_EQ(state_.unlock(Owner::unique(), now_, turn_).exit, Exit::not_owner);
+  EXPECT_NE(state_.live(), nullptr);
+}
+
+TEST_F(NameStateTest, PassedInOrderWithGrowingTokens) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  Waiter c = waiter();
+  take(a);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  ASSERT_EQ(state_.enter(c, true), Entry::wait);
+  const Token first = state_.live()->token();
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::passed);
+  EXPECT_EQ(b.call, Waiter::Call::held);
+  EXPECT_EQ(c.call, Waiter::Call::none);
+  EXPECT_GT(state_.live()->token(), first);
+  EXPECT_EQ(state_.live()->owner, b.owner);
+}
+
+TEST_F(NameStateTest, ATurnEndsByNumberAndByTime) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  EXPECT_EQ(state_.unlock(a.owner, now_ + 5ms, turn_).exit, Exit::release);
+  EXPECT_EQ(state_.release_sent(), &b);
+  state_.granted(b, hold(b, 8));
+  Waiter c = waiter();
+  ASSERT_EQ(state_.enter(c, true), Entry::wait);
+  turn_.passes = 0;
+  EXPECT_EQ(state_.unlock(b.owner, now_, turn_).exit, Exit::release);
+}
+
+TEST_F(NameStateTest, NotPassedUnderOtherTermsOrShortOfTime) {
+  Waiter a = waiter();
+  Waiter other{.owner = Owner::unique(), .terms = terms(10s)};
+  take(a);
+  ASSERT_EQ(state_.enter(other, true), Entry::wait);
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
+
+  NameState fresh;
+  Waiter b = waiter();
+  Waiter c = waiter();
+  ASSERT_EQ(fresh.enter(b, true), Entry::ask);
+  Hold old = hold(b);
+  old.granted_at = now_ + 20s;  // the turn is young, the lease is not
+  fresh.granted(b, std::move(old));
+  ASSERT_EQ(fresh.enter(c, true), Entry::wait);
+  EXPECT_EQ(fresh.unlock(b.owner, now_ + 20s, turn_).exit, Exit::release);
+}
+
+TEST_F(NameStateTest, NobodyAsksBeforeTheReleaseHasLeft) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
+  EXPECT_EQ(state_.enter(b, true), Entry::wait);
+  EXPECT_EQ(state_.asker(), nullptr);
+  EXPECT_EQ(state_.release_sent(), &b);
+  EXPECT_EQ(b.call, Waiter::Call::ask);
+}
+
+TEST_F(NameStateTest, TheNextAsksWhenTheAskerLeaves) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  ASSERT_EQ(state_.enter(a, true), Entry::ask);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  EXPECT_EQ(state_.leave(a), &b);
+  EXPECT_EQ(state_.leave(b), nullptr);
+  Waiter c = waiter();
+  EXPECT_EQ(state_.enter(c, false), Entry::ask) << "the name is idle again";
+}
+
+TEST_F(NameStateTest, ALostHoldLeavesTheNameAndIsRemembered) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  Waiter again{.owner = a.owner, .terms = terms_};
+  ASSERT_EQ(state_.enter(again, true), Entry::reentered);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  const Token token = state_.live()->token();
+  EXPECT_FALSE(state_.lose(99, false).has_value()) << "another generation";
+  const auto loss = state_.lose(generation_, false);
+  ASSERT_TRUE(loss.has_value());
+  EXPECT_EQ(loss->next, &b);
+  EXPECT_EQ(state_.lost_hold(a.owner)->token, token);
+  EXPECT_EQ(state_.enter(again, true), Entry::lost);
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::was_lost);
+  EXPECT_EQ(state_.enter(again, true), Entry::lost) << "one unlock is owed still";
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::was_lost);
+  EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::not_owner);
+  state_.granted(b, hold(b, 8));
+  EXPECT_EQ(state_.enter(again, true), Entry::wait);
+}
+
+TEST_F(NameStateTest, EachOwnerLearnsItsOwnLossOnly) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  state_.live()->lost.emplace();
+  const std::stop_token of_a = state_.live()->lost->get_token();
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::passed);
+  auto loss = state_.lose(generation_, false);
+  loss->lost.request_stop();
+  EXPECT_FALSE(of_a.stop_requested());
+  EXPECT_TRUE(state_.lost_hold(b.owner)->lost.stop_requested());
+}
+
+TEST_F(NameStateTest, TwoThreadsOfOneOwnerEnterTogether) {
+  Waiter a = waiter();
+  Waiter twin{.owner = a.owner, .terms = terms_};
+  Waiter b = waiter();
+  ASSERT_EQ(state_.enter(a, true), Entry::ask);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  ASSERT_EQ(state_.enter(twin, true), Entry::wait);
+  state_.granted(a, hold(a));
+  EXPECT_EQ(state_.reenter_waiters(), std::vector<Waiter*>{&twin});
+  EXPECT_EQ(state_.live()->depth, 2U);
+  EXPECT_EQ(state_.queue().size(), 1U);
+}
+
+}  // namespace
+}  // namespace mortise::core

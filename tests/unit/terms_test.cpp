@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Goal: impossible options and names are refused in words that name the culprit.
+// Method: one bad value at a time.
+#include "core/terms.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mortise::core {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+void expect_refused(const Failure& failure, const std::string& culprit) {
+  EXPECT_EQ(failure.code, Errc::misconfigured);
+  EXPECT_THAT(failure.text, HasSubstr(culprit));
+}
+
+TEST(TermsTest, DefaultsAreFine) {
+  EXPECT_FALSE(check(LockOptions{}));
+  EXPECT_FALSE(check(ClientOptions{}));
+  EXPECT_FALSE(check_name("orders/42"));
+  EXPECT_FALSE(check_name(std::string(512, 'x')));
+  EXPECT_FALSE(check_name(std::string_view("\0\n", 2)));
+}
+
+TEST(TermsTest, LeaseHasALimitAtBothEnds) {
+  EXPECT_FALSE(check(LockOptions{.lease = 100ms}));
+  EXPECT_FALSE(check(LockOptions{.lease = 24h}));
+  expect_refused(check(LockOptions{.lease = 99ms}), "lease is 99 ms");
+  expect_refused(check(LockOptions{.lease = 24h + 1ms}), "LockOptions::lease");
+  expect_refused(check(LockOptions{.lease = -1s}), "LockOptions::lease");
+}
+
+TEST(TermsTest, MaxHoldMustLeaveRoomForRenewal) {
+  expect_refused(check(LockOptions{.max_hold = 0ms}), "max_hold");
+  expect_refused(check(LockOptions{.lease = 2s, .max_hold = 1s}), "shorter than LockOptions::lease");
+  EXPECT_FALSE(check(LockOptions{.lease = 2s, .renew = false, .max_hold = 1s}));
+}
+
+TEST(TermsTest, LabelsArePrintableAndShort) {
+  expect_refused(check(LockOptions{.label = std::string(129, 'x')}), "129 bytes");
+  expect_refused(check(LockOptions{.label = "a\nb"}), "control character");
+}
+
+TEST(TermsTest, ClientOptionsAreChecked) {
+  expect_refused(check(ClientOptions{.give_up = -1ms}), "give_up");
+  expect_refused(check(ClientOptions{.turn = -1ms}), "turn");
+  expect_refused(check(ClientOptions{.turn_handoffs = 1001}), "turn_handoffs is 1001");
+}
+
+TEST(TermsTest, NamesAreOneTo512Bytes) {
+  expect_refused(check_name(""), "empty");
+  expect_refused(check_name(std::string(513, 'n')), "513 bytes");
+}
+
+}  // namespace
+}  // namespace mortise::core
