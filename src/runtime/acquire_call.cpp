@@ -103,8 +103,14 @@ std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
 Failure AcquireCall::ask() {
   const ClientState::Asking asking(client_);
   if (Failure failure = client_.prepare(*terms)) {
+    if (attempt_) client_.abandon(attempt_);
     leave();
     return failure;
+  }
+  if (stopped_.load() && !attempt_) {
+    // Asked to stop before anything was sent: nothing has to be taken back.
+    leave();
+    return contended({Errc::cancelled, slot_.name()});
   }
   bool fresh = false;
   for (;;) {

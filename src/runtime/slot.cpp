@@ -125,10 +125,14 @@ Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& 
     repeated = true;
     if (!client_->wait_done(*release, half)) {
       client_->background().adopt(release, ended.lease.deadline());
+      tell_failed(ended, {Errc::unavailable, client_->backend().describe() + ": no answer in time"});
       return Released::unknown;
     }
   }
-  if (release->failure()) return Released::unknown;
+  if (release->failure()) {
+    tell_failed(ended, release->failure());
+    return Released::unknown;
+  }
   // A repeated release finds nothing where the first one worked. Inside the lease nothing but the
   // first one can have ended the hold.
   const bool ours = repeated && ended.lease.valid_for(client_->now()) > core::Nanos(0);
@@ -144,6 +148,15 @@ void Slot::tell_released(const core::Hold& ended, Released outcome) {
                       .token = ended.token(),
                       .took = client_->now() - ended.owned_since},
                      outcome);
+}
+
+void Slot::tell_failed(const core::Hold& ended, Failure why) {
+  if (client_->observer() == nullptr) return;
+  client_->notifier().post([observer = client_->shared_observer(), name = name_,
+                            label = ended.terms->label, token = ended.token(),
+                            why = std::move(why)] {
+    observer->failed({.name = name, .label = label, .token = token}, why);
+  });
 }
 
 std::size_t Slot::hold_count(Owner owner) {

@@ -89,6 +89,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
                           const std::shared_ptr<const core::Terms>& successor);
   Released await(const std::shared_ptr<Release>& release, const core::Hold& ended);
   void tell_released(const core::Hold& ended, Released outcome);
+  void tell_failed(const core::Hold& ended, Failure why);
   [[nodiscard]] std::shared_ptr<Attempt> new_attempt(const core::Terms& terms, bool wait);
   [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
 
