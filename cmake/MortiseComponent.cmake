@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+# One component of the library: a target, its alias, its export, its pkg-config file. A backend is
+# one call:
+#
+#   mortise_component(redis OPTIONAL
+#       FOLDERS redis redlock                           # folders of src/ that it is made of
+#       DEPENDS core                                    # other components, linked PUBLIC
+#       FIND Hiredis OpenSSL                            # packages, found here and by static users
+#       FIND_MODULES FindHiredis.cmake                  # find modules of cmake/ that users need too
+#       PRIVATE_LIBS hiredis::hiredis OpenSSL::SSL      # C libraries; never visible to users
+#       PC_REQUIRES hiredis openssl                     # the same for pkg-config, where they have a
+#       PC_LIBS -lzookeeper_st)                         # .pc file, and where they have none
+#
+# It makes the target mortise_redis, called mortise::redis by everybody, and the option
+# MORTISE_WITH_REDIS. A public header that bears the name of a folder of src/ belongs to the
+# component with that folder; all others belong to core.
+include_guard(GLOBAL)
+include(GNUInstallDirs)
+
+# The public headers of the component that consists of `folders`.
+function(_mortise_headers out component folders)
+    set(include_dir "${PROJECT_SOURCE_DIR}/include/mortise")
+    set(headers)
+    if(component STREQUAL "core")
+        # Globs, not lists: a new file needs no edit here, and CONFIGURE_DEPENDS sees it come and go.
+        file(GLOB headers CONFIGURE_DEPENDS "${include_dir}/*.hpp")
+        file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/src/*")
+        foreach(entry IN LISTS entries)
+            cmake_path(GET entry FILENAME folder)
+            if(NOT folder IN_LIST folders)
+                list(REMOVE_ITEM headers "${include_dir}/${folder}.hpp")
+            endif()
+        endforeach()
+    else()
+        foreach(folder IN LISTS folders)
+            file(GLOB header CONFIGURE_DEPENDS "${include_dir}/${folder}.hpp")
+            list(APPEND headers ${header})
+        endforeach()
+    endif()
+    set(${out} "${headers}" PARENT_SCOPE)
+endfunction()
+
+# The helpers of src/base are hidden in the core's shared library, so the others take what they use
+# from an archive of their own: the sources that have a private header. (Those without one implement
+# the public API, which stays in the core alone.)
+function(_mortise_base_helpers)
+    if(TARGET mortise_base_helpers)
+        return()
+    endif()
+    file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/base/*.hpp")
+    set(sources)
+    foreach(header IN LISTS headers)
+        cmake_path(REPLACE_EXTENSION header LAST_ONLY cpp OUTPUT_VARIABLE source)
+        if(EXISTS "${source}")
+            list(APPEND sources "${source}")
+        endif()
+    endforeach()
+    add_library(mortise_base_helpers STATIC ${sources})
+    target_compile_features(mortise_base_helpers PUBLIC cxx_std_20)
+    target_include_directories(mortise_base_helpers PRIVATE
+        "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+    mortise_warnings(mortise_base_helpers)
+    set_target_properties(mortise_base_helpers PROPERTIES
+        CXX_VISIBILITY_PRESET hidden
+        VISIBILITY_INLINES_HIDDEN ON
+        POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# What a shared library needs beyond a static one.
+function(_mortise_shape_library target)
+    set_target_properties(${target} PROPERTIES
+        CXX_VISIBILITY_PRESET hidden
+        VISIBILITY_INLINES_HIDDEN ON
+        POSITION_INDEPENDENT_CODE ON
+        VERSION ${PROJECT_VERSION}
+        # Before 1.0 every minor version may break the ABI.
+        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        DEFINE_SYMBOL MORTISE_EXPORTS)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+        target_compile_definitions(${target} PUBLIC MORTISE_STATIC)
+    else()
+        # Hidden visibility does not reach instantiations of std templates; the map does.
+        set(map "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+        target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
+        set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${map}")
+        if(NOT target STREQUAL "mortise_core")
+            _mortise_base_helpers()
+            target_link_libraries(${target} PRIVATE mortise_base_helpers)
+        endif()
+    endif()
+endfunction()
+
+function(mortise_component name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL" ""
+        "FOLDERS;FILES;DEPENDS;FIND;FIND_MODULES;PUBLIC_LIBS;PRIVATE_LIBS;PC_REQUIRES;PC_LIBS")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "mortise_component(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    if(arg_OPTIONAL)
+        string(TOUPPER "MORTISE_WITH_${name}" option)
+        option(${option} "Build the component mortise::${name}" ON)
+        if(NOT ${option})
+            return()
+        endif()
+    endif()
+    foreach(package IN LISTS arg_FIND)
+        find_package(${package} REQUIRED)
+    endforeach()
+
+    set(target mortise_${name})
+    set(output mortise-${name})
+    if(name STREQUAL "mortise")
+        set(target mortise)
+        set(output mortise)
+    endif()
+
+    list(TRANSFORM arg_FILES PREPEND "${PROJECT_SOURCE_DIR}/")
+    set(sources ${arg_FILES})
+    foreach(folder IN LISTS arg_FOLDERS)
+        file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.[ch]pp")
+        list(APPEND sources ${found})
+    endforeach()
+
+    add_library(${target} ${sources})
+    add_library(mortise::${name} ALIAS ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} OUTPUT_NAME ${output})
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    mortise_warnings(${target})
+    _mortise_shape_library(${target})
+
+    _mortise_headers(headers "${name}" "${arg_FOLDERS}")
+    if(headers)
+        target_sources(${target} PUBLIC FILE_SET HEADERS
+            BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${headers})
+        set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+    endif()
+
+    list(TRANSFORM arg_DEPENDS PREPEND "mortise::" OUTPUT_VARIABLE depends)
+    target_link_libraries(${target} PUBLIC ${depends} ${arg_PUBLIC_LIBS} PRIVATE ${arg_PRIVATE_LIBS})
+    # For the one file that asks which components there are.
+    foreach(component IN LISTS arg_DEPENDS)
+        string(TOUPPER "MORTISE_WITH_${component}" definition)
+        target_compile_definitions(${target} PRIVATE ${definition})
+    endforeach()
+
+    set_property(GLOBAL APPEND PROPERTY MORTISE_COMPONENTS ${name})
+    if(MORTISE_INSTALL)
+        _mortise_install_component()
+    endif()
+endfunction()
+
+# Reads the variables of mortise_component: a macro only to keep that function readable.
+macro(_mortise_install_component)
+    set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/mortise")
+    set(file_set)
+    if(headers)
+        set(file_set FILE_SET HEADERS)
+    endif()
+    install(TARGETS ${target} EXPORT mortise-${name} ${file_set})
+    install(EXPORT mortise-${name} NAMESPACE mortise:: FILE mortise-${name}-targets.cmake
+        DESTINATION "${package_dir}")
+
+    get_target_property(type ${target} TYPE)
+    set(finds "${arg_FIND}")
+    if(type STREQUAL "SHARED_LIBRARY" AND NOT arg_PUBLIC_LIBS)
+        set(finds)
+    endif()
+    list(TRANSFORM finds REPLACE "(.+)" "find_dependency(\\1)\n" OUTPUT_VARIABLE find_lines)
+    list(TRANSFORM arg_DEPENDS REPLACE "(.+)"
+        "include(\"\${CMAKE_CURRENT_LIST_DIR}/mortise-\\1-component.cmake\")\n"
+        OUTPUT_VARIABLE depend_lines)
+    string(JOIN "" lines ${find_lines} ${depend_lines})
+    set(component_file "${PROJECT_BINARY_DIR}/package/mortise-${name}-component.cmake")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/component.cmake.in" "${component_file}" @ONLY)
+    list(TRANSFORM arg_FIND_MODULES PREPEND "${PROJECT_SOURCE_DIR}/cmake/")
+    install(FILES "${component_file}" ${arg_FIND_MODULES} DESTINATION "${package_dir}")
+
+    # A static library has nobody but its user to name what it needs, so for a static build all is
+    # public: `pkg-config --libs` is right with and without --static.
+    list(TRANSFORM arg_DEPENDS PREPEND "mortise-" OUTPUT_VARIABLE pc_requires)
+    set(pc_requires_private ${arg_PC_REQUIRES})
+    set(pc_libs -L\${libdir} -l${output})
+    set(pc_libs_private ${arg_PC_LIBS})
+    set(pc_cflags -I\${includedir})
+    if(type STREQUAL "STATIC_LIBRARY")
+        list(APPEND pc_requires ${pc_requires_private})
+        set(pc_requires_private)
+        list(APPEND pc_libs ${pc_libs_private})
+        set(pc_libs_private)
+        list(APPEND pc_cflags -DMORTISE_STATIC)
+    endif()
+    foreach(field requires requires_private libs libs_private cflags)
+        string(JOIN " " pc_${field} ${pc_${field}})
+    endforeach()
+    file(RELATIVE_PATH pc_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/component.pc.in"
+        "${PROJECT_BINARY_DIR}/package/${output}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/package/${output}.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endmacro()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// What a fencing token is for: a holder is paused just after it made sure that it holds the lock,
+// its lease ends, another one takes the lock, and then the first one wakes up and writes. No lock
+// in the world can prevent that write; the store can refuse it. The pause is made by moving a
+// clock, on the memory backend, so that it happens in every run.
+#include <mortise/memory.hpp>
+#include <mortise/mortise.hpp>
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <semaphore>
+#include <stop_token>
+#include <string>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// [store]
+// What any store can do: `UPDATE report SET text = :text, fence = :token WHERE fence <= :token`.
+class Store {
+ public:
+  [[nodiscard]] bool write(const std::string& text, mortise::Token token) {
+    if (token < newest_) return false;
+    newest_ = token;
+    text_ = text;
+    return true;
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  mortise::Token newest_;
+  std::string text_;
+};
+// [/store]
+
+// The loss is told by a thread of the client, which may come a little after the clock.
+bool wait_until_lost(const mortise::Guard& guard) {
+  std::binary_semaphore told(0);
+  const std::stop_callback tell(guard.lost(), [&told] { told.release(); });
+  return told.try_acquire_for(5s);
+}
+
+bool demonstrate() {
+  const auto clock = std::make_shared<mortise::ManualClock>();
+  mortise::memory::Server server(clock);
+  mortise::Client first(server.backend(), {.clock = clock});
+  mortise::Client second(server.backend(), {.clock = clock});
+  const mortise::LockOptions options{.lease = 10s, .renew = false};
+  mortise::Lock first_lock = first.lock("report", options);
+  mortise::Lock second_lock = second.lock("report", options);
+  Store store;
+
+  mortise::Guard early(first_lock);
+  std::cout << "first:  has the lock, token " << early.token().value() << "\n";
+  if (early.valid_for() < 5s || !store.write("first, in time", early.token())) return false;
+  std::cout << "first:  sees 5 s and more left, and begins another write; here it is paused\n";
+  clock->advance(11s);
+
+  mortise::Guard late(second_lock, {.wait = 1s});
+  if (!late || !store.write("second", late.token())) return false;
+  std::cout << "second: has the lock, token " << late.token().value() << ", and writes\n";
+
+  const bool refused = !store.write("first, too late", early.token());
+  std::cout << "first:  wakes up, its write goes out: " << (refused ? "refused" : "ACCEPTED")
+            << "\n";
+  const bool told = wait_until_lost(early);
+  std::cout << "first:  was told that its hold is lost, valid for " << early.valid_for().count()
+            << " ns\n";
+  std::cout << "store:  \"" << store.text() << "\"\n";
+  return refused && told && store.text() == "second" &&
+         early.release() == mortise::Released::was_lost;
+}
+
+}  // namespace
+
+int main() try { return demonstrate() ? 0 : 1; } catch (const std::exception& e) {
+  std::cerr << "fencing: " << e.what() << "\n";
+  return 1;
+}

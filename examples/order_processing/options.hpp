@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The command line: what the user says, and what the program says to the workers that it starts.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace shop {
+
+/// An argument or an input file that makes no sense; the text names it. Exit code 2.
+class BadInput : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What one worker process is told besides.
+struct WorkerRole {
+  std::size_t process = 0;  ///< which of the processes, from 0
+  std::string directory;    ///< where the accounts and the board are
+  bool locks = true;
+};
+
+struct Options {
+  std::string orders = MORTISE_EXAMPLES_DATA "/orders.csv";
+  std::string url;  ///< empty = a directory of lock files beside the accounts
+  std::size_t processes = 4;
+  std::size_t threads = 4;
+  std::size_t rate = 3'000;  ///< submissions that arrive in a second; 0 = all are there at once
+  bool only_without_locks = false;
+  bool keep = false;
+  bool help = false;
+  std::optional<WorkerRole> worker;  ///< this process is a worker
+};
+
+/// @throws BadInput
+[[nodiscard]] Options parse_options(const std::vector<std::string>& arguments);
+
+/// @return the arguments that make `parse_options()` answer the same for a worker.
+[[nodiscard]] std::vector<std::string> worker_arguments(const Options& options,
+                                                        const WorkerRole& role);
+
+[[nodiscard]] const char* usage() noexcept;
+
+}  // namespace shop

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "report.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+#include <string>
+
+namespace shop {
+namespace {
+
+// The figures of a process, or of all.
+struct Row {
+  std::uint64_t charged = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t repaired = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t started_over = 0;
+  std::int64_t longest_wait = 0;
+
+  void add(const Figures& figures) {
+    charged += figures.charged;
+    duplicates += figures.duplicates;
+    repaired += figures.repaired;
+    waits += figures.waits;
+    started_over += figures.started_over;
+    longest_wait = std::max<std::int64_t>(longest_wait, figures.longest_wait);
+  }
+};
+
+std::string milliseconds(std::int64_t nanoseconds) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << static_cast<double>(nanoseconds) / 1e6 << " ms";
+  return out.str();
+}
+
+void print_row(std::ostream& out, const std::string& name, const Row& row, bool locks) {
+  out << "   " << std::setw(7) << name << std::setw(10) << row.charged << std::setw(12)
+      << row.duplicates << std::setw(11) << row.repaired << std::setw(14)
+      << (locks ? std::to_string(row.waits) : "-") << std::setw(15)
+      << (locks ? milliseconds(row.longest_wait) : "-") << "\n";
+}
+
+}  // namespace
+
+void print_table(std::ostream& out, const Board& board, std::size_t processes, bool locks,
+                 std::size_t submissions, const Story& story) {
+  out << "\n   process   charged  duplicates   repaired  waits > 1 ms   longest wait\n";
+  Row all;
+  for (std::size_t i = 0; i < processes; ++i) {
+    Row row;
+    row.add(board->figures[i]);
+    all.add(board->figures[i]);
+    print_row(out, std::to_string(i + 1), row, locks);
+  }
+  print_row(out, "all", all, locks);
+  const double seconds = static_cast<double>(story.took.count()) / 1e9;
+  out << "   " << submissions << " submissions in " << std::fixed << std::setprecision(2) << seconds
+      << " s: " << std::setprecision(0) << static_cast<double>(submissions) / seconds
+      << " a second\n";
+  if (all.started_over != 0) {
+    out << "   " << all.started_over << " times a lock was lost, and its work begun anew\n";
+  }
+}
+
+void print_recovery(std::ostream& out, const Board& board, const Story& story) {
+  const Crash& crash = board->crash;
+  if (story.killed_at == 0 || crash.completed_by == 0) return;
+  out << "   The charge that the killed process had begun was completed by process "
+      << crash.completed_by << ", " << milliseconds(crash.completed_at - story.killed_at)
+      << " after the kill.\n";
+}
+
+}  // namespace shop

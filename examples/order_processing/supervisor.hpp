@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Starts the worker processes, kills one of them inside its critical section, starts it again, and
+// waits until all are done.
+#pragma once
+
+#include "board.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "submissions.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shop {
+
+/// The user wants to stop (SIGINT, SIGTERM).
+struct Interrupted {};
+
+/// What happened in a run.
+struct Story {
+  std::chrono::nanoseconds took{0};
+  std::int64_t killed_at = 0;  ///< `now_ns()`; 0 = nobody was killed
+  std::size_t victim = 0;      ///< which process
+};
+
+/// Processes that outlive it are killed by its destructor.
+class Supervisor {
+ public:
+  Supervisor(const Options& options, WorkerRole role, const Board& board,
+             const std::vector<Submission>& submissions, Progress& progress);
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  ~Supervisor();
+
+  /// @throws Interrupted, std::runtime_error where a worker fails
+  Story run();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Child {
+    pid_t pid = 0;
+    int messages = -1;  // read end of its pipe, which ends when the process does
+    bool ready = false;
+    bool killed = false;
+  };
+
+  void start(std::size_t process);
+  void look();
+  void hear(std::size_t process);
+  void kill_inside(std::size_t process);
+  void bury(std::size_t process);
+  void restart_when_due();
+  [[nodiscard]] bool working() const;
+
+  const Options& options_;
+  const WorkerRole role_;
+  const Board& board_;
+  const std::vector<Submission>& submissions_;
+  Progress& progress_;
+  std::vector<Child> children_;
+  std::optional<Time> restart_at_;
+  Story story_;
+};
+
+}  // namespace shop

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// A worker process: some threads that take the submissions of one desk, and charge each order under
+// its lock and its customer's lock. This is the file to read for how the locks are used.
+#pragma once
+
+#include <mortise/mortise.hpp>
+
+#include "board.hpp"
+#include "options.hpp"
+#include "submissions.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shop {
+
+/// What a worker writes to the descriptor `message_descriptor`, which its supervisor reads.
+enum class Message : char { ready = 'r', inside = 'i' };
+inline constexpr int message_descriptor = 3;
+
+/// The process that is killed: the second one.
+[[nodiscard]] constexpr std::size_t victim_of(std::size_t processes) noexcept {
+  return processes > 1 ? 1 : 0;
+}
+
+class Worker {
+ public:
+  explicit Worker(const Options& options);
+  /// Works until the desk is empty. @return the exit code
+  int run();
+
+ private:
+  void work();
+  [[nodiscard]] const Task* next_task();
+  void wait_for_arrival(const Task& task) const;
+  [[nodiscard]] Outcome process(const Task& task);
+  [[nodiscard]] mortise::Guard take(const std::string& name);
+  void note_recovery(const std::vector<std::string>& orders);
+  void stand_still_if_chosen(const Task& task);
+  void fail(const char* why);
+
+  const Options options_;
+  const WorkerRole role_;
+  const std::vector<Submission> submissions_;
+  const std::vector<Task> tasks_;
+  const Board board_;
+  Figures& figures_;
+  std::optional<mortise::Client> client_;  // none = the run without locks
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex failure_mutex_;
+  std::string failure_;
+};
+
+}  // namespace shop

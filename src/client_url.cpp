@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Opens a URL: the one file that knows every backend of this build.
+#include <mortise/backend.hpp>
+#include <mortise/client.hpp>
+#include <mortise/file.hpp>
+#include <mortise/memory.hpp>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/url.hpp"
+
+namespace mortise {
+namespace {
+
+using Factory = std::unique_ptr<Backend> (*)(std::string_view url);
+
+constexpr std::array<std::pair<std::string_view, Factory>, 2> factories{{
+    {"memory", &memory::backend},
+    {"file", &file::backend},
+}};
+
+std::unique_ptr<Backend> open(std::string_view url) {
+  const std::string scheme = base::url_scheme(url);
+  std::string known;
+  for (const auto& [name, factory] : factories) {
+    if (name == scheme) return factory(url);
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  throw LockError({Errc::unsupported,
+                   "URL: no backend for the scheme '" + scheme + "' in this build, which has " + known});
+}
+
+}  // namespace
+
+Client::Client(std::string_view url, ClientOptions options)
+    : Client(open(url), std::move(options)) {}
+
+}  // namespace mortise

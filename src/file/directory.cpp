@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "file/directory.hpp"
+
+#include "file/network_filesystem.hpp"
+#include "file/system_failure.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace mortise::file {
+
+Directory::Directory(std::string path, bool create) : path_(std::move(path)), create_(create) {
+  // "dir/" is followed even where dir is a symbolic link, whatever O_NOFOLLOW says.
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+}
+
+Failure Directory::refused(const char* why, Errc errc) const {
+  return {errc, "file " + path_ + ": " + why};
+}
+
+// O_DIRECTORY with O_NOFOLLOW answers ENOTDIR for a link as well: the words need a second look.
+Failure Directory::why_not_open(int error) const {
+  struct stat found {};
+  if (error == ENOENT) return refused("the directory does not exist (create=yes makes it)");
+  if ((error == ENOTDIR || error == ELOOP) && ::lstat(path_.c_str(), &found) == 0) {
+    if (S_ISLNK(found.st_mode)) return refused("the directory is a symbolic link");
+    return refused("it is not a directory");
+  }
+  return system_failure(error, path_, "open the directory");
+}
+
+Failure Directory::inspect(int fd) const {
+  struct stat found {};
+  struct statfs system {};
+  if (::fstat(fd, &found) != 0 || ::fstatfs(fd, &system) != 0) {
+    return system_failure(errno, path_, "inspect the directory");
+  }
+  if (found.st_uid != ::geteuid() && found.st_uid != 0) {
+    return refused("the directory belongs to another user");
+  }
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return refused("the directory is writable by its group or by others (chmod go-w)");
+  }
+  // The type is a signed word on some machines; its magic numbers have 32 bits.
+  if (is_network_filesystem(static_cast<std::uint32_t>(system.f_type))) {
+    return refused("it lies on a network or FUSE file system, whose locks do not exclude reliably");
+  }
+  return {};
+}
+
+Failure Directory::open(base::UniqueFd& out) const {
+  const auto attempt = [this] {
+    return base::UniqueFd::open(
+        [this] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
+  };
+  base::UniqueFd fd = attempt();
+  if (!fd && errno == ENOENT && create_) {
+    // EEXIST: another process was quicker.
+    if (::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+      return system_failure(errno, path_, "create the directory");
+    }
+    fd = attempt();
+  }
+  if (!fd) return why_not_open(errno);
+  if (Failure why = inspect(fd.get())) return why;
+  out = std::move(fd);
+  return {};
+}
+
+Failure Directory::check() const {
+  base::UniqueFd fd;
+  if (Failure why = open(fd)) return why;
+  if (::faccessat(fd.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    // Other errors come from filters that do not know the call; the first lock will tell.
+    if (errno == EROFS) return refused("the file system is mounted read-only");
+    if (errno == EACCES) return refused("no right to write in the directory", Errc::denied);
+  }
+  return {};
+}
+
+}  // namespace mortise::file

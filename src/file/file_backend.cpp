@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "file/file_backend.hpp"
+
+#include <mortise/file.hpp>
+
+#include "base/fork.hpp"
+#include "base/url.hpp"
+#include "file/file_name.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace mortise::file {
+namespace {
+
+using Kind = Outcome::Kind;
+
+Failure closed() { return {Errc::closed, "the client is closed"}; }
+
+// Short enough to need no memory itself.
+Failure out_of_memory() { return {Errc::exhausted, "out of memory"}; }
+
+// For requests that change nothing.
+template <class Work>
+void answer(Operation& operation, Work work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    operation.failed(out_of_memory());
+  }
+}
+
+Failure refuse(const Acquisition::Request& request) {
+  if (request.mode != Mode::exclusive) {
+    return {Errc::unsupported, "file: this mode of holding is not supported"};
+  }
+  if (request.name.empty() || request.name.size() > longest_name) {
+    return {Errc::misconfigured, "file: a lock name has 1 to " + std::to_string(longest_name) +
+                                     " bytes, not " + std::to_string(request.name.size())};
+  }
+  return {};
+}
+
+}  // namespace
+
+FileBackend::FileBackend(const Settings& settings)
+    : directory_(settings.directory, settings.create),
+      sleeping_(WakeWord::can_sleep_on_both() ? settings.sleeping : Sleeping::in_slices),
+      generation_(base::fork_generation()),
+      entries_(directory_, settings.flush, settings.most_idle),
+      watch_(directory_.path(), [this] { tell_losses(); }) {
+  if (const Failure why = directory_.check()) throw LockError(why);
+}
+
+FileBackend::~FileBackend() { stop(); }
+
+// Before any mutex: in a forked child a thread that does not exist there may hold it.
+bool FileBackend::out() const noexcept {
+  return generation_ != base::fork_generation() || stopped_.load();
+}
+
+Capabilities FileBackend::capabilities() const {
+  Capabilities out;
+  out.leases = Support::no;
+  out.fencing = Support::yes;
+  out.fair = Support::no;
+  out.push_wakeup = Support::yes;
+  out.one_wake = sleeping_ == Sleeping::on_both ? Support::yes : Support::no;
+  // There is no server but the kernel: a holder never outlives it, and the numbers are on the disk.
+  out.survives_restart = Support::yes;
+  out.survives_failover = Support::no;
+  return out;
+}
+
+std::string FileBackend::describe() const { return "file " + directory_.path(); }
+
+void FileBackend::start(Host& host) { host_ = &host; }
+
+void FileBackend::stop() noexcept {
+  if (generation_ != base::fork_generation() || stopped_.exchange(true)) return;
+  if (host_ != nullptr) watch_.stop(*host_);
+  for (const std::shared_ptr<Entry>& entry : entries_.close()) {
+    for (const Waiter& waiter : entry->close()) waiter.operation->failed(closed());
+  }
+}
+
+template <class Work>
+void FileBackend::guarded(Acquisition& operation, Work work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    if (const Entries::Use entry = entries_.find(operation.request().name)) entry->undo(operation);
+    operation.failed(out_of_memory());
+  }
+}
+
+void FileBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
+  if (operation->done()) return;
+  if (out()) return operation->failed(closed());
+  guarded(*operation, [&] {
+    if (Failure why = refuse(operation->request())) return operation->failed(std::move(why));
+    Outcome outcome = try_for(operation);
+    // Idle files are only kept for speed.
+    if (outcome.failure.code == Errc::exhausted && entries_.drop_idle() > 0) {
+      outcome = try_for(operation);
+    }
+    conclude(*operation, std::move(outcome));
+  });
+}
+
+Outcome FileBackend::try_for(const std::shared_ptr<Acquisition>& operation) {
+  const Entries::Use entry = entries_.get(operation->request().name);
+  if (!entry) return {.kind = Kind::failed, .failure = closed()};
+  return entry->acquire(operation, operation->sent(host_->clock()->now()));
+}
+
+void FileBackend::conclude(Acquisition& operation, Outcome outcome) {
+  if (outcome.kind == Kind::flushing) {
+    const Entries::Use entry = entries_.find(operation.request().name);
+    outcome = entry->settle(operation.request().attempt);
+  }
+  if (outcome.kind == Kind::granted) watch();
+  switch (outcome.kind) {
+    case Kind::granted: return operation.granted(outcome.grant);
+    case Kind::failed: return operation.failed(std::move(outcome.failure));
+    case Kind::held:
+      if (!operation.request().wait) return operation.busy(std::move(outcome.holder));
+      return operation.queued(std::move(outcome.holder));
+    case Kind::flushing:
+    case Kind::ignored: return;
+  }
+}
+
+void FileBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
+  if (operation->done()) return;
+  if (out()) return operation->failed(closed());
+  const Entries::Use entry = entries_.find(operation->request().name);
+  // Not waiting, and not completed: another thread is about to grant it. That one completes it.
+  if (entry && !entry->cancel(*operation)) return;
+  operation->busy(operation->holder());
+}
+
+void FileBackend::renew(const std::shared_ptr<Renewal>& operation) {
+  if (out()) return operation->failed(closed());
+  for (Renewal::Item& item : operation->items()) {
+    item.counted_from = host_->clock()->now();
+    const Entries::Use entry = entries_.find(item.hold.name);
+    const bool stands = entry && entry->owns(item.hold);
+    item.answer = stands ? Renewal::Answer::renewed : Renewal::Answer::lost;
+    if (stands) item.granted = no_lease;
+  }
+  operation->answered();
+}
+
+void FileBackend::release(const std::shared_ptr<Release>& operation) {
+  const std::shared_ptr<Acquisition> successor = operation->successor();
+  if (out()) {
+    operation->answered(Released::unknown);
+  } else {
+    const Entries::Use entry = entries_.find(operation->hold().name);
+    operation->answered(entry ? entry->release(operation->hold(), watch_.armed())
+                              : Released::was_lost);
+  }
+  // Whoever was woken by the release has the first try; where nobody was, this one takes the lock.
+  if (successor) acquire(successor);
+}
+
+void FileBackend::inspect(const std::shared_ptr<Inspection>& operation) {
+  if (out()) return operation->failed(closed());
+  answer(*operation, [&] {
+    std::optional<Holder> holder;
+    // The kernel does not tell a description of its own lock.
+    if (const Entries::Use entry = entries_.find(operation->name())) holder = entry->own_holder();
+    if (!holder) {
+      Failure why = LockFile::look(directory_, operation->name(), holder);
+      if (why) return operation->failed(std::move(why));
+    }
+    operation->answered(std::move(holder));
+  });
+}
+
+void FileBackend::check(const std::shared_ptr<Check>& operation) {
+  if (out()) return operation->failed(closed());
+  answer(*operation, [&] {
+    Failure why = LockFile::probe(directory_);
+    if (why) return operation->failed(std::move(why));
+    operation->answered();
+  });
+}
+
+bool FileBackend::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) {
+  auto* acquisition = dynamic_cast<Acquisition*>(&operation);
+  if (acquisition == nullptr || out()) return false;
+  std::optional<Nap> nap;
+  if (const Entries::Use entry = entries_.find(acquisition->request().name)) {
+    nap = entry->nap(*acquisition);
+  }
+  // Completed, or about to be.
+  if (!nap) {
+    operation.sleep(seen, at_most);
+    return true;
+  }
+  const bool polite = nap->polite_until != Instant{};
+  if (polite) {
+    const std::chrono::nanoseconds rest = nap->polite_until - BootClock::now();
+    at_most = std::clamp<std::chrono::nanoseconds>(rest, std::chrono::nanoseconds(0), at_most);
+  }
+  const Woken woken = nap->sleepers->sleep(nap->seen, operation.word(), seen, at_most, sleeping_);
+  const bool told = operation.signal() != seen;
+  // A wake-up that was taken is used even where the caller has something else to do as well.
+  if (woken == Woken::by_release || (!told && (polite || woken != Woken::by_time))) {
+    guarded(*acquisition, [&] { retry(*acquisition, *nap, woken); });
+  }
+  return true;
+}
+
+void FileBackend::retry(Acquisition& operation, const Nap& nap, Woken woken) {
+  const Entries::Use entry = entries_.find(operation.request().name);
+  if (woken == Woken::truncated && entry) entry->repair();
+  Outcome outcome;
+  if (entry && !out()) outcome = entry->retry(operation, operation.sent(host_->clock()->now()));
+  // Cancelled meanwhile: the release that woke us meant somebody who wants the lock.
+  if (woken == Woken::by_release && outcome.kind != Kind::granted &&
+      outcome.kind != Kind::flushing && outcome.kind != Kind::held) {
+    nap.sleepers->wake(1);
+  }
+  conclude(operation, std::move(outcome));
+}
+
+// Without it a loss is found at the release: no reason to refuse a grant.
+void FileBackend::watch() noexcept {
+  try {
+    if (watch_.arm(*host_)) tell_losses();
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+void FileBackend::tell_losses() {
+  for (const std::shared_ptr<Entry>& entry : entries_.all()) {
+    const std::optional<HoldId> lost = entry->notice_loss();
+    if (!lost) continue;
+    host_->hold_lost(*lost, {Errc::lost, "file " + directory_.path_of(file_name(lost->name)) +
+                                             ": deleted or replaced while it was held"});
+  }
+}
+
+std::unique_ptr<Backend> backend(std::string_view url) {
+  base::Url parsed(url);
+  const auto refused = [](const std::string& words) {
+    return LockError({Errc::misconfigured, words});
+  };
+  if (parsed.scheme() != "file") throw refused("URL: the scheme is file, not " + parsed.scheme());
+  if (!parsed.hosts().empty() || !parsed.user().empty() || parsed.password()) {
+    throw refused("URL: file: names a directory of this machine, not a host (file:///directory)");
+  }
+  if (parsed.path().empty() || parsed.path().front() != '/') {
+    throw refused("URL: file: wants an absolute directory, not '" + parsed.path() + "'");
+  }
+  Settings settings;
+  settings.directory = parsed.path();
+  settings.create = parsed.take_flag("create", false);
+  settings.flush = parsed.take_flag("flush", false);
+  parsed.refuse_the_rest();
+  return std::make_unique<FileBackend>(settings);
+}
+
+}  // namespace mortise::file

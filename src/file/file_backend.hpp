@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The backend of a directory: gives each request to the entry of its name and completes it with
+// what that decided.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "file/directory.hpp"
+#include "file/entries.hpp"
+#include "file/wake_word.hpp"
+#include "file/watch.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace mortise::file {
+
+/// What a URL says, and what only tests say.
+struct Settings {
+  std::string directory;
+  bool create = false;
+  bool flush = false;
+  Sleeping sleeping = Sleeping::on_both;
+  std::size_t most_idle = 256;
+};
+
+/// All work is done on the calling threads; it has none of its own.
+class FileBackend final : public Backend {
+ public:
+  /// @throws LockError where the directory will not do
+  explicit FileBackend(const Settings& settings);
+  ~FileBackend() override;
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  [[nodiscard]] std::string describe() const override;
+  void start(Host& host) override;
+  void stop() noexcept override;
+  void acquire(const std::shared_ptr<Acquisition>& operation) override;
+  void cancel(const std::shared_ptr<Acquisition>& operation) override;
+  void renew(const std::shared_ptr<Renewal>& operation) override;
+  void release(const std::shared_ptr<Release>& operation) override;
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void check(const std::shared_ptr<Check>& operation) override;
+  bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override;
+
+  /// @return how many names are open or known.
+  [[nodiscard]] std::size_t known_names() const { return entries_.size(); }
+
+ private:
+  [[nodiscard]] bool out() const noexcept;
+  /// Runs a part of an acquisition; when memory runs out in it, nothing of it is left.
+  template <class Work>
+  void guarded(Acquisition& operation, Work work);
+  [[nodiscard]] Outcome try_for(const std::shared_ptr<Acquisition>& operation);
+  void retry(Acquisition& operation, const Nap& nap, Woken woken);
+  void conclude(Acquisition& operation, Outcome outcome);
+  void watch() noexcept;
+  void tell_losses();
+
+  const Directory directory_;
+  const Sleeping sleeping_;
+  const std::uint32_t generation_;
+  Entries entries_;
+  Watch watch_;
+  Host* host_ = nullptr;
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace mortise::file

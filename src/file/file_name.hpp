@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Which file stands for which lock name. Pure text; no file is touched here.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace mortise::file {
+
+/// Names that are longer have no room in the header of their file; the library's own limit is
+/// lower.
+inline constexpr std::size_t longest_name = 2048;
+
+/// @return the name of the file, without directory, for a lock name of any bytes.
+///
+/// `[A-Za-z0-9_-]` and a '.' that is not the first byte stay, every other byte becomes `%XX`, and
+/// ".lock" is added: reversible, never hidden, never "..", never with a slash. Where that is longer
+/// than 140 bytes (eCryptfs allows 143, others 255) it is "%h-", 32 hexadecimal digits of the
+/// FNV-1a hash, and ".lock". No escape yields "%h"; whether two long names collide is seen from the
+/// whole name that the file's header keeps.
+[[nodiscard]] std::string file_name(std::string_view name);
+
+}  // namespace mortise::file

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The bytes of a lock file, read and written with pread and pwrite only: a mapping would kill the
+// process (SIGBUS) when somebody truncates the file.
+#pragma once
+
+#include <mortise/holder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace mortise::file {
+
+/// A file's size: one page, which is what a futex's mapping needs.
+inline constexpr std::size_t file_size = 4096;
+/// Where the word lies on which waiters sleep. No write of a record may touch it: it is moved by
+/// those who have just let the lock go.
+inline constexpr std::size_t word_offset = 8;
+/// Grant numbers stay below: a double of a Lua script, or of a spreadsheet, must hold them.
+inline constexpr std::uint64_t number_limit = std::uint64_t{1} << 53U;
+
+/// What the file says of its last grant. Written by the holder after it has taken the lock.
+struct Record {
+  std::uint64_t number = 0;
+  std::uint64_t acquired_at = 0;  ///< wall clock in microseconds; for people
+  std::uint32_t pid = 0;          ///< for people; no decision rests on it
+  std::uint32_t label_size = 0;
+  char label[128] = {};
+
+  void set_label(std::string_view text) noexcept;
+  [[nodiscard]] Holder holder() const;
+};
+
+/// The beginning of the file.
+struct Header {
+  char magic[8] = {};
+  std::uint32_t word = 0;
+  std::uint32_t unused = 0;
+  Record record;
+
+  /// @return whether nothing was ever written, or somebody has truncated the file.
+  [[nodiscard]] bool blank() const noexcept;
+  /// @return whether it is the header of a lock file of this version and machine.
+  [[nodiscard]] bool ours() const noexcept;
+};
+
+/// Each returns 0 or an errno; what lies beyond the end of the file reads as zeros.
+[[nodiscard]] int read_header(int fd, Header& out) noexcept;
+/// The same without the holder: what a grant needs.
+[[nodiscard]] int read_number(int fd, Header& out) noexcept;
+[[nodiscard]] int read_word(int fd, std::uint32_t& out) noexcept;
+/// Compares the lock name that the file was made for.
+[[nodiscard]] int compare_name(int fd, std::string_view name, bool& same) noexcept;
+/// Makes a blank file a lock file. Under the lock.
+[[nodiscard]] int write_name_and_magic(int fd, std::string_view name) noexcept;
+/// Under the lock.
+[[nodiscard]] int write_record(int fd, const Record& record) noexcept;
+
+}  // namespace mortise::file

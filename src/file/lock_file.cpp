@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "file/lock_file.hpp"
+
+#include "file/file_name.hpp"
+#include "file/header.hpp"
+#include "file/system_failure.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <utility>
+
+namespace mortise::file {
+namespace {
+
+// Not a name that file_name() ever yields.
+constexpr const char* probe_file = ".probe";
+
+// The whole file, as far as it may ever grow.
+struct flock whole_file(short type) noexcept {
+  struct flock out {};
+  out.l_type = type;
+  out.l_whence = SEEK_SET;
+  return out;
+}
+
+int lock_command(int fd, int command, struct flock& range) noexcept {
+  int result = 0;
+  do {
+    result = ::fcntl(fd, command, &range);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
+std::uint64_t wall_microseconds() noexcept {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto count = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  return count > 0 ? static_cast<std::uint64_t>(count) : 0;
+}
+
+}  // namespace
+
+Failure LockFile::not_ours(const char* why) const {
+  return {Errc::protocol, "file " + path_ + ": " + why};
+}
+
+Failure LockFile::failed(int error, const char* doing) const {
+  return system_failure(error, path_, doing);
+}
+
+Failure LockFile::open_descriptor(const base::UniqueFd& directory, const std::string& file,
+                                  int flags, base::UniqueFd& out) {
+  // O_NONBLOCK: a pipe or a device that somebody put there must not stop us.
+  flags |= O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  base::UniqueFd fd = base::UniqueFd::open(
+      [&] { return ::openat(directory.get(), file.c_str(), flags, S_IRUSR | S_IWUSR); });
+  if (!fd) {
+    if (errno == ELOOP) return not_ours("it is a symbolic link");
+    if (errno == EISDIR || errno == ENXIO) return not_ours("it is not a regular file");
+    return failed(errno, "open");
+  }
+  struct stat found {};
+  if (::fstat(fd.get(), &found) != 0) return failed(errno, "inspect");
+  if (!S_ISREG(found.st_mode)) return not_ours("it is not a regular file");
+  if (found.st_uid != ::geteuid()) return not_ours("it belongs to another user");
+  if (found.st_nlink > 1) return not_ours("it has a second (hard) link");
+  device_ = found.st_dev;
+  inode_ = found.st_ino;
+  out = std::move(fd);
+  return {};
+}
+
+Failure LockFile::open(const Directory& directory, const std::string& name,
+                       std::shared_ptr<LockFile>& out) {
+  return open_file(directory, name, file_name(name), out);
+}
+
+Failure LockFile::open_file(const Directory& directory, const std::string& name,
+                            const std::string& file, std::shared_ptr<LockFile>& out) {
+  base::UniqueFd folder;
+  if (Failure why = directory.open(folder)) return why;
+  // Not make_shared: the constructor is private.
+  const std::shared_ptr<LockFile> made(new LockFile(name, directory.path_of(file)));
+  made->pid_ = static_cast<std::uint32_t>(::getpid());
+  if (Failure why = made->open_descriptor(folder, file, O_CREAT, made->fd_)) return why;
+  if (Failure why = made->check_content()) return why;
+  if (Failure why = made->allocate()) return why;
+  bool same = false;
+  if (Failure why = made->map(folder, file, same)) return why;
+  if (same) out = made;
+  return {};
+}
+
+// The mapping comes from a description of its own. A mapping keeps its description alive, and a
+// forked child inherits mappings: through the one that is locked it would hold the lock after our
+// death, although it has closed its descriptor.
+Failure LockFile::map(const base::UniqueFd& directory, const std::string& file, bool& same) {
+  const auto expected = std::pair(device_, inode_);
+  base::UniqueFd fd;
+  if (Failure why = open_descriptor(directory, file, O_CREAT, fd)) return why;
+  same = std::pair(device_, inode_) == expected;
+  if (!same) return {};
+  sleepers_ = std::make_shared<WakeWord>();
+  if (const int error = sleepers_->map(fd.get())) return failed(error, "map");
+  return {};
+}
+
+Failure LockFile::allocate() const {
+  struct stat found {};
+  if (::fstat(fd_.get(), &found) != 0) return failed(errno, "inspect");
+  if (found.st_size >= static_cast<off_t>(file_size)) return {};
+  // Before it is mapped: a page without a block behind it can not be written when the disk is full.
+  if (const int error = ::posix_fallocate(fd_.get(), 0, file_size)) {
+    return failed(error, "allocate");
+  }
+  return {};
+}
+
+// Before the file is enlarged: another program's file stays as it is.
+Failure LockFile::check_content() {
+  Header header;
+  if (const int error = read_header(fd_.get(), header)) return failed(error, "read");
+  if (header.blank()) return {};
+  if (!header.ours()) return not_ours("it is not a lock file of this version");
+  return check_name();
+}
+
+Failure LockFile::check_name() {
+  bool same = false;
+  if (const int error = compare_name(fd_.get(), name_, same)) return failed(error, "read");
+  if (!same) return not_ours("it was made for another lock name");
+  name_checked_ = true;
+  return {};
+}
+
+Failure LockFile::try_lock(bool& locked) const {
+  struct flock range = whole_file(F_WRLCK);
+  const int error = lock_command(fd_.get(), F_OFD_SETLK, range);
+  locked = error == 0;
+  if (error == 0 || error == EAGAIN || error == EACCES) return {};
+  return failed(error, "lock");
+}
+
+int LockFile::unlock(int at_most) const noexcept {
+  struct flock range = whole_file(F_UNLCK);
+  // Can not fail but for want of memory, which the kernel's splitting of ranges needs and we do
+  // not.
+  static_cast<void>(lock_command(fd_.get(), F_OFD_SETLK, range));
+  // In this order: who is woken must find the lock free, and who reads the word after this and then
+  // fails to lock has failed because of somebody else.
+  return sleepers_->bump_and_wake(at_most);
+}
+
+void LockFile::wake_all() const noexcept { sleepers_->bump_and_wake(INT_MAX); }
+
+LockFile::Named LockFile::named() const noexcept {
+  // By the whole path: a directory that was replaced is noticed as well. statx, since to be asked
+  // for the times of a file makes Linux 6.13 write a new one to the disk's journal at each change.
+  struct statx found {};
+  if (::statx(AT_FDCWD, path_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO, &found) != 0) {
+    return errno == ENOENT || errno == ENOTDIR ? Named::no : Named::unknown;
+  }
+  const dev_t device = makedev(found.stx_dev_major, found.stx_dev_minor);
+  return device == device_ && found.stx_ino == inode_ ? Named::yes : Named::no;
+}
+
+bool LockFile::deleted() const noexcept {
+  struct statx found {};
+  return ::statx(fd_.get(), "", AT_EMPTY_PATH, STATX_NLINK, &found) == 0 && found.stx_nlink == 0;
+}
+
+Failure LockFile::record_grant(std::string_view label, std::uint64_t& number) {
+  Header header;
+  if (const int error = read_number(fd_.get(), header)) return failed(error, "read");
+  if (header.blank()) {
+    if (Failure why = allocate()) return why;
+    const int error = write_name_and_magic(fd_.get(), name_);
+    if (error != 0) return failed(error, "write");
+    name_checked_ = true;
+    made_by_us_ = true;
+  } else if (!header.ours()) {
+    return not_ours("it is not a lock file of this version");
+  } else if (!name_checked_) {
+    if (Failure why = check_name()) return why;
+  }
+  Record record;
+  record.acquired_at = wall_microseconds();
+  record.number = std::max(header.record.number + 1, record.acquired_at);
+  if (record.number >= number_limit || header.record.number >= number_limit) {
+    return not_ours("its grant number is above 2^53");
+  }
+  record.pid = pid_;
+  record.set_label(label);
+  if (const int error = write_record(fd_.get(), record)) return failed(error, "write");
+  word_at_grant_ = header.word;
+  number = record.number;
+  return {};
+}
+
+Failure LockFile::flush(const Directory& directory) const {
+  if (::fdatasync(fd_.get()) != 0) return failed(errno, "flush");
+  if (!made_by_us_) return {};
+  // A new file's name is kept by its directory.
+  base::UniqueFd folder;
+  if (Failure why = directory.open(folder)) return why;
+  if (::fsync(folder.get()) != 0) return system_failure(errno, directory.path(), "flush");
+  return {};
+}
+
+Holder LockFile::holder() const {
+  Header header;
+  if (read_header(fd_.get(), header) != 0 || !header.ours()) return {};
+  return header.record.holder();
+}
+
+std::uint32_t LockFile::word() const noexcept {
+  std::uint32_t out = 0;
+  // A file that can not be read any more fails the next try to lock.
+  static_cast<void>(read_word(fd_.get(), out));
+  return out;
+}
+
+Failure LockFile::look(const Directory& directory, const std::string& name,
+                       std::optional<Holder>& out) {
+  const std::string file = file_name(name);
+  LockFile found(name, directory.path_of(file));
+  base::UniqueFd folder;
+  if (Failure why = directory.open(folder)) return why;
+  out.reset();
+  if (::faccessat(folder.get(), file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
+    return {};
+  }
+  if (Failure why = found.open_descriptor(folder, file, 0, found.fd_)) return why;
+  if (Failure why = found.check_content()) return why;
+  struct flock range = whole_file(F_WRLCK);
+  if (const int error = lock_command(found.fd_.get(), F_OFD_GETLK, range)) {
+    return found.failed(error, "inspect");
+  }
+  if (range.l_type != F_UNLCK) out = found.holder();
+  return {};
+}
+
+Failure LockFile::probe(const Directory& directory) {
+  if (Failure why = directory.check()) return why;
+  std::shared_ptr<LockFile> file;
+  if (Failure why = open_file(directory, probe_file, probe_file, file)) return why;
+  bool locked = false;
+  // Where it is locked already, another process is at it: locks work.
+  return file->try_lock(locked);
+}
+
+}  // namespace mortise::file

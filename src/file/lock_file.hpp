@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// One open lock file: the kernel's lock on it, the number of its last grant, the word its waiters
+// sleep on. Knows nothing of attempts, and of who holds it inside this process.
+#pragma once
+
+#include <mortise/error.hpp>
+#include <mortise/holder.hpp>
+
+#include "base/fork.hpp"
+#include "file/directory.hpp"
+#include "file/wake_word.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::file {
+
+/// An open file description and its lock. The lock belongs to the description (OFD): no other
+/// descriptor that this process opens or closes disturbs it, and it ends with the process.
+///
+/// @thread_safety const members may be called concurrently; the kernel does not tell two users of
+/// one description apart, so the caller keeps who took the lock, under a mutex.
+class LockFile {
+ public:
+  /// Opens the file of a name, and makes it where it is missing. `out` stays empty where the file
+  /// was replaced meanwhile: open it again.
+  [[nodiscard]] static Failure open(const Directory& directory, const std::string& name,
+                                    std::shared_ptr<LockFile>& out);
+  /// Who holds the name, without taking it and without making a file. Empty = free.
+  [[nodiscard]] static Failure look(const Directory& directory, const std::string& name,
+                                    std::optional<Holder>& out);
+  /// Whether files can be made and locked there. Leaves one file, ".probe", for ever.
+  [[nodiscard]] static Failure probe(const Directory& directory);
+
+  /// Tries to lock; never waits.
+  [[nodiscard]] Failure try_lock(bool& locked) const;
+  /// Unlocks and wakes sleepers. @return how many there were, `at_most` counted
+  int unlock(int at_most) const noexcept;
+  /// Moves the word and wakes every sleeper, so that all look at the path again.
+  void wake_all() const noexcept;
+
+  enum class Named { yes, no, unknown };
+  /// @return whether the path still leads to this file. If not, whoever holds this lock excludes
+  /// nobody: the next one opens another file.
+  [[nodiscard]] Named named() const noexcept;
+  /// @return whether the file has no name at all any more: a third of the price of `named()`.
+  [[nodiscard]] bool deleted() const noexcept;
+
+  /// Draws the next grant number and writes it down with its holder. Under the lock.
+  [[nodiscard]] Failure record_grant(std::string_view label, std::uint64_t& number);
+  /// Has the disk keep it.
+  [[nodiscard]] Failure flush(const Directory& directory) const;
+  /// @return who took the lock last.
+  [[nodiscard]] Holder holder() const;
+  /// @return the word now, by a read.
+  [[nodiscard]] std::uint32_t word() const noexcept;
+  /// @return the word as the last `unlock()` leaves it, unless somebody else moved it as well.
+  [[nodiscard]] std::uint32_t word_after_unlock() const noexcept {
+    return word_at_grant_ + WakeWord::step;
+  }
+  [[nodiscard]] const std::shared_ptr<WakeWord>& sleepers() const noexcept { return sleepers_; }
+  /// Allocates the page, again where somebody has truncated the file.
+  [[nodiscard]] Failure allocate() const;
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  LockFile(std::string name, std::string path) : name_(std::move(name)), path_(std::move(path)) {}
+  [[nodiscard]] static Failure open_file(const Directory& directory, const std::string& name,
+                                         const std::string& file, std::shared_ptr<LockFile>& out);
+  [[nodiscard]] Failure open_descriptor(const base::UniqueFd& directory, const std::string& file,
+                                        int flags, base::UniqueFd& out);
+  [[nodiscard]] Failure check_content();
+  [[nodiscard]] Failure check_name();
+  [[nodiscard]] Failure map(const base::UniqueFd& directory, const std::string& file, bool& same);
+  [[nodiscard]] Failure not_ours(const char* why) const;
+  [[nodiscard]] Failure failed(int error, const char* doing) const;
+
+  std::string name_;
+  std::string path_;
+  base::UniqueFd fd_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::uint32_t pid_ = 0;  // a forked child never writes: its descriptor is closed
+  bool name_checked_ = false;
+  bool made_by_us_ = false;
+  std::uint32_t word_at_grant_ = 0;
+  std::shared_ptr<WakeWord> sleepers_;
+};
+
+}  // namespace mortise::file

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "file/system_failure.hpp"
+
+#include <cerrno>
+
+namespace mortise::file {
+namespace {
+
+Errc errc_of(int error) noexcept {
+  switch (error) {
+    case EACCES:
+    case EPERM: return Errc::denied;
+    case EROFS:
+    case ENOENT:
+    case ENOTDIR: return Errc::misconfigured;
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case ENOLCK: return Errc::exhausted;
+    default: return Errc::unavailable;
+  }
+}
+
+}  // namespace
+
+Failure system_failure(int error, const std::string& path, const char* doing) {
+  // strerror() is not thread-safe; the category's message is.
+  return {errc_of(error),
+          "file " + path + ": can not " + doing + ": " + std::generic_category().message(error)};
+}
+
+}  // namespace mortise::file

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Goal: the checks of this folder can fail. Method: a small tree that keeps every rule passes them
+# all; then each rule is broken once, and its check has to fail and to name the culprit.
+# Usage: negative_controls.sh <scratch folder> <C++ compiler>
+set -euo pipefail
+export LC_ALL=C
+checks=$(cd "$(dirname "$0")" && pwd)
+scratch=$1
+compiler=$2
+failures=0
+
+good_tree() {
+    rm -rf "$scratch"
+    mkdir -p "$scratch"/{include/mortise,src/base,src/core,src/runtime,src/redis,src/file,tests/unit,examples,docs}
+    cd "$scratch"
+    write include/mortise/lock.hpp '#include <string>' 'class MORTISE_API Lock {};'
+    write src/base/name.hpp '#include <mortise/lock.hpp>' '#include <unistd.h>'
+    write src/core/lease.hpp '#include "base/name.hpp"' '#include <chrono>'
+    write src/runtime/engine.hpp '#include "core/lease.hpp"' '#include <thread>'
+    write src/redis/link.cpp '#include "runtime/engine.hpp"' '#include <hiredis/hiredis.h>'
+    write src/file/store.hpp '#include "runtime/engine.hpp"'
+    write src/client_url.cpp '#include "file/store.hpp"'
+    write examples/quickstart.cpp 'int main() {' '  // [lock]' '  int a = 1;' '  // [/lock]' '}'
+    write tests/unit/all_test.cpp 'TEST(Lock,' '     Excludes) {}' 'TEST_P(Fifo, Turns) {}'
+    local promise
+    for promise in S{1..9} L{1..8}; do
+        echo "| $promise | what | \`Lock.Excludes\`, \`Fifo.Turns\` |"
+    done >docs/promises.md
+    printf '%s\n' '<!-- snippet: examples/quickstart.cpp#lock -->' '```cpp' 'int a = 1;' '```' >README.md
+}
+
+# write <file> <line>...: a file that opens as every file does.
+write() {
+    local file=$1
+    shift
+    printf '%s\n' '// SPDX-License-Identifier: MIT' '// What it is.' "$@" >"$file"
+}
+
+passes() { # <check>
+    local output
+    if ! output=$(bash "$checks/$1.sh" "$scratch" 2>&1); then
+        printf '%s refuses a good tree:\n%s\n' "$1" "$output"
+        failures=$((failures + 1))
+    fi
+}
+
+fails() { # <check> <words of its complaint>; then the tree is good again
+    local output
+    if output=$(bash "$checks/$1.sh" "$scratch" 2>&1); then
+        echo "$1 passes although: $2"
+        failures=$((failures + 1))
+    elif [[ $output != *"$2"* ]]; then
+        printf '%s fails for another reason than: %s\n%s\n' "$1" "$2" "$output"
+        failures=$((failures + 1))
+    fi
+    good_tree
+}
+
+good_tree
+for check in layering files snippets promises; do passes "$check"; done
+
+write src/core/lease.hpp '#include "runtime/engine.hpp"'
+fails layering 'src/core/lease.hpp:3: runtime/engine.hpp is above'
+write src/file/store.hpp '#  include "redis/link.cpp"'
+fails layering 'src/file/store.hpp:3: redis/link.cpp is beside'
+write src/core/lease.hpp '#include <mutex>'
+fails layering 'src/core/lease.hpp:3: src/core is pure'
+write src/core/lease.hpp '#include <sys/socket.h>'
+fails layering 'src/core/lease.hpp:3: src/core is pure'
+write src/core/lease.hpp 'auto now = std::chrono::steady_clock::now();'
+fails layering 'src/core/lease.hpp:3: src/core is handed the time'
+write include/mortise/lock.hpp '#include <sys/types.h>'
+fails layering 'include/mortise/lock.hpp:3: a public header includes the standard library only'
+write include/mortise/lock.hpp '#include "base/name.hpp"'
+fails layering 'include/mortise/lock.hpp:3: a public header includes the standard library only'
+write src/base/name.hpp '#include "mortise/lock.hpp"'
+fails layering 'src/base/name.hpp:3: write <mortise/lock.hpp>'
+write src/base/name.hpp '#include <mortise/gone.hpp>'
+fails layering 'src/base/name.hpp:3: no such public header'
+write src/base/name.hpp '#include "other.hpp"'
+fails layering 'src/base/name.hpp:3: name "other.hpp" from the root'
+write src/redis/second.cpp '#include <hiredis/read.h>'
+fails layering 'only one file in src/redis touches hiredis'
+write src/stray.cpp '#include <string>'
+fails layering 'src/stray.cpp:3: every source lies in a folder'
+write examples/quickstart.cpp '#include "base/name.hpp"'
+fails layering 'examples/quickstart.cpp:3: an example sees public headers only'
+
+for line in {3..401}; do echo "// $line"; done >>src/base/name.hpp
+fails files 'src/base/name.hpp: more than 400 lines'
+echo '#include <string>' >src/base/name.hpp
+fails files 'src/base/name.hpp: line 1 is not the SPDX line'
+printf '// SPDX-License-Identifier: MIT\n\nint a;\n' >src/base/name.hpp
+fails files 'src/base/name.hpp: line 2 does not say what the file is'
+write src/base/name.hpp "// $(printf 'TO%s' 'DO') later"
+fails files 'src/base/name.hpp: line 3 bears a mark'
+
+sed -i 's/int a = 1/int a = 2/' README.md
+fails snippets 'the block above is not examples/quickstart.cpp#lock'
+sed -i 's/#lock/#gone/' README.md
+fails snippets 'no region [gone]'
+sed -i 1d README.md
+fails snippets 'a block without its snippet line'
+: >README.md
+fails snippets 'no block was compared'
+
+sed -i '3s/Lock.Excludes/Lock.Gone/' docs/promises.md
+fails promises 'line 3: no such test: Lock.Gone'
+sed -i '/L4/d' docs/promises.md
+fails promises 'L4 names no test'
+
+# A library whose internals are visible, because nobody hid them.
+cat >hidden.cpp <<'CODE'
+#define MORTISE_API __attribute__((visibility("default")))
+namespace mortise {
+struct MORTISE_API Lock { void lock(); };
+void Lock::lock() {}
+namespace core { void lease() {} }
+void helper() {}
+}
+CODE
+"$compiler" -shared -fPIC -fvisibility=hidden hidden.cpp -o hidden.so
+"$compiler" -shared -fPIC hidden.cpp -o visible.so
+bash "$checks/exported_symbols.sh" "$scratch" hidden.so || failures=$((failures + 1))
+for culprit in 'mortise::core::lease()' 'mortise::helper()'; do
+    if complaint=$(bash "$checks/exported_symbols.sh" "$scratch" visible.so) ||
+        [[ $complaint != *"exports $culprit"* ]]; then
+        echo "exported_symbols does not complain about $culprit"
+        failures=$((failures + 1))
+    fi
+done
+
+rm -rf "$scratch"
+exit $((failures > 0))

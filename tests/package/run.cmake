@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+# One step of a package test: cmake -D STEP=... -D WORK_DIR=... -P run.cmake (see CMakeLists.txt).
+cmake_minimum_required(VERSION 3.25)
+
+set(consumer "${CMAKE_CURRENT_LIST_DIR}/consumer")
+
+# Runs a command; its failure is ours.
+function(run)
+    execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Runs the consumer, which has to print the fencing token of the lock that it took.
+function(run_consumer)
+    execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+    if(NOT output MATCHES "^token [1-9][0-9]*\n$")
+        message(FATAL_ERROR "the consumer printed '${output}'")
+    endif()
+    message(STATUS "the consumer printed: ${output}")
+endfunction()
+
+# Configures `source` in WORK_DIR/build.
+set(configure "${CMAKE_COMMAND}" -G Ninja -B "${WORK_DIR}/build"
+    "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}"
+    -DCMAKE_BUILD_TYPE=Release "-DCMAKE_PREFIX_PATH=${PREFIX}")
+set(build "${CMAKE_COMMAND}" --build "${WORK_DIR}/build" --parallel 2)
+
+# Configures the consumer, which has to be refused with `words`.
+function(refused words)
+    execute_process(COMMAND ${configure} -S "${consumer}" -D USE=find_package ${ARGN}
+        RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    string(REGEX REPLACE "[ \n]+" " " output "${output}")
+    if(result EQUAL 0 OR NOT output MATCHES "${words}")
+        message(FATAL_ERROR "expected a refusal with '${words}', got (${result}): ${output}")
+    endif()
+    message(STATUS "refused with: ${words}")
+endfunction()
+
+file(REMOVE_RECURSE "${WORK_DIR}/prefix")
+if(NOT STEP STREQUAL "add_subdirectory")
+    file(REMOVE_RECURSE "${WORK_DIR}")
+endif()
+file(MAKE_DIRECTORY "${WORK_DIR}")
+
+if(STEP STREQUAL "install")
+    run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${WORK_DIR}/prefix")
+
+elseif(STEP STREQUAL "add_subdirectory")
+    run(${configure} -S "${consumer}" -D USE=add_subdirectory -D "MORTISE_SOURCE=${SOURCE_DIR}"
+        -D BUILD_SHARED_LIBS=ON -D MORTISE_INSTALL=ON)
+    run(${build})
+    run_consumer("${WORK_DIR}/build/consumer")
+    run("${CMAKE_COMMAND}" --install "${WORK_DIR}/build" --prefix "${WORK_DIR}/prefix")
+
+elseif(STEP STREQUAL "find_package")
+    run(${configure} -S "${consumer}" -D USE=find_package)
+    run(${build})
+    run_consumer("${WORK_DIR}/build/consumer")
+
+elseif(STEP STREQUAL "pkg_config")
+    # No --static: what a static package needs is public in it.
+    run("${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${PREFIX}/${LIBDIR}/pkgconfig"
+        sh -c "\"$1\" -std=c++20 \"$2\" -o \"$3\" $(pkg-config --cflags --libs mortise)"
+        sh "${CXX}" "${consumer}/main.cpp" "${WORK_DIR}/consumer")
+    run_consumer("${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${PREFIX}/${LIBDIR}"
+        "${WORK_DIR}/consumer")
+
+elseif(STEP STREQUAL "one_component")
+    run(${configure} -S "${consumer}" -D USE=one_component)
+    run(${build})
+    run_consumer("${WORK_DIR}/build/consumer")
+
+elseif(STEP STREQUAL "unknown_component")
+    refused("mortise has no component 'sundial' here; installed: core, mortise" -D COMPONENTS=sundial)
+
+elseif(STEP STREQUAL "other_version")
+    refused("compatible with requested version \"0.2\"" -D VERSION=0.2)
+
+elseif(STEP STREQUAL "examples")
+    run(${configure} -S "${SOURCE_DIR}/examples")
+    run(${build})
+
+elseif(STEP STREQUAL "exported_symbols")
+    file(GLOB libraries "${PREFIX}/${LIBDIR}/libmortise*.so")
+    run(bash "${SOURCE_DIR}/tests/habits/exported_symbols.sh" "${SOURCE_DIR}" ${libraries})
+
+else()
+    message(FATAL_ERROR "unknown step: ${STEP}")
+endif()

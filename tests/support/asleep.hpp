@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Whether a thread sleeps in the kernel, and in which system call: the condition to wait for where
+// a test needs a waiter that really waits.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+#include <thread>
+
+namespace mortise::test {
+
+/// @return the system call in which a thread of this or another process sleeps, or -1.
+inline long sleeping_in(pid_t thread) {
+  std::ifstream file("/proc/" + std::to_string(thread) + "/syscall");
+  long number = -1;
+  // "running" is no number, and so is a file that can not be read.
+  return file >> number ? number : -1;
+}
+
+/// Waits until the thread sleeps in one of these system calls. @return false: not in time
+inline bool falls_asleep(pid_t thread, std::initializer_list<long> calls,
+                         std::chrono::seconds at_most = std::chrono::seconds(10)) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  while (std::chrono::steady_clock::now() < until) {
+    const long now = sleeping_in(thread);
+    for (const long call : calls) {
+      if (now == call) return true;
+    }
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+}  // namespace mortise::test
