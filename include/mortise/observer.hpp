@@ -39,7 +39,7 @@ class MORTISE_API Observer {
   virtual void renewed(const Event&) noexcept {}
   /// A hold ended without its owner's unlock; told once a hold, beside `lost()`.
   virtual void lost(const Event&, const Failure& /*why*/) noexcept {}
-  /// The last unlock of a hold.
+  /// The last unlock of a hold; not told for one that was told as lost.
   virtual void released(const Event&, Released /*outcome*/) noexcept {}
   /// Something failed that no caller is told: a renewal that will be repeated, a release whose
   /// answer did not come.

@@ -21,6 +21,8 @@ void raise_if(const Failure& failure) {
 Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
   if (!backend) throw LockError({Errc::misconfigured, "the client was given no backend"});
   raise_if(core::check(options));
+  options.give_up = std::min<std::chrono::milliseconds>(options.give_up, core::longest_span);
+  options.turn = std::min<std::chrono::milliseconds>(options.turn, core::longest_span);
   try {
     state_ = std::make_shared<runtime::ClientState>(std::move(backend), std::move(options));
     state_->start();
@@ -54,7 +56,7 @@ Lock Client::lock(std::string_view name, LockOptions options) {
   auto terms = std::make_shared<core::Terms>();
   terms->lease = options.lease;
   terms->renew = options.renew;
-  if (options.max_hold != std::chrono::milliseconds::max()) terms->max_hold = options.max_hold;
+  if (options.max_hold < core::longest_span) terms->max_hold = options.max_hold;
   terms->label = options.label.empty() ? state_->default_label() : std::move(options.label);
   return Lock(state_->slot(name), std::move(terms));
 }

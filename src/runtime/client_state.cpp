@@ -80,7 +80,7 @@ Failure ClientState::check(std::chrono::nanoseconds wait) {
 }
 
 Failure ClientState::prepare(const core::Terms& terms) {
-  if (!leases_ && terms.max_hold == std::chrono::milliseconds::max()) return {};
+  if (!leases_ && terms.max_hold == core::Nanos::max()) return {};
   try {
     background_.start();
   } catch (const std::system_error& error) {
