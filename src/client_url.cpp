@@ -5,11 +5,11 @@
 #include <mortise/file.hpp>
 #include <mortise/memory.hpp>
 
+#include "base/url.hpp"
+
 #include <array>
 #include <string>
 #include <utility>
-
-#include "base/url.hpp"
 
 namespace mortise {
 namespace {
@@ -28,8 +28,8 @@ std::unique_ptr<Backend> open(std::string_view url) {
     if (name == scheme) return factory(url);
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  throw LockError({Errc::unsupported,
-                   "URL: no backend for the scheme '" + scheme + "' in this build, which has " + known});
+  throw LockError({Errc::unsupported, "URL: no backend for the scheme '" + scheme +
+                                          "' in this build, which has " + known});
 }
 
 }  // namespace

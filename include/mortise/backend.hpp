@@ -3,15 +3,15 @@
 // re-entry, local waiters, guards, observers or time-outs of callers: the library has those once.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include <mortise/capabilities.hpp>
 #include <mortise/clock.hpp>
 #include <mortise/export.hpp>
 #include <mortise/operation.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
 
 namespace mortise {
 
@@ -64,9 +64,9 @@ class MORTISE_API Host {
 /// library may call the backend from inside a completion.
 ///
 /// Lost replies: `acquire()` may be called again with the same pending operation, each fallback
-/// period or command time-out. It asks again under the same attempt id; the answer is the same hold,
-/// the position in the queue, or a clean failure, never a second hold. A waiter that was told of a
-/// grant by a push has its own lease checked by that before it believes it.
+/// period or command time-out. It asks again under the same attempt id; the answer is the same
+/// hold, the position in the queue, or a clean failure, never a second hold. A waiter that was told
+/// of a grant by a push has its own lease checked by that before it believes it.
 /// @thread_safety every member may be called concurrently after `start()`.
 class MORTISE_API Backend {
  public:
@@ -83,8 +83,9 @@ class MORTISE_API Backend {
 
   /// Takes a name, or joins its queue; also "ask again" for a pending operation.
   virtual void acquire(const std::shared_ptr<Acquisition>& operation) = 0;
-  /// Takes a pending acquisition back. It is then completed: `busy` = gone from the queue, no effect
-  /// is left; or `granted` = it was too late, the attempt owns the name. May be called again.
+  /// Takes a pending acquisition back. It is then completed: `busy` = gone from the queue, no
+  /// effect is left; or `granted` = it was too late, the attempt owns the name. May be called
+  /// again.
   virtual void cancel(const std::shared_ptr<Acquisition>& operation) = 0;
   /// Renews holds, each checked for name, attempt and number at the server.
   virtual void renew(const std::shared_ptr<Renewal>& operation) = 0;

@@ -13,7 +13,7 @@ enum class Support { no, yes, unknown };
 /// The part of a lease that the client does not use: max(`permille` of the lease, `least`), beside
 /// the drift of the two clocks (0.1 %).
 struct SafetyMargin {
-  int permille = 10;                      ///< thousandths of the lease
+  int permille = 10;                    ///< thousandths of the lease
   std::chrono::milliseconds least{20};  ///< the smallest margin
 };
 

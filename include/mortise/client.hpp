@@ -2,16 +2,16 @@
 // The door to one backend: owns its connections and threads, and makes locks.
 #pragma once
 
-#include <chrono>
-#include <memory>
-#include <string_view>
-#include <system_error>
-
 #include <mortise/capabilities.hpp>
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/lock.hpp>
 #include <mortise/options.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <system_error>
 
 namespace mortise {
 
@@ -22,9 +22,9 @@ class ClientState;
 
 /// One client of one backend. Make one for a process and share it.
 ///
-/// Threads are started when they are first needed: one in the background (renewals, timers, pushes),
-/// and one that delivers notifications. A client must not be used by a forked child: there every
-/// call fails with `closed` (see `Errc::closed`), and the child keeps no lock alive.
+/// Threads are started when they are first needed: one in the background (renewals, timers,
+/// pushes), and one that delivers notifications. A client must not be used by a forked child: there
+/// every call fails with `closed` (see `Errc::closed`), and the child keeps no lock alive.
 /// @thread_safety every member may be called concurrently, except destruction and move.
 class MORTISE_API Client {
  public:
@@ -34,10 +34,11 @@ class MORTISE_API Client {
   /// Schemes: `memory:`, `file:`; see docs/ for each one's parameters. Linked from the target
   /// `mortise::mortise`, which knows every backend of the build.
   /// @param url the backend; its password never appears in a message
-  /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a scheme
-  /// that this build does not have), thrown as `LockError`
+  /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a
+  /// scheme that this build does not have), thrown as `LockError`
   explicit Client(std::string_view url, ClientOptions options = {});
-  /// Uses a backend that was made by its factory, such as `mortise::file::backend(url)`, or your own.
+  /// Uses a backend that was made by its factory, such as `mortise::file::backend(url)`, or your
+  /// own.
   ///
   /// @errors `misconfigured` (a null backend, an impossible option)
   explicit Client(std::unique_ptr<Backend> backend, ClientOptions options = {});
@@ -50,7 +51,7 @@ class MORTISE_API Client {
   ///
   /// @param name 1 to 512 bytes of any value
   /// @errors `misconfigured` (the name or an option: the message names it), `unsupported`, `closed`
-  [[nodiscard]] Lock lock(std::string_view name, LockOptions options = {});
+  [[nodiscard]] Lock lock(std::string_view name, const LockOptions& options = {});
 
   /// Connects, if need be, and asks the backend whether locks can be taken.
   ///

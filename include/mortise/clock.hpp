@@ -3,11 +3,11 @@
 // that tests can own it. No wall clock appears anywhere in a lease's arithmetic.
 #pragma once
 
+#include <mortise/export.hpp>
+
 #include <chrono>
 #include <functional>
 #include <memory>
-
-#include <mortise/export.hpp>
 
 namespace mortise {
 

@@ -3,11 +3,11 @@
 // and the exception that carries a code with the words that explain it.
 #pragma once
 
+#include <mortise/export.hpp>
+
 #include <string>
 #include <string_view>
 #include <system_error>
-
-#include <mortise/export.hpp>
 
 namespace mortise {
 
@@ -53,8 +53,7 @@ struct Failure {
   std::string text;      ///< what failed, where, and why: "redis 10.0.0.1:6379: connection refused"
 
   Failure() = default;
-  Failure(Errc errc, std::string words)
-      : code(make_error_code(errc)), text(std::move(words)) {}
+  Failure(Errc errc, std::string words) : code(make_error_code(errc)), text(std::move(words)) {}
   explicit operator bool() const noexcept { return static_cast<bool>(code); }
 };
 

@@ -3,18 +3,18 @@
 // can not carry: a time limit, cancellation, the token, the loss, the reason of failure.
 #pragma once
 
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/lock.hpp>
+#include <mortise/options.hpp>
+
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
-
-#include <mortise/error.hpp>
-#include <mortise/export.hpp>
-#include <mortise/holder.hpp>
-#include <mortise/lock.hpp>
-#include <mortise/options.hpp>
 
 namespace mortise {
 

@@ -2,12 +2,12 @@
 // What can be learned about whoever holds a lock now, and the answers of a release.
 #pragma once
 
+#include <mortise/token.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
-
-#include <mortise/token.hpp>
 
 namespace mortise {
 
@@ -15,7 +15,8 @@ namespace mortise {
 struct Holder {
   std::string label{};  ///< `LockOptions::label` of the holder; "host:pid" unless it was set
   Token token{};        ///< token of the hold, or 0 where the backend does not tell
-  std::optional<std::chrono::milliseconds> expires_in{};  ///< end of its lease; empty: unknown, none
+  std::optional<std::chrono::milliseconds>
+      expires_in{};                      ///< end of its lease; empty: unknown, none
   std::optional<std::size_t> waiters{};  ///< waiters at the server; empty: unknown
 };
 

@@ -3,6 +3,13 @@
 // std::scoped_lock and std::lock_guard work on it as on a std::recursive_timed_mutex.
 #pragma once
 
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/options.hpp>
+#include <mortise/owner.hpp>
+#include <mortise/token.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -10,13 +17,6 @@
 #include <stop_token>
 #include <string>
 #include <system_error>
-
-#include <mortise/error.hpp>
-#include <mortise/export.hpp>
-#include <mortise/holder.hpp>
-#include <mortise/options.hpp>
-#include <mortise/owner.hpp>
-#include <mortise/token.hpp>
 
 namespace mortise {
 
@@ -31,8 +31,8 @@ class Guard;
 
 /// A handle on one name of one client; get it from `Client::lock()`.
 ///
-/// Two handles of one name and one client are the same lock. The options belong to the handle; those
-/// of the outermost acquisition rule the hold, a re-entry changes nothing but the count.
+/// Two handles of one name and one client are the same lock. The options belong to the handle;
+/// those of the outermost acquisition rule the hold, a re-entry changes nothing but the count.
 ///
 /// What one owner sees of a name (its *hold*), and what each event does to it:
 ///
@@ -45,14 +45,15 @@ class Guard;
 /// | lost            | fails with `lost`    | count - 1, silently; at 0 -> free | stays lost | stays lost      |
 /// | closed or forked client | fails with `closed` | silent  | -                    | -                        |
 ///
-/// `lost` leaves the name at once: other owners may acquire it while this owner still has to unlock.
+/// `lost` leaves the name at once: other owners may acquire it while this owner still has to
+/// unlock.
 ///
 /// A lock that rests on a lease can be lost while its holder works. Look at `valid_for()` or
 /// `lost()` before a step that can not be undone, and hand `token()` to the store, which refuses
 /// older ones: a pause between the look and the step can only be caught there.
 ///
-/// @thread_safety every member may be called concurrently, also on one object; moving and destroying
-/// need exclusion, as for any object. No member may be called on a moved-from handle.
+/// @thread_safety every member may be called concurrently, also on one object; moving and
+/// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
 class MORTISE_API Lock {
  public:
   Lock(Lock&&) noexcept;
@@ -63,8 +64,8 @@ class MORTISE_API Lock {
   /// Waits until the calling thread holds the lock.
   ///
   /// Re-enters at once, without a round trip, where the thread holds it already.
-  /// @errors `unavailable` (no connection for `ClientOptions::give_up`), `denied`, `lost` (an earlier
-  /// hold of this thread was lost and is not unlocked yet), `in_doubt`, `misconfigured`,
+  /// @errors `unavailable` (no connection for `ClientOptions::give_up`), `denied`, `lost` (an
+  /// earlier hold of this thread was lost and is not unlocked yet), `in_doubt`, `misconfigured`,
   /// `unsupported`, `protocol`, `exhausted`, `closed`
   /// @blocking yes; in order of arrival within the process
   void lock();
@@ -139,8 +140,8 @@ class MORTISE_API Lock {
 
   /// `unlock()` that tells what it found.
   ///
-  /// @return `released`, also for an inner unlock of a hold that still stands; `was_lost`; `unknown`
-  /// where the answer did not come, and after `Client::close()` or in a forked child
+  /// @return `released`, also for an inner unlock of a hold that still stands; `was_lost`;
+  /// `unknown` where the answer did not come, and after `Client::close()` or in a forked child
   /// @errors `not_owner`
   Released release(Owner owner = {});
   /// The same without exceptions.
@@ -155,13 +156,14 @@ class MORTISE_API Lock {
   /// Looks at the clock and the hold's own deadline; asks nobody.
   ///
   /// @return how long the owner's hold is certain to stand unless it is renewed; zero from the
-  /// deadline on, for ever, and without a hold; `nanoseconds::max()` where the backend has no leases
+  /// deadline on, for ever, and without a hold; `nanoseconds::max()` where the backend has no
+  /// leases
   [[nodiscard]] std::chrono::nanoseconds valid_for(Owner owner = {}) const;
 
-  /// @return a token whose stop is requested exactly once, when the owner's hold is lost: as soon as
-  /// that is known, at the deadline at the latest (+ 50 ms). Callbacks run on the client's notifier
-  /// thread and may block, lock, unlock or destroy anything, the `Client` included. Without a hold:
-  /// a token for which no stop can be requested.
+  /// @return a token whose stop is requested exactly once, when the owner's hold is lost: as soon
+  /// as that is known, at the deadline at the latest (+ 50 ms). Callbacks run on the client's
+  /// notifier thread and may block, lock, unlock or destroy anything, the `Client` included.
+  /// Without a hold: a token for which no stop can be requested.
   [[nodiscard]] std::stop_token lost(Owner owner = {}) const;
 
   /// Asks the backend who holds the lock: one round trip.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The backend inside this process: for users' unit tests, and the model that the others are compared
-// with. Its server counts leases, queues waiters, and can be told to misbehave.
+// The backend inside this process: for users' unit tests, and the model that the others are
+// compared with. Its server counts leases, queues waiters, and can be told to misbehave.
 #pragma once
+
+#include <mortise/backend.hpp>
+#include <mortise/clock.hpp>
+#include <mortise/export.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include <mortise/backend.hpp>
-#include <mortise/clock.hpp>
-#include <mortise/export.hpp>
 
 namespace mortise::memory {
 
@@ -62,10 +62,10 @@ class MORTISE_API Server {
   std::shared_ptr<Store> store_;
 };
 
-/// Opens `memory:` or `memory:NAME`: clients of one process with the same NAME share a server, which
-/// lives as long as one of them.
+/// Opens the URL `memory:` or `memory:NAME`: clients of one process with the same NAME share a
+/// server, which lives as long as one of them.
 ///
 /// @errors `misconfigured`, thrown as `LockError`
-[[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
+[[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view text);
 
 }  // namespace mortise::memory

@@ -2,13 +2,13 @@
 // The hook for logs and figures. The library itself never prints.
 #pragma once
 
-#include <chrono>
-#include <string_view>
-
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/holder.hpp>
 #include <mortise/token.hpp>
+
+#include <chrono>
+#include <string_view>
 
 namespace mortise {
 
@@ -23,10 +23,10 @@ struct Event {
 
 /// Derive from it and override what interests you; every member does nothing by default.
 ///
-/// `granted`, `contended` and `released` run on the thread whose call caused them; `renewed`, `lost`
-/// and `failed` on the client's notifier thread. No mutex of the library is held, so an observer may
-/// block (it delays that caller or later notifications, never a renewal), lock, or destroy objects
-/// of the library.
+/// `granted`, `contended` and `released` run on the thread whose call caused them; `renewed`,
+/// `lost` and `failed` on the client's notifier thread. No mutex of the library is held, so an
+/// observer may block (it delays that caller or later notifications, never a renewal), lock, or
+/// destroy objects of the library.
 /// @thread_safety members are called concurrently. They must not throw.
 class MORTISE_API Observer {
  public:

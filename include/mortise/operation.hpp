@@ -3,6 +3,11 @@
 // at once or later, from any thread; the calling thread sleeps on it, or helps the backend.
 #pragma once
 
+#include <mortise/clock.hpp>
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -11,11 +16,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <mortise/clock.hpp>
-#include <mortise/error.hpp>
-#include <mortise/export.hpp>
-#include <mortise/holder.hpp>
 
 namespace mortise {
 

@@ -3,15 +3,15 @@
 // ever appended, with a default, so that designated initialisers go on compiling.
 #pragma once
 
+#include <mortise/clock.hpp>
+#include <mortise/observer.hpp>
+#include <mortise/owner.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
-
-#include <mortise/clock.hpp>
-#include <mortise/observer.hpp>
-#include <mortise/owner.hpp>
 
 namespace mortise {
 

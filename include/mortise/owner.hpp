@@ -2,10 +2,10 @@
 // Who re-enters a lock: a thread by default, or anything the program says.
 #pragma once
 
+#include <mortise/export.hpp>
+
 #include <compare>
 #include <cstdint>
-
-#include <mortise/export.hpp>
 
 namespace mortise {
 

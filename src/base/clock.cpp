@@ -2,9 +2,8 @@
 // The real clock and the one that tests move by hand.
 #include <mortise/clock.hpp>
 
-#include <ctime>
-
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What happens to the library in a forked child: it is out, and every descriptor of it is closed, so
-// that the child keeps no lock and no subscription alive.
+// What happens to the library in a forked child: it is out, and every descriptor of it is closed,
+// so that the child keeps no lock and no subscription alive.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace mortise::base {
 
 /// @return a number that is different in a forked child (made by fork(), not by vfork or clone,
-/// whose children must not use the library at all). Compare it before touching a mutex: in the child
-/// a mutex may be locked by a thread that does not exist there.
+/// whose children must not use the library at all). Compare it before touching a mutex: in the
+/// child a mutex may be locked by a thread that does not exist there.
 [[nodiscard]] std::uint32_t fork_generation() noexcept;
 
 /// A descriptor of the library: closed by the destructor, and in the child right after a fork.

@@ -8,7 +8,8 @@
 
 namespace mortise::base {
 
-/// Sleeps while `word` is `seen`, at most as long as said; may return early. Private to the process.
+/// Sleeps while `word` is `seen`, at most as long as said; may return early. Private to the
+/// process.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen,
                 std::chrono::nanoseconds at_most) noexcept;
 

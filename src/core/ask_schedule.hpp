@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a pending request is asked again, though nothing happened: the decision behind "no wake-up is
-// lost" and "a lost reply is retried".
+// When a pending request is asked again, though nothing happened: the decision behind "no wake-up
+// is lost" and "a lost reply is retried".
 #pragma once
 
 #include <mortise/clock.hpp>
@@ -30,8 +30,9 @@ class AskSchedule {
     // Doubling with full jitter in the upper half, so that clients that lost one server together
     // do not come back together.
     step_ = in_trouble ? std::min<Nanos>(step_ * 2, fallback_period) : first_pause;
-    pause_ = step_ / 2 +
-             Nanos(static_cast<Nanos::rep>(random_.unit() * static_cast<double>(step_.count()) / 2));
+    pause_ =
+        step_ / 2 +
+        Nanos(static_cast<Nanos::rep>(random_.unit() * static_cast<double>(step_.count()) / 2));
   }
 
  private:

@@ -6,25 +6,25 @@
 #include <mortise/owner.hpp>
 #include <mortise/token.hpp>
 
+#include "core/lease.hpp"
+#include "core/terms.hpp"
+
 #include <memory>
 #include <optional>
 #include <stop_token>
-
-#include "core/lease.hpp"
-#include "core/terms.hpp"
 
 namespace mortise::core {
 
 /// A live hold. The server sees one hold a name and client; `depth` and `passes` are ours alone.
 struct Hold {
   Owner owner;
-  std::size_t depth = 1;    ///< unlocks owed
+  std::size_t depth = 1;     ///< unlocks owed
   std::uint32_t passes = 0;  ///< hand-overs inside the process since the grant
   AttemptId attempt{};
-  std::uint64_t number = 0;       ///< of the grant
-  std::uint64_t generation = 0;   ///< unlike that of every other hold of the client
-  Instant granted_at{};           ///< of the grant, the beginning of the turn
-  Instant owned_since{};          ///< of this owner
+  std::uint64_t number = 0;      ///< of the grant
+  std::uint64_t generation = 0;  ///< unlike that of every other hold of the client
+  Instant granted_at{};          ///< of the grant, the beginning of the turn
+  Instant owned_since{};         ///< of this owner
   std::shared_ptr<const Terms> terms{};
   Lease lease{};
   std::optional<std::stop_source> lost{};  ///< made when somebody asks for it

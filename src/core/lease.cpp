@@ -90,8 +90,8 @@ void Lease::unanswered(Instant now) noexcept {
   if (state_ == State::lost) return;
   state_ = State::jeopardy;
   asked_ = false;
-  const Nanos pause = std::clamp<Nanos>(lease_ / 30, std::chrono::milliseconds(5),
-                                        std::chrono::milliseconds(500));
+  const Nanos pause =
+      std::clamp<Nanos>(lease_ / 30, std::chrono::milliseconds(5), std::chrono::milliseconds(500));
   ask_at_ = now + pause;
 }
 

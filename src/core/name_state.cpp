@@ -105,7 +105,8 @@ Waiter* NameState::release_sent() {
 
 std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) {
   if (!hold_ || hold_->generation != generation) return std::nullopt;
-  Loss loss{.ended = std::move(*hold_), .next = nullptr, .lost = std::stop_source(std::nostopstate)};
+  Loss loss{
+      .ended = std::move(*hold_), .next = nullptr, .lost = std::stop_source(std::nostopstate)};
   hold_.reset();
   loss.lost = loss.ended.lost ? *loss.ended.lost : std::stop_source();
   loss.ended.lease.refused();

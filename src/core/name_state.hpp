@@ -3,13 +3,13 @@
 // server. Decisions only: no mutex, no thread, no server. The caller carries out what they say.
 #pragma once
 
+#include "core/hold.hpp"
+
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include "core/hold.hpp"
 
 namespace mortise::core {
 
@@ -56,7 +56,7 @@ class NameState {
   };
   struct Departure {
     Exit exit = Exit::not_owner;
-    Waiter* next = nullptr;      ///< passed: the new holder. release: who is to come, not called yet
+    Waiter* next = nullptr;  ///< passed: the new holder. release: who is to come, not called yet
     std::optional<Hold> ended{};  ///< release: the hold to free; passed: the former owner's part
   };
   /// An unlock.

@@ -5,10 +5,10 @@
 #include <mortise/error.hpp>
 #include <mortise/options.hpp>
 
+#include "core/figures.hpp"
+
 #include <string>
 #include <string_view>
-
-#include "core/figures.hpp"
 
 namespace mortise::core {
 

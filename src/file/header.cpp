@@ -114,7 +114,7 @@ int read_word(int fd, std::uint32_t& out) noexcept {
 
 int compare_name(int fd, std::string_view name, bool& same) noexcept {
   std::uint32_t size = 0;
-  std::array<char, longest_name> found;
+  std::array<char, longest_name> found{};
   if (const int error = read_all(fd, &size, sizeof size, name_offset)) return error;
   same = size == name.size();
   if (!same) return 0;

@@ -2,7 +2,6 @@
 #include "memory/link.hpp"
 
 #include <utility>
-
 #include <vector>
 
 namespace mortise::memory {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A client's side of a memory server: its connection, on which messages are delayed or lost, and the
-// attempts that wait for an answer or a push.
+// A client's side of a memory server: its connection, on which messages are delayed or lost, and
+// the attempts that wait for an answer or a push.
 #pragma once
 
 #include <mortise/backend.hpp>
+
+#include "memory/store.hpp"
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-
-#include "memory/store.hpp"
 
 namespace mortise::memory {
 

@@ -2,12 +2,12 @@
 // The doors of the memory backend: the server that tests hold, the backend, the URL.
 #include <mortise/memory.hpp>
 
-#include <map>
-#include <mutex>
-
 #include "base/url.hpp"
 #include "memory/link.hpp"
 #include "memory/store.hpp"
+
+#include <map>
+#include <mutex>
 
 namespace mortise::memory {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "memory/store.hpp"
 
-#include <algorithm>
-
 #include "core/figures.hpp"
 #include "memory/link.hpp"
+
+#include <algorithm>
 
 namespace mortise::memory {
 namespace {
@@ -25,9 +25,8 @@ Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr
     const Instant now = clock_->now();
     answer.server_time = now;
     Name& entry = settled(request.name, now, pushes);
-    const auto queued =
-        std::find_if(entry.queue.begin(), entry.queue.end(),
-                     [&](const Queued& q) { return q.attempt == request.attempt; });
+    const auto queued = std::find_if(entry.queue.begin(), entry.queue.end(),
+                                     [&](const Queued& q) { return q.attempt == request.attempt; });
     if (buried(entry, request.attempt)) {
       answer.refused = true;
     } else if (!entry.held && entry.queue.empty()) {
@@ -137,9 +136,8 @@ void Store::hand_over(Name& entry, const std::string& name, Instant now, Pushes&
     entry.queue.pop_front();
     std::shared_ptr<Link> link = next.link.lock();
     if (!link || now - next.last_contact > silence) continue;
-    give(entry,
-         {.attempt = next.attempt, .name = name, .lease = next.lease, .label = next.label}, now,
-         core::claim_lease(next.lease));
+    give(entry, {.attempt = next.attempt, .name = name, .lease = next.lease, .label = next.label},
+         now, core::claim_lease(next.lease));
     pushes.push_back({std::move(link), entry.held->grant});
   }
 }
@@ -174,12 +172,11 @@ bool Store::buried(const Name& entry, const AttemptId& attempt) {
 
 std::optional<Holder> Store::holder_of(const Name& entry, Instant now) {
   if (!entry.held) return std::nullopt;
-  return Holder{
-      .label = entry.held->label,
-      .token = Token(entry.held->grant.number * core::tokens_in_a_grant),
-      .expires_in =
-          std::chrono::duration_cast<std::chrono::milliseconds>(entry.held->expires - now),
-      .waiters = entry.queue.size()};
+  return Holder{.label = entry.held->label,
+                .token = Token(entry.held->grant.number * core::tokens_in_a_grant),
+                .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(
+                    entry.held->expires - now),
+                .waiters = entry.queue.size()};
 }
 
 void Store::erase_if_idle(const std::string& name) {
@@ -202,7 +199,8 @@ std::optional<std::chrono::nanoseconds> Store::send(Message kind) {
                                                : faults_.lose_push;
   if (random_.unit() < loss) return std::nullopt;
   const auto range = static_cast<double>((faults_.delay_max - faults_.delay_min).count());
-  return faults_.delay_min + std::chrono::nanoseconds(static_cast<std::int64_t>(random_.unit() * range));
+  return faults_.delay_min +
+         std::chrono::nanoseconds(static_cast<std::int64_t>(random_.unit() * range));
 }
 
 void Store::set_faults(const Faults& faults) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The server of the memory backend: names, holders, queues, grant numbers. Every request settles the
-// name first (whoever's lease has ended is out, whoever waits first is in), as a server script would.
+// The server of the memory backend: names, holders, queues, grant numbers. Every request settles
+// the name first (whoever's lease has ended is out, whoever waits first is in), as a server script
+// would.
 #pragma once
 
 #include <mortise/memory.hpp>
 #include <mortise/operation.hpp>
+
+#include "base/random_id.hpp"
 
 #include <deque>
 #include <functional>
@@ -14,8 +17,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-
-#include "base/random_id.hpp"
 
 namespace mortise::memory {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/acquire_call.hpp"
 
+#include "core/ask_schedule.hpp"
+#include "core/figures.hpp"
+#include "runtime/slot.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <stop_token>
 #include <utility>
-
-#include "core/ask_schedule.hpp"
-#include "core/figures.hpp"
-#include "runtime/slot.hpp"
 
 namespace mortise::runtime {
 namespace {
@@ -77,7 +77,7 @@ Failure AcquireCall::wait_for_turn() {
     {
       const Slot::Lock lock(slot_.mutex_);
       mine = call;
-      if (mine == Call::none && why) slot_.call_locked(slot_.state_.leave(*this));
+      if (mine == Call::none && why) Slot::call_locked(slot_.state_.leave(*this));
     }
     if (mine == Call::held) {
       tell_granted(now);
@@ -129,8 +129,9 @@ Failure AcquireCall::ask() {
 }
 
 bool AcquireCall::wait_for_answer() {
-  core::AskSchedule schedule(terms->lease, client_.now(), attempt_->request().attempt.client_low +
-                                                              attempt_->request().attempt.sequence);
+  core::AskSchedule schedule(
+      terms->lease, client_.now(),
+      attempt_->request().attempt.client_low + attempt_->request().attempt.sequence);
   for (;;) {
     const std::uint32_t seen = attempt_->signal();
     if (attempt_->done()) return true;
@@ -183,8 +184,7 @@ std::optional<Failure> AcquireCall::accept() {
                   .granted_at = now,
                   .owned_since = now,
                   .terms = terms};
-  hold.lease =
-      core::Lease(*terms, grant, client_.safety_margin(), now, spread_of(hold.generation));
+  hold.lease = core::Lease(*terms, grant, client_.safety_margin(), now, spread_of(hold.generation));
   const bool sane = grant.number < core::grant_number_limit;
   const bool late = hold.lease.valid_for(now) == core::Nanos(0);
   bool closed = false;
@@ -227,7 +227,7 @@ std::optional<Failure> AcquireCall::give_up() {
       // The place in the server's queue goes to the next thread of this process.
       holder_ = attempt_->holder();
       heir->inherit_locked(std::exchange(attempt_, nullptr), trouble_since_);
-      slot_.call_locked(slot_.state_.leave(*this));
+      Slot::call_locked(slot_.state_.leave(*this));
     }
   }
   if (attempt_) return take_back(trouble);
@@ -257,7 +257,7 @@ std::optional<Failure> AcquireCall::take_back(const std::optional<Failure>& trou
 
 void AcquireCall::leave() {
   const Slot::Lock lock(slot_.mutex_);
-  slot_.call_locked(slot_.state_.leave(*this));
+  Slot::call_locked(slot_.state_.leave(*this));
 }
 
 Failure AcquireCall::contended(Failure why) {

@@ -6,14 +6,14 @@
 #include <mortise/error.hpp>
 #include <mortise/options.hpp>
 
+#include "base/futex.hpp"
+#include "core/name_state.hpp"
+#include "runtime/attempt.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
-
-#include "base/futex.hpp"
-#include "core/name_state.hpp"
-#include "runtime/attempt.hpp"
 
 namespace mortise::runtime {
 
@@ -23,7 +23,7 @@ class ClientState;
 /// Lives in the frame of the calling thread.
 class AcquireCall final : public core::Waiter {
  public:
-  AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& terms,
+  AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
               const AcquireOptions& options);
   /// @return why the call failed; no failure = the owner holds the name.
   Failure run();

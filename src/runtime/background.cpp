@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/background.hpp"
 
-#include <algorithm>
-
 #include "core/figures.hpp"
 #include "runtime/quiet_thread.hpp"
 #include "runtime/slot.hpp"
+
+#include <algorithm>
 
 namespace mortise::runtime {
 

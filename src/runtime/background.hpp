@@ -5,13 +5,13 @@
 
 #include <mortise/backend.hpp>
 
-#include <mutex>
-#include <thread>
-#include <vector>
-
 #include "core/timer_heap.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/reaper.hpp"
+
+#include <mutex>
+#include <thread>
+#include <vector>
 
 namespace mortise::runtime {
 

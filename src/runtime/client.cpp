@@ -2,12 +2,12 @@
 #include <mortise/backend.hpp>
 #include <mortise/client.hpp>
 
-#include <algorithm>
-#include <system_error>
-
 #include "core/terms.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/slot.hpp"
+
+#include <algorithm>
+#include <system_error>
 
 namespace mortise {
 namespace {
@@ -49,7 +49,7 @@ Client::~Client() {
   runtime::drop(std::move(state_));
 }
 
-Lock Client::lock(std::string_view name, LockOptions options) {
+Lock Client::lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
   if (!state_->alive()) throw LockError(state_->closed_failure());
@@ -57,8 +57,8 @@ Lock Client::lock(std::string_view name, LockOptions options) {
   terms->lease = options.lease;
   terms->renew = options.renew;
   if (options.max_hold < core::longest_span) terms->max_hold = options.max_hold;
-  terms->label = options.label.empty() ? state_->default_label() : std::move(options.label);
-  return Lock(state_->slot(name), std::move(terms));
+  terms->label = options.label.empty() ? state_->default_label() : options.label;
+  return {state_->slot(name), std::move(terms)};
 }
 
 void Client::check(std::chrono::nanoseconds wait) { raise_if(state_->check(wait)); }

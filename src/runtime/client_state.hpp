@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What one `Client` owns: the backend, the engine, the threads, the table of names. Locks and guards
-// share it, so that it outlives the `Client` as an empty, closed shell.
+// What one `Client` owns: the backend, the engine, the threads, the table of names. Locks and
+// guards share it, so that it outlives the `Client` as an empty, closed shell.
 #pragma once
 
 #include <mortise/backend.hpp>
 #include <mortise/options.hpp>
+
+#include "core/name_state.hpp"
+#include "runtime/background.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/notifier.hpp"
 
 #include <atomic>
 #include <memory>
@@ -12,11 +17,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-
-#include "core/name_state.hpp"
-#include "runtime/background.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/notifier.hpp"
 
 namespace mortise::runtime {
 
@@ -83,7 +83,9 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   /// Counts callers that are asking the server, so that `close()` lets them leave its queues.
   struct Asking {
-    explicit Asking(ClientState& client) noexcept : client_(client) { client_.asking_.fetch_add(1); }
+    explicit Asking(ClientState& client) noexcept : client_(client) {
+      client_.asking_.fetch_add(1);
+    }
     ~Asking() { client_.asking_.fetch_sub(1); }
     Asking(const Asking&) = delete;
     Asking& operator=(const Asking&) = delete;

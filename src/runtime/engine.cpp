@@ -39,8 +39,8 @@ base::UniqueFd make(const char* what, int (*create)()) {
 
 void arm(int timer, std::chrono::nanoseconds in) noexcept {
   itimerspec spec{};
-  const auto bounded = std::clamp<std::chrono::nanoseconds>(in, std::chrono::nanoseconds(1),
-                                                            std::chrono::hours(24));
+  const auto bounded =
+      std::clamp<std::chrono::nanoseconds>(in, std::chrono::nanoseconds(1), std::chrono::hours(24));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(bounded);
   spec.it_value = {.tv_sec = static_cast<time_t>(seconds.count()),
                    .tv_nsec = static_cast<long>((bounded - seconds).count())};
@@ -53,9 +53,9 @@ Engine::Engine(std::shared_ptr<Clock> clock)
     : clock_(std::move(clock)),
       leader_wake_(make("eventfd", [] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })),
       background_wake_(make("eventfd", [] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })),
-      background_timer_(make("timerfd", [] {
-        return ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-      })) {}
+      background_timer_(make(
+          "timerfd", [] { return ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); })) {
+}
 
 Engine::~Engine() = default;
 
@@ -161,7 +161,8 @@ void Engine::background(Instant until) {
   {
     const std::lock_guard lock(mutex_);
     sources = pushes_;
-    const bool unattended = leader_ == nullptr && (followers_.empty() || followers_.size() >= crowd);
+    const bool unattended =
+        leader_ == nullptr && (followers_.empty() || followers_.size() >= crowd);
     if (unattended && replies_outstanding_locked()) {
       background_leads_ = true;
       sources.insert(sources.end(), replies_.begin(), replies_.end());
@@ -174,8 +175,7 @@ void Engine::background(Instant until) {
   leave_sources_locked(sources);
 }
 
-void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int timer,
-                          Instant until) {
+void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until) {
   std::vector<pollfd> polled{{.fd = wake, .events = POLLIN, .revents = 0}};
   if (timer >= 0) polled.push_back({.fd = timer, .events = POLLIN, .revents = 0});
   const std::size_t first = polled.size();

@@ -6,13 +6,13 @@
 
 #include <mortise/backend.hpp>
 
+#include "base/fork.hpp"
+
 #include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <vector>
-
-#include "base/fork.hpp"
 
 namespace mortise::runtime {
 
@@ -28,8 +28,8 @@ class Engine {
   void detach(Source& source) noexcept;
   void changed(Source& source) noexcept;
 
-  /// Waits for an operation, and polls for everybody if nobody else does. Returns when the signal is
-  /// not `seen`, the time is up, or earlier.
+  /// Waits for an operation, and polls for everybody if nobody else does. Returns when the signal
+  /// is not `seen`, the time is up, or earlier.
   void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most);
 
   /// The background thread's part: polls until the moment comes or `interrupt()` is called.
@@ -49,7 +49,7 @@ class Engine {
   void leave_sources_locked(const std::vector<Source*>& sources);
 
   std::shared_ptr<Clock> clock_;
-  base::UniqueFd leader_wake_;      // eventfds, made with the first source
+  base::UniqueFd leader_wake_;  // eventfds, made with the first source
   base::UniqueFd background_wake_;
   base::UniqueFd background_timer_;  // CLOCK_BOOTTIME: a sleep must end after a suspend, too
   std::atomic<bool> interrupted_{false};

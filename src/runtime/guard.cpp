@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <mortise/guard.hpp>
 
-#include <utility>
-
 #include "runtime/slot.hpp"
+
+#include <utility>
 
 namespace mortise {
 
-Guard::Guard() noexcept : lost_() {}
+Guard::Guard() noexcept = default;
 
 Guard::Guard(Lock& lock, const AcquireOptions& options) {
   take(lock, options);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/notifier.hpp"
 
+#include "runtime/quiet_thread.hpp"
+
 #include <pthread.h>
-#include <csignal>
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
-
-#include "runtime/quiet_thread.hpp"
 
 namespace mortise::runtime {
 namespace {
@@ -81,12 +81,12 @@ void Notifier::close() noexcept {
     threads.swap(state_->threads);
     state_->work.notify_all();
     bool inside = false;
-    for (const std::thread& thread : threads) inside |= thread.get_id() == std::this_thread::get_id();
+    for (const std::thread& thread : threads)
+      inside |= thread.get_id() == std::this_thread::get_id();
     // Closed from inside a task: this thread can not wait for its own end.
     const int others = inside ? 1 : 0;
-    const bool quiet = state_->ended.wait_for(lock, patience_at_close, [&] {
-      return state_->running <= others;
-    });
+    const bool quiet =
+        state_->ended.wait_for(lock, patience_at_close, [&] { return state_->running <= others; });
     if (!quiet || inside) {
       for (std::thread& thread : threads) thread.detach();
       return;

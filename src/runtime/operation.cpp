@@ -2,20 +2,19 @@
 // Completion of requests: who may write a result, and how it reaches a sleeping caller.
 #include <mortise/operation.hpp>
 
+#include "base/futex.hpp"
+
 #include <unistd.h>
 
 #include <cstdio>
-
-#include "base/futex.hpp"
 
 namespace mortise {
 
 std::string AttemptId::text() const {
   char buffer[49];
-  std::snprintf(buffer, sizeof buffer, "%016llx%016llx%016llx",
-                static_cast<unsigned long long>(client_high),
-                static_cast<unsigned long long>(client_low),
-                static_cast<unsigned long long>(sequence));
+  std::snprintf(
+      buffer, sizeof buffer, "%016llx%016llx%016llx", static_cast<unsigned long long>(client_high),
+      static_cast<unsigned long long>(client_low), static_cast<unsigned long long>(sequence));
   return buffer;
 }
 

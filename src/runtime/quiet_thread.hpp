@@ -10,8 +10,8 @@
 
 namespace mortise::runtime {
 
-/// Starts a thread with every signal blocked: a handler of the program must not run on a thread that
-/// the program does not know.
+/// Starts a thread with every signal blocked: a handler of the program must not run on a thread
+/// that the program does not know.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function function) {
   sigset_t all{};

@@ -3,9 +3,9 @@
 
 #include <mortise/backend.hpp>
 
-#include <algorithm>
-
 #include "core/figures.hpp"
+
+#include <algorithm>
 
 namespace mortise::runtime {
 namespace {

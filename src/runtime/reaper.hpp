@@ -4,11 +4,11 @@
 
 #include <mortise/operation.hpp>
 
+#include "runtime/attempt.hpp"
+
 #include <memory>
 #include <mutex>
 #include <vector>
-
-#include "runtime/attempt.hpp"
 
 namespace mortise {
 class Backend;

@@ -39,14 +39,13 @@ void Slot::unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned) {
 }
 
 std::shared_ptr<Attempt> Slot::new_attempt(const core::Terms& terms, bool wait) {
-  return std::make_shared<Attempt>(
-      Acquisition::Request{.attempt = client_->new_attempt_id(),
-                           .name = name_,
-                           .mode = Mode::exclusive,
-                           .lease = terms.lease,
-                           .label = terms.label,
-                           .wait = wait},
-      client_);
+  return std::make_shared<Attempt>(Acquisition::Request{.attempt = client_->new_attempt_id(),
+                                                        .name = name_,
+                                                        .mode = Mode::exclusive,
+                                                        .lease = terms.lease,
+                                                        .label = terms.label,
+                                                        .wait = wait},
+                                   client_);
 }
 
 HoldId Slot::hold_id(const core::Hold& hold) const {
@@ -64,14 +63,9 @@ Released Slot::release(Owner owner, Failure& failure) {
   expire_locked(now, after);
   core::NameState::Departure departure = state_.unlock(owner, now, client_->turn());
   switch (departure.exit) {
-    case core::NameState::Exit::not_owner:
-      failure = Failure(Errc::not_owner, name_);
-      break;
-    case core::NameState::Exit::nested:
-      break;
-    case core::NameState::Exit::was_lost:
-      unpin_if_idle_locked(after.unpinned);
-      break;
+    case core::NameState::Exit::not_owner: failure = Failure(Errc::not_owner, name_); break;
+    case core::NameState::Exit::nested: break;
+    case core::NameState::Exit::was_lost: unpin_if_idle_locked(after.unpinned); break;
     case core::NameState::Exit::passed:
       call_locked(departure.next);
       for (core::Waiter* const waiter : state_.reenter_waiters()) call_locked(waiter);
@@ -125,7 +119,8 @@ Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& 
     repeated = true;
     if (!client_->wait_done(*release, half)) {
       client_->background().adopt(release, ended.lease.deadline());
-      tell_failed(ended, {Errc::unavailable, client_->backend().describe() + ": no answer in time"});
+      tell_failed(ended,
+                  {Errc::unavailable, client_->backend().describe() + ": no answer in time"});
       return Released::unknown;
     }
   }
@@ -136,8 +131,7 @@ Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& 
   // A repeated release finds nothing where the first one worked. Inside the lease nothing but the
   // first one can have ended the hold.
   const bool ours = repeated && ended.lease.valid_for(client_->now()) > core::Nanos(0);
-  return ours && release->outcome() == Released::was_lost ? Released::released
-                                                          : release->outcome();
+  return ours && release->outcome() == Released::was_lost ? Released::released : release->outcome();
 }
 
 void Slot::tell_released(const core::Hold& ended, Released outcome) {
@@ -225,7 +219,8 @@ std::optional<Holder> Slot::local_holder() {
   const Lock lock(mutex_);
   const core::Hold* const live = state_.live();
   if (live == nullptr) return std::nullopt;
-  Holder holder{.label = live->terms->label, .token = live->token(), .expires_in = {}, .waiters = {}};
+  Holder holder{
+      .label = live->terms->label, .token = live->token(), .expires_in = {}, .waiters = {}};
   const core::Nanos left = live->lease.valid_for(client_->now());
   if (left != core::Nanos::max()) {
     holder.expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left);

@@ -5,15 +5,15 @@
 #include <mortise/operation.hpp>
 #include <mortise/options.hpp>
 
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-
 #include "core/name_state.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/background.hpp"
 #include "runtime/client_state.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
 
 namespace mortise::runtime {
 
@@ -28,8 +28,8 @@ class RenewalBatch final : public Renewal {
   std::vector<std::pair<std::shared_ptr<Slot>, std::uint64_t>> slots_;
 };
 
-/// @thread_safety every member may be called concurrently. The mutex is never held while the backend,
-/// the notifier or a sleeper is called; it comes before the background's mutex.
+/// @thread_safety every member may be called concurrently. The mutex is never held while the
+/// backend, the notifier or a sleeper is called; it comes before the background's mutex.
 class Slot : public std::enable_shared_from_this<Slot> {
  public:
   Slot(std::shared_ptr<ClientState> client, std::string name);
@@ -54,7 +54,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
 
   // The background's side.
   void tick(Instant now, std::shared_ptr<RenewalBatch>& batch);
-  void renewal_answered(std::uint64_t generation, const Renewal::Item& item, const Failure& failure);
+  void renewal_answered(std::uint64_t generation, const Renewal::Item& item,
+                        const Failure& failure);
   /// The server took the hold with this attempt away.
   void taken_away(const HoldId& hold, const Failure& why);
 

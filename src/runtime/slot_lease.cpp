@@ -118,8 +118,8 @@ void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
       if (answer == Renewal::Answer::renewed && !failure) {
         observer->renewed(event);
       } else {
-        observer->failed(event, failure ? failure
-                                        : Failure(Errc::unavailable, name + ": renewal unanswered"));
+        observer->failed(
+            event, failure ? failure : Failure(Errc::unavailable, name + ": renewal unanswered"));
       }
     });
   }
