@@ -197,7 +197,7 @@ template <class Object>
 void drop_or_keep(std::shared_ptr<Object> object, const ClientState& client) noexcept {
   if (!client.forked()) return;
   // Never destroyed, and without an allocation, which could fail: a count that nobody gives back.
-  alignas(std::shared_ptr<Object>) std::array<std::byte, sizeof(object)> grave;
+  alignas(std::shared_ptr<Object>) std::array<std::byte, sizeof(object)> grave{};
   ::new (static_cast<void*>(grave.data())) std::shared_ptr<Object>(std::move(object));
 }
 

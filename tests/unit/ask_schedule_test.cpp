@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: pending requests are asked again at the right times (L2, S5), without a storm after an outage.
-// Method: the test owns the time.
+// Goal: pending requests are asked again at the right times (L2, S5), without a storm after an
+// outage. Method: the test owns the time.
 #include "core/ask_schedule.hpp"
 
 #include <gtest/gtest.h>

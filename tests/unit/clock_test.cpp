@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: a clock moved by hand moves only forward and wakes those who follow it.
-#include <gtest/gtest.h>
 #include <mortise/clock.hpp>
+
+#include <gtest/gtest.h>
 
 namespace mortise {
 namespace {

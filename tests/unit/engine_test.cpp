@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Goal: whoever waits does the work: replies reach their callers, one thread polls, roles are handed
-// on, and time-outs, pokes and pushes reach a thread that polls for others.
-// Method: a source of our own over a socketpair, whose other end a thread answers in order.
+// Goal: whoever waits does the work: replies reach their callers, one thread polls, roles are
+// handed on, and time-outs, pokes and pushes reach a thread that polls for others. Method: a source
+// of our own over a socketpair, whose other end a thread answers in order.
 #include "runtime/engine.hpp"
 
 #include <gtest/gtest.h>
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>

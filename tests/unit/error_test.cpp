@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Goal: codes answer the questions a caller asks, and messages say what, where and why.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <mortise/error.hpp>
 #include <mortise/operation.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace mortise {
 namespace {

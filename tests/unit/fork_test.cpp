@@ -3,8 +3,9 @@
 // Method: real forks; the child answers by its exit code.
 #include "base/fork.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -22,8 +22,8 @@ class NameStateTest : public ::testing::Test {
     Hold hold{.owner = asker.owner, .number = number, .generation = ++generation_};
     hold.granted_at = hold.owned_since = now_;
     hold.terms = asker.terms;
-    hold.lease = Lease(*asker.terms, {.number = number, .counted_from = now_, .lease = 30s}, {},
-                       now_, 0);
+    hold.lease =
+        Lease(*asker.terms, {.number = number, .counted_from = now_, .lease = 30s}, {}, now_, 0);
     return hold;
   }
   void take(Waiter& waiter) {

@@ -35,7 +35,8 @@ TEST(TermsTest, LeaseHasALimitAtBothEnds) {
 
 TEST(TermsTest, MaxHoldMustLeaveRoomForRenewal) {
   expect_refused(check(LockOptions{.max_hold = 0ms}), "max_hold");
-  expect_refused(check(LockOptions{.lease = 2s, .max_hold = 1s}), "shorter than LockOptions::lease");
+  expect_refused(check(LockOptions{.lease = 2s, .max_hold = 1s}),
+                 "shorter than LockOptions::lease");
   EXPECT_FALSE(check(LockOptions{.lease = 2s, .renew = false, .max_hold = 1s}));
 }
 

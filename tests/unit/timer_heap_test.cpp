@@ -3,13 +3,13 @@
 // Method: random operations beside a std::multimap, from a printed seed.
 #include "core/timer_heap.hpp"
 
+#include "base/random_id.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdlib>
 #include <map>
-
-#include "base/random_id.hpp"
 
 namespace mortise::core {
 namespace {

@@ -3,9 +3,10 @@
 // Method: one URL at a time.
 #include "base/url.hpp"
 
+#include <mortise/error.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <mortise/error.hpp>
 
 namespace mortise::base {
 namespace {
