@@ -65,6 +65,9 @@ Cases chosen(const std::string& filter) {
   add_file_cases(cases);
   std::erase_if(cases, [&](const Case& one) { return !one.name.starts_with(filter); });
   if (cases.empty()) throw std::invalid_argument("no case begins with " + filter);
+  if (std::erase_if(cases, [](const Case& one) { return !possible(one.mode); }) > 0) {
+    std::printf("one CPU only: the cases of mode X are left out\n");
+  }
   return cases;
 }
 

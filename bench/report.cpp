@@ -76,6 +76,7 @@ void print_head(std::size_t width, int rounds) {
   std::printf("\n");
   std::printf(row_format, static_cast<int>(width), "case", "", "unit", "ours", "spread", "floor",
               "spread", "ratio", "goal", "");
+  std::fflush(stdout);  // or a forked child would print it once more
 }
 
 void print_row(const Result& result, std::size_t width) {

@@ -69,8 +69,12 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
   /// @return a number that changes when the operation completes or is poked. Read it *before* the
   /// conditions that you wait for, and hand it to `sleep()`.
   [[nodiscard]] std::uint32_t signal() const noexcept { return signal_.load(); }
-  /// The word behind `signal()`, for backends that sleep on more than one (`futex_waitv`).
-  [[nodiscard]] const std::atomic<std::uint32_t>& word() const noexcept { return signal_; }
+  /// The word behind `signal()`, for backends that sleep on more than one (`futex_waitv`). Ask for
+  /// it before each sleep, and before the last look at `signal()`.
+  [[nodiscard]] const std::atomic<std::uint32_t>& word() const noexcept {
+    slept_on_.store(true);
+    return signal_;
+  }
   /// Sleeps until the signal is not `seen`, or the time is up. May return early.
   void sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept;
   /// Wakes whoever sleeps, without completing the operation.
@@ -104,6 +108,8 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
 
   static constexpr std::uint32_t done_bit = 1;
   std::atomic<std::uint32_t> signal_{0};
+  // Whether anybody ever slept: most requests are answered first, and then need no system call.
+  mutable std::atomic<bool> slept_on_{false};
   std::atomic<int> nudge_{-1};
   std::atomic<bool> completing_{false};
   Failure failure_;

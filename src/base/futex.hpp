@@ -28,6 +28,13 @@ class Parker {
     word_.fetch_add(1);
     futex_wake(word_);
   }
+  /// The first half of `unpark()`, which the sleeper sees. It may be gone together with the word
+  /// right afterwards; `futex_wake()` of the word is still right, because it only needs the
+  /// address: whoever sleeps there by then is woken for nothing, and futex sleepers expect that.
+  [[nodiscard]] const std::atomic<std::uint32_t>& mark() noexcept {
+    word_.fetch_add(1);
+    return word_;
+  }
 
  private:
   std::atomic<std::uint32_t> word_{0};

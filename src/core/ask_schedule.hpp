@@ -14,7 +14,7 @@ namespace mortise::core {
 /// One per pending request.
 class AskSchedule {
  public:
-  /// @param now when the request was first handed to the backend
+  /// @param now when the request was last handed to the backend
   AskSchedule(Nanos lease, Instant now, std::uint64_t seed) noexcept
       : lease_(lease), asked_(now), random_(seed) {}
 

@@ -55,7 +55,7 @@ Waiter* NameState::leave(Waiter& waiter) {
 Waiter* NameState::call_next() {
   if (hold_ || releasing_ || asker_ != nullptr || queue_.empty()) return nullptr;
   asker_ = queue_.front();
-  queue_.pop_front();
+  queue_.erase(queue_.begin());
   asker_->call = Waiter::Call::ask;
   return asker_;
 }
@@ -79,7 +79,7 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
     departure.exit = Exit::passed;
     departure.ended = *hold_;
     departure.next = queue_.front();
-    queue_.pop_front();
+    queue_.erase(queue_.begin());
     departure.next->call = Waiter::Call::held;
     hold_->owner = departure.next->owner;
     hold_->terms = departure.next->terms;

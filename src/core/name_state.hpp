@@ -6,7 +6,6 @@
 #include "core/hold.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -80,7 +79,7 @@ class NameState {
   [[nodiscard]] const Hold* live() const noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] LostHold* lost_hold(Owner owner) noexcept;
   [[nodiscard]] bool remembers_losses() const noexcept { return !lost_.empty(); }
-  [[nodiscard]] const std::deque<Waiter*>& queue() const noexcept { return queue_; }
+  [[nodiscard]] const std::vector<Waiter*>& queue() const noexcept { return queue_; }
   [[nodiscard]] Waiter* asker() const noexcept { return asker_; }
 
  private:
@@ -90,7 +89,7 @@ class NameState {
   std::optional<Hold> hold_;
   Waiter* asker_ = nullptr;
   bool releasing_ = false;
-  std::deque<Waiter*> queue_;
+  std::vector<Waiter*> queue_;  // not a deque: that takes 576 bytes even where nobody waits
   std::vector<LostHold> lost_;
 };
 

@@ -45,7 +45,16 @@ class Entry::Change {
   explicit Change(Entry& entry) : entry_(entry), hold_(entry.mutex_) {}
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
-  ~Change() { entry_.in_use_.store(entry_.owner_ || !entry_.waiters_.empty()); }
+  ~Change() {
+    const bool in_use = entry_.owner_ || !entry_.waiters_.empty();
+    if (in_use == entry_.in_use_.load()) return;
+    entry_.in_use_.store(in_use);
+    if (in_use) {
+      entry_.count_in_use_.fetch_add(1);
+    } else {
+      entry_.count_in_use_.fetch_sub(1);
+    }
+  }
 
  private:
   Entry& entry_;
@@ -71,6 +80,7 @@ void Entry::abandon() noexcept {
 Outcome Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant counted_from) {
   const Change change(*this);
   if (closed_) return closed();
+  if (retired_) return {.kind = Kind::retired};
   const Acquisition::Request& request = operation->request();
   if (owner_ && owner_->attempt == request.attempt) {
     if (!owner_->settled) return {};
@@ -182,9 +192,8 @@ Outcome Entry::settle(const AttemptId& attempt) {
 bool Entry::cancel(const Acquisition& operation) {
   const Change change(*this);
   const auto waiter = find(operation);
-  if (waiter == waiters_.end()) return false;
-  waiters_.erase(waiter);
-  return true;
+  if (waiter != waiters_.end()) waiters_.erase(waiter);
+  return !owner_ || owner_->attempt != operation.request().attempt;
 }
 
 std::optional<Nap> Entry::nap(const Acquisition& operation) const {
@@ -243,6 +252,14 @@ void Entry::repair() const {
   const std::lock_guard hold(mutex_);
   // Where this fails, waiters are left to their re-checks.
   if (file_) static_cast<void>(file_->allocate());
+}
+
+bool Entry::retire() noexcept {
+  // Whoever is inside may be opening the file, which takes its time; the caller holds up all names.
+  const std::unique_lock hold(mutex_, std::try_to_lock);
+  if (!hold || owner_ || !waiters_.empty()) return false;
+  retired_ = true;
+  return true;
 }
 
 std::vector<Waiter> Entry::close() noexcept {

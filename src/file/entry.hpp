@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,7 @@ namespace mortise::file {
 struct Outcome {
   enum class Kind : std::uint8_t {
     ignored,  ///< nothing to tell: the attempt is not, or no longer, waiting here
+    retired,  ///< the entry is out of use: ask a new one
     granted,
     flushing,  ///< granted once `settle()` has made the disk keep it
     held,      ///< by somebody else
@@ -53,8 +55,9 @@ struct Waiter {
 class Entry {
  public:
   /// @param directory outlives the entry
-  Entry(const Directory& directory, std::string name, bool flush)
-      : directory_(directory), name_(std::move(name)), flush_(flush) {}
+  /// @param in_use counts entries that are; outlives the entry
+  Entry(const Directory& directory, std::string name, bool flush, std::atomic<std::size_t>& in_use)
+      : directory_(directory), name_(std::move(name)), flush_(flush), count_in_use_(in_use) {}
 
   /// Tries for an attempt, a new one or one that asks again; joins the waiters where it may wait.
   [[nodiscard]] Outcome acquire(const std::shared_ptr<Acquisition>& operation,
@@ -63,7 +66,7 @@ class Entry {
   [[nodiscard]] Outcome retry(Acquisition& operation, Instant counted_from);
   /// Second half of a grant that is flushed; blocks as long as the disk does.
   [[nodiscard]] Outcome settle(const AttemptId& attempt);
-  /// @return whether the attempt waited here; it does no longer.
+  /// Ends the wait of an attempt. @return false: too late, it owns the name
   [[nodiscard]] bool cancel(const Acquisition& operation);
   /// @return what to sleep on, if the attempt waits here.
   [[nodiscard]] std::optional<Nap> nap(const Acquisition& operation) const;
@@ -83,8 +86,10 @@ class Entry {
 
   /// Frees everything for ever. @return who waited
   [[nodiscard]] std::vector<Waiter> close() noexcept;
-  /// @return whether nobody owns or waits, so that the file may be closed.
+  /// @return whether nobody owned or waited just now.
   [[nodiscard]] bool idle() const noexcept { return !in_use_.load(); }
+  /// Takes the entry out of use, if nobody owns, waits or asks; it takes no attempts any more.
+  [[nodiscard]] bool retire() noexcept;
 
  private:
   struct Own {
@@ -105,6 +110,7 @@ class Entry {
   const Directory& directory_;
   const std::string name_;
   const bool flush_;
+  std::atomic<std::size_t>& count_in_use_;
   mutable std::mutex mutex_;
   std::shared_ptr<LockFile> file_;  // empty: not open, or found to be replaced
   std::optional<Own> owner_;        // implies file_
@@ -112,7 +118,8 @@ class Entry {
   std::uint32_t polite_seen_ = 0;
   Instant polite_until_{};
   bool closed_ = false;
-  std::atomic<bool> in_use_{false};
+  bool retired_ = false;
+  std::atomic<bool> in_use_{false};  // written under the mutex
 };
 
 }  // namespace mortise::file

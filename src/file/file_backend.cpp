@@ -8,7 +8,6 @@
 #include "file/file_name.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <new>
 #include <optional>
 #include <utility>
@@ -92,7 +91,8 @@ void FileBackend::guarded(Acquisition& operation, Work work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    if (const Entries::Use entry = entries_.find(operation.request().name)) entry->undo(operation);
+    const std::shared_ptr<Entry> entry = entries_.find(operation.request().name);
+    if (entry) entry->undo(operation);
     operation.failed(out_of_memory());
   }
 }
@@ -109,20 +109,25 @@ void FileBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
     }
     conclude(*operation, std::move(outcome));
   });
+  entries_.trim();
 }
 
 Outcome FileBackend::try_for(const std::shared_ptr<Acquisition>& operation) {
-  const Entries::Use entry = entries_.get(operation->request().name);
-  if (!entry) return {.kind = Kind::failed, .failure = closed()};
-  return entry->acquire(operation, operation->sent(host_->clock()->now()));
+  const Instant counted_from = operation->sent(host_->clock()->now());
+  for (;;) {
+    const std::shared_ptr<Entry> entry = entries_.get(operation->request().name);
+    if (!entry) return {.kind = Kind::failed, .failure = closed()};
+    Outcome outcome = entry->acquire(operation, counted_from);
+    if (outcome.kind != Kind::retired) return outcome;
+  }
 }
 
 void FileBackend::conclude(Acquisition& operation, Outcome outcome) {
   if (outcome.kind == Kind::flushing) {
-    const Entries::Use entry = entries_.find(operation.request().name);
+    const std::shared_ptr<Entry> entry = entries_.find(operation.request().name);
     outcome = entry->settle(operation.request().attempt);
   }
-  if (outcome.kind == Kind::granted) watch();
+  if (outcome.kind == Kind::granted && watch_.arm(*host_)) tell_losses();
   switch (outcome.kind) {
     case Kind::granted: return operation.granted(outcome.grant);
     case Kind::failed: return operation.failed(std::move(outcome.failure));
@@ -130,6 +135,7 @@ void FileBackend::conclude(Acquisition& operation, Outcome outcome) {
       if (!operation.request().wait) return operation.busy(std::move(outcome.holder));
       return operation.queued(std::move(outcome.holder));
     case Kind::flushing:
+    case Kind::retired:
     case Kind::ignored: return;
   }
 }
@@ -137,9 +143,10 @@ void FileBackend::conclude(Acquisition& operation, Outcome outcome) {
 void FileBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done()) return;
   if (out()) return operation->failed(closed());
-  const Entries::Use entry = entries_.find(operation->request().name);
-  // Not waiting, and not completed: another thread is about to grant it. That one completes it.
+  const std::shared_ptr<Entry> entry = entries_.find(operation->request().name);
+  // Too late: another thread is about to say that it is granted.
   if (entry && !entry->cancel(*operation)) return;
+  entries_.trim();
   operation->busy(operation->holder());
 }
 
@@ -147,7 +154,7 @@ void FileBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (out()) return operation->failed(closed());
   for (Renewal::Item& item : operation->items()) {
     item.counted_from = host_->clock()->now();
-    const Entries::Use entry = entries_.find(item.hold.name);
+    const std::shared_ptr<Entry> entry = entries_.find(item.hold.name);
     const bool stands = entry && entry->owns(item.hold);
     item.answer = stands ? Renewal::Answer::renewed : Renewal::Answer::lost;
     if (stands) item.granted = no_lease;
@@ -160,9 +167,10 @@ void FileBackend::release(const std::shared_ptr<Release>& operation) {
   if (out()) {
     operation->answered(Released::unknown);
   } else {
-    const Entries::Use entry = entries_.find(operation->hold().name);
+    const std::shared_ptr<Entry> entry = entries_.find(operation->hold().name);
     operation->answered(entry ? entry->release(operation->hold(), watch_.armed())
                               : Released::was_lost);
+    entries_.trim();
   }
   // Whoever was woken by the release has the first try; where nobody was, this one takes the lock.
   if (successor) acquire(successor);
@@ -173,7 +181,8 @@ void FileBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   answer(*operation, [&] {
     std::optional<Holder> holder;
     // The kernel does not tell a description of its own lock.
-    if (const Entries::Use entry = entries_.find(operation->name())) holder = entry->own_holder();
+    const std::shared_ptr<Entry> entry = entries_.find(operation->name());
+    if (entry) holder = entry->own_holder();
     if (!holder) {
       Failure why = LockFile::look(directory_, operation->name(), holder);
       if (why) return operation->failed(std::move(why));
@@ -195,7 +204,7 @@ bool FileBackend::wait(Operation& operation, std::uint32_t seen, std::chrono::na
   auto* acquisition = dynamic_cast<Acquisition*>(&operation);
   if (acquisition == nullptr || out()) return false;
   std::optional<Nap> nap;
-  if (const Entries::Use entry = entries_.find(acquisition->request().name)) {
+  if (const std::shared_ptr<Entry> entry = entries_.find(acquisition->request().name)) {
     nap = entry->nap(*acquisition);
   }
   // Completed, or about to be.
@@ -206,7 +215,7 @@ bool FileBackend::wait(Operation& operation, std::uint32_t seen, std::chrono::na
   const bool polite = nap->polite_until != Instant{};
   if (polite) {
     const std::chrono::nanoseconds rest = nap->polite_until - BootClock::now();
-    at_most = std::clamp<std::chrono::nanoseconds>(rest, std::chrono::nanoseconds(0), at_most);
+    at_most = std::min(at_most, std::max(rest, std::chrono::nanoseconds(0)));
   }
   const Woken woken = nap->sleepers->sleep(nap->seen, operation.word(), seen, at_most, sleeping_);
   const bool told = operation.signal() != seen;
@@ -218,7 +227,7 @@ bool FileBackend::wait(Operation& operation, std::uint32_t seen, std::chrono::na
 }
 
 void FileBackend::retry(Acquisition& operation, const Nap& nap, Woken woken) {
-  const Entries::Use entry = entries_.find(operation.request().name);
+  const std::shared_ptr<Entry> entry = entries_.find(operation.request().name);
   if (woken == Woken::truncated && entry) entry->repair();
   Outcome outcome;
   if (entry && !out()) outcome = entry->retry(operation, operation.sent(host_->clock()->now()));
@@ -230,21 +239,16 @@ void FileBackend::retry(Acquisition& operation, const Nap& nap, Woken woken) {
   conclude(operation, std::move(outcome));
 }
 
-// Without it a loss is found at the release: no reason to refuse a grant.
-void FileBackend::watch() noexcept {
+void FileBackend::tell_losses() noexcept {
   try {
-    if (watch_.arm(*host_)) tell_losses();
-  } catch (const std::exception&) {
-    return;
-  }
-}
-
-void FileBackend::tell_losses() {
-  for (const std::shared_ptr<Entry>& entry : entries_.all()) {
-    const std::optional<HoldId> lost = entry->notice_loss();
-    if (!lost) continue;
-    host_->hold_lost(*lost, {Errc::lost, "file " + directory_.path_of(file_name(lost->name)) +
-                                             ": deleted or replaced while it was held"});
+    for (const std::shared_ptr<Entry>& entry : entries_.all()) {
+      const std::optional<HoldId> lost = entry->notice_loss();
+      if (!lost) continue;
+      host_->hold_lost(*lost, {Errc::lost, "file " + directory_.path_of(file_name(lost->name)) +
+                                               ": deleted or replaced while it was held"});
+    }
+  } catch (const std::bad_alloc&) {
+    return;  // found at the release
   }
 }
 

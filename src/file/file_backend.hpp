@@ -46,9 +46,6 @@ class FileBackend final : public Backend {
   void check(const std::shared_ptr<Check>& operation) override;
   bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override;
 
-  /// @return how many names are open or known.
-  [[nodiscard]] std::size_t known_names() const { return entries_.size(); }
-
  private:
   [[nodiscard]] bool out() const noexcept;
   /// Runs a part of an acquisition; when memory runs out in it, nothing of it is left.
@@ -57,8 +54,7 @@ class FileBackend final : public Backend {
   [[nodiscard]] Outcome try_for(const std::shared_ptr<Acquisition>& operation);
   void retry(Acquisition& operation, const Nap& nap, Woken woken);
   void conclude(Acquisition& operation, Outcome outcome);
-  void watch() noexcept;
-  void tell_losses();
+  void tell_losses() noexcept;
 
   const Directory directory_;
   const Sleeping sleeping_;

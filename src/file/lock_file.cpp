@@ -116,9 +116,9 @@ Failure LockFile::allocate() const {
   if (::fstat(fd_.get(), &found) != 0) return failed(errno, "inspect");
   if (found.st_size >= static_cast<off_t>(file_size)) return {};
   // Before it is mapped: a page without a block behind it can not be written when the disk is full.
-  if (const int error = ::posix_fallocate(fd_.get(), 0, file_size)) {
-    return failed(error, "allocate");
-  }
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(fd_.get(), 0, file_size);
+  if (error != 0) return failed(error, "allocate");
   return {};
 }
 
@@ -183,7 +183,6 @@ Failure LockFile::record_grant(std::string_view label, std::uint64_t& number) {
     const int error = write_name_and_magic(fd_.get(), name_);
     if (error != 0) return failed(error, "write");
     name_checked_ = true;
-    made_by_us_ = true;
   } else if (!header.ours()) {
     return not_ours("it is not a lock file of this version");
   } else if (!name_checked_) {
@@ -203,13 +202,14 @@ Failure LockFile::record_grant(std::string_view label, std::uint64_t& number) {
   return {};
 }
 
-Failure LockFile::flush(const Directory& directory) const {
+Failure LockFile::flush(const Directory& directory) {
   if (::fdatasync(fd_.get()) != 0) return failed(errno, "flush");
-  if (!made_by_us_) return {};
-  // A new file's name is kept by its directory.
+  if (name_flushed_) return {};
+  // The name of a file is kept by its directory. Its maker may have died before it flushed that.
   base::UniqueFd folder;
   if (Failure why = directory.open(folder)) return why;
   if (::fsync(folder.get()) != 0) return system_failure(errno, directory.path(), "flush");
+  name_flushed_ = true;
   return {};
 }
 
@@ -233,7 +233,9 @@ Failure LockFile::look(const Directory& directory, const std::string& name,
   base::UniqueFd folder;
   if (Failure why = directory.open(folder)) return why;
   out.reset();
-  if (::faccessat(folder.get(), file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
+  struct stat ignored {};
+  if (::fstatat(folder.get(), file.c_str(), &ignored, AT_SYMLINK_NOFOLLOW) != 0 &&
+      errno == ENOENT) {
     return {};
   }
   if (Failure why = found.open_descriptor(folder, file, 0, found.fd_)) return why;

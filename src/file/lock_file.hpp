@@ -53,8 +53,8 @@ class LockFile {
 
   /// Draws the next grant number and writes it down with its holder. Under the lock.
   [[nodiscard]] Failure record_grant(std::string_view label, std::uint64_t& number);
-  /// Has the disk keep it.
-  [[nodiscard]] Failure flush(const Directory& directory) const;
+  /// Has the disk keep it. By the holder; what others do meanwhile does not matter.
+  [[nodiscard]] Failure flush(const Directory& directory);
   /// @return who took the lock last.
   [[nodiscard]] Holder holder() const;
   /// @return the word now, by a read.
@@ -87,7 +87,7 @@ class LockFile {
   ino_t inode_ = 0;
   std::uint32_t pid_ = 0;  // a forked child never writes: its descriptor is closed
   bool name_checked_ = false;
-  bool made_by_us_ = false;
+  bool name_flushed_ = false;
   std::uint32_t word_at_grant_ = 0;
   std::shared_ptr<WakeWord> sleepers_;
 };

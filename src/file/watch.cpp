@@ -43,33 +43,32 @@ std::uint32_t drain(int fd) noexcept {
 
 short Watch::interest() const noexcept { return POLLIN; }
 
-bool Watch::arm(Host& host) {
+bool Watch::arm(Host& host) noexcept {
   if (state_.load(std::memory_order_acquire) != State::idle) return false;
   const Instant now = BootClock::now();
   if (now.time_since_epoch().count() < retry_at_.load()) return false;
   State expected = State::idle;
   if (!state_.compare_exchange_strong(expected, State::arming)) return false;
-  bool added = false;
-  try {
-    added = add(host);
-  } catch (const std::exception&) {
-    // The thread that would poll could not be started.
-    added = false;
-  }
+  const bool added = add(host);
   if (!added) retry_at_.store((now + retry_after).time_since_epoch().count());
   state_.store(added ? State::armed : State::idle, std::memory_order_release);
   return added;
 }
 
-bool Watch::add(Host& host) {
+bool Watch::add(Host& host) noexcept try {
   if (!fd_) fd_ = base::UniqueFd::open([] { return ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK); });
   if (!fd_) return false;
   // The same directory twice is the same watch; one that was replaced is another.
   const std::uint32_t mask = file_events | directory_events | IN_ONLYDIR | IN_DONT_FOLLOW;
   if (::inotify_add_watch(fd_.get(), directory_.c_str(), mask) < 0) return false;
-  if (!attached_) host.attach(*this);
+  if (attached_) return true;
   attached_ = true;
+  host.attach(*this);
   return true;
+} catch (const std::exception&) {
+  // The thread that would poll could not be started.
+  if (std::exchange(attached_, false)) host.detach(*this);
+  return false;
 }
 
 void Watch::ready(short /*events*/, Instant /*now*/) {

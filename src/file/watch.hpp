@@ -27,7 +27,7 @@ class Watch final : public Source {
 
   /// Begins to watch, unless it does already. @return whether it has begun now: what happened
   /// before is not told
-  bool arm(Host& host);
+  [[nodiscard]] bool arm(Host& host) noexcept;
   /// @return whether it watches.
   [[nodiscard]] bool armed() const noexcept { return state_.load() == State::armed; }
   /// Ends it for ever.
@@ -39,7 +39,7 @@ class Watch final : public Source {
 
  private:
   enum class State { idle, arming, armed, stopped };
-  [[nodiscard]] bool add(Host& host);
+  [[nodiscard]] bool add(Host& host) noexcept;
 
   const std::string directory_;
   const std::function<void()> changed_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "memory/link.hpp"
 
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ void Link::stop() noexcept {
   }
   if (attached) host_->detach(*this);
   for (const auto& [attempt, waiting] : pending) {
-    waiting.operation->failed({Errc::closed, name_});
+    if (waiting.operation) waiting.operation->failed({Errc::closed, name_});
   }
 }
 
@@ -40,18 +41,12 @@ bool Link::open(Operation& operation) {
   return false;
 }
 
-void Link::deliver(Store::Message kind, Work work) {
-  const std::optional<std::chrono::nanoseconds> delay = store_->send(kind);
-  if (!delay) return;
-  if (delay->count() == 0) {
-    work();
-    return;
-  }
+void Link::delay_by(std::chrono::nanoseconds delay, Work work) {
   bool attach = false;
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
-    messages_.emplace(host_->clock()->now() + *delay, std::move(work));
+    messages_.emplace(host_->clock()->now() + delay, std::move(work));
     attach = !std::exchange(attached_, true);
   }
   if (attach) {
@@ -87,7 +82,9 @@ void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
   operation->sent(asked);
   {
     const std::lock_guard lock(mutex_);
-    pending_[operation->request().attempt].operation = operation;
+    Pending& pending = pending_[operation->request().attempt];
+    pending.operation = operation;
+    ++pending.requests;
   }
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
     const Answer answer = self->store_->acquire(operation->request(), self);
@@ -100,12 +97,14 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
                     const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   if (answer.grant) {
-    forget(request.attempt);
+    owned(request.attempt);
     // Counted back from this very request: the server was asked after `asked`, and had granted the
     // name at that time, or earlier by what its own clock says.
     operation->granted({.number = answer.grant->number,
                         .counted_from = asked - (answer.server_time - answer.grant->granted_at),
                         .lease = answer.grant->lease});
+    // Where another thread completes it at this moment, its result can be read only afterwards.
+    while (!operation->done()) std::this_thread::yield();
     if (operation->grant().number != answer.grant->number) give_back(*answer.grant);
   } else if (answer.refused || !request.wait) {
     forget(request.attempt);
@@ -132,7 +131,14 @@ void Link::pushed(const ServerGrant& grant) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = pending_.find(grant.attempt);
-    if (found != pending_.end()) waiting = found->second;
+    if (found != pending_.end()) {
+      waiting = found->second;
+      if (!waiting.operation) {
+        // What a reply has told already: not a grant to nobody, it must not be given back.
+        pending_.erase(found);
+        return;
+      }
+    }
   }
   if (!waiting.operation) {
     give_back(grant);
@@ -154,6 +160,19 @@ void Link::give_back(const ServerGrant& grant) {
   });
 }
 
+// The name may have been handed to us before this reply, and the push of that overtaken by it. Only
+// the reply to the first request of all cannot tell of a grant that was pushed.
+void Link::owned(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end()) return;
+  if (found->second.requests > 1) {
+    found->second.operation.reset();
+  } else {
+    pending_.erase(found);
+  }
+}
+
 void Link::forget(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   pending_.erase(attempt);
@@ -162,6 +181,11 @@ void Link::forget(const AttemptId& attempt) {
 void Link::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done() || !open(*operation)) return;
   const Instant asked = host_->clock()->now();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = pending_.find(operation->request().attempt);
+    if (found != pending_.end()) ++found->second.requests;
+  }
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
     Answer answer = self->store_->cancel(operation->request());
     answer.refused = !answer.grant;
@@ -200,7 +224,9 @@ void Link::release(const std::shared_ptr<Release>& operation) {
   if (successor && !successor->done()) {
     successor->sent(asked);
     const std::lock_guard lock(mutex_);
-    pending_[successor->request().attempt].operation = successor;
+    Pending& pending = pending_[successor->request().attempt];
+    pending.operation = successor;
+    ++pending.requests;
   }
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
     const Released outcome = self->store_->release(operation->hold());
@@ -209,6 +235,7 @@ void Link::release(const std::shared_ptr<Release>& operation) {
       next = self->store_->acquire(operation->successor()->request(), self);
     }
     self->deliver(Store::Message::reply, [self, operation, asked, outcome, next] {
+      self->forget(operation->hold().attempt);
       if (next) self->answered(operation->successor(), asked, *next);
       operation->answered(outcome);
     });

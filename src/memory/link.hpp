@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace mortise::memory {
 
@@ -39,21 +40,29 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void ready(short events, Instant now) override;
 
  private:
-  /// An attempt that the server has queued. `asked` and `server_time` translate a push's times.
+  /// An attempt that was asked for. `asked` and `server_time` translate a push's times.
   struct Pending {
-    std::shared_ptr<Acquisition> operation;
+    std::shared_ptr<Acquisition> operation;  ///< null: granted by a reply, its push may yet come
     Instant asked{};
     std::optional<Instant> server_time{};
+    int requests = 0;
   };
   using Work = std::function<void()>;
 
   [[nodiscard]] bool open(Operation& operation);
-  void exchange(Work at_server_then_reply);
-  void reply(Work work);
-  void deliver(Store::Message kind, Work work);
+  /// Has the work done when the message arrives: at once, unless the network is told to be bad.
+  template <class Message>
+  void deliver(Store::Message kind, Message&& work) {
+    const std::optional<std::chrono::nanoseconds> delay = store_->send(kind);
+    if (!delay) return;
+    if (delay->count() == 0) return work();
+    delay_by(*delay, std::forward<Message>(work));
+  }
+  void delay_by(std::chrono::nanoseconds delay, Work work);
   void answered(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
   void pushed(const ServerGrant& grant);
   void give_back(const ServerGrant& grant);
+  void owned(const AttemptId& attempt);
   void forget(const AttemptId& attempt);
 
   const std::shared_ptr<Store> store_;

@@ -190,10 +190,10 @@ void Store::deliver(const Pushes& pushes) {
 }
 
 std::optional<std::chrono::nanoseconds> Store::send(Message kind) {
-  const std::lock_guard lock(mutex_);
   if (kind == Message::push) ++pushes_;
   if (!reachable_) return std::nullopt;
   if (!faulty_) return std::chrono::nanoseconds(0);
+  const std::lock_guard lock(mutex_);
   const double loss = kind == Message::request ? faults_.lose_request
                       : kind == Message::reply ? faults_.lose_reply
                                                : faults_.lose_push;
@@ -211,15 +211,7 @@ void Store::set_faults(const Faults& faults) {
   random_ = base::SplitMix(faults.seed);
 }
 
-void Store::set_reachable(bool reachable) {
-  const std::lock_guard lock(mutex_);
-  reachable_ = reachable;
-}
-
-bool Store::reachable() const {
-  const std::lock_guard lock(mutex_);
-  return reachable_;
-}
+void Store::set_reachable(bool reachable) { reachable_ = reachable; }
 
 void Store::restart() {
   const std::lock_guard lock(mutex_);
@@ -235,11 +227,6 @@ void Store::drop(std::string_view name) {
 std::uint64_t Store::requests() const {
   const std::lock_guard lock(mutex_);
   return requests_;
-}
-
-std::uint64_t Store::pushes() const {
-  const std::lock_guard lock(mutex_);
-  return pushes_;
 }
 
 std::size_t Store::waiters() const {

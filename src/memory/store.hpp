@@ -9,8 +9,9 @@
 
 #include "base/random_id.hpp"
 
-#include <deque>
+#include <atomic>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,11 +58,11 @@ class Store : public std::enable_shared_from_this<Store> {
 
   void set_faults(const Faults& faults);
   void set_reachable(bool reachable);
-  [[nodiscard]] bool reachable() const;
+  [[nodiscard]] bool reachable() const noexcept { return reachable_.load(); }
   void restart();
   void drop(std::string_view name);
   [[nodiscard]] std::uint64_t requests() const;
-  [[nodiscard]] std::uint64_t pushes() const;
+  [[nodiscard]] std::uint64_t pushes() const noexcept { return pushes_.load(); }
   [[nodiscard]] std::size_t waiters() const;
 
  private:
@@ -79,8 +80,8 @@ class Store : public std::enable_shared_from_this<Store> {
   };
   struct Name {
     std::optional<Held> held;
-    std::deque<Queued> queue;
-    std::deque<std::pair<AttemptId, Instant>> tombstones;  // attempts that are over, and until when
+    std::list<Queued> queue;  // not a deque: that takes 576 bytes even where it is empty
+    std::list<std::pair<AttemptId, Instant>> tombstones;  // attempts that are over, and until when
   };
   struct Push {
     std::shared_ptr<Link> to;
@@ -104,11 +105,11 @@ class Store : public std::enable_shared_from_this<Store> {
   // One number for all names grows at every grant, so that none is lost with an idle name.
   std::uint64_t last_number_ = 0;
   Faults faults_;
-  bool faulty_ = false;
-  bool reachable_ = true;
+  std::atomic<bool> faulty_{false};
+  std::atomic<bool> reachable_{true};
   base::SplitMix random_{1};
   std::uint64_t requests_ = 0;
-  std::uint64_t pushes_ = 0;
+  std::atomic<std::uint64_t> pushes_{0};
 };
 
 }  // namespace mortise::memory

@@ -39,6 +39,11 @@ void AcquireCall::wake_locked() noexcept {
   if (attempt_) attempt_->poke();
 }
 
+const std::atomic<std::uint32_t>* AcquireCall::mark_locked() noexcept {
+  if (attempt_) attempt_->poke();
+  return &parker_.mark();
+}
+
 Failure AcquireCall::run() {
   if (!client_.alive()) return client_.closed_failure();
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
@@ -49,11 +54,15 @@ Failure AcquireCall::run() {
       wake_locked();
     });
   }
+  return arrive(began_);
+}
+
+Failure AcquireCall::arrive(Instant now) {
   Slot::Aftermath after;
   core::NameState::Entry entry{};
   {
     const Slot::Lock lock(slot_.mutex_);
-    slot_.expire_locked(began_, after);
+    slot_.expire_locked(now, after);
     entry = slot_.state_.enter(*this, may_wait_);
   }
   slot_.carry_out(std::move(after));
@@ -72,27 +81,66 @@ Failure AcquireCall::wait_for_turn() {
   for (;;) {
     const std::uint32_t ticket = parker_.ticket();
     const Instant now = client_.now();
-    const std::optional<Failure> why = reason_to_give_up(now);
+    const std::optional<Failure> why = reason_to_leave(now);
+    std::optional<Failure> trouble;
     Call mine = Call::none;
     {
       const Slot::Lock lock(slot_.mutex_);
       mine = call;
-      if (mine == Call::none && why) Slot::call_locked(slot_.state_.leave(*this));
+      if (mine == Call::none && why) {
+        trouble = learn_from_asker_locked();
+        Slot::call_locked(slot_.state_.leave(*this));
+      }
     }
-    if (mine == Call::held) {
-      tell_granted(now);
-      return {};
-    }
+    if (mine == Call::held) return take_over();
     if (mine == Call::ask) return ask();
-    if (why) return contended(*why);
+    if (why) return why->code == Errc::timeout && trouble ? *trouble : contended(*why);
     parker_.park(ticket, until_ - now);
   }
 }
 
-std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
+Failure AcquireCall::take_over() {
+  // This thread may have slept through the end of the hold that it was passed.
+  const Instant now = client_.now();
+  Slot::Aftermath after;
+  bool stands = false;
+  {
+    const Slot::Lock lock(slot_.mutex_);
+    slot_.expire_locked(now, after);
+    const core::Hold* const live = slot_.state_.live();
+    stands = live != nullptr && live->owner == owner;
+    if (!stands) {
+      // The caller never knew of it, and so owes no unlock for it.
+      slot_.state_.unlock(owner, now, client_.turn());
+      slot_.unpin_if_idle_locked(after.unpinned);
+      call = Call::none;
+    }
+  }
+  slot_.carry_out(std::move(after));
+  if (stands) {
+    tell_granted(now);
+    return {};
+  }
+  return client_.alive() ? arrive(now) : client_.closed_failure();
+}
+
+std::optional<Failure> AcquireCall::learn_from_asker_locked() {
+  // Whoever asks the server for all knows what is wrong, and who holds the name.
+  const auto* const asker = static_cast<const AcquireCall*>(slot_.state_.asker());
+  if (asker == nullptr || !asker->attempt_) return std::nullopt;
+  holder_ = asker->attempt_->holder();
+  return asker->attempt_->trouble();
+}
+
+std::optional<Failure> AcquireCall::reason_to_leave(Instant now) {
   if (!client_.alive()) return client_.closed_failure();
   if (stopped_.load()) return Failure(Errc::cancelled, slot_.name());
   if (now >= until_) return Failure(Errc::timeout, slot_.name());
+  return std::nullopt;
+}
+
+std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
+  if (std::optional<Failure> reason = reason_to_leave(now)) return reason;
   const auto limit = client_.options().give_up;
   if (until_ == never && limit.count() > 0 && trouble_since_ && now - *trouble_since_ >= limit) {
     return Failure(Errc::timeout, slot_.name());  // the trouble becomes the reason
@@ -101,7 +149,7 @@ std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
 }
 
 Failure AcquireCall::ask() {
-  const ClientState::Asking asking(client_);
+  const ClientState::Inside asking = client_.asking();
   if (Failure failure = client_.prepare(*terms)) {
     if (attempt_) client_.abandon(attempt_);
     leave();
@@ -130,7 +178,7 @@ Failure AcquireCall::ask() {
 
 bool AcquireCall::wait_for_answer() {
   core::AskSchedule schedule(
-      terms->lease, client_.now(),
+      terms->lease, attempt_->asked_last(client_.now()),
       attempt_->request().attempt.client_low + attempt_->request().attempt.sequence);
   for (;;) {
     const std::uint32_t seen = attempt_->signal();
@@ -142,6 +190,7 @@ bool AcquireCall::wait_for_answer() {
     const Instant again = schedule.next(attempt_->progress(), in_trouble);
     if (now >= again) {
       client_.backend().acquire(attempt_);
+      attempt_->asked(now);
       schedule.asked(now, in_trouble);
       continue;
     }
@@ -217,6 +266,9 @@ std::optional<Failure> AcquireCall::accept() {
 
 std::optional<Failure> AcquireCall::give_up() {
   const std::optional<Failure> trouble = attempt_->trouble();
+  // Without a time limit only trouble ends the wait; it has passed just now.
+  if (until_ == never && why_->code == Errc::timeout && !trouble) return std::nullopt;
+  const bool answered = attempt_->progress() == Acquisition::Progress::queued;
   {
     const Slot::Lock lock(slot_.mutex_);
     if (attempt_->done()) return std::nullopt;  // the loop settles it
@@ -232,6 +284,8 @@ std::optional<Failure> AcquireCall::give_up() {
   }
   if (attempt_) return take_back(trouble);
   if (why_->code == Errc::timeout && trouble) return *trouble;
+  // The heir answers for the attempt, so nothing is in doubt for this caller.
+  if (why_->code == Errc::timeout && !answered) return no_answer(Errc::unavailable);
   return contended(*why_);
 }
 
@@ -250,9 +304,23 @@ std::optional<Failure> AcquireCall::take_back(const std::optional<Failure>& trou
   if (trouble) return *trouble;
   if (progress == Acquisition::Progress::queued) return contended(*why_);
   if (gone || progress == Acquisition::Progress::unsent) {
-    return Failure(Errc::unavailable, client_.backend().describe() + ": no answer in time");
+    return no_answer(Errc::unavailable);
   }
-  return Failure(Errc::in_doubt, client_.backend().describe() + ": no answer in time");
+  return no_answer(Errc::in_doubt);
+}
+
+Failure AcquireCall::no_answer(Errc code) {
+  return {code, client_.backend().describe() + ": no answer in time"};
+}
+
+void AcquireCall::forsake() {
+  std::shared_ptr<Attempt> attempt;
+  {
+    const Slot::Lock lock(slot_.mutex_);
+    attempt = std::move(attempt_);
+    Slot::call_locked(slot_.state_.leave(*this));
+  }
+  if (attempt) client_.abandon(attempt);
 }
 
 void AcquireCall::leave() {

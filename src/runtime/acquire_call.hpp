@@ -27,11 +27,16 @@ class AcquireCall final : public core::Waiter {
               const AcquireOptions& options);
   /// @return why the call failed; no failure = the owner holds the name.
   Failure run();
+  /// Leaves whatever it takes part in, after `run()` has thrown.
+  void forsake();
   /// @return who was seen to hold the name, after contention.
   [[nodiscard]] std::optional<Holder> take_holder() { return std::move(holder_); }
 
   /// Wakes the thread wherever it sleeps. Under the slot's mutex.
   void wake_locked() noexcept;
+  /// The same in two halves. @return what to hand to `futex_wake()` when the mutex is free: a
+  /// thread that is woken before that only goes to sleep again, on the mutex.
+  [[nodiscard]] const std::atomic<std::uint32_t>* mark_locked() noexcept;
   /// Gives it an attempt that was sent already. Under the slot's mutex.
   void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since) {
     attempt_ = std::move(attempt);
@@ -43,7 +48,9 @@ class AcquireCall final : public core::Waiter {
   // Each returns what the call ends with (an empty failure is success), or nothing: ask on.
   using Outcome = std::optional<Failure>;
 
+  Failure arrive(Instant now);
   Failure wait_for_turn();
+  Failure take_over();
   Failure ask();
   [[nodiscard]] bool wait_for_answer();
   Outcome settle();
@@ -51,7 +58,10 @@ class AcquireCall final : public core::Waiter {
   Outcome give_up();
   Outcome take_back(const std::optional<Failure>& trouble);
   Failure contended(Failure why);
+  Failure no_answer(Errc code);
   void leave();
+  std::optional<Failure> learn_from_asker_locked();
+  [[nodiscard]] std::optional<Failure> reason_to_leave(Instant now);
   [[nodiscard]] std::optional<Failure> reason_to_give_up(Instant now);
   void note_trouble(Instant now, bool in_trouble) noexcept;
   void tell_granted(Instant now);

@@ -22,12 +22,23 @@ class Attempt final : public Acquisition {
   /// @return false: it was completed before, and the caller has to deal with the result
   [[nodiscard]] bool abandon() noexcept { return (custody_.fetch_or(abandoned) & completed) == 0; }
 
+  /// When the server was asked last; kept with the attempt, because callers that inherit it one
+  /// from the other, each sooner than it is due to be asked again, would otherwise never ask. Only
+  /// the caller that waits for the attempt may use these.
+  /// @param now the answer where nobody has waited for it yet
+  [[nodiscard]] Instant asked_last(Instant now) noexcept {
+    if (asked_ == Instant{}) asked_ = now;
+    return asked_;
+  }
+  void asked(Instant now) noexcept { asked_ = now; }
+
  private:
   void finished() noexcept override;
 
   static constexpr int abandoned = 1;
   static constexpr int completed = 2;
   std::atomic<int> custody_{0};
+  Instant asked_{};
   std::weak_ptr<ClientState> client_;
 };
 

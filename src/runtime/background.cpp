@@ -42,12 +42,14 @@ void Background::adopt(std::shared_ptr<Release> release, Instant until) {
 }
 
 void Background::start() {
+  if (started_.load()) return;
   const std::lock_guard lock(mutex_);
   if (!stopping_) start_locked();
 }
 
 void Background::start_locked() {
   if (!thread_.joinable()) thread_ = quiet_thread([this] { run(); });
+  started_.store(true);
 }
 
 void Background::wake_before_locked(Instant due) {

@@ -9,6 +9,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/reaper.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -35,6 +36,8 @@ class Background {
   /// Hands an attempt or a release to the reaper.
   void adopt(std::shared_ptr<Attempt> attempt);
   void adopt(std::shared_ptr<Release> release, Instant until);
+  /// @return whether nothing is left of what was handed to the reaper.
+  [[nodiscard]] bool idle() { return reaper_.idle(); }
   /// Starts the thread: there is something to poll.
   void start();
   /// Ends the thread; later calls have no effect any more.
@@ -57,6 +60,8 @@ class Background {
   Instant reap_ = never;
   bool stopping_ = false;
   std::thread thread_;
+  std::atomic<bool> started_{
+      false};  // lets `start()`, part of each acquisition, do without the mutex
 };
 
 }  // namespace mortise::runtime

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -25,6 +26,8 @@ std::string host_and_pid() {
 }
 
 }  // namespace
+
+thread_local int ClientState::Inside::on_this_thread = 0;
 
 ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options)
     : options_(std::move(options)),
@@ -134,13 +137,21 @@ bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_mo
   }
 }
 
+void ClientState::send(const std::shared_ptr<Release>& release) {
+  try {
+    backend_->release(release);
+  } catch (const std::exception&) {
+    // As if it was lost on its way: it is repeated.
+  }
+}
+
 void ClientState::undo(const Attempt& attempt) {
   const Acquisition::Request& request = attempt.request();
   const auto release = std::make_shared<Release>(HoldId{.name = request.name,
                                                         .attempt = request.attempt,
                                                         .number = attempt.grant().number,
                                                         .mode = request.mode});
-  backend_->release(release);
+  send(release);
   if (!release->done()) background_.adopt(release, now() + request.lease);
 }
 
@@ -166,12 +177,11 @@ void ClientState::poke_waiters() {
   for (const std::shared_ptr<Slot>& slot : slots()) slot->poke_waiters();
 }
 
-void ClientState::release_holds() noexcept {
+void ClientState::release_holds(Instant until) noexcept {
   std::vector<std::shared_ptr<Release>> releases;
   for (const std::shared_ptr<Slot>& slot : slots()) {
     if (std::shared_ptr<Release> release = slot->close_hold()) releases.push_back(release);
   }
-  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
   for (const std::shared_ptr<Release>& release : releases) {
     if (!wait_done(*release, until - BootClock::now())) break;
   }
@@ -179,13 +189,23 @@ void ClientState::release_holds() noexcept {
 
 void ClientState::close() noexcept {
   if (forked() || closed_.exchange(true)) return;
+  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
+  const auto wait_while = [](auto condition, Instant end) {
+    while (condition() && BootClock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
   poke_waiters();
-  release_holds();
-  const Instant until = BootClock::now() + patience_with_callers;
-  while (asking_.load() > 0 && BootClock::now() < until) {
-    poke_waiters();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  release_holds(until);
+  // Not for long where it may be one of them, in an observer, that closes the client.
+  wait_while(
+      [this] {
+        poke_waiters();
+        return asking_.load() > 0;
+      },
+      Inside::is_caller() ? BootClock::now() + patience_with_callers : until);
+  // What callers free or have left to be undone must not end with the connection.
+  wait_while([this] { return freeing_.load() > 0 || !background_.idle(); }, until);
   background_.stop();
   backend_->stop();
   notifier_.close();

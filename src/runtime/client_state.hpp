@@ -74,6 +74,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   bool wait_done(Operation& operation, std::chrono::nanoseconds at_most);
   /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
   Failure prepare(const core::Terms& terms);
+  /// Hands a release to the backend; one that can not be sent is left to be repeated.
+  void send(const std::shared_ptr<Release>& release);
   /// Gives back what an attempt was granted, without waiting.
   void undo(const Attempt& attempt);
   /// Takes an attempt back that nobody waits for, without waiting.
@@ -81,23 +83,35 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   /// The same for one that was cancelled and abandoned already.
   void adopt(std::shared_ptr<Attempt> attempt) { background_.adopt(std::move(attempt)); }
 
-  /// Counts callers that are asking the server, so that `close()` lets them leave its queues.
-  struct Asking {
-    explicit Asking(ClientState& client) noexcept : client_(client) {
-      client_.asking_.fetch_add(1);
+  /// Counts callers that are inside of something that `close()` waits for.
+  class Inside {
+   public:
+    explicit Inside(std::atomic<int>& count) noexcept : count_(count) {
+      count_.fetch_add(1);
+      ++on_this_thread;
     }
-    ~Asking() { client_.asking_.fetch_sub(1); }
-    Asking(const Asking&) = delete;
-    Asking& operator=(const Asking&) = delete;
+    ~Inside() {
+      --on_this_thread;
+      count_.fetch_sub(1);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    /// @return whether the calling thread is: then it runs an observer.
+    [[nodiscard]] static bool is_caller() noexcept { return on_this_thread > 0; }
 
    private:
-    ClientState& client_;
+    static thread_local int on_this_thread;
+    std::atomic<int>& count_;
   };
+  /// Asking the server: `close()` lets them leave its queues.
+  [[nodiscard]] Inside asking() noexcept { return Inside(asking_); }
+  /// Freeing a hold: `close()` lets the server hear of it.
+  [[nodiscard]] Inside freeing() noexcept { return Inside(freeing_); }
 
  private:
   [[nodiscard]] std::vector<std::shared_ptr<Slot>> slots();
   void poke_waiters();
-  void release_holds() noexcept;
+  void release_holds(Instant until) noexcept;
 
   const std::uint32_t generation_ = base::fork_generation();
   ClientOptions options_;
@@ -110,6 +124,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   std::atomic<std::uint64_t> attempts_{0};
   std::atomic<std::uint64_t> generations_{0};
   std::atomic<int> asking_{0};
+  std::atomic<int> freeing_{0};
   std::atomic<bool> closed_{false};
 
   std::mutex table_mutex_;

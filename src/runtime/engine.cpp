@@ -126,7 +126,7 @@ void Engine::lead(std::unique_lock<std::mutex>& lock, Operation& operation, std:
   if (operation.signal() == seen) {
     const Instant now = clock_->now();
     const Instant until = at_most >= never - now ? never : now + at_most;
-    poll_sources(sources, leader_wake_.get(), -1, until);
+    poll_sources(sources, leader_wake_.get(), -1, until, &operation);
   }
   operation.nudge_through(-1);
   lock.lock();
@@ -169,13 +169,14 @@ void Engine::background(Instant until) {
     }
     in_use_.push_back(&sources);
   }
-  poll_sources(sources, background_wake_.get(), background_timer_.get(), until);
+  poll_sources(sources, background_wake_.get(), background_timer_.get(), until, nullptr);
   const std::lock_guard lock(mutex_);
   background_leads_ = false;
   leave_sources_locked(sources);
 }
 
-void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until) {
+void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until,
+                          Operation* own) {
   std::vector<pollfd> polled{{.fd = wake, .events = POLLIN, .revents = 0}};
   if (timer >= 0) polled.push_back({.fd = timer, .events = POLLIN, .revents = 0});
   const std::size_t first = polled.size();
@@ -195,6 +196,9 @@ void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int tim
                        .tv_nsec = static_cast<long>((bounded - seconds).count())};
   if (timer >= 0 && left.count() > 0) arm(timer, left);
   ::ppoll(polled.data(), polled.size(), &limit, nullptr);
+  // Awake: what completes the own operation from here on, this thread itself most of all, need not
+  // say so through a descriptor that would only end the next poll too early.
+  if (own != nullptr) own->nudge_through(-1);
   if (polled[0].revents != 0) drain(wake);
   if (timer >= 0 && polled[1].revents != 0) drain(timer);
 

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mortise::runtime {
@@ -77,7 +78,8 @@ void Notifier::close() noexcept {
   std::vector<std::thread> threads;
   {
     std::unique_lock lock(state_->mutex);
-    state_->closed = true;
+    // The destructor comes here again, perhaps from inside a task that waits for nobody.
+    if (std::exchange(state_->closed, true)) return;
     threads.swap(state_->threads);
     state_->work.notify_all();
     bool inside = false;

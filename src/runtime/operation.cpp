@@ -21,11 +21,12 @@ std::string AttemptId::text() const {
 Operation::~Operation() = default;
 
 void Operation::sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept {
-  base::futex_wait(signal_, seen, at_most);
+  // Before the kernel compares: whoever changes the signal after that sees the mark.
+  base::futex_wait(word(), seen, at_most);
 }
 
 void Operation::wake() noexcept {
-  base::futex_wake(signal_, 1 << 30);
+  if (slept_on_.load()) base::futex_wake(signal_, 1 << 30);
   const int eventfd = nudge_.load();
   const std::uint64_t one = 1;
   // A full counter (EAGAIN) is a wake-up that nobody has read yet: as good as ours.

@@ -57,4 +57,11 @@ Instant Reaper::run(Instant now) {
   return next;
 }
 
+bool Reaper::idle() {
+  const auto done = [](const auto& c) { return c.item->done(); };
+  const std::lock_guard lock(mutex_);
+  return std::all_of(attempts_.begin(), attempts_.end(), done) &&
+         std::all_of(releases_.begin(), releases_.end(), done);
+}
+
 }  // namespace mortise::runtime

@@ -29,6 +29,8 @@ class Reaper {
   Instant adopt(std::shared_ptr<Release> release, Instant now, Instant until);
   /// Asks again whatever is due. @return when to call it next; `never` = nothing is left.
   Instant run(Instant now);
+  /// @return whether everything that it was given has been answered.
+  [[nodiscard]] bool idle();
 
  private:
   template <class Item>

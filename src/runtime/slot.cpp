@@ -3,6 +3,7 @@
 #include "runtime/slot.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace mortise::runtime {
 
@@ -15,8 +16,16 @@ Slot::~Slot() { client_->forget(name_); }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
                       const AcquireOptions& options, std::optional<Holder>* holder) {
+  // An observer may destroy whatever else keeps this slot, and with it the client.
+  const std::shared_ptr<Slot> keep = shared_from_this();
   AcquireCall call(*this, terms, options);
-  Failure failure = call.run();
+  Failure failure;
+  try {
+    failure = call.run();
+  } catch (...) {
+    call.forsake();  // out of memory: the name must not wait for a call that is over
+    throw;
+  }
   if (failure && holder != nullptr) *holder = call.take_holder();
   return failure;
 }
@@ -59,6 +68,7 @@ Released Slot::release(Owner owner, Failure& failure) {
   owner = owner.or_this_thread();
   const Instant now = client_->now();
   Aftermath after;
+  const std::atomic<std::uint32_t>* woken = nullptr;
   Lock lock(mutex_);
   expire_locked(now, after);
   core::NameState::Departure departure = state_.unlock(owner, now, client_->turn());
@@ -67,7 +77,7 @@ Released Slot::release(Owner owner, Failure& failure) {
     case core::NameState::Exit::nested: break;
     case core::NameState::Exit::was_lost: unpin_if_idle_locked(after.unpinned); break;
     case core::NameState::Exit::passed:
-      call_locked(departure.next);
+      woken = static_cast<AcquireCall*>(departure.next)->mark_locked();
       for (core::Waiter* const waiter : state_.reenter_waiters()) call_locked(waiter);
       break;
     case core::NameState::Exit::release: {
@@ -81,6 +91,7 @@ Released Slot::release(Owner owner, Failure& failure) {
     }
   }
   lock.unlock();
+  if (woken != nullptr) base::futex_wake(*woken);
   const bool lost = departure.exit == core::NameState::Exit::was_lost;
   if (departure.exit == core::NameState::Exit::passed) {
     tell_released(*departure.ended, Released::released);
@@ -91,9 +102,17 @@ Released Slot::release(Owner owner, Failure& failure) {
 
 Released Slot::free_at_server(const core::Hold& ended,
                               const std::shared_ptr<const core::Terms>& successor) {
-  const std::shared_ptr<Attempt> attempt = successor ? new_attempt(*successor, true) : nullptr;
-  const auto release = std::make_shared<Release>(hold_id(ended), attempt);
-  client_->backend().release(release);
+  const ClientState::Inside freeing = client_->freeing();
+  std::shared_ptr<Attempt> attempt;
+  std::shared_ptr<Release> release;
+  try {
+    if (successor) attempt = new_attempt(*successor, true);
+    release = std::make_shared<Release>(hold_id(ended), attempt);
+    client_->send(release);
+  } catch (const std::bad_alloc&) {
+    // The hold ends with its lease; whoever waits here must not wait for its release.
+    attempt = nullptr;
+  }
   bool orphan = attempt != nullptr;
   {
     // Only now that the release has left: the next attempt of this client must come after it.
@@ -108,14 +127,14 @@ Released Slot::free_at_server(const core::Hold& ended,
     call_locked(state_.release_sent());
   }
   if (orphan) client_->abandon(attempt);
-  return await(release, ended);
+  return release ? await(release, ended) : Released::unknown;
 }
 
 Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& ended) {
   const core::Nanos half = core::command_timeout(ended.lease.wanted()) / 2;
   bool repeated = false;
   if (!client_->wait_done(*release, half)) {
-    client_->backend().release(release);
+    client_->send(release);
     repeated = true;
     if (!client_->wait_done(*release, half)) {
       client_->background().adopt(release, ended.lease.deadline());

@@ -45,7 +45,7 @@ void Slot::carry_out(Aftermath after) {
   notify_loss(std::move(*after.loss), std::move(after.why));
   if (!after.tell_server) return;
   const auto release = std::make_shared<Release>(hold_id(ended));
-  client_->backend().release(release);
+  client_->send(release);
   {
     const Lock lock(mutex_);
     call_locked(state_.release_sent());
@@ -142,14 +142,17 @@ std::shared_ptr<Release> Slot::close_hold() {
   std::optional<HoldId> hold;
   {
     const Lock lock(mutex_);
-    const core::Hold* const live = state_.live();
-    if (live == nullptr) return nullptr;
-    hold = hold_id(*live);
-    lose_locked(Failure(Errc::closed, name_ + ": the client was closed"), false, after);
+    // Nobody unlocks the holds of a closed client: what waits for that would wait for ever.
+    after.unpinned = std::move(pin_);
+    if (const core::Hold* const live = state_.live()) {
+      hold = hold_id(*live);
+      lose_locked(Failure(Errc::closed, name_ + ": the client was closed"), false, after);
+    }
   }
   carry_out(std::move(after));
+  if (!hold) return nullptr;
   auto release = std::make_shared<Release>(std::move(*hold));
-  client_->backend().release(release);
+  client_->send(release);
   return release;
 }
 

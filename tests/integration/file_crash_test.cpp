@@ -6,11 +6,11 @@
 #include "model/seed.hpp"
 #include "support/asleep.hpp"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <new>
 #include <random>
@@ -29,12 +29,13 @@ struct Board {
 };
 
 class FileCrashTest : public FileTest {
- protected:
+ public:
   FileCrashTest()
       : board_(::new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board) {}
   ~FileCrashTest() override { ::munmap(board_, sizeof(Board)); }
 
+ protected:
   Board& board() const { return *board_; }
   bool reaches(int stage) const {
     const Instant until = BootClock::now() + soon;

@@ -57,7 +57,8 @@ template <class Call>
 }
 
 /// The least time of several runs: what is left when other programs are out of the way. A promise
-/// "at most so long" that is broken is broken in every run. Ends as soon as one run was good enough.
+/// "at most so long" that is broken is broken in every run. Ends as soon as one run was good
+/// enough.
 template <class Call>
 [[nodiscard]] std::chrono::nanoseconds best_of(int runs, std::chrono::nanoseconds good_enough,
                                                Call call) {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Goal: a forked child is out (S9): it gets errors instead of locks, does nothing to what its
+// parent holds, and keeps nothing of it alive. Method: forks of a process with clients at work; the
+// child checks itself and tells by its exit code.
+#include "model/process.hpp"
+#include "support/contract_process.hpp"
+#include "support/contract_suites.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace mortise::contract {
+namespace {
+
+/// Forks this process as it is, with all its threads at work. @return what the child ended with
+int in_a_fork(const std::function<void()>& body) {
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // a child that hangs is a failed test, not a hanging one
+    body();
+    std::fflush(nullptr);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+std::set<std::string> descriptors() {
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the iterator's own is closed by the time it is read
+    const std::filesystem::path target = std::filesystem::read_symlink(entry.path(), gone);
+    if (!gone && target.string().find("/proc/") != 0) {
+      found.insert(entry.path().filename().string() + " = " + target.string());
+    }
+  }
+  return found;
+}
+
+void expect_out(Client& client, Lock& lock) {
+  std::error_code ec;
+  lock.lock(ec);
+  EXPECT_EQ(ec, Errc::closed);
+  EXPECT_FALSE(lock.try_lock(ec));
+  EXPECT_EQ(ec, Errc::closed);
+  EXPECT_FALSE(lock.try_lock_for(10s, ec));
+  EXPECT_EQ(ec, Errc::closed);
+  EXPECT_THROW(lock.lock(), LockError);
+  EXPECT_THROW(Guard{lock}, LockError);
+  EXPECT_THROW(static_cast<void>(client.lock("new")), LockError);
+  client.check(1s, ec);
+  EXPECT_EQ(ec, Errc::closed);
+  EXPECT_FALSE(lock.holder(ec).has_value());
+  EXPECT_EQ(ec, Errc::closed);
+  EXPECT_EQ(lock.hold_count(), 0U);
+  EXPECT_FALSE(lock.token());
+  EXPECT_EQ(lock.valid_for(), 0ns);
+  EXPECT_FALSE(lock.lost().stop_possible());
+  EXPECT_EQ(lock.name(), "name");
+  lock.unlock(ec);
+  EXPECT_FALSE(ec) << "unlock is silent";
+  EXPECT_EQ(lock.release(), Released::unknown);
+}
+
+TEST_P(Fork, TheChildIsOut) {
+  auto one = std::make_unique<Client>(client());
+  Client other = client();
+  std::optional<Lock> lock = one->lock("name");
+  lock->lock();
+  Lock guarded = one->lock("guarded");
+  std::optional<Guard> guard(std::in_place, guarded);
+  const int status = in_a_fork([&] {
+    expect_out(*one, *lock);
+    EXPECT_EQ(guard->valid_for(), 0ns);
+    Guard moved = std::move(*guard);
+    EXPECT_EQ(moved.release(), Released::unknown);
+    guard.reset();
+    Lock moved_lock = std::move(*lock);
+    lock.reset();
+    one->close();
+    one.reset();
+  });
+  EXPECT_EQ(status, 0) << "see the child's output above";
+  EXPECT_FALSE(other.lock("name").try_lock()) << "the child released what its parent holds";
+  EXPECT_FALSE(other.lock("guarded").try_lock());
+  EXPECT_GT(lock->valid_for(), 0ns);
+  EXPECT_EQ(guard->release(), Released::released);
+  EXPECT_EQ(lock->release(), Released::released);
+}
+
+TEST_P(Fork, TheChildKeepsNoDescriptor) {
+  static_cast<void>(store());
+  const std::set<std::string> before = descriptors();
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name");
+  Lock wanted = other.lock("name");
+  Lock second = one.lock("other name");
+  lock.lock();
+  second.lock();
+  second.unlock();
+  one.check(patience);
+  Worker waiter;
+  auto served = waiter.start([&] {
+    wanted.lock();
+    wanted.unlock();
+  });
+  ASSERT_TRUE(waiter.falls_asleep());
+  const int status = in_a_fork([&] {
+    for (const std::string& open : descriptors()) {
+      EXPECT_TRUE(before.contains(open)) << "still open in the child: " << open;
+    }
+  });
+  EXPECT_EQ(status, 0) << "see the child's output above";
+  lock.unlock();
+  EXPECT_NO_THROW(served.get());
+}
+
+TEST_P(Fork, WorksWhileOtherThreadsAreInsideTheLibrary) {
+  Client one = client();
+  std::atomic<bool> enough{false};
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int i = 0; i < 3; ++i) {
+    workers.push_back(std::make_unique<Worker>());
+    static_cast<void>(workers.back()->start([&] {
+      Lock lock = one.lock("name");
+      while (!enough.load()) {
+        const std::lock_guard hold(lock);
+      }
+    }));
+  }
+  Lock lock = one.lock("name");
+  for (int i = 0; i < 10; ++i) {
+    lock.lock();
+    // Whatever mutex a thread holds just now stays locked in the child for ever.
+    EXPECT_EQ(in_a_fork([&] { expect_out(one, lock); }), 0) << "fork " << i;
+    lock.unlock();
+  }
+  enough = true;
+}
+
+TEST_P(Fork, TheParentGoesOn) {
+  MORTISE_NEED_LEASES();
+  if (has(Hook::hand_clock)) take_the_clock();
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
+  const LockOptions options{.lease = real_time() ? short_lease() * 3 : 30'000ms};
+  Lock lock = one.lock("name", options);
+  lock.lock();
+  EXPECT_EQ(in_a_fork([] {}), 0);
+  for (std::size_t i = 1; i <= 3; ++i) {
+    if (!real_time()) clock().advance(options.lease / 3);
+    ASSERT_TRUE(record->told(Record::Kind::renewed, i));
+  }
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_P(Fork, TheChildMayOpenAClientOfItsOwn) {
+  MORTISE_NEED(Hook::processes);
+  Client one = client();
+  Lock lock = one.lock("name");
+  lock.lock();
+  const int status = in_a_fork([&] {
+    Client mine = client();
+    Lock same = mine.lock("name");
+    Lock free = mine.lock("other name");
+    EXPECT_FALSE(same.try_lock()) << "the parent holds it";
+    EXPECT_TRUE(free.try_lock());
+    EXPECT_EQ(free.release(), Released::released);
+  });
+  EXPECT_EQ(status, 0) << "see the child's output above";
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_P(Fork, TheChildDoesNotOutliveItsParentAsAHolder) {
+  MORTISE_NEED(Hook::processes);
+  const LockOptions options{.lease = short_lease() * 3};
+  const std::chrono::milliseconds lease = leases() ? lease_of(options) : 0ms;
+  const Line tells;
+  Line ends;
+  model::Process parent = model::Process::fork_child([&] {
+    Client mine = client();
+    Lock lock = mine.lock("name", options);
+    lock.lock();
+    if (::fork() == 0) {
+      ends.close_writing();
+      tells.tell('c');
+      static_cast<void>(ends.hear(5min));  // until the test closes the line, or dies
+      ::_exit(0);
+    }
+    static_cast<void>(Line().hear(5min));
+    return 0;
+  });
+  ASSERT_EQ(tells.hear(patience), 'c') << "no grandchild";
+  Client other = client();
+  Lock next = other.lock("name");
+  EXPECT_FALSE(next.try_lock());
+  EXPECT_EQ(parent.kill().signal, SIGKILL);
+  EXPECT_TRUE(next.try_lock_for(lease + 1s)) << "the child keeps the lock of its dead parent alive";
+  if (next.hold_count() > 0) next.unlock();
+  ends.close_writing();
+}
+
+}  // namespace
+}  // namespace mortise::contract

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Goal: a lost hold leaves its name at once, and is remembered for its owner until he has unlocked
+// it as often as he locked it (S7). Method: lose holds of several depths, and look at both sides.
+#include "support/contract_suites.hpp"
+
+namespace mortise::contract {
+namespace {
+
+TEST_P(LostHold, IsRememberedUntilItsLastUnlock) {
+  MORTISE_NEED_LOSS();
+  Client one = client();
+  Lock lock = one.lock("name", losable());
+  lock.lock();
+  lock.lock();
+  lock.lock();
+  const Token token = lock.token();
+  lose(lock);
+  for (std::size_t owed = 3; owed > 0; --owed) {
+    EXPECT_EQ(lock.hold_count(), owed);
+    EXPECT_EQ(lock.token(), token);
+    std::error_code ec;
+    EXPECT_FALSE(lock.try_lock(ec));
+    EXPECT_EQ(ec, Errc::lost);
+    lock.lock(ec);
+    EXPECT_EQ(ec, Errc::lost);
+    EXPECT_FALSE(lock.acquire({.wait = 10s}, ec));
+    EXPECT_EQ(ec, Errc::lost) << "re-entry fails at once, it does not wait";
+    EXPECT_THROW(lock.lock(), LockError);
+    EXPECT_THROW(Guard{lock}, LockError);
+    EXPECT_EQ(lock.hold_count(), owed) << "a refused re-entry counts for nothing";
+    EXPECT_EQ(lock.release(), Released::was_lost);
+  }
+  EXPECT_EQ(lock.hold_count(), 0U);
+  EXPECT_EQ(lock.token(), Token());
+  std::error_code ec;
+  lock.unlock(ec);
+  EXPECT_EQ(ec, Errc::not_owner);
+  lock.lock();
+  EXPECT_GT(lock.token(), token);
+  lock.unlock();
+}
+
+TEST_P(LostHold, IsUnlockedSilently) {
+  MORTISE_NEED_LOSS();
+  Client one = client();
+  Lock lock = one.lock("name", losable());
+  {
+    const std::lock_guard hold(lock);
+    const std::lock_guard again(lock);
+    lose(lock);
+  }
+  EXPECT_EQ(lock.hold_count(), 0U);
+  lock.lock();
+  lose(lock);
+  std::error_code ec = Errc::protocol;
+  lock.unlock(ec);
+  EXPECT_FALSE(ec);
+}
+
+TEST_P(LostHold, IsNotReleasedAtTheServer) {
+  MORTISE_NEED_LOSS();
+  Party loser = party();
+  Lock lock = loser.client.lock("name", losable());
+  lock.lock();
+  lock.lock();
+  lose(lock);
+  const std::uint64_t before = loser.probe->counts().releases;
+  lock.unlock();
+  lock.unlock();
+  EXPECT_EQ(loser.probe->counts().releases, before);
+}
+
+TEST_P(LostHold, LeavesTheNameToOtherThreadsAtOnce) {
+  MORTISE_NEED_LOSS();
+  Client one = client();
+  Lock lock = one.lock("name", losable());
+  Lock same = one.lock("name");
+  lock.lock();
+  lock.lock();
+  lose(lock);
+  Worker thread;
+  thread.run([&] { same.lock(); });
+  EXPECT_EQ(lock.hold_count(), 2U);
+  EXPECT_NE(lock.token(), thread.run([&] { return same.token(); }));
+  std::error_code ec;
+  EXPECT_FALSE(lock.try_lock(ec));
+  EXPECT_EQ(ec, Errc::lost);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  EXPECT_EQ(thread.run([&] { return same.hold_count(); }), 1U);
+  EXPECT_FALSE(lock.try_lock()) << "the loser's unlocks freed the hold of another thread";
+  EXPECT_EQ(thread.run([&] { return same.release(); }), Released::released);
+}
+
+TEST_P(LostHold, LeavesTheNameToWaitersOfTheProcess) {
+  MORTISE_NEED_LOSS();
+  Client one = client();
+  Lock lock = one.lock("name", losable());
+  Lock same = one.lock("name");
+  lock.lock();
+  const Token token = lock.token();
+  Worker thread;
+  auto served = thread.start([&] {
+    const std::lock_guard hold(same);
+    return same.token();
+  });
+  ASSERT_TRUE(thread.falls_asleep());
+  lose(lock);
+  EXPECT_GT(served.get(), token);
+  lock.unlock();
+}
+
+TEST_P(LostHold, LeavesTheNameToOtherClientsAtOnce) {
+  MORTISE_NEED_LOSS();
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name", losable());
+  lock.lock();
+  lose(lock);
+  Lock next = other.lock("name");
+  next.lock();
+  EXPECT_EQ(lock.hold_count(), 1U);
+  lock.unlock();
+  EXPECT_EQ(next.hold_count(), 1U);
+  next.unlock();
+}
+
+TEST_P(LostHold, OfTwoOwnersAreRememberedApart) {
+  MORTISE_NEED_LOSS();
+  Client one = client();
+  Lock lock = one.lock("name", losable());
+  const Owner first = Owner::unique();
+  const Owner second = Owner::unique();
+  ASSERT_TRUE(lock.acquire({.owner = first}));
+  lose(lock, first);
+  ASSERT_TRUE(lock.acquire({.owner = second}));
+  ASSERT_TRUE(lock.acquire({.owner = second}));
+  lose(lock, second);
+  EXPECT_EQ(lock.hold_count(first), 1U);
+  EXPECT_EQ(lock.hold_count(second), 2U);
+  EXPECT_LT(lock.token(first), lock.token(second));
+  EXPECT_EQ(lock.release(first), Released::was_lost);
+  EXPECT_EQ(lock.hold_count(second), 2U);
+  EXPECT_EQ(lock.release(second), Released::was_lost);
+  EXPECT_EQ(lock.release(second), Released::was_lost);
+  std::error_code ec;
+  lock.unlock(ec, first);
+  EXPECT_EQ(ec, Errc::not_owner);
+}
+
+TEST_P(LostHold, EndsAGuardedSectionWithoutNoise) {
+  MORTISE_NEED_LOSS();
+  Client one = client();
+  Lock lock = one.lock("name", losable());
+  std::unique_lock hold(lock);
+  lose(lock);
+  EXPECT_TRUE(hold.owns_lock());
+  hold.unlock();
+  EXPECT_THROW(hold.unlock(), std::system_error) << "std::unique_lock's own check";
+  hold.lock();
+}
+
+}  // namespace
+}  // namespace mortise::contract

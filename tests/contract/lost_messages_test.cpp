@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// Goal: a lost or late message never makes a second hold, a ghost, or a false success (S5). Method:
+// a store that loses requests and replies, or delays them, while somebody acquires.
+#include "model/seed.hpp"
+#include "support/contract_suites.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace mortise::contract {
+namespace {
+
+/// A lease long enough for what these tests do to it; its command time-out is a sixth of it.
+constexpr std::chrono::milliseconds calm_lease{1'200};
+
+TEST_P(LostMessages, ALostReplyIsRetriedAsTheSameAttempt) {
+  MORTISE_NEED(Hook::lost_messages);
+  Party taker = party();
+  Client other = client();
+  store().misbehave({.lose_reply = 1});
+  Lock lock = taker.client.lock("name", {.lease = calm_lease});
+  Worker thread;
+  const Owner owner = Owner::unique();
+  auto taken = thread.start([&] { return lock.acquire({.owner = owner}); });
+  // The server has executed the request, and its answer is lost. Ask it again in vain, once.
+  ASSERT_TRUE(eventually([&] { return taker.probe->counts().acquires >= 2; }));
+  const AttemptId attempt = taker.probe->last_attempt("name")->request().attempt;
+  store().misbehave({});
+  EXPECT_TRUE(taken.get());
+  EXPECT_EQ(taker.probe->last_grant("name")->attempt, attempt) << "another attempt was made";
+  EXPECT_EQ(lock.hold_count(owner), 1U);
+  EXPECT_FALSE(other.lock("name").try_lock());
+  EXPECT_EQ(lock.release(owner), Released::released);
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock()) << "the repeated request left a second hold behind";
+  next.unlock();
+}
+
+TEST_P(LostMessages, ALostRequestIsRetried) {
+  MORTISE_NEED(Hook::lost_messages);
+  Party taker = party();
+  store().misbehave({.lose_request = 1});
+  Lock lock = taker.client.lock("name", {.lease = calm_lease});
+  Worker thread;
+  const Owner owner = Owner::unique();
+  auto taken = thread.start([&] { return lock.acquire({.owner = owner}); });
+  ASSERT_TRUE(eventually([&] { return taker.probe->counts().acquires >= 2; }));
+  store().misbehave({});
+  EXPECT_TRUE(taken.get());
+  EXPECT_EQ(lock.release(owner), Released::released);
+}
+
+TEST_P(LostMessages, OnlyAMissingReplyIsInDoubt) {
+  MORTISE_NEED(Hook::lost_messages);
+  Client one = client();
+  Client other = client();
+  store().misbehave({.lose_reply = 1});
+  Lock lock = one.lock("name", {.lease = calm_lease});
+  std::error_code ec;
+  EXPECT_FALSE(lock.try_lock_for(100ms, ec));
+  EXPECT_EQ(ec, Errc::in_doubt);
+  EXPECT_TRUE(is_ambiguous(ec));
+  EXPECT_TRUE(is_retryable(ec));
+  EXPECT_FALSE(is_contention(ec));
+  EXPECT_FALSE(lock.try_lock(ec));
+  EXPECT_EQ(ec, Errc::in_doubt);
+  EXPECT_EQ(lock.hold_count(), 0U);
+  EXPECT_THROW(static_cast<void>(lock.try_lock_for(50ms)), LockError);
+  store().misbehave({});
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(calm_lease + fallback_period * 3)) << "nobody cleaned up";
+  next.unlock();
+}
+
+TEST_P(LostMessages, WhoWasToldToWaitIsNotInDoubt) {
+  MORTISE_NEED(Hook::lost_messages);
+  Client one = client();
+  Party other = party();
+  Lock held = one.lock("name");
+  held.lock();
+  Lock wanted = other.client.lock("name");
+  Worker waiter;
+  auto outcome = waiter.start([&] {
+    std::error_code ec;
+    EXPECT_FALSE(wanted.acquire({.wait = 300ms}, ec));
+    return ec;
+  });
+  ASSERT_TRUE(eventually([&] {
+    const auto attempt = other.probe->last_attempt("name");
+    return attempt && attempt->progress() == Acquisition::Progress::queued;
+  }));
+  store().misbehave({.lose_reply = 1});
+  EXPECT_EQ(outcome.get(), Errc::timeout);
+  store().misbehave({});
+  held.unlock();
+}
+
+TEST_P(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds) {
+  MORTISE_NEED(Hook::lost_messages);
+  Client one = client();
+  Client other = client();
+  // The lease is half a minute: who gets the name sooner gets it because it was given back.
+  Lock lock = one.lock("name");
+  store().misbehave({.lose_reply = 1});
+  std::error_code ec;
+  EXPECT_FALSE(lock.try_lock_for(50ms, ec));
+  EXPECT_EQ(ec, Errc::in_doubt);
+  store().misbehave({});
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(fallback_period * 5));
+  next.unlock();
+}
+
+TEST_P(LostMessages, ALateGrantIsUndone) {
+  MORTISE_NEED(Hook::delays);
+  Party late = party();
+  Client other = client();
+  store().misbehave({.delay_min = 150ms, .delay_max = 150ms});
+  Lock lock = late.client.lock("name");
+  std::error_code ec;
+  EXPECT_FALSE(lock.try_lock_for(50ms, ec));
+  EXPECT_TRUE(ec) << "nobody else holds it: not contention";
+  EXPECT_EQ(lock.hold_count(), 0U);
+  const auto attempt = late.probe->last_attempt("name");
+  // The grant reaches the client although it gave up on it.
+  ASSERT_TRUE(eventually([&] { return attempt->done(); }));
+  store().misbehave({});
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "a ghost holds the name";
+  EXPECT_EQ(lock.hold_count(), 0U);
+  next.unlock();
+}
+
+TEST_P(LostMessages, ADelayedDuplicateIsNoGhost) {
+  MORTISE_NEED(Hook::delays);
+  Party taker = party();
+  Client other = client();
+  store().misbehave({.delay_min = 1ns, .delay_max = 1ms});
+  Lock lock = taker.client.lock("name");
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  const auto attempt = taker.probe->last_attempt("name");
+  ASSERT_EQ(lock.release(), Released::released);
+  // The same request once more, as a network might deliver it after all.
+  const auto duplicate = std::make_shared<Acquisition>(attempt->request());
+  taker.probe->backend().acquire(duplicate);
+  ASSERT_TRUE(eventually([&] { return duplicate->done(); }));
+  EXPECT_EQ(duplicate->grant().number, 0U) << "an attempt that was over was granted again";
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(patience));
+  next.unlock();
+}
+
+TEST_P(LostMessages, ALostReplyToAReleaseStillFreesTheName) {
+  MORTISE_NEED(Hook::lost_messages);
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name");
+  lock.lock();
+  store().misbehave({.lose_reply = 1});
+  EXPECT_EQ(lock.release(), Released::unknown);
+  EXPECT_EQ(lock.hold_count(), 0U);
+  store().misbehave({});
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(fallback_period * 3));
+  next.unlock();
+}
+
+TEST_P(LostMessages, ALostRequestOfAReleaseIsRepeated) {
+  MORTISE_NEED(Hook::lost_messages);
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name");
+  lock.lock();
+  store().misbehave({.lose_request = 1});
+  EXPECT_EQ(lock.release(), Released::unknown);
+  store().misbehave({});
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "only the end of the lease frees it";
+  next.unlock();
+}
+
+/// A hold as its owner could know it.
+struct Believed {
+  Token token;
+  Instant from;
+  Instant until;
+};
+
+TEST_P(LostMessages, ExclusionSurvivesABadNetwork) {
+  MORTISE_NEED_LEASES();
+  MORTISE_NEED(Hook::lost_messages);
+  MORTISE_NEED(Hook::delays);
+  Client one = client({.turn_handoffs = 2});
+  Client other = client();
+  store().misbehave({.lose_request = 0.1,
+                     .lose_reply = 0.1,
+                     .lose_push = 0.2,
+                     .delay_min = 0ns,
+                     .delay_max = 3ms,
+                     .seed = model::test_seed()});
+  std::mutex mutex;
+  std::vector<Believed> holds;
+  const auto work = [&](Lock lock) {
+    const Instant end = BootClock::now() + 2s;
+    while (BootClock::now() < end) {
+      std::error_code ec;
+      if (!lock.try_lock_for(200ms, ec)) continue;
+      Believed hold{.token = lock.token(), .from = BootClock::now(), .until = {}};
+      std::this_thread::sleep_for(1ms);
+      // Renewals may have moved the deadline: what counts is what the owner saw last.
+      const std::chrono::nanoseconds valid = lock.valid_for();
+      const Instant seen = BootClock::now();
+      hold.until = valid > 0ns ? seen : hold.from;
+      static_cast<void>(lock.release());
+      const std::lock_guard guard(mutex);
+      holds.push_back(hold);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back(work, one.lock("name", {.lease = short_lease() * 2}));
+      threads.emplace_back(work, other.lock("name", {.lease = short_lease() * 2}));
+    }
+  }
+  store().misbehave({});
+  std::sort(holds.begin(), holds.end(),
+            [](const Believed& a, const Believed& b) { return a.token < b.token; });
+  ASSERT_GT(holds.size(), 10U) << "the network was so bad that nothing was proved";
+  for (std::size_t i = 1; i < holds.size(); ++i) {
+    EXPECT_NE(holds[i - 1].token, holds[i].token);
+    EXPECT_LE(holds[i - 1].until, holds[i].from) << "two holds overlap";
+  }
+  Client heir = client();
+  Lock after = heir.lock("name");
+  EXPECT_TRUE(after.try_lock_for(short_lease() * 2 + fallback_period * 4)) << "a ghost is left";
+  after.unlock();
+}
+
+}  // namespace
+}  // namespace mortise::contract

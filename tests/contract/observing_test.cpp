@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Goal: an observer is told what happened, once, on a thread where it may do as it likes. Method:
+// an observer that records, and others that block, lock and destroy.
+#include "support/contract_suites.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace mortise::contract {
+namespace {
+
+using Kind = Record::Kind;
+
+TEST_P(Observing, AHoldIsGrantedAndReleasedOnce) {
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
+  Lock lock = one.lock("name", {.label = "me"});
+  lock.lock();
+  const Token token = lock.token();
+  lock.lock();
+  lock.unlock();
+  EXPECT_EQ(record->count(Kind::granted), 1U) << "a re-entry is not told";
+  EXPECT_EQ(record->count(Kind::released), 0U) << "an inner unlock is not told";
+  lock.unlock();
+  ASSERT_EQ(record->count(Kind::granted), 1U);
+  ASSERT_EQ(record->count(Kind::released), 1U);
+  for (const Kind kind : {Kind::granted, Kind::released}) {
+    const Record::Entry told = record->all(kind)[0];
+    EXPECT_EQ(told.name, "name");
+    EXPECT_EQ(told.label, "me");
+    EXPECT_EQ(told.token, token);
+    EXPECT_GE(told.took, 0ns);
+    EXPECT_LT(told.took, patience);
+  }
+  EXPECT_EQ(record->all(Kind::released)[0].outcome, Released::released);
+  EXPECT_EQ(record->count(Kind::contended), 0U);
+  EXPECT_EQ(record->count(Kind::lost), 0U);
+}
+
+TEST_P(Observing, ContentionIsTold) {
+  const auto record = std::make_shared<Record>();
+  Client holder = client();
+  Client one = client({.observer = record});
+  Lock held = holder.lock("name");
+  held.lock();
+  Lock wanted = one.lock("name");
+  EXPECT_FALSE(wanted.try_lock());
+  EXPECT_FALSE(wanted.try_lock_for(10ms));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(wanted.acquire({.stop = stop.get_token()}));
+  EXPECT_EQ(record->count(Kind::contended), 3U);
+  EXPECT_EQ(record->all(Kind::contended)[0].name, "name");
+  EXPECT_EQ(record->count(Kind::granted), 0U);
+  held.unlock();
+}
+
+TEST_P(Observing, HandOversAreTold) {
+  const auto record = std::make_shared<Record>();
+  Client one = client({.turn = 10s, .observer = record});
+  Lock lock = one.lock("name");
+  lock.lock();
+  Worker worker;
+  auto served = worker.start([&] {
+    lock.lock();
+    lock.unlock();
+  });
+  ASSERT_TRUE(worker.falls_asleep());
+  lock.unlock();
+  served.get();
+  ASSERT_TRUE(record->told(Kind::released, 2));
+  ASSERT_EQ(record->count(Kind::granted), 2U);
+  EXPECT_LT(record->all(Kind::granted)[0].token, record->all(Kind::granted)[1].token);
+}
+
+TEST_P(Observing, ALossIsToldAndNotAsARelease) {
+  MORTISE_NEED_LOSS();
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
+  Lock lock = one.lock("name", losable());
+  lock.lock();
+  const Token token = lock.token();
+  lose(lock);
+  ASSERT_TRUE(record->told(Kind::lost, 1));
+  lock.unlock();
+  one.close();
+  ASSERT_EQ(record->count(Kind::lost), 1U);
+  EXPECT_EQ(record->all(Kind::lost)[0].token, token);
+  EXPECT_EQ(record->count(Kind::released), 0U);
+}
+
+TEST_P(Observing, FailedRenewalsAreTold) {
+  MORTISE_NEED_LEASES();
+  MORTISE_NEED(Hook::unreachable);
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
+  Lock lock = one.lock("name", {.lease = short_lease()});
+  lock.lock();
+  store().set_reachable(false);
+  ASSERT_TRUE(record->told(Kind::lost, 1));
+  EXPECT_GE(record->count(Kind::failed), 1U);
+  EXPECT_TRUE(record->all(Kind::failed)[0].why);
+  EXPECT_FALSE(record->all(Kind::failed)[0].why.text.empty());
+  store().set_reachable(true);
+  static_cast<void>(lock.release());
+}
+
+/// Does something whenever it is told that something was granted.
+class OnGranted final : public Observer {
+ public:
+  explicit OnGranted(std::function<void()> does) : does_(std::move(does)) {}
+  void granted(const Event& /*event*/) noexcept override {
+    const auto does = std::exchange(does_, nullptr);
+    if (does) does();
+  }
+
+ private:
+  std::function<void()> does_;
+};
+
+TEST_P(Observing, AnObserverMayLock) {
+  std::optional<Lock> second;
+  bool locked = false;
+  const auto observer = std::make_shared<OnGranted>([&] {
+    locked = second->try_lock();
+    if (locked) second->unlock();
+  });
+  Client one = client({.observer = observer});
+  second.emplace(one.lock("other name"));
+  Lock lock = one.lock("name");
+  lock.lock();
+  lock.unlock();
+  EXPECT_TRUE(locked);
+  second.reset();
+}
+
+TEST_P(Observing, AnObserverMayDestroyTheClient) {
+  std::optional<Client> one;
+  const auto observer = std::make_shared<OnGranted>([&] { one.reset(); });
+  one.emplace(client({.observer = observer}));
+  Lock lock = one->lock("name");
+  lock.lock();
+  EXPECT_FALSE(one.has_value());
+  EXPECT_EQ(lock.valid_for(), 0ns);
+  EXPECT_EQ(lock.release(), Released::unknown);
+}
+
+TEST_P(Observing, AnObserverMayDestroyTheLockThatIsLocked) {
+  std::optional<Client> one;
+  std::optional<Lock> lock;
+  const auto observer = std::make_shared<OnGranted>([&] {
+    one.reset();
+    lock.reset();
+  });
+  one.emplace(client({.observer = observer}));
+  lock.emplace(one->lock("name"));
+  std::error_code ec;
+  lock->lock(ec);
+  EXPECT_FALSE(lock.has_value());
+}
+
+TEST_P(Observing, ASlowObserverDelaysNoRenewal) {
+  MORTISE_NEED_LEASES();
+  // Told of renewals as well, each call blocks: later news wait, renewals do not.
+  class Slow final : public Observer {
+   public:
+    void renewed(const Event& /*event*/) noexcept override { static_cast<void>(end.wait()); }
+    Signal end;
+  };
+  const auto slow = std::make_shared<Slow>();
+  Party one = party({.observer = slow});
+  Lock lock = one.client.lock("name", {.lease = short_lease()});
+  lock.lock();
+  const std::stop_token lost = lock.lost();
+  EXPECT_TRUE(eventually([&] { return one.probe->renewals_of("name") >= 8; }));
+  EXPECT_GT(lock.valid_for(), 0ns);
+  slow->end.set();
+  EXPECT_FALSE(lost.stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+}  // namespace
+}  // namespace mortise::contract

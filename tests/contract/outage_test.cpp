@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+// Goal: a store that can not be reached is reported with its name and the cause, in time (L3),
+// blocks nobody who leaves (L4), costs no hold while it is shorter than a lease (L8), and is over
+// when it is over (L7). Method: stores that are cut off, lose messages or delay them.
+#include "support/contract_suites.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace mortise::contract {
+namespace {
+
+/// One call of at most 100 ms. @return how long it took; a failed test where it gave up early.
+std::chrono::nanoseconds timed_try(Lock& lock) {
+  constexpr auto wait = 100ms;
+  const auto took = duration_of([&] {
+    std::error_code ec;
+    if (lock.try_lock_for(wait, ec)) lock.unlock(ec);
+  });
+  EXPECT_LT(took, 5s);
+  return took - wait;
+}
+
+TEST_P(Outage, TimedCallsKeepTheirTimeInContention) {
+  Client one = client();
+  Client other = client();
+  Lock held = one.lock("name");
+  held.lock();
+  Lock wanted = other.lock("name");
+  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
+  Worker behind_a_thread;
+  Lock same_client = one.lock("name");
+  EXPECT_LE(best_of(10, allowance,
+                    [&] { return behind_a_thread.run([&] { return timed_try(same_client); }); }),
+            allowance);
+  held.unlock();
+}
+
+TEST_P(Outage, TimedCallsKeepTheirTimeWhileUnreachable) {
+  MORTISE_NEED(Hook::unreachable);
+  Client one = client();
+  Lock wanted = one.lock("name");
+  store().set_reachable(false);
+  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
+  Client fresh = client();  // one that was never connected
+  Lock first = fresh.lock("name");
+  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(first); }), allowance);
+  store().set_reachable(true);
+}
+
+TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost) {
+  MORTISE_NEED(Hook::lost_messages);
+  Client one = client();
+  Lock wanted = one.lock("name");
+  for (const Misbehaviour& how : {Misbehaviour{.lose_request = 1}, Misbehaviour{.lose_reply = 1},
+                                  Misbehaviour{.lose_request = 0.5, .lose_reply = 0.5}}) {
+    store().misbehave(how);
+    EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
+  }
+  store().misbehave({});
+}
+
+TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreSlow) {
+  MORTISE_NEED(Hook::delays);
+  Client one = client();
+  Lock wanted = one.lock("name");
+  store().misbehave({.delay_min = 1s, .delay_max = 2s});
+  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
+  store().misbehave({});
+}
+
+TEST_P(Outage, IsReportedWithTheServersNameAndTheCause) {
+  MORTISE_NEED(Hook::unreachable);
+  Client one = client();
+  store().set_reachable(false);
+  const std::string server = store().backend()->describe();
+  Lock lock = one.lock("name", {.lease = 600ms});
+  std::error_code ec;
+  EXPECT_FALSE(lock.try_lock(ec));
+  EXPECT_EQ(ec, Errc::unavailable);
+  EXPECT_FALSE(lock.try_lock_for(50ms, ec));
+  EXPECT_EQ(ec, Errc::unavailable);
+  EXPECT_TRUE(is_retryable(ec));
+  EXPECT_FALSE(is_ambiguous(ec));
+  EXPECT_FALSE(is_contention(ec));
+  EXPECT_THROW(static_cast<void>(lock.try_lock_for(20ms)), LockError);
+  try {
+    const Guard guard(lock, {.wait = 20ms});
+    FAIL() << "an unreachable store was reported as contention";
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), Errc::unavailable);
+    EXPECT_NE(std::string(error.what()).find(server), std::string::npos) << error.what();
+  }
+  const Guard guard(lock, {.wait = 20ms}, ec);
+  EXPECT_EQ(ec, Errc::unavailable);
+  EXPECT_EQ(guard.error(), Errc::unavailable);
+  EXPECT_NE(guard.error_text().find(server), std::string::npos) << guard.error_text();
+  EXPECT_GT(guard.error_text().size(), server.size() + 2) << "the cause is missing";
+  one.check(50ms, ec);
+  EXPECT_EQ(ec, Errc::unavailable);
+  EXPECT_FALSE(lock.holder(ec).has_value());
+  EXPECT_EQ(ec, Errc::unavailable);
+  store().set_reachable(true);
+  one.check(patience);
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+TEST_P(Outage, IsReportedToWaitersBehindWaiters) {
+  // The second thread asks nobody itself: it has to learn from the first what is wrong.
+  MORTISE_NEED(Hook::unreachable);
+  Client one = client();
+  store().set_reachable(false);
+  Lock lock = one.lock("name");
+  Worker first;
+  Worker second;
+  const auto outcome_within = [&](std::chrono::milliseconds wait) {
+    return [&lock, wait] {
+      std::error_code ec;
+      EXPECT_FALSE(lock.try_lock_for(wait, ec));
+      return ec;
+    };
+  };
+  auto longer = first.start(outcome_within(300ms));
+  ASSERT_TRUE(first.falls_asleep());
+  auto shorter = second.start(outcome_within(50ms));
+  EXPECT_EQ(shorter.get(), Errc::unavailable);
+  EXPECT_EQ(longer.get(), Errc::unavailable);
+  // And the other way round: whoever asked leaves, and an heir goes on.
+  auto asks = first.start(outcome_within(50ms));
+  ASSERT_TRUE(first.falls_asleep());
+  auto inherits = second.start(outcome_within(200ms));
+  EXPECT_EQ(asks.get(), Errc::unavailable);
+  EXPECT_EQ(inherits.get(), Errc::unavailable);
+  store().set_reachable(true);
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  lock.unlock();
+}
+
+TEST_P(Outage, WithoutAnswerIsNoContention) {
+  MORTISE_NEED(Hook::lost_messages);
+  Client one = client();
+  store().misbehave({.lose_request = 1});
+  Lock lock = one.lock("name");
+  Worker first;
+  Worker second;
+  auto asks = first.start([&] {
+    std::error_code ec;
+    EXPECT_FALSE(lock.try_lock_for(80ms, ec));
+    return ec;
+  });
+  ASSERT_TRUE(first.falls_asleep());
+  auto inherits = second.start([&] {
+    std::error_code ec;
+    EXPECT_FALSE(lock.try_lock_for(200ms, ec));
+    return ec;
+  });
+  EXPECT_FALSE(is_contention(asks.get())) << "nobody holds it, as far as anybody knows";
+  EXPECT_FALSE(is_contention(inherits.get()));
+  store().misbehave({});
+}
+
+TEST_P(Outage, FailsATryWithinACommandTimeOut) {
+  MORTISE_NEED(Hook::unreachable);
+  Client one = client();
+  store().set_reachable(false);
+  Lock lock = one.lock("name", {.lease = 600ms});
+  const auto took = best_of(10, 100ms + allowance, [&] {
+    return duration_of([&] {
+      std::error_code ec;
+      EXPECT_FALSE(lock.try_lock(ec));
+      EXPECT_EQ(ec, Errc::unavailable);
+    });
+  });
+  EXPECT_LE(took, 100ms + allowance);
+  store().set_reachable(true);
+}
+
+TEST_P(Outage, EndsALockWithoutTimeLimitAfterGiveUp) {
+  MORTISE_NEED(Hook::unreachable);
+  Client one = client({.give_up = 200ms});
+  store().set_reachable(false);
+  Lock lock = one.lock("name");
+  std::error_code ec;
+  const auto took = duration_of([&] { lock.lock(ec); });
+  EXPECT_EQ(ec, Errc::unavailable);
+  EXPECT_GE(took, 200ms);
+  EXPECT_LT(took, 5s);
+  EXPECT_THROW(lock.lock(), LockError);
+  store().set_reachable(true);
+  lock.lock();
+  lock.unlock();
+}
+
+TEST_P(Outage, GiveUpIsChargedToEachThreadFromItsOwnArrival) {
+  MORTISE_NEED(Hook::unreachable);
+  MORTISE_NEED(Hook::hand_clock);
+  take_the_clock();
+  Party one = party({.give_up = 10s});
+  store().set_reachable(false);
+  Lock lock = one.client.lock("name");
+  Worker first;
+  Worker second;
+  const auto outcome = [&lock] {
+    std::error_code ec;
+    lock.lock(ec);
+    return ec;
+  };
+  auto early = first.start(outcome);
+  ASSERT_TRUE(first.falls_asleep());
+  clock().advance(6s);
+  auto late = second.start(outcome);
+  ASSERT_TRUE(second.falls_asleep());
+  clock().advance(4s);
+  EXPECT_EQ(early.get(), Errc::unavailable);
+  ASSERT_TRUE(second.falls_asleep());
+  const std::uint64_t asked = one.probe->counts().acquires;
+  clock().advance(5s);
+  ASSERT_TRUE(eventually([&] { return one.probe->counts().acquires > asked; }))
+      << "it has waited for 9 s only";
+  clock().advance(1s);
+  EXPECT_EQ(late.get(), Errc::unavailable);
+  store().set_reachable(true);
+}
+
+TEST_P(Outage, NeverGivesUpIfToldSo) {
+  MORTISE_NEED(Hook::unreachable);
+  Party one = party({.give_up = 0ms});
+  store().set_reachable(false);
+  Lock lock = one.client.lock("name");
+  Worker waiter;
+  const Owner owner = Owner::unique();
+  auto served = waiter.start([&] { return lock.acquire({.owner = owner}); });
+  ASSERT_TRUE(eventually([&] { return one.probe->counts().acquires >= 5; }));
+  EXPECT_EQ(served.wait_for(0s), std::future_status::timeout);
+  store().set_reachable(true);
+  EXPECT_EQ(served.wait_for(fallback_period * 3), std::future_status::ready);
+  EXPECT_TRUE(served.get());
+  lock.unlock(owner);
+}
+
+TEST_P(Outage, WaitingForAHolderIsNoTrouble) {
+  MORTISE_NEED(Hook::hand_clock);
+  take_the_clock();
+  Client one = client();
+  Party other = party({.give_up = 1s});
+  Lock held = one.lock("name", {.lease = 24h});
+  held.lock();
+  Lock wanted = other.client.lock("name");
+  Worker waiter;
+  auto served = waiter.start([&] {
+    wanted.lock();
+    wanted.unlock();
+  });
+  ASSERT_TRUE(waiter.falls_asleep());
+  for (std::uint64_t asked = 2; asked <= 5; ++asked) {
+    clock().advance(10s);
+    ASSERT_TRUE(eventually([&] { return other.probe->counts().acquires >= asked; }));
+  }
+  EXPECT_EQ(served.wait_for(0s), std::future_status::timeout);
+  held.unlock();
+  EXPECT_NO_THROW(served.get());
+}
+
+TEST_P(Outage, UnlockAndDestructorsAreBounded) {
+  MORTISE_NEED(Hook::unreachable);
+  Client one = client();
+  const LockOptions options{.lease = 1'200ms};  // its command time-out is 200 ms
+  Lock lock = one.lock("name", options);
+  const auto bound = 200ms + allowance;
+  EXPECT_LE(best_of(5, bound,
+                    [&] {
+                      EXPECT_TRUE(lock.try_lock_for(patience));
+                      store().set_reachable(false);
+                      const auto took =
+                          duration_of([&] { EXPECT_NE(lock.release(), Released::was_lost); });
+                      store().set_reachable(true);
+                      return took;
+                    }),
+            bound);
+  EXPECT_LE(best_of(5, bound,
+                    [&] {
+                      auto guard = std::make_unique<Guard>(lock);
+                      store().set_reachable(false);
+                      const auto took = duration_of([&] { guard.reset(); });
+                      store().set_reachable(true);
+                      return took;
+                    }),
+            bound);
+}
+
+TEST_P(Outage, CloseIsBounded) {
+  MORTISE_NEED(Hook::unreachable);
+  auto one = std::make_unique<Client>(client());
+  Lock lock = one->lock("name");
+  Lock other = one->lock("other name");
+  lock.lock();
+  other.lock();
+  Lock wanted = one->lock("unreachable name");
+  store().set_reachable(false);
+  Worker waiter;
+  auto outcome = waiter.start([&] {
+    std::error_code ec;
+    wanted.lock(ec);
+    return ec;
+  });
+  ASSERT_TRUE(waiter.falls_asleep());
+  EXPECT_LT(duration_of([&] { one.reset(); }), 2s + allowance);
+  EXPECT_EQ(outcome.get(), Errc::closed);
+  store().set_reachable(true);
+}
+
+TEST_P(Outage, ShorterThanTheLeaseCostsNoHold) {
+  MORTISE_NEED_LEASES();
+  MORTISE_NEED(Hook::unreachable);
+  if (has(Hook::hand_clock)) take_the_clock();
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
+  Client other = client();
+  const LockOptions options{.lease = real_time() ? short_lease() * 6 : 30'000ms};
+  Lock lock = one.lock("name", options);
+  lock.lock();
+  store().set_reachable(false);
+  if (!real_time()) clock().advance(options.lease / 2);
+  ASSERT_TRUE(record->told(Record::Kind::failed, 1));
+  for (int i = 0; i < 4 && !real_time(); ++i) clock().advance(options.lease / 12);
+  ASSERT_TRUE(record->told(Record::Kind::failed, 2)) << "one failed renewal was the last";
+  store().set_reachable(true);
+  if (!real_time()) clock().advance(options.lease / 12);
+  ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
+  EXPECT_GT(lock.valid_for(), options.lease / 2);
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_FALSE(other.lock("name").try_lock());
+  // And renewal goes on as if nothing had been.
+  if (!real_time()) clock().advance(options.lease / 3);
+  EXPECT_TRUE(record->told(Record::Kind::renewed, 2));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_EQ(record->count(Record::Kind::lost), 0U);
+}
+
+TEST_P(Outage, LongerThanTheLeaseLosesTheHold) {
+  MORTISE_NEED_LEASES();
+  MORTISE_NEED(Hook::unreachable);
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name", {.lease = short_lease()});
+  lock.lock();
+  const std::stop_token lost = lock.lost();
+  const Instant deadline = BootClock::now() + lock.valid_for();
+  store().set_reachable(false);
+  ASSERT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_GE(BootClock::now(), deadline) << "lost before its time";
+  store().set_reachable(true);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(short_lease() + fallback_period));
+  next.unlock();
+}
+
+TEST_P(Outage, IsOverWhenItIsOver) {
+  MORTISE_NEED(Hook::unreachable);
+  const std::size_t threads_before = running_threads();
+  const std::size_t descriptors_before = open_descriptors();
+  {
+    constexpr int clients = 4;
+    std::vector<std::unique_ptr<Client>> all;
+    std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<std::future<void>> waits;
+    for (int i = 0; i < clients; ++i) all.push_back(std::make_unique<Client>(client()));
+    for (const auto& each : all) each->check(patience);
+    const std::size_t descriptors = open_descriptors();
+    store().set_reachable(false);
+    for (const auto& each : all) {
+      workers.push_back(std::make_unique<Worker>());
+      waits.push_back(workers.back()->start([&] {
+        Lock lock = each->lock("name");
+        const std::lock_guard hold(lock);
+      }));
+      std::error_code ec;
+      EXPECT_FALSE(each->lock("another name").try_lock_for(20ms, ec));
+    }
+    store().set_reachable(true);
+    for (auto& wait : waits) {
+      ASSERT_EQ(wait.wait_for(patience), std::future_status::ready) << "a waiter never came back";
+      wait.get();
+    }
+    for (const auto& each : all) {
+      Lock lock = each->lock("another name");
+      EXPECT_TRUE(lock.try_lock_for(fallback_period * 3)) << "a client did not recover";
+      lock.unlock();
+    }
+    EXPECT_TRUE(eventually([&] { return open_descriptors() <= descriptors; }));
+    if (has(Hook::counts)) {
+      EXPECT_TRUE(eventually([&] { return store().waiters() == 0; }));
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return open_descriptors() == descriptors_before; }));
+  EXPECT_TRUE(eventually([&] { return running_threads() <= threads_before; }));
+}
+
+}  // namespace
+}  // namespace mortise::contract

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Backends with one fault each, of the kinds that lock services in the field have had. A history
+// that does not show them is blind. None of them is an example of anything.
+#pragma once
+
+#include <mortise/memory.hpp>
+
+#include "model/mail.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace mortise::model {
+
+// S3: a release frees the name, whoever holds it.
+class FreesWhoeverHolds final : public ReleaseRelay {
+ public:
+  using Free = std::function<void(const std::string& name)>;
+
+  FreesWhoeverHolds(std::unique_ptr<Backend> behind, std::shared_ptr<Mail> mail, Free free)
+      : ReleaseRelay(std::move(behind), std::move(mail)), free_(std::move(free)) {}
+
+ private:
+  void arrived(const std::shared_ptr<Release>& operation) override {
+    if (operation->done()) return;
+    free_(operation->hold().name);
+    operation->answered(Released::released);
+    if (operation->successor()) acquire(operation->successor());
+  }
+
+  const Free free_;
+};
+
+// S1: the lease is counted from the moment at which its answer arrives.
+class CountsFromTheAnswer final : public AnswerRelay {
+ public:
+  using AnswerRelay::AnswerRelay;
+
+ private:
+  Grant delivered(Grant grant) override {
+    grant.counted_from = now();
+    return grant;
+  }
+};
+
+// S8: whoever waited believes whatever wakes it, without another look at its lease: that the name
+// is its own as soon as the holder that it saw in front of it may be gone.
+class BelievesTheWakeUp final : public Relay {
+ public:
+  using Relay::Relay;
+
+  void acquire(const std::shared_ptr<Acquisition>& operation) override {
+    const bool waited = operation->progress() == Acquisition::Progress::queued;
+    Relay::acquire(operation);
+    // Asked again: this is the wake-up. It should have read the answer.
+    if (!waited || operation->done()) return;
+    operation->granted({.number = operation->holder()->token.value() / tokens_a_grant + 1,
+                        .counted_from = now(),
+                        .lease = operation->request().lease});
+  }
+
+ private:
+  static constexpr std::uint64_t tokens_a_grant = 1024;
+};
+
+// S2: grant numbers are counted in memory, from `numbers` on; a restart of the counter is
+// numbers->store(0). The right backend behind goes on with numbers of its own.
+class CountsInMemory final : public AnswerRelay {
+ public:
+  using Numbers = std::atomic<std::uint64_t>;
+
+  CountsInMemory(std::unique_ptr<Backend> behind, std::shared_ptr<Numbers> numbers)
+      : AnswerRelay(std::move(behind), std::make_shared<Mail>()), numbers_(std::move(numbers)) {}
+
+  void renew(const std::shared_ptr<Renewal>& operation) override {
+    for (Renewal::Item& item : operation->items()) item.hold.number = real(item.hold.number);
+    AnswerRelay::renew(operation);
+  }
+  void release(const std::shared_ptr<Release>& operation) override {
+    HoldId hold = operation->hold();
+    hold.number = real(hold.number);
+    const auto translated = std::make_shared<Release>(std::move(hold), operation->successor());
+    AnswerRelay::release(translated);
+    operation->answered(translated->outcome());
+  }
+
+ private:
+  Grant delivered(Grant grant) override {
+    const std::uint64_t number = numbers_->fetch_add(1) + 1;
+    const std::lock_guard lock(mutex_);
+    real_[number] = std::exchange(grant.number, number);
+    return grant;
+  }
+  std::uint64_t real(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    return real_[number];
+  }
+
+  const std::shared_ptr<Numbers> numbers_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::uint64_t> real_;  // as delivered -> of the backend behind
+};
+
+// S4: a renewal sets the lease, and does not look whether the hold still stands.
+class RevivesHolds final : public Relay {
+ public:
+  using Relay::Relay;
+
+  void renew(const std::shared_ptr<Renewal>& operation) override {
+    for (Renewal::Item& item : operation->items()) {
+      item.counted_from = now();
+      item.granted = item.lease;
+      item.answer = Renewal::Answer::renewed;
+    }
+    operation->answered();
+  }
+};
+
+}  // namespace mortise::model

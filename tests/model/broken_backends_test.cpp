@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+// Goal: the checker and the resource catch the faults that lock services have had, in every run, or
+// the run is void. Method: for each a scene that the test directs step by step, under a clock of
+// its own; played with a right backend it must be found good, with the broken one it must be
+// caught, and for the right reason.
+#include "model/broken_backends.hpp"
+
+#include <mortise/client.hpp>
+#include <mortise/memory.hpp>
+
+#include "model/checker.hpp"
+#include "model/recorder.hpp"
+#include "model/resource.hpp"
+#include "model/story_time.hpp"
+#include "model/temporary.hpp"
+#include "support/contract_worker.hpp"
+#include "support/eventually.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace mortise::model {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+
+constexpr std::chrono::milliseconds lease{600};
+
+using Wrap = std::function<std::unique_ptr<Backend>(std::unique_ptr<Backend>)>;
+
+// The server, its time and the history, and what all scenes need.
+struct Play {
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  StoryTime time{clock};
+  memory::Server server{clock};
+  const TemporaryDirectory directory;
+  HistoryFile history = HistoryFile::create(directory.file("history"), 1'000);
+  std::uint32_t processes = 0;
+
+  Report check(bool loss_excuses = false) const {
+    return model::check(history, {.names = {"n"}, .loss_excuses = loss_excuses});
+  }
+};
+
+// A client process of one thread, and what it believes of the name "n".
+class Actor {
+ public:
+  Actor(Play& play, const Wrap& wrap, const LockOptions& options = {.lease = lease, .renew = false})
+      : recorder_(play.history, play.processes++, [&play] { return play.time.now(); }),
+        client_(wrap ? wrap(play.server.backend()) : play.server.backend(),
+                {.turn_handoffs = 0, .clock = play.clock}),
+        lock_(client_.lock("n", options)) {}
+
+  // On a thread of its own, which the library takes for the owner.
+  bool take(std::chrono::nanoseconds wait = 0ns) { return start_taking(wait).get(); }
+  std::future<bool> start_taking(std::chrono::nanoseconds wait) {
+    return thread_.start([this, wait] {
+      const Attempt attempt = recorder_.invoke_acquire(0, 0);
+      std::error_code why;
+      if (!lock_.acquire({.wait = wait}, why)) {
+        recorder_.returned(attempt, Outcome::fail);
+        return false;
+      }
+      const std::int64_t before = recorder_.now();
+      deadline_ = before + lock_.valid_for().count();
+      hold_ = recorder_.granted(attempt, lock_.token().value(), deadline_);
+      return true;
+    });
+  }
+  // Looks whether it still holds, and believes what it sees.
+  bool look() {
+    return thread_.run([this] {
+      const std::int64_t before = recorder_.now();
+      const std::chrono::nanoseconds valid = lock_.valid_for();
+      if (valid == 0ns) {
+        recorder_.lost(hold_);
+      } else if (before + valid.count() > deadline_) {
+        deadline_ = before + valid.count();
+        recorder_.renewed(hold_, deadline_);
+      }
+      return valid > 0ns;
+    });
+  }
+  void give_back() { start_giving_back().get(); }
+  std::future<void> start_giving_back() {
+    return thread_.start([this] {
+      const Call call = recorder_.invoke_release(hold_);
+      const Released outcome = lock_.release();
+      recorder_.returned(call, outcome == Released::released   ? Outcome::ok
+                               : outcome == Released::was_lost ? Outcome::was_lost
+                                                               : Outcome::unknown);
+    });
+  }
+  // Writes to the resource as if it still held, whether it does or not.
+  bool write(ResourceClient& resource) {
+    const Call call = recorder_.invoke_write(hold_);
+    const bool accepted = resource.write(0, hold_.token, 1).accepted;
+    recorder_.returned(call, accepted ? Outcome::ok : Outcome::fail);
+    return accepted;
+  }
+  std::chrono::nanoseconds valid_for() {
+    return thread_.run([this] { return lock_.valid_for(); });
+  }
+
+ private:
+  const Recorder recorder_;
+  Client client_;
+  Lock lock_;
+  Hold hold_;
+  std::int64_t deadline_ = 0;
+  contract::Worker thread_;
+};
+
+// A's release is on its way for so long that A's lease ends, and B has the name when it arrives.
+Report late_release(bool broken) {
+  Play play;
+  const auto mail = std::make_shared<Mail>();
+  Actor a(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+    if (!broken) return std::make_unique<ReleaseRelay>(std::move(behind), mail);
+    return std::make_unique<FreesWhoeverHolds>(
+        std::move(behind), mail, [&play](const std::string& name) { play.server.drop(name); });
+  });
+  Actor b(play, {});
+  Actor c(play, {});
+  EXPECT_TRUE(a.take());
+  mail->hold_back();
+  a.give_back();
+  play.clock->advance(lease);
+  EXPECT_TRUE(b.take());
+  mail->let_go();
+  EXPECT_EQ(c.take(), broken);
+  b.give_back();
+  if (broken) c.give_back();
+  return play.check();
+}
+
+TEST(BrokenBackends, AReleaseThatFreesWhoeverHoldsIsCaught) {
+  const Report right = late_release(false);
+  EXPECT_TRUE(right.ok()) << right.text();
+  const Report wrong = late_release(true);
+  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+}
+
+// A's grant is on its way for a third of the lease; B takes the name when the server's lease ends.
+Report late_answer(bool broken) {
+  Play play;
+  const auto mail = std::make_shared<Mail>();
+  Actor a(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+    if (broken) return std::make_unique<CountsFromTheAnswer>(std::move(behind), mail);
+    return std::make_unique<AnswerRelay>(std::move(behind), mail);
+  });
+  Actor b(play, {});
+  mail->hold_back();
+  std::future<bool> taken = a.start_taking(lease);
+  EXPECT_TRUE(eventually([&] { return mail->held_back() == 1; }));
+  play.clock->advance(lease / 3);
+  mail->let_go();
+  EXPECT_TRUE(taken.get());
+  play.clock->advance(lease - lease / 3);
+  EXPECT_EQ(a.look(), broken);
+  EXPECT_TRUE(b.take());
+  b.give_back();
+  a.give_back();
+  return play.check();
+}
+
+TEST(BrokenBackends, ALeaseCountedFromTheAnswerIsCaught) {
+  const Report right = late_answer(false);
+  EXPECT_TRUE(right.ok()) << right.text();
+  const Report wrong = late_answer(true);
+  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+}
+
+// B is granted the name while it is stopped, wakes when the lease of that grant has ended and C has
+// the name, and believes what it then reads.
+Report late_wake_up(bool broken) {
+  Play play;
+  const auto mail = std::make_shared<Mail>();
+  Actor a(play, {});
+  Actor b(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+    if (broken) return std::make_unique<CountsFromTheAnswer>(std::move(behind), mail);
+    return std::make_unique<AnswerRelay>(std::move(behind), mail);
+  });
+  Actor c(play, {});
+  EXPECT_TRUE(a.take());
+  std::future<bool> taken = b.start_taking(10s);
+  EXPECT_TRUE(eventually([&] { return play.server.waiters() == 1; }));
+  mail->hold_back();
+  a.give_back();
+  EXPECT_EQ(mail->held_back(), 1U);
+  play.clock->advance(lease);
+  EXPECT_TRUE(c.take());
+  mail->let_go();
+  if (broken) {
+    EXPECT_TRUE(taken.get());
+    c.give_back();
+  } else {
+    // It asks anew, and waits for C.
+    EXPECT_TRUE(eventually([&] { return play.server.waiters() == 1; }));
+    c.give_back();
+    EXPECT_TRUE(taken.get());
+  }
+  b.give_back();
+  return play.check();
+}
+
+// B, who waits for A, wakes up although A still holds.
+Report false_wake_up(bool broken) {
+  Play play;
+  const LockOptions long_lease{.lease = 10s, .renew = false};
+  Actor a(play, {}, long_lease);
+  Actor b(
+      play,
+      [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+        if (broken) return std::make_unique<BelievesTheWakeUp>(std::move(behind));
+        return behind;
+      },
+      long_lease);
+  EXPECT_TRUE(a.take());
+  std::future<bool> taken = b.start_taking(10s);
+  EXPECT_TRUE(eventually([&] { return play.server.waiters() == 1; }));
+  play.clock->advance(1s);  // a waiter looks for itself
+  if (broken) {
+    EXPECT_TRUE(taken.get());
+  }
+  a.give_back();
+  if (!broken) {
+    EXPECT_TRUE(taken.get());
+  }
+  b.give_back();
+  return play.check();
+}
+
+TEST(BrokenBackends, AWaiterThatDoesNotLookAtItsTurnIsCaught) {
+  const Report right = false_wake_up(false);
+  EXPECT_TRUE(right.ok()) << right.text();
+  const Report wrong = false_wake_up(true);
+  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+}
+
+TEST(BrokenBackends, AWaiterThatDoesNotLookAtItsLeaseIsCaught) {
+  const Report right = late_wake_up(false);
+  EXPECT_TRUE(right.ok()) << right.text();
+  const Report wrong = late_wake_up(true);
+  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+}
+
+// A takes the name three times; the server restarts in between; B takes it.
+Report restart(std::uint64_t numbers_before, std::uint64_t numbers_after, bool fence) {
+  Play play;
+  ResourceProcess resource(MORTISE_BIN_DIR, play.directory.path());
+  ResourceClient client(play.directory.path());
+  const auto numbers = std::make_shared<CountsInMemory::Numbers>(numbers_before);
+  const Wrap wrap = [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+    return std::make_unique<CountsInMemory>(std::move(behind), numbers);
+  };
+  Actor a(play, wrap);
+  Actor b(play, wrap);
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_TRUE(a.take());
+    EXPECT_TRUE(a.write(client));
+    a.give_back();
+  }
+  numbers->store(numbers_after);
+  EXPECT_TRUE(b.take());
+  // A right holder is refused by the resource, since the token that it was given is old.
+  EXPECT_EQ(b.write(client), fence);
+  b.give_back();
+  return play.check();
+}
+
+TEST(BrokenBackends, ATokenThatRestartsIsCaught) {
+  const Report right = restart(7, 10, true);
+  EXPECT_TRUE(right.ok()) << right.text();
+  const Report repeated = restart(0, 0, false);
+  EXPECT_TRUE(repeated.has(Fault::token_repeated)) << repeated.text();
+  const Report backwards = restart(7, 3, false);
+  EXPECT_TRUE(backwards.has(Fault::token_backwards)) << backwards.text();
+}
+
+// The server forgets A's hold, and B takes the name; then A renews.
+Report renewal_of_a_lapsed_hold(bool broken) {
+  Play play;
+  Actor a(play,
+          [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+            if (broken) return std::make_unique<RevivesHolds>(std::move(behind));
+            return behind;
+          },
+          {.lease = lease});
+  Actor b(play, {});
+  EXPECT_TRUE(a.take());
+  play.server.drop("n");
+  EXPECT_TRUE(b.take());
+  play.clock->advance(lease / 2);
+  // By now it knows, or has been told that all is well, far beyond its first deadline.
+  if (broken) {
+    EXPECT_TRUE(eventually([&] { return a.valid_for() > lease * 3 / 4; }));
+  } else {
+    EXPECT_TRUE(eventually([&] { return a.valid_for() == 0ns; }));
+  }
+  EXPECT_EQ(a.look(), broken);
+  b.give_back();
+  // Who was told of its loss is excused; the one who was not works on until the scene is over.
+  if (!broken) a.give_back();
+  return play.check(true);
+}
+
+TEST(BrokenBackends, ARenewalThatRevivesIsCaught) {
+  const Report right = renewal_of_a_lapsed_hold(false);
+  EXPECT_TRUE(right.ok()) << right.text();
+  const Report wrong = renewal_of_a_lapsed_hold(true);
+  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+}
+
+// A is stopped in the middle of its work, beyond its lease; B works; A goes on with its write.
+void stopped_holder(bool fenced) {
+  Play play;
+  ResourceProcess resource(MORTISE_BIN_DIR, play.directory.path(), {.fenced = fenced});
+  ResourceClient client(play.directory.path());
+  Actor a(play, {}, {.lease = lease});
+  Actor b(play, {});
+  EXPECT_TRUE(a.take());
+  EXPECT_TRUE(a.write(client));
+  play.clock->advance(lease);
+  EXPECT_TRUE(b.take());
+  EXPECT_TRUE(b.write(client));
+  EXPECT_EQ(a.write(client), !fenced);
+  b.give_back();
+  a.give_back();
+  const Report report = play.check();
+  const std::vector<AcceptedWrite> log = resource.log();
+  EXPECT_EQ(report.ok(), fenced) << report.text();
+  EXPECT_EQ(report.has(Fault::stale_write), !fenced) << report.text();
+  EXPECT_EQ(first_stale(log) == log.size(), fenced);
+  EXPECT_EQ(resource.statistics().stale, 1U);
+  EXPECT_EQ(resource.statistics().refused, fenced ? 1U : 0U);
+}
+
+TEST(BrokenBackends, AResourceThatTakesOldTokensIsCaught) {
+  stopped_holder(true);
+  stopped_holder(false);
+}
+
+}  // namespace
+}  // namespace mortise::model

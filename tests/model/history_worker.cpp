@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// The clock is read before valid_for(), so that a recorded deadline is never later than the real
+// one, and after it where the question is whether a loss came before its deadline.
+#include "model/history_worker.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+namespace mortise::model {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds patience_after_faults{30};
+
+// Deadlines that differ by less are one deadline seen twice.
+constexpr std::int64_t same_deadline = 1'000'000;
+
+std::vector<Lock> locks_of(const Company& company, bool renew) {
+  LockOptions options = company.stage.workload.lock;
+  options.renew = renew;
+  std::vector<Lock> locks;
+  for (const std::string& name : company.stage.names) {
+    locks.push_back(company.client.lock(name, options));
+  }
+  return locks;
+}
+
+Outcome outcome_of(Released released) {
+  switch (released) {
+    case Released::released: return Outcome::ok;
+    case Released::was_lost: return Outcome::was_lost;
+    case Released::unknown: break;
+  }
+  return Outcome::unknown;
+}
+
+}  // namespace
+
+HistoryWorker::HistoryWorker(Company company, std::uint32_t owner)
+    : company_(company),
+      tally_(company.stage.tally),
+      number_(owner),
+      dice_(company.stage.seed, company.process + 1, owner + 1),
+      resource_(company.stage.directory.path()),
+      locks_(locks_of(company, true)),
+      unrenewed_(locks_of(company, false)) {}
+
+void HistoryWorker::run() noexcept {
+  const Workload& workload = company_.stage.workload;
+  try {
+    while (company_.stage.plays_on() && !over()) {
+      company_.stage.time.sleep(dice_.between(0ns, workload.thought));
+      cycle(dice_.below(workload.names), draw());
+      if (dice_.chance(0.3)) {
+        company_.attempts[dice_.below(workload.threads)].cancel();
+      }
+    }
+    if (!over()) take_each_once_more();
+  } catch (const std::exception& error) {
+    surprise(error.what());
+  }
+}
+
+HistoryWorker::Manner HistoryWorker::draw() {
+  const Workload& workload = company_.stage.workload;
+  Manner manner;
+  const std::uint32_t way = dice_.below(4);
+  manner.options.wait = way == 0   ? 0ns
+                        : way == 1 ? dice_.between(1ns, 5ms)
+                                   : dice_.between(5ms, workload.longest_wait);
+  if (dice_.chance(0.2)) manner.options.stop = company_.attempts[number_].begin();
+  if (dice_.chance(0.2)) manner.options.owner = Owner::unique();
+  manner.oversleeps = dice_.chance(workload.oversleeps);
+  return manner;
+}
+
+bool HistoryWorker::cycle(std::uint32_t name, const Manner& manner) {
+  Lock& lock = manner.oversleeps ? unrenewed_[name] : locks_[name];
+  const Attempt attempt = company_.recorder.invoke_acquire(number_, name);
+  std::error_code why;
+  const bool granted = lock.acquire(manner.options, why);
+  if (over()) return false;
+  if (!granted) {
+    refused(attempt, why);
+    return false;
+  }
+  const Owner owner = manner.options.owner;
+  Held held{.lock = lock, .owner = owner, .hold = {}};
+  const std::int64_t before = company_.recorder.now();
+  const std::chrono::nanoseconds valid = lock.valid_for(owner);
+  if (valid != forever) held.deadline = before + valid.count();
+  held.hold = company_.recorder.granted(attempt, lock.token(owner).value(), held.deadline);
+  ++tally_->grants;
+  std::atomic<std::uint32_t>& holding = tally_->holding[company_.process];
+  ++holding;
+  if (manner.oversleeps) {
+    oversleep(held);
+  } else {
+    work(held);
+  }
+  --holding;
+  give_back(held);
+  return true;
+}
+
+void HistoryWorker::work(Held& held) {
+  const Workload& workload = company_.stage.workload;
+  const std::uint32_t steps = 1 + dice_.below(3);
+  for (std::uint32_t step = 0; step < steps && !over() && look(held); ++step) {
+    if (dice_.chance(0.7)) write(held);
+    if (dice_.chance(0.2)) reenter(held);
+    company_.stage.time.sleep(dice_.between(0ns, workload.hold) / steps);
+  }
+}
+
+void HistoryWorker::oversleep(Held& held) {
+  const std::chrono::nanoseconds lease = company_.stage.workload.lock.lease;
+  ++tally_->oversleeps;
+  company_.stage.time.sleep(dice_.between(lease, lease * 8 / 5));
+  if (!over()) write(held);
+}
+
+void HistoryWorker::reenter(Held& held) {
+  std::error_code why;
+  const bool entered = held.lock.acquire({.owner = held.owner}, why);
+  if (over()) return;
+  if (!entered) {
+    if (why != Errc::lost || look(held)) surprise("re-entry: " + why.message());
+    return;
+  }
+  ++tally_->reentries;
+  if (held.lock.token(held.owner).value() != held.hold.token) {
+    surprise("the token changed on re-entry");
+  }
+  if (dice_.chance(0.5)) write(held);
+  held.lock.release(why, held.owner);
+  if (why && !over()) surprise("the inner release: " + why.message());
+}
+
+bool HistoryWorker::look(Held& held) {
+  const std::int64_t before = company_.recorder.now();
+  const std::chrono::nanoseconds valid = held.lock.valid_for(held.owner);
+  if (over()) return false;
+  if (valid == 0ns) {
+    if (!held.knows_of_loss) {
+      note_loss(held, "found at a look");
+      company_.recorder.lost(held.hold);
+    }
+    held.knows_of_loss = true;
+  } else if (held.knows_of_loss) {
+    surprise("a lost hold is valid again");
+  } else if (valid != forever && before + valid.count() > held.deadline + same_deadline) {
+    held.deadline = before + valid.count();
+    company_.recorder.renewed(held.hold, held.deadline);
+  }
+  return !held.knows_of_loss;
+}
+
+void HistoryWorker::write(Held& held) {
+  const Call call = company_.recorder.invoke_write(held.hold);
+  const ResourceClient::Written written =
+      resource_.write(held.hold.name, held.hold.token, dice_.number());
+  company_.recorder.returned(call, written.accepted ? Outcome::ok : Outcome::fail);
+  if (!written.accepted && look(held)) ++tally_->refused_while_held;
+}
+
+void HistoryWorker::give_back(Held& held) {
+  if (over()) return;
+  const bool held_it = look(held);
+  const Call call = company_.recorder.invoke_release(held.hold);
+  std::error_code why;
+  const Released outcome = held.lock.release(why, held.owner);
+  if (over()) return;
+  company_.recorder.returned(call, outcome_of(outcome));
+  if (why) surprise("release: " + why.message());
+  if (held_it && outcome == Released::was_lost) note_loss(held, "found at the release");
+}
+
+void HistoryWorker::note_loss(const Held& held, const char* how) {
+  const std::int64_t now = company_.recorder.now();
+  if (held.deadline != no_deadline && now >= held.deadline) return;
+  ++tally_->lost_early;
+  if (!company_.stage.workload.tells_of_losses) return;
+  std::fprintf(stderr,
+               "process %u owner %u: token %llu of op %llu was lost before its deadline, %s\n",
+               company_.process, number_, static_cast<unsigned long long>(held.hold.token),
+               static_cast<unsigned long long>(held.hold.op), how);
+}
+
+void HistoryWorker::refused(const Attempt& attempt, std::error_code why) {
+  company_.recorder.returned(attempt, why == Errc::timeout ? Outcome::fail : Outcome::unknown);
+  if (why == Errc::timeout) {
+    ++tally_->timed_out;
+  } else if (why == Errc::cancelled) {
+    ++tally_->cancelled;
+  } else if (why == Errc::unavailable || why == Errc::in_doubt) {
+    ++tally_->unavailable;
+  } else {
+    surprise("acquire: " + why.message());
+  }
+}
+
+void HistoryWorker::take_each_once_more() {
+  for (std::uint32_t name = 0; name < company_.stage.workload.names; ++name) {
+    const auto until = std::chrono::steady_clock::now() + patience_after_faults;
+    bool taken = false;
+    while (!taken && std::chrono::steady_clock::now() < until) {
+      taken = cycle(name, {.options = {.wait = company_.stage.workload.longest_wait}});
+    }
+    if (!taken) {
+      surprise("the name \"" + company_.stage.names[name] + "\" cannot be had after the faults");
+      return;
+    }
+    ++tally_->healed;
+  }
+}
+
+void HistoryWorker::surprise(const std::string& what) {
+  if (over()) return;
+  ++tally_->surprises;
+  std::fprintf(stderr, "process %u owner %u: %s\n", company_.process, number_, what.c_str());
+}
+
+}  // namespace mortise::model

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// The director draws one fault after the other from the seed. Each is over before the next begins,
+// but for crashes, whose wake goes on.
+#include "model/lock_history.hpp"
+
+#include <sstream>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace mortise::model {
+
+namespace {
+
+using namespace std::chrono_literals;
+using contract::Hook;
+
+// Makes the time of a run by hand pass.
+class Ticker {
+ public:
+  explicit Ticker(StoryTime& time) {
+    if (time.clock()) {
+      thread_ = std::jthread([clock = time.clock()](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          clock->advance(3ms);
+          std::this_thread::sleep_for(50us);
+        }
+      });
+    }
+  }
+
+ private:
+  std::jthread thread_;
+};
+
+class Director {
+ public:
+  Director(Stage& stage, const HistoryBackend& backend, Cast& cast, Chronicle& chronicle)
+      : stage_(stage), backend_(backend), cast_(cast), chronicle_(chronicle), dice_(stage.seed) {}
+
+  void choose(const Adversity& adversity) {
+    const contract::Store& store = *stage_.store;
+    const bool leases = stage_.capabilities.leases == Support::yes;
+    const bool remembers = stage_.capabilities.survives_restart == Support::yes;
+    // A killed holder is not told that the server has forgotten its lease.
+    add(adversity.crashes && (leases ? !adversity.forgetting : store.has(Hook::processes)),
+        [this] { crash(); });
+    add(adversity.pauses && store.has(Hook::processes), [this] { pause(); });
+    add(adversity.messages && store.has(Hook::unreachable), [this] { cut_off(); });
+    add(adversity.messages && (store.has(Hook::delays) || store.has(Hook::lost_messages)),
+        [this] { misbehave(); });
+    add(adversity.disturbances && backend_.disturb, [this] { disturb(); });
+    add((adversity.forgetting || (remembers && adversity.messages)) && store.has(Hook::restart),
+        [this] { restart(); });
+    add(adversity.forgetting && store.has(Hook::take_away), [this] { take_away(); });
+  }
+
+  void direct(std::chrono::milliseconds length) {
+    // Each kind once, in the order of the list; the rest by chance.
+    const std::int64_t until = monotonic_ns() + std::chrono::nanoseconds(length).count();
+    for (std::size_t scene = 0; monotonic_ns() < until; ++scene) {
+      stage_.time.sleep(dice_.between(20ms, 120ms));
+      if (faults_.empty()) continue;
+      const auto any = dice_.below(static_cast<std::uint32_t>(faults_.size()));
+      faults_[scene < faults_.size() ? scene : any]();
+    }
+    heal();
+  }
+
+ private:
+  using Fault = std::function<void()>;
+
+  void add(bool possible, Fault fault) {
+    if (possible) faults_.push_back(std::move(fault));
+  }
+
+  std::uint32_t any_role() { return dice_.below(stage_.workload.processes); }
+
+  void crash() {
+    cast_.crash(any_role(), dice_);
+    ++chronicle_.crashes;
+  }
+
+  // Without leases a stopped holder keeps the name, and the others wait.
+  void pause() {
+    const bool leases = stage_.capabilities.leases == Support::yes;
+    const auto lease = stage_.capabilities.effective_lease.value_or(stage_.workload.lock.lease);
+    const std::chrono::nanoseconds time =
+        leases ? dice_.between(lease, lease * 2) : dice_.between(20ms, 200ms);
+    const bool paused = cast_.pause_holder(any_role(), [&] { stage_.time.sleep(time); });
+    chronicle_.pauses += paused ? 1 : 0;
+  }
+
+  void cut_off() {
+    stage_.store->set_reachable(false);
+    // Some outages end inside the leases, some do not.
+    stage_.time.sleep(dice_.between(10ms, stage_.short_lease * 3 / 2));
+    stage_.store->set_reachable(true);
+    ++chronicle_.troubles;
+  }
+
+  void misbehave() {
+    contract::Misbehaviour how;
+    how.seed = dice_.number();
+    if (stage_.store->has(Hook::delays)) {
+      how.delay_max = dice_.between(0ns, dice_.chance(0.3) ? stage_.short_lease : 10ms);
+    }
+    if (stage_.store->has(Hook::lost_messages)) {
+      how.lose_request = dice_.chance(0.5) ? 0.05 : 0;
+      how.lose_reply = dice_.chance(0.5) ? 0.05 : 0;
+    }
+    if (stage_.store->has(Hook::lost_pushes)) how.lose_push = dice_.chance(0.5) ? 0.1 : 0;
+    stage_.store->misbehave(how);
+    stage_.time.sleep(dice_.between(50ms, 300ms));
+    stage_.store->misbehave({});
+    ++chronicle_.troubles;
+  }
+
+  void disturb() {
+    backend_.disturb(*stage_.store);
+    ++chronicle_.troubles;
+  }
+
+  void restart() {
+    stage_.store->restart();
+    ++chronicle_.troubles;
+  }
+
+  void take_away() {
+    stage_.store->take_away(stage_.names[dice_.below(stage_.workload.names)]);
+    ++chronicle_.troubles;
+  }
+
+  void heal() { stage_.tally->phase.store(Act::healed); }
+
+  Stage& stage_;
+  const HistoryBackend& backend_;
+  Cast& cast_;
+  Chronicle& chronicle_;
+  Dice dice_;
+  std::vector<Fault> faults_;
+};
+
+std::string figures_of(const Stage& stage, const Chronicle& chronicle) {
+  const contract::Shared<Tally>& tally = stage.tally;
+  std::ostringstream text;
+  text << chronicle.report.text() << "\n  " << chronicle.crashes << " crashes, " << chronicle.pauses
+       << " pauses, " << chronicle.troubles << " troubles of the server; " << tally->timed_out
+       << " timed out, " << tally->cancelled << " cancelled, " << tally->unavailable
+       << " unavailable, " << tally->reentries << " re-entries, " << tally->oversleeps
+       << " overslept; healed " << tally->healed << " of " << chronicle.to_be_healed;
+  return text.str();
+}
+
+}  // namespace
+
+Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adversity,
+               std::chrono::milliseconds length) {
+  Chronicle chronicle;
+  chronicle.to_be_healed =
+      std::uint64_t{stage.workload.processes} * stage.workload.threads * stage.workload.names;
+  {
+    const Ticker ticker(stage.time);
+    std::unique_ptr<Cast> cast;
+    // A store that follows the test's clock is played in the test's own process.
+    if (stage.store->has(Hook::processes) && !stage.time.clock()) {
+      cast = std::make_unique<ForkedCast>(stage);
+    } else {
+      cast = std::make_unique<ThreadCast>(stage);
+    }
+    cast->begin();
+    Director director(stage, backend, *cast, chronicle);
+    director.choose(adversity);
+    director.direct(length);
+    chronicle.cast_trouble = cast->end();
+  }
+  chronicle.report = check(
+      stage.history, {.names = stage.names, .loss_excuses = adversity.forgetting, .describe = 4});
+  chronicle.writes = stage.resource.log();
+  chronicle.resource = stage.resource.statistics();
+  chronicle.grants = stage.tally->grants.load();
+  chronicle.figures = figures_of(stage, chronicle);
+  return chronicle;
+}
+
+}  // namespace mortise::model

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The history test of the library: clients of any backend take locks while processes are killed and
+// stopped and the store misbehaves; then everything heals, each client takes each name again, and
+// the checker reads what they recorded. It judges nothing but through the checker and the tally.
+#pragma once
+
+#include "model/cast.hpp"
+#include "model/checker.hpp"
+#include "model/stage.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mortise::model {
+
+// A backend as this test sees it. A later one adds itself with a file as short as
+// memory_history_test.cpp.
+struct HistoryBackend {
+  contract::BackendUnderTest under_test;
+  // A fault that only this kind of backend knows (connections cut at the server, a fail-over):
+  // brought about, and over when it returns. It must break no assumption of the promises.
+  std::function<void(contract::Store&)> disturb = {};
+};
+
+inline void PrintTo(const HistoryBackend& backend, std::ostream* out) {
+  PrintTo(backend.under_test, out);
+}
+
+// What a run may suffer.
+struct Adversity {
+  bool crashes = true;
+  bool pauses = true;        // SIGSTOP beyond the lease, where there are processes and leases
+  bool messages = true;      // lost and delayed, and the server unreachable
+  bool disturbances = true;  // HistoryBackend::disturb
+  bool forgetting = false;   // the server forgets what it acknowledged: excuse losses
+};
+
+struct Chronicle {
+  Report report;
+  std::vector<AcceptedWrite> writes;
+  ResourceStatistics resource;
+  std::uint64_t crashes = 0;
+  std::uint64_t pauses = 0;
+  std::uint64_t troubles = 0;  // of the server or the way to it
+  std::string cast_trouble;    // why the client processes did not end well
+  std::uint64_t grants = 0;
+  std::uint64_t to_be_healed = 0;  // how many names x threads there are
+  std::string figures;             // in words, for the log
+};
+
+// Runs `length` of faults, and then the end. `time` is the time of the stage; where it is by hand,
+// it passes while the run lasts, about thirty times as fast as the real one.
+Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adversity,
+               std::chrono::milliseconds length);
+
+}  // namespace mortise::model

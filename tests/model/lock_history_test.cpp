@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Goal: no two owners ever hold a name at once, tokens grow, the protected store never takes an
+// older one after a newer one, and everybody works again when the faults are over, on every
+// backend. Method: processes under random faults that the backend promises to stand, whose recorded
+// history is checked exactly. That the same run finds faults where there are any is shown by
+// broken_history_test.cpp.
+#include "model/history_suite.hpp"
+#include "model/seed.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace mortise::model {
+
+namespace {
+
+using namespace std::chrono_literals;
+using contract::Hook;
+
+// Under this many grants in a second of faults the run says nothing. Outages, pauses and slow
+// machines are in it.
+constexpr std::uint64_t fewest_grants_a_second = 20;
+
+std::chrono::seconds length_of_long_runs() {
+  const char* given = std::getenv("MORTISE_HISTORY_SECONDS");
+  const long seconds = given != nullptr ? std::strtol(given, nullptr, 10) : 60;
+  return std::chrono::seconds(std::clamp(seconds, 1L, 1200L));
+}
+
+}  // namespace
+
+Workload Histories::workload() const {
+  Workload workload;
+  workload.lock.lease = GetParam().under_test.short_lease;
+  return workload;
+}
+
+void Histories::expect_good(const Workload& workload, const Adversity& adversity, StoryTime& time,
+                            std::chrono::milliseconds length) {
+  Stage stage(GetParam().under_test, workload, time, test_seed(), length);
+  const Chronicle chronicle = play(stage, GetParam(), adversity, length);
+  std::cout << chronicle.figures << '\n';
+  EXPECT_TRUE(chronicle.report.ok()) << chronicle.report.text();
+  EXPECT_EQ(first_stale(chronicle.writes), chronicle.writes.size());
+  EXPECT_EQ(chronicle.cast_trouble, "");
+  EXPECT_EQ(stage.tally->surprises.load(), 0U);
+  EXPECT_EQ(stage.tally->healed.load(), chronicle.to_be_healed);
+  if (!adversity.forgetting) {
+    EXPECT_EQ(stage.tally->lost_early.load(), 0U);
+    EXPECT_EQ(stage.tally->refused_while_held.load(), 0U);
+  }
+  EXPECT_GE(chronicle.report.counts.granted,
+            fewest_grants_a_second * static_cast<std::uint64_t>(length.count()) / 1000)
+      << "too few grants to prove anything";
+  EXPECT_GT(chronicle.writes.size(), 0U);
+  EXPECT_GT(chronicle.crashes + chronicle.troubles, 0U);
+  EXPECT_LE(stage.history.unfinished(), chronicle.crashes * workload.threads);
+}
+
+TEST_P(Histories, KeepExclusionAndTheOrderOfTokensUnderFaults) {
+  StoryTime time;
+  expect_good(workload(), {}, time, 2500ms);
+}
+
+TEST_P(Histories, KeepWhatTheyWereNotToldTheyLost) {
+  Workload forgetful = workload();
+  forgetful.passes_on = false;
+  forgetful.tells_of_losses = false;
+  StoryTime time;
+  expect_good(forgetful, {.pauses = false, .messages = false, .forgetting = true}, time, 1200ms);
+}
+
+TEST_P(Histories, KeepThemInTimeThatFlies) {
+  if (!GetParam().under_test.open(nullptr)->has(Hook::hand_clock)) {
+    GTEST_SKIP() << "this store " << words_for_lack_of(Hook::hand_clock);
+  }
+  StoryTime time(std::make_shared<ManualClock>());
+  Workload hurried = workload();
+  hurried.oversleeps = 0.1;
+  expect_good(hurried, {}, time, 1500ms);
+}
+
+TEST_P(LongHistories, KeepExclusionAndTheOrderOfTokensUnderFaults) {
+  StoryTime time;
+  expect_good(workload(), {}, time, length_of_long_runs());
+}
+
+TEST_P(LongHistories, KeepWhatTheyWereNotToldTheyLost) {
+  Workload forgetful = workload();
+  forgetful.passes_on = false;
+  forgetful.tells_of_losses = false;
+  StoryTime time;
+  expect_good(forgetful, {.pauses = false, .messages = false, .forgetting = true}, time,
+              length_of_long_runs());
+}
+
+TEST_P(LongHistories, KeepThemInTimeThatFlies) {
+  if (!GetParam().under_test.open(nullptr)->has(Hook::hand_clock)) {
+    GTEST_SKIP() << "this store " << words_for_lack_of(Hook::hand_clock);
+  }
+  StoryTime time(std::make_shared<ManualClock>());
+  Workload hurried = workload();
+  hurried.oversleeps = 0.1;
+  expect_good(hurried, {}, time, length_of_long_runs());
+}
+
+}  // namespace mortise::model

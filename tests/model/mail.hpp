@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Messages that a test holds back and lets go: a network that is slow exactly where the test wants
+// it to be. Beside a right backend it is only slow; the broken ones share it with that.
+#pragma once
+
+#include "model/relay.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace mortise::model {
+
+// Thread-safe.
+class Mail {
+ public:
+  using Message = std::function<void()>;
+
+  void hold_back() {
+    const std::lock_guard lock(mutex_);
+    holds_back_ = true;
+  }
+  // Delivers what was held back, in its order, and what comes from now on at once.
+  void let_go() {
+    std::deque<Message> messages;
+    {
+      const std::lock_guard lock(mutex_);
+      holds_back_ = false;
+      messages.swap(messages_);
+    }
+    for (const Message& message : messages) message();
+  }
+  void pass(Message message) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (holds_back_) {
+        messages_.push_back(std::move(message));
+        return;
+      }
+    }
+    message();
+  }
+  [[nodiscard]] std::size_t held_back() const {
+    const std::lock_guard lock(mutex_);
+    return messages_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  bool holds_back_ = false;
+  std::deque<Message> messages_;
+};
+
+// Every answer to an acquisition, pushes too, comes by mail, and may be changed on its way.
+class AnswerRelay : public Relay {
+ public:
+  AnswerRelay(std::unique_ptr<Backend> behind, std::shared_ptr<Mail> mail)
+      : Relay(std::move(behind)), mail_(std::move(mail)) {}
+
+  void acquire(const std::shared_ptr<Acquisition>& operation) override {
+    const std::shared_ptr<Asked> asked = find(operation, true);
+    operation->sent(now());
+    behind().acquire(asked);
+    if (asked->progress() == Acquisition::Progress::queued && !asked->done()) {
+      operation->queued(asked->holder());
+    }
+  }
+  void cancel(const std::shared_ptr<Acquisition>& operation) override {
+    const std::shared_ptr<Asked> asked = find(operation, false);
+    if (asked != nullptr) behind().cancel(asked);
+  }
+  void release(const std::shared_ptr<Release>& operation) override {
+    // The successor is asked for by itself, so that its answer comes by mail too.
+    const auto alone = std::make_shared<Freed>(
+        operation->hold(), [operation](Released outcome) { operation->answered(outcome); });
+    behind().release(alone);
+    if (operation->successor()) acquire(operation->successor());
+  }
+  // What waits is known behind by another name.
+  bool wait(mortise::Operation&, std::uint32_t, std::chrono::nanoseconds) override { return false; }
+
+ protected:
+  // What becomes of a grant on its way to the library.
+  virtual Grant delivered(Grant grant) { return grant; }
+
+ private:
+  // An acquisition as the backend behind sees it.
+  class Asked final : public Acquisition {
+   public:
+    Asked(Request request, std::function<void(const std::shared_ptr<Asked>&)> then)
+        : Acquisition(std::move(request)), then_(std::move(then)) {}
+
+   private:
+    void finished() noexcept override {
+      then_(std::static_pointer_cast<Asked>(shared_from_this()));
+    }
+    std::function<void(const std::shared_ptr<Asked>&)> then_;
+  };
+
+  class Freed final : public Release {
+   public:
+    Freed(HoldId hold, std::function<void(Released)> then)
+        : Release(std::move(hold)), then_(std::move(then)) {}
+
+   private:
+    void finished() noexcept override { then_(outcome()); }
+    std::function<void(Released)> then_;
+  };
+
+  std::shared_ptr<Asked> find(const std::shared_ptr<Acquisition>& operation, bool make) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(asked_, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<Asked>& entry = asked_[operation->request().attempt];
+    std::shared_ptr<Asked> asked = entry.lock();
+    if (asked == nullptr && make) {
+      asked = std::make_shared<Asked>(
+          operation->request(), [this, operation](const std::shared_ptr<Asked>& answered) {
+            mail_->pass([this, operation, answered] { deliver(*operation, *answered); });
+          });
+      entry = asked;
+    }
+    return asked;
+  }
+
+  void deliver(Acquisition& operation, const Acquisition& answered) {
+    if (answered.failure()) {
+      operation.failed(answered.failure());
+    } else if (answered.grant().number == 0) {
+      operation.busy(answered.holder());
+    } else {
+      operation.granted(delivered(answered.grant()));
+    }
+  }
+
+  const std::shared_ptr<Mail> mail_;
+  std::mutex mutex_;
+  std::map<AttemptId, std::weak_ptr<Asked>> asked_;
+};
+
+// Every release comes by mail to the server.
+class ReleaseRelay : public Relay {
+ public:
+  ReleaseRelay(std::unique_ptr<Backend> behind, std::shared_ptr<Mail> mail)
+      : Relay(std::move(behind)), mail_(std::move(mail)) {}
+
+  void release(const std::shared_ptr<Release>& operation) override {
+    mail_->pass([this, operation] { arrived(operation); });
+  }
+
+ protected:
+  virtual void arrived(const std::shared_ptr<Release>& operation) { Relay::release(operation); }
+
+ private:
+  const std::shared_ptr<Mail> mail_;
+};
+
+}  // namespace mortise::model

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// A backend in front of another one, which hands everything on: what is built on it changes one
+// thing. And a line to it that a test can cut, so that a client falls silent as one that was
+// killed.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace mortise::model {
+
+class Relay : public Backend {
+ public:
+  explicit Relay(std::unique_ptr<Backend> behind) : behind_(std::move(behind)) {}
+
+  [[nodiscard]] Capabilities capabilities() const override { return behind_->capabilities(); }
+  [[nodiscard]] std::string describe() const override { return behind_->describe(); }
+  void start(Host& host) override {
+    host_ = &host;
+    behind_->start(host);
+  }
+  void stop() noexcept override { behind_->stop(); }
+  void acquire(const std::shared_ptr<Acquisition>& operation) override {
+    behind_->acquire(operation);
+  }
+  void cancel(const std::shared_ptr<Acquisition>& operation) override {
+    behind_->cancel(operation);
+  }
+  void renew(const std::shared_ptr<Renewal>& operation) override { behind_->renew(operation); }
+  void release(const std::shared_ptr<Release>& operation) override { behind_->release(operation); }
+  void inspect(const std::shared_ptr<Inspection>& operation) override {
+    behind_->inspect(operation);
+  }
+  void check(const std::shared_ptr<Check>& operation) override { behind_->check(operation); }
+  bool wait(mortise::Operation& operation, std::uint32_t seen,
+            std::chrono::nanoseconds at_most) override {
+    return behind_->wait(operation, seen, at_most);
+  }
+
+ protected:
+  [[nodiscard]] Backend& behind() noexcept { return *behind_; }
+  [[nodiscard]] Instant now() const noexcept { return host_->clock()->now(); }
+
+ private:
+  std::unique_ptr<Backend> behind_;
+  Host* host_ = nullptr;
+};
+
+// Nothing that this client asks arrives once `cut` is true; what comes by itself still does.
+class CutRelay final : public Relay {
+ public:
+  CutRelay(std::unique_ptr<Backend> behind, std::shared_ptr<const std::atomic<bool>> cut)
+      : Relay(std::move(behind)), cut_(std::move(cut)) {}
+
+  void acquire(const std::shared_ptr<Acquisition>& operation) override {
+    if (!cut_->load()) Relay::acquire(operation);
+  }
+  void cancel(const std::shared_ptr<Acquisition>& operation) override {
+    if (!cut_->load()) Relay::cancel(operation);
+  }
+  void renew(const std::shared_ptr<Renewal>& operation) override {
+    if (!cut_->load()) Relay::renew(operation);
+  }
+  void release(const std::shared_ptr<Release>& operation) override {
+    if (!cut_->load()) Relay::release(operation);
+  }
+
+ private:
+  const std::shared_ptr<const std::atomic<bool>> cut_;
+};
+
+}  // namespace mortise::model

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "support/contract_test.hpp"
+
+#include <filesystem>
+#include <map>
+#include <thread>
+
+namespace mortise::contract {
+namespace {
+
+std::size_t entries_of(const char* directory) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory)) ++count;
+  return count;
+}
+
+}  // namespace
+
+void ContractTest::take_the_clock() {
+  clock_ = std::make_shared<ManualClock>();
+  store_ = GetParam().open(clock_);
+}
+
+Store& ContractTest::store() {
+  if (!store_) store_ = GetParam().open(nullptr);
+  return *store_;
+}
+
+Client ContractTest::client(ClientOptions options) {
+  options.clock = clock_;
+  return Client(store().backend(), std::move(options));
+}
+
+Party ContractTest::party(ClientOptions options) {
+  options.clock = clock_;
+  auto probe = std::make_shared<Probe>();
+  return {probe, Client(probed(store().backend(), probe), std::move(options))};
+}
+
+const Capabilities& ContractTest::capabilities() {
+  static std::map<std::string, Capabilities> known;
+  const auto found = known.find(GetParam().name);
+  if (found != known.end()) return found->second;
+  Client asking = client();
+  asking.check(patience);
+  return known[GetParam().name] = asking.capabilities();
+}
+
+std::chrono::milliseconds ContractTest::lease_of(const LockOptions& options) {
+  return capabilities().effective_lease.value_or(options.lease);
+}
+
+std::chrono::nanoseconds ContractTest::margin_of(std::chrono::nanoseconds lease) {
+  const SafetyMargin margin = capabilities().safety_margin;
+  const std::chrono::nanoseconds drift = lease / 1000;
+  return drift + std::max<std::chrono::nanoseconds>(lease / 1000 * margin.permille, margin.least);
+}
+
+bool ContractTest::can_lose() {
+  if (!leases()) return has(Hook::take_away);
+  if (has(Hook::hand_clock)) take_the_clock();
+  return true;
+}
+
+LockOptions ContractTest::losable() {
+  LockOptions options;
+  if (leases()) {
+    options.renew = false;
+    if (real_time()) options.lease = short_lease();
+  }
+  return options;
+}
+
+void ContractTest::lose(const Lock& lock, Owner owner) {
+  owner = owner.or_this_thread();
+  const std::stop_token lost = lock.lost(owner);
+  if (!leases()) {
+    store().take_away(lock.name());
+  } else if (!real_time()) {
+    clock().advance(lease_of(losable()));
+  }
+  ASSERT_TRUE(eventually([&] { return lost.stop_requested(); })) << "the loss was not noticed";
+  ASSERT_EQ(lock.valid_for(owner), 0ns);
+}
+
+std::size_t open_descriptors() {
+  // One of them is the directory's own.
+  return entries_of("/proc/self/fd") - 1;
+}
+
+std::size_t running_threads() {
+  // The thread sanitizer starts one of its own beside the first that a program starts.
+  static const bool one_was_started = (std::thread([] {}).join(), true);
+  static_cast<void>(one_was_started);
+  return entries_of("/proc/self/task");
+}
+
+}  // namespace mortise::contract
