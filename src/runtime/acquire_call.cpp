@@ -150,7 +150,9 @@ std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
 
 Failure AcquireCall::ask() {
   const ClientState::Inside asking = client_.asking();
-  if (Failure failure = client_.prepare(*terms)) {
+  // Counted first, then looked: close() sets its mark first, then waits for those who are counted.
+  Failure failure = client_.alive() ? client_.prepare(*terms) : client_.closed_failure();
+  if (failure) {
     if (attempt_) client_.abandon(attempt_);
     leave();
     return failure;

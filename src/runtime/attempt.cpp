@@ -10,6 +10,7 @@ void Attempt::finished() noexcept {
   // Nobody waits: a grant that comes now would be a ghost hold.
   const std::shared_ptr<ClientState> client = client_.lock();
   if (client && grant().number != 0) client->undo(*this);
+  custody_.fetch_or(settled_bit);
 }
 
 }  // namespace mortise::runtime

@@ -21,6 +21,8 @@ class Attempt final : public Acquisition {
   /// The caller stops waiting for it.
   /// @return false: it was completed before, and the caller has to deal with the result
   [[nodiscard]] bool abandon() noexcept { return (custody_.fetch_or(abandoned) & completed) == 0; }
+  /// @return whether it is over, and what it was granted after it was abandoned is given back.
+  [[nodiscard]] bool settled() const noexcept { return (custody_.load() & settled_bit) != 0; }
 
   /// When the server was asked last; kept with the attempt, because callers that inherit it one
   /// from the other, each sooner than it is due to be asked again, would otherwise never ask. Only
@@ -37,6 +39,7 @@ class Attempt final : public Acquisition {
 
   static constexpr int abandoned = 1;
   static constexpr int completed = 2;
+  static constexpr int settled_bit = 4;
   std::atomic<int> custody_{0};
   Instant asked_{};
   std::weak_ptr<ClientState> client_;

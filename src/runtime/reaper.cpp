@@ -58,10 +58,11 @@ Instant Reaper::run(Instant now) {
 }
 
 bool Reaper::idle() {
-  const auto done = [](const auto& c) { return c.item->done(); };
   const std::lock_guard lock(mutex_);
-  return std::all_of(attempts_.begin(), attempts_.end(), done) &&
-         std::all_of(releases_.begin(), releases_.end(), done);
+  return std::all_of(attempts_.begin(), attempts_.end(),
+                     [](const auto& c) { return c.item->settled(); }) &&
+         std::all_of(releases_.begin(), releases_.end(),
+                     [](const auto& c) { return c.item->done(); });
 }
 
 }  // namespace mortise::runtime

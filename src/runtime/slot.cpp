@@ -84,8 +84,13 @@ Released Slot::release(Owner owner, Failure& failure) {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
       client_->background().remove(timer_);
       unpin_if_idle_locked(after.unpinned);
-      lock.unlock();
-      const Released outcome = free_at_server(*departure.ended, successor);
+      Released outcome = Released::unknown;
+      {
+        // Under the mutex: close() looks for a hold here first, then waits for those who free one.
+        const ClientState::Inside freeing = client_->freeing();
+        lock.unlock();
+        outcome = free_at_server(*departure.ended, successor);
+      }
       tell_released(*departure.ended, outcome);
       return outcome;
     }
@@ -102,7 +107,6 @@ Released Slot::release(Owner owner, Failure& failure) {
 
 Released Slot::free_at_server(const core::Hold& ended,
                               const std::shared_ptr<const core::Terms>& successor) {
-  const ClientState::Inside freeing = client_->freeing();
   std::shared_ptr<Attempt> attempt;
   std::shared_ptr<Release> release;
   try {
@@ -154,8 +158,9 @@ Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& 
 }
 
 void Slot::tell_released(const core::Hold& ended, Released outcome) {
-  Observer* const observer = client_->observer();
-  if (observer == nullptr) return;
+  // Kept: it may destroy the client.
+  const std::shared_ptr<Observer> observer = client_->shared_observer();
+  if (!observer) return;
   observer->released({.name = name_,
                       .label = ended.terms->label,
                       .token = ended.token(),
