@@ -10,16 +10,20 @@ namespace mortise::memory {
 void Link::start(Host& host) {
   const std::lock_guard lock(mutex_);
   host_ = &host;
+  clock_ = host.clock();
 }
 
 void Link::stop() noexcept {
   std::map<AttemptId, Pending> pending;
+  std::multimap<Instant, Work> messages;
   bool attached = false;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopped_ = true;
+    // Other clients' threads push to this one: none may be on its way to a host that ends now.
+    host_free_.wait(lock, [this] { return calling_host_ == 0; });
     pending.swap(pending_);
-    messages_.clear();
+    messages.swap(messages_);
     attached = std::exchange(attached_, false);
   }
   if (attached) host_->detach(*this);
@@ -46,14 +50,18 @@ void Link::delay_by(std::chrono::nanoseconds delay, Work work) {
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
-    messages_.emplace(host_->clock()->now() + delay, std::move(work));
+    messages_.emplace(clock_->now() + delay, std::move(work));
     attach = !std::exchange(attached_, true);
+    ++calling_host_;
   }
   if (attach) {
     host_->attach(*this);
   } else {
     host_->changed(*this);
   }
+  const std::lock_guard lock(mutex_);
+  --calling_host_;
+  host_free_.notify_all();
 }
 
 Instant Link::due() const noexcept {
@@ -78,7 +86,7 @@ void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
     operation->failed({Errc::unsupported, name_ + ": mode"});
     return;
   }
-  const Instant asked = host_->clock()->now();
+  const Instant asked = clock_->now();
   operation->sent(asked);
   {
     const std::lock_guard lock(mutex_);
@@ -180,7 +188,7 @@ void Link::forget(const AttemptId& attempt) {
 
 void Link::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done() || !open(*operation)) return;
-  const Instant asked = host_->clock()->now();
+  const Instant asked = clock_->now();
   {
     const std::lock_guard lock(mutex_);
     const auto found = pending_.find(operation->request().attempt);
@@ -199,7 +207,7 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
     operation->answered();  // every item unknown: the library tries again inside the lease
     return;
   }
-  const Instant asked = host_->clock()->now();
+  const Instant asked = clock_->now();
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
     std::vector<bool> stands;
     for (const Renewal::Item& item : operation->items()) {
@@ -220,7 +228,7 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
 void Link::release(const std::shared_ptr<Release>& operation) {
   if (operation->done() || !open(*operation)) return;
   const std::shared_ptr<Acquisition>& successor = operation->successor();
-  const Instant asked = host_->clock()->now();
+  const Instant asked = clock_->now();
   if (successor && !successor->done()) {
     successor->sent(asked);
     const std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 
 #include "memory/store.hpp"
 
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -69,6 +70,9 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   const std::string name_;
   mutable std::mutex mutex_;
   Host* host_ = nullptr;
+  std::shared_ptr<Clock> clock_;
+  int calling_host_ = 0;  // threads between a look at `stopped_` and the end of a call of the host
+  std::condition_variable host_free_;
   bool attached_ = false;
   bool stopped_ = false;
   std::map<AttemptId, Pending> pending_;

@@ -34,6 +34,18 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
   terms = asked;
 }
 
+AcquireCall::~AcquireCall() {
+  if (heir_) client_.heir_goes();
+}
+
+void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
+                                 std::optional<Instant> trouble_since) {
+  attempt_ = std::move(attempt);
+  if (!std::exchange(heir_, true)) client_.heir_comes();
+  // Nobody is charged for the time before he came.
+  if (trouble_since) trouble_since_ = std::max(*trouble_since, began_);
+}
+
 void AcquireCall::wake_locked() noexcept {
   parker_.unpark();
   if (attempt_) attempt_->poke();

@@ -10,7 +10,6 @@
 #include "core/name_state.hpp"
 #include "runtime/attempt.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -25,6 +24,9 @@ class AcquireCall final : public core::Waiter {
  public:
   AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
               const AcquireOptions& options);
+  AcquireCall(const AcquireCall&) = delete;
+  AcquireCall& operator=(const AcquireCall&) = delete;
+  ~AcquireCall();
   /// @return why the call failed; no failure = the owner holds the name.
   Failure run();
   /// Leaves whatever it takes part in, after `run()` has thrown.
@@ -38,11 +40,7 @@ class AcquireCall final : public core::Waiter {
   /// thread that is woken before that only goes to sleep again, on the mutex.
   [[nodiscard]] const std::atomic<std::uint32_t>* mark_locked() noexcept;
   /// Gives it an attempt that was sent already. Under the slot's mutex.
-  void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since) {
-    attempt_ = std::move(attempt);
-    // Nobody is charged for the time before he came.
-    if (trouble_since) trouble_since_ = std::max(*trouble_since, began_);
-  }
+  void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since);
 
  private:
   // Each returns what the call ends with (an empty failure is success), or nothing: ask on.
@@ -74,6 +72,7 @@ class AcquireCall final : public core::Waiter {
   const Instant until_;
   base::Parker parker_;
   std::atomic<bool> stopped_{false};
+  bool heir_ = false;                 // was given an attempt
   std::shared_ptr<Attempt> attempt_;  // written under the slot's mutex
   std::optional<Instant> trouble_since_;
   std::optional<Failure> why_;  // the reason to give up

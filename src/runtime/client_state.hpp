@@ -105,6 +105,10 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   };
   /// Asking the server: `close()` lets them leave its queues.
   [[nodiscard]] Inside asking() noexcept { return Inside(asking_); }
+  /// The same for a thread that was given an attempt while it slept: from the gift on, not only
+  /// from its waking, there may be a grant that has to be given back.
+  void heir_comes() noexcept { asking_.fetch_add(1); }
+  void heir_goes() noexcept { asking_.fetch_sub(1); }
   /// Freeing a hold: `close()` lets the server hear of it.
   [[nodiscard]] Inside freeing() noexcept { return Inside(freeing_); }
 

@@ -25,7 +25,8 @@ class RenewalBatch final : public Renewal {
 
  private:
   void finished() noexcept override;
-  std::vector<std::pair<std::shared_ptr<Slot>, std::uint64_t>> slots_;
+  // Weak: the backend keeps a request as long as it likes, and the slot keeps the backend.
+  std::vector<std::pair<std::weak_ptr<Slot>, std::uint64_t>> slots_;
 };
 
 /// @thread_safety every member may be called concurrently. The mutex is never held while the

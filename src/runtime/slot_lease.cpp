@@ -11,7 +11,8 @@ void RenewalBatch::add(std::shared_ptr<Slot> slot, std::uint64_t generation, Ite
 
 void RenewalBatch::finished() noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    slots_[i].first->renewal_answered(slots_[i].second, items()[i], failure());
+    const std::shared_ptr<Slot> slot = slots_[i].first.lock();
+    if (slot) slot->renewal_answered(slots_[i].second, items()[i], failure());
   }
 }
 
