@@ -106,7 +106,7 @@ class Actor {
     recorder_.returned(call, accepted ? Outcome::ok : Outcome::fail);
     return accepted;
   }
-  // Whether it has come to wait for what it was told to take.
+  // Whether it has gone to sleep over what it was told to do.
   bool waits() { return thread_.falls_asleep(); }
   std::chrono::nanoseconds valid_for() {
     return thread_.run([this] { return lock_.valid_for(); });
@@ -228,7 +228,7 @@ Report false_wake_up(bool broken) {
       long_lease);
   EXPECT_TRUE(a.take());
   std::future<bool> taken = b.start_taking(10s);
-  EXPECT_TRUE(b.waits());
+  EXPECT_TRUE(eventually([&] { return play.server.waiters() == 1; }) && b.waits());
   play.clock->advance(1s);  // a waiter looks for itself
   if (broken) {
     EXPECT_TRUE(taken.get());

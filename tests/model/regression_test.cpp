@@ -73,7 +73,7 @@ TEST(Regression, APushThatComesAfterTheAnswerGivesNothingBack) {
   Lock wanted = second.lock("n");
   holder.run([&] { held.lock(); });
   std::future<bool> granted = waiter.start([&] { return wanted.try_lock_for(10s); });
-  ASSERT_TRUE(waiter.falls_asleep());
+  ASSERT_TRUE(eventually([&] { return server.waiters() == 1; }) && waiter.falls_asleep());
 
   // The release takes 100 ms, the push that it causes 1500 ms; asking again takes no time.
   every_message_takes(100ms);
