@@ -249,7 +249,9 @@ TEST_P(Closing, RacesWithMessagesUnderWay) {
   store().misbehave({});
   const std::optional<Holder> ghost = theirs.holder();
   EXPECT_TRUE(theirs.try_lock_for(fallback_period * 3))
-      << (ghost ? "held, for " + std::to_string(ghost->expires_in.value_or(0ms).count()) + " ms more, by " + ghost->label + std::to_string(ghost->waiters.value_or(99)): "nobody holds it");
+      << (ghost ? "held, for " + std::to_string(ghost->expires_in.value_or(0ms).count()) +
+                      " ms more, by " + ghost->label + std::to_string(ghost->waiters.value_or(99))
+                : "nobody holds it");
   if (theirs.hold_count() > 0) theirs.unlock();
 }
 

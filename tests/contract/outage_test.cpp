@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: a store that can not be reached is reported with its name and the cause, in time (L3),
-// blocks nobody who leaves (L4), costs no hold while it is shorter than a lease (L8), and is over
-// when it is over (L7). Method: stores that are cut off, lose messages or delay them.
+// Goal: a store that can not be reached is reported with its name and the cause (L3), blocks nobody
+// who leaves (L4), costs no hold while it is shorter than a lease (L8), and is over when it is over
+// (L7). Method: stores that are cut off, lose messages or delay them.
 #include "support/contract_suites.hpp"
 
 #include <functional>
@@ -10,65 +10,6 @@
 
 namespace mortise::contract {
 namespace {
-
-/// One call of at most 100 ms. @return how long it took; a failed test where it gave up early.
-std::chrono::nanoseconds timed_try(Lock& lock) {
-  constexpr auto wait = 100ms;
-  const auto took = duration_of([&] {
-    std::error_code ec;
-    if (lock.try_lock_for(wait, ec)) lock.unlock(ec);
-  });
-  EXPECT_LT(took, 5s);
-  return took - wait;
-}
-
-TEST_P(Outage, TimedCallsKeepTheirTimeInContention) {
-  Client one = client();
-  Client other = client();
-  Lock held = one.lock("name");
-  held.lock();
-  Lock wanted = other.lock("name");
-  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
-  Worker behind_a_thread;
-  Lock same_client = one.lock("name");
-  EXPECT_LE(best_of(10, allowance,
-                    [&] { return behind_a_thread.run([&] { return timed_try(same_client); }); }),
-            allowance);
-  held.unlock();
-}
-
-TEST_P(Outage, TimedCallsKeepTheirTimeWhileUnreachable) {
-  MORTISE_NEED(Hook::unreachable);
-  Client one = client();
-  Lock wanted = one.lock("name");
-  store().set_reachable(false);
-  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
-  Client fresh = client();  // one that was never connected
-  Lock first = fresh.lock("name");
-  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(first); }), allowance);
-  store().set_reachable(true);
-}
-
-TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost) {
-  MORTISE_NEED(Hook::lost_messages);
-  Client one = client();
-  Lock wanted = one.lock("name");
-  for (const Misbehaviour& how : {Misbehaviour{.lose_request = 1}, Misbehaviour{.lose_reply = 1},
-                                  Misbehaviour{.lose_request = 0.5, .lose_reply = 0.5}}) {
-    store().misbehave(how);
-    EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
-  }
-  store().misbehave({});
-}
-
-TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreSlow) {
-  MORTISE_NEED(Hook::delays);
-  Client one = client();
-  Lock wanted = one.lock("name");
-  store().misbehave({.delay_min = 1s, .delay_max = 2s});
-  EXPECT_LE(best_of(10, allowance, [&] { return timed_try(wanted); }), allowance);
-  store().misbehave({});
-}
 
 TEST_P(Outage, IsReportedWithTheServersNameAndTheCause) {
   MORTISE_NEED(Hook::unreachable);

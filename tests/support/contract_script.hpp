@@ -63,6 +63,7 @@ class ScriptedBackend final : public Backend {
   void stop() noexcept override {
     const auto acquisitions = script_->asked();
     for (const auto& each : acquisitions) each->failed({Errc::closed, "script"});
+    if (const auto renewal = script_->renewal()) renewal->failed({Errc::closed, "script"});
   }
   void acquire(const std::shared_ptr<Acquisition>& operation) override {
     note(script_->acquisitions, operation);
