@@ -21,7 +21,7 @@ namespace mortise::runtime {
 class RenewalBatch final : public Renewal {
  public:
   RenewalBatch() : Renewal({}) {}
-  void add(std::shared_ptr<Slot> slot, std::uint64_t generation, Item item);
+  void add(const std::shared_ptr<Slot>& slot, std::uint64_t generation, Item item);
 
  private:
   void finished() noexcept override;

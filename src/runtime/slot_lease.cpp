@@ -4,8 +4,8 @@
 
 namespace mortise::runtime {
 
-void RenewalBatch::add(std::shared_ptr<Slot> slot, std::uint64_t generation, Item item) {
-  slots_.emplace_back(std::move(slot), generation);
+void RenewalBatch::add(const std::shared_ptr<Slot>& slot, std::uint64_t generation, Item item) {
+  slots_.emplace_back(slot, generation);
   items().push_back(std::move(item));
 }
 
