@@ -181,6 +181,42 @@ TEST_P(LostMessages, ALostRequestOfAReleaseIsRepeated) {
   next.unlock();
 }
 
+TEST_P(LostMessages, WhoeverLeavesLeavesNothingBehind) {
+  // Threads of two clients wait for moments, are stopped, inherit each other's attempts and hand
+  // over to each other, on a network that turns the order of messages around.
+  MORTISE_NEED(Hook::delays);
+  Client holder = client();
+  Client ours = client({.turn_handoffs = 1});
+  Client theirs = client();
+  const std::uint64_t seed = model::test_seed();
+  store().misbehave({.delay_min = 0ns, .delay_max = 500us, .seed = seed});
+  Lock held = holder.lock("name");
+  for (int round = 0; round < 60; ++round) {
+    std::error_code ec;
+    ASSERT_TRUE(held.acquire({.wait = patience}, ec))
+        << "lost in round " << round << ": " << ec.message();
+    std::stop_source stop;
+    const auto leave = [&](Lock lock, int n) {
+      const auto wait = std::chrono::microseconds(100 + 37 * ((round * 7 + n * 13) % 40));
+      std::error_code why;
+      if (!lock.acquire({.wait = wait, .stop = stop.get_token()}, why)) {
+        EXPECT_TRUE(is_retryable(why) || why == Errc::cancelled) << why.message();
+        EXPECT_EQ(lock.hold_count(), 0U);
+        return;
+      }
+      static_cast<void>(lock.release());
+    };
+    std::vector<std::jthread> threads;
+    for (int n = 0; n < 3; ++n) {
+      threads.emplace_back(leave, ours.lock("name"), 2 * n);
+      threads.emplace_back(leave, theirs.lock("name"), 2 * n + 1);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50 * (round % 20)));  // any moment
+    held.unlock();
+    if (round % 3 == 0) stop.request_stop();
+  }
+}
+
 /// A hold as its owner could know it.
 struct Believed {
   Token token;
