@@ -4,10 +4,12 @@
 #include <mortise/client.hpp>
 #include <mortise/file.hpp>
 #include <mortise/memory.hpp>
+#ifdef MORTISE_WITH_REDIS
+#include <mortise/redis.hpp>
+#endif
 
 #include "base/url.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -16,10 +18,17 @@ namespace {
 
 using Factory = std::unique_ptr<Backend> (*)(std::string_view url);
 
-constexpr std::array<std::pair<std::string_view, Factory>, 2> factories{{
+constexpr std::pair<std::string_view, Factory> factories[] = {
     {"memory", &memory::backend},
     {"file", &file::backend},
-}};
+#ifdef MORTISE_WITH_REDIS
+    {"redis", &redis::backend},
+    {"rediss", &redis::backend},
+    {"redis+unix", &redis::backend},
+    {"redis+sentinel", &redis::backend},  // refused, in words of its own
+    {"redis+cluster", &redis::backend},
+#endif
+};
 
 std::unique_ptr<Backend> open(std::string_view url) {
   const std::string scheme = base::url_scheme(url);

@@ -33,6 +33,12 @@ class MORTISE_API Source {
   /// @return for a source of replies: whether one is awaited, so that the background thread has to
   /// poll although no caller waits. Called from any thread.
   [[nodiscard]] virtual bool outstanding() const noexcept { return true; }
+  /// Sleeps for a reply that is outstanding, and handles it as `ready()` would: one system call
+  /// instead of two. A few milliseconds at most, since nothing can call it back; and not at all
+  /// unless a reply is outstanding. Another thread may call `ready()` meanwhile, which then returns
+  /// at once.
+  /// @return false: it can not, or nothing came; the caller polls
+  virtual bool linger();
   /// Reads, writes, completes operations; must not block.
   /// @param events what `poll` reported, 0 when the time has come
   virtual void ready(short events, Instant now) = 0;

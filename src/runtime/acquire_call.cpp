@@ -315,12 +315,12 @@ std::optional<Failure> AcquireCall::take_back(const std::optional<Failure>& trou
   const bool gone = attempt_->done();
   leave();
   if (why_->code != Errc::timeout) return contended(*why_);
+  // Sent, and neither answered nor known to be gone: whatever the trouble, that comes first.
+  const bool in_doubt = progress == Acquisition::Progress::sent && !gone;
+  if (in_doubt) return trouble ? Failure(Errc::in_doubt, trouble->text) : no_answer(Errc::in_doubt);
   if (trouble) return *trouble;
   if (progress == Acquisition::Progress::queued) return contended(*why_);
-  if (gone || progress == Acquisition::Progress::unsent) {
-    return no_answer(Errc::unavailable);
-  }
-  return no_answer(Errc::in_doubt);
+  return no_answer(Errc::unavailable);
 }
 
 Failure AcquireCall::no_answer(Errc code) {

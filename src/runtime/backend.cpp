@@ -5,6 +5,7 @@
 namespace mortise {
 
 Source::~Source() = default;
+bool Source::linger() { return false; }
 Host::~Host() = default;
 Backend::~Backend() = default;
 

@@ -19,6 +19,9 @@ namespace {
 // from hand to hand: the crossover was measured between 64 and 256 callers.
 constexpr std::size_t crowd = 128;
 
+// Who has less time than this can not spend a part of it where no wake-up reaches him.
+constexpr std::chrono::milliseconds shortest_linger{10};
+
 thread_local int calls_on_this_thread = 0;  // how deep inside Source::ready()
 
 void signal(int eventfd) noexcept {
@@ -124,15 +127,25 @@ void Engine::lead(std::unique_lock<std::mutex>& lock, Operation& operation, std:
   if (take_over) signal(background_wake_.get());
   operation.nudge_through(leader_wake_.get());
   if (operation.signal() == seen) {
-    const Instant now = clock_->now();
-    const Instant until = at_most >= never - now ? never : now + at_most;
-    poll_sources(sources, leader_wake_.get(), -1, until, &operation);
+    if (at_most < shortest_linger || !linger(sources)) {
+      const Instant now = clock_->now();
+      const Instant until = at_most >= never - now ? never : now + at_most;
+      poll_sources(sources, leader_wake_.get(), -1, until, &operation);
+    }
   }
   operation.nudge_through(-1);
   lock.lock();
   leader_ = nullptr;
   leave_sources_locked(sources);
   hand_on_locked();
+}
+
+bool Engine::linger(const std::vector<Source*>& sources) {
+  if (sources.size() != 1) return false;
+  ++calls_on_this_thread;
+  const bool came = sources.front()->linger();
+  --calls_on_this_thread;
+  return came;
 }
 
 void Engine::leave_sources_locked(const std::vector<Source*>& sources) {

@@ -45,6 +45,7 @@ class Engine {
   void lead(std::unique_lock<std::mutex>& lock, Operation& operation, std::uint32_t seen,
             std::chrono::nanoseconds at_most);
   void hand_on_locked() noexcept;
+  [[nodiscard]] bool linger(const std::vector<Source*>& sources);
   /// @param own the operation that is nudged through `wake`; may be null
   void poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until,
                     Operation* own);

@@ -6,16 +6,17 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 namespace mortise {
 
 std::string AttemptId::text() const {
-  char buffer[49];
-  std::snprintf(
-      buffer, sizeof buffer, "%016llx%016llx%016llx", static_cast<unsigned long long>(client_high),
-      static_cast<unsigned long long>(client_low), static_cast<unsigned long long>(sequence));
-  return buffer;
+  // Part of every request, so not by printf, which takes five times as long.
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text(48, '0');
+  char* out = text.data();
+  for (const std::uint64_t part : {client_high, client_low, sequence}) {
+    for (int shift = 60; shift >= 0; shift -= 4) *out++ = digits[(part >> shift) & 0xfU];
+  }
+  return text;
 }
 
 Operation::~Operation() = default;

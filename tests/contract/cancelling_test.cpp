@@ -251,7 +251,7 @@ TEST_P(Cancelling, AWaiterWithOtherOptionsIsNoHeir) {
 /// Frees the lock just when waiters leave, many times, and looks whether it is lost on the way. The
 /// sleep only varies the moment; nothing depends on it.
 enum class Leaving { by_time, by_stop };
-void race(Client& holder, Client& waiting, Leaving leaving) {
+void race(Client& holder, Client& waiting, Leaving leaving, bool answers_at_once) {
   Lock held = holder.lock("name");
   Lock wanted = waiting.lock("name");
   const Owner owner = Owner::unique();
@@ -266,10 +266,12 @@ void race(Client& holder, Client& waiting, Leaving leaving) {
     AcquireOptions options;
     if (leaving == Leaving::by_time) options.wait = std::chrono::microseconds(200 + 20 * (i % 20));
     if (leaving == Leaving::by_stop) options.stop = stop.get_token();
-    const auto attempt = [&wanted, options] {
+    const auto attempt = [&wanted, options, answers_at_once] {
       std::error_code ec;
       const bool got = wanted.acquire(options, ec);
-      EXPECT_TRUE(got || is_contention(ec)) << ec.message();
+      // Its time may be over before a server far away could say anything.
+      const bool no_answer = !answers_at_once && is_retryable(ec);
+      EXPECT_TRUE(got || is_contention(ec) || no_answer) << ec.message();
       EXPECT_EQ(wanted.hold_count(), got ? 1U : 0U);
       if (got) wanted.unlock();
       return got;
@@ -289,15 +291,15 @@ void race(Client& holder, Client& waiting, Leaving leaving) {
 TEST_P(Cancelling, ATimeOutRacesWithTheGrant) {
   Client one = client();
   Client other = client();
-  race(one, other, Leaving::by_time);
-  race(one, one, Leaving::by_time);
+  race(one, other, Leaving::by_time, GetParam().answers_at_once);
+  race(one, one, Leaving::by_time, GetParam().answers_at_once);
 }
 
 TEST_P(Cancelling, AStopRacesWithTheGrant) {
   Client one = client();
   Client other = client();
-  race(one, other, Leaving::by_stop);
-  race(one, one, Leaving::by_stop);
+  race(one, other, Leaving::by_stop, GetParam().answers_at_once);
+  race(one, one, Leaving::by_stop, GetParam().answers_at_once);
 }
 
 TEST_P(Cancelling, ATryLooksOnceWhileAnotherThreadHolds) {

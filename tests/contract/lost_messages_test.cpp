@@ -92,7 +92,10 @@ TEST_P(LostMessages, WhoWasToldToWaitIsNotInDoubt) {
     return attempt && attempt->progress() == Acquisition::Progress::queued;
   }));
   store().misbehave({.lose_reply = 1});
-  EXPECT_EQ(outcome.get(), Errc::timeout);
+  // Where a lost reply costs the connection, that may be the news that he has last.
+  const std::error_code ec = outcome.get();
+  EXPECT_TRUE(ec == Errc::timeout || (!GetParam().answers_at_once && ec == Errc::unavailable))
+      << ec.message();
   store().misbehave({});
   held.unlock();
 }
@@ -135,6 +138,7 @@ TEST_P(LostMessages, ALateGrantIsUndone) {
 
 TEST_P(LostMessages, ADelayedDuplicateIsNoGhost) {
   MORTISE_NEED(Hook::delays);
+  MORTISE_NEED(Hook::late_copies);
   Party taker = party();
   Client other = client();
   store().misbehave({.delay_min = 1ns, .delay_max = 1ms});

@@ -25,6 +25,7 @@ std::string_view words_for_lack_of(Hook hook) {
     case Hook::lost_messages: return "loses no requests and no replies";
     case Hook::lost_pushes: return "loses no pushes";
     case Hook::delays: return "delays no messages";
+    case Hook::late_copies: return "is reached by streams, which repeat nothing";
     case Hook::counts: return "does not count its waiters and pushes";
   }
   return "lacks an unknown hook";

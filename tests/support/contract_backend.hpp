@@ -27,6 +27,7 @@ enum class Hook {
   lost_messages,  ///< `misbehave()` with lost requests and lost replies
   lost_pushes,    ///< `misbehave()` with lost pushes
   delays,         ///< `misbehave()` with delays
+  late_copies,    ///< a request may arrive once more on the way it came; a stream never does that
   counts,         ///< `waiters()` and `pushes()`
 };
 
@@ -77,6 +78,8 @@ struct BackendUnderTest {
   std::function<std::unique_ptr<Store>(std::shared_ptr<Clock> clock)> open;
   /// A lease that tests may wait out on the real clock.
   std::chrono::milliseconds short_lease{300};
+  /// Whether requests are answered before they return: there is no way that takes time.
+  bool answers_at_once = true;
 };
 
 inline void PrintTo(const BackendUnderTest& backend, std::ostream* out) { *out << backend.name; }

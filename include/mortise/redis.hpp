@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The Redis backend: one master, Redis 6.2 or newer, or Valkey.
+#pragma once
+
+#include <mortise/backend.hpp>
+#include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace mortise::redis {
+
+/// Opens `redis://[user[:password]@]host[:port][/database]`, `rediss://...` (TLS) or
+/// `redis+unix:///path/of/socket`. Reads text only, and the files of the TLS parameters.
+///
+/// Parameters: `db`, `password-file`, `password-env`, `client-name`, `prefix` (`mortise:`),
+/// `fair=yes|no` (yes), `interop=redisson`, `eviction=accepted`; with `rediss`: `ca`, `cert`,
+/// `key`, `server-name`, `verify=yes|no` (yes). See docs/redis.md.
+/// @errors `misconfigured` (the message names the part), `unsupported` (Sentinel, Cluster), thrown
+/// as `LockError`
+[[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
+
+/// Takes a lock from whoever holds it, for an administrator: the holder is told (`lost()`), his
+/// renewals and his release find nothing, and every later token is larger than his.
+///
+/// What he does without looking at `lost()`, only a store that checks tokens can refuse.
+/// @param url as for `backend()`; a connection of its own is made
+/// @param name the lock's name
+/// @param wait the longest wait
+/// @return who held it; nothing = it was free
+/// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `protocol`, thrown as
+/// `LockError`
+/// @blocking up to `wait`
+MORTISE_API std::optional<Holder> force_release(std::string_view url, std::string_view name,
+                                                std::chrono::milliseconds wait);
+
+}  // namespace mortise::redis

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "redis/address.hpp"
+
+#include <mortise/error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace mortise::redis {
+namespace {
+
+[[noreturn]] void refuse(std::string_view text, const char* why) {
+  // What holds an '@' may be the rest of a password that nobody escaped, and what holds a control
+  // character may forge the line of a log.
+  const auto fine = [](char c) { return c > 0x1f && c != 0x7f && c != '@'; };
+  const bool quotable = std::all_of(text.begin(), text.end(), fine);
+  throw LockError(
+      Failure(Errc::misconfigured,
+              "redis: address" + (quotable ? " '" + std::string(text) + "'" : "") + ": " + why));
+}
+
+bool sound(std::string_view host) noexcept {
+  const auto fine = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view(".-_:%").find(c) != std::string_view::npos;
+  };
+  return !host.empty() && std::all_of(host.begin(), host.end(), fine);
+}
+
+std::optional<std::uint16_t> number(std::string_view text) noexcept {
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  if (error != std::errc{} || stop != end || port == 0) return std::nullopt;
+  return port;
+}
+
+}  // namespace
+
+Address Address::parse(std::string_view text) {
+  std::string_view host = text;
+  std::optional<std::string_view> port;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) refuse(text, "no ']' behind the '['");
+    host = text.substr(1, end - 1);
+    const std::string_view rest = text.substr(end + 1);
+    if (!rest.empty() && rest.front() != ':') refuse(text, "only a port may follow the ']'");
+    if (!rest.empty()) port = rest.substr(1);
+    if (host.find(':') == std::string_view::npos) refuse(text, "no IPv6 number inside of []");
+  } else if (const std::size_t colon = text.find(':'); colon == text.rfind(':')) {
+    host = text.substr(0, colon);
+    if (colon != std::string_view::npos) port = text.substr(colon + 1);
+  }
+  if (host.empty()) refuse(text, "no host");
+  if (!sound(host)) refuse(text, "a character that no host name has");
+  Address address;
+  address.host = std::string(host);
+  if (port) {
+    const std::optional<std::uint16_t> value = number(*port);
+    if (!value) refuse(text, "the port is no number from 1 to 65535");
+    address.port = *value;
+  }
+  return address;
+}
+
+std::string Address::text() const {
+  if (!path.empty()) return path;
+  const bool bare_colons = host.find(':') != std::string::npos;
+  return (bare_colons ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What the scripts answer and what inboxes are told, as numbers and names. Nothing in a reply is
+// trusted: what does not read as expected is no answer.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::redis {
+
+/// A moment by the server's clock.
+using ServerTime = std::chrono::microseconds;
+
+/// The answer to an attempt: acquire.lua, cancel.lua, inspect.lua, release.lua's successor.
+struct Answer {
+  enum class Kind : char {
+    granted = 'G',
+    queued = 'Q',
+    busy = 'B',
+    refused = 'R',  ///< a copy that came too late
+    held = 'O',     ///< of inspect.lua: by somebody
+    free = 'E',     ///< the same: by nobody
+  };
+  Kind kind = Kind::refused;
+  ServerTime now{};
+  // granted
+  std::uint64_t number = 0;
+  ServerTime granted_at{};
+  std::chrono::milliseconds lease{};
+  // queued, busy, held
+  std::chrono::microseconds left{};  ///< until the holder's lease ends
+  bool first = false;                ///< nobody waits in front
+  std::uint64_t holder_number = 0;   ///< 0: unknown
+  std::size_t waiters = 0;
+  std::string label{};
+
+  [[nodiscard]] static std::optional<Answer> parse(std::string_view text);
+  /// @return the holder; nothing where there is none.
+  [[nodiscard]] std::optional<Holder> holder() const;
+};
+
+/// The answer of release.lua.
+struct ReleaseAnswer {
+  enum class Outcome : char { freed = 'F', freed_before = 'A', lapsed = 'L', not_ours = 'N' };
+  Outcome outcome = Outcome::not_ours;
+  std::optional<Answer> successor{};
+
+  [[nodiscard]] static std::optional<ReleaseAnswer> parse(std::string_view text);
+};
+
+/// What comes to an inbox.
+struct Push {
+  enum class Kind : char {
+    granted = 'G',
+    look = 'L',   ///< the lock may be free: ask again
+    taken = 'T',  ///< an administrator took the hold away
+  };
+  Kind kind = Kind::look;
+  AttemptId attempt{};
+  std::uint64_t number = 0;           // granted, taken
+  ServerTime granted_at{};            // granted
+  std::chrono::milliseconds lease{};  // granted: the claim
+  std::string key{};                  ///< of the lock
+
+  [[nodiscard]] static std::optional<Push> parse(std::string_view text);
+};
+
+/// @return the id of what `AttemptId::text()` has made; nothing = not one.
+[[nodiscard]] std::optional<AttemptId> parse_attempt(std::string_view text);
+
+}  // namespace mortise::redis

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// One command on its way: what was asked for whom, until the server has answered.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace mortise::redis {
+
+struct Call {
+  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
+  Kind kind = Kind::check;
+  bool whole = false;  ///< sent with the script's text
+  std::uint64_t epoch = 0;
+  std::shared_ptr<Operation> operation{};
+  Instant asked{};     ///< the clock before it left
+  Instant since{};     ///< when the library asked
+  Instant deadline{};  ///< unanswered until then: the connection is no good
+};
+
+}  // namespace mortise::redis

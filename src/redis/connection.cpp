@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "redis/connection.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+/// For one try: resolving, connecting, encrypting and greeting together.
+constexpr std::chrono::seconds connect_time{2};
+constexpr std::chrono::milliseconds first_pause{10};
+constexpr std::chrono::milliseconds longest_pause{1'000};
+
+}  // namespace
+
+Connection::Connection(Host& host, const Settings& settings, const Tls* tls, std::string inbox,
+                       User& user)
+    : host_(host),
+      settings_(settings),
+      tls_(tls),
+      inbox_(std::move(inbox)),
+      where_("redis " + settings.address.text()),
+      user_(user),
+      clock_(host.clock()),
+      random_(base::random_bits()) {}
+
+Connection::~Connection() = default;
+
+void Connection::want(bool now) {
+  if (now) limit_.store(0);
+  const bool news = !wanted_.exchange(true);
+  if ((news || now) && state_.load() == State::idle) host_.changed(*this);
+}
+
+void Connection::want_at(const Endpoint& endpoint, bool now) {
+  {
+    const std::lock_guard lock(mutex_);
+    only_ = endpoint;
+  }
+  want(now);
+}
+
+Endpoint Connection::endpoint() const {
+  const std::lock_guard lock(mutex_);
+  return endpoint_;
+}
+
+int Connection::descriptor() const noexcept { return descriptor_.load(); }
+
+short Connection::interest() const noexcept {
+  const State state = state_.load();
+  if (state == State::idle) return 0;
+  if (state == State::resolving) return POLLIN;
+  std::shared_ptr<Stream> stream;
+  {
+    const std::lock_guard lock(mutex_);
+    stream = stream_;
+  }
+  const int more = stream ? stream->interest() : 0;
+  if (state == State::connecting) return static_cast<short>(more);
+  return static_cast<short>(more | POLLIN | (blocked_.load() ? POLLOUT : 0));
+}
+
+Instant Connection::due() const noexcept {
+  const State state = state_.load();
+  if (state == State::idle && !wanted_.load()) return never;
+  if (state != State::up) return Instant(Instant::duration(limit_.load()));
+  const std::lock_guard lock(mutex_);
+  if (spoiled_ || suspect_.load()) return Instant{};
+  return calls_.empty() ? never : calls_.front().deadline;
+}
+
+bool Connection::outstanding() const noexcept {
+  if (state_.load() != State::up) return wanted_.load();
+  const std::lock_guard lock(mutex_);
+  return !calls_.empty() || spoiled_ || suspect_.load();
+}
+
+void Connection::ready(short /*events*/, Instant now) {
+  // Whoever lingers will see what there is.
+  const std::unique_lock role(reading_, std::try_to_lock);
+  if (!role) return;
+  switch (state_.load()) {
+    case State::idle:
+      if (wanted_.load() && due() <= now) begin(now);
+      return;
+    case State::resolving: resolved(); break;
+    case State::connecting: advance(); break;
+    case State::greeting:
+    case State::up:
+      suspect_.store(false);
+      if (blocked_.exchange(false)) write_queued();
+      receive(false);
+      break;
+  }
+  check_time(now);
+}
+
+void Connection::check_time(Instant now) {
+  switch (state_.load()) {
+    case State::idle: return;
+    case State::resolving:
+      if (due() <= now) drop(unavailable("the name is not resolved in time"));
+      return;
+    case State::connecting:
+    case State::greeting:
+      if (due() <= now) drop(unavailable("no connection in time"));
+      return;
+    case State::up: break;
+  }
+  std::optional<Failure> why;
+  {
+    const std::lock_guard lock(mutex_);
+    why = std::exchange(spoiled_, std::nullopt);
+    if (!why && !calls_.empty() && calls_.front().deadline <= now) {
+      why = unavailable("no answer in time");
+    }
+  }
+  if (why) drop(*why);
+}
+
+Failure Connection::unavailable(const char* words) const {
+  return {Errc::unavailable, where_ + ": " + words};
+}
+
+Instant Connection::retry_time(Instant now) {
+  // What was up is tried again almost at once; then ever later, in the upper half of the step, so
+  // that clients that lost one server together do not come back together.
+  const auto step = std::min<std::chrono::nanoseconds>(
+      longest_pause, first_pause * (1 << std::min(failures_, 10)));
+  const double part = failures_ == 0 ? random_.unit() : 0.5 + random_.unit() / 2;
+  return now + std::chrono::nanoseconds(
+                   static_cast<std::int64_t>(part * static_cast<double>(step.count())));
+}
+
+void Connection::begin(Instant now) {
+  limit_.store((now + connect_time).time_since_epoch().count());
+  std::optional<Endpoint> only;
+  {
+    const std::lock_guard lock(mutex_);
+    only = only_;
+  }
+  if (only) {
+    endpoints_.assign(1, *only);
+    connect_next({});
+    return;
+  }
+  resolver_.start(settings_.address);
+  descriptor_.store(resolver_.descriptor());
+  state_.store(State::resolving);
+  resolved();
+}
+
+void Connection::resolved() {
+  std::optional<Resolution> found = resolver_.take();
+  if (!found) return;
+  endpoints_ = std::move(found->endpoints);
+  connect_next({Errc::unavailable, where_ + ": " + found->error});
+}
+
+void Connection::connect_next(const Failure& last) {
+  if (endpoints_.empty()) {
+    drop(last);
+    return;
+  }
+  const Endpoint endpoint = endpoints_.front();
+  endpoints_.erase(endpoints_.begin());
+  std::shared_ptr<Stream> stream = open_stream(endpoint, tls_, settings_.address.host);
+  descriptor_.store(stream->descriptor());
+  {
+    const std::lock_guard lock(mutex_);
+    stream_ = std::move(stream);
+    endpoint_ = endpoint;
+  }
+  state_.store(State::connecting);
+  advance();
+}
+
+void Connection::advance() {
+  switch (stream_->advance()) {
+    case Stream::Status::again: return;
+    case Stream::Status::done: greet(); return;
+    case Stream::Status::closed:
+    case Stream::Status::failed: break;
+  }
+  Failure why = stream_->failure();
+  why.text = where_ + ": " + why.text;
+  if (why.code == Errc::denied) {
+    drop(why);  // the same certificate waits at the next address
+  } else {
+    connect_next(why);
+  }
+}
+
+void Connection::greet() {
+  try {
+    greeting_.emplace(settings_, inbox_);
+  } catch (const LockError& error) {
+    drop({error.errc(), where_ + ": " + error.what()});
+    return;
+  }
+  reader_.emplace();
+  {
+    const std::lock_guard lock(mutex_);
+    out_ = greeting_->bytes();
+  }
+  state_.store(State::greeting);
+  write_queued();
+}
+
+void Connection::suspect() {
+  suspect_.store(true);
+  host_.changed(*this);
+}
+
+void Connection::spoil(const Failure& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_.load() != State::up) return;
+    spoiled_ = why;
+    broken_.store(true);
+  }
+  host_.changed(*this);
+}
+
+void Connection::drop(const Failure& why) {
+  const bool was_up = state_.load() == State::up;
+  const Instant now = clock_->now();
+  if (!was_up) ++failures_;
+  std::deque<Call> unanswered;
+  std::shared_ptr<Stream> stream;  // closed after the mutex was left
+  limit_.store(retry_time(now).time_since_epoch().count());
+  {
+    const std::lock_guard lock(mutex_);
+    state_.store(State::idle);
+    descriptor_.store(-1);
+    stream.swap(stream_);
+    unanswered.swap(calls_);
+    out_.clear();
+    blocked_.store(false);
+    spoiled_.reset();
+    broken_.store(false);
+    only_.reset();
+  }
+  wanted_.store(false);
+  greeting_.reset();
+  reader_.reset();
+  user_.dropped(*this, why, was_up, std::move(unanswered));
+}
+
+std::deque<Call> Connection::close() {
+  std::deque<Call> unanswered;
+  std::shared_ptr<Stream> stream;
+  wanted_.store(false);
+  const std::lock_guard lock(mutex_);
+  state_.store(State::idle);
+  descriptor_.store(-1);
+  stream.swap(stream_);
+  unanswered.swap(calls_);
+  out_.clear();
+  return unanswered;
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// One connection to the server, again and again: resolve, connect, encrypt, greet, then commands
+// and replies in order, until it breaks. It knows nothing of locks.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "base/random_id.hpp"
+#include "redis/call.hpp"
+#include "redis/greeting.hpp"
+#include "redis/reply.hpp"
+#include "redis/resolver.hpp"
+#include "redis/settings.hpp"
+#include "redis/stream.hpp"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::redis {
+
+/// A connection connects when it is wanted, and once more after it broke, until it is let go.
+///
+/// Any thread sends: it writes what others have queued together with its own. One thread at a time,
+/// whoever has the reader's role, is inside `ready()`, and only there the connection changes its
+/// state and its user is called.
+/// @thread_safety every member may be called concurrently; the user is called under no mutex.
+class Connection final : public Source {
+ public:
+  /// Whom it tells.
+  class User {
+   public:
+    virtual ~User() = default;
+    /// The server will do; nothing but the greeting was sent.
+    virtual void greeted(Connection& connection, const ServerFacts& facts) = 0;
+    /// Calls can be sent.
+    virtual void connected(Connection& connection) = 0;
+    /// The reply to the oldest call.
+    virtual void answered(const Call& call, const Reply& reply) = 0;
+    /// Something that nobody asked for (an inbox).
+    virtual void pushed(const Reply& message) = 0;
+    /// It broke, or could not be made. What was not answered may or may not have been executed.
+    virtual void dropped(Connection& connection, const Failure& why, bool was_up,
+                         std::deque<Call> unanswered) = 0;
+  };
+  /// @param inbox the channel to subscribe to; empty = a connection for commands
+  /// @param settings, tls, user outlive it; tls may be null
+  Connection(Host& host, const Settings& settings, const Tls* tls, std::string inbox, User& user);
+  ~Connection() override;
+
+  /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
+  void want(bool now = false);
+  /// The same, to exactly this endpoint.
+  void want_at(const Endpoint& endpoint, bool now);
+  /// Drops it, and connects no more until it is wanted again. Only from inside its user.
+  void drop(const Failure& why);
+  /// Has it looked at soon, although nobody awaits a reply: it may be broken.
+  void suspect();
+  /// Drops it from any thread: soon, in the reader's role.
+  void spoil(const Failure& why);
+  /// For ever; call after the source was detached. @return what was not answered.
+  std::deque<Call> close();
+
+  /// Sends one command whose reply will come to `answered()`.
+  /// @return false: not connected, nothing was done
+  [[nodiscard]] bool send(Call call, std::string_view bytes);
+  /// Sends what is answered by pushes only.
+  [[nodiscard]] bool send(std::string_view bytes);
+  [[nodiscard]] bool up() const noexcept { return state_.load() == State::up && !broken_.load(); }
+  /// @return where it is connected to, or was last.
+  [[nodiscard]] Endpoint endpoint() const;
+  /// @return the server, for messages.
+  [[nodiscard]] const std::string& where() const noexcept { return where_; }
+
+  // Source
+  [[nodiscard]] int descriptor() const noexcept override;
+  [[nodiscard]] short interest() const noexcept override;
+  [[nodiscard]] Instant due() const noexcept override;
+  [[nodiscard]] bool pushes() const noexcept override { return !inbox_.empty(); }
+  [[nodiscard]] bool outstanding() const noexcept override;
+  [[nodiscard]] bool linger() override;
+  void ready(short events, Instant now) override;
+
+ private:
+  enum class State { idle, resolving, connecting, greeting, up };
+
+  void begin(Instant now);
+  void resolved();
+  void connect_next(const Failure& last);
+  void advance();
+  void greet();
+  /// @return whether something came
+  bool receive(bool sleep);
+  void take(const Reply& reply);
+  void check_time(Instant now);
+  /// @return false: it broke before a byte has left
+  bool flush();
+  void write_queued();
+  bool queue(Call* call, std::string_view bytes);
+  [[nodiscard]] Failure unavailable(const char* words) const;
+  [[nodiscard]] Instant retry_time(Instant now);
+
+  Host& host_;
+  const Settings& settings_;
+  const Tls* const tls_;
+  const std::string inbox_;
+  const std::string where_;
+  User& user_;
+  const std::shared_ptr<Clock> clock_;
+
+  std::mutex reading_;  // the reader's role: whoever has it is inside `ready()` or `linger()`
+  // Of that role.
+  Resolver resolver_;
+  std::vector<Endpoint> endpoints_;
+  std::optional<Greeting> greeting_;
+  std::optional<ReplyReader> reader_;
+  Reply reply_;
+  int failures_ = 0;  // in a row
+  base::SplitMix random_;
+
+  std::atomic<State> state_{State::idle};
+  std::atomic<bool> wanted_{false};
+  std::atomic<bool> suspect_{false};
+  std::atomic<bool> blocked_{false};    // the socket takes no more bytes: poll for POLLOUT
+  std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
+  std::atomic<int> descriptor_{-1};
+  mutable std::mutex mutex_;
+  std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
+  std::optional<Endpoint> only_;
+  Endpoint endpoint_;
+  std::deque<Call> calls_;  // sent, not answered
+  std::string out_;         // not sent
+  bool writing_ = false;    // a thread is, and `batch_` is that thread's
+  std::string batch_;
+  std::optional<Failure> spoiled_;   // to be dropped for this reason
+  std::atomic<bool> broken_{false};  // the same, without the reason
+};
+
+}  // namespace mortise::redis

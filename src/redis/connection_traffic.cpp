@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The bytes of a connection: how they are read, by one thread at a time, and written, by all. Its
+// life is in connection.cpp.
+#include "redis/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+constexpr std::size_t read_size = std::size_t{16} << 10U;
+
+}  // namespace
+
+bool Connection::linger() {
+  if (!up() || blocked_.load()) return false;
+  const std::unique_lock role(reading_, std::try_to_lock);
+  if (!role) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (calls_.empty()) return false;
+  }
+  return receive(true);
+}
+
+bool Connection::receive(bool sleep) {
+  std::array<char, read_size> buffer;
+  bool any = false;
+  // Nobody but this role ever replaces the stream.
+  while (stream_) {
+    Stream& stream = *stream_;
+    const Stream::Moved moved = sleep && !any ? stream.read_soon(buffer) : stream.read(buffer);
+    if (moved.status == Stream::Status::again) return any;
+    any = true;
+    if (moved.status != Stream::Status::done) {
+      Failure why = stream.failure();
+      why.text = where_ + ": " + why.text;
+      drop(why);
+      return true;
+    }
+    reader_->feed({buffer.data(), moved.bytes});
+    while (reader_) {
+      const ReplyReader::Next next = reader_->next(reply_);
+      if (next == ReplyReader::Next::more) break;
+      if (next == ReplyReader::Next::broken) {
+        drop({Errc::protocol, where_ + ": " + reader_->error()});
+        return true;
+      }
+      take(reply_);
+    }
+    // A socket that gave less than it was asked for is empty; asking again would cost a call.
+    if (tls_ == nullptr && moved.bytes < buffer.size()) return true;
+  }
+  return any;
+}
+
+void Connection::take(const Reply& reply) {
+  if (state_.load() == State::greeting) {
+    const Failure why = greeting_->read(where_, reply);
+    if (why) {
+      drop(why);
+    } else if (greeting_->done()) {
+      failures_ = 0;
+      user_.greeted(*this, greeting_->facts());
+      greeting_.reset();
+      state_.store(State::up);
+      user_.connected(*this);
+    }
+    return;
+  }
+  if (!inbox_.empty()) {
+    user_.pushed(reply);
+    return;
+  }
+  std::optional<Call> call;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!calls_.empty()) {
+      call = std::move(calls_.front());
+      calls_.pop_front();
+    }
+  }
+  if (call) {
+    user_.answered(*call, reply);
+  } else {
+    drop({Errc::protocol, where_ + ": a reply that nobody asked for"});
+  }
+}
+
+bool Connection::send(Call call, std::string_view bytes) { return queue(&call, bytes); }
+
+bool Connection::send(std::string_view bytes) { return queue(nullptr, bytes); }
+
+bool Connection::queue(Call* call, std::string_view bytes) {
+  const Operation* const operation = call != nullptr ? call->operation.get() : nullptr;
+  bool alone = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!up() || !stream_) return false;
+    if (call != nullptr) calls_.push_back(std::move(*call));
+    alone = out_.empty();
+    out_.append(bytes);
+    if (writing_ || blocked_.load()) return true;
+    writing_ = true;
+  }
+  if (flush() || !alone) return true;
+  // Not a byte has left: the server does not know of it, which is worth knowing.
+  const std::lock_guard lock(mutex_);
+  const auto mine = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& other) {
+    return other.operation.get() == operation;
+  });
+  if (mine == calls_.rend()) return true;
+  calls_.erase(std::prev(mine.base()));
+  return false;
+}
+
+void Connection::write_queued() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (writing_) return;
+    writing_ = true;
+  }
+  static_cast<void>(flush());
+}
+
+bool Connection::flush() {
+  bool any = false;  // byte has left
+  for (;;) {
+    std::shared_ptr<Stream> stream;
+    {
+      const std::lock_guard lock(mutex_);
+      if (out_.empty() || !stream_) {
+        writing_ = false;
+        return true;
+      }
+      batch_.swap(out_);
+      stream = stream_;
+    }
+    std::size_t done = 0;
+    while (done < batch_.size()) {
+      const Stream::Moved moved = stream->write({batch_.data() + done, batch_.size() - done});
+      if (moved.status != Stream::Status::done) {
+        {
+          const std::lock_guard lock(mutex_);
+          if (stream_ == stream) {
+            if (moved.status == Stream::Status::again) {
+              out_.insert(0, batch_, done);
+              blocked_.store(true);
+            } else {
+              spoiled_ = unavailable("the server closed the connection");
+              broken_.store(true);
+            }
+          }
+          batch_.clear();
+          writing_ = false;
+        }
+        host_.changed(*this);
+        return any || moved.status == Stream::Status::again;
+      }
+      any = true;
+      done += moved.bytes;
+    }
+    batch_.clear();
+  }
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Runs one operation of a backend to its end on the calling thread, without a client: for
+// administrators' calls that are no locks.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include <chrono>
+#include <vector>
+
+namespace mortise::redis {
+
+/// A host whose sources nobody polls but `run()`.
+/// @thread_safety one thread only
+class Errand final : public Host {
+ public:
+  Errand() : clock_(Clock::real()) {}
+
+  /// Polls until the operation is done or the time is up.
+  void run(const Operation& operation, std::chrono::milliseconds at_most);
+
+  [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept override { return clock_; }
+  void attach(Source& source) override { sources_.push_back(&source); }
+  void detach(Source& source) noexcept override { std::erase(sources_, &source); }
+  void changed(Source& /*source*/) noexcept override {}
+  void hold_lost(const HoldId& /*hold*/, Failure /*why*/) override {}
+
+ private:
+  std::shared_ptr<Clock> clock_;
+  std::vector<Source*> sources_;
+};
+
+}  // namespace mortise::redis

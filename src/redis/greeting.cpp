@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "redis/greeting.hpp"
+
+#include "redis/command.hpp"
+#include "redis/server_error.hpp"
+
+#include <charconv>
+
+namespace mortise::redis {
+namespace {
+
+constexpr int oldest_major = 6;
+constexpr int oldest_minor = 2;
+
+/// @return the value of a line "key:value" of INFO; empty = no such line.
+std::string_view field(std::string_view info, std::string_view key) {
+  for (std::size_t at = 0; (at = info.find(key, at)) != std::string_view::npos; at += key.size()) {
+    const bool begins = at == 0 || info[at - 1] == '\n';
+    std::string_view rest = info.substr(at + key.size());
+    if (!begins || !rest.starts_with(':')) continue;
+    rest.remove_prefix(1);
+    return rest.substr(0, rest.find_first_of("\r\n"));
+  }
+  return {};
+}
+
+/// @return 100 x major + minor; 0 = not a version.
+int version_number(std::string_view text) {
+  int major = 0;
+  int minor = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, major);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '.') return 0;
+  const auto second = std::from_chars(first.ptr + 1, end, minor);
+  return second.ec == std::errc{} ? major * 100 + minor : 0;
+}
+
+}  // namespace
+
+Greeting::Greeting(const Settings& settings, const std::string& inbox)
+    : eviction_accepted_(settings.eviction_accepted) {
+  if (const std::optional<std::string> password = settings.credentials.current()) {
+    if (settings.credentials.user.empty()) {
+      say(Step::authenticate, {"AUTH", *password});
+    } else {
+      say(Step::authenticate, {"AUTH", settings.credentials.user, *password});
+    }
+  }
+  if (settings.database != 0) say(Step::select, {"SELECT", std::to_string(settings.database)});
+  if (!settings.client_name.empty()) {
+    say(Step::name, {"CLIENT", "SETNAME", settings.client_name});
+  }
+  say(Step::server, {"INFO", "server"});
+  if (inbox.empty()) {
+    say(Step::replication, {"INFO", "replication"});
+    say(Step::memory, {"INFO", "memory"});
+  } else {
+    say(Step::subscribe, {"SUBSCRIBE", inbox});
+  }
+}
+
+void Greeting::say(Step step, std::initializer_list<std::string_view> words) {
+  append_command(bytes_, {words.begin(), words.size()});
+  steps_.push_back(step);
+}
+
+Failure Greeting::read(const std::string& where, const Reply& reply) {
+  const Step step = steps_.front();
+  steps_.pop_front();
+  if (reply.is_error()) {
+    // A name is for the administrator's convenience; who may not have one goes without.
+    if (step == Step::name && reply.text.starts_with("NOPERM")) return {};
+    ServerError error = server_error(where, reply.text);
+    if (step == Step::authenticate && error.kind == ServerError::Kind::final) {
+      error.failure.code = make_error_code(Errc::denied);
+    }
+    return error.failure;
+  }
+  return check(step, where, reply);
+}
+
+Failure Greeting::check(Step step, const std::string& where, const Reply& reply) {
+  const auto status = [&]() -> Failure {
+    if (reply.kind == Reply::Kind::status) return {};
+    return {Errc::protocol, where + ": not the answer of a Redis server"};
+  };
+  switch (step) {
+    case Step::authenticate:
+    case Step::select:
+    case Step::name: return status();
+    case Step::server: return check_server(where, reply.text);
+    case Step::replication:
+      if (field(reply.text, "role") == "master") return {};
+      return {Errc::unavailable, where + ": not a master; the role is '" +
+                                     std::string(field(reply.text, "role").substr(0, 20)) + "'"};
+    case Step::memory: {
+      const std::string policy(field(reply.text, "maxmemory_policy").substr(0, 40));
+      if (policy == "noeviction" || eviction_accepted_) return {};
+      return {Errc::misconfigured,
+              where + ": maxmemory-policy is '" + policy +
+                  "', so that locks may be evicted; use noeviction, or eviction=accepted"};
+    }
+    case Step::subscribe:
+      if (reply.kind == Reply::Kind::array && reply.items.size() == 3 &&
+          reply.items[0].text == "subscribe") {
+        return {};
+      }
+      return {Errc::protocol, where + ": not the answer to a subscription"};
+  }
+  return {};
+}
+
+Failure Greeting::check_server(const std::string& where, const std::string& info) {
+  facts_.version = field(info, "redis_version").substr(0, 40);
+  facts_.run_id = field(info, "run_id").substr(0, 64);
+  if (facts_.run_id.empty()) return {Errc::protocol, where + ": INFO does not tell a run_id"};
+  if (version_number(facts_.version) < oldest_major * 100 + oldest_minor) {
+    return {Errc::unsupported,
+            where + ": Redis " + facts_.version + " is too old; 6.2 is the oldest that will do"};
+  }
+  if (field(info, "redis_mode") == "cluster") {
+    return {Errc::unsupported, where + ": a node of a cluster; only single masters are supported"};
+  }
+  return {};
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "redis/lock_key.hpp"
+
+namespace mortise::redis {
+
+std::string lock_key(std::string_view prefix, std::string_view name) {
+  std::string key;
+  key.reserve(prefix.size() + name.size() + 2);
+  key.append(prefix).append(1, '{');
+  for (const char c : name) {
+    if (c == '{') {
+      key += "%7B";
+    } else if (c == '}') {
+      key += "%7D";
+    } else if (c == '%') {
+      key += "%25";
+    } else {
+      key += c;
+    }
+  }
+  return key += '}';
+}
+
+std::optional<std::string> lock_name(std::string_view prefix, std::string_view key) {
+  if (!key.starts_with(prefix)) return std::nullopt;
+  key.remove_prefix(prefix.size());
+  if (key.size() < 3 || key.front() != '{' || key.back() != '}') return std::nullopt;
+  key = key.substr(1, key.size() - 2);
+  std::string name;
+  while (!key.empty()) {
+    const char c = key.front();
+    if (c != '%') {
+      if (c == '{' || c == '}') return std::nullopt;
+      name += c;
+      key.remove_prefix(1);
+      continue;
+    }
+    const std::string_view code = key.substr(0, 3);
+    if (code == "%7B") {
+      name += '{';
+    } else if (code == "%7D") {
+      name += '}';
+    } else if (code == "%25") {
+      name += '%';
+    } else {
+      return std::nullopt;
+    }
+    key.remove_prefix(3);
+  }
+  return name;
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// The key of a lock: its name inside a hash tag, so that a cluster keeps all keys of a lock
+// together, and escaped, so that no name leaves the tag, nor the prefix.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::redis {
+
+/// @return `prefix{name}`, with '{', '}' and '%' of the name as %7B, %7D and %25.
+[[nodiscard]] std::string lock_key(std::string_view prefix, std::string_view name);
+
+/// @return the name of such a key; nothing where it is not one.
+[[nodiscard]] std::optional<std::string> lock_name(std::string_view prefix, std::string_view key);
+
+}  // namespace mortise::redis

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// What the library asks for, on its way to the server. Replies are in redis_replies.cpp.
+#include "redis/redis_backend.hpp"
+
+#include "core/figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
+constexpr std::chrono::minutes longest_errand{1};
+constexpr std::string_view probe = "mortise.check";
+
+}  // namespace
+
+RedisBackend::RedisBackend(Settings settings)
+    : settings_(std::move(settings)),
+      tls_(settings_.tls ? std::make_unique<Tls>(*settings_.tls) : nullptr),
+      requests_(settings_) {}
+
+RedisBackend::~RedisBackend() = default;
+
+Capabilities RedisBackend::capabilities() const {
+  const Support fair = settings_.turns == Turns::fair ? Support::yes : Support::no;
+  return {.leases = Support::yes,
+          .fencing = Support::yes,
+          .fair = fair,
+          .push_wakeup = Support::yes,
+          .one_wake = settings_.turns == Turns::redisson ? Support::no : Support::yes,
+          // With persistence at each write; the server does not tell how its disk behaves.
+          .survives_restart = Support::unknown,
+          .survives_failover = Support::no};
+}
+
+std::string RedisBackend::describe() const { return "redis " + settings_.address.text(); }
+
+void RedisBackend::start(Host& host) {
+  host_ = &host;
+  clock_ = host.clock();
+  Connection::User& user = *this;
+  commands_ = std::make_unique<Connection>(host, settings_, tls_.get(), std::string(), user);
+}
+
+void RedisBackend::stop() noexcept {
+  if (stopped_.exchange(true) || !commands_) return;
+  Connection* inbox = nullptr;
+  bool attached = false;
+  {
+    const std::lock_guard lock(mutex_);
+    inbox = inbox_.load();
+    attached = attached_.exchange(false);
+  }
+  if (attached) host_->detach(*commands_);
+  if (inbox != nullptr) {
+    host_->detach(*inbox);
+    host_->detach(alarm_);
+    static_cast<void>(inbox->close());
+  }
+  std::deque<Call> open = commands_->close();
+  {
+    const std::lock_guard lock(mutex_);
+    std::move(parked_.begin(), parked_.end(), std::back_inserter(open));
+    parked_.clear();
+  }
+  const Failure closed(Errc::closed, describe());
+  for (const Call& call : open) call.operation->failed(closed);
+  for (const auto& operation : attempts_.undecided()) operation->failed(closed);
+}
+
+bool RedisBackend::open(Operation& operation) {
+  if (operation.done()) return false;
+  if (stopped_.load()) {
+    operation.failed({Errc::closed, describe()});
+    return false;
+  }
+  if (!attached_.load()) {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_.load() && !attached_.exchange(true)) host_->attach(*commands_);
+  }
+  return true;
+}
+
+void RedisBackend::open_inbox(const AttemptId& of_client) {
+  if (inbox_.load() != nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (inbox_owner_ || stopped_.load()) return;
+  Connection::User& user = *this;
+  inbox_owner_ =
+      std::make_unique<Connection>(*host_, settings_, tls_.get(), requests_.inbox(of_client), user);
+  inbox_.store(inbox_owner_.get());
+  host_->attach(*inbox_owner_);
+  host_->attach(alarm_);
+  if (commands_->up()) inbox_owner_->want_at(commands_->endpoint(), true);
+}
+
+void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  const Acquisition::Request& request = operation->request();
+  if (request.mode != Mode::exclusive) {
+    operation->failed({Errc::unsupported, describe() + ": mode"});
+    return;
+  }
+  if (Failure bad = requests_.check_name(request.name)) {
+    operation->failed(std::move(bad));
+    return;
+  }
+  open_inbox(request.attempt);
+  ask(operation);
+}
+
+void RedisBackend::ask(const std::shared_ptr<Acquisition>& operation, bool whole) {
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::acquire,
+          .whole = whole,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + core::command_timeout(operation->request().lease)});
+}
+
+void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  if (!attempts_.cancelled(operation)) {
+    operation->busy(operation->holder());  // the server has never heard of it
+    return;
+  }
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::cancel,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + core::command_timeout(operation->request().lease)});
+}
+
+void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  core::Nanos shortest = core::longest_lease;
+  for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
+  submit({.kind = Call::Kind::renew,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + core::command_timeout(shortest)});
+}
+
+void RedisBackend::release(const std::shared_ptr<Release>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  attempts_.released(operation->hold().attempt);
+  submit({.kind = Call::Kind::release,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + patience});
+}
+
+void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::inspect,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + patience});
+}
+
+void RedisBackend::check(const std::shared_ptr<Check>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::check,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + patience});
+}
+
+void RedisBackend::force_release(const std::shared_ptr<Inspection>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::force,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + patience});
+}
+
+void RedisBackend::submit(Call call) {
+  if (call.since == Instant{}) call.since = call.asked;
+  if (commands_->up()) {
+    call.epoch = epoch_.load();
+    const std::string bytes = bytes_of(call);
+    if (commands_->send(call, bytes)) {
+      note_sent(call);
+      return;
+    }
+  } else if (call.kind == Call::Kind::acquire) {
+    attempts_.asked(std::static_pointer_cast<Acquisition>(call.operation), 0);
+  }
+  park(std::move(call));
+}
+
+// After it was sent, so that what never left is not in doubt; by the clock of before.
+void RedisBackend::note_sent(const Call& call) {
+  if (call.kind == Call::Kind::acquire) {
+    static_cast<Acquisition&>(*call.operation).sent(call.asked);
+  } else if (call.kind == Call::Kind::release) {
+    const auto& next = static_cast<Release&>(*call.operation).successor();
+    if (next) next->sent(call.asked);
+  }
+}
+
+std::string RedisBackend::bytes_of(const Call& call) {
+  std::string bytes;
+  Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
+  switch (call.kind) {
+    case Call::Kind::acquire: {
+      const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
+      const Acquisition::Request& request = operation->request();
+      passage.copies = attempts_.asked(operation, call.epoch);
+      requests_.acquire(bytes, passage, request, request.wait && inbox_up_.load());
+      break;
+    }
+    case Call::Kind::cancel: {
+      const auto& request = static_cast<Acquisition&>(*call.operation).request();
+      passage.copies = attempts_.has_copies(request.attempt);
+      requests_.cancel(bytes, passage, request);
+      break;
+    }
+    case Call::Kind::release: {
+      const auto& release = static_cast<Release&>(*call.operation);
+      passage.copies = attempts_.has_copies(release.hold().attempt);
+      const std::shared_ptr<Acquisition>& next = release.successor();
+      const bool goes_on = next && !next->done();
+      bool copies_of_next = false;
+      if (goes_on) {
+        copies_of_next = attempts_.asked(next, call.epoch);
+      }
+      requests_.release(bytes, passage, release.hold(), goes_on ? &next->request() : nullptr,
+                        goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
+      break;
+    }
+    case Call::Kind::renew:
+      requests_.renew(bytes, passage, static_cast<Renewal&>(*call.operation).items());
+      break;
+    case Call::Kind::inspect:
+      requests_.inspect(bytes, passage, static_cast<Inspection&>(*call.operation).name());
+      break;
+    case Call::Kind::force:
+      requests_.force_release(bytes, passage, static_cast<Inspection&>(*call.operation).name());
+      break;
+    case Call::Kind::check: requests_.inspect(bytes, passage, probe); break;
+  }
+  return bytes;
+}
+
+void RedisBackend::park(Call call) {
+  const std::shared_ptr<Operation> operation = call.operation;
+  const bool renews = call.kind == Call::Kind::renew;
+  Failure why;
+  {
+    const std::lock_guard lock(mutex_);
+    // Attempts wait in their own table.
+    if (call.kind != Call::Kind::acquire) {
+      const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
+        return other.operation == call.operation && other.kind == call.kind;
+      });
+      if (!there) parked_.push_back(std::move(call));
+    }
+    why = no_commands_;
+  }
+  // The library paces renewals by their lease: each is worth a try of its own.
+  commands_->want(renews);
+  // It may have come up in between, and have looked at what is parked too early.
+  if (commands_->up()) {
+    submit_parked();
+  } else if (why) {
+    operation->trouble(std::move(why));
+  }
+}
+
+bool RedisBackend::is_over(const Call& call, Instant now) {
+  if (call.operation->done()) return true;
+  // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
+  return call.operation.use_count() == 1 && now - call.since > longest_errand;
+}
+
+void RedisBackend::submit_parked() {
+  std::vector<Call> parked;
+  {
+    const std::lock_guard lock(mutex_);
+    parked.swap(parked_);
+  }
+  const Instant now = clock_->now();
+  for (Call& call : parked) {
+    if (is_over(call, now)) continue;
+    call.deadline = now + std::max(call.deadline - call.asked, std::chrono::nanoseconds(0));
+    call.asked = now;
+    call.whole = false;
+    submit(std::move(call));
+  }
+  for (const auto& operation : attempts_.undecided(epoch_.load())) ask(operation);
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// The backend of one Redis master: turns requests into calls of the scripts, and what the server
+// says, to them or to the inbox, into completions.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "redis/attempts.hpp"
+#include "redis/connection.hpp"
+#include "redis/requests.hpp"
+#include "redis/settings.hpp"
+#include "redis/tls.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::redis {
+
+/// Two connections: `commands_`, shared by all threads of the client, and the inbox, which is told
+/// of grants; the inbox follows the other to the very same server. While there is no inbox nobody
+/// joins a queue; while there is no connection, requests wait here, and those that were not
+/// answered are sent once more: every script may be repeated.
+class RedisBackend final : public Backend, private Connection::User {
+ public:
+  /// @throws LockError (`misconfigured`): a file of the TLS settings
+  explicit RedisBackend(Settings settings);
+  ~RedisBackend() override;
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  [[nodiscard]] std::string describe() const override;
+  void start(Host& host) override;
+  void stop() noexcept override;
+  void acquire(const std::shared_ptr<Acquisition>& operation) override;
+  void cancel(const std::shared_ptr<Acquisition>& operation) override;
+  void renew(const std::shared_ptr<Renewal>& operation) override;
+  void release(const std::shared_ptr<Release>& operation) override;
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void check(const std::shared_ptr<Check>& operation) override;
+  /// Takes a name from whoever holds it.
+  void force_release(const std::shared_ptr<Inspection>& operation);
+
+ private:
+  /// The moments at which the first of a queue looks again: its holder's lease ends.
+  class Alarm final : public Source {
+   public:
+    explicit Alarm(RedisBackend& backend) : backend_(backend) {}
+    [[nodiscard]] Instant due() const noexcept override { return backend_.attempts_.next_look(); }
+    void ready(short events, Instant now) override;
+
+   private:
+    RedisBackend& backend_;
+  };
+
+  // Connection::User
+  void greeted(Connection& connection, const ServerFacts& facts) override;
+  void connected(Connection& connection) override;
+  void answered(const Call& call, const Reply& reply) override;
+  void pushed(const Reply& message) override;
+  void dropped(Connection& connection, const Failure& why, bool was_up,
+               std::deque<Call> unanswered) override;
+
+  [[nodiscard]] bool open(Operation& operation);
+  void open_inbox(const AttemptId& of_client);
+  void ask(const std::shared_ptr<Acquisition>& operation, bool whole = false);
+  void submit(Call call);
+  static void note_sent(const Call& call);
+  [[nodiscard]] std::string bytes_of(const Call& call);
+  void submit_parked();
+  [[nodiscard]] static bool is_over(const Call& call, Instant now);
+  void lead_inbox(bool now);
+
+  void refused(const Call& call, const Reply& reply);
+  void nonsense(const Call& call);
+  void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
+                        const Answer& answer);
+  void answered_release(const Call& call, const std::string& text);
+  void answered_renewal(const Call& call, const std::string& text);
+  void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
+  void cancel_behind(const std::shared_ptr<Acquisition>& operation);
+  void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
+               const Reading& reading);
+  void give_back(const std::string& name, const AttemptId& attempt, std::uint64_t number);
+  void pushed_grant(const Push& push);
+  void heard_of(const std::string& channel);
+  void listen_to(const std::string& name);
+
+  void lost_commands(const Failure& why, std::deque<Call> unanswered, bool final, bool was_up);
+  void note_unanswered(const std::deque<Call>& calls, Instant now);
+  void lost_inbox(const Failure& why, bool final);
+  void park(Call call);
+
+  const Settings settings_;
+  const std::unique_ptr<Tls> tls_;
+  const Requests requests_;
+  Host* host_ = nullptr;
+  std::shared_ptr<Clock> clock_;
+  Attempts attempts_;
+  Alarm alarm_{*this};
+  std::unique_ptr<Connection> commands_;
+  std::atomic<Connection*> inbox_{nullptr};  // made with the first attempt, which names it
+  std::unique_ptr<Connection> inbox_owner_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> attached_{false};
+  std::atomic<bool> inbox_up_{false};
+  std::atomic<std::uint64_t> epoch_{0};  // of the connection for commands
+
+  std::mutex mutex_;
+  std::vector<Call> parked_;  // to be sent when there is a connection
+  std::string run_id_;
+  std::string inbox_run_id_;
+  Failure no_commands_;                          // why there is no connection
+  Failure no_inbox_;                             // why there will be none
+  std::map<std::string, std::string> channels_;  // Redisson's, to the names that wait there
+};
+
+}  // namespace mortise::redis

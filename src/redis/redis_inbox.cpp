@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What comes to a client's inbox, and when the first of a queue looks without being told: parts of
+// RedisBackend.
+#include "redis/lock_key.hpp"
+#include "redis/redis_backend.hpp"
+
+#include <thread>
+#include <utility>
+
+namespace mortise::redis {
+
+void RedisBackend::pushed(const Reply& message) {
+  // Others are the answers to subscriptions.
+  if (message.kind != Reply::Kind::array || message.items.size() != 3 ||
+      message.items[0].text != "message") {
+    return;
+  }
+  const std::optional<Push> push = Push::parse(message.items[2].text);
+  if (!push) return heard_of(message.items[1].text);
+  switch (push->kind) {
+    case Push::Kind::granted: return pushed_grant(*push);
+    case Push::Kind::look:
+      if (const auto operation = attempts_.find(push->attempt)) ask(operation);
+      return;
+    case Push::Kind::taken:
+      if (const std::optional<std::string> name = lock_name(settings_.prefix, push->key)) {
+        host_->hold_lost({.name = *name, .attempt = push->attempt, .number = push->number},
+                         {Errc::lost, *name + ": taken away by an administrator"});
+      }
+      return;
+  }
+}
+
+void RedisBackend::pushed_grant(const Push& push) {
+  const Attempts::Verdict verdict = attempts_.granted(push);
+  switch (verdict.kind) {
+    case Attempts::Verdict::Kind::believe: return believe(verdict.operation, push, verdict.reading);
+    case Attempts::Verdict::Kind::later:  // with the reply that is under way
+    case Attempts::Verdict::Kind::known: return;
+    case Attempts::Verdict::Kind::ghost: break;
+  }
+  if (const std::optional<std::string> name = lock_name(settings_.prefix, push.key)) {
+    give_back(*name, push.attempt, push.number);
+  }
+}
+
+void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
+                           const Reading& reading) {
+  attempts_.decided(push.attempt, false);
+  operation->granted({.number = push.number,
+                      .counted_from = reading.not_later_than(push.granted_at),
+                      .lease = push.lease});
+  while (!operation->done()) std::this_thread::yield();
+  if (operation->grant().number != push.number) {
+    give_back(operation->request().name, push.attempt, push.number);
+  }
+}
+
+void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
+                             std::uint64_t number) {
+  release(std::make_shared<Release>(HoldId{.name = name, .attempt = attempt, .number = number}));
+}
+
+void RedisBackend::listen_to(const std::string& name) {
+  Connection* const inbox = inbox_.load();
+  const std::string channel = redisson_channel(name);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!channels_.emplace(channel, name).second) return;
+  }
+  std::string bytes;
+  requests_.subscribe(bytes, channel);
+  if (inbox == nullptr || !inbox->send(bytes)) {
+    const std::lock_guard lock(mutex_);
+    channels_.erase(channel);
+  }
+}
+
+void RedisBackend::heard_of(const std::string& channel) {
+  std::string name;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = channels_.find(channel);
+    if (found == channels_.end()) return;
+    name = found->second;
+  }
+  bool anybody = false;
+  for (const auto& operation : attempts_.undecided()) {
+    if (operation->request().name != name) continue;
+    anybody = true;
+    ask(operation);
+  }
+  if (anybody) return;
+  {
+    const std::lock_guard lock(mutex_);
+    channels_.erase(channel);
+  }
+  std::string bytes;
+  requests_.unsubscribe(bytes, channel);
+  if (Connection* const inbox = inbox_.load()) static_cast<void>(inbox->send(bytes));
+}
+
+void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
+  for (const auto& operation : backend_.attempts_.looks(now)) backend_.ask(operation);
+}
+
+}  // namespace mortise::redis

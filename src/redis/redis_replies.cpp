@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+// What the server says, and what that makes of requests: the other half of RedisBackend. The inbox
+// is in redis_inbox.cpp.
+#include "core/figures.hpp"
+#include "redis/redis_backend.hpp"
+#include "redis/server_error.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+// The first in a queue looks again this long after its holder's lease has ended.
+constexpr std::chrono::milliseconds after_the_end{2};
+
+/// Whether asking again can not help, whatever the caller's time.
+bool is_final(const Failure& why) {
+  return why.code == Errc::denied || why.code == Errc::misconfigured ||
+         why.code == Errc::unsupported || why.code == Errc::protocol;
+}
+
+}  // namespace
+
+void RedisBackend::greeted(Connection& connection, const ServerFacts& facts) {
+  if (&connection != commands_.get()) {
+    const std::lock_guard lock(mutex_);
+    inbox_run_id_ = facts.run_id;
+    return;
+  }
+  epoch_.fetch_add(1);
+  bool another = false;
+  {
+    const std::lock_guard lock(mutex_);
+    another = std::exchange(run_id_, facts.run_id) != facts.run_id;
+    no_commands_ = Failure{};
+  }
+  if (another) attempts_.forget_readings();
+}
+
+void RedisBackend::connected(Connection& connection) {
+  bool same = false;
+  {
+    const std::lock_guard lock(mutex_);
+    same = run_id_ == inbox_run_id_;
+    if (&connection != commands_.get()) no_inbox_ = Failure{};
+  }
+  if (&connection == commands_.get()) {
+    Connection* const inbox = inbox_.load();
+    if (inbox != nullptr && inbox->up() && !same) {
+      inbox->spoil({Errc::unavailable, describe() + ": the server was started anew"});
+    }
+    lead_inbox(true);
+    submit_parked();
+    return;
+  }
+  if (!same) {
+    // It leads to a server that was started since: the other connection is a dead one.
+    commands_->spoil({Errc::unavailable, describe() + ": the server was started anew"});
+    connection.drop({Errc::unavailable, describe() + ": the server was started anew"});
+    return;
+  }
+  inbox_up_.store(true);
+  // Nothing was told while there was no inbox; and who was not queued for the lack of it is now.
+  for (const auto& operation : attempts_.undecided()) ask(operation);
+}
+
+void RedisBackend::lead_inbox(bool now) {
+  Connection* const inbox = inbox_.load();
+  if (inbox != nullptr && !inbox->up() && commands_->up()) {
+    inbox->want_at(commands_->endpoint(), now);
+  }
+}
+
+void RedisBackend::dropped(Connection& connection, const Failure& why, bool was_up,
+                           std::deque<Call> unanswered) {
+  if (stopped_.load()) return;
+  if (&connection == commands_.get()) {
+    lost_commands(why, std::move(unanswered), is_final(why), was_up);
+  } else {
+    lost_inbox(why, is_final(why));
+    // Whatever broke it may have broken the other one, which nobody may be looking at.
+    if (was_up) commands_->suspect();
+  }
+}
+
+void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
+  for (const Call& call : calls) {
+    if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+      attempts_.unanswered(static_cast<Acquisition&>(*call.operation).request().attempt, false,
+                           now);
+    } else if (call.kind == Call::Kind::release) {
+      const auto& release = static_cast<Release&>(*call.operation);
+      attempts_.unanswered(release.hold().attempt, true, now);
+      if (release.successor()) {
+        attempts_.unanswered(release.successor()->request().attempt, false, now);
+      }
+    }
+  }
+}
+
+void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered, bool final,
+                                 bool was_up) {
+  const Instant now = clock_->now();
+  note_unanswered(unanswered, now);
+  std::vector<Call> parked;
+  {
+    const std::lock_guard lock(mutex_);
+    no_commands_ = why;
+    parked.swap(parked_);
+  }
+  std::move(unanswered.begin(), unanswered.end(), std::back_inserter(parked));
+  // A connection that was up is up again at once, as a rule.
+  const bool once_more = was_up && !final;
+  for (Call& call : parked) {
+    if (is_over(call, now)) continue;
+    const bool asks = call.kind == Call::Kind::inspect || call.kind == Call::Kind::check ||
+                      call.kind == Call::Kind::force || call.kind == Call::Kind::acquire;
+    if (final && asks) {
+      // Releases and cancels stay: they free what others wait for.
+      if (call.kind == Call::Kind::acquire) {
+        attempts_.decided(static_cast<Acquisition&>(*call.operation).request().attempt, false);
+      }
+      call.operation->failed(why);
+    } else if (call.kind == Call::Kind::renew && !once_more) {
+      static_cast<Renewal&>(*call.operation).answered();  // unknown: repeated inside the lease
+    } else if (call.kind != Call::Kind::acquire) {
+      park(std::move(call));
+    }
+  }
+  bool wanted = false;
+  for (const auto& operation : attempts_.undecided()) {
+    // What was never on that connection can not have caused a wrong reply there.
+    if (final && why.code != Errc::protocol) {
+      attempts_.decided(operation->request().attempt, false);
+      operation->failed(why);
+    } else {
+      wanted = true;
+      operation->trouble(why);
+    }
+  }
+  if (wanted) commands_->want();
+}
+
+void RedisBackend::lost_inbox(const Failure& why, bool final) {
+  inbox_up_.store(false);
+  {
+    const std::lock_guard lock(mutex_);
+    channels_.clear();
+    if (final) no_inbox_ = why;
+  }
+  if (final) {
+    for (const auto& operation : attempts_.undecided()) {
+      if (!operation->request().wait) continue;
+      operation->failed(why);
+      cancel_behind(operation);
+    }
+  }
+  lead_inbox(false);
+}
+
+void RedisBackend::answered(const Call& call, const Reply& reply) {
+  if (reply.is_error()) return refused(call, reply);
+  if (reply.kind != Reply::Kind::string) return nonsense(call);
+  switch (call.kind) {
+    case Call::Kind::release: return answered_release(call, reply.text);
+    case Call::Kind::renew: return answered_renewal(call, reply.text);
+    case Call::Kind::acquire:
+    case Call::Kind::cancel:
+    case Call::Kind::inspect:
+    case Call::Kind::force:
+    case Call::Kind::check: break;
+  }
+  const std::optional<Answer> answer = Answer::parse(reply.text);
+  if (!answer) return nonsense(call);
+  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+    answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
+  } else if (call.kind == Call::Kind::check) {
+    static_cast<Check&>(*call.operation).answered();
+  } else {
+    static_cast<Inspection&>(*call.operation).answered(answer->holder());
+  }
+}
+
+void RedisBackend::refused(const Call& call, const Reply& reply) {
+  ServerError error = server_error(describe(), reply.text);
+  Operation& operation = *call.operation;
+  const bool acquires = call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel;
+  if (error.kind == ServerError::Kind::script && !call.whole) {
+    if (operation.done()) return;
+    // An attempt that was taken back in between must not come behind its own cancel.
+    if (call.kind == Call::Kind::acquire &&
+        attempts_.is_cancelled(static_cast<Acquisition&>(operation).request().attempt)) {
+      return;
+    }
+    Call again = call;
+    again.whole = true;
+    submit(std::move(again));
+    return;
+  }
+  const bool final = error.kind == ServerError::Kind::final;
+  if (error.kind == ServerError::Kind::elsewhere) {
+    if (!acquires) park(call);
+    commands_->drop(error.failure);
+    return;
+  }
+  if (call.kind == Call::Kind::renew) {
+    static_cast<Renewal&>(operation).failed(std::move(error.failure));
+  } else if (acquires && !final) {
+    operation.trouble(std::move(error.failure));
+  } else if (call.kind == Call::Kind::release) {
+    const auto& next = static_cast<Release&>(operation).successor();
+    if (!final) {
+      // Not done: the library repeats it.
+      if (next) next->trouble(error.failure);
+      operation.trouble(std::move(error.failure));
+      return;
+    }
+    if (next) {
+      attempts_.decided(next->request().attempt, false);
+      next->failed(error.failure);
+    }
+    operation.failed(std::move(error.failure));
+  } else {
+    if (acquires) {
+      attempts_.decided(static_cast<Acquisition&>(operation).request().attempt, false);
+    }
+    operation.failed(std::move(error.failure));
+  }
+}
+
+void RedisBackend::nonsense(const Call& call) {
+  const Failure why(Errc::protocol, describe() + ": an answer that makes no sense");
+  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+    attempts_.decided(static_cast<Acquisition&>(*call.operation).request().attempt, false);
+  }
+  call.operation->failed(why);
+  commands_->drop(why);
+}
+
+void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
+                                    const Answer& answer) {
+  const Acquisition::Request& request = operation->request();
+  switch (answer.kind) {
+    case Answer::Kind::granted: break;
+    case Answer::Kind::queued: return waits(operation, asked, answer);
+    case Answer::Kind::busy:
+      // Not queued for the lack of an inbox: that will come.
+      if (request.wait && !attempts_.is_cancelled(request.attempt)) {
+        return waits(operation, asked, answer);
+      }
+      [[fallthrough]];
+    case Answer::Kind::refused:
+    case Answer::Kind::held:
+    case Answer::Kind::free:
+      attempts_.decided(request.attempt, false);
+      operation->busy(answer.holder());
+      return;
+  }
+  attempts_.decided(request.attempt, answer.granted_at < answer.now);
+  operation->granted({.number = answer.number,
+                      .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
+                      .lease = answer.lease});
+  // Where another thread completes it at this moment, its result can be read only afterwards.
+  while (!operation->done()) std::this_thread::yield();
+  if (operation->grant().number != answer.number) {
+    give_back(request.name, request.attempt, answer.number);
+  }
+}
+
+void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant asked,
+                         const Answer& answer) {
+  const Acquisition::Request& request = operation->request();
+  const Reading reading{asked, answer.now};
+  const bool queued = answer.kind == Answer::Kind::queued;
+  const std::optional<Push> early = attempts_.waits(request.attempt, reading);
+  if (early) return believe(operation, *early, reading);
+  if (operation->done()) return;
+  operation->queued(answer.holder());
+  if (queued && answer.first && answer.left < core::fallback_period) {
+    attempts_.look_at(request.attempt, asked + answer.left + after_the_end);
+    host_->changed(alarm_);
+  }
+  if (queued && settings_.turns == Turns::redisson) listen_to(request.name);
+  Failure why;
+  if (!inbox_up_.load()) {
+    const std::lock_guard lock(mutex_);
+    why = no_inbox_;
+  }
+  if (why) {
+    operation->failed(why);
+    cancel_behind(operation);
+  }
+}
+
+void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) {
+  // It has failed for its caller, but the server may have queued it, or grant it.
+  if (!attempts_.cancelled(operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::cancel,
+          .operation = operation,
+          .asked = now,
+          .deadline = now + core::command_timeout(operation->request().lease)});
+}
+
+void RedisBackend::answered_release(const Call& call, const std::string& text) {
+  const std::optional<ReleaseAnswer> answer = ReleaseAnswer::parse(text);
+  if (!answer) return nonsense(call);
+  auto& release = static_cast<Release&>(*call.operation);
+  const bool before = attempts_.release_in_doubt(release.hold().attempt);
+  if (answer->successor) answered_attempt(release.successor(), call.asked, *answer->successor);
+  switch (answer->outcome) {
+    case ReleaseAnswer::Outcome::freed: release.answered(Released::released); return;
+    case ReleaseAnswer::Outcome::freed_before:
+      release.answered(before ? Released::released : Released::was_lost);
+      return;
+    case ReleaseAnswer::Outcome::lapsed: release.answered(Released::was_lost); return;
+    case ReleaseAnswer::Outcome::not_ours:
+      // The copy of which no answer came may have freed it, and somebody else have taken it since.
+      release.answered(before ? Released::unknown : Released::was_lost);
+      return;
+  }
+}
+
+void RedisBackend::answered_renewal(const Call& call, const std::string& text) {
+  auto& renewal = static_cast<Renewal&>(*call.operation);
+  std::vector<Renewal::Item>& items = renewal.items();
+  if (text.size() != items.size() || text.find_first_not_of("01") != std::string::npos) {
+    return nonsense(call);
+  }
+  if (renewal.done()) return;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].answer = text[i] == '1' ? Renewal::Answer::renewed : Renewal::Answer::lost;
+    items[i].counted_from = call.asked;
+    items[i].granted = items[i].lease;
+  }
+  renewal.answered();
+}
+
+}  // namespace mortise::redis

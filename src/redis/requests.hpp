@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The library's requests as commands that call the scripts: which keys and arguments each gets is
+// said here and in the scripts, nowhere else.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "redis/scripts.hpp"
+#include "redis/settings.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::redis {
+
+/// How a request travels.
+struct Passage {
+  std::uint64_t epoch = 1;  ///< number of the connection; grows
+  bool copies = false;      ///< of the attempt, sent on older connections, may be on their way
+  bool whole = false;       ///< send the script's text: the server does not know it
+};
+
+/// Appends one command each. The strings of the settings must outlive it.
+class Requests {
+ public:
+  explicit Requests(const Settings& settings);
+
+  void acquire(std::string& out, const Passage& passage, const Acquisition::Request& request,
+               bool wait) const;
+  void cancel(std::string& out, const Passage& passage, const Acquisition::Request& request) const;
+  /// @param successor null = none
+  void release(std::string& out, const Passage& passage, const HoldId& hold,
+               const Acquisition::Request* successor, bool wait, bool copies_of_successor) const;
+  void renew(std::string& out, const Passage& passage,
+             const std::vector<Renewal::Item>& items) const;
+  void inspect(std::string& out, const Passage& passage, std::string_view name) const;
+  void force_release(std::string& out, const Passage& passage, std::string_view name) const;
+
+  void subscribe(std::string& out, std::string_view channel) const;
+  void unsubscribe(std::string& out, std::string_view channel) const;
+
+  /// @return the inbox of a client.
+  [[nodiscard]] std::string inbox(const AttemptId& of_client) const;
+  /// @return why a name can not be a lock's here; none = it can.
+  [[nodiscard]] Failure check_name(std::string_view name) const;
+
+ private:
+  class Line;
+
+  const Settings& settings_;
+  const std::string inboxes_;
+  const char mode_;
+};
+
+/// @return the channel on which Redisson tells that a lock is free.
+[[nodiscard]] std::string redisson_channel(std::string_view name);
+
+}  // namespace mortise::redis

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Turns an address into socket addresses on a thread of its own: getaddrinfo() has no time-out, and
+// a dead name server blocks it for 20 s and more, which no caller of ours may feel.
+#pragma once
+
+#include "base/fork.hpp"
+#include "redis/address.hpp"
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::redis {
+
+/// One socket address to connect to.
+struct Endpoint {
+  sockaddr_storage address{};
+  socklen_t length = 0;
+  [[nodiscard]] std::string text() const;
+};
+
+/// What a lookup found: endpoints, or the words of the failure.
+struct Resolution {
+  std::vector<Endpoint> endpoints{};
+  std::string error{};
+};
+
+/// At most one lookup runs at a time; numbers and unix sockets need none and are answered at once.
+/// @thread_safety one thread at a time.
+class Resolver {
+ public:
+  Resolver();
+  ~Resolver();
+  Resolver(const Resolver&) = delete;
+  Resolver& operator=(const Resolver&) = delete;
+
+  /// Begins to look an address up. Where a lookup of the same address still hangs, its answer is
+  /// awaited instead of adding a thread to it.
+  void start(const Address& address);
+  /// @return a descriptor that is readable once the answer of `start()` is there. Valid and the
+  /// same as long as the object.
+  [[nodiscard]] int descriptor() const noexcept;
+  /// @return the answer, once; nothing = not yet, or taken already.
+  [[nodiscard]] std::optional<Resolution> take();
+
+ private:
+  struct Lookup;
+  [[nodiscard]] bool prepare();
+  void know(Resolution resolution);
+
+  base::UniqueFd answered_;  // an eventfd
+  std::shared_ptr<Lookup> lookup_;
+  std::optional<Resolution> known_;  // answered without a lookup
+  std::uint32_t generation_ = base::fork_generation();
+};
+
+}  // namespace mortise::redis

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The Lua scripts of src/redis/scripts, as the server gets them.
+#pragma once
+
+#include <string_view>
+
+namespace mortise::redis {
+
+struct Script {
+  std::string_view name;  ///< of its file
+  std::string_view sha;   ///< by which it is called; the server may have forgotten it (NOSCRIPT)
+  std::string_view text;  ///< then it is sent whole
+};
+
+// Made by cmake/RedisScripts.cmake, one of each file.
+namespace scripts {
+extern const Script acquire;
+extern const Script cancel;
+extern const Script force_release;
+extern const Script inspect;
+extern const Script release;
+extern const Script renew;
+}  // namespace scripts
+
+}  // namespace mortise::redis

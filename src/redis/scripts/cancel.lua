@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: MIT
+-- Takes an attempt back. The answer is that nothing of it is left, or that it owns the lock: then
+-- it was too late. It leaves the queue before the lock is settled, so that it is not handed what it
+-- does not want any more. Safe to repeat.
+--
+-- ARGV  3 attempt    4 epoch of the connection    5 '1' = older copies may be on their way
+open(KEYS[1], KEYS[2])
+local w = waiting > 0 and waiter(ARGV[3])
+if w then
+  dequeue(ARGV[3], w.ticket)
+  redis.call('HSET', K, 'w', waiting)
+  if tonumber(redis.call('HGET', K, 'h')) == w.ticket then
+    -- The next one in the queue is its head now, and shall know that when it asks.
+    local at, last = w.ticket + 1, w.ticket + LOOKS
+    while waiting > 0 and at < last and not redis.call('HGET', K, '#' .. digits(at)) do
+      at = at + 1
+    end
+    redis.call('HSET', K, 'h', digits(at))
+  end
+end
+if ARGV[5] == '1' then bury_older(ARGV[3], ARGV[4]) end
+settle()
+if held and owner == ARGV[3] then return granted() end
+return occupied('B')

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "redis/server_error.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace mortise::redis {
+namespace {
+
+struct Meaning {
+  std::string_view begins;
+  ServerError::Kind kind;
+  Errc code;
+};
+
+using enum ServerError::Kind;
+
+// By the first words of the reply. The order counts: the first that fits.
+constexpr std::array<Meaning, 21> meanings{{
+    {"NOSCRIPT", script, Errc::unavailable},
+    {"LOADING", passing, Errc::unavailable},
+    {"BUSY ", passing, Errc::unavailable},
+    {"MASTERDOWN", passing, Errc::unavailable},
+    {"NOREPLICAS", passing, Errc::unavailable},
+    {"MISCONF", passing, Errc::unavailable},
+    {"TRYAGAIN", passing, Errc::unavailable},
+    {"CLUSTERDOWN", passing, Errc::unavailable},
+    {"UNBLOCKED", passing, Errc::unavailable},
+    {"OOM", passing, Errc::exhausted},
+    {"ERR max number of clients", elsewhere, Errc::exhausted},
+    {"READONLY", elsewhere, Errc::unavailable},
+    {"NOAUTH", final, Errc::denied},
+    {"WRONGPASS", final, Errc::denied},
+    {"NOPERM", final, Errc::denied},
+    {"ERR invalid password", final, Errc::denied},
+    {"ERR AUTH", final, Errc::denied},
+    {"ERR Client sent AUTH", final, Errc::denied},
+    {"DENIED", final, Errc::denied},
+    {"MOVED", final, Errc::unsupported},
+    {"ASK", final, Errc::unsupported},
+}};
+
+// Scripts add their hash and line to an error of a command inside; Redis 6 puts words in front.
+std::string_view core_of(std::string_view words) {
+  if (const std::size_t at = words.find(" script: "); at != std::string_view::npos) {
+    words = words.substr(0, at);
+  }
+  if (words.starts_with("ERR Error running script")) {
+    if (const std::size_t at = words.find(": -"); at != std::string_view::npos) {
+      words.remove_prefix(at + 3);
+    } else if (const std::size_t last = words.rfind(": "); last != std::string_view::npos) {
+      words.remove_prefix(last + 2);
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+ServerError server_error(const std::string& where, std::string_view words) {
+  constexpr std::size_t enough = 200;
+  words = core_of(words);
+  const auto found = std::find_if(meanings.begin(), meanings.end(), [&](const Meaning& meaning) {
+    return words.starts_with(meaning.begins);
+  });
+  ServerError error;
+  const bool known = found != meanings.end();
+  if (known) error.kind = found->kind;
+  std::string text = where + ": " + std::string(words.substr(0, enough));
+  // Whatever a server sends may end in a log: one line of visible characters.
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  // WRONGTYPE and all that is not known: what is there is not ours.
+  error.failure = Failure(known ? found->code : Errc::protocol, std::move(text));
+  return error;
+}
+
+}  // namespace mortise::redis

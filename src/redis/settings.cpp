@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "redis/settings.hpp"
+
+#include <mortise/error.hpp>
+
+#include "base/url.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+constexpr std::size_t longest_password = 4096;
+constexpr int most_databases = 1 << 20;
+constexpr std::size_t longest_prefix = 128;
+
+[[noreturn]] void refuse(const std::string& words, Errc code = Errc::misconfigured) {
+  throw LockError(Failure(code, words));
+}
+
+int database_of(std::string_view text, const char* where) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < 0 ||
+      number >= most_databases) {
+    refuse(std::string("URL: the database in the ") + where + " is a number, not '" +
+           std::string(text) + "'");
+  }
+  return number;
+}
+
+bool printable(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+void read_place(base::Url& url, Settings& settings) {
+  if (url.scheme() == "redis+unix") {
+    if (!url.hosts().empty() || url.path().size() < 2) {
+      refuse("URL: redis+unix wants the path of a socket: redis+unix:///run/redis.sock");
+    }
+    settings.address = {.host = {}, .port = 0, .path = url.path()};
+  } else {
+    if (url.hosts().size() != 1) {
+      refuse("URL: " + url.scheme() + " wants one host (for several see redlock://)");
+    }
+    settings.address = Address::parse(url.hosts().front());
+    if (url.path().size() > 1) settings.database = database_of(url.path().substr(1), "path");
+  }
+  if (const auto number = url.take("db")) settings.database = database_of(*number, "query");
+}
+
+void read_credentials(base::Url& url, Credentials& credentials) {
+  credentials.user = url.user();
+  credentials.password = url.password();
+  int sources = credentials.password ? 1 : 0;
+  if (const auto file = url.take("password-file")) {
+    credentials.password_file = *file;
+    ++sources;
+  }
+  if (const auto variable = url.take("password-env")) {
+    const char* const value = std::getenv(variable->c_str());
+    if (value == nullptr) refuse("URL: password-env: no environment variable " + *variable);
+    credentials.password = value;
+    ++sources;
+  }
+  if (sources > 1) refuse("URL: the password is given more than once");
+  if (!credentials.user.empty() && sources == 0) refuse("URL: a user without a password");
+}
+
+void read_tls(base::Url& url, Settings& settings) {
+  TlsSettings tls;
+  bool any = false;
+  const auto take = [&](const char* key, std::string& into) {
+    if (const auto value = url.take(key)) {
+      into = *value;
+      any = true;
+    }
+  };
+  take("ca", tls.ca_file);
+  take("cert", tls.certificate);
+  take("key", tls.key);
+  take("server-name", tls.server_name);
+  tls.verify = url.take_flag("verify", true);
+  if (tls.certificate.empty() != tls.key.empty()) {
+    refuse("URL: cert and key belong together");
+  }
+  if (url.scheme() == "rediss") {
+    settings.tls = std::move(tls);
+  } else if (any || !tls.verify) {
+    refuse("URL: ca, cert, key, server-name and verify need the scheme rediss");
+  }
+}
+
+void read_habits(base::Url& url, Settings& settings) {
+  if (const auto name = url.take("client-name")) settings.client_name = *name;
+  if (!printable(settings.client_name)) refuse("URL: client-name holds a space or worse");
+  if (const auto prefix = url.take("prefix")) settings.prefix = *prefix;
+  const bool braces = settings.prefix.find_first_of("{}") != std::string::npos;
+  if (!printable(settings.prefix) || braces || settings.prefix.size() > longest_prefix) {
+    refuse("URL: prefix is up to 128 visible characters without braces");
+  }
+  if (!url.take_flag("fair", true)) settings.turns = Turns::unfair;
+  if (const auto other = url.take("interop")) {
+    if (*other != "redisson") refuse("URL: interop is 'redisson', not '" + *other + "'");
+    if (settings.turns == Turns::unfair) refuse("URL: fair=no and interop exclude each other");
+    settings.turns = Turns::redisson;
+  }
+  if (const auto eviction = url.take("eviction")) {
+    if (*eviction != "accepted") refuse("URL: eviction is 'accepted' or not given");
+    settings.eviction_accepted = true;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> Credentials::current() const {
+  if (password_file.empty()) return password;
+  std::ifstream file(password_file, std::ios::binary);
+  std::string text;
+  // Bounded, since the path may lead to anything.
+  for (char c = 0; text.size() <= longest_password && file.get(c);) text += c;
+  if (!file.eof() && text.size() <= longest_password) {
+    refuse("password-file " + password_file + " can not be read");
+  }
+  if (text.size() > longest_password) refuse("password-file " + password_file + " is too long");
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  if (text.empty()) refuse("password-file " + password_file + " is empty");
+  return text;
+}
+
+Settings Settings::parse(std::string_view text) {
+  base::Url url(text);
+  if (url.scheme() == "redis+sentinel" || url.scheme() == "redis+cluster") {
+    refuse("URL: " + url.scheme() + " is not built yet; redis:// leads to one master",
+           Errc::unsupported);
+  }
+  if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix") {
+    refuse("URL: not a Redis scheme: " + url.scheme());
+  }
+  Settings settings;
+  read_place(url, settings);
+  read_credentials(url, settings.credentials);
+  read_tls(url, settings);
+  read_habits(url, settings);
+  url.refuse_the_rest();
+  return settings;
+}
+
+}  // namespace mortise::redis

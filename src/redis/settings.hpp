@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// What a Redis URL says.
+#pragma once
+
+#include "redis/address.hpp"
+#include "redis/tls.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mortise::redis {
+
+/// How a client proves who it is. The password never appears in a message.
+struct Credentials {
+  std::string user{};                     ///< empty: the server's default user
+  std::optional<std::string> password{};  ///< given in the URL, or by an environment variable
+  std::string password_file{};            ///< read anew at each connection, so that it may change
+
+  /// @return the password of now; nothing = connect without
+  /// @throws LockError (`misconfigured`) that names the file
+  [[nodiscard]] std::optional<std::string> current() const;
+};
+
+/// What a release with waiters does: see scripts/lock.lua.
+enum class Turns : char { fair = 'f', unfair = 'u', redisson = 'r' };
+
+struct Settings {
+  Address address{};
+  Credentials credentials{};
+  std::optional<TlsSettings> tls{};  ///< empty: not encrypted
+  int database = 0;
+  std::string client_name = "mortise";
+  std::string prefix = "mortise:";  ///< of all keys and channels
+  Turns turns = Turns::fair;
+  bool eviction_accepted = false;
+
+  /// Reads `redis://`, `rediss://` and `redis+unix://` URLs.
+  /// @throws LockError (`misconfigured`, or `unsupported` for Sentinel and Cluster)
+  static Settings parse(std::string_view url);
+};
+
+}  // namespace mortise::redis

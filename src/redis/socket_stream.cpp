@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// The plain stream: one TCP or unix socket. Also the door to both kinds of streams.
+#include "redis/stream.hpp"
+#include "redis/tls.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace mortise::redis {
+namespace {
+
+void set_option(int fd, int level, int name, const void* value, socklen_t size) noexcept {
+  // What is refused costs speed or a late notice at most.
+  static_cast<void>(::setsockopt(fd, level, name, value, size));
+}
+
+class SocketStream final : public Stream {
+ public:
+  explicit SocketStream(const Endpoint& endpoint);
+
+  [[nodiscard]] int descriptor() const noexcept override { return socket_.get(); }
+  [[nodiscard]] Status advance() override;
+  [[nodiscard]] short interest() const noexcept override;
+  [[nodiscard]] Moved read(std::span<char> into) override;
+  [[nodiscard]] Moved read_soon(std::span<char> into) override;
+  [[nodiscard]] Moved write(std::span<const char> from) override;
+  [[nodiscard]] Failure failure() const override;
+  [[nodiscard]] const Endpoint& endpoint() const noexcept override { return endpoint_; }
+
+ private:
+  enum class Step { opening, connecting, reading, writing, ended };
+  struct Trouble {
+    Step step = Step::connecting;
+    int error = 0;  // an errno; 0 = none
+  };
+
+  [[nodiscard]] Moved receive(std::span<char> into, int flags);
+  void let_reads_sleep() noexcept;
+  [[nodiscard]] bool local() const noexcept { return endpoint_.address.ss_family == AF_UNIX; }
+  [[nodiscard]] bool met_itself() const noexcept;
+  Status trouble(Step step, int error) noexcept;
+  [[nodiscard]] Errc errc_of(int error) const noexcept;
+
+  const Endpoint endpoint_;
+  base::UniqueFd socket_;
+  std::atomic<bool> connected_{false};
+  std::atomic<Trouble> trouble_{};  // of the last call; the reader and the writer both tell
+};
+
+SocketStream::SocketStream(const Endpoint& endpoint) : endpoint_(endpoint) {
+  socket_ = base::UniqueFd::open([&] {
+    return ::socket(endpoint_.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  });
+  const int fd = socket_.get();
+  if (fd < 0) {
+    trouble(Step::opening, errno);
+    return;
+  }
+  // From the beginning, because a process that is killed closes without us. It takes effect at the
+  // last close only, so a forked child that closes its copy resets nothing.
+  const linger drop_unsent{.l_onoff = 1, .l_linger = 0};
+  set_option(fd, SOL_SOCKET, SO_LINGER, &drop_unsent, sizeof drop_unsent);
+  const int on = 1;
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  if (!local()) set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const auto* address = reinterpret_cast<const sockaddr*>(&endpoint_.address);
+  // EAGAIN of a unix socket is a failure: the server's backlog is full, and nothing goes on.
+  if (::connect(fd, address, endpoint_.length) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    trouble(Step::connecting, errno);
+  }
+}
+
+Stream::Status SocketStream::advance() {
+  if (connected_.load(std::memory_order_relaxed)) return Status::done;
+  if (trouble_.load(std::memory_order_relaxed).error != 0) return Status::failed;
+  pollfd polled{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
+  if (::poll(&polled, 1, 0) <= 0) return Status::again;
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  if (error == 0 && met_itself()) error = ECONNREFUSED;
+  if (error != 0) return trouble(Step::connecting, error);
+  let_reads_sleep();
+  connected_.store(true, std::memory_order_relaxed);
+  return Status::done;
+}
+
+// A connection to a local port that nobody listens on may be given that very port as its own, and
+// then TCP connects it to itself: it would keep the server from starting again.
+bool SocketStream::met_itself() const noexcept {
+  if (local()) return false;
+  sockaddr_storage own{};
+  sockaddr_storage peer{};
+  socklen_t own_size = sizeof own;
+  socklen_t peer_size = sizeof peer;
+  return ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
+         ::getpeername(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0 &&
+         own_size == peer_size && std::memcmp(&own, &peer, own_size) == 0;
+}
+
+short SocketStream::interest() const noexcept {
+  return connected_.load(std::memory_order_relaxed) ? 0 : POLLOUT;
+}
+
+// From now on only MSG_DONTWAIT keeps a call from sleeping, and none sleeps for long.
+void SocketStream::let_reads_sleep() noexcept {
+  const timeval soon{.tv_sec = 0, .tv_usec = 4'000};
+  set_option(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
+  timeval set{};
+  socklen_t size = sizeof set;
+  const bool bounded = ::getsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &set, &size) == 0 &&
+                       (set.tv_sec != 0 || set.tv_usec != 0);
+  const int flags = ::fcntl(socket_.get(), F_GETFL);
+  if (bounded && flags >= 0) ::fcntl(socket_.get(), F_SETFL, flags & ~O_NONBLOCK);
+}
+
+Stream::Moved SocketStream::read(std::span<char> into) { return receive(into, MSG_DONTWAIT); }
+
+Stream::Moved SocketStream::read_soon(std::span<char> into) { return receive(into, 0); }
+
+Stream::Moved SocketStream::receive(std::span<char> into, int flags) {
+  for (;;) {
+    const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), flags);
+    if (got > 0) return {Status::done, static_cast<std::size_t>(got)};
+    if (got == 0) return {into.empty() ? Status::again : trouble(Step::ended, 0)};
+    if (errno == EAGAIN) return {Status::again};
+    if (errno != EINTR) return {trouble(Step::reading, errno)};
+  }
+}
+
+Stream::Moved SocketStream::write(std::span<const char> from) {
+  for (;;) {
+    const ssize_t put =
+        ::send(socket_.get(), from.data(), from.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (put > 0) return {Status::done, static_cast<std::size_t>(put)};
+    if (put == 0 || errno == EAGAIN) return {Status::again};
+    if (errno != EINTR) return {trouble(Step::writing, errno)};
+  }
+}
+
+Stream::Status SocketStream::trouble(Step step, int error) noexcept {
+  trouble_.store({step, error}, std::memory_order_relaxed);
+  return step == Step::ended ? Status::closed : Status::failed;
+}
+
+Errc SocketStream::errc_of(int error) const noexcept {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return Errc::exhausted;
+    // The socket's file; of TCP it is a packet filter's word.
+    case EACCES:
+    case EPERM: return local() ? Errc::denied : Errc::unavailable;
+    default: return Errc::unavailable;
+  }
+}
+
+Failure SocketStream::failure() const {
+  const Trouble trouble = trouble_.load(std::memory_order_relaxed);
+  if (trouble.step == Step::ended) return {Errc::unavailable, "the server closed the connection"};
+  // strerror() is not thread-safe; the category's message is.
+  const std::string why = std::generic_category().message(trouble.error);
+  switch (trouble.step) {
+    case Step::opening: return {errc_of(trouble.error), "can not make a socket: " + why};
+    case Step::connecting:
+      return {errc_of(trouble.error), "can not connect to " + endpoint_.text() + ": " + why};
+    case Step::reading: return {errc_of(trouble.error), "can not read: " + why};
+    default: return {errc_of(trouble.error), "can not write: " + why};
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
+                                    const std::string& host) {
+  auto plain = std::make_unique<SocketStream>(endpoint);
+  if (tls == nullptr) return plain;
+  return tls->wrap(std::move(plain), host);
+}
+
+}  // namespace mortise::redis

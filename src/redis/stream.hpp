@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// One connection as a non-blocking stream of bytes, plain or encrypted. It knows nothing of what
+// the bytes mean, nor of time: whoever drives it has the time-outs.
+#pragma once
+
+#include <mortise/error.hpp>
+
+#include "redis/resolver.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace mortise::redis {
+
+class Tls;
+
+/// @thread_safety `read()` and `write()` may run at the same time on two threads, each by one at a
+/// time; `advance()` and the destructor need exclusion.
+class Stream {
+ public:
+  /// What a call came to.
+  enum class Status { done, again, closed, failed };
+  struct Moved {
+    Status status = Status::done;
+    std::size_t bytes = 0;  ///< with `done`, at least 1
+  };
+
+  virtual ~Stream() = default;
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+  /// Goes on connecting and shaking hands. @return `done` = connected; `again` = call again when
+  /// `interest()` has come; `closed`, `failed` = see `failure()`
+  [[nodiscard]] virtual Status advance() = 0;
+  /// @return what to poll for while `advance()` is not `done`, or beside POLLIN afterwards (a TLS
+  /// read may have to write).
+  [[nodiscard]] virtual short interest() const noexcept = 0;
+  /// Takes what has arrived. Where that filled `into`, there may be more that no poll tells of.
+  [[nodiscard]] virtual Moved read(std::span<char> into) = 0;
+  /// The same, but sleeps a few milliseconds for the first byte: one system call, where polling and
+  /// reading are two. @return `again` at once where the stream can not do that
+  [[nodiscard]] virtual Moved read_soon(std::span<char> into) {
+    static_cast<void>(into);
+    return {Status::again};
+  }
+  /// After `again` the next call has to begin with the same bytes; more may follow them.
+  [[nodiscard]] virtual Moved write(std::span<const char> from) = 0;
+  /// @return why the last call failed: `unavailable` for the network, `denied` for a certificate
+  /// that is not trusted or a client certificate that is refused.
+  [[nodiscard]] virtual Failure failure() const = 0;
+  /// @return the endpoint it leads to.
+  [[nodiscard]] virtual const Endpoint& endpoint() const noexcept = 0;
+};
+
+/// Begins to connect; never blocks, never raises SIGPIPE. Bytes that could not be sent are dropped
+/// when it is destroyed (SO_LINGER 0), so that nothing of a dropped connection arrives late.
+/// @param tls null = not encrypted
+/// @param host what the certificate has to be for
+/// @throws nothing: a socket that can not be made shows in `advance()`
+[[nodiscard]] std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
+                                                  const std::string& host);
+
+}  // namespace mortise::redis

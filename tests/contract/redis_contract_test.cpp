@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Goal: the Redis backend keeps the contract, however the server is reached. Method: the contract
+// suite, on a private server a test.
+#include "support/contract_suites.hpp"
+#include "support/redis_store.hpp"
+
+namespace mortise::contract {
+
+MORTISE_CONTRACT(Redis, redis_backend(RedisWay::network));
+MORTISE_CONTRACT(RedisSocket, redis_backend(RedisWay::socket));
+MORTISE_CONTRACT(RedisTls, redis_backend(RedisWay::encrypted));
+MORTISE_CONTRACT(RedisAcl, redis_backend(RedisWay::least_privilege));
+
+}  // namespace mortise::contract

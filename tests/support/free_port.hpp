@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Ports on 127.0.0.1 for private servers of tests.
+#pragma once
+
+#include <cstdint>
+
+namespace mortise::test {
+
+/// A port that nobody listens on. It lies below the range from which the kernel takes the ports of
+/// outgoing connections: a client that retries while its server is down would sooner or later be
+/// given that very port, connect to itself, and keep the server from coming back. Nothing reserves
+/// the port: whoever binds it must be ready to find it taken, and ask for another.
+[[nodiscard]] std::uint16_t free_port();
+
+}  // namespace mortise::test

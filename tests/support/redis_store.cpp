@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "support/redis_store.hpp"
+
+#include <mortise/redis.hpp>
+
+#include "model/temporary.hpp"
+#include "redis/lock_key.hpp"
+#include "support/certificates.hpp"
+
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+
+namespace mortise::contract {
+namespace {
+
+constexpr const char* password = "open-sesame";
+
+class RedisStore final : public Store {
+ public:
+  RedisStore(RedisWay way, const std::string& parameters)
+      : way_(way), certificates_(certificates_for(way)), server_(options()) {
+    if (way == RedisWay::network) proxy_.emplace(server_.port());
+    url_ = url();
+    if (!parameters.empty()) {
+      url_ += (url_.find('?') == std::string::npos ? "?" : "&") + parameters;
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<Backend> backend() override { return redis::backend(url_); }
+  [[nodiscard]] bool has(Hook hook) const override {
+    switch (hook) {
+      case Hook::hand_clock:
+      case Hook::late_copies: return false;
+      case Hook::processes: return !proxy_;
+      case Hook::restart:
+      case Hook::take_away: return true;
+      case Hook::unreachable:
+      case Hook::lost_messages:
+      case Hook::lost_pushes:
+      case Hook::delays:
+      case Hook::counts: return proxy_.has_value();
+    }
+    return false;
+  }
+  void set_reachable(bool reachable) override {
+    proxy_->refuse(!reachable);
+    if (!reachable) proxy_->cut_all();
+  }
+  void restart() override { server_.restart(); }
+  void take_away(const std::string& name) override {
+    server_.talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
+  }
+  void misbehave(const Misbehaviour& how) override {
+    proxy_->lose_request(how.lose_request);
+    proxy_->lose_reply(how.lose_reply);
+    proxy_->lose_push(how.lose_push);
+    proxy_->delay(how.delay_min, how.delay_max);
+  }
+  [[nodiscard]] std::size_t waiters() const override {
+    test::RedisTalk talk = server_.talk();
+    std::size_t sum = 0;
+    for (const auto& key : talk.expect_ok({"KEYS", "mortise:{*"}).items) {
+      const test::RedisAnswer count = talk.expect_ok({"HGET", key.text, "w"});
+      if (!count.is_nil()) sum += std::stoul(count.text);
+    }
+    return sum;
+  }
+  [[nodiscard]] std::uint64_t pushes() const override { return proxy_->pushes(); }
+
+ private:
+  static std::unique_ptr<test::Certificates> certificates_for(RedisWay way) {
+    return way == RedisWay::encrypted ? std::make_unique<test::Certificates>() : nullptr;
+  }
+  [[nodiscard]] test::RedisServerOptions options() const {
+    test::RedisServerOptions options;
+    if (way_ == RedisWay::encrypted) {
+      options.tls = test::RedisServerOptions::Tls::client_certificate_too;
+      options.certificates = certificates_.get();
+    }
+    if (way_ == RedisWay::least_privilege) {
+      options.users = {"shop on >" + std::string(password) + " " + least_redis_privilege()};
+    }
+    return options;
+  }
+  [[nodiscard]] std::string url() const {
+    switch (way_) {
+      case RedisWay::network: return proxy_->url();
+      case RedisWay::socket: return "redis+unix://" + server_.socket_path();
+      case RedisWay::encrypted:
+        return server_.tls_url() + "?ca=" + certificates_->ca() +
+               "&cert=" + certificates_->client_certificate() +
+               "&key=" + certificates_->client_key();
+      case RedisWay::least_privilege:
+        return "redis://shop:" + std::string(password) +
+               "@127.0.0.1:" + std::to_string(server_.port());
+    }
+    return {};
+  }
+
+  const RedisWay way_;
+  const std::unique_ptr<test::Certificates> certificates_;
+  test::RedisServer server_;
+  std::optional<test::Proxy> proxy_;
+  std::string url_;
+};
+
+std::string word_for(RedisWay way) {
+  switch (way) {
+    case RedisWay::network: return "redis";
+    case RedisWay::socket: return "redis_socket";
+    case RedisWay::encrypted: return "redis_tls";
+    case RedisWay::least_privilege: return "redis_acl";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string least_redis_privilege() {
+  return "resetkeys resetchannels ~mortise:* &mortise:inbox:* -@all +auth +select +info "
+         "+client|setname +subscribe +unsubscribe +publish +eval +evalsha +time +hget +hmget +hset "
+         "+hdel +hincrby +pexpire +pttl";
+}
+
+BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
+  return {.name = word_for(way),
+          .open =
+              [way, parameters](const std::shared_ptr<Clock>&) {
+                return std::make_unique<RedisStore>(way, parameters);
+              },
+          .answers_at_once = false};
+}
+
+}  // namespace mortise::contract

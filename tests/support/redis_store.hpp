@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// A private Redis as a store of the contract suite, reached in one of the ways that users have.
+#pragma once
+
+#include "support/contract_backend.hpp"
+#include "support/proxy.hpp"
+#include "support/redis_server.hpp"
+
+#include <memory>
+#include <string>
+
+namespace mortise::contract {
+
+/// The way to the server.
+enum class RedisWay {
+  network,          ///< plain, through a proxy that can misbehave; no other processes
+  socket,           ///< a unix socket
+  encrypted,        ///< TLS, with certificates on both sides
+  least_privilege,  ///< a user who may do what docs/redis.md says, and no more
+};
+
+/// @return the rights of a client as docs/redis.md gives them, without the user's name and
+/// password.
+[[nodiscard]] std::string least_redis_privilege();
+
+[[nodiscard]] BackendUnderTest redis_backend(RedisWay way, const std::string& parameters = {});
+
+}  // namespace mortise::contract

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Goal: an address is read as users write it, and what makes no sense is refused by its name.
+// Method: known answers.
+#include <mortise/error.hpp>
+
+#include "redis/address.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mortise::redis {
+namespace {
+
+TEST(RedisAddressTest, KnownAnswers) {
+  const struct {
+    const char* text;
+    const char* host;
+    std::uint16_t port;
+    const char* shown;
+  } cases[] = {
+      {"localhost", "localhost", 6379, "localhost:6379"},
+      {"localhost:1", "localhost", 1, "localhost:1"},
+      {"10.0.0.1:65535", "10.0.0.1", 65535, "10.0.0.1:65535"},
+      {"redis_1.shop.internal.:7000", "redis_1.shop.internal.", 7000,
+       "redis_1.shop.internal.:7000"},
+      {"::1", "::1", 6379, "[::1]:6379"},
+      {"[::1]", "::1", 6379, "[::1]:6379"},
+      {"[2001:db8::7]:6380", "2001:db8::7", 6380, "[2001:db8::7]:6380"},
+      {"[fe80::1%eth0]:6380", "fe80::1%eth0", 6380, "[fe80::1%eth0]:6380"},
+  };
+  for (const auto& each : cases) {
+    const Address address = Address::parse(each.text);
+    EXPECT_EQ(address.host, each.host) << each.text;
+    EXPECT_EQ(address.port, each.port) << each.text;
+    EXPECT_EQ(address.text(), each.shown) << each.text;
+    EXPECT_TRUE(address.path.empty());
+  }
+}
+
+TEST(RedisAddressTest, AUnixSocketIsShownByItsPath) {
+  Address address;
+  address.path = "/run/redis.sock";
+  EXPECT_EQ(address.text(), "/run/redis.sock");
+}
+
+std::string words_for(std::string_view text) {
+  try {
+    static_cast<void>(Address::parse(text));
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), Errc::misconfigured) << text;
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted: " << text;
+  return {};
+}
+
+TEST(RedisAddressTest, NonsenseIsRefusedByName) {
+  for (const char* text : {":6379", "host:", "host:0", "host:65536", "host:99999999999999999999",
+                           "host:-1", "host:+1", "host: 1", "host:1x", "ho st", "host/1", "[::1",
+                           "[::1]6379", "[::1]:", "[::1]:0", "[]", "[localhost]:1", "a,b", "a'b"}) {
+    EXPECT_NE(words_for(text).find("'" + std::string(text) + "'"), std::string::npos) << text;
+  }
+  EXPECT_NE(words_for("").find("no host"), std::string::npos);
+  for (const std::string_view text : {std::string_view("a\0b", 3), std::string_view("a\nb")}) {
+    const std::string words = words_for(text);
+    EXPECT_NE(words.find("character"), std::string::npos);
+    EXPECT_EQ(words.find(text), std::string::npos);
+  }
+}
+
+TEST(RedisAddressTest, WhatMayBeAPasswordIsNotRepeated) {
+  EXPECT_EQ(words_for("secret@host:1").find("secret"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mortise::redis

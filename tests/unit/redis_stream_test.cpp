@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Goal: a plain stream neither blocks nor raises a signal, tells an orderly end from a failure, and
+// leaves nothing behind. Method: real sockets on loopback.
+#include "model/temporary.hpp"
+#include "redis/stream.hpp"
+#include "unit/redis_stream_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace mortise::redis {
+namespace {
+
+using Status = Stream::Status;
+
+std::unique_ptr<Stream> open(const Endpoint& endpoint) {
+  return open_stream(endpoint, nullptr, "");
+}
+
+Endpoint unix_socket(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  Endpoint endpoint;
+  std::memcpy(&endpoint.address, &address, sizeof address);
+  endpoint.length = sizeof address;
+  return endpoint;
+}
+
+// A connected stream with its other end.
+struct Pair {
+  explicit Pair(const Listener& listener)
+      : stream(open(listener.endpoint())), status(connect(*stream)), peer(listener.accept()) {}
+  std::unique_ptr<Stream> stream;
+  Status status;
+  base::UniqueFd peer;
+
+  [[nodiscard]] std::string read_at_peer(std::size_t size) const {
+    std::string text(size, '\0');
+    const ssize_t got = ::recv(peer.get(), text.data(), size, MSG_WAITALL);
+    text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    return text;
+  }
+  void write_at_peer(std::string_view text) const {
+    ASSERT_EQ(::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+  void reset_by_peer() {
+    const linger now{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(peer.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    peer.reset();
+  }
+};
+
+void expect_both_ways(const Listener& listener) {
+  const Pair pair(listener);
+  ASSERT_EQ(pair.status, Status::done);
+  EXPECT_EQ(pair.stream->advance(), Status::done);
+  EXPECT_EQ(pair.stream->interest(), 0);
+  std::array<char, 8> buffer{};
+  EXPECT_EQ(pair.stream->read(buffer).status, Status::again);
+  EXPECT_EQ(write_all(*pair.stream, "PING"), Status::done);
+  EXPECT_EQ(pair.read_at_peer(4), "PING");
+  pair.write_at_peer("+PONG");
+  std::string answer;
+  EXPECT_EQ(read_all(*pair.stream, answer, 5), Status::done);
+  EXPECT_EQ(answer, "+PONG");
+  EXPECT_EQ(pair.stream->read({}).status, Status::again);
+}
+
+TEST(RedisStreamTest, BytesGoBothWaysByTcp) { expect_both_ways(Listener()); }
+
+TEST(RedisStreamTest, BytesGoBothWaysByAUnixSocket) {
+  const model::TemporaryDirectory directory;
+  expect_both_ways(Listener(unix_socket(directory.file("socket"))));
+}
+
+TEST(RedisStreamTest, TheSocketIsSetUpAsALibraryNeedsIt) {
+  const Listener listener;
+  const Pair pair(listener);
+  const int fd = pair.stream->descriptor();
+  EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+  int value = 0;
+  socklen_t size = sizeof value;
+  ASSERT_EQ(::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size), 0);
+  EXPECT_NE(value, 0);
+  ASSERT_EQ(::getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &value, &size), 0);
+  EXPECT_NE(value, 0);
+  EXPECT_EQ(pair.stream->endpoint().text(), listener.endpoint().text());
+}
+
+TEST(RedisStreamTest, ReadingSoonSleepsForAMoment) {
+  const Pair pair{Listener()};
+  std::array<char, 8> buffer{};
+  EXPECT_LT(
+      test::duration_of([&] { EXPECT_EQ(pair.stream->read_soon(buffer).status, Status::again); }),
+      std::chrono::seconds(2));
+  pair.write_at_peer("+PONG");
+  Stream::Moved moved{};
+  EXPECT_TRUE(test::eventually([&] {
+    moved = pair.stream->read_soon(buffer);
+    return moved.status != Status::again;
+  }));
+  EXPECT_EQ(moved.status, Status::done);
+  EXPECT_EQ(moved.bytes, 5U);
+  // Nothing else has begun to sleep.
+  EXPECT_LT(test::best_of(20, std::chrono::milliseconds(1),
+                          [&] {
+                            return test::duration_of([&] {
+                              EXPECT_EQ(pair.stream->read(buffer).status, Status::again);
+                            });
+                          }),
+            std::chrono::milliseconds(1));
+}
+
+TEST(RedisStreamTest, ARefusedConnectionFails) {
+  Endpoint nobody;
+  { nobody = Listener().endpoint(); }
+  const auto stream = open(nobody);
+  EXPECT_EQ(connect(*stream), Status::failed);
+  EXPECT_EQ(stream->advance(), Status::failed);
+  EXPECT_EQ(stream->failure().code, Errc::unavailable);
+  EXPECT_NE(stream->failure().text.find(nobody.text() + ": Connection refused"), std::string::npos)
+      << stream->failure().text;
+}
+
+TEST(RedisStreamTest, AMissingUnixSocketFails) {
+  const model::TemporaryDirectory directory;
+  const auto stream = open(unix_socket(directory.file("socket")));
+  EXPECT_EQ(connect(*stream), Status::failed);
+  EXPECT_EQ(stream->failure().code, Errc::unavailable);
+  EXPECT_NE(stream->failure().text.find(directory.file("socket")), std::string::npos);
+}
+
+TEST(RedisStreamTest, AFullBacklogOfAUnixSocketFails) {
+  const model::TemporaryDirectory directory;
+  const Listener listener(unix_socket(directory.file("socket")), 0);
+  std::vector<std::unique_ptr<Stream>> streams;
+  do {
+    streams.push_back(open(listener.endpoint()));
+  } while (connect(*streams.back()) == Status::done && streams.size() < 100);
+  EXPECT_EQ(streams.back()->advance(), Status::failed);
+  EXPECT_EQ(streams.back()->failure().code, Errc::unavailable);
+}
+
+// The kernel gives a connection to a dead local port that port as its own now and then.
+TEST(RedisStreamTest, AConnectionToItselfIsNone) {
+  Endpoint nobody;
+  { nobody = Listener().endpoint(); }
+  for (int i = 0; i < 60'000; ++i) {
+    const auto stream = open(nobody);
+    ASSERT_EQ(connect(*stream), Status::failed) << "after " << i;
+  }
+}
+
+TEST(RedisStreamTest, AnOrderlyEndIsNoFailure) {
+  Pair pair{Listener()};
+  pair.write_at_peer("bye");
+  pair.peer.reset();
+  std::string last;
+  EXPECT_EQ(read_all(*pair.stream, last, 4), Status::closed);
+  EXPECT_EQ(last, "bye");
+  EXPECT_EQ(pair.stream->failure().code, Errc::unavailable);
+  EXPECT_EQ(pair.stream->failure().text, "the server closed the connection");
+}
+
+TEST(RedisStreamTest, AResetIsAFailure) {
+  Pair pair{Listener()};
+  pair.reset_by_peer();
+  EXPECT_EQ(read_to_the_end(*pair.stream), Status::failed);
+  EXPECT_EQ(pair.stream->failure().code, Errc::unavailable);
+  EXPECT_NE(pair.stream->failure().text.find("reset"), std::string::npos);
+}
+
+TEST(RedisStreamTest, WritingToAClosedPeerRaisesNoSignal) {
+  Pair pair{Listener()};
+  pair.peer.reset();
+  const auto before = std::signal(SIGPIPE, SIG_DFL);  // it would end this process
+  Status status = Status::done;
+  EXPECT_TRUE(test::eventually([&] {
+    status = pair.stream->write(std::string_view("PING")).status;
+    return status != Status::done;
+  }));
+  EXPECT_EQ(pair.stream->write(std::string_view("PING")).status, Status::failed);
+  std::signal(SIGPIPE, before);
+  EXPECT_EQ(status, Status::failed);
+  EXPECT_EQ(pair.stream->failure().code, Errc::unavailable);
+}
+
+std::size_t fill(Stream& stream) {
+  const std::string chunk(100'000, 'x');
+  std::size_t sum = 0;
+  for (;;) {
+    const Stream::Moved moved = stream.write({chunk.data(), chunk.size()});
+    if (moved.status != Status::done) return moved.status == Status::again ? sum : 0;
+    sum += moved.bytes;
+  }
+}
+
+TEST(RedisStreamTest, AFullSocketAsksToComeAgain) {
+  const Pair pair{Listener()};
+  const std::size_t sum = fill(*pair.stream);
+  ASSERT_GT(sum, 0U);
+  EXPECT_EQ(pair.read_at_peer(sum).size(), sum);
+  EXPECT_TRUE(wait_for(pair.stream->descriptor(), POLLOUT));
+  EXPECT_EQ(write_all(*pair.stream, "more"), Status::done);
+}
+
+TEST(RedisStreamTest, WhatWasNotSentIsDropped) {
+  Pair pair{Listener()};
+  const std::size_t sum = fill(*pair.stream);
+  ASSERT_GT(sum, 0U);
+  pair.stream.reset();
+  // An orderly close would deliver all of it, and then an end.
+  std::string text(1 << 16, '\0');
+  std::size_t arrived = 0;
+  ssize_t got = 0;
+  while ((got = ::recv(pair.peer.get(), text.data(), text.size(), 0)) > 0) {
+    arrived += static_cast<std::size_t>(got);
+  }
+  EXPECT_EQ(got, -1);
+  EXPECT_EQ(errno, ECONNRESET);
+  EXPECT_LT(arrived, sum);
+}
+
+TEST(RedisStreamTest, WithoutADescriptorItFails) {
+  const Listener listener;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto stream = open(listener.endpoint());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(stream->advance(), Status::failed);
+  EXPECT_EQ(stream->failure().code, Errc::exhausted);
+}
+
+TEST(RedisStreamTest, AForkedChildDoesNotEndIt) {
+  const Pair pair{Listener()};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const_cast<Pair&>(pair).stream.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(write_all(*pair.stream, "PING"), Status::done);
+  EXPECT_EQ(pair.read_at_peer(4), "PING");
+}
+
+}  // namespace
+}  // namespace mortise::redis

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Goal: an encrypted stream moves bytes as a plain one does, to the right server only, and says in
+// words why it does not. Method: `openssl s_server` with certificates of the test's own.
+#include "redis/tls.hpp"
+#include "unit/redis_tls_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+namespace mortise::redis {
+namespace {
+
+using Status = Stream::Status;
+
+// Sends a line and expects it back, reversed.
+void expect_echo(Stream& stream, std::string line = "abc") {
+  ASSERT_EQ(write_all(stream, line + "\n"), Status::done) << stream.failure().text;
+  std::string answer;
+  ASSERT_EQ(read_all(stream, answer, line.size() + 1), Status::done) << stream.failure().text;
+  std::reverse(line.begin(), line.end());
+  EXPECT_EQ(answer, line + "\n");
+}
+
+void expect_works(Stream& stream) {
+  ASSERT_EQ(connect(stream), Status::done) << stream.failure().text;
+  expect_echo(stream);
+}
+
+// It fails, in the handshake or, as TLS 1.3 has it, when the server's answer comes.
+Failure failure_of(Stream& stream) {
+  if (connect(stream) == Status::done) {
+    const Status written = write_all(stream, "abc\n");
+    const Status read = read_to_the_end(stream);
+    EXPECT_NE(read, Status::done) << static_cast<int>(written);
+  }
+  return stream.failure();
+}
+
+void expect_denied(Stream& stream, const char* words) {
+  const Failure failure = failure_of(stream);
+  EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+  EXPECT_NE(failure.text.find(words), std::string::npos) << failure.text;
+}
+
+std::string with_certificate(const std::string& file) { return "-cert " + file; }
+
+class RedisTlsVersionTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(RedisTlsVersionTest, BytesGoBothWays) {
+  const TlsServer server(GetParam());
+  const auto stream = server.open();
+  EXPECT_EQ(stream->interest(), POLLOUT);
+  ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
+  EXPECT_EQ(stream->advance(), Status::done);
+  EXPECT_EQ(stream->interest(), 0);
+  std::array<char, 8> buffer{};
+  EXPECT_EQ(stream->read({}).status, Status::again);
+  EXPECT_EQ(stream->endpoint().text(), server.endpoint().text());
+  expect_echo(*stream);
+  EXPECT_EQ(stream->read(buffer).status, Status::again);
+  expect_echo(*stream, std::string(2'000, 'x') + "y");
+}
+
+TEST_P(RedisTlsVersionTest, AClientCertificateIsShown) {
+  const TlsServer server(std::string(GetParam()) + " -Verify 1 -verify_return_error -CAfile " +
+                         certificates().ca());
+  TlsSettings settings = TlsServer::trusting();
+  expect_denied(*server.open(settings), "refuses us");
+  settings.certificate = certificates().other_client_certificate();
+  settings.key = certificates().other_client_key();
+  expect_denied(*server.open(settings), "unknown ca");
+  settings.certificate = certificates().client_certificate();
+  settings.key = certificates().client_key();
+  expect_works(*server.open(settings));
+}
+
+TEST_P(RedisTlsVersionTest, TheServersGoodbyeIsAnOrderlyEnd) {
+  const TlsServer server(GetParam());
+  const auto stream = server.open();
+  expect_works(*stream);
+  ASSERT_EQ(write_all(*stream, "CLOSE\n"), Status::done);
+  EXPECT_EQ(read_to_the_end(*stream), Status::closed);
+  std::array<char, 8> buffer{};
+  EXPECT_EQ(stream->read(buffer).status, Status::closed);
+  EXPECT_EQ(stream->write(std::string_view("abc")).status, Status::closed);
+  EXPECT_EQ(stream->failure().text, "the server closed the connection");
+}
+
+// Ten megabytes each way at the same time, so that every kind of "again" comes in between.
+TEST_P(RedisTlsVersionTest, TwoThreadsReadAndWriteAtOnce) {
+  const TlsServer server(GetParam());
+  const auto stream = server.open();
+  ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
+  std::mt19937 random(7);
+  std::string sent;
+  std::string expected;
+  while (sent.size() < 10'000'000) {
+    std::string line(1 + random() % 1'500, '\0');
+    for (char& c : line) c = static_cast<char>('a' + random() % 26);
+    sent += line + "\n";
+    expected.append(line.rbegin(), line.rend());
+    expected += "\n";
+  }
+  std::thread writer([&] { EXPECT_EQ(write_all(*stream, sent), Status::done); });
+  std::string answer;
+  EXPECT_EQ(read_all(*stream, answer, expected.size()), Status::done) << stream->failure().text;
+  writer.join();
+  EXPECT_TRUE(answer == expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, RedisTlsVersionTest, testing::Values("-tls1_2", "-tls1_3"));
+
+// Nobody polls for bytes that TLS has taken from the socket already.
+TEST(RedisTlsTest, SmallReadsNeedOnePollOnly) {
+  const TlsServer server;
+  const auto stream = server.open();
+  ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
+  ASSERT_EQ(write_all(*stream, std::string(999, 'x') + "\n"), Status::done);
+  std::array<char, 7> buffer{};
+  Stream::Moved moved{Status::again};
+  // Before the answer there are the server's session tickets, which are no data.
+  while (moved.status == Status::again) {
+    ASSERT_TRUE(wait_for(stream->descriptor(), POLLIN));
+    moved = stream->read(buffer);
+  }
+  std::size_t sum = 0;
+  while (moved.status == Status::done) {
+    sum += moved.bytes;
+    moved = stream->read(buffer);
+  }
+  EXPECT_EQ(moved.status, Status::again);
+  EXPECT_EQ(sum, 1000U);
+}
+
+TEST(RedisTlsTest, AnotherAuthorityIsNotTrusted) {
+  const TlsServer server;
+  TlsSettings settings;
+  settings.ca_file = certificates().other_ca();
+  expect_denied(*server.open(settings), "the server's certificate is not trusted: ");
+  // The system's authorities did not sign it either.
+  expect_denied(*server.open(TlsSettings{}), "the server's certificate is not trusted: ");
+}
+
+TEST(RedisTlsTest, TheCertificateIsForTheHost) {
+  const TlsServer server;
+  for (const char* host : {"127.0.0.1", "::1", "localhost", "LOCALHOST", "localhost."}) {
+    expect_works(*server.open(TlsServer::trusting(), host));
+  }
+  expect_denied(*server.open(TlsServer::trusting(), "127.0.0.2"), "IP address mismatch");
+  expect_denied(*server.open(TlsServer::trusting(), "fe80::1%lo"), "IP address mismatch");
+  expect_denied(*server.open(TlsServer::trusting(), "redis.test"), "ostname mismatch");
+  // The subject's name is no host name.
+  expect_denied(*server.open(TlsServer::trusting(), "mortise server"), "ostname mismatch");
+}
+
+TEST(RedisTlsTest, AnotherNameCanBeAskedFor) {
+  const TlsServer server(with_certificate(certificates().elsewhere_certificate()));
+  expect_denied(*server.open(), "mismatch");
+  TlsSettings settings = TlsServer::trusting();
+  settings.server_name = "elsewhere.test";
+  expect_works(*server.open(settings));
+  expect_works(*server.open(settings, ""));
+}
+
+TEST(RedisTlsTest, WithoutANameNothingIsTrusted) {
+  const TlsServer server;
+  const auto stream = server.open(TlsServer::trusting(), "");
+  EXPECT_EQ(stream->advance(), Status::failed);
+  EXPECT_EQ(stream->failure().code, Errc::denied);
+}
+
+TEST(RedisTlsTest, AnExpiredCertificateIsRefused) {
+  const TlsServer server(with_certificate(certificates().expired_certificate()));
+  expect_denied(*server.open(), "certificate has expired");
+}
+
+TEST(RedisTlsTest, VerificationCanBeSwitchedOff) {
+  const TlsServer server(with_certificate(certificates().expired_certificate()));
+  TlsSettings settings;
+  settings.verify = false;
+  expect_works(*server.open(settings, "redis.test"));
+  expect_works(*server.open(settings, ""));
+}
+
+TEST(RedisTlsTest, OldVersionsAreRefused) {
+  const TlsServer server("-tls1_1 -cipher DEFAULT@SECLEVEL=0");
+  const auto stream = server.open();
+  EXPECT_EQ(connect(*stream), Status::failed);
+  EXPECT_EQ(stream->failure().code, Errc::unavailable);
+  EXPECT_NE(stream->failure().text.find("version"), std::string::npos) << stream->failure().text;
+}
+
+TEST(RedisTlsTest, ANewKeyInBetweenIsTaken) {
+  const model::TemporaryDirectory directory;
+  const std::string fifo = directory.file("input");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const auto input = base::UniqueFd::open([&] { return ::open(fifo.c_str(), O_RDWR | O_CLOEXEC); });
+  const TlsServer server = TlsServer::speaking(fifo);
+  const auto stream = server.open();
+  ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
+  std::string expected;
+  for (const std::string line : {"one\n", "K\n", "two\n", "K\n", "k\n", "three\n"}) {
+    ASSERT_EQ(::write(input.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    // The server takes a line for a command (a new key) only where its read begins with it.
+    ASSERT_TRUE(test::eventually([&] {
+      int left = -1;
+      return ::ioctl(input.get(), FIONREAD, &left) == 0 && left == 0;
+    }));
+    if (line.size() > 2) expected += line;
+  }
+  std::string text;
+  EXPECT_EQ(read_all(*stream, text, expected.size()), Status::done) << stream->failure().text;
+  EXPECT_EQ(text, expected);
+}
+
+TEST(RedisTlsTest, AServerThatDiesIsNoticed) {
+  TlsServer server;
+  const auto stream = server.open();
+  expect_works(*stream);
+  server.kill();
+  EXPECT_NE(read_to_the_end(*stream), Status::done);
+  EXPECT_EQ(stream->failure().code, Errc::unavailable);
+  EXPECT_NE(write_all(*stream, "abc\n"), Status::done);
+  // And no signal was raised; writing only must not do so either.
+  TlsServer other;
+  const auto writer = other.open();
+  expect_works(*writer);
+  other.kill();
+  EXPECT_TRUE(test::eventually(
+      [&] { return writer->write(std::string_view("abc\n")).status == Status::failed; }));
+  EXPECT_EQ(writer->failure().code, Errc::unavailable);
+}
+
+TEST(RedisTlsTest, ARefusedConnectionFails) {
+  Endpoint nobody;
+  { nobody = Listener().endpoint(); }
+  const Tls tls(TlsServer::trusting());
+  const auto stream = open_stream(nobody, &tls, "127.0.0.1");
+  EXPECT_EQ(connect(*stream), Status::failed);
+  EXPECT_EQ(stream->failure().code, Errc::unavailable);
+  EXPECT_NE(stream->failure().text.find("Connection refused"), std::string::npos);
+}
+
+std::string refusal(const TlsSettings& settings) {
+  try {
+    const Tls tls(settings);
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), Errc::misconfigured);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(RedisTlsTest, AFileThatCanNotBeUsedIsNamed) {
+  const model::TemporaryDirectory directory;
+  const std::string garbage = directory.file("garbage.pem");
+  std::ofstream(garbage) << "not a certificate";
+  const test::Certificates& good = certificates();
+  const struct {
+    TlsSettings settings;
+    std::string words;
+  } cases[] = {
+      {{.ca_file = "/no/such/ca.pem"}, "'/no/such/ca.pem': No such file"},
+      {{.ca_file = garbage}, "'" + garbage + "'"},
+      {{.certificate = good.client_certificate()}, "needs its key"},
+      {{.key = good.client_key()}, "needs its key"},
+      {{.certificate = "/no/such.pem", .key = good.client_key()}, "'/no/such.pem': No such file"},
+      {{.certificate = garbage, .key = good.client_key()}, "'" + garbage + "'"},
+      {{.certificate = good.client_certificate(), .key = garbage}, "'" + garbage + "'"},
+      {{.certificate = good.client_certificate(), .key = good.server_key()}, "mismatch"},
+      // Without a word to the terminal.
+      {{.certificate = good.server_certificate(), .key = good.locked_key()}, good.locked_key()},
+  };
+  for (const auto& each : cases) {
+    EXPECT_NE(refusal(each.settings).find(each.words), std::string::npos)
+        << refusal(each.settings) << " has no " << each.words;
+  }
+  EXPECT_EQ(refusal({.certificate = good.client_certificate(), .key = good.client_key()}),
+            "accepted");
+}
+
+}  // namespace
+}  // namespace mortise::redis
