@@ -3,6 +3,7 @@
 
 #include "core/figures.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace mortise::redis {
@@ -54,6 +55,8 @@ std::optional<char> letter(Words& words) {
   return word.size() == 1 ? std::optional(word.front()) : std::nullopt;
 }
 
+constexpr std::size_t client_digits = 32;
+
 bool parse_hex(std::string_view text, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   return error == std::errc{} && end == text.data() + text.size();
@@ -61,10 +64,18 @@ bool parse_hex(std::string_view text, std::uint64_t& value) {
 
 }  // namespace
 
+std::string attempt_text(const AttemptId& attempt) {
+  std::string text = attempt.text();
+  const std::size_t digits = std::min(text.find_first_not_of('0', client_digits), text.size() - 1);
+  return text.erase(client_digits, digits - client_digits);
+}
+
 std::optional<AttemptId> parse_attempt(std::string_view text) {
   AttemptId id;
-  if (text.size() != 48 || !parse_hex(text.substr(0, 16), id.client_high) ||
-      !parse_hex(text.substr(16, 16), id.client_low) || !parse_hex(text.substr(32), id.sequence)) {
+  if (text.size() <= client_digits || text.size() > client_digits + 16 ||
+      !parse_hex(text.substr(0, 16), id.client_high) ||
+      !parse_hex(text.substr(16, 16), id.client_low) ||
+      !parse_hex(text.substr(client_digits), id.sequence)) {
     return std::nullopt;
   }
   return id;

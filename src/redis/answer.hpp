@@ -70,7 +70,10 @@ struct Push {
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);
 };
 
-/// @return the id of what `AttemptId::text()` has made; nothing = not one.
+/// @return an attempt for the scripts: 32 hexadecimal digits of the client, by which its inbox is
+/// found, and the sequence number without leading zeros, since each byte of a lock counts.
+[[nodiscard]] std::string attempt_text(const AttemptId& attempt);
+/// @return the attempt of such a text; nothing = not one.
 [[nodiscard]] std::optional<AttemptId> parse_attempt(std::string_view text);
 
 }  // namespace mortise::redis

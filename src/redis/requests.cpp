@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "redis/requests.hpp"
 
+#include "redis/answer.hpp"
 #include "redis/command.hpp"
 #include "redis/lock_key.hpp"
 
@@ -98,7 +99,7 @@ std::string redisson_channel(std::string_view name) {
 void Requests::acquire(std::string& out, const Passage& passage,
                        const Acquisition::Request& request, bool wait) const {
   Line line(*this, scripts::acquire, passage, request.name);
-  const std::string attempt = request.attempt.text();
+  const std::string attempt = attempt_text(request.attempt);
   const Digits epoch(passage.epoch);
   const Digits lease = milliseconds(request.lease);
   line.add(attempt);
@@ -113,7 +114,7 @@ void Requests::acquire(std::string& out, const Passage& passage,
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
   Line line(*this, scripts::cancel, passage, request.name);
-  const std::string attempt = request.attempt.text();
+  const std::string attempt = attempt_text(request.attempt);
   const Digits epoch(passage.epoch);
   line.add(attempt);
   line.add(epoch);
@@ -125,14 +126,14 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
   Line line(*this, scripts::release, passage, hold.name);
-  const std::string attempt = hold.attempt.text();
+  const std::string attempt = attempt_text(hold.attempt);
   const Digits number(hold.number);
   const Digits epoch(passage.epoch);
   line.add(attempt);
   line.add(number);
   line.add(epoch);
   line.add(flag(passage.copies));
-  const std::string next = successor != nullptr ? successor->attempt.text() : std::string();
+  const std::string next = successor != nullptr ? attempt_text(successor->attempt) : std::string();
   line.add(next);
   if (successor == nullptr) return line.append(out);
   const Digits lease = milliseconds(successor->lease);
@@ -159,7 +160,7 @@ void Requests::renew(std::string& out, const Passage& passage,
   }
   line.add_constants(*this);
   for (const Renewal::Item& item : items) {
-    line.add(texts.emplace_back(item.hold.attempt.text()));
+    line.add(texts.emplace_back(attempt_text(item.hold.attempt)));
     line.add(numbers.emplace_back(item.hold.number));
     line.add(numbers.emplace_back(milliseconds(item.lease)));
   }

@@ -86,7 +86,10 @@ void Background::run() {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
       reap_ = std::min(reap_, reap_again);
-      until = std::min(heap_.empty() ? never : heap_.top().due, reap_);
+      // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
+      // anew each time: the moment that was planned is kept once.
+      const Instant idle = planned_ > now ? planned_ : never;
+      until = std::min(heap_.empty() ? idle : heap_.top().due, reap_);
       planned_ = until;
     }
     engine_.background(until);

@@ -22,6 +22,9 @@ constexpr std::size_t crowd = 128;
 // Who has less time than this can not spend a part of it where no wake-up reaches him.
 constexpr std::chrono::milliseconds shortest_linger{10};
 
+// How long pushes may lie unread after a caller has left them, if nobody waits for one any more.
+constexpr std::chrono::milliseconds pushes_unattended{100};
+
 thread_local int calls_on_this_thread = 0;  // how deep inside Source::ready()
 
 void signal(int eventfd) noexcept {
@@ -120,22 +123,29 @@ void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanosec
 void Engine::lead(std::unique_lock<std::mutex>& lock, Operation& operation, std::uint32_t seen,
                   std::chrono::nanoseconds at_most) {
   leader_ = &operation;
-  const bool take_over = std::exchange(background_leads_, false);
-  const std::vector<Source*> sources = replies_;
+  bool take_over = std::exchange(background_leads_, false);
+  std::vector<Source*> sources = replies_;
+  // Who awaits no reply awaits a push: it reaches him sooner if he looks for it himself.
+  if (!pushes_.empty() && !replies_outstanding_locked()) {
+    leader_has_pushes_ = true;
+    take_over = take_over || std::exchange(background_has_pushes_, false);
+    sources.insert(sources.end(), pushes_.begin(), pushes_.end());
+  }
   in_use_.push_back(&sources);
   lock.unlock();
   if (take_over) signal(background_wake_.get());
-  operation.nudge_through(leader_wake_.get());
-  if (operation.signal() == seen) {
-    if (at_most < shortest_linger || !linger(sources)) {
+  if (at_most < shortest_linger || operation.signal() != seen || !linger(sources)) {
+    operation.nudge_through(leader_wake_.get());
+    if (operation.signal() == seen) {
       const Instant now = clock_->now();
       const Instant until = at_most >= never - now ? never : now + at_most;
       poll_sources(sources, leader_wake_.get(), -1, until, &operation);
     }
+    operation.nudge_through(-1);
   }
-  operation.nudge_through(-1);
   lock.lock();
   leader_ = nullptr;
+  leader_has_pushes_ = false;  // the background comes back to them soon, and is not woken for it
   leave_sources_locked(sources);
   hand_on_locked();
 }
@@ -173,7 +183,12 @@ void Engine::background(Instant until) {
   std::vector<Source*> sources;
   {
     const std::lock_guard lock(mutex_);
-    sources = pushes_;
+    background_has_pushes_ = !leader_has_pushes_;
+    if (background_has_pushes_) {
+      sources = pushes_;
+    } else {
+      until = std::min(until, clock_->now() + pushes_unattended);
+    }
     const bool unattended =
         leader_ == nullptr && (followers_.empty() || followers_.size() >= crowd);
     if (unattended && replies_outstanding_locked()) {
@@ -185,6 +200,7 @@ void Engine::background(Instant until) {
   poll_sources(sources, background_wake_.get(), background_timer_.get(), until, nullptr);
   const std::lock_guard lock(mutex_);
   background_leads_ = false;
+  background_has_pushes_ = false;
   leave_sources_locked(sources);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // "Whoever waits, does the work": threads that wait for answers take turns in polling the backend's
 // sources, so that a lone caller pays for no thread switch and many share one system call. The
-// background thread polls pushes, and what no caller waits for. It knows nothing of locks.
+// background thread polls what no caller waits for. It knows nothing of locks.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -59,7 +59,9 @@ class Engine {
 
   std::mutex mutex_;
   std::vector<Source*> replies_;  // polled by whoever waits
-  std::vector<Source*> pushes_;   // polled by the background thread
+  std::vector<Source*> pushes_;   // polled by whoever waits for one, or else by the background
+  bool leader_has_pushes_ = false;
+  bool background_has_pushes_ = false;
   Operation* leader_ = nullptr;
   bool background_leads_ = false;
   std::vector<Operation*> followers_;

@@ -8,11 +8,11 @@ open(KEYS[1], KEYS[2])
 local w = waiting > 0 and waiter(ARGV[3])
 if w then
   dequeue(ARGV[3], w.ticket)
-  redis.call('HSET', K, 'w', waiting)
+  count()
   if tonumber(redis.call('HGET', K, 'h')) == w.ticket then
     -- The next one in the queue is its head now, and shall know that when it asks.
     local at, last = w.ticket + 1, w.ticket + LOOKS
-    while waiting > 0 and at < last and not redis.call('HGET', K, '#' .. digits(at)) do
+    while waiting > 0 and at < last and not redis.call('HGET', K, place(at)) do
       at = at + 1
     end
     redis.call('HSET', K, 'h', digits(at))

@@ -12,12 +12,14 @@ local answer = occupied('O')
 redis.call('HDEL', K, 'g')
 if foreign then
   redis.call('DEL', R)
-  owner, foreign = false, false
+  redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
 else
   redis.pcall('PUBLISH', inbox(owner), 'T ' .. owner .. ' ' .. digits(number) .. ' ' .. K)
+  if R then redis.call('DEL', R) end
 end
 number = math.max(number + 1, now)
-redis.call('HSET', K, 'n', digits(number))
+redis.call('HSET', K, 'o', '- ' .. digits(number)) -- nobody's
 remember(0)
-if owner then free() else held = false settle() end
+owner, held, since, foreign = '-', false, nil, false
+settle()
 return answer

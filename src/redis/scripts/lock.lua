@@ -3,18 +3,20 @@
 -- front of each of the other scripts.
 --
 -- A lock is ONE hash, so that deleting it, by hand or by FLUSHALL, leaves nothing half:
---   o  the attempt that owns it, or owned it last     n  its grant number
---   g  since when it is held, absent = it was freed   c  its lease in ms, counted from g
---   l  its label                                      e  when the key expires, in ms
---   w  how many wait    h, t  the first ticket of the queue, and the next to be drawn
---   #<ticket> = attempt    <attempt> = "<ticket> <last contact> <lease in ms> <label>"
+--   o  "<attempt> <grant number>" of the owner, or of the last one
+--   g  "<since when> <lease in ms>": it is held; absent = it was freed
+--   l  the owner's label                              e  when the key expires, in s
+--   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
+--   h, t  the first ticket of the queue, and the next to be drawn
+--   #<ticket> = "<attempt> <last contact> <lease in ms> <label>" of a waiter    <attempt> = ticket
 --   x  attempts of which a late duplicate is refused: "<attempt> <epoch> <until>;..."
---   b  releases with waiters (not in fair mode)
+-- Few fields, since each costs the server time; none longer than 64 bytes as a rule, since then the
+-- whole takes 200 bytes and not 600.
 -- Times are the server's, in microseconds. The key outlives the lease by an hour at least: as long
 -- as it is there, numbers grow although the server's clock steps back. Without it they grow by the
 -- clock.
 --
--- Invariants. Held means: g + c lies ahead. After each script: held, or nobody waits who could be told.
+-- Invariants. Held means: the end of the lease lies ahead. After each script: held, or nobody waits who could be told.
 -- A number is granted once, and each is larger than the one before. Everything is read before
 -- anything is written, so that a key of another type is left alone; the first write of each script
 -- either may be refused as a whole (HSET: out of memory) or never is (HDEL, PEXPIRE), and once one
@@ -23,7 +25,7 @@
 --
 -- KEYS  1 the lock    2 the same lock as Redisson keeps it (mode r only)
 -- ARGV  1 what the names of inboxes begin with    2 mode: f fair, u unfair, r with Redisson
-local REMEMBERED = 3600000 -- ms that a lock is remembered after its lease, up to twice that
+local REMEMBERED = 3600 -- s that a lock is remembered after its lease, up to twice that
 local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
 local CLAIM = 2000 -- ms to confirm a grant that was pushed
 local LOOKS = 64 -- waiters that one script looks at
@@ -44,10 +46,18 @@ end
 -- Reads one lock. A lock in Redisson's hands counts as held, by an owner without a name.
 local function open(key, redisson)
   K, R = key, redisson
-  local f = redis.call('HMGET', K, 'o', 'n', 'g', 'c', 'w', 'x', 'e')
-  owner, number, since, lease_now = f[1], tonumber(f[2]) or 0, tonumber(f[3]), tonumber(f[4])
-  waiting, buried, expires = tonumber(f[5]) or 0, f[6], tonumber(f[7]) or 0
-  ends = since and since + lease_now * 1000
+  local f = redis.call('HMGET', K, 'o', 'g', 'w', 'x', 'e')
+  owner, number, since, lease_now, ends = nil, 0, nil, nil, nil
+  if f[1] then
+    owner, number = string.match(f[1], '^(%S+) (%d+)$')
+    number = tonumber(number)
+  end
+  if f[2] then
+    since, lease_now = string.match(f[2], '^(%d+) (%d+)$')
+    since = tonumber(since)
+    ends = since + lease_now * 1000
+  end
+  waiting, buried, expires = tonumber(f[3]) or 0, f[4], tonumber(f[5]) or 0
   held = ends ~= nil and ends > now
   foreign = false
   if R then
@@ -63,19 +73,29 @@ local function open(key, redisson)
   end
 end
 
--- Has the key live long enough, and seldom says so.
+-- Has the key live long enough, and seldom says so; lease in ms.
 local function remember(lease)
-  if expires * 1000 > now + (lease + REMEMBERED) * 1000 then return end
-  expires = now / 1000 + lease + 2 * REMEMBERED
+  local until_then = now / 1000000 + lease / 1000
+  if expires > until_then + REMEMBERED then return end
+  expires = math.floor(until_then + 2 * REMEMBERED)
   redis.call('HSET', K, 'e', digits(expires))
-  redis.call('PEXPIRE', K, lease + 2 * REMEMBERED)
+  redis.call('PEXPIRE', K, digits(lease + 2000 * REMEMBERED))
+end
+
+-- After the number of waiters has changed, or what is buried.
+local function count()
+  if waiting > 0 or buried then
+    redis.call('HSET', K, 'w', waiting)
+  else
+    redis.call('HDEL', K, 'w')
+  end
 end
 
 -- Makes an attempt the owner; lease in ms. The lock must be free.
 local function grant(attempt, lease, label)
   number = math.max(number + 1, now)
   owner, held, since, lease_now, ends = attempt, true, now, lease, now + lease * 1000
-  redis.call('HSET', K, 'o', attempt, 'n', digits(number), 'g', digits(now), 'c', lease, 'l', label)
+  redis.call('HSET', K, 'o', attempt .. ' ' .. digits(number), 'g', digits(now) .. ' ' .. lease, 'l', label)
   remember(lease)
   if R then
     redis.call('HSET', R, attempt, 1)
@@ -85,6 +105,15 @@ end
 
 local function inbox(attempt)
   return ARGV[1] .. string.sub(attempt, 1, 32)
+end
+
+-- What is buried long enough is forgotten, and with it what keeps the quick ways closed.
+local function exhume()
+  local last = buried and string.match(buried, '(%d+);$')
+  if not last or tonumber(last) > now then return end
+  buried = nil
+  redis.call('HDEL', K, 'x')
+  count()
 end
 
 -- A late duplicate of an attempt that was sent again on a newer connection (a larger epoch).
@@ -103,21 +132,32 @@ local function bury_older(attempt, epoch)
     if a ~= attempt and tonumber(till) > now then kept[#kept + 1] = a .. ' ' .. e .. ' ' .. till .. ';' end
   end
   kept[#kept + 1] = attempt .. ' ' .. epoch .. ' ' .. digits(now + BURIED) .. ';'
-  redis.call('HSET', K, 'x', table.concat(kept))
+  buried = table.concat(kept)
+  redis.call('HSET', K, 'x', buried)
+  count()
   remember(0)
 end
 
--- What is stored of a waiter.
-local function waiter(attempt)
-  local entry = redis.call('HGET', K, attempt)
+local function place(ticket)
+  return '#' .. digits(ticket)
+end
+
+-- Who has that place in the queue.
+local function waiter_at(ticket)
+  local entry = redis.call('HGET', K, place(ticket))
   if not entry then return nil end
-  local ticket, contact, lease, label = string.match(entry, '^(%d+) (%d+) (%d+) (.*)$')
-  return {ticket = tonumber(ticket), contact = tonumber(contact), lease = tonumber(lease), label = label}
+  local attempt, contact, lease, label = string.match(entry, '^(%S+) (%d+) (%d+) (.*)$')
+  return {ticket = ticket, attempt = attempt, contact = tonumber(contact), lease = tonumber(lease), label = label}
+end
+
+local function waiter(attempt)
+  local ticket = redis.call('HGET', K, attempt)
+  return ticket and waiter_at(tonumber(ticket))
 end
 
 -- Removes waiters from the queue (HDEL: never refused).
 local function dequeue(attempt, ticket)
-  redis.call('HDEL', K, attempt, '#' .. digits(ticket))
+  redis.call('HDEL', K, attempt, place(ticket))
   waiting = waiting - 1
 end
 
@@ -133,30 +173,27 @@ local function settle(me)
   local first, at = nil, head
   redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
   while at < tail and at < head + LOOKS and not held do
-    local ticket = '#' .. digits(at)
-    local attempt = redis.call('HGET', K, ticket)
-    local w = attempt and waiter(attempt)
-    if not w or w.ticket ~= at then
-      if attempt then redis.call('HDEL', K, ticket) end
-    elseif attempt == me then
-      dequeue(attempt, at)
-      grant(attempt, w.lease, w.label)
-    elseif now - w.contact > SILENCE then
-      dequeue(attempt, at)
-    else
+    local w = waiter_at(at)
+    if w and w.attempt == me then
+      dequeue(me, at)
+      grant(me, w.lease, w.label)
+    elseif w and now - w.contact > SILENCE then
+      dequeue(w.attempt, at)
+    elseif w then
       local lease = math.min(w.lease, CLAIM)
-      local told = redis.pcall('PUBLISH', inbox(attempt), 'G ' .. attempt .. ' ' ..
+      local told = redis.pcall('PUBLISH', inbox(w.attempt), 'G ' .. w.attempt .. ' ' ..
         digits(math.max(number + 1, now)) .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. K)
       if type(told) == 'number' and told > 0 then
-        dequeue(attempt, at)
-        grant(attempt, lease, w.label)
+        dequeue(w.attempt, at)
+        grant(w.attempt, lease, w.label)
       else
         first = first or at
       end
     end
     at = at + 1
   end
-  redis.call('HSET', K, 'h', digits(first or at), 'w', waiting)
+  redis.call('HSET', K, 'h', digits(first or at))
+  count()
   return at >= tail
 end
 
@@ -172,8 +209,8 @@ local function free()
     if turn == (MODE == 'u') then
       settle()
     else
-      local head = redis.call('HGET', K, '#' .. (redis.call('HGET', K, 'h') or '0'))
-      if head then redis.pcall('PUBLISH', inbox(head), 'L ' .. head .. ' ' .. K) end
+      local first = waiter_at(tonumber(redis.call('HGET', K, 'h') or 0))
+      if first then redis.pcall('PUBLISH', inbox(first.attempt), 'L ' .. first.attempt .. ' ' .. K) end
     end
   else
     settle()
@@ -196,6 +233,7 @@ end
 -- Takes the lock for an attempt, or has it wait (`wait`), and answers. Asking again is the same
 -- call: it finds the hold, or refreshes the place in the queue, or draws a new one.
 local function take(me, wait, lease, label)
+  exhume()
   if held and owner == me then return granted() end
   if not held and waiting <= 0 then
     grant(me, lease, label)
@@ -205,21 +243,23 @@ local function take(me, wait, lease, label)
   if not held then
     local all = (MODE == 'u' and not w) or settle(me)
     if not held and all then
-      if w then dequeue(me, w.ticket) end
+      if w then
+        dequeue(me, w.ticket)
+        count()
+      end
       grant(me, lease, label)
     end
     if held and owner == me then return granted() end
   end
   if not wait then return occupied('B') end
+  local entry = me .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. label
   if w then
-    redis.call('HSET', K, me, digits(w.ticket) .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. label)
+    redis.call('HSET', K, place(w.ticket), entry)
     return occupied('Q', tonumber(redis.call('HGET', K, 'h')) == w.ticket)
   end
   local ticket = redis.call('HINCRBY', K, 't', 1) - 1
-  local place = '#' .. digits(ticket)
   waiting = waiting + 1
-  redis.call('HSET', K, place, me, me, digits(ticket) .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. label,
-    'w', waiting)
+  redis.call('HSET', K, place(ticket), entry, me, digits(ticket), 'w', waiting)
   if waiting == 1 then redis.call('HSET', K, 'h', digits(ticket)) end
   if foreign then remember(math.floor((ends - now) / 1000)) end
   return occupied('Q', waiting == 1)

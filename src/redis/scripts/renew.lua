@@ -13,7 +13,7 @@ for i = 1, #KEYS, step do
   local lease = tonumber(ARGV[a + 2])
   if held and owner == ARGV[a] and digits(number) == ARGV[a + 1] then
     redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
-    redis.call('HSET', K, 'g', digits(now), 'c', lease)
+    redis.call('HSET', K, 'g', digits(now) .. ' ' .. lease)
     remember(lease)
     if R then redis.call('PEXPIRE', R, lease) end
     answers[#answers + 1] = '1'
