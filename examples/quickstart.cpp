@@ -32,7 +32,7 @@ void roll_back(const std::string& order) { std::cout << order << ": rolled back\
 std::optional<Busy> serve(const std::string& url, const std::string& order,
                           std::stop_token shutdown) {
   // [quickstart]
-  mortise::Client client(url);  // file:///var/lib/shop/locks, memory:, ...
+  mortise::Client client(url);  // redis://10.0.0.1:6379, file:///var/lib/shop/locks, memory:, ...
   mortise::Lock lock = client.lock("orders/42");
 
   {

@@ -6,6 +6,8 @@
 namespace mortise::core {
 namespace {
 
+constexpr int early_parts = 30;  // of a lease: a tenth of the time between two renewals
+
 Instant plus(Instant moment, Nanos span) noexcept {
   return span >= never - moment ? never : moment + span;
 }
@@ -59,13 +61,19 @@ Instant Lease::next() const noexcept {
   return state_ == State::lost ? never : std::min(ask_at_, deadline());
 }
 
-Lease::Step Lease::tick(Instant now) noexcept {
+Nanos Lease::early() const noexcept {
+  // Repeated ones come when they must, and the end comes when it comes.
+  const bool plain = state_ == State::held && !asked_ && ask_at_ < deadline();
+  return plain ? lease_ / early_parts : Nanos(0);
+}
+
+Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
   if (state_ == State::lost) return Step::none;
   if (now >= deadline()) {
     state_ = State::lost;
     return Step::lose;
   }
-  if (now < ask_at_) return Step::none;
+  if (now < ask_at_ - sooner) return Step::none;
   // Until this renewal is answered the next look is a command time-out away.
   if (asked_) state_ = State::jeopardy;
   asked_ = true;

@@ -33,8 +33,12 @@ class Lease {
   /// @return when `tick()` has something to do next.
   [[nodiscard]] Instant next() const noexcept;
 
+  /// @return how much sooner than `next()` a renewal may be sent, beside others that are due: holds
+  /// that were taken one by one are to be renewed in batches.
+  [[nodiscard]] Nanos early() const noexcept;
   /// The time has come. `renew`: send a renewal; `lose`: the hold is lost now.
-  Step tick(Instant now) noexcept;
+  /// @param sooner up to `early()`
+  Step tick(Instant now, Nanos sooner = Nanos(0)) noexcept;
   /// The server moved its deadline. @return false: too late, the hold was lost before.
   bool renewed(Instant counted_from, Nanos lease, Instant now) noexcept;
   /// A renewal was not answered, or failed: it is repeated inside the lease.

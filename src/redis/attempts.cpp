@@ -26,7 +26,22 @@ bool Attempts::asked(const Operation& operation, std::uint64_t epoch) {
   Pending& pending = pending_[attempt];
   pending.operation = operation;
   pending.epoch = std::max(pending.epoch, epoch);
+  if (epoch != 0) ++pending.open;
   return !strays_.empty() && strays_.contains(attempt);
+}
+
+void Attempts::answered(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found != pending_.end()) --found->second.open;
+}
+
+void Attempts::refused(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end()) return;
+  Pending& pending = found->second;
+  if (--pending.open == 0 && !pending.reading && !strays_.contains(attempt)) pending.epoch = 0;
 }
 
 bool Attempts::cancelled(const Operation& operation) {

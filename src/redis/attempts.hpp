@@ -36,6 +36,11 @@ class Attempts {
   /// It is asked for now, on this connection (0 = there is none yet).
   /// @return whether copies that were sent on older connections may be on their way
   bool asked(const Operation& operation, std::uint64_t epoch);
+  /// The server answered one request for it.
+  void answered(const AttemptId& attempt);
+  /// The server refused one request for it and has done nothing. Where that was the only one, it is
+  /// as if none had been sent.
+  void refused(const AttemptId& attempt);
   /// It is taken back. @return whether the server was ever asked; if not, it is forgotten
   bool cancelled(const Operation& operation);
   /// @return whether it was taken back: it must not be asked for any more.
@@ -86,6 +91,7 @@ class Attempts {
   struct Pending {
     std::weak_ptr<Acquisition> operation;
     std::uint64_t epoch = 0;  // of the connection that it was asked on last
+    int open = 0;             // requests on their way
     bool cancelled = false;
     std::optional<Reading> reading{};
     std::optional<Push> early{};

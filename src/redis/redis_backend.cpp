@@ -275,8 +275,13 @@ void RedisBackend::park(Call call) {
   }
 }
 
-bool RedisBackend::is_over(const Call& call, Instant now) {
-  if (call.operation->done()) return true;
+bool RedisBackend::is_over(const Call& call, Instant now) const {
+  if (call.kind == Call::Kind::cancel) {
+    // Its attempt may have failed for its caller, and still be somewhere at the server.
+    if (!attempts_.find(static_cast<Acquisition&>(*call.operation).request().attempt)) return true;
+  } else if (call.operation->done()) {
+    return true;
+  }
   // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
   return call.operation.use_count() == 1 && now - call.since > longest_errand;
 }

@@ -73,11 +73,12 @@ class RedisBackend final : public Backend, private Connection::User {
   static void note_sent(const Call& call);
   [[nodiscard]] std::string bytes_of(const Call& call);
   void submit_parked();
-  [[nodiscard]] static bool is_over(const Call& call, Instant now);
+  [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void lead_inbox(bool now);
 
   void refused(const Call& call, const Reply& reply);
   void nonsense(const Call& call);
+  void fail_protocol(const Call& call, const Failure& why);
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
                         const Answer& answer);
   void answered_release(const Call& call, const std::string& text);

@@ -119,10 +119,7 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
                       call.kind == Call::Kind::force || call.kind == Call::Kind::acquire;
     if (final && asks) {
       // Releases and cancels stay: they free what others wait for.
-      if (call.kind == Call::Kind::acquire) {
-        attempts_.decided(static_cast<Acquisition&>(*call.operation).request().attempt, false);
-      }
-      call.operation->failed(why);
+      fail_protocol(call, why);
     } else if (call.kind == Call::Kind::renew && !once_more) {
       static_cast<Renewal&>(*call.operation).answered();  // unknown: repeated inside the lease
     } else if (call.kind != Call::Kind::acquire) {
@@ -175,6 +172,9 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
   const std::optional<Answer> answer = Answer::parse(reply.text);
   if (!answer) return nonsense(call);
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+    if (call.kind == Call::Kind::acquire) {
+      attempts_.answered(static_cast<Acquisition&>(*call.operation).request().attempt);
+    }
     answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
   } else if (call.kind == Call::Kind::check) {
     static_cast<Check&>(*call.operation).answered();
@@ -208,6 +208,9 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
   if (call.kind == Call::Kind::renew) {
     static_cast<Renewal&>(operation).failed(std::move(error.failure));
   } else if (acquires && !final) {
+    if (call.kind == Call::Kind::acquire) {
+      attempts_.refused(static_cast<Acquisition&>(operation).request().attempt);
+    }
     operation.trouble(std::move(error.failure));
   } else if (call.kind == Call::Kind::release) {
     const auto& next = static_cast<Release&>(operation).successor();
@@ -222,6 +225,8 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
       next->failed(error.failure);
     }
     operation.failed(std::move(error.failure));
+  } else if (call.kind == Call::Kind::acquire && error.failure.code == Errc::protocol) {
+    fail_protocol(call, error.failure);  // a script may have failed halfway
   } else {
     if (acquires) {
       attempts_.decided(static_cast<Acquisition&>(operation).request().attempt, false);
@@ -230,12 +235,18 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
   }
 }
 
+void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
+  call.operation->failed(why);
+  if (call.kind != Call::Kind::acquire) return;
+  // Whatever was meant: the server may have granted it.
+  const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
+  attempts_.unanswered(operation->request().attempt, false, clock_->now());
+  cancel_behind(operation);
+}
+
 void RedisBackend::nonsense(const Call& call) {
   const Failure why(Errc::protocol, describe() + ": an answer that makes no sense");
-  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    attempts_.decided(static_cast<Acquisition&>(*call.operation).request().attempt, false);
-  }
-  call.operation->failed(why);
+  fail_protocol(call, why);
   commands_->drop(why);
 }
 

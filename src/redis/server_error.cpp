@@ -16,7 +16,7 @@ struct Meaning {
 using enum ServerError::Kind;
 
 // By the first words of the reply. The order counts: the first that fits.
-constexpr std::array<Meaning, 21> meanings{{
+constexpr std::array<Meaning, 23> meanings{{
     {"NOSCRIPT", script, Errc::unavailable},
     {"LOADING", passing, Errc::unavailable},
     {"BUSY ", passing, Errc::unavailable},
@@ -36,6 +36,8 @@ constexpr std::array<Meaning, 21> meanings{{
     {"ERR AUTH", final, Errc::denied},
     {"ERR Client sent AUTH", final, Errc::denied},
     {"DENIED", final, Errc::denied},
+    {"ERR The user executing the script", final, Errc::denied},
+    {"The user executing the script", final, Errc::denied},
     {"MOVED", final, Errc::unsupported},
     {"ASK", final, Errc::unsupported},
 }};

@@ -99,7 +99,9 @@ void Background::run() {
 std::vector<std::shared_ptr<Slot>> Background::due_slots(Instant now) {
   std::vector<std::shared_ptr<Slot>> slots;
   const std::lock_guard lock(mutex_);
-  while (!heap_.empty() && heap_.top().due <= now) {
+  // Once one is due, those that are due soon come along: a batch for one request and one wake-up.
+  const bool any = !heap_.empty() && heap_.top().due <= now;
+  while (any && !heap_.empty() && heap_.top().due - heap_.top().early <= now) {
     auto& timer = static_cast<SlotTimer&>(heap_.top());
     heap_.remove(timer);
     slots.push_back(timer.slot->shared_from_this());

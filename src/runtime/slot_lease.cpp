@@ -18,6 +18,7 @@ void RenewalBatch::finished() noexcept {
 
 void Slot::arm_locked() {
   const Instant next = state_.live()->lease.next();
+  timer_.early = state_.live()->lease.early();
   if (next != never) client_->background().set(timer_, next);
 }
 
@@ -77,7 +78,7 @@ void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
     expire_locked(now, after);
     core::Hold* const live = state_.live();
     if (live != nullptr) {
-      if (live->lease.tick(now) == core::Lease::Step::renew) {
+      if (live->lease.tick(now, live->lease.early()) == core::Lease::Step::renew) {
         if (!batch) batch = std::make_shared<RenewalBatch>();
         batch->add(shared_from_this(), live->generation,
                    {.hold = hold_id(*live), .lease = live->lease.wanted()});
