@@ -43,5 +43,6 @@ inline void add(Cases& cases, std::initializer_list<Mode> modes, Case one) {
 void add_core_cases(Cases& cases);
 void add_engine_cases(Cases& cases);
 void add_file_cases(Cases& cases);
+void add_redis_cases(Cases& cases);
 
 }  // namespace mortise::bench

@@ -89,6 +89,8 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
   void trouble(Failure why);
   /// @return the trouble reported last, if there is one now.
   [[nodiscard]] std::optional<Failure> trouble() const;
+  /// @return whether there is one now.
+  [[nodiscard]] bool in_trouble() const noexcept { return in_trouble_.load(); }
 
   /// Completes the operation with a failure. A second completion of any kind is ignored.
   void failed(Failure why);
@@ -113,6 +115,7 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
   std::atomic<int> nudge_{-1};
   std::atomic<bool> completing_{false};
   Failure failure_;
+  std::atomic<bool> in_trouble_{false};
   mutable std::mutex trouble_mutex_;
   std::optional<Failure> trouble_;
 };

@@ -91,6 +91,12 @@ std::optional<Answer> Answer::parse(std::string_view text) {
     case Kind::refused: return words.complete() ? std::optional(answer) : std::nullopt;
     case Kind::granted:
       answer.now = words.time();
+      if (words.complete()) {
+        // The quick way: just now, with the lease that was asked for.
+        answer.number = static_cast<std::uint64_t>(answer.now.count());
+        answer.granted_at = answer.now;
+        return answer.number != 0 ? std::optional(answer) : std::nullopt;
+      }
       answer.number = words.number();
       answer.granted_at = words.time();
       answer.lease = words.lease();

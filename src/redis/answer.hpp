@@ -31,7 +31,7 @@ struct Answer {
   // granted
   std::uint64_t number = 0;
   ServerTime granted_at{};
-  std::chrono::milliseconds lease{};
+  std::chrono::milliseconds lease{};  ///< 0: as it was asked for
   // queued, busy, held
   std::chrono::microseconds left{};  ///< until the holder's lease ends
   bool first = false;                ///< nobody waits in front

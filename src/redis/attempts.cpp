@@ -30,12 +30,6 @@ bool Attempts::asked(const Operation& operation, std::uint64_t epoch) {
   return !strays_.empty() && strays_.contains(attempt);
 }
 
-void Attempts::answered(const AttemptId& attempt) {
-  const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  if (found != pending_.end()) --found->second.open;
-}
-
 void Attempts::refused(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);

@@ -36,8 +36,6 @@ class Attempts {
   /// It is asked for now, on this connection (0 = there is none yet).
   /// @return whether copies that were sent on older connections may be on their way
   bool asked(const Operation& operation, std::uint64_t epoch);
-  /// The server answered one request for it.
-  void answered(const AttemptId& attempt);
   /// The server refused one request for it and has done nothing. Where that was the only one, it is
   /// as if none had been sent.
   void refused(const AttemptId& attempt);

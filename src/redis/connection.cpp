@@ -241,6 +241,7 @@ void Connection::drop(const Failure& why) {
     descriptor_.store(-1);
     stream.swap(stream_);
     unanswered.swap(calls_);
+    unanswered_.store(0);
     out_.clear();
     blocked_.store(false);
     spoiled_.reset();
@@ -262,6 +263,7 @@ std::deque<Call> Connection::close() {
   descriptor_.store(-1);
   stream.swap(stream_);
   unanswered.swap(calls_);
+  unanswered_.store(0);
   out_.clear();
   return unanswered;
 }

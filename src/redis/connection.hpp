@@ -98,7 +98,8 @@ class Connection final : public Source {
   void take(const Reply& reply);
   void check_time(Instant now);
   /// @return false: it broke before a byte has left
-  bool flush();
+  bool flush(std::shared_ptr<Stream> stream);
+  void stop_writing(const Stream& stream, Stream::Status why, std::size_t done);
   void write_queued();
   bool queue(Call* call, std::string_view bytes);
   [[nodiscard]] Failure unavailable(const char* words) const;
@@ -132,9 +133,10 @@ class Connection final : public Source {
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
   std::optional<Endpoint> only_;
   Endpoint endpoint_;
-  std::deque<Call> calls_;  // sent, not answered
-  std::string out_;         // not sent
-  bool writing_ = false;    // a thread is, and `batch_` is that thread's
+  std::deque<Call> calls_;                  // sent, not answered
+  std::atomic<std::size_t> unanswered_{0};  // their number
+  std::string out_;                         // not sent
+  bool writing_ = false;                    // a thread is, and `batch_` is that thread's
   std::string batch_;
   std::optional<Failure> spoiled_;   // to be dropped for this reason
   std::atomic<bool> broken_{false};  // the same, without the reason

@@ -19,10 +19,7 @@ bool Connection::linger() {
   if (!up() || blocked_.load()) return false;
   const std::unique_lock role(reading_, std::try_to_lock);
   if (!role) return false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (calls_.empty()) return false;
-  }
+  if (unanswered_.load() == 0) return false;
   return receive(true);
 }
 
@@ -81,6 +78,7 @@ void Connection::take(const Reply& reply) {
     if (!calls_.empty()) {
       call = std::move(calls_.front());
       calls_.pop_front();
+      unanswered_.store(calls_.size());
     }
   }
   if (call) {
@@ -96,17 +94,23 @@ bool Connection::send(std::string_view bytes) { return queue(nullptr, bytes); }
 
 bool Connection::queue(Call* call, std::string_view bytes) {
   const Operation* const operation = call != nullptr ? call->operation.get() : nullptr;
-  bool alone = false;
+  std::shared_ptr<Stream> stream;
   {
     const std::lock_guard lock(mutex_);
     if (!up() || !stream_) return false;
-    if (call != nullptr) calls_.push_back(std::move(*call));
-    alone = out_.empty();
-    out_.append(bytes);
-    if (writing_ || blocked_.load()) return true;
+    if (call != nullptr) {
+      calls_.push_back(std::move(*call));
+      unanswered_.store(calls_.size());
+    }
+    if (writing_ || blocked_.load() || !out_.empty()) {
+      out_.append(bytes);
+      return true;
+    }
     writing_ = true;
+    batch_.assign(bytes);
+    stream = stream_;
   }
-  if (flush() || !alone) return true;
+  if (flush(std::move(stream))) return true;
   // Not a byte has left: the server does not know of it, which is worth knowing.
   const std::lock_guard lock(mutex_);
   const auto mine = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& other) {
@@ -114,57 +118,63 @@ bool Connection::queue(Call* call, std::string_view bytes) {
   });
   if (mine == calls_.rend()) return true;
   calls_.erase(std::prev(mine.base()));
+  unanswered_.store(calls_.size());
   return false;
 }
 
 void Connection::write_queued() {
+  std::shared_ptr<Stream> stream;
   {
     const std::lock_guard lock(mutex_);
-    if (writing_) return;
+    if (writing_ || out_.empty() || !stream_) return;
     writing_ = true;
+    batch_.swap(out_);
+    stream = stream_;
   }
-  static_cast<void>(flush());
+  static_cast<void>(flush(std::move(stream)));
 }
 
-bool Connection::flush() {
+// Writes the batch, and whatever others have queued meanwhile.
+bool Connection::flush(std::shared_ptr<Stream> stream) {
   bool any = false;  // byte has left
   for (;;) {
-    std::shared_ptr<Stream> stream;
-    {
-      const std::lock_guard lock(mutex_);
-      if (out_.empty() || !stream_) {
-        writing_ = false;
-        return true;
-      }
-      batch_.swap(out_);
-      stream = stream_;
-    }
     std::size_t done = 0;
     while (done < batch_.size()) {
       const Stream::Moved moved = stream->write({batch_.data() + done, batch_.size() - done});
       if (moved.status != Stream::Status::done) {
-        {
-          const std::lock_guard lock(mutex_);
-          if (stream_ == stream) {
-            if (moved.status == Stream::Status::again) {
-              out_.insert(0, batch_, done);
-              blocked_.store(true);
-            } else {
-              spoiled_ = unavailable("the server closed the connection");
-              broken_.store(true);
-            }
-          }
-          batch_.clear();
-          writing_ = false;
-        }
-        host_.changed(*this);
+        stop_writing(*stream, moved.status, done);
         return any || moved.status == Stream::Status::again;
       }
       any = true;
       done += moved.bytes;
     }
     batch_.clear();
+    const std::lock_guard lock(mutex_);
+    if (out_.empty() || !stream_) {
+      writing_ = false;
+      return true;
+    }
+    batch_.swap(out_);
+    if (stream != stream_) stream = stream_;
   }
+}
+
+void Connection::stop_writing(const Stream& stream, Stream::Status why, std::size_t done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stream_.get() == &stream) {
+      if (why == Stream::Status::again) {
+        out_.insert(0, batch_, done);
+        blocked_.store(true);
+      } else {
+        spoiled_ = unavailable("the server closed the connection");
+        broken_.store(true);
+      }
+    }
+    batch_.clear();
+    writing_ = false;
+  }
+  host_.changed(*this);
 }
 
 }  // namespace mortise::redis

@@ -185,9 +185,14 @@ void RedisBackend::submit(Call call) {
   if (call.since == Instant{}) call.since = call.asked;
   if (commands_->up()) {
     call.epoch = epoch_.load();
-    const std::string bytes = bytes_of(call);
+    const std::string& bytes = bytes_of(call);
     if (commands_->send(call, bytes)) {
       note_sent(call);
+      // Failed and taken back while this was on its way out: then it came behind its own cancel.
+      if (call.kind == Call::Kind::acquire && call.operation->done() &&
+          call.operation->failure()) {
+        cancel_behind(std::static_pointer_cast<Acquisition>(call.operation));
+      }
       return;
     }
   } else if (call.kind == Call::Kind::acquire) {
@@ -206,8 +211,9 @@ void RedisBackend::note_sent(const Call& call) {
   }
 }
 
-std::string RedisBackend::bytes_of(const Call& call) {
-  std::string bytes;
+const std::string& RedisBackend::bytes_of(const Call& call) {
+  thread_local std::string bytes;  // keeps its memory
+  bytes.clear();
   Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
   switch (call.kind) {
     case Call::Kind::acquire: {

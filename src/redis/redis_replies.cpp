@@ -172,9 +172,6 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
   const std::optional<Answer> answer = Answer::parse(reply.text);
   if (!answer) return nonsense(call);
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    if (call.kind == Call::Kind::acquire) {
-      attempts_.answered(static_cast<Acquisition&>(*call.operation).request().attempt);
-    }
     answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
   } else if (call.kind == Call::Kind::check) {
     static_cast<Check&>(*call.operation).answered();
@@ -272,7 +269,7 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
   attempts_.decided(request.attempt, answer.granted_at < answer.now);
   operation->granted({.number = answer.number,
                       .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
-                      .lease = answer.lease});
+                      .lease = answer.lease.count() != 0 ? answer.lease : request.lease});
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation->done()) std::this_thread::yield();
   if (operation->grant().number != answer.number) {

@@ -30,48 +30,42 @@ Digits milliseconds(std::chrono::nanoseconds lease) {
       std::chrono::duration_cast<std::chrono::milliseconds>(lease).count()));
 }
 
-std::string_view flag(bool value) { return value ? "1" : "0"; }
+/// A hold as the scripts compare it.
+std::string hold_text(const HoldId& hold) {
+  return attempt_text(hold.attempt) + ' ' + std::to_string(hold.number);
+}
 
-}  // namespace
+char flag(bool value) { return value ? '1' : '0'; }
 
-/// The words of one call; views, so what they show must live until `append()`.
-class Requests::Line {
+/// The words of a call for one lock; views, so what they show must live until `append()`.
+class Line {
  public:
-  Line(const Script& script, const Passage& passage) {
-    words_.reserve(18);
+  Line(const Settings& settings, const Script& script, const Passage& passage,
+       std::string_view name)
+      : key_(lock_key(settings.prefix, name)) {
+    const bool both = settings.turns == Turns::redisson;
     add(passage.whole ? "EVAL" : "EVALSHA");
     add(passage.whole ? script.text : script.sha);
-  }
-  /// For one lock.
-  Line(const Requests& requests, const Script& script, const Passage& passage,
-       std::string_view name)
-      : Line(script, passage) {
-    const bool both = requests.settings_.turns == Turns::redisson;
-    key_ = lock_key(requests.settings_.prefix, name);
     add(both ? "2" : "1");
     add(key_);
     if (both) add(name);
-    add_constants(requests);
   }
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  void add(std::string_view word) { words_.push_back(word); }
-  void add_constants(const Requests& requests) {
-    add(requests.inboxes_);
-    add({&requests.mode_, 1});
-  }
-  void append(std::string& out) const { append_command(out, words_); }
+  void add(std::string_view word) { words_[size_++] = word; }
+  void append(std::string& out) const { append_command(out, {words_.data(), size_}); }
 
  private:
   std::string key_;
-  std::vector<std::string_view> words_;
+  std::array<std::string_view, 16> words_;
+  std::size_t size_ = 0;
 };
 
+}  // namespace
+
 Requests::Requests(const Settings& settings)
-    : settings_(settings),
-      inboxes_(settings.prefix + "inbox:"),
-      mode_(static_cast<char>(settings.turns)) {}
+    : settings_(settings), mode_(static_cast<char>(settings.turns)) {}
 
 void Requests::subscribe(std::string& out, std::string_view channel) const {
   append_command(out, std::array<std::string_view, 2>{"SUBSCRIBE", channel});
@@ -82,7 +76,7 @@ void Requests::unsubscribe(std::string& out, std::string_view channel) const {
 }
 
 std::string Requests::inbox(const AttemptId& of_client) const {
-  return inboxes_ + of_client.text().substr(0, 32);
+  return settings_.prefix + "inbox:" + of_client.text().substr(0, 32);
 }
 
 Failure Requests::check_name(std::string_view name) const {
@@ -98,14 +92,14 @@ std::string redisson_channel(std::string_view name) {
 
 void Requests::acquire(std::string& out, const Passage& passage,
                        const Acquisition::Request& request, bool wait) const {
-  Line line(*this, scripts::acquire, passage, request.name);
   const std::string attempt = attempt_text(request.attempt);
+  const std::array<char, 3> flags{mode_, flag(passage.copies), flag(wait)};
   const Digits epoch(passage.epoch);
   const Digits lease = milliseconds(request.lease);
+  Line line(settings_, scripts::acquire, passage, request.name);
   line.add(attempt);
+  line.add({flags.data(), flags.size()});
   line.add(epoch);
-  line.add(flag(passage.copies));
-  line.add(flag(wait));
   line.add(lease);
   line.add(request.label);
   line.append(out);
@@ -113,68 +107,73 @@ void Requests::acquire(std::string& out, const Passage& passage,
 
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
-  Line line(*this, scripts::cancel, passage, request.name);
   const std::string attempt = attempt_text(request.attempt);
+  const std::array<char, 2> flags{mode_, flag(passage.copies)};
   const Digits epoch(passage.epoch);
+  Line line(settings_, scripts::cancel, passage, request.name);
   line.add(attempt);
+  line.add({flags.data(), flags.size()});
   line.add(epoch);
-  line.add(flag(passage.copies));
   line.append(out);
 }
 
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
-  Line line(*this, scripts::release, passage, hold.name);
-  const std::string attempt = attempt_text(hold.attempt);
-  const Digits number(hold.number);
+  const std::string ours = hold_text(hold);
+  const std::array<char, 4> flags{mode_, flag(passage.copies), flag(wait),
+                                  flag(copies_of_successor)};
   const Digits epoch(passage.epoch);
-  line.add(attempt);
-  line.add(number);
+  Line line(settings_, scripts::release, passage, hold.name);
+  line.add(ours);
+  line.add({flags.data(), successor == nullptr ? 2 : flags.size()});
   line.add(epoch);
-  line.add(flag(passage.copies));
-  const std::string next = successor != nullptr ? attempt_text(successor->attempt) : std::string();
-  line.add(next);
   if (successor == nullptr) return line.append(out);
+  const std::string next = attempt_text(successor->attempt);
   const Digits lease = milliseconds(successor->lease);
-  line.add(flag(wait));
+  line.add(next);
   line.add(lease);
   line.add(successor->label);
-  line.add(flag(copies_of_successor));
   line.append(out);
 }
 
 void Requests::renew(std::string& out, const Passage& passage,
                      const std::vector<Renewal::Item>& items) const {
-  Line line(scripts::renew, passage);
   const bool both = settings_.turns == Turns::redisson;
-  std::vector<std::string> texts;
-  texts.reserve(items.size() * 2);
-  std::vector<Digits> numbers;
-  numbers.reserve(items.size() * 2 + 1);
-  numbers.emplace_back(items.size() * (both ? 2 : 1));
-  line.add(numbers.back());
+  std::vector<std::string> texts;  // reserved, so that the views of it stay
+  std::vector<std::string_view> words;
+  texts.reserve(items.size() * 3 + 1);
+  words.reserve(items.size() * 4 + 5);
+  words.emplace_back(passage.whole ? "EVAL" : "EVALSHA");
+  words.push_back(passage.whole ? scripts::renew.text : scripts::renew.sha);
+  words.push_back(texts.emplace_back(std::to_string(items.size() * (both ? 2 : 1))));
   for (const Renewal::Item& item : items) {
-    line.add(texts.emplace_back(lock_key(settings_.prefix, item.hold.name)));
-    if (both) line.add(item.hold.name);
+    words.push_back(texts.emplace_back(lock_key(settings_.prefix, item.hold.name)));
+    if (both) words.push_back(item.hold.name);
   }
-  line.add_constants(*this);
+  words.emplace_back();
+  words.emplace_back(&mode_, 1);
   for (const Renewal::Item& item : items) {
-    line.add(texts.emplace_back(attempt_text(item.hold.attempt)));
-    line.add(numbers.emplace_back(item.hold.number));
-    line.add(numbers.emplace_back(milliseconds(item.lease)));
+    words.push_back(texts.emplace_back(hold_text(item.hold)));
+    words.push_back(texts.emplace_back(milliseconds(item.lease)));
   }
-  line.append(out);
+  append_command(out, words);
 }
 
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
-  Line line(*this, scripts::inspect, passage, name);
-  line.append(out);
+  short_call(out, scripts::inspect, passage, name);
 }
 
 void Requests::force_release(std::string& out, const Passage& passage,
                              std::string_view name) const {
-  Line line(*this, scripts::force_release, passage, name);
+  short_call(out, scripts::force_release, passage, name);
+}
+
+void Requests::short_call(std::string& out, const Script& script, const Passage& passage,
+                          std::string_view name) const {
+  Line line(settings_, script, passage, name);
+  line.add({});
+  line.add({&mode_, 1});
   line.append(out);
 }
 

@@ -47,10 +47,10 @@ class Requests {
   [[nodiscard]] Failure check_name(std::string_view name) const;
 
  private:
-  class Line;
+  void short_call(std::string& out, const Script& script, const Passage& passage,
+                  std::string_view name) const;
 
   const Settings& settings_;
-  const std::string inboxes_;
   const char mode_;
 };
 

@@ -198,7 +198,7 @@ bool AcquireCall::wait_for_answer() {
     const std::uint32_t seen = attempt_->signal();
     if (attempt_->done()) return true;
     const Instant now = client_.now();
-    const bool in_trouble = attempt_->trouble().has_value();
+    const bool in_trouble = attempt_->in_trouble();
     note_trouble(now, in_trouble);
     if ((why_ = reason_to_give_up(now))) return false;
     const Instant again = schedule.next(attempt_->progress(), in_trouble);

@@ -48,11 +48,13 @@ void Operation::finish() noexcept {
 }
 
 void Operation::trouble(Failure why) {
+  if (!why && !in_trouble_.load()) return;
   bool news = false;
   {
     const std::lock_guard hold(trouble_mutex_);
     news = static_cast<bool>(why) != trouble_.has_value();
     trouble_ = why ? std::optional(std::move(why)) : std::nullopt;
+    in_trouble_.store(trouble_.has_value());
   }
   // The caller counts how long the trouble lasts.
   if (news) poke();

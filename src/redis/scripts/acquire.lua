@@ -3,9 +3,9 @@
 -- hold, or the place in the queue. A copy that comes late, after the attempt was sent again on a
 -- newer connection, changes nothing.
 --
--- ARGV  3 attempt    4 epoch of the connection    5 '1' = older copies may be on their way
---       6 '1' = wait    7 lease in ms    8 label
+-- ARGV  1 attempt    2 mode; '1' = older copies may be on their way; '1' = wait
+--       3 epoch of the connection    4 lease in ms    5 label
 open(KEYS[1], KEYS[2])
-if is_late(ARGV[3], ARGV[4]) then return 'R' end
-if ARGV[5] == '1' then bury_older(ARGV[3], ARGV[4]) end
-return take(ARGV[3], ARGV[6] == '1', tonumber(ARGV[7]), ARGV[8])
+if is_late(ARGV[1], ARGV[3]) then return 'R' end
+if string.sub(ARGV[2], 2, 2) == '1' then bury_older(ARGV[1], ARGV[3]) end
+return take(ARGV[1], string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[4]), ARGV[5])

@@ -3,11 +3,11 @@
 -- it was too late. It leaves the queue before the lock is settled, so that it is not handed what it
 -- does not want any more. Safe to repeat.
 --
--- ARGV  3 attempt    4 epoch of the connection    5 '1' = older copies may be on their way
+-- ARGV  1 attempt    2 mode; '1' = older copies may be on their way    3 epoch of the connection
 open(KEYS[1], KEYS[2])
-local w = waiting > 0 and waiter(ARGV[3])
+local w = waiting > 0 and waiter(ARGV[1])
 if w then
-  dequeue(ARGV[3], w.ticket)
+  dequeue(ARGV[1], w.ticket)
   count()
   if tonumber(redis.call('HGET', K, 'h')) == w.ticket then
     -- The next one in the queue is its head now, and shall know that when it asks.
@@ -18,7 +18,7 @@ if w then
     redis.call('HSET', K, 'h', digits(at))
   end
 end
-if ARGV[5] == '1' then bury_older(ARGV[3], ARGV[4]) end
+if string.sub(ARGV[2], 2, 2) == '1' then bury_older(ARGV[1], ARGV[3]) end
 settle()
-if held and owner == ARGV[3] then return granted() end
+if held and owner == ARGV[1] then return granted() end
 return occupied('B')

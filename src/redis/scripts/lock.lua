@@ -5,7 +5,7 @@
 -- A lock is ONE hash, so that deleting it, by hand or by FLUSHALL, leaves nothing half:
 --   o  "<attempt> <grant number>" of the owner, or of the last one
 --   g  "<since when> <lease in ms>": it is held; absent = it was freed
---   l  the owner's label                              e  when the key expires, in s
+--   l  the owner's label                              e  in s: until then the key lives long enough
 --   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
 --   h, t  the first ticket of the queue, and the next to be drawn
 --   #<ticket> = "<attempt> <last contact> <lease in ms> <label>" of a waiter    <attempt> = ticket
@@ -24,15 +24,17 @@
 -- or a waiter could believe what the server then refuses to note.
 --
 -- KEYS  1 the lock    2 the same lock as Redisson keeps it (mode r only)
--- ARGV  1 what the names of inboxes begin with    2 mode: f fair, u unfair, r with Redisson
+-- ARGV  1 whose request it is    2 flags, one character each, of which the first is the mode: f fair,
+--       u unfair, r with Redisson. Few arguments, since each costs the server time.
 local REMEMBERED = 3600 -- s that a lock is remembered after its lease, up to twice that
+local SHORT = 1000 -- s, of most leases
 local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
 local CLAIM = 2000 -- ms to confirm a grant that was pushed
 local LOOKS = 64 -- waiters that one script looks at
 local TURNS = 16 -- releases in a row that are all the same (modes u and r)
 local BURIED = 60000000 -- us that a duplicate may be late
 
-local MODE = ARGV[2]
+local MODE = string.sub(ARGV[2], 1, 1)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -73,13 +75,14 @@ local function open(key, redisson)
   end
 end
 
--- Has the key live long enough, and seldom says so; lease in ms.
+-- Has the key live until REMEMBERED after this lease (in ms) at least, and seldom says so: it is
+-- given twice as long, and what it has is enough for every lease up to SHORT until `e`.
 local function remember(lease)
-  local until_then = now / 1000000 + lease / 1000
-  if expires > until_then + REMEMBERED then return end
-  expires = math.floor(until_then + 2 * REMEMBERED)
+  local more = math.max(lease / 1000 - SHORT, 0)
+  if expires > now / 1000000 + more then return end
+  expires = math.floor(now / 1000000 + more) + REMEMBERED
   redis.call('HSET', K, 'e', digits(expires))
-  redis.call('PEXPIRE', K, digits(lease + 2000 * REMEMBERED))
+  redis.call('PEXPIRE', K, digits((more + SHORT + 2 * REMEMBERED) * 1000))
 end
 
 -- After the number of waiters has changed, or what is buried.
@@ -103,8 +106,9 @@ local function grant(attempt, lease, label)
   end
 end
 
+-- The channel of a client: beside its locks, whose keys begin with the prefix, too.
 local function inbox(attempt)
-  return ARGV[1] .. string.sub(attempt, 1, 32)
+  return string.match(KEYS[1], '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 32)
 end
 
 -- What is buried long enough is forgotten, and with it what keeps the quick ways closed.

@@ -3,25 +3,25 @@
 -- straight line: see acquire_quick.lua. Where nobody waits the time is not asked for: a hold that has
 -- lapsed, and that nobody came after, is given back as any other; whether it had lapsed for its
 -- owner, his own clock has told him before.
-if ARGV[2] == 'f' and ARGV[6] == '0' and ARGV[7] == '' then
+if ARGV[2] == 'f0' then
   local key = KEYS[1]
-  local f = redis.call('HMGET', key, 'o', 'g', 'w', 'h', 'e', 'x')
-  local ours = f[1] == ARGV[3] .. ' ' .. ARGV[4] and f[2]
+  local f = redis.call('HMGET', key, 'o', 'g', 'w', 'h')
+  local ours = f[1] == ARGV[1] and f[2]
   if ours and not f[3] then
     redis.call('HDEL', key, 'g')
     return 'F'
   end
-  local first = ours and not f[6] and f[4] and redis.call('HGET', key, '#' .. f[4])
-  if first then
+  local first = ours and f[4] and redis.call('HMGET', key, '#' .. f[4], 'e', 'x')
+  if first and first[1] and first[2] and not first[3] then
     local time = redis.call('TIME')
-    local now = time[1] .. string.sub(1000000 + time[2], 2)
+    local now = time[1] .. string.sub('00000' .. time[2], -6)
     local since, span = string.match(f[2], '^(%d+) (%d+)$')
-    local attempt, contact, lease, label = string.match(first, '^(%S+) (%d+) (%d+) (.*)$')
-    if #now == 16 and ' ' .. ARGV[4] < ' ' .. now and now - contact < 3000000 and
-        since + span * 1000 > now + 0 and f[5] + 0 > time[1] + 3600 then
+    local attempt, contact, lease, label = string.match(first[1], '^(%S+) (%d+) (%d+) (.*)$')
+    if #now == 16 and string.sub(f[1], -17) < ' ' .. now and now - contact < 3000000 and
+        since + span * 1000 > now + 0 and first[2] > time[1] then
       if lease + 0 > 2000 then lease = '2000' end -- CLAIM
       redis.call('HDEL', key, attempt, '#' .. f[4], 'g', f[3] == '1' and 'w' or '-')
-      local told = redis.pcall('PUBLISH', ARGV[1] .. string.sub(attempt, 1, 32),
+      local told = redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 32),
         'G ' .. attempt .. ' ' .. now .. ' ' .. now .. ' ' .. lease .. ' ' .. key)
       if type(told) == 'number' and told > 0 then
         if f[3] == '1' then
@@ -33,7 +33,7 @@ if ARGV[2] == 'f' and ARGV[6] == '0' and ARGV[7] == '' then
         return 'F'
       end
       -- Nobody reads there: all as it was, and the long way.
-      redis.call('HSET', key, '#' .. f[4], first, attempt, f[4], 'g', f[2], 'w', f[3])
+      redis.call('HSET', key, '#' .. f[4], first[1], attempt, f[4], 'g', f[2], 'w', f[3])
     end
   end
 end

@@ -3,15 +3,15 @@
 -- lapsed does not come back. Safe to repeat.
 --
 -- KEYS  the locks; in mode r each is followed by its Redisson key
--- ARGV  from 3 on, three for each lock: attempt, number, lease in ms
+-- ARGV  from 3 on, two for each lock: "<attempt> <number>", lease in ms
 -- @return for each lock 1 = renewed, 0 = not this hold's any more
 local step = MODE == 'r' and 2 or 1
 local answers = {}
 for i = 1, #KEYS, step do
   open(KEYS[i], step == 2 and KEYS[i + 1] or nil)
-  local a = 3 + (i - 1) / step * 3
-  local lease = tonumber(ARGV[a + 2])
-  if held and owner == ARGV[a] and digits(number) == ARGV[a + 1] then
+  local a = 3 + (i - 1) / step * 2
+  local lease = tonumber(ARGV[a + 1])
+  if held and owner .. ' ' .. digits(number) == ARGV[a] then
     redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
     redis.call('HSET', K, 'g', digits(now) .. ' ' .. lease)
     remember(lease)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// The cases of the Redis backend. Each figure has a server of its own, fresh and empty.
+#include "case.hpp"
+#include "redis_contended.hpp"
+#include "redis_cycles.hpp"
+#include "redis_holds.hpp"
+#include "redis_server.hpp"
+#include "redis_workers.hpp"
+
+#include <string>
+
+namespace mortise::bench {
+namespace {
+
+Work eight_workers(Mode mode) {
+  const RedisServer server(mode);
+  return work(server, 8, "bench/redis");
+}
+
+void add_cycles(Cases& cases) {
+  using enum Mode;
+  add(cases, {same, crossed},
+      {.name = "redis/cycle",
+       .unit = "us",
+       .ours = redis_cycle,
+       .floor = raw_redis_cycle,
+       .goal = 1.05});
+  Case beside{.name = "redis/cycle_beside_plain",
+              .unit = "us",
+              .ours = redis_cycle,
+              .floor = plain_redis_cycle};
+  beside.goal = 1.15;
+  add(cases, {same}, beside);
+  beside.goal = 1.05;
+  add(cases, {crossed}, beside);
+  for (const int threads : {32, 64}) {
+    Case many_threads{.name = "redis/throughput_" + std::to_string(threads),
+                      .unit = "1/s",
+                      .better = Better::higher,
+                      .ours = [threads](Mode mode) { return redis_throughput(mode, threads); },
+                      .floor = raw_redis_throughput,
+                      .goal = 0.8};
+    add(cases, {crossed}, many_threads);
+    many_threads.name += "_beside_connections";
+    many_threads.floor = [threads](Mode mode) { return connection_each(mode, threads); };
+    many_threads.goal = 1.5;
+    add(cases, {crossed}, many_threads);
+  }
+}
+
+void add_contended(Cases& cases) {
+  using enum Mode;
+  Case handoff{
+      .name = "redis/handoff", .unit = "us", .ours = redis_handoff, .floor = raw_redis_handoff};
+  add(cases, {same}, handoff);
+  handoff.goal = 1.15;
+  add(cases, {crossed}, handoff);
+  add(cases, {unpinned},
+      {.name = "redis/handoff_commands", .unit = "1", .ours = commands_per_handoff, .goal = 2.2});
+  add(cases, {unpinned}, {.name = "redis/handoff_pushes", .unit = "1", .ours = pushes_per_handoff});
+  add(cases, {unpinned},
+      {.name = "redis/contention_8",
+       .unit = "1",
+       .ours = [](Mode mode) { return eight_workers(mode).commands_per_grant; },
+       .goal = 2.2});
+  add(cases, {unpinned},
+      {.name = "redis/contention_8_share",
+       .unit = "1",
+       .better = Better::higher,
+       .ours = [](Mode mode) { return eight_workers(mode).least_by_most; },
+       .goal = 0.95});
+  add(cases, {same, crossed},
+      {.name = "redis/threads_8",
+       .unit = "1/s",
+       .better = Better::higher,
+       .ours = redis_threads,
+       .goal = 120'000});
+}
+
+void add_resting(Cases& cases) {
+  using enum Mode;
+  add(cases, {unpinned},
+      {.name = "redis/waiting_7",
+       .unit = "% cpu",
+       .ours = [](Mode mode) { return seven_waiting(mode).percent; },
+       .goal = 0.1});
+  add(cases, {unpinned},
+      {.name = "redis/waiting_7_commands",
+       .unit = "1/s",
+       .ours = [](Mode mode) { return seven_waiting(mode).commands; },
+       .goal = 1});
+  add(cases, {unpinned},
+      {.name = "redis/held_100k", .unit = "% cpu", .ours = cpu_of_renewing, .goal = 5});
+  add(cases, {same},
+      {.name = "redis/held_lock_client",
+       .unit = "bytes",
+       .ours = client_memory_of_a_hold,
+       .goal = 1024});
+  add(cases, {same},
+      {.name = "redis/held_lock_server", .unit = "bytes", .ours = server_memory_of_a_hold});
+}
+
+}  // namespace
+
+void add_redis_cases(Cases& cases) {
+  add_cycles(cases);
+  add_contended(cases);
+  add_resting(cases);
+}
+
+}  // namespace mortise::bench

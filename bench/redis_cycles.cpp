@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "redis_cycles.hpp"
+
+#include <mortise/mortise.hpp>
+
+#include "contention.hpp"
+#include "figure.hpp"
+#include "raw_redis_lock.hpp"
+#include "raw_redis_pipeline.hpp"
+#include "redis_server.hpp"
+
+#include <hiredis/hiredis.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mortise::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* name = "bench/redis";
+constexpr int many = 4000;
+
+std::string_view text(const RawReply& reply) { return {reply->str, reply->len}; }
+
+/// @return the p50 in microseconds, each cycle timed alone: X has outliers that a mean would keep.
+template <class Cycle>
+double p50_of(Cycle&& cycle) {
+  return p50(many, [&] { return timed(1, cycle); }) / 1000;
+}
+
+/// What one thread has where each has a connection of its own.
+struct Alone {
+  RawRedis redis;
+  OwnScripts scripts;
+  RawReply granted{};
+};
+
+}  // namespace
+
+double redis_cycle(Mode mode) {
+  const RedisServer server(mode);
+  Client client(server.url());
+  Lock lock = client.lock(name);
+  return p50_of([&] {
+    lock.lock();
+    lock.unlock();
+  });
+}
+
+double raw_redis_cycle(Mode mode) {
+  const RedisServer server(mode);
+  RawRedis redis(server.port());
+  OwnScripts::load(redis);
+  OwnScripts scripts(name);
+  return p50_of([&] {
+    const RawReply granted = redis.ask(scripts.acquire());
+    redis.ask(scripts.release(text(granted)));
+  });
+}
+
+double plain_redis_cycle(Mode mode) {
+  const RedisServer server(mode);
+  RawRedis redis(server.port());
+  PlainScripts scripts(name);
+  scripts.load(redis);
+  return p50_of([&] {
+    redis.ask(scripts.acquire());
+    redis.ask(scripts.release());
+  });
+}
+
+double redis_throughput(Mode mode, int threads) {
+  const RedisServer server(mode);
+  Client client(server.url());
+  client.check(10s);
+  const Grants grants = contend(threads, [&](int thread) -> Baton {
+    const auto lock =
+        std::make_shared<Lock>(client.lock(std::string(name) + std::to_string(thread)));
+    return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
+  });
+  return grants.per_second;
+}
+
+double raw_redis_throughput(Mode mode) {
+  const RedisServer server(mode);
+  return pipelined_cycles(server.port(), 50, 16);
+}
+
+double connection_each(Mode mode, int threads) {
+  const RedisServer server(mode);
+  RawRedis redis(server.port());
+  OwnScripts::load(redis);
+  const Grants grants = contend(threads, [&](int thread) -> Baton {
+    const std::shared_ptr<Alone> alone(
+        new Alone{RawRedis(server.port()), OwnScripts(std::string(name) + std::to_string(thread))});
+    return {.take = [alone] { alone->granted = alone->redis.ask(alone->scripts.acquire()); },
+            .give = [alone] { alone->redis.ask(alone->scripts.release(text(alone->granted))); }};
+  });
+  return grants.per_second;
+}
+
+}  // namespace mortise::bench

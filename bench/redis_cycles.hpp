@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What a lock and an unlock of a free name cost on Redis, from one thread and from many, by the
+// library and by programs that send the same commands by hand.
+#pragma once
+
+#include "placement.hpp"
+
+namespace mortise::bench {
+
+/// The p50 of a cycle in microseconds: by the library; by blocking hiredis with the library's own
+/// scripts; by blocking hiredis with plain scripts.
+[[nodiscard]] double redis_cycle(Mode mode);
+[[nodiscard]] double raw_redis_cycle(Mode mode);
+[[nodiscard]] double plain_redis_cycle(Mode mode);
+
+/// Cycles a second on distinct names: threads that share one client; as much as one raw thread gets
+/// through 50 connections with 16 cycles under way on each; raw threads with a connection each.
+[[nodiscard]] double redis_throughput(Mode mode, int threads);
+[[nodiscard]] double raw_redis_throughput(Mode mode);
+[[nodiscard]] double connection_each(Mode mode, int threads);
+
+}  // namespace mortise::bench
