@@ -56,6 +56,7 @@ std::optional<char> letter(Words& words) {
 }
 
 constexpr std::size_t client_digits = 32;
+constexpr std::uint64_t quick_from = 1'000'000'000'000'000;
 
 bool parse_hex(std::string_view text, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
@@ -92,10 +93,11 @@ std::optional<Answer> Answer::parse(std::string_view text) {
     case Kind::granted:
       answer.now = words.time();
       if (words.complete()) {
-        // The quick way: just now, with the lease that was asked for.
+        // The quick way: just now, with the lease that was asked for. It has 16 digits (see
+        // acquire_quick.lua), and nothing shorter is believed.
         answer.number = static_cast<std::uint64_t>(answer.now.count());
         answer.granted_at = answer.now;
-        return answer.number != 0 ? std::optional(answer) : std::nullopt;
+        return answer.number >= quick_from ? std::optional(answer) : std::nullopt;
       }
       answer.number = words.number();
       answer.granted_at = words.time();

@@ -79,7 +79,9 @@ void RedisBackend::dropped(Connection& connection, const Failure& why, bool was_
   if (&connection == commands_.get()) {
     lost_commands(why, std::move(unanswered), is_final(why), was_up);
   } else {
-    lost_inbox(why, is_final(why));
+    // Whoever may publish can send rubbish to an inbox: that costs the connection, not the waiters,
+    // who ask again.
+    lost_inbox(why, is_final(why) && why.code != Errc::protocol);
     // Whatever broke it may have broken the other one, which nobody may be looking at.
     if (was_up) commands_->suspect();
   }
@@ -185,7 +187,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
   Operation& operation = *call.operation;
   const bool acquires = call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel;
   if (error.kind == ServerError::Kind::script && !call.whole) {
-    if (operation.done()) return;
+    if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
     if (call.kind == Call::Kind::acquire &&
         attempts_.is_cancelled(static_cast<Acquisition&>(operation).request().attempt)) {
