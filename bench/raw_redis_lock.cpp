@@ -94,9 +94,8 @@ OwnScripts::OwnScripts(const std::string& name)
 OwnScripts::OwnScripts(const std::string& name, const AttemptId& attempt)
     : acquire_(acquire_words(name, attempt)),
       release_(release_words(name, attempt)),
-      attempt_of_acquire_(acquire_.place_of(redis::attempt_text(attempt))),
-      hold_of_release_(release_.place_of(redis::attempt_text(attempt) + ' ' +
-                                         std::to_string(some_number))) {}
+      attempt_of_acquire_(acquire_.place_of(redis::AttemptText(attempt).view())),
+      hold_of_release_(release_.place_of(redis::AttemptText(attempt, some_number).view())) {}
 
 RawCommand& OwnScripts::acquire() {
   const std::array<char, 16> digits = hexadecimal(first_sequence + ++sequence_);

@@ -65,10 +65,21 @@ bool parse_hex(std::string_view text, std::uint64_t& value) {
 
 }  // namespace
 
-std::string attempt_text(const AttemptId& attempt) {
-  std::string text = attempt.text();
-  const std::size_t digits = std::min(text.find_first_not_of('0', client_digits), text.size() - 1);
-  return text.erase(client_digits, digits - client_digits);
+AttemptText::AttemptText(const AttemptId& attempt) noexcept {
+  constexpr const char* digits = "0123456789abcdef";
+  for (const std::uint64_t part : {attempt.client_high, attempt.client_low}) {
+    for (int shift = 60; shift >= 0; shift -= 4) text_[size_++] = digits[(part >> shift) & 0xfU];
+  }
+  char* const from = text_.data() + size_;
+  char* const end = std::to_chars(from, from + 16, attempt.sequence, 16).ptr;
+  size_ += static_cast<std::size_t>(end - from);
+}
+
+AttemptText::AttemptText(const AttemptId& attempt, std::uint64_t number) noexcept
+    : AttemptText(attempt) {
+  text_[size_++] = ' ';
+  char* const from = text_.data() + size_;
+  size_ += static_cast<std::size_t>(std::to_chars(from, from + 20, number).ptr - from);
 }
 
 std::optional<AttemptId> parse_attempt(std::string_view text) {

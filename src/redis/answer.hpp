@@ -5,6 +5,7 @@
 
 #include <mortise/operation.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -70,9 +71,19 @@ struct Push {
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);
 };
 
-/// @return an attempt for the scripts: 32 hexadecimal digits of the client, by which its inbox is
-/// found, and the sequence number without leading zeros, since each byte of a lock counts.
-[[nodiscard]] std::string attempt_text(const AttemptId& attempt);
+/// An attempt for the scripts: 32 hexadecimal digits of the client, by which its inbox is found,
+/// and the sequence number without leading zeros, since each byte of a lock counts. With the number
+/// of its grant behind, it is a hold. No allocation: part of every request.
+class AttemptText {
+ public:
+  explicit AttemptText(const AttemptId& attempt) noexcept;
+  AttemptText(const AttemptId& attempt, std::uint64_t number) noexcept;
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 72> text_;
+  std::size_t size_ = 0;
+};
 /// @return the attempt of such a text; nothing = not one.
 [[nodiscard]] std::optional<AttemptId> parse_attempt(std::string_view text);
 

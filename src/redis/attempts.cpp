@@ -66,7 +66,9 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
   const auto found = pending_.find(attempt);
   if (found == pending_.end()) return std::nullopt;
   found->second.reading = reading;
-  return std::exchange(found->second.early, std::nullopt);
+  std::optional<Push> early = std::move(found->second.early);
+  if (early) pending_.erase(found);  // it is believed now
+  return early;
 }
 
 void Attempts::decided(const AttemptId& attempt, bool push_may_come) {

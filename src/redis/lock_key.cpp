@@ -5,20 +5,25 @@ namespace mortise::redis {
 
 std::string lock_key(std::string_view prefix, std::string_view name) {
   std::string key;
-  key.reserve(prefix.size() + name.size() + 2);
-  key.append(prefix).append(1, '{');
+  append_lock_key(key, prefix, name);
+  return key;
+}
+
+void append_lock_key(std::string& out, std::string_view prefix, std::string_view name) {
+  out.reserve(out.size() + prefix.size() + name.size() + 2);
+  out.append(prefix).append(1, '{');
   for (const char c : name) {
     if (c == '{') {
-      key += "%7B";
+      out += "%7B";
     } else if (c == '}') {
-      key += "%7D";
+      out += "%7D";
     } else if (c == '%') {
-      key += "%25";
+      out += "%25";
     } else {
-      key += c;
+      out += c;
     }
   }
-  return key += '}';
+  out += '}';
 }
 
 std::optional<std::string> lock_name(std::string_view prefix, std::string_view key) {

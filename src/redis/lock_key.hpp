@@ -12,6 +12,9 @@ namespace mortise::redis {
 /// @return `prefix{name}`, with '{', '}' and '%' of the name as %7B, %7D and %25.
 [[nodiscard]] std::string lock_key(std::string_view prefix, std::string_view name);
 
+/// Appends it.
+void append_lock_key(std::string& out, std::string_view prefix, std::string_view name);
+
 /// @return the name of such a key; nothing where it is not one.
 [[nodiscard]] std::optional<std::string> lock_name(std::string_view prefix, std::string_view key);
 

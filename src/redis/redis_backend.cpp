@@ -189,8 +189,7 @@ void RedisBackend::submit(Call call) {
     if (commands_->send(call, bytes)) {
       note_sent(call);
       // Failed and taken back while this was on its way out: then it came behind its own cancel.
-      if (call.kind == Call::Kind::acquire && call.operation->done() &&
-          call.operation->failure()) {
+      if (call.kind == Call::Kind::acquire && call.operation->done() && call.operation->failure()) {
         cancel_behind(std::static_pointer_cast<Acquisition>(call.operation));
       }
       return;

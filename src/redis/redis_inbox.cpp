@@ -46,7 +46,6 @@ void RedisBackend::pushed_grant(const Push& push) {
 
 void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
                            const Reading& reading) {
-  attempts_.decided(push.attempt, false);
   operation->granted({.number = push.number,
                       .counted_from = reading.not_later_than(push.granted_at),
                       .lease = push.lease});

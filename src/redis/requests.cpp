@@ -30,19 +30,15 @@ Digits milliseconds(std::chrono::nanoseconds lease) {
       std::chrono::duration_cast<std::chrono::milliseconds>(lease).count()));
 }
 
-/// A hold as the scripts compare it.
-std::string hold_text(const HoldId& hold) {
-  return attempt_text(hold.attempt) + ' ' + std::to_string(hold.number);
-}
-
 char flag(bool value) { return value ? '1' : '0'; }
 
 /// The words of a call for one lock; views, so what they show must live until `append()`.
 class Line {
  public:
   Line(const Settings& settings, const Script& script, const Passage& passage,
-       std::string_view name)
-      : key_(lock_key(settings.prefix, name)) {
+       std::string_view name) {
+    key_.clear();
+    append_lock_key(key_, settings.prefix, name);
     const bool both = settings.turns == Turns::redisson;
     add(passage.whole ? "EVAL" : "EVALSHA");
     add(passage.whole ? script.text : script.sha);
@@ -57,10 +53,13 @@ class Line {
   void append(std::string& out) const { append_command(out, {words_.data(), size_}); }
 
  private:
-  std::string key_;
+  // One line at a time in a thread, and the memory stays.
+  static thread_local std::string key_;
   std::array<std::string_view, 16> words_;
   std::size_t size_ = 0;
 };
+
+thread_local std::string Line::key_;
 
 }  // namespace
 
@@ -92,12 +91,12 @@ std::string redisson_channel(std::string_view name) {
 
 void Requests::acquire(std::string& out, const Passage& passage,
                        const Acquisition::Request& request, bool wait) const {
-  const std::string attempt = attempt_text(request.attempt);
+  const AttemptText attempt(request.attempt);
   const std::array<char, 3> flags{mode_, flag(passage.copies), flag(wait)};
   const Digits epoch(passage.epoch);
   const Digits lease = milliseconds(request.lease);
   Line line(settings_, scripts::acquire, passage, request.name);
-  line.add(attempt);
+  line.add(attempt.view());
   line.add({flags.data(), flags.size()});
   line.add(epoch);
   line.add(lease);
@@ -107,11 +106,11 @@ void Requests::acquire(std::string& out, const Passage& passage,
 
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
-  const std::string attempt = attempt_text(request.attempt);
+  const AttemptText attempt(request.attempt);
   const std::array<char, 2> flags{mode_, flag(passage.copies)};
   const Digits epoch(passage.epoch);
   Line line(settings_, scripts::cancel, passage, request.name);
-  line.add(attempt);
+  line.add(attempt.view());
   line.add({flags.data(), flags.size()});
   line.add(epoch);
   line.append(out);
@@ -120,18 +119,18 @@ void Requests::cancel(std::string& out, const Passage& passage,
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
-  const std::string ours = hold_text(hold);
+  const AttemptText ours(hold.attempt, hold.number);
   const std::array<char, 4> flags{mode_, flag(passage.copies), flag(wait),
                                   flag(copies_of_successor)};
   const Digits epoch(passage.epoch);
   Line line(settings_, scripts::release, passage, hold.name);
-  line.add(ours);
+  line.add(ours.view());
   line.add({flags.data(), successor == nullptr ? 2 : flags.size()});
   line.add(epoch);
   if (successor == nullptr) return line.append(out);
-  const std::string next = attempt_text(successor->attempt);
+  const AttemptText next(successor->attempt);
   const Digits lease = milliseconds(successor->lease);
-  line.add(next);
+  line.add(next.view());
   line.add(lease);
   line.add(successor->label);
   line.append(out);
@@ -154,7 +153,7 @@ void Requests::renew(std::string& out, const Passage& passage,
   words.emplace_back();
   words.emplace_back(&mode_, 1);
   for (const Renewal::Item& item : items) {
-    words.push_back(texts.emplace_back(hold_text(item.hold)));
+    words.push_back(texts.emplace_back(AttemptText(item.hold.attempt, item.hold.number).view()));
     words.push_back(texts.emplace_back(milliseconds(item.lease)));
   }
   append_command(out, words);

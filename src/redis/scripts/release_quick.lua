@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- What nearly always happens: the hold stands, and nobody waits, or the first who waits lives. In a
--- straight line: see acquire_quick.lua. Where nobody waits the time is not asked for: a hold that has
+-- straight line: see acquire_quick.lua. Whether the lease has run out is not asked: a hold that has
 -- lapsed, and that nobody came after, is given back as any other; whether it had lapsed for its
 -- owner, his own clock has told him before.
 if ARGV[2] == 'f0' then
@@ -15,10 +15,9 @@ if ARGV[2] == 'f0' then
   if first and first[1] and first[2] and not first[3] then
     local time = redis.call('TIME')
     local now = time[1] .. string.sub('00000' .. time[2], -6)
-    local since, span = string.match(f[2], '^(%d+) (%d+)$')
     local attempt, contact, lease, label = string.match(first[1], '^(%S+) (%d+) (%d+) (.*)$')
     if #now == 16 and string.sub(f[1], -17) < ' ' .. now and now - contact < 3000000 and
-        since + span * 1000 > now + 0 and first[2] > time[1] then
+        first[2] > time[1] then
       if lease + 0 > 2000 then lease = '2000' end -- CLAIM
       redis.call('HDEL', key, attempt, '#' .. f[4], 'g', f[3] == '1' and 'w' or '-')
       local told = redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 32),

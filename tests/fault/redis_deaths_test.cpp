@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Goal: processes that die or stand still cost the others no more than their leases, and find out
+// themselves when they go on (L1, S6). Method: kill -9 and SIGSTOP of client processes.
+#include "fault/redis_fixture.hpp"
+#include "model/process.hpp"
+#include "support/contract_process.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace mortise::fault {
+namespace {
+
+constexpr std::chrono::minutes until_killed{5};
+constexpr std::chrono::milliseconds claim{2'000};
+
+class RedisDeaths : public RedisTest {};
+
+struct Board {
+  std::atomic<std::uint64_t> token{0};
+  std::atomic<std::int64_t> deadline{0};  // of the hold, on the boot clock
+  std::atomic<std::int64_t> woke{0};
+  std::atomic<std::int64_t> told{0};
+  std::atomic<std::int64_t> left{-1};
+  std::atomic<int> released{-1};
+};
+
+std::int64_t now() { return BootClock::now().time_since_epoch().count(); }
+
+model::Process start_process(const std::string& url, const contract::Line& tells,
+                             const LockOptions& options = {}) {
+  return model::Process::fork_child([&] {
+    Client mine(url);
+    Lock lock = mine.lock("a", options);
+    lock.lock();
+    tells.tell('h');
+    static_cast<void>(contract::Line().hear(until_killed));
+    return 0;
+  });
+}
+
+TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatDieTogetherCostTheirLeases) {
+  constexpr std::size_t dead = 2;
+  constexpr std::chrono::milliseconds lease{1'000};
+  const contract::Line line;
+  std::vector<model::Process> processes;
+  processes.push_back(start_process(server().url(), line, {.lease = lease}));
+  ASSERT_EQ(line.hear(patience), 'h');
+  for (std::size_t i = 1; i <= dead; ++i) {
+    processes.push_back(start_process(server().url(), line));
+    ASSERT_TRUE(come_to_wait("a", i));
+  }
+  Party living(client(), "a");
+  auto served = living.start();
+  ASSERT_TRUE(come_to_wait("a", dead + 1));
+  for (model::Process& process : processes) process.kill();
+  EXPECT_TRUE(comes(served, lease + 1s + dead * claim));
+  EXPECT_EQ(line.hear(0ms), '\0') << "a dead one was served";
+  EXPECT_EQ(living.release(), Released::released);
+  // Those who have no reader but were heard of lately keep their places for three periods.
+  EXPECT_TRUE(eventually([&] { return !is_held("a") && waiting("a") == 0; }, 3s + slack));
+  expect_free("a");
+}
+
+TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatStandStillCostTheirLeasesAndClaims) {
+  constexpr std::chrono::milliseconds lease{1'000};
+  const contract::Line line;
+  std::vector<model::Process> processes;
+  processes.push_back(start_process(server().url(), line, {.lease = lease}));
+  ASSERT_EQ(line.hear(patience), 'h');
+  processes.push_back(start_process(server().url(), line));
+  ASSERT_TRUE(come_to_wait("a", 1));
+  Party living(client(), "a");
+  auto served = living.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  // Their subscriptions stand: the server sees living readers.
+  for (model::Process& process : processes) ASSERT_TRUE(process.stop());
+  EXPECT_TRUE(comes(served, lease + 1s + claim));
+  const Token token = served.get();
+  EXPECT_EQ(living.release(), Released::released);
+  // He who waited goes on, and is served again, not by the grant that he has slept through.
+  processes.back().resume();
+  EXPECT_EQ(line.hear(patience), 'h');
+  EXPECT_GT(token.value(), 0U);
+  EXPECT_FALSE(living.lock().try_lock());
+}
+
+TEST_F(RedisDeaths, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
+  const contract::Shared<Board> board;
+  const contract::Line holds;
+  const contract::Line ends;
+  const std::string url = server().url();
+  model::Process holder = model::Process::fork_child([&] {
+    Client mine(url);
+    Lock lock = mine.lock("a", {.lease = 700ms});
+    const Guard guard(lock);
+    board->token = guard.token().value();
+    const std::stop_callback told(guard.lost(), [&] { board->told = now(); });
+    holds.tell('h');
+    // A gap between two looks at the clock: it has stood still.
+    for (std::int64_t last = now();;) {
+      const std::int64_t at = now();
+      const std::int64_t left = guard.valid_for().count();
+      if (at - last > 300'000'000) {
+        board->woke = at;
+        board->left = left;
+        break;
+      }
+      last = at;
+      std::this_thread::sleep_for(1ms);
+    }
+    if (!eventually([&] { return board->told.load() != 0; })) return 1;
+    board->released = static_cast<int>(lock.release());
+    ends.tell('e');
+    static_cast<void>(contract::Line().hear(until_killed));
+    return 0;
+  });
+  ASSERT_EQ(holds.hear(patience), 'h');
+  ASSERT_TRUE(holder.stop());
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  ASSERT_TRUE(lock.try_lock_for(700ms + 1s));
+  const Token token = lock.token();
+  EXPECT_GT(token.value(), board->token.load());
+  holder.resume();
+  ASSERT_EQ(ends.hear(patience), 'e');
+  EXPECT_EQ(board->left.load(), 0) << "it believed itself the holder";
+  EXPECT_LT(std::chrono::nanoseconds(board->told.load() - board->woke.load()), 50ms + slack);
+  EXPECT_EQ(board->released.load(), static_cast<int>(Released::was_lost));
+  // Its release and its renewals have changed nothing.
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisDeaths, AForkedChildKeepsNoConnection) {
+  const contract::Line forked;
+  const contract::Line ends;
+  const std::string url = server().url();
+  RedisTalk talk = server().talk();
+  const std::size_t before = talk.clients().size();
+  model::Process parent = model::Process::fork_child([&] {
+    Client mine(url);
+    Lock lock = mine.lock("a", {.lease = 1s});
+    lock.lock();
+    if (::fork() == 0) {
+      forked.tell('f');
+      static_cast<void>(ends.hear(10s));
+      ::_exit(0);
+    }
+    static_cast<void>(contract::Line().hear(until_killed));
+    return 0;
+  });
+  ASSERT_EQ(forked.hear(patience), 'f');
+  EXPECT_GE(talk.clients().size(), before + 1);
+  parent.kill();
+  // The child lives on, and the server sees the end of its parent's connections.
+  EXPECT_TRUE(eventually([&] { return talk.clients().size() == before; }, 2s));
+  Client other = client();
+  Lock lock = other.lock("a");
+  EXPECT_TRUE(lock.try_lock_for(1s + 1s));
+  ends.tell('e');
+}
+
+TEST_F(RedisDeaths, SixtyFourProcessesOnOneNameAreAllServedWithGrowingTokens) {
+  constexpr int processes = 64;
+  constexpr int rounds = 5;
+  const contract::Shared<Board> board;  // the token of whoever held last: only a holder touches it
+  const std::string url = server().url();
+  std::vector<model::Process> all;
+  all.reserve(processes);
+  for (int i = 0; i < processes; ++i) {
+    all.push_back(model::Process::fork_child([&] {
+      Client mine(url);
+      Lock lock = mine.lock("a");
+      mine.check(patience);
+      board->told.fetch_add(1);
+      while (board->told.load() < processes) std::this_thread::sleep_for(1ms);
+      for (int round = 0; round < rounds; ++round) {
+        const Guard guard(lock);
+        if (board->token.exchange(guard.token().value()) >= guard.token().value()) return 1;
+        board->left.fetch_add(1);
+      }
+      return 0;
+    }));
+  }
+  for (model::Process& one : all) {
+    const auto exit = one.wait_for(60s);
+    ASSERT_TRUE(exit) << "a process was not served";
+    EXPECT_EQ(exit->code, 0) << "a token did not grow";
+    EXPECT_FALSE(exit->killed());
+  }
+  EXPECT_EQ(board->left.load() + 1, processes * rounds);
+  expect_free("a");
+}
+
+}  // namespace
+}  // namespace mortise::fault

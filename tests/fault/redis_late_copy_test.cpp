@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Goal: a request that arrives when its client has long sent it again changes nothing. Method: a
+// proxy keeps what goes through one connection, the client gives it up by its command time-out and
+// goes on by another, and then the proxy delivers.
+#include "fault/redis_fixture.hpp"
+
+namespace mortise::fault {
+namespace {
+
+// The command time-out is a sixth of it.
+constexpr LockOptions quick{.lease = 900ms};
+
+class RedisLateCopy : public RedisTest {
+ protected:
+  [[nodiscard]] Proxy& proxy() {
+    if (!proxy_) proxy_.emplace(server().port());
+    return *proxy_;
+  }
+  /// A client whose connections stand, so that nothing but the next requests is kept.
+  [[nodiscard]] Client ready_client() {
+    Client mine(proxy().url());
+    Lock first = mine.lock("first");
+    first.lock();
+    first.unlock();
+    EXPECT_TRUE(eventually([&] { return proxy().connections(Proxy::Connections::inboxes) == 1; }));
+    EXPECT_EQ(proxy().connections(), 2U);
+    return mine;
+  }
+  void keep_requests() { proxy().hold_requests(true, Proxy::Connections::commands); }
+  /// @return the server's count of scripts, which tells that what was delivered was executed.
+  [[nodiscard]] std::uint64_t scripts() {
+    auto stats = server().talk().command_stats();
+    return stats["evalsha"] + stats["eval"];
+  }
+  void deliver() {
+    ASSERT_GT(proxy().held(), 0U);
+    const std::uint64_t before = scripts();
+    const std::size_t sent = proxy().release_held();
+    ASSERT_TRUE(eventually([&] { return scripts() >= before + sent; }));
+  }
+
+ private:
+  std::optional<Proxy> proxy_;
+};
+
+TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsReleaseTakesNothing) {
+  Client mine = ready_client();
+  keep_requests();
+  Lock lock = mine.lock("a", quick);
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
+  deliver();
+  expect_free("a");
+  Client other = client();
+  EXPECT_TRUE(other.lock("a").try_lock());
+}
+
+TEST_F(RedisLateCopy, AnAcquireThatArrivesInTheHoldOfAnotherTakesNothing) {
+  Client mine = ready_client();
+  keep_requests();
+  Lock lock = mine.lock("a", quick);
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  const Token token = lock.token();
+  EXPECT_EQ(lock.release(), Released::released);
+  Client other = client();
+  Lock theirs = other.lock("a");
+  ASSERT_TRUE(theirs.try_lock());
+  EXPECT_GT(theirs.token(), token);
+  deliver();
+  EXPECT_EQ(theirs.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsCallerGaveUpDoesNotJoinTheQueue) {
+  Client other = client();
+  Lock theirs = other.lock("a");
+  theirs.lock();
+  Client mine = ready_client();
+  keep_requests();
+  Lock lock = mine.lock("a", quick);
+  EXPECT_FALSE(lock.try_lock_for(600ms));
+  ASSERT_TRUE(eventually([&] { return waiting("a") == 0; }));
+  deliver();
+  EXPECT_EQ(waiting("a"), 0U);
+  EXPECT_THAT(queued("a"), IsEmpty());
+  theirs.unlock();
+  expect_free("a");
+}
+
+TEST_F(RedisLateCopy, AnAcquireInDoubtIsUndoneBeforeItArrives) {
+  Client mine = ready_client();
+  keep_requests();
+  Lock lock = mine.lock("a", quick);
+  std::error_code error;
+  EXPECT_FALSE(lock.try_lock_for(50ms, error));
+  EXPECT_EQ(error, Errc::in_doubt) << error.message();
+  // It is taken back on the next connection, which leaves a mark for the late copy.
+  ASSERT_TRUE(eventually([&] { return !field("a", "x").empty(); }));
+  deliver();
+  expect_free("a");
+}
+
+TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", quick);
+  lock.lock();
+  keep_requests();
+  static_cast<void>(lock.release());
+  ASSERT_TRUE(eventually([&] { return !is_held("a"); })) << "it was not repeated";
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  deliver();
+  EXPECT_TRUE(is_held("a"));
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisLateCopy, ARenewalThatArrivesAfterTheReleaseBringsNothingBack) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", quick);
+  lock.lock();
+  keep_requests();
+  ASSERT_TRUE(eventually([&] { return proxy().held() > 0; })) << "no renewal was due";
+  const std::chrono::nanoseconds left = lock.valid_for();
+  // By another connection it was renewed all the same.
+  EXPECT_TRUE(eventually([&] { return lock.valid_for() > left; }));
+  EXPECT_EQ(lock.release(), Released::released);
+  deliver();
+  expect_free("a");
+}
+
+}  // namespace
+}  // namespace mortise::fault

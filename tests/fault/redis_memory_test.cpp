@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Goal: a server without memory, or one that may not publish, refuses new locks and loses nothing
+// of the old ones. Method: maxmemory 1 in each state of a lock; users without rights on channels.
+#include "fault/redis_fixture.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class RedisMemory : public RedisTest {
+ protected:
+  void full(bool on) { server().talk().expect_ok({"CONFIG", "SET", "maxmemory", on ? "1" : "0"}); }
+};
+
+TEST_F(RedisMemory, WithoutMemoryNobodyTakesALock) {
+  Client mine = client();
+  mine.check(patience);
+  full(true);
+  Lock lock = mine.lock("a");
+  for (const auto wait : {0ms, 400ms}) {
+    const Failure failure =
+        failure_of([&] { EXPECT_FALSE(lock.try_lock_for(wait)) << "it was granted"; });
+    EXPECT_EQ(failure.code, Errc::exhausted) << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr("OOM"));
+  }
+  full(false);
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisMemory, WithoutMemoryAHoldIsRenewedAndReleased) {
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  Lock lock = mine.lock("a", {.lease = 900ms});
+  lock.lock();
+  full(true);
+  const std::size_t before = record->count(Record::Kind::renewed);
+  EXPECT_TRUE(record->told(Record::Kind::renewed, before + 4));
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_FALSE(is_held("a"));
+  EXPECT_EQ(record->count(Record::Kind::failed), 0U);
+}
+
+TEST_F(RedisMemory, WithoutMemoryALockIsHandedToItsWaiters) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Party first(client(), "a");
+  auto one = first.start();
+  ASSERT_TRUE(come_to_wait("a", 1));
+  Party second(client(), "a");
+  auto two = second.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  full(true);
+  const Token token = lock.token();
+  EXPECT_EQ(lock.release(), Released::released);
+  ASSERT_TRUE(comes(one));
+  const Token token_of_first = one.get();
+  EXPECT_GT(token_of_first, token);
+  EXPECT_EQ(first.release(), Released::released);
+  ASSERT_TRUE(comes(two));
+  EXPECT_GT(two.get(), token_of_first);
+  EXPECT_EQ(second.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisMemory, WithoutMemoryAWaiterLeavesTheQueueInTime) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Client other = client();
+  Party waiter(client(), "a");
+  auto gives_up = waiter.worker().start([&] {
+    std::error_code error;
+    return duration_of([&] { EXPECT_FALSE(waiter.lock().try_lock_for(700ms, error)); });
+  });
+  ASSERT_TRUE(come_to_wait("a"));
+  full(true);
+  EXPECT_LT(gives_up.get(), 700ms + allowance + slack);
+  EXPECT_TRUE(come_to_wait("a", 0));
+  EXPECT_THAT(queued("a"), IsEmpty());
+  lock.unlock();
+  expect_free("a");
+}
+
+TEST_F(RedisMemory, WithoutMemoryTheNextWaiterTakesOverFromADeadHolder) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 900ms, .renew = false});
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  full(true);
+  EXPECT_TRUE(comes(served, 900ms + 1s));
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+TEST_F(RedisMemory, WithoutMemoryTheTurnEndsAndBothClientsGoOn) {
+  Client mine = client({.turn = 0ms});
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Party other(client(), "a");
+  auto theirs = other.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  Worker behind;
+  // Behind the other client: the release that yields has to find him a place, and there is no room.
+  auto ours = behind.start([&] {
+    lock.lock();
+    const Token token = lock.token();
+    lock.unlock();
+    return token;
+  });
+  ASSERT_TRUE(behind.falls_asleep());
+  full(true);
+  lock.unlock();
+  ASSERT_TRUE(comes(theirs));
+  const Token token = theirs.get();
+  EXPECT_EQ(other.release(), Released::released);
+  full(false);
+  ASSERT_TRUE(comes(ours));
+  EXPECT_GT(ours.get(), token);
+  expect_free("a");
+}
+
+}  // namespace
+}  // namespace mortise::fault

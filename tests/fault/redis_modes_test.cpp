@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Goal: servers and modes that differ from the plain one: refused in words where they can not work,
+// and keeping their promises where they can. Method: configurations, and the other side of the
+// interop mode played with Redisson's published commands.
+#include "fault/redis_fixture.hpp"
+
+#include <atomic>
+#include <thread>
+
+namespace mortise::fault {
+namespace {
+
+class RedisServers : public RedisTest {
+ protected:
+  void serve(const std::vector<std::string>& lines) {
+    RedisServerOptions options;
+    options.lines = lines;
+    static_cast<void>(server(options));
+  }
+};
+
+TEST_F(RedisServers, ThatEvictKeysAreMisconfiguredUnlessThatIsAccepted) {
+  serve({"maxmemory-policy allkeys-lru"});
+  Client mine = client();
+  Failure failure;
+  EXPECT_LT(duration_of([&] { failure = failure_of([&] { mine.check(10s); }); }), 1s);
+  EXPECT_EQ(failure.code, Errc::misconfigured);
+  EXPECT_THAT(failure.text, HasSubstr("allkeys-lru"));
+  EXPECT_THAT(failure.text, HasSubstr("noeviction"));
+  Lock lock = mine.lock("a");
+  EXPECT_EQ(failure_of([&] { lock.lock(); }).code, Errc::misconfigured);
+  Client accepts(server().url() + "?eviction=accepted");
+  Lock also = accepts.lock("a");
+  EXPECT_TRUE(also.try_lock_for(patience));
+  EXPECT_EQ(also.release(), Released::released);
+}
+
+TEST_F(RedisServers, ThatBelongToAClusterAreUnsupported) {
+  serve({"cluster-enabled yes"});
+  Client mine = client();
+  const Failure failure = failure_of([&] { mine.check(10s); });
+  EXPECT_EQ(failure.code, Errc::unsupported) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("cluster"));
+}
+
+TEST_F(RedisServers, OfOtherKindsAreRefusedByTheirUrl) {
+  for (const char* const url : {"redis+sentinel://:Xu8-secret@127.0.0.1:26379/master",
+                                "redis+cluster://:Xu8-secret@127.0.0.1:7000"}) {
+    const Failure failure = failure_of([&] { const Client refused(url); });
+    EXPECT_EQ(failure.code, Errc::unsupported) << failure.text;
+    EXPECT_THAT(failure.text, Not(HasSubstr("Xu8-secret")));
+  }
+}
+
+TEST_F(RedisServers, ThatFailSayNoPasswords) {
+  const std::string url = "redis://shop:Xu8-secret@127.0.0.1:";
+  Proxy proxy(server().port());
+  const auto record = std::make_shared<Record>();
+  Client mine(url + std::to_string(proxy.port()), {.give_up = 100ms, .observer = record});
+  Lock lock = mine.lock("a");
+  const auto expect_silence = [&](const char* what) {
+    const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(150ms)); });
+    EXPECT_TRUE(failure) << what;
+    EXPECT_THAT(failure.text, Not(HasSubstr("Xu8"))) << what;
+  };
+  expect_silence("wrong password");
+  proxy.refuse(true);
+  proxy.cut_all();
+  expect_silence("refused");
+  proxy.refuse(false);
+  proxy.reset_new(true);
+  expect_silence("reset");
+  proxy.reset_new(false);
+  proxy.blackhole(true);
+  expect_silence("silent");
+  proxy.heal();
+  proxy.garbage("-ERR no\r\n");
+  expect_silence("rubbish");
+  for (const auto& entry : record->all(Record::Kind::failed)) {
+    EXPECT_THAT(entry.why.text, Not(HasSubstr("Xu8")));
+  }
+}
+
+TEST_F(RedisServers, InModeUnfairServeAWaiterWithinSixteenReleases) {
+  const std::string url = server().url() + "?fair=no";
+  Client mine(url);
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Party waiter(Client(url), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  int releases = 0;
+  do {
+    lock.unlock();
+    ++releases;
+  } while (releases <= 16 && lock.try_lock());
+  if (lock.hold_count() > 0) lock.unlock();
+  EXPECT_LE(releases, 16);
+  EXPECT_TRUE(comes(served, 1s));
+  EXPECT_EQ(waiter.release(), Released::released);
+  expect_free("a");
+}
+
+/// The other side: what Redisson sends, and hears.
+class Redisson {
+ public:
+  explicit Redisson(const RedisServer& server) : talk_(server.talk()), hears_(server.talk()) {
+    hears_.expect_ok({"SUBSCRIBE", "redisson_lock__channel:{a}"});
+  }
+  bool try_lock(const std::string& lease = "30000") {
+    return talk_
+        .expect_ok({"EVAL",
+                    "if (redis.call('exists', KEYS[1]) == 0) or "
+                    "(redis.call('hexists', KEYS[1], ARGV[2]) == 1) then "
+                    "redis.call('hincrby', KEYS[1], ARGV[2], 1); "
+                    "redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; "
+                    "return redis.call('pttl', KEYS[1]);",
+                    "1", "a", lease, "java:1"})
+        .is_nil();
+  }
+  bool unlock() {
+    return talk_
+               .expect_ok(
+                   {"EVAL",
+                    "if (redis.call('hexists', KEYS[1], ARGV[2]) == 0) then return nil; end; "
+                    "local counter = redis.call('hincrby', KEYS[1], ARGV[2], -1); "
+                    "if (counter > 0) then return 0; end; redis.call('del', KEYS[1]); "
+                    "redis.call('publish', KEYS[2], ARGV[1]); return 1;",
+                    "2", "a", "redisson_lock__channel:{a}", "0", "java:1"})
+               .integer == 1;
+  }
+  bool hears(std::chrono::milliseconds within) { return hears_.receive(within).has_value(); }
+
+ private:
+  RedisTalk talk_;
+  RedisTalk hears_;
+};
+
+class RedisInterop : public RedisTest {
+ protected:
+  [[nodiscard]] Client ours() { return Client(server().url() + "?interop=redisson"); }
+};
+
+TEST_F(RedisInterop, EachSideKeepsTheOtherOut) {
+  Redisson java(server());
+  Client mine = ours();
+  Lock lock = mine.lock("a");
+  ASSERT_TRUE(java.try_lock());
+  EXPECT_TRUE(java.try_lock()) << "it re-enters";
+  EXPECT_FALSE(lock.try_lock());
+  EXPECT_FALSE(java.unlock());
+  EXPECT_FALSE(lock.try_lock());
+  EXPECT_TRUE(java.unlock());
+  ASSERT_TRUE(lock.try_lock());
+  EXPECT_FALSE(java.try_lock());
+  EXPECT_FALSE(java.unlock()) << "it freed what is ours";
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(java.hears(patience)) << "its waiters are told";
+  EXPECT_TRUE(java.try_lock());
+}
+
+TEST_F(RedisInterop, OurWaiterWakesOnTheirWordAndNotByAsking) {
+  Redisson java(server());
+  ASSERT_TRUE(java.try_lock());
+  Party waiter(ours(), "a");
+  auto served = waiter.start();
+  RedisTalk talk = server().talk();
+  ASSERT_TRUE(eventually([&] {  // beside the one that plays Redisson
+    return talk.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"}).items.at(1).integer > 1;
+  }));
+  ASSERT_TRUE(asks_again("a"));  // so that the next time would be a second from now
+  EXPECT_TRUE(java.unlock());
+  EXPECT_TRUE(comes(served, 500ms));
+  EXPECT_FALSE(java.try_lock());
+  EXPECT_EQ(waiter.release(), Released::released);
+  EXPECT_TRUE(java.try_lock());
+}
+
+TEST_F(RedisInterop, LeasesEndForBothSides) {
+  Redisson java(server());
+  ASSERT_TRUE(java.try_lock("500"));
+  Client mine = ours();
+  Lock lock = mine.lock("a", {.lease = 500ms, .renew = false});
+  EXPECT_TRUE(lock.try_lock_for(500ms + 1s));
+  EXPECT_TRUE(eventually([&] { return java.try_lock(); }, 500ms + slack));
+  EXPECT_EQ(lock.valid_for(), 0ns) << "two held the lock";
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  EXPECT_FALSE(lock.try_lock());
+  EXPECT_TRUE(java.unlock());
+}
+
+TEST_F(RedisInterop, MixedWorkersNeverOverlap) {
+  constexpr int grants = 150;
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  const auto work = [&] {
+    if (inside.fetch_add(1) != 0) overlaps.fetch_add(1);
+    std::this_thread::yield();
+    inside.fetch_sub(1);
+  };
+  Redisson java(server());
+  std::thread theirs([&] {
+    for (int i = 0; i < grants; ++i) {
+      while (!java.try_lock()) static_cast<void>(java.hears(100ms));
+      work();
+      java.unlock();
+    }
+  });
+  Client mine = ours();
+  Lock lock = mine.lock("a");
+  Token last;
+  for (int i = 0; i < grants; ++i) {
+    const Guard guard(lock);
+    EXPECT_GT(guard.token(), last);
+    last = guard.token();
+    work();
+  }
+  theirs.join();
+  EXPECT_EQ(overlaps.load(), 0);
+}
+
+}  // namespace
+}  // namespace mortise::fault

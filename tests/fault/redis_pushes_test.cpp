@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Goal: a grant that is pushed is believed while its claim lasts and by him alone who wants it, and
+// a waiter counts as alive by more than a subscription (L2, L5, S1). Method: pushes that are lost
+// or late, a monitor that hears everything, waiters that died without a word.
+#include "fault/redis_fixture.hpp"
+#include "model/process.hpp"
+#include "support/contract_process.hpp"
+
+#include <unistd.h>
+
+#include <thread>
+
+namespace mortise::fault {
+namespace {
+
+constexpr std::chrono::seconds fallback_period{1};
+constexpr std::chrono::minutes until_killed{5};
+
+class RedisPushes : public RedisTest {};
+
+/// A process that holds the name, or waits for it, until it is killed. Start it before any thread.
+model::Process start_process(const std::string& url, const contract::Line& tells,
+                             const LockOptions& options = {}) {
+  return model::Process::fork_child([&] {
+    Client mine(url);
+    Lock lock = mine.lock("a", options);
+    lock.lock();
+    tells.tell('h');
+    static_cast<void>(contract::Line().hear(until_killed));
+    return 0;
+  });
+}
+
+TEST_F(RedisPushes, AWaiterWhosePushesAreLostIsServedWithinTheFallbackPeriod) {
+  Proxy proxy(server().port());
+  proxy.lose_push(1);
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  Party waiter(Client(proxy.url()), "a");
+  for (int i = 0; i < 3; ++i) {
+    lock.lock();
+    auto served = waiter.start();
+    ASSERT_TRUE(come_to_wait("a"));
+    lock.unlock();
+    EXPECT_TRUE(comes(served, fallback_period + slack)) << i;
+    EXPECT_EQ(waiter.release(), Released::released);
+  }
+  EXPECT_GE(proxy.counts().lost_pushes, 3U);
+}
+
+TEST_F(RedisPushes, APushThatIsLaterThanItsClaimIsNotBelieved) {
+  Proxy proxy(server().port());
+  proxy.delay_push(3s, 3s);
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party late(Client(proxy.url()), "a");
+  // His fallback would find the grant sooner than the push does: it is kept from him as well.
+  auto served = late.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  Party next(client(), "a");
+  auto also = next.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  proxy.freeze(true, Proxy::Connections::commands);
+  const Token token = lock.token();
+  lock.unlock();
+  ASSERT_TRUE(is_held("a"));
+  // The claim ends, and the next one is served.
+  ASSERT_TRUE(comes(also, 2s + 1s));
+  const Token token_of_next = also.get();
+  EXPECT_GT(token_of_next, token);
+  EXPECT_FALSE(comes(served, 0s)) << "two hold the lock";
+  proxy.heal();
+  // The push arrives, and those that he has sent meanwhile.
+  ASSERT_TRUE(eventually([&] { return proxy.pushes() >= 1; }));
+  EXPECT_FALSE(comes(served, 1500ms)) << "two hold the lock";
+  EXPECT_GT(next.run([&] { return next.lock().valid_for(); }), 0ns);
+  EXPECT_EQ(next.release(), Released::released);
+  ASSERT_TRUE(comes(served, 4s));
+  EXPECT_GT(served.get(), token_of_next);
+  EXPECT_EQ(late.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
+  Proxy proxy(server().port());
+  proxy.delay_push(1300ms, 1300ms);
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party late(Client(proxy.url()), "a", {.lease = 6s});
+  auto served = late.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  lock.unlock();
+  ASSERT_TRUE(comes(served, fallback_period + slack));
+  ASSERT_EQ(proxy.pushes(), 1U);
+  // It is under way, and comes into the hold that it tells of.
+  const std::stop_token lost = late.run([&] { return late.lock().lost(); });
+  EXPECT_FALSE(eventually([&] { return lost.stop_requested() || !is_held("a"); }, 1s));
+  EXPECT_EQ(late.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisPushes, AGrantThatCameWhenNobodyWantedItIsGivenBack) {
+  Proxy proxy(server().port());
+  proxy.delay_push(300ms, 300ms);
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Client mine(proxy.url());
+  Lock waits = mine.lock("a");
+  Worker waiter;
+  auto gives_up = waiter.start([&] { return waits.try_lock_for(250ms); });
+  ASSERT_TRUE(come_to_wait("a"));
+  // His cancel stays on the way, so that he goes before he learns that he owns it.
+  proxy.freeze(true, Proxy::Connections::commands);
+  lock.unlock();
+  EXPECT_FALSE(gives_up.get());
+  EXPECT_TRUE(is_held("a"));
+  proxy.freeze(false);
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 1500ms)) << "given back by its claim only";
+  expect_free("a");
+}
+
+TEST_F(RedisPushes, AMonitorDoesNotKeepAKilledWaiterAlive) {
+  RedisTalk hears = monitor();
+  const contract::Line line;
+  const std::string url = server().url();
+  model::Process holder = start_process(url, line, {.lease = 2s});
+  ASSERT_EQ(line.hear(patience), 'h');
+  model::Process dead = start_process(url, line);
+  ASSERT_TRUE(come_to_wait("a", 1));
+  Party living(client(), "a");
+  auto served = living.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  dead.kill();
+  holder.kill();
+  // The holder's lease, the dead one's claim where he was silent for too short a time.
+  EXPECT_TRUE(comes(served, 2s + 3 * fallback_period));
+  EXPECT_EQ(living.release(), Released::released);
+  expect_free("a");
+  EXPECT_TRUE(hears.receive(patience)) << "the monitor heard nothing: it did not count";
+}
+
+TEST_F(RedisPushes, AMonitorDoesNotKeepASilentWaiterAlive) {
+  RedisTalk hears = monitor();
+  Proxy proxy(server().port());
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party silent(Client(proxy.url()), "a", {.lease = 2s});
+  auto his = silent.start();
+  ASSERT_TRUE(come_to_wait("a", 1));
+  Party living(client(), "a");
+  auto served = living.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  proxy.blackhole(true);
+  // The server still has both his connections, and hears nothing any more.
+  const std::string stamp = field("a", "#0");
+  ASSERT_FALSE(stamp.empty());
+  const auto since = std::chrono::steady_clock::now();
+  ASSERT_TRUE(eventually(
+      [&] { return std::chrono::steady_clock::now() - since > 3 * fallback_period + 50ms; }));
+  EXPECT_EQ(field("a", "#0"), stamp) << "he was heard of";
+  lock.unlock();
+  EXPECT_TRUE(comes(served, slack)) << "his push had a reader, and he was believed to live";
+  EXPECT_EQ(living.release(), Released::released);
+  proxy.heal();
+  // He queues again by himself.
+  EXPECT_TRUE(comes(his));
+  EXPECT_EQ(silent.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisPushes, AForkedChildOfAWaiterDoesNotKeepHimAlive) {
+  const contract::Line holds;
+  const contract::Line forks;
+  const std::string url = server().url();
+  model::Process holder = start_process(url, holds, {.lease = 1s});
+  ASSERT_EQ(holds.hear(patience), 'h');
+  model::Process dead = model::Process::fork_child([&] {
+    Client mine(url);
+    Lock lock = mine.lock("a");
+    std::thread waiter([&] { lock.lock(); });
+    if (!come_to_wait("a", 1)) return 1;
+    if (::fork() == 0) {
+      forks.tell('f');
+      static_cast<void>(contract::Line().hear(5s));
+      ::_exit(0);
+    }
+    waiter.join();
+    return 0;
+  });
+  ASSERT_EQ(forks.hear(patience), 'f');
+  Party living(client(), "a");
+  auto served = living.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  dead.kill();
+  holder.kill();
+  EXPECT_TRUE(comes(served, 1s + 1s)) << "the child kept his subscription";
+  EXPECT_EQ(living.release(), Released::released);
+}
+
+}  // namespace
+}  // namespace mortise::fault

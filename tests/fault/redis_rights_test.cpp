@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Goal: whoever lacks a password or a right is told at once and in the server's words, and leaves
+// nothing behind; no message holds a password. Method: users of a private server, each of whom
+// lacks one thing.
+#include "fault/redis_fixture.hpp"
+#include "support/redis_store.hpp"
+
+namespace mortise::fault {
+namespace {
+
+constexpr const char* secret = "Xu8-very-secret";
+
+class RedisRights : public RedisTest {
+ protected:
+  /// The server knows "shop", who has the rights of the manual and these, which win.
+  void serve(const std::string& rights, const std::string& password_of_default = {}) {
+    RedisServerOptions options;
+    options.password = password_of_default;
+    options.users = {std::string("shop on >") + secret + " " + contract::least_redis_privilege() +
+                     " " + rights};
+    static_cast<void>(server(options));
+  }
+  [[nodiscard]] std::string url(const std::string& credentials) {
+    return "redis://" + credentials + "@127.0.0.1:" + std::to_string(server().port());
+  }
+  [[nodiscard]] Client shop() { return Client(url(std::string("shop:") + secret)); }
+
+  /// Every way to ask is refused at once, whatever the wait. @return the words
+  std::string expect_denied(Client& client) {
+    Lock lock = client.lock("a");
+    std::string words;
+    const auto expect = [&](const char* what, auto call) {
+      Failure failure;
+      EXPECT_LT(duration_of([&] { failure = failure_of(call); }), 1s) << what;
+      EXPECT_EQ(failure.code, Errc::denied) << what << ": " << failure.text;
+      EXPECT_THAT(failure.text, Not(HasSubstr(secret)));
+      words = failure.text;
+    };
+    expect("check", [&] { client.check(10s); });
+    expect("try_lock", [&] { static_cast<void>(lock.try_lock()); });
+    expect("try_lock_for", [&] { static_cast<void>(lock.try_lock_for(10s)); });
+    expect("lock", [&] { lock.lock(); });
+    expect("holder", [&] { static_cast<void>(lock.holder()); });
+    return words;
+  }
+};
+
+TEST_F(RedisRights, NoPasswordWhereOneIsNeededIsDeniedAtOnce) {
+  serve("", secret);
+  Client mine = client();
+  EXPECT_THAT(expect_denied(mine), HasSubstr("NOAUTH"));
+}
+
+TEST_F(RedisRights, AWrongPasswordIsDeniedAtOnce) {
+  serve("", secret);
+  Client mine(url(":Wrong-password-1"));
+  const std::string words = expect_denied(mine);
+  EXPECT_THAT(words, HasSubstr("WRONGPASS"));
+  EXPECT_THAT(words, Not(HasSubstr("Wrong-password-1")));
+  Client nobody(url(std::string("nobody:") + secret));
+  EXPECT_THAT(expect_denied(nobody), HasSubstr("WRONGPASS"));
+}
+
+TEST_F(RedisRights, APasswordWhereNoneIsSetIsDeniedInWords) {
+  Client mine(url(std::string(":") + secret));
+  EXPECT_THAT(expect_denied(mine), HasSubstr("AUTH"));
+}
+
+TEST_F(RedisRights, NoRightToTheKeysIsDeniedAtOnce) {
+  serve("resetkeys ~other:*");
+  Client mine = shop();
+  Lock lock = mine.lock("a");
+  for (const auto wait : {std::chrono::nanoseconds(0), std::chrono::nanoseconds(10s), forever}) {
+    Failure failure;
+    EXPECT_LT(duration_of([&] {
+                failure = failure_of([&] { static_cast<void>(lock.acquire({.wait = wait})); });
+              }),
+              1s);
+    EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
+  }
+}
+
+TEST_F(RedisRights, NoRightToScriptsIsDeniedAtOnce) {
+  serve("-evalsha");
+  Client mine = shop();
+  Lock lock = mine.lock("a");
+  const Failure failure = failure_of([&] { lock.lock(); });
+  EXPECT_EQ(failure.code, Errc::denied);
+  EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
+  EXPECT_EQ(server().talk().command({"EXISTS", key("a")}).integer, 0);
+}
+
+TEST_F(RedisRights, NoRightToAWritingCommandTakesNothing) {
+  serve("-hset");
+  Client mine = shop();
+  Lock lock = mine.lock("a");
+  const Failure failure = failure_of([&] { lock.lock(); });
+  EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+  EXPECT_EQ(server().talk().command({"EXISTS", key("a")}).integer, 0);
+}
+
+TEST_F(RedisRights, NoRightToChannelsDeniesWaitingAndLeavesNothing) {
+  serve("resetchannels");
+  {
+    Client mine = shop();
+    Lock lock = mine.lock("a");
+    const Failure failure = failure_of([&] { lock.lock(); });
+    if (failure) {
+      EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+      EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
+    } else {
+      lock.unlock();
+    }
+    EXPECT_TRUE(eventually([&] { return !is_held("a"); }));
+  }
+  expect_free("a");
+  Client holder = client();
+  Lock held = holder.lock("a");
+  held.lock();
+  Client mine = shop();
+  Lock lock = mine.lock("a");
+  Failure failure;
+  EXPECT_LT(duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 1s);
+  EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
+  EXPECT_TRUE(come_to_wait("a", 0));
+  held.unlock();
+  expect_free("a");
+}
+
+TEST_F(RedisRights, AReleaseThatMayNotPublishLosesNoWaiter) {
+  serve("-publish");
+  Client mine = shop();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  EXPECT_EQ(lock.release(), Released::released);
+  // He asks again after a fallback period.
+  EXPECT_TRUE(comes(served, 1s + slack));
+  EXPECT_EQ(waiter.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisRights, RightsThatAreTakenAwayHaveTheHoldLostByTheClock) {
+  serve("");
+  Client mine = shop();
+  Lock lock = mine.lock("a", {.lease = 900ms});
+  lock.lock();
+  server().talk().expect_ok({"ACL", "SETUSER", "shop", "resetkeys"});
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 900ms + allowance + slack));
+  EXPECT_EQ(lock.valid_for(), 0ns);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  server().talk().expect_ok({"ACL", "SETUSER", "shop", "~mortise:*"});
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  lock.unlock();
+}
+
+}  // namespace
+}  // namespace mortise::fault

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Goal: rubbish in place of a reply or in an inbox is a typed error or nothing: never a hold, never
+// a hold left behind, never much memory. Method: a proxy replaces replies, and others publish.
+#include "base/random_id.hpp"
+#include "fault/redis_proxied.hpp"
+#include "model/build.hpp"
+#include "model/seed.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+namespace mortise::fault {
+namespace {
+
+constexpr LockOptions quick{.lease = 1200ms};
+
+class RedisRubbish : public ProxiedRedisTest {
+ protected:
+  [[nodiscard]] static std::size_t resident() {
+    std::ifstream file("/proc/self/statm");
+    std::size_t all = 0;
+    std::size_t used = 0;
+    file >> all >> used;
+    return used * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  }
+  [[nodiscard]] static std::vector<std::string> rubbish(base::SplitMix random) {
+    std::vector<std::string> all = {
+        "+OK\r\n", "$5\r\nhello\r\n", "*2147483647\r\n", "$1000000000\r\n", "-ERR x\r\n", ":1\r\n",
+        "$-1\r\n", "*0\r\n", "$0\r\n\r\n", "-\r\n", "*-2\r\n", "$-7\r\n",
+        ":99999999999999999999\r\n",
+        // Grants, nearly: short of a field, a number of 0 or beyond 2^53, a time in the future.
+        "$3\r\nG 1\r\n", "$9\r\nG 1 0 1 9\r\n", "$27\r\nG 1 99999999999999999999 1 9\r\n",
+        "$24\r\nG 1 9007199254740993 1 9\r\n", "$12\r\nG 1 -2 1 900\r\n", "$2\r\nQ \r\n"};
+    for (int depth : {10, 1'000, 100'000}) {
+      std::string nested;
+      for (int i = 0; i < depth; ++i) nested += "*1\r\n";
+      all.push_back(nested + ":1\r\n");
+    }
+    for (int i = 0; i < 20; ++i) {
+      std::string bytes(1 + random.next() % 40, ' ');
+      for (char& byte : bytes) byte = static_cast<char>(random.next());
+      // Without an end it would be a reply that has not come yet, which is another test.
+      all.push_back(bytes + "\r\n");
+    }
+    return all;
+  }
+};
+
+TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsNoHold) {
+  const base::SplitMix random(model::test_seed());
+  Client mine = ready_client();
+  for (const std::string& bytes : rubbish(random)) {
+    const std::string about = ::testing::PrintToString(bytes.substr(0, 60));
+    Lock lock = mine.lock("a", {.lease = 6s});
+    proxy().garbage(bytes, Proxy::Replies::scripts);
+    std::error_code error;
+    bool held = false;
+    EXPECT_LT(duration_of([&] { held = lock.try_lock_for(1s, error); }), 1s + allowance + slack)
+        << about;
+    EXPECT_TRUE(held || error == Errc::protocol || is_retryable(error))
+        << about << ": " << error.message();
+    expect_truth(lock, held, about);
+    proxy().heal();
+    ASSERT_FALSE(HasFailure()) << about;
+    ASSERT_TRUE(lock.try_lock_for(patience)) << about << ": it did not recover";
+    lock.unlock();
+  }
+}
+
+TEST_F(RedisRubbish, InPlaceOfAReleasesReplyFreesTheLock) {
+  const base::SplitMix random(model::test_seed());
+  Client mine = ready_client();
+  for (const std::string& bytes : rubbish(random)) {
+    const std::string about = ::testing::PrintToString(bytes.substr(0, 60));
+    Lock lock = mine.lock("a", {.lease = 10s});
+    ASSERT_TRUE(lock.try_lock_for(patience)) << about;
+    proxy().garbage(bytes, Proxy::Replies::scripts);
+    std::error_code error;
+    EXPECT_LT(duration_of([&] { lock.unlock(error); }), 1s + slack) << about;
+    EXPECT_FALSE(error) << about << ": " << error.message();
+    EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 2s)) << about;
+    proxy().heal();
+  }
+}
+
+TEST_F(RedisRubbish, InTheInboxIsNoGrant) {
+  const base::SplitMix random(model::test_seed());
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party waiter(ready_client(), "a", quick);
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  RedisTalk talk = server().talk();
+  const std::string attempt = first_attempt("a");
+  const std::string channel = "mortise:inbox:" + attempt.substr(0, 32);
+  const std::string far = "99999999999999999999";
+  for (std::string text :
+       {std::string("G"), "G " + attempt, "G " + attempt + " 0 1 900 " + key("a"),
+        "G " + attempt + " " + far + " 1 900 " + key("a"), "G x 1 1 900 " + key("a"),
+        "L " + attempt, std::string("T"), std::string(100'000, 'G'), std::string("\0\r\n", 3)}) {
+    ASSERT_EQ(talk.command({"PUBLISH", channel, text}).integer, 1);
+    EXPECT_FALSE(comes(served, 20ms)) << text.substr(0, 60);
+  }
+  EXPECT_TRUE(is_held("a"));
+  EXPECT_GT(lock.valid_for(), 0ns);
+  lock.unlock();
+  ASSERT_TRUE(comes(served));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+TEST_F(RedisRubbish, APushBeyondTheLimitCostsTheConnectionAndNotTheWaiter) {
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party waiter(client(), "a", quick);
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  RedisTalk talk = server().talk();
+  const std::string channel = "mortise:inbox:" + first_attempt("a").substr(0, 32);
+  const std::size_t before = talk.clients().size();
+  ASSERT_EQ(talk.command({"PUBLISH", channel, std::string(300'000, 'G')}).integer, 1);
+  // Another connection, and the place in the queue is kept.
+  ASSERT_TRUE(asks_again("a"));
+  EXPECT_TRUE(eventually([&] {
+    return talk.command({"PUBSUB", "NUMSUB", channel}).items.at(1).integer == 1;
+  }));
+  EXPECT_LE(talk.clients().size(), before);
+  EXPECT_FALSE(comes(served, 0s));
+  lock.unlock();
+  EXPECT_TRUE(comes(served, 1s + slack));
+  EXPECT_EQ(waiter.release(), Released::released);
+  expect_free("a");
+}
+
+TEST_F(RedisRubbish, HugePromisesReserveNoMemory) {
+  if (model::under_sanitizer) GTEST_SKIP() << "a sanitizer's memory is its own";
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", quick);
+  const std::size_t before = resident();
+  for (const char* const bytes :
+       {"*2147483647\r\n", "$1000000000\r\n", "*1048576\r\n*1048576\r\n"}) {
+    for (int i = 0; i < 10; ++i) {
+      proxy().garbage(bytes, Proxy::Replies::scripts);
+      std::error_code error;
+      if (lock.try_lock_for(300ms, error)) lock.unlock();
+      proxy().heal();
+    }
+  }
+  EXPECT_LT(resident(), before + (std::size_t{16} << 20U));
+}
+
+}  // namespace
+}  // namespace mortise::fault
