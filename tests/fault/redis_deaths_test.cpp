@@ -98,9 +98,10 @@ TEST_F(RedisDeaths, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
     const Guard guard(lock);
     board->token = guard.token().value();
     const std::stop_callback told(guard.lost(), [&] { board->told = now(); });
+    std::int64_t last = now();  // before it tells, since it may be stopped right after that
     holds.tell('h');
     // A gap between two looks at the clock: it has stood still.
-    for (std::int64_t last = now();;) {
+    for (;;) {
       const std::int64_t at = now();
       const std::int64_t left = guard.valid_for().count();
       if (at - last > 300'000'000) {
