@@ -1,39 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Goal: the file backend keeps the contract. Method: the contract suite, on a directory of its own
-// a test. There is no server, so nothing can be cut off, delayed or lost; a hold is taken away by
-// deleting its file.
-#include <mortise/file.hpp>
-
-#include "file/file_name.hpp"
-#include "model/temporary.hpp"
+// a test.
+#include "model/file_store.hpp"
 #include "support/contract_suites.hpp"
 
 namespace mortise::contract {
-namespace {
 
-class FileStore final : public Store {
- public:
-  [[nodiscard]] std::unique_ptr<Backend> backend() override {
-    return file::backend("file://" + directory_.path());
-  }
-  [[nodiscard]] bool has(Hook hook) const override {
-    return hook == Hook::processes || hook == Hook::take_away;
-  }
-  void take_away(const std::string& name) override {
-    std::filesystem::remove(directory_.file(file::file_name(name)));
-  }
-
- private:
-  model::TemporaryDirectory directory_;
-};
-
-BackendUnderTest file_backend() {
-  return {.name = "file",
-          .open = [](const std::shared_ptr<Clock>&) { return std::make_unique<FileStore>(); }};
-}
-
-}  // namespace
-
-MORTISE_CONTRACT(File, file_backend());
+MORTISE_CONTRACT(File, file_directory());
 
 }  // namespace mortise::contract

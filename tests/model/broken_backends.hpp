@@ -68,14 +68,14 @@ class BelievesTheWakeUp final : public Relay {
   static constexpr std::uint64_t tokens_a_grant = 1024;
 };
 
-// S2: grant numbers are counted in memory, from `numbers` on; a restart of the counter is
-// numbers->store(0). The right backend behind goes on with numbers of its own.
-class CountsInMemory final : public AnswerRelay {
+// S2: grant numbers come from a counter apart from the lock, which may be started anew. The right
+// backend behind goes on with numbers of its own.
+class CountsApart final : public AnswerRelay {
  public:
-  using Numbers = std::atomic<std::uint64_t>;
+  using Counter = std::function<std::uint64_t()>;  // thread-safe
 
-  CountsInMemory(std::unique_ptr<Backend> behind, std::shared_ptr<Numbers> numbers)
-      : AnswerRelay(std::move(behind), std::make_shared<Mail>()), numbers_(std::move(numbers)) {}
+  CountsApart(std::unique_ptr<Backend> behind, Counter next)
+      : AnswerRelay(std::move(behind), std::make_shared<Mail>()), next_(std::move(next)) {}
 
   void renew(const std::shared_ptr<Renewal>& operation) override {
     for (Renewal::Item& item : operation->items()) item.hold.number = real(item.hold.number);
@@ -84,14 +84,14 @@ class CountsInMemory final : public AnswerRelay {
   void release(const std::shared_ptr<Release>& operation) override {
     HoldId hold = operation->hold();
     hold.number = real(hold.number);
-    const auto translated = std::make_shared<Release>(std::move(hold), operation->successor());
-    AnswerRelay::release(translated);
-    operation->answered(translated->outcome());
+    AnswerRelay::release(
+        std::make_shared<Freed>(std::move(hold), operation->successor(),
+                                [operation](Released outcome) { operation->answered(outcome); }));
   }
 
  private:
   Grant delivered(Grant grant) override {
-    const std::uint64_t number = numbers_->fetch_add(1) + 1;
+    const std::uint64_t number = next_();
     const std::lock_guard lock(mutex_);
     real_[number] = std::exchange(grant.number, number);
     return grant;
@@ -101,7 +101,7 @@ class CountsInMemory final : public AnswerRelay {
     return real_[number];
   }
 
-  const std::shared_ptr<Numbers> numbers_;
+  const Counter next_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> real_;  // as delivered -> of the backend behind
 };

@@ -5,25 +5,18 @@
 // caught, and for the right reason.
 #include "model/broken_backends.hpp"
 
-#include <mortise/client.hpp>
 #include <mortise/memory.hpp>
 
-#include "model/checker.hpp"
-#include "model/recorder.hpp"
-#include "model/resource.hpp"
-#include "model/story_time.hpp"
-#include "model/temporary.hpp"
-#include "support/contract_worker.hpp"
+#include "model/actor.hpp"
 #include "support/eventually.hpp"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <future>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 namespace mortise::model {
@@ -32,98 +25,21 @@ namespace {
 using namespace std::chrono_literals;
 using test::eventually;
 
-constexpr std::chrono::milliseconds lease{600};
+constexpr std::chrono::milliseconds lease = scene_lease;
 
-using Wrap = std::function<std::unique_ptr<Backend>(std::unique_ptr<Backend>)>;
-
-// The server, its time and the history, and what all scenes need.
-struct Play {
+// A server in this process, under a clock of the test's own.
+struct ServerByHand {
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  StoryTime time{clock};
   memory::Server server{clock};
-  const TemporaryDirectory directory;
-  HistoryFile history = HistoryFile::create(directory.file("history"), 1'000);
-  std::uint32_t processes = 0;
-
-  Report check(bool loss_excuses = false) const {
-    return model::check(history, {.names = {"n"}, .loss_excuses = loss_excuses});
-  }
 };
 
-// A client process of one thread, and what it believes of the name "n".
-class Actor {
- public:
-  Actor(Play& play, const Wrap& wrap, const LockOptions& options = {.lease = lease, .renew = false})
-      : recorder_(play.history, play.processes++, [&play] { return play.time.now(); }),
-        client_(wrap ? wrap(play.server.backend()) : play.server.backend(),
-                {.turn_handoffs = 0, .clock = play.clock}),
-        lock_(client_.lock("n", options)) {}
-
-  // On a thread of its own, which the library takes for the owner.
-  bool take(std::chrono::nanoseconds wait = 0ns) { return start_taking(wait).get(); }
-  std::future<bool> start_taking(std::chrono::nanoseconds wait) {
-    return thread_.start([this, wait] {
-      const Attempt attempt = recorder_.invoke_acquire(0, 0);
-      std::error_code why;
-      if (!lock_.acquire({.wait = wait}, why)) {
-        recorder_.returned(attempt, Outcome::fail);
-        return false;
-      }
-      const std::int64_t before = recorder_.now();
-      deadline_ = before + lock_.valid_for().count();
-      hold_ = recorder_.granted(attempt, lock_.token().value(), deadline_);
-      return true;
-    });
-  }
-  // Looks whether it still holds, and believes what it sees.
-  bool look() {
-    return thread_.run([this] {
-      const std::int64_t before = recorder_.now();
-      const std::chrono::nanoseconds valid = lock_.valid_for();
-      if (valid == 0ns) {
-        recorder_.lost(hold_);
-      } else if (before + valid.count() > deadline_) {
-        deadline_ = before + valid.count();
-        recorder_.renewed(hold_, deadline_);
-      }
-      return valid > 0ns;
-    });
-  }
-  void give_back() { start_giving_back().get(); }
-  std::future<void> start_giving_back() {
-    return thread_.start([this] {
-      const Call call = recorder_.invoke_release(hold_);
-      const Released outcome = lock_.release();
-      recorder_.returned(call, outcome == Released::released   ? Outcome::ok
-                               : outcome == Released::was_lost ? Outcome::was_lost
-                                                               : Outcome::unknown);
-    });
-  }
-  // Writes to the resource as if it still held, whether it does or not.
-  bool write(ResourceClient& resource) {
-    const Call call = recorder_.invoke_write(hold_);
-    const bool accepted = resource.write(0, hold_.token, 1).accepted;
-    recorder_.returned(call, accepted ? Outcome::ok : Outcome::fail);
-    return accepted;
-  }
-  // Whether it has gone to sleep over what it was told to do.
-  bool waits() { return thread_.falls_asleep(); }
-  std::chrono::nanoseconds valid_for() {
-    return thread_.run([this] { return lock_.valid_for(); });
-  }
-
- private:
-  const Recorder recorder_;
-  Client client_;
-  Lock lock_;
-  Hold hold_;
-  std::int64_t deadline_ = 0;
-  contract::Worker thread_;
+struct MemoryPlay : ServerByHand, Play {
+  MemoryPlay() : Play([this] { return server.backend(); }, clock) {}
 };
 
 // A's release is on its way for so long that A's lease ends, and B has the name when it arrives.
 Report late_release(bool broken) {
-  Play play;
+  MemoryPlay play;
   const auto mail = std::make_shared<Mail>();
   Actor a(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
     if (!broken) return std::make_unique<ReleaseRelay>(std::move(behind), mail);
@@ -153,7 +69,7 @@ TEST(BrokenBackends, AReleaseThatFreesWhoeverHoldsIsCaught) {
 
 // A's grant is on its way for a third of the lease; B takes the name when the server's lease ends.
 Report late_answer(bool broken) {
-  Play play;
+  MemoryPlay play;
   const auto mail = std::make_shared<Mail>();
   Actor a(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
     if (broken) return std::make_unique<CountsFromTheAnswer>(std::move(behind), mail);
@@ -184,7 +100,7 @@ TEST(BrokenBackends, ALeaseCountedFromTheAnswerIsCaught) {
 // B is granted the name while it is stopped, wakes when the lease of that grant has ended and C has
 // the name, and believes what it then reads.
 Report late_wake_up(bool broken) {
-  Play play;
+  MemoryPlay play;
   const auto mail = std::make_shared<Mail>();
   Actor a(play, {});
   Actor b(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
@@ -216,7 +132,7 @@ Report late_wake_up(bool broken) {
 
 // B, who waits for A, wakes up although A still holds.
 Report false_wake_up(bool broken) {
-  Play play;
+  MemoryPlay play;
   const LockOptions long_lease{.lease = 10s, .renew = false};
   Actor a(play, {}, long_lease);
   Actor b(
@@ -257,12 +173,12 @@ TEST(BrokenBackends, AWaiterThatDoesNotLookAtItsLeaseIsCaught) {
 
 // A takes the name three times; the server restarts in between; B takes it.
 Report restart(std::uint64_t numbers_before, std::uint64_t numbers_after, bool fence) {
-  Play play;
+  MemoryPlay play;
   ResourceProcess resource(MORTISE_BIN_DIR, play.directory.path());
   ResourceClient client(play.directory.path());
-  const auto numbers = std::make_shared<CountsInMemory::Numbers>(numbers_before);
+  std::atomic<std::uint64_t> number(numbers_before);
   const Wrap wrap = [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
-    return std::make_unique<CountsInMemory>(std::move(behind), numbers);
+    return std::make_unique<CountsApart>(std::move(behind), [&number] { return ++number; });
   };
   Actor a(play, wrap);
   Actor b(play, wrap);
@@ -271,7 +187,7 @@ Report restart(std::uint64_t numbers_before, std::uint64_t numbers_after, bool f
     EXPECT_TRUE(a.write(client));
     a.give_back();
   }
-  numbers->store(numbers_after);
+  number = numbers_after;
   EXPECT_TRUE(b.take());
   // A right holder is refused by the resource, since the token that it was given is old.
   EXPECT_EQ(b.write(client), fence);
@@ -290,7 +206,7 @@ TEST(BrokenBackends, ATokenThatRestartsIsCaught) {
 
 // The server forgets A's hold, and B takes the name; then A renews.
 Report renewal_of_a_lapsed_hold(bool broken) {
-  Play play;
+  MemoryPlay play;
   Actor a(play,
           [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
             if (broken) return std::make_unique<RevivesHolds>(std::move(behind));
@@ -324,7 +240,7 @@ TEST(BrokenBackends, ARenewalThatRevivesIsCaught) {
 
 // A is stopped in the middle of its work, beyond its lease; B works; A goes on with its write.
 void stopped_holder(bool fenced) {
-  Play play;
+  MemoryPlay play;
   ResourceProcess resource(MORTISE_BIN_DIR, play.directory.path(), {.fenced = fenced});
   ResourceClient client(play.directory.path());
   Actor a(play, {}, {.lease = lease});

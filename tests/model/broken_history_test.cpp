@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -121,8 +122,8 @@ TEST(BrokenHistories, ATokenThatEachProcessCountsByItselfIsCaught) {
   ServerInReach server;
   Workload workload = short_leases();
   workload.wrap = [](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
-    return std::make_unique<CountsInMemory>(std::move(behind),
-                                            std::make_shared<CountsInMemory::Numbers>(0));
+    const auto number = std::make_shared<std::atomic<std::uint64_t>>(0);
+    return std::make_unique<CountsApart>(std::move(behind), [number] { return ++*number; });
   };
   EXPECT_TRUE(caught(Fault::token_repeated, workload, server, {.messages = false}));
 }

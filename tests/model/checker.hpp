@@ -67,8 +67,8 @@ struct CheckOptions {
   // For the sentences: the text of name number i.
   std::vector<std::string> names = {};
   // For faults that break what the server acknowledged (a restart without persistence, a fail-over,
-  // a deleted key): a hold that ended by loss may have ended as early as it was granted. Holds that
-  // were not lost, and the order of tokens, are checked as ever.
+  // a deleted key): a hold that ended by loss, or of which its release does not know, may have
+  // ended as early as it was granted. Other holds, and the order of tokens, are checked as ever.
   bool loss_excuses = false;
   // How many violations are described. All are counted.
   std::size_t describe = 16;

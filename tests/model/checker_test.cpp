@@ -269,6 +269,14 @@ TEST(Checker, ToldLossEndsAHoldAndIsExcusedEarlierOnlyIfAskedFor) {
   expect_one(judge(script), Fault::overlap, first.op, second.op);
   EXPECT_TRUE(check(script.events(), {.loss_excuses = true}).ok());
 
+  // A release that does not know may have come too late as well.
+  Script doubt;
+  const auto doubtful = doubt.acquire(alice, 0, 1, 100, 110, 10'000);
+  doubt.release(doubtful, 700, 710, Outcome::unknown);
+  const auto next = doubt.acquire(bob, 0, 2, 300, 310, 10'000);
+  expect_one(judge(doubt), Fault::overlap, doubtful.op, next.op);
+  EXPECT_TRUE(check(doubt.events(), {.loss_excuses = true}).ok());
+
   // The excuse is for the lost hold only, and not for the order of its token.
   const auto third = script.acquire(carol, 0, 3, 400, 410, 10'000);
   expect_one(check(script.events(), {.loss_excuses = true}), Fault::overlap, second.op, third.op);

@@ -18,6 +18,7 @@ namespace mortise::model {
 
 class Histories : public ::testing::TestWithParam<HistoryBackend> {
  protected:
+  void SetUp() override;
   // The workload for this backend, with leases as short as it can have them.
   [[nodiscard]] Workload workload() const;
   // Plays it, and expects what every run must keep.

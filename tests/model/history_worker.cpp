@@ -3,6 +3,8 @@
 // one, and after it where the question is whether a loss came before its deadline.
 #include "model/history_worker.hpp"
 
+#include "core/figures.hpp"
+
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -108,11 +110,13 @@ bool HistoryWorker::cycle(std::uint32_t name, const Manner& manner) {
 
 void HistoryWorker::work(Held& held) {
   const Workload& workload = company_.stage.workload;
-  const std::uint32_t steps = 1 + dice_.below(3);
+  const bool lasts = dice_.chance(workload.long_holds);
+  const std::uint32_t steps = lasts ? 10 : 1 + dice_.below(3);
+  const std::chrono::nanoseconds longest = lasts ? workload.lock.lease * 2 : workload.hold;
   for (std::uint32_t step = 0; step < steps && !over() && look(held); ++step) {
     if (dice_.chance(0.7)) write(held);
     if (dice_.chance(0.2)) reenter(held);
-    company_.stage.time.sleep(dice_.between(0ns, workload.hold) / steps);
+    company_.stage.time.sleep(dice_.between(0ns, longest) / steps);
   }
 }
 
@@ -171,10 +175,16 @@ void HistoryWorker::give_back(Held& held) {
   if (over()) return;
   const bool held_it = look(held);
   const Call call = company_.recorder.invoke_release(held.hold);
+  const std::int64_t before = company_.recorder.now();
   std::error_code why;
   const Released outcome = held.lock.release(why, held.owner);
   if (over()) return;
-  company_.recorder.returned(call, outcome_of(outcome));
+  const Workload& workload = company_.stage.workload;
+  const std::chrono::nanoseconds time(company_.recorder.now() - before);
+  const bool repeated = time >= core::command_timeout(workload.lock.lease) / 2;
+  const bool doubted =
+      outcome == Released::released && repeated && !workload.believes_repeated_releases;
+  company_.recorder.returned(call, doubted ? Outcome::unknown : outcome_of(outcome));
   if (why) surprise("release: " + why.message());
   if (held_it && outcome == Released::was_lost) note_loss(held, "found at the release");
 }

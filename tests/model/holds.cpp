@@ -20,7 +20,7 @@ struct Tail {
   std::int64_t deadline_set = std::numeric_limits<std::int64_t>::min();
   std::int64_t released = never;
   std::int64_t lost = never;
-  bool was_lost = false;
+  bool in_doubt = false;  // a release found it gone, or does not know
 };
 
 struct ClientProcess {
@@ -236,11 +236,9 @@ class Gatherer {
       if (outcome_[event.op] != Outcome::fail) {
         ++out_.counts.releases;
         tail.released = std::min(tail.released, event.time);
+        tail.in_doubt = tail.in_doubt || outcome_[event.op] != Outcome::ok;
       }
-      if (outcome_[event.op] == Outcome::was_lost) {
-        ++out_.counts.losses;
-        tail.was_lost = true;
-      }
+      if (outcome_[event.op] == Outcome::was_lost) ++out_.counts.losses;
     }
   }
 
@@ -281,7 +279,7 @@ class Gatherer {
     }
     earlier(tail.lost, EndCause::loss);
     earlier(tail.released, EndCause::released);
-    if (loss_excuses_ && (tail.was_lost || tail.lost != never)) {
+    if (loss_excuses_ && (tail.in_doubt || tail.lost != never)) {
       hold.end = hold.invoked;
       hold.cause = EndCause::excused;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The director draws one fault after the other from the seed. Each is over before the next begins,
-// but for crashes, whose wake goes on.
+// but for crashes, whose wake goes on, and for pauses, in which something else may happen.
 #include "model/lock_history.hpp"
 
 #include <sstream>
@@ -43,35 +43,71 @@ class Director {
     const bool leases = stage_.capabilities.leases == Support::yes;
     const bool remembers = stage_.capabilities.survives_restart == Support::yes;
     // A killed holder is not told that the server has forgotten its lease.
-    add(adversity.crashes && (leases ? !adversity.forgetting : store.has(Hook::processes)),
+    add("killed",
+        adversity.crashes && (leases ? !adversity.forgetting : store.has(Hook::processes)),
         [this] { crash(); });
-    add(adversity.pauses && store.has(Hook::processes), [this] { pause(); });
-    add(adversity.messages && store.has(Hook::unreachable), [this] { cut_off(); });
-    add(adversity.messages && (store.has(Hook::delays) || store.has(Hook::lost_messages)),
+    add("stopped", adversity.pauses && store.has(Hook::processes), [this] { pause(); });
+    of_clients_ = faults_.size();
+    add("unreachable", adversity.messages && store.has(Hook::unreachable), [this] { cut_off(); });
+    add("messages lost or late",
+        adversity.messages && (store.has(Hook::delays) || store.has(Hook::lost_messages)),
         [this] { misbehave(); });
-    add(adversity.disturbances && backend_.disturb, [this] { disturb(); });
-    add((adversity.forgetting || (remembers && adversity.messages)) && store.has(Hook::restart),
+    add("restarted",
+        (adversity.forgetting || (remembers && adversity.messages)) && store.has(Hook::restart),
         [this] { restart(); });
-    add(adversity.forgetting && store.has(Hook::take_away), [this] { take_away(); });
+    add("taken away", adversity.forgetting && store.has(Hook::take_away), [this] { take_away(); });
+    if (adversity.disturbances) add_disturbances();
   }
 
   void direct(std::chrono::milliseconds length) {
-    // Each kind once, in the order of the list; the rest by chance.
     const std::int64_t until = monotonic_ns() + std::chrono::nanoseconds(length).count();
-    for (std::size_t scene = 0; monotonic_ns() < until; ++scene) {
+    while (monotonic_ns() < until) {
       stage_.time.sleep(dice_.between(20ms, 120ms));
-      if (faults_.empty()) continue;
-      const auto any = dice_.below(static_cast<std::uint32_t>(faults_.size()));
-      faults_[scene < faults_.size() ? scene : any]();
+      if (!faults_.empty()) bring_about(draw());
     }
     heal();
   }
 
  private:
-  using Fault = std::function<void()>;
+  struct Fault {
+    std::string name;
+    std::function<void()> happens;
+  };
 
-  void add(bool possible, Fault fault) {
-    if (possible) faults_.push_back(std::move(fault));
+  // Each kind once, in the order of the list; the rest by chance. Where there are many kinds, those
+  // of clients come in between more often than others.
+  const Fault& draw() {
+    const bool many = faults_.size() > 3 * of_clients_;
+    const bool of_client = many && of_clients_ > 0 && next_ > of_clients_ && dice_.chance(0.3);
+    if (next_ < faults_.size() && !of_client) return faults_[next_++];
+    return faults_[dice_.below(static_cast<std::uint32_t>(of_client ? of_clients_ : next_))];
+  }
+
+  void bring_about(const Fault& fault) {
+    fault.happens();
+    ++chronicle_.faults[fault.name];
+  }
+
+  void add(const std::string& name, bool possible, std::function<void()> happens) {
+    if (possible) faults_.push_back({.name = name, .happens = std::move(happens)});
+  }
+
+  // In an order of chance, since a short run does not come to the last ones.
+  void add_disturbances() {
+    std::vector<Disturbance> left = backend_.disturbances;
+    while (!left.empty()) {
+      std::swap(left[dice_.below(static_cast<std::uint32_t>(left.size()))], left.back());
+      add(left.back().name, true, [this, bring_about = left.back().bring_about] {
+        bring_about(stage_, dice_);
+        ++chronicle_.troubles;
+      });
+      left.pop_back();
+    }
+  }
+
+  const Fault& any_of_server() {
+    const auto count = static_cast<std::uint32_t>(faults_.size() - of_clients_);
+    return faults_[of_clients_ + dice_.below(count)];
   }
 
   std::uint32_t any_role() { return dice_.below(stage_.workload.processes); }
@@ -87,8 +123,15 @@ class Director {
     const auto lease = stage_.capabilities.effective_lease.value_or(stage_.workload.lock.lease);
     const std::chrono::nanoseconds time =
         leases ? dice_.between(lease, lease * 2) : dice_.between(20ms, 200ms);
-    const bool paused = cast_.pause_holder(any_role(), [&] { stage_.time.sleep(time); });
-    chronicle_.pauses += paused ? 1 : 0;
+    const bool alone = of_clients_ == faults_.size() || dice_.chance(0.6);
+    const auto meanwhile = [&] {
+      if (!alone) bring_about(any_of_server());
+      stage_.time.sleep(time);
+      ++chronicle_.pauses;
+    };
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      if (cast_.pause_holder(any_role(), meanwhile)) return;
+    }
   }
 
   void cut_off() {
@@ -116,11 +159,6 @@ class Director {
     ++chronicle_.troubles;
   }
 
-  void disturb() {
-    backend_.disturb(*stage_.store);
-    ++chronicle_.troubles;
-  }
-
   void restart() {
     stage_.store->restart();
     ++chronicle_.troubles;
@@ -131,7 +169,7 @@ class Director {
     ++chronicle_.troubles;
   }
 
-  void heal() { stage_.tally->phase.store(Act::healed); }
+  void heal() const { stage_.tally->phase.store(Act::healed); }
 
   Stage& stage_;
   const HistoryBackend& backend_;
@@ -139,16 +177,20 @@ class Director {
   Chronicle& chronicle_;
   Dice dice_;
   std::vector<Fault> faults_;
+  std::size_t of_clients_ = 0;  // the first of them happen to clients
+  std::size_t next_ = 0;        // of those that have not happened yet
 };
 
 std::string figures_of(const Stage& stage, const Chronicle& chronicle) {
   const contract::Shared<Tally>& tally = stage.tally;
   std::ostringstream text;
   text << chronicle.report.text() << "\n  " << chronicle.crashes << " crashes, " << chronicle.pauses
-       << " pauses, " << chronicle.troubles << " troubles of the server; " << tally->timed_out
-       << " timed out, " << tally->cancelled << " cancelled, " << tally->unavailable
-       << " unavailable, " << tally->reentries << " re-entries, " << tally->oversleeps
-       << " overslept; healed " << tally->healed << " of " << chronicle.to_be_healed;
+       << " pauses, " << chronicle.troubles << " troubles of the server (";
+  for (const auto& [name, count] : chronicle.faults) text << ' ' << name << ' ' << count;
+  text << " ); " << tally->timed_out << " timed out, " << tally->cancelled << " cancelled, "
+       << tally->unavailable << " unavailable, " << tally->reentries << " re-entries, "
+       << tally->oversleeps << " overslept; healed " << tally->healed << " of "
+       << chronicle.to_be_healed;
   return text.str();
 }
 

@@ -6,24 +6,38 @@
 
 #include "model/cast.hpp"
 #include "model/checker.hpp"
+#include "model/dice.hpp"
 #include "model/stage.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace mortise::model {
 
+// A fault that only one kind of backend knows (connections killed at the server, a fail-over):
+// brought about, and over when it returns. It must break no assumption of the promises.
+struct Disturbance {
+  std::string name;
+  std::function<void(Stage&, Dice&)> bring_about;
+};
+
 // A backend as this test sees it. A later one adds itself with a file as short as
 // memory_history_test.cpp.
 struct HistoryBackend {
   contract::BackendUnderTest under_test;
-  // A fault that only this kind of backend knows (connections cut at the server, a fail-over):
-  // brought about, and over when it returns. It must break no assumption of the promises.
-  std::function<void(contract::Store&)> disturb = {};
+  std::vector<Disturbance> disturbances = {};
+  std::function<bool()> installed = {};  // whether its server is on this machine; empty: has none
+  // As in Workload, for leases that end in real time.
+  double oversleeps = 0;
+  double long_holds = 0;
+  std::chrono::milliseconds short_run{2500};  // time for most of its faults
+  // Fewer say nothing. Outages, pauses and slow machines are in it.
+  std::uint64_t fewest_grants_a_second = 20;
 };
 
 inline void PrintTo(const HistoryBackend& backend, std::ostream* out) {
@@ -35,7 +49,7 @@ struct Adversity {
   bool crashes = true;
   bool pauses = true;        // SIGSTOP beyond the lease, where there are processes and leases
   bool messages = true;      // lost and delayed, and the server unreachable
-  bool disturbances = true;  // HistoryBackend::disturb
+  bool disturbances = true;  // HistoryBackend::disturbances
   bool forgetting = false;   // the server forgets what it acknowledged: excuse losses
 };
 
@@ -45,8 +59,9 @@ struct Chronicle {
   ResourceStatistics resource;
   std::uint64_t crashes = 0;
   std::uint64_t pauses = 0;
-  std::uint64_t troubles = 0;  // of the server or the way to it
-  std::string cast_trouble;    // why the client processes did not end well
+  std::uint64_t troubles = 0;                   // of the server or the way to it
+  std::map<std::string, std::uint64_t> faults;  // all of them, by kind
+  std::string cast_trouble;                     // why the client processes did not end well
   std::uint64_t grants = 0;
   std::uint64_t to_be_healed = 0;  // how many names x threads there are
   std::string figures;             // in words, for the log

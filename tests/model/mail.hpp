@@ -63,6 +63,7 @@ class AnswerRelay : public Relay {
 
   void acquire(const std::shared_ptr<Acquisition>& operation) override {
     const std::shared_ptr<Asked> asked = find(operation, true);
+    if (asked->done()) return;  // its answer is in the mail
     operation->sent(now());
     behind().acquire(asked);
     if (asked->progress() == Acquisition::Progress::queued && !asked->done()) {
@@ -75,8 +76,9 @@ class AnswerRelay : public Relay {
   }
   void release(const std::shared_ptr<Release>& operation) override {
     // The successor is asked for by itself, so that its answer comes by mail too.
-    const auto alone = std::make_shared<Freed>(
-        operation->hold(), [operation](Released outcome) { operation->answered(outcome); });
+    const auto alone =
+        std::make_shared<Freed>(operation->hold(), nullptr,
+                                [operation](Released outcome) { operation->answered(outcome); });
     behind().release(alone);
     if (operation->successor()) acquire(operation->successor());
   }
@@ -84,6 +86,17 @@ class AnswerRelay : public Relay {
   bool wait(mortise::Operation&, std::uint32_t, std::chrono::nanoseconds) override { return false; }
 
  protected:
+  // A release as the backend behind sees it.
+  class Freed final : public Release {
+   public:
+    Freed(HoldId hold, std::shared_ptr<Acquisition> successor, std::function<void(Released)> then)
+        : Release(std::move(hold), std::move(successor)), then_(std::move(then)) {}
+
+   private:
+    void finished() noexcept override { then_(outcome()); }
+    std::function<void(Released)> then_;
+  };
+
   // What becomes of a grant on its way to the library.
   virtual Grant delivered(Grant grant) { return grant; }
 
@@ -101,28 +114,22 @@ class AnswerRelay : public Relay {
     std::function<void(const std::shared_ptr<Asked>&)> then_;
   };
 
-  class Freed final : public Release {
-   public:
-    Freed(HoldId hold, std::function<void(Released)> then)
-        : Release(std::move(hold)), then_(std::move(then)) {}
-
-   private:
-    void finished() noexcept override { then_(outcome()); }
-    std::function<void(Released)> then_;
+  struct Entry {
+    std::shared_ptr<Acquisition> operation;
+    std::shared_ptr<Asked> asked;
   };
 
   std::shared_ptr<Asked> find(const std::shared_ptr<Acquisition>& operation, bool make) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(asked_, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<Asked>& entry = asked_[operation->request().attempt];
-    std::shared_ptr<Asked> asked = entry.lock();
-    if (asked == nullptr && make) {
-      asked = std::make_shared<Asked>(
-          operation->request(), [this, operation](const std::shared_ptr<Asked>& answered) {
-            mail_->pass([this, operation, answered] { deliver(*operation, *answered); });
-          });
-      entry = asked;
-    }
+    std::erase_if(asked_, [](const auto& entry) { return entry.second.operation->done(); });
+    const auto found = asked_.find(operation->request().attempt);
+    if (found != asked_.end()) return found->second.asked;
+    if (!make) return nullptr;
+    auto asked = std::make_shared<Asked>(
+        operation->request(), [this, operation](const std::shared_ptr<Asked>& answered) {
+          mail_->pass([this, operation, answered] { deliver(*operation, *answered); });
+        });
+    asked_.emplace(operation->request().attempt, Entry{.operation = operation, .asked = asked});
     return asked;
   }
 
@@ -138,7 +145,8 @@ class AnswerRelay : public Relay {
 
   const std::shared_ptr<Mail> mail_;
   std::mutex mutex_;
-  std::map<AttemptId, std::weak_ptr<Asked>> asked_;
+  // Until they are done: the backend behind need not keep what it is asked.
+  std::map<AttemptId, Entry> asked_;
 };
 
 // Every release comes by mail to the server.

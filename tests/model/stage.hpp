@@ -37,12 +37,18 @@ struct Workload {
   std::chrono::microseconds thought{1'000};
   std::chrono::milliseconds longest_wait{1'000};
   LockOptions lock = {};
+  // Some holds last for up to two leases, and live by renewals.
+  double long_holds = 0;
   // Leases only: some holds are not renewed, and their holder does nothing for longer than its
   // lease and then goes on as if nothing had happened, as a process that was stopped does.
   double oversleeps = 0;
   // Passing a lock on inside the process can be switched off: whoever passes on a hold that the
   // server has forgotten never learns that it had lost it.
   bool passes_on = true;
+  // A release without an answer is sent twice, and where the second copy finds nothing, inside the
+  // lease, the library takes that for the work of the first. Only a server that forgets can make
+  // that wrong: then such an answer is recorded as unknown.
+  bool believes_repeated_releases = true;
   bool fenced = true;           // whether the resource refuses older tokens
   bool tells_of_losses = true;  // prints those that no promise allows
   // What stands between the library and the backend; for deliberately broken variants.

@@ -141,7 +141,7 @@ void add_ends(std::span<const Event> events, const Event& granted, bool loss_exc
     if (told || let_go) {
       may_end_from(event.time);
     }
-    const bool lost = told || (let_go && outcome_of(events, event) == Outcome::was_lost);
+    const bool lost = told || (let_go && outcome_of(events, event) != Outcome::ok);
     if (lost && loss_excuses) {
       may_end_from(minus_infinity);
     }

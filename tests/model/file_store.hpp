@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// A directory of its own as a store under test. There is no server, so nothing can be cut off,
+// delayed or lost; a hold is taken away by deleting its file.
+#pragma once
+
+#include <mortise/file.hpp>
+
+#include "file/file_name.hpp"
+#include "model/temporary.hpp"
+#include "support/contract_backend.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace mortise::contract {
+
+class FileStore final : public Store {
+ public:
+  [[nodiscard]] std::unique_ptr<Backend> backend() override {
+    return file::backend("file://" + directory_.path());
+  }
+  [[nodiscard]] bool has(Hook hook) const override {
+    return hook == Hook::processes || hook == Hook::take_away;
+  }
+  void take_away(const std::string& name) override {
+    std::filesystem::remove(directory_.file(file::file_name(name)));
+  }
+
+ private:
+  model::TemporaryDirectory directory_;
+};
+
+inline BackendUnderTest file_directory() {
+  return {.name = "file",
+          .open = [](const std::shared_ptr<Clock>&) { return std::make_unique<FileStore>(); }};
+}
+
+}  // namespace mortise::contract
