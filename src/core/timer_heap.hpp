@@ -36,8 +36,8 @@ class TimerHeap {
  private:
   /// The time beside the pointer: sorting 100,000 timers by a look at each is slow.
   struct Node {
-    Instant due;
-    Timer* timer;
+    Instant due{};
+    Timer* timer = nullptr;
   };
   void put(std::size_t place, const Node& node) noexcept;
   void rise(std::size_t place) noexcept;

@@ -81,7 +81,7 @@ class AttemptText {
   [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
 
  private:
-  std::array<char, 72> text_;
+  std::array<char, 72> text_{};
   std::size_t size_ = 0;
 };
 /// @return the attempt of such a text; nothing = not one.

@@ -102,8 +102,7 @@ Attempts::Verdict Attempts::granted(const Push& push) {
     pending.early = push;
     return {.kind = later, .operation = std::move(operation)};
   }
-  const Verdict verdict{
-      .kind = believe, .operation = std::move(operation), .reading = *pending.reading};
+  Verdict verdict{.kind = believe, .operation = std::move(operation), .reading = *pending.reading};
   pending_.erase(found);
   return verdict;
 }

@@ -119,6 +119,7 @@ class Connection final : public Source {
   std::vector<Endpoint> endpoints_;
   std::optional<Greeting> greeting_;
   std::optional<ReplyReader> reader_;
+  std::vector<char> read_buffer_;
   Reply reply_;
   int failures_ = 0;  // in a row
   base::SplitMix random_;

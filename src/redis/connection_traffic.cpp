@@ -4,7 +4,6 @@
 #include "redis/connection.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
@@ -24,7 +23,8 @@ bool Connection::linger() {
 }
 
 bool Connection::receive(bool sleep) {
-  std::array<char, read_size> buffer;
+  std::vector<char>& buffer = read_buffer_;
+  buffer.resize(read_size);
   bool any = false;
   // Nobody but this role ever replaces the stream.
   while (stream_) {

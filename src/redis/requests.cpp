@@ -37,13 +37,14 @@ class Line {
  public:
   Line(const Settings& settings, const Script& script, const Passage& passage,
        std::string_view name) {
-    key_.clear();
-    append_lock_key(key_, settings.prefix, name);
+    std::string& key = key_of_this_thread();
+    key.clear();
+    append_lock_key(key, settings.prefix, name);
     const bool both = settings.turns == Turns::redisson;
     add(passage.whole ? "EVAL" : "EVALSHA");
     add(passage.whole ? script.text : script.sha);
     add(both ? "2" : "1");
-    add(key_);
+    add(key);
     if (both) add(name);
   }
   Line(const Line&) = delete;
@@ -54,12 +55,14 @@ class Line {
 
  private:
   // One line at a time in a thread, and the memory stays.
-  static thread_local std::string key_;
+  static std::string& key_of_this_thread() {
+    thread_local std::string key;
+    return key;
+  }
+
   std::array<std::string_view, 16> words_;
   std::size_t size_ = 0;
 };
-
-thread_local std::string Line::key_;
 
 }  // namespace
 

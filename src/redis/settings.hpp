@@ -37,7 +37,7 @@ struct Settings {
 
   /// Reads `redis://`, `rediss://` and `redis+unix://` URLs.
   /// @throws LockError (`misconfigured`, or `unsupported` for Sentinel and Cluster)
-  static Settings parse(std::string_view url);
+  static Settings parse(std::string_view text);
 };
 
 }  // namespace mortise::redis
