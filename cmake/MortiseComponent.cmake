@@ -73,6 +73,8 @@ function(_mortise_shape_library target)
         VISIBILITY_INLINES_HIDDEN ON
         POSITION_INDEPENDENT_CODE ON
         VERSION ${PROJECT_VERSION}
+        # One component finds another beside it, wherever the package was installed.
+        INSTALL_RPATH "$ORIGIN"
         # Before 1.0 every minor version may break the ABI.
         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
         DEFINE_SYMBOL MORTISE_EXPORTS)

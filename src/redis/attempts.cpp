@@ -15,7 +15,10 @@ constexpr std::chrono::minutes stray_time{2};
 }  // namespace
 
 Instant Reading::not_later_than(ServerTime moment) const noexcept {
-  if (moment <= at) return asked - (at - moment);
+  if (moment <= at) {
+    const std::chrono::nanoseconds before = at - moment;
+    return asked - before - before * core::drift_permille / 1000;
+  }
   const std::chrono::nanoseconds after = moment - at;
   return asked + after - after * core::drift_permille / 1000;
 }

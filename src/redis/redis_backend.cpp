@@ -257,7 +257,9 @@ const std::string& RedisBackend::bytes_of(const Call& call) {
 
 void RedisBackend::park(Call call) {
   const std::shared_ptr<Operation> operation = call.operation;
-  const bool renews = call.kind == Call::Kind::renew;
+  // Who comes now is not charged for the tries that failed before; who asks again is. The library
+  // paces renewals by their lease: each is worth a try of its own.
+  const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
   Failure why;
   {
     const std::lock_guard lock(mutex_);
@@ -270,8 +272,7 @@ void RedisBackend::park(Call call) {
     }
     why = no_commands_;
   }
-  // The library paces renewals by their lease: each is worth a try of its own.
-  commands_->want(renews);
+  commands_->want(at_once);
   // It may have come up in between, and have looked at what is parked too early.
   if (commands_->up()) {
     submit_parked();

@@ -44,15 +44,15 @@ constexpr std::array<Meaning, 23> meanings{{
 
 // Scripts add their hash and line to an error of a command inside; Redis 6 puts words in front.
 std::string_view core_of(std::string_view words) {
-  if (const std::size_t at = words.find(" script: "); at != std::string_view::npos) {
-    words = words.substr(0, at);
-  }
   if (words.starts_with("ERR Error running script")) {
     if (const std::size_t at = words.find(": -"); at != std::string_view::npos) {
       words.remove_prefix(at + 3);
     } else if (const std::size_t last = words.rfind(": "); last != std::string_view::npos) {
       words.remove_prefix(last + 2);
     }
+  }
+  if (const std::size_t at = words.find(" script: "); at != std::string_view::npos) {
+    words = words.substr(0, at);
   }
   return words;
 }
@@ -71,7 +71,8 @@ ServerError server_error(const std::string& where, std::string_view words) {
   std::string text = where + ": " + std::string(words.substr(0, enough));
   // Whatever a server sends may end in a log: one line of visible characters.
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   // WRONGTYPE and all that is not known: what is there is not ours.
   error.failure = Failure(known ? found->code : Errc::protocol, std::move(text));
   return error;

@@ -50,7 +50,12 @@ void read_place(base::Url& url, Settings& settings) {
     settings.address = Address::parse(url.hosts().front());
     if (url.path().size() > 1) settings.database = database_of(url.path().substr(1), "path");
   }
-  if (const auto number = url.take("db")) settings.database = database_of(*number, "query");
+  if (const auto number = url.take("db")) {
+    if (settings.address.path.empty() && url.path().size() > 1) {
+      refuse("URL: the database is given in the path and as db");
+    }
+    settings.database = database_of(*number, "query");
+  }
 }
 
 void read_credentials(base::Url& url, Credentials& credentials) {
@@ -84,13 +89,18 @@ void read_tls(base::Url& url, Settings& settings) {
   take("cert", tls.certificate);
   take("key", tls.key);
   take("server-name", tls.server_name);
-  tls.verify = url.take_flag("verify", true);
+  std::string verify = "yes";
+  take("verify", verify);
+  if (verify != "yes" && verify != "no") {
+    refuse("URL: parameter verify is yes or no, not '" + verify + "'");
+  }
+  tls.verify = verify == "yes";
   if (tls.certificate.empty() != tls.key.empty()) {
     refuse("URL: cert and key belong together");
   }
   if (url.scheme() == "rediss") {
     settings.tls = std::move(tls);
-  } else if (any || !tls.verify) {
+  } else if (any) {
     refuse("URL: ca, cert, key, server-name and verify need the scheme rediss");
   }
 }
@@ -115,6 +125,33 @@ void read_habits(base::Url& url, Settings& settings) {
   }
 }
 
+/// Whether what a message would quote may be a piece of a password whose '/' or '?' nobody escaped.
+bool may_hold_password(std::string_view url) {
+  const std::size_t begin = url.find("//");
+  if (begin == std::string_view::npos) return false;
+  const std::size_t end = url.find_first_of("/?#", begin + 2);
+  return end != begin + 2 && end != std::string_view::npos &&
+         url.find('@', end) != std::string_view::npos;
+}
+
+Settings read(std::string_view text) {
+  base::Url url(text);
+  if (url.scheme() == "redis+sentinel" || url.scheme() == "redis+cluster") {
+    refuse("URL: " + url.scheme() + " is not built yet; redis:// leads to one master",
+           Errc::unsupported);
+  }
+  if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix") {
+    refuse("URL: not a Redis scheme: " + url.scheme());
+  }
+  Settings settings;
+  read_place(url, settings);
+  read_credentials(url, settings.credentials);
+  read_tls(url, settings);
+  read_habits(url, settings);
+  url.refuse_the_rest();
+  return settings;
+}
+
 }  // namespace
 
 std::optional<std::string> Credentials::current() const {
@@ -133,21 +170,14 @@ std::optional<std::string> Credentials::current() const {
 }
 
 Settings Settings::parse(std::string_view text) {
-  base::Url url(text);
-  if (url.scheme() == "redis+sentinel" || url.scheme() == "redis+cluster") {
-    refuse("URL: " + url.scheme() + " is not built yet; redis:// leads to one master",
-           Errc::unsupported);
+  try {
+    return read(text);
+  } catch (const LockError& error) {
+    if (error.errc() != Errc::misconfigured || !may_hold_password(text)) throw;
+    refuse(
+        "URL: wrong, and not repeated, since an '@' behind the host may end a password; in one "
+        "'/' is %2F, '?' is %3F and '@' is %40");
   }
-  if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix") {
-    refuse("URL: not a Redis scheme: " + url.scheme());
-  }
-  Settings settings;
-  read_place(url, settings);
-  read_credentials(url, settings.credentials);
-  read_tls(url, settings);
-  read_habits(url, settings);
-  url.refuse_the_rest();
-  return settings;
 }
 
 }  // namespace mortise::redis

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Goal: what the scripts answer is read as they mean it, and nothing else is an answer. Method:
+// known answers, each of them cut anywhere, numbers around their limits, and random bytes.
+#include "core/figures.hpp"
+#include "model/seed.hpp"
+#include "redis/answer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr AttemptId some{0x0123456789abcdef, 0xfedcba9876543210, 0x2a};
+const std::string some_text = "0123456789abcdeffedcba98765432102a";
+const std::string largest = "9007199254740991";    // 2^53 - 1
+const std::string too_large = "9007199254740992";  // 2^53
+const std::string now = "1700000000000000";
+
+// Several texts, a '|' between two; $A is an attempt, $N a time, $T a number that is too large.
+std::vector<std::string> texts(std::string_view list) {
+  std::vector<std::string> all(1);
+  for (; !list.empty(); list.remove_prefix(1)) {
+    if (list.front() == '|') {
+      all.emplace_back();
+    } else if (list.front() != '$') {
+      all.back() += list.front();
+    } else {
+      list.remove_prefix(1);
+      all.back() += list.front() == 'A' ? some_text : list.front() == 'N' ? now : too_large;
+    }
+  }
+  return all;
+}
+
+TEST(RedisAnswerTest, AnAttemptIsShortAndComesBack) {
+  EXPECT_EQ(AttemptText(some).view(), some_text);
+  EXPECT_EQ(AttemptText(some, 77).view(), some_text + " 77");
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+  EXPECT_EQ(AttemptText({most, most, most}, most).view(),
+            std::string(48, 'f') + " 18446744073709551615");
+  for (const AttemptId& id : {AttemptId{}, some, AttemptId{0, 1, most}, AttemptId{most, most, 1}}) {
+    EXPECT_EQ(parse_attempt(AttemptText(id).view()), id);
+  }
+  EXPECT_EQ(AttemptText(AttemptId{}).view(), std::string(33, '0'));
+}
+
+TEST(RedisAnswerTest, WhatIsNoAttemptIsRefused) {
+  const std::string client = some_text.substr(0, 32);
+  std::vector<std::string> wrong = texts("|2a|0x| $A|$A |-$A|$A-|$A.|$A 1|$Ag");
+  for (const char* end : {"", "-1", "+1", "0x1", "g", "11111111111111111"}) {
+    wrong.push_back(client + end);
+  }
+  for (const std::size_t at : {0U, 15U, 16U, 31U}) {
+    for (const char c : {'-', 'g', ' '}) wrong.emplace_back(some_text)[at] = c;
+  }
+  for (const std::string& text : wrong) {
+    EXPECT_EQ(parse_attempt(text), std::nullopt) << text;
+  }
+}
+
+TEST(RedisAnswerTest, Granted) {
+  const auto quick = Answer::parse("G " + now);
+  ASSERT_TRUE(quick);
+  EXPECT_EQ(quick->kind, Answer::Kind::granted);
+  EXPECT_EQ(quick->now, 1'700'000'000'000'000us);
+  EXPECT_EQ(quick->granted_at, quick->now);
+  EXPECT_EQ(quick->number, 1'700'000'000'000'000U);
+  EXPECT_EQ(quick->lease, 0ms);
+  EXPECT_FALSE(quick->holder());
+  const auto full = Answer::parse("G " + now + " " + largest + " 1699999999000000 86400000");
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->kind, Answer::Kind::granted);
+  EXPECT_EQ(full->number, core::grant_number_limit - 1);
+  EXPECT_EQ(full->now - full->granted_at, 1s);
+  EXPECT_EQ(full->lease, 24h);
+}
+
+TEST(RedisAnswerTest, HeldByOthersAndFree) {
+  for (const char letter : {'Q', 'B', 'O', 'E'}) {
+    const auto answer =
+        Answer::parse(std::string(1, letter) + " " + now + " 2500999 1 77 3 host:1  x ");
+    ASSERT_TRUE(answer) << letter;
+    EXPECT_EQ(static_cast<char>(answer->kind), letter);
+    EXPECT_EQ(answer->left, 2'500'999us);
+    EXPECT_TRUE(answer->first);
+    const auto holder = answer->holder();
+    ASSERT_TRUE(holder);
+    EXPECT_EQ(holder->label, "host:1  x ");
+    EXPECT_EQ(holder->token.value(), 77 * 1024U);
+    EXPECT_EQ(holder->expires_in, 2500ms);
+    EXPECT_EQ(holder->waiters, 3U);
+  }
+  const auto free = Answer::parse("E " + now + " 0 0 0 0 ");
+  ASSERT_TRUE(free);
+  EXPECT_FALSE(free->first);
+  EXPECT_FALSE(free->holder());
+  EXPECT_EQ(Answer::parse("O 1 1 0 0 0 " + std::string(10'000, 'x'))->label.size(),
+            core::longest_label);
+  const std::string_view bytes("O 1 1 0 0 0 a\0\r\n\xff", 17);
+  EXPECT_EQ(Answer::parse(bytes)->label, bytes.substr(12));
+  EXPECT_EQ(Answer::parse("R")->kind, Answer::Kind::refused);
+}
+
+TEST(RedisAnswerTest, WhatIsNoAnswerIsRefused) {
+  for (const std::string& text :
+       texts("| |G|G |G  $N| G $N|g $N|GG $N|G\t$N|G $N |G 999999999999999|G 0|G $T|G -$N|G +$N|"
+             "G 99999999999999999999|G 1.7e15|G $N\n|G 1 2|G 1 2 3|G 1 2 3 |G 1 0 3 4|G 1 2 3 0|"
+             "G 1 2 3 86400001|G 1 2 3 4 |G 1 2 3 4 5|G 1 2  3 4|G 1 $T 3 4|G 1 2 $T 4|G $T 2 3 4|"
+             "G 1 x 3 4|G 1 -2 3 4|R |R 1|RR|Q|Q 1|Q 1 2 3 4|Q 1 2 3 4 |Q 1 -2 0 4 5 |Q 1 x 0 4 5 |"
+             "Q  1 2 0 4 5 |Q 1 $T 0 4 5 |Q $T 2 0 4 5 |Q 1 2 0 $T 5 |Q 1 2 0 4 $T |X $N|OK|1")) {
+    EXPECT_FALSE(Answer::parse(text)) << "'" << text << "'";
+  }
+}
+
+TEST(RedisAnswerTest, Released) {
+  for (const char letter : {'F', 'A', 'L', 'N'}) {
+    const auto answer = ReleaseAnswer::parse(std::string(1, letter));
+    ASSERT_TRUE(answer) << letter;
+    EXPECT_EQ(static_cast<char>(answer->outcome), letter);
+    EXPECT_FALSE(answer->successor);
+    const auto next = ReleaseAnswer::parse(std::string(1, letter) + " Q 5 6 1 7 8 me");
+    ASSERT_TRUE(next && next->successor) << letter;
+    EXPECT_EQ(next->successor->kind, Answer::Kind::queued);
+    EXPECT_EQ(next->successor->label, "me");
+  }
+  EXPECT_EQ(ReleaseAnswer::parse("F R")->successor->kind, Answer::Kind::refused);
+  for (const char* text : {"", " ", "f", "X", "OK", "FF", "F ", "F  R", "F x", "F G", "F G 1",
+                           "F\nR", "F R ", "G 1700000000000000"}) {
+    EXPECT_FALSE(ReleaseAnswer::parse(text)) << "'" << text << "'";
+  }
+}
+
+TEST(RedisAnswerTest, Pushed) {
+  const auto grant = Push::parse("G " + some_text + " 77 " + now + " 2000 m:{a b}");
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->kind, Push::Kind::granted);
+  EXPECT_EQ(grant->attempt, some);
+  EXPECT_EQ(grant->number, 77U);
+  EXPECT_EQ(grant->granted_at, 1'700'000'000'000'000us);
+  EXPECT_EQ(grant->lease, 2s);
+  EXPECT_EQ(grant->key, "m:{a b}");
+  const auto look = Push::parse("L " + some_text + " m:{a}");
+  ASSERT_TRUE(look);
+  EXPECT_EQ(look->kind, Push::Kind::look);
+  EXPECT_EQ(look->attempt, some);
+  EXPECT_EQ(look->key, "m:{a}");
+  const auto taken = Push::parse("T " + some_text + " " + largest + " m:{a}");
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->kind, Push::Kind::taken);
+  EXPECT_EQ(taken->number, core::grant_number_limit - 1);
+  for (const std::string& text :
+       texts("|0|L|L |L $A|L $A |L 2a m:{a}|X $A m:{a}|LL $A m:{a}|T $A m:{a}|T $A 0 m:{a}|"
+             "T $A $T m:{a}|G $A 0 1 2000 k|G $A 1 1 0 k|G $A 1 1 86400001 k|G $A 1 1 2000|"
+             "G $A 1 1 2000 |G $A 1  2000 k|G $A -1 1 2000 k|G $A 1 $T 2000 k|G $A  1 1 2000 k")) {
+    EXPECT_FALSE(Push::parse(text)) << "'" << text << "'";
+  }
+}
+
+// A reply that was cut is refused, or says the same but for less of its label, of the number of
+// waiters and of the lease. (Behind its time alone a grant is the quick way's.)
+TEST(RedisAnswerTest, CutAnywhere) {
+  const std::string grant = "G " + now + " 1700000000000001 1699999999000000 30000";
+  for (std::size_t size = 0; size < grant.size(); ++size) {
+    const auto answer = Answer::parse(grant.substr(0, size));
+    if (size == 2 + now.size()) continue;
+    EXPECT_EQ(answer.has_value(), size > grant.size() - 5) << size;
+    if (!answer) continue;
+    EXPECT_LT(answer->lease, 30s);
+    EXPECT_EQ(answer->number, 1'700'000'000'000'001U);
+  }
+  const std::string queued = "Q " + now + " 2500999 1 77 12 label";
+  const std::size_t waiters = queued.size() - 8;
+  for (std::size_t size = 0; size < queued.size(); ++size) {
+    const auto answer = Answer::parse(queued.substr(0, size));
+    EXPECT_EQ(answer.has_value(), size > waiters) << size;
+    if (!answer) continue;
+    EXPECT_EQ(answer->left, 2'500'999us);
+    EXPECT_EQ(answer->holder_number, 77U);
+  }
+  const std::string push = "G " + some_text + " 77 " + now + " 2000 m:{a}";
+  for (std::size_t size = 0; size + 5 <= push.size(); ++size) {
+    EXPECT_FALSE(Push::parse(push.substr(0, size))) << size;
+  }
+}
+
+TEST(RedisAnswerTest, RandomBytesAreHarmless) {
+  std::mt19937_64 random(model::test_seed());
+  const std::vector<std::string> good = texts(
+      "G $N|G $N 77 $N 30000|Q $N 5 1 7 8 me|F R|F Q 1 2 1 4 5 me|"
+      "G $A 77 $N 2000 m:{a}|T $A 77 m:{a}|L $A m:{a}");
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = good[random() % good.size()];
+    if (round % 4 == 0) text.assign(random() % 80, ' ');
+    for (std::uint64_t change = random() % (round % 4 == 0 ? 80 : 4); change > 0; --change) {
+      if (text.empty()) break;
+      text[random() % text.size()] = static_cast<char>(random());
+    }
+    if (const auto answer = Answer::parse(text)) {
+      EXPECT_LT(answer->number, core::grant_number_limit);
+      EXPECT_LT(answer->holder_number, core::grant_number_limit);
+      EXPECT_LE(answer->lease, core::longest_lease);
+      EXPECT_EQ(answer->kind == Answer::Kind::granted, answer->number != 0) << text;
+      EXPECT_EQ(answer->holder().has_value(), answer->left > 0us);
+    }
+    if (const auto answer = ReleaseAnswer::parse(text)) {
+      EXPECT_EQ(text.size() > 1, answer->successor.has_value());
+    }
+    if (const auto push = Push::parse(text)) {
+      EXPECT_FALSE(push->key.empty());
+      EXPECT_EQ(push->number == 0, push->kind == Push::Kind::look) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mortise::redis

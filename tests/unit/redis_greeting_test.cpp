@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Goal: a connection says who we are before all else, and a server that will not do is refused in
+// words that name why. Method: the bytes are read back into words; answers are handed in one by
+// one.
+#include "redis/greeting.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace mortise::redis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string where = "redis h:6379";
+const std::string server =
+    "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:0123abc\r\n";
+const std::string master = "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n";
+const std::string memory = "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+
+Reply status(std::string text) { return {.kind = Reply::Kind::status, .text = std::move(text)}; }
+Reply error(std::string text) { return {.kind = Reply::Kind::error, .text = std::move(text)}; }
+Reply bulk(std::string text) { return {.kind = Reply::Kind::string, .text = std::move(text)}; }
+
+// The commands, a line each.
+std::vector<std::string> said(const Greeting& greeting) {
+  ReplyReader reader;
+  reader.feed({greeting.bytes().data(), greeting.bytes().size()});
+  std::vector<std::string> lines;
+  for (Reply reply; reader.next(reply) == ReplyReader::Next::reply;) {
+    std::string line;
+    for (const Reply& word : reply.items) line += (line.empty() ? "" : " ") + word.text;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// The first failure of several answers.
+Failure read(Greeting& greeting, const std::vector<Reply>& replies) {
+  for (const Reply& reply : replies) {
+    EXPECT_FALSE(greeting.done());
+    if (Failure why = greeting.read(where, reply)) return why;
+  }
+  return {};
+}
+
+Failure greeted(const std::string& url, const std::vector<Reply>& replies,
+                const std::string& inbox = "") {
+  Greeting greeting(Settings::parse(url), inbox);
+  Failure why = read(greeting, replies);
+  EXPECT_TRUE(why || greeting.done());
+  EXPECT_TRUE(!why || why.text.starts_with(where + ": ")) << why.text;
+  return why;
+}
+
+TEST(RedisGreetingTest, AllIsSaidAtOnce) {
+  Greeting plain(Settings::parse("redis://h?client-name="), "");
+  EXPECT_THAT(said(plain), ElementsAre("INFO server", "INFO replication", "INFO memory"));
+  EXPECT_FALSE(plain.done());
+  EXPECT_FALSE(read(plain, {bulk(server), bulk(master), bulk(memory)}));
+  EXPECT_TRUE(plain.done());
+  EXPECT_EQ(plain.facts().run_id, "0123abc");
+  EXPECT_EQ(plain.facts().version, "7.0.15");
+  Greeting all(Settings::parse("redis://app:se%20cret@h/3?client-name=shop"), "");
+  EXPECT_THAT(said(all), ElementsAre("AUTH app se cret", "SELECT 3", "CLIENT SETNAME shop",
+                                     "INFO server", "INFO replication", "INFO memory"));
+  EXPECT_FALSE(read(
+      all, {status("OK"), status("OK"), status("OK"), bulk(server), bulk(master), bulk(memory)}));
+  EXPECT_TRUE(all.done());
+  Greeting without_user(Settings::parse("redis://:pw@h"), "");
+  EXPECT_EQ(said(without_user).front(), "AUTH pw");
+}
+
+TEST(RedisGreetingTest, AnInboxEndsWithItsSubscription) {
+  Greeting inbox(Settings::parse("redis://h"), "m:inbox:1");
+  EXPECT_THAT(said(inbox),
+              ElementsAre("CLIENT SETNAME mortise", "INFO server", "SUBSCRIBE m:inbox:1"));
+  Reply done{.kind = Reply::Kind::array};
+  done.items = {bulk("subscribe"), bulk("m:inbox:1"), {.kind = Reply::Kind::integer, .integer = 1}};
+  EXPECT_FALSE(read(inbox, {status("OK"), bulk(server), done}));
+  EXPECT_TRUE(inbox.done());
+  EXPECT_EQ(inbox.facts().run_id, "0123abc");
+  Reply shorter = done;
+  shorter.items.pop_back();
+  Reply other = done;
+  other.items[0].text = "message";
+  for (const Reply& wrong : {status("OK"), bulk("subscribe"), Reply{}, shorter, other}) {
+    const Failure why = greeted("redis://h", {status("OK"), bulk(server), wrong}, "m:inbox:1");
+    EXPECT_EQ(why.code, make_error_code(Errc::protocol));
+  }
+  EXPECT_EQ(
+      greeted("redis://h", {status("OK"), bulk(server), error("NOPERM no channel")}, "c").code,
+      make_error_code(Errc::denied));
+}
+
+TEST(RedisGreetingTest, ServersThatWillNotDo) {
+  const auto told = [](std::string version, std::string more) {
+    return "# Server\r\nredis_version:" + version + "\r\nrun_id:1\r\n" + more;
+  };
+  const struct {
+    std::vector<Reply> replies;
+    Errc code;
+    const char* words;
+  } cases[] = {
+      {{bulk(told("6.0.16", ""))}, Errc::unsupported, "Redis 6.0.16 is too old"},
+      {{bulk(told("5.9", ""))}, Errc::unsupported, "too old"},
+      {{bulk(told("", ""))}, Errc::unsupported, "too old"},
+      {{bulk(told("7", ""))}, Errc::unsupported, "too old"},
+      {{bulk(told("x.y", ""))}, Errc::unsupported, "too old"},
+      {{bulk(told("7.0.0", "redis_mode:cluster\r\n"))}, Errc::unsupported, "node of a cluster"},
+      {{bulk("redis_version:7.0.0\r\n")}, Errc::protocol, "run_id"},
+      {{bulk("redis_version:7.0.0\r\nmy_run_id:1\r\nrun_idx:1\r\n")}, Errc::protocol, "run_id"},
+      {{bulk("")}, Errc::protocol, "run_id"},
+      {{status("HTTP/1.1 200 OK")}, Errc::protocol, "run_id"},
+      {{Reply{}}, Errc::protocol, "run_id"},
+      {{bulk(server), bulk("role:slave\r\n")}, Errc::unavailable, "the role is 'slave'"},
+      {{bulk(server), bulk("")}, Errc::unavailable, "not a master"},
+      {{bulk(server), bulk(master), bulk("maxmemory_policy:allkeys-lru\r\n")},
+       Errc::misconfigured,
+       "'allkeys-lru'"},
+      {{bulk(server), bulk(master), bulk("")}, Errc::misconfigured, "maxmemory-policy"},
+      {{error("NOAUTH Authentication required.")}, Errc::denied, "NOAUTH"},
+      {{error("LOADING Redis is loading")}, Errc::unavailable, "LOADING"},
+      {{error("ERR unknown command 'INFO'")}, Errc::protocol, "unknown command"},
+      {{bulk(server), error("NOPERM this user")}, Errc::denied, "NOPERM"},
+  };
+  for (const auto& each : cases) {
+    const Failure why = greeted("redis://h?client-name=", each.replies);
+    EXPECT_EQ(why.code, make_error_code(each.code)) << each.words;
+    EXPECT_THAT(why.text, HasSubstr(each.words));
+  }
+  for (const char* version : {"6.2.0", "6.10", "7.0.0-rc1", "10.0.1"}) {
+    EXPECT_FALSE(
+        greeted("redis://h?client-name=", {bulk(told(version, "")), bulk(master), bulk(memory)}))
+        << version;
+  }
+  EXPECT_FALSE(greeted("redis://h?client-name=&eviction=accepted",
+                       {bulk(server), bulk(master), bulk("maxmemory_policy:allkeys-lru\r\n")}));
+}
+
+TEST(RedisGreetingTest, WhoWeAreIsRefused) {
+  const auto code = [](const char* url, const Reply& first) {
+    return greeted(url, {first, bulk(server), bulk(master), bulk(memory)}).code;
+  };
+  const char* const with_password = "redis://app:pw@h?client-name=";
+  for (const char* words : {"WRONGPASS invalid", "ERR wrong number of arguments for 'auth'",
+                            "ERR AUTH called without any password", "whatever"}) {
+    EXPECT_EQ(code(with_password, error(words)), make_error_code(Errc::denied)) << words;
+  }
+  const Reply repeats = error("ERR unknown command 'AUTH', with args beginning with: 'pw'");
+  EXPECT_THAT(greeted(with_password, {repeats}).text, Not(HasSubstr("pw")));
+  EXPECT_EQ(code(with_password, error("LOADING wait")), make_error_code(Errc::unavailable));
+  EXPECT_EQ(code(with_password, bulk("OK")), make_error_code(Errc::protocol));
+  EXPECT_EQ(code("redis://h/9?client-name=", error("ERR DB index is out of range")),
+            make_error_code(Errc::protocol));
+  EXPECT_EQ(code("redis://h/9?client-name=", Reply{}), make_error_code(Errc::protocol));
+  EXPECT_FALSE(code("redis://h", error("NOPERM no permissions to run 'client|setname'")));
+  EXPECT_EQ(code("redis://h", error("NOAUTH Authentication required.")),
+            make_error_code(Errc::denied));
+  EXPECT_EQ(code("redis://h", bulk("OK")), make_error_code(Errc::protocol));
+}
+
+TEST(RedisGreetingTest, WhatAServerSaysOfItselfIsBounded) {
+  const std::string much(100'000, '7');
+  Greeting greeting(Settings::parse("redis://h?client-name="), "");
+  EXPECT_FALSE(greeting.read(where, bulk("redis_version:7.0." + much + "\nrun_id:" + much)));
+  EXPECT_EQ(greeting.facts().version.size(), 40U);
+  EXPECT_EQ(greeting.facts().run_id.size(), 64U);
+  EXPECT_LT(greeting.read(where, bulk("role:" + much)).text.size(), 100U);
+  EXPECT_LT(greeting.read(where, bulk("maxmemory_policy:" + much)).text.size(), 200U);
+}
+
+TEST(RedisGreetingTest, APasswordFileThatIsNotThereIsRefusedFirst) {
+  const Settings settings = Settings::parse("redis://h?password-file=/no/such/file");
+  EXPECT_THROW(Greeting(settings, ""), LockError);
+}
+
+}  // namespace
+}  // namespace mortise::redis

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Goal: each request is the command that its script expects: keys, arguments and flags, in every
+// mode. Method: known answers; the bytes are read back into words by the reader of replies.
+#include "redis/lock_key.hpp"
+#include "redis/reply.hpp"
+#include "redis/requests.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace mortise::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using Words = std::vector<std::string>;
+
+constexpr AttemptId attempt{1, 2, 0x1f};
+constexpr AttemptId next_attempt{1, 2, 0x20};
+const std::string client = "00000000000000010000000000000002";
+
+Settings settings_of(Turns turns) {
+  Settings settings;
+  settings.turns = turns;
+  settings.prefix = "m:";
+  return settings;
+}
+
+Acquisition::Request request_of(const AttemptId& id, std::string name, std::string label) {
+  return {.attempt = id, .name = std::move(name), .lease = 30s, .label = std::move(label)};
+}
+
+// The words of what a call appends, which must be exactly one command.
+template <class Call>
+Words words_of(const Call& call) {
+  std::string bytes = "before";
+  call(bytes);
+  EXPECT_TRUE(bytes.starts_with("before*"));
+  bytes.erase(0, 6);
+  ReplyReader reader({.bytes = std::size_t{1} << 20U});
+  reader.feed({bytes.data(), bytes.size()});
+  Reply reply;
+  EXPECT_EQ(reader.next(reply), ReplyReader::Next::reply);
+  Words words;
+  for (const Reply& item : reply.items) {
+    EXPECT_EQ(item.kind, Reply::Kind::string);
+    words.push_back(item.text);
+  }
+  Reply none;
+  EXPECT_EQ(reader.next(none), ReplyReader::Next::more);
+  return words;
+}
+
+class RedisRequestsTest : public ::testing::Test {
+ protected:
+  Words acquire(const Passage& passage, const Acquisition::Request& request, bool wait) const {
+    return words_of([&](auto& out) { requests_.acquire(out, passage, request, wait); });
+  }
+  Words release(const Passage& passage, const Acquisition::Request* next, bool wait,
+                bool copies) const {
+    const HoldId hold{.name = "a", .attempt = attempt, .number = 1'700'000'000'000'000};
+    return words_of([&](auto& out) { requests_.release(out, passage, hold, next, wait, copies); });
+  }
+
+  const Settings settings_ = settings_of(Turns::fair);
+  const Requests requests_{settings_};
+  const Settings unfair_settings_ = settings_of(Turns::unfair);
+  const Requests unfair_{unfair_settings_};
+  const Settings with_java_settings_ = settings_of(Turns::redisson);
+  const Requests with_java_{with_java_settings_};
+};
+
+TEST_F(RedisRequestsTest, Acquire) {
+  const auto request = request_of(attempt, "a{b", "host:1 \xff");
+  const std::string sha(scripts::acquire.sha);
+  EXPECT_THAT(acquire({}, request, false),
+              ElementsAre("EVALSHA", sha, "1", "m:{a%7Bb}", client + "1f", "f00", "1", "30000",
+                          "host:1 \xff"));
+  const Passage again{.epoch = 18'446'744'073'709'551'615U, .copies = true};
+  EXPECT_THAT(acquire(again, request, true),
+              ElementsAre("EVALSHA", sha, "1", "m:{a%7Bb}", client + "1f", "f11",
+                          "18446744073709551615", "30000", "host:1 \xff"));
+  EXPECT_EQ(acquire({.copies = true}, request, false)[5], "f10");
+  EXPECT_EQ(acquire({}, request, true)[5], "f01");
+  Acquisition::Request odd = request_of(attempt, "a", "");
+  odd.lease = 24h;
+  EXPECT_EQ(acquire({}, odd, true)[7], "86400000");
+  odd.lease = 100'999'999ns;
+  EXPECT_EQ(acquire({}, odd, true)[7], "100");  // never longer than we count it
+  EXPECT_EQ(acquire({}, odd, true)[8], "");
+}
+
+TEST_F(RedisRequestsTest, AScriptThatIsNotKnownIsSentWhole) {
+  const Words words = acquire({.whole = true}, request_of(attempt, "a", "x"), true);
+  ASSERT_EQ(words.size(), 9U);
+  EXPECT_EQ(words[0], "EVAL");
+  EXPECT_EQ(words[1], scripts::acquire.text);
+  EXPECT_EQ(words[2], "1");
+}
+
+TEST_F(RedisRequestsTest, Cancel) {
+  const auto request = request_of(attempt, "a", "x");
+  const std::string sha(scripts::cancel.sha);
+  EXPECT_THAT(words_of([&](auto& out) { requests_.cancel(out, {.epoch = 7}, request); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "1f", "f0", "7"));
+  EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {.copies = true}, request); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}", client + "1f", "u1", "1"));
+}
+
+TEST_F(RedisRequestsTest, Release) {
+  const std::string sha(scripts::release.sha);
+  const std::string hold = client + "1f 1700000000000000";
+  const auto next = request_of(next_attempt, "a", "me too");
+  // Without a successor what is said of it is left out: the quick way asks for "f0".
+  EXPECT_THAT(release({.epoch = 3}, nullptr, true, true),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}", hold, "f0", "3"));
+  EXPECT_EQ(release({.copies = true}, nullptr, false, false)[5], "f1");
+  EXPECT_THAT(release({}, &next, true, false),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}", hold, "f010", "1", client + "20", "30000",
+                          "me too"));
+  EXPECT_EQ(release({}, &next, false, true)[5], "f001");
+  EXPECT_EQ(release({.copies = true}, &next, true, true)[5], "f111");
+}
+
+TEST_F(RedisRequestsTest, Renew) {
+  std::vector<Renewal::Item> items;
+  for (const char* name : {"a", "b}"}) {
+    items.push_back({.hold = {.name = name, .attempt = attempt, .number = 70 + items.size()},
+                     .lease = 1s + 500ms * items.size()});
+  }
+  const std::string sha(scripts::renew.sha);
+  EXPECT_THAT(words_of([&](auto& out) { requests_.renew(out, {}, items); }),
+              ElementsAre("EVALSHA", sha, "2", "m:{a}", "m:{b%7D}", "", "f", client + "1f 70",
+                          "1000", client + "1f 71", "1500"));
+  EXPECT_THAT(words_of([&](auto& out) { with_java_.renew(out, {}, items); }),
+              ElementsAre("EVALSHA", sha, "4", "m:{a}", "a", "m:{b%7D}", "b}", "", "r",
+                          client + "1f 70", "1000", client + "1f 71", "1500"));
+  EXPECT_EQ(words_of([&](auto& out) { requests_.renew(out, {.whole = true}, items); })[1],
+            scripts::renew.text);
+}
+
+TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
+  std::vector<Renewal::Item> items;
+  for (std::uint64_t i = 0; i < 128; ++i) {
+    items.push_back(
+        {.hold = {.name = std::string(512, '%'), .attempt = {i, i, i}, .number = i}, .lease = 24h});
+  }
+  const Words words = words_of([&](auto& out) { with_java_.renew(out, {}, items); });
+  ASSERT_EQ(words.size(), 3 + 2 * 128 + 2 + 2 * 128U);
+  EXPECT_EQ(words[2], "256");
+  for (std::size_t i = 0; i < 128; ++i) {
+    EXPECT_EQ(words[3 + 2 * i], lock_key("m:", items[i].hold.name));
+    EXPECT_EQ(words[4 + 2 * i], items[i].hold.name);
+    EXPECT_TRUE(words[261 + 2 * i].ends_with(" " + std::to_string(i)));
+    EXPECT_EQ(words[262 + 2 * i], "86400000");
+  }
+}
+
+TEST_F(RedisRequestsTest, InspectAndForceRelease) {
+  EXPECT_THAT(words_of([&](auto& out) { requests_.inspect(out, {}, "a"); }),
+              ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{a}", "", "f"));
+  EXPECT_THAT(words_of([&](auto& out) { unfair_.force_release(out, {.whole = true}, "a"); }),
+              ElementsAre("EVAL", std::string(scripts::force_release.text), "1", "m:{a}", "", "u"));
+}
+
+TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {
+  const auto request = request_of(attempt, "a b", "x");
+  const Words words = words_of([&](auto& out) { with_java_.acquire(out, {}, request, true); });
+  EXPECT_THAT(words, ElementsAre("EVALSHA", std::string(scripts::acquire.sha), "2", "m:{a b}",
+                                 "a b", client + "1f", "r01", "1", "30000", "x"));
+  EXPECT_EQ(words_of([&](auto& out) { with_java_.inspect(out, {}, "a"); })[4], "a");
+  EXPECT_EQ(redisson_channel("a b"), "redisson_lock__channel:{a b}");
+  EXPECT_FALSE(with_java_.check_name("a b%"));
+  for (const char* name : {"{", "a}", "{a}"}) {
+    EXPECT_EQ(with_java_.check_name(name).code, make_error_code(Errc::misconfigured)) << name;
+    EXPECT_FALSE(requests_.check_name(name));
+    EXPECT_FALSE(unfair_.check_name(name));
+  }
+}
+
+TEST_F(RedisRequestsTest, Inboxes) {
+  EXPECT_EQ(requests_.inbox(attempt), "m:inbox:" + client);
+  EXPECT_EQ(requests_.inbox(next_attempt), requests_.inbox(attempt));
+  EXPECT_THAT(words_of([&](auto& out) { requests_.subscribe(out, "c d"); }),
+              ElementsAre("SUBSCRIBE", "c d"));
+  EXPECT_THAT(words_of([&](auto& out) { requests_.unsubscribe(out, "c d"); }),
+              ElementsAre("UNSUBSCRIBE", "c d"));
+}
+
+}  // namespace
+}  // namespace mortise::redis

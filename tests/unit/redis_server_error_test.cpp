@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Goal: each error of a server becomes the kind and the code that its words mean, keeps the words,
+// and harms no log. Method: the words of Redis 6.2 to 8 in a table, and hostile ones.
+#include "redis/server_error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace mortise::redis {
+namespace {
+
+using ::testing::HasSubstr;
+using Kind = ServerError::Kind;
+
+const std::string where = "redis 10.0.0.1:6379";
+
+TEST(RedisServerErrorTest, EachHasItsMeaning) {
+  const struct {
+    const char* words;
+    Kind kind;
+    Errc code;
+  } cases[] = {
+      {"NOSCRIPT No matching script. Please use EVAL.", Kind::script, Errc::unavailable},
+      {"LOADING Redis is loading the dataset in memory", Kind::passing, Errc::unavailable},
+      {"BUSY Redis is busy running a script.", Kind::passing, Errc::unavailable},
+      {"MASTERDOWN Link with MASTER is down", Kind::passing, Errc::unavailable},
+      {"NOREPLICAS Not enough good replicas to write.", Kind::passing, Errc::unavailable},
+      {"MISCONF Redis is configured to save RDB snapshots", Kind::passing, Errc::unavailable},
+      {"TRYAGAIN Multiple keys request during rehashing", Kind::passing, Errc::unavailable},
+      {"CLUSTERDOWN Hash slot not served", Kind::passing, Errc::unavailable},
+      {"UNBLOCKED force unblock from blocking operation", Kind::passing, Errc::unavailable},
+      {"OOM command not allowed when used memory > 'maxmemory'.", Kind::passing, Errc::exhausted},
+      {"ERR max number of clients reached", Kind::elsewhere, Errc::exhausted},
+      {"ERR max number of clients + cluster connections reached", Kind::elsewhere, Errc::exhausted},
+      {"READONLY You can't write against a read only replica.", Kind::elsewhere, Errc::unavailable},
+      {"NOAUTH Authentication required.", Kind::final, Errc::denied},
+      {"WRONGPASS invalid username-password pair", Kind::final, Errc::denied},
+      {"NOPERM this user has no permissions to run the 'evalsha' command", Kind::final,
+       Errc::denied},
+      {"ERR invalid password", Kind::final, Errc::denied},
+      {"ERR AUTH <password> called without any password configured", Kind::final, Errc::denied},
+      {"ERR Client sent AUTH, but no password is set", Kind::final, Errc::denied},
+      {"DENIED Redis is running in protected mode", Kind::final, Errc::denied},
+      {"ERR The user executing the script can't run this command", Kind::final, Errc::denied},
+      {"The user executing the script can't access at least one of the keys", Kind::final,
+       Errc::denied},
+      {"MOVED 3999 127.0.0.1:6381", Kind::final, Errc::unsupported},
+      {"ASK 3999 127.0.0.1:6381", Kind::final, Errc::unsupported},
+      {"WRONGTYPE Operation against a key holding the wrong kind of value", Kind::final,
+       Errc::protocol},
+      {"ERR unknown command 'EVALSHA'", Kind::final, Errc::protocol},
+      {"BUSYKEY Target key name already exists.", Kind::final, Errc::protocol},
+      {"noscript", Kind::final, Errc::protocol},
+      {"", Kind::final, Errc::protocol},
+  };
+  for (const auto& each : cases) {
+    const ServerError error = server_error(where, each.words);
+    EXPECT_EQ(error.kind, each.kind) << each.words;
+    EXPECT_EQ(error.failure.code, make_error_code(each.code)) << each.words;
+    EXPECT_EQ(error.failure.text, where + ": " + each.words);
+  }
+}
+
+TEST(RedisServerErrorTest, WhatScriptsAddDoesNotHideIt) {
+  const struct {
+    const char* words;
+    Kind kind;
+    Errc code;
+    const char* kept;
+  } cases[] = {
+      {"OOM command not allowed. script: 0123abcd, on @user_script:7.", Kind::passing,
+       Errc::exhausted, "OOM command not allowed."},
+      {"WRONGTYPE Operation against a key script: 0123abcd, on @user_script:7.", Kind::final,
+       Errc::protocol, "WRONGTYPE Operation against a key"},
+      {"ERR Error running script (call to f_0123): @user_script:7: -READONLY You can't write.",
+       Kind::elsewhere, Errc::unavailable, "READONLY You can't write."},
+      {"ERR Error running script (call to f_0123): @user_script:7: The user executing the script "
+       "can't run this command",
+       Kind::final, Errc::denied, "The user executing the script can't run this command"},
+      {"ERR Error running script", Kind::final, Errc::protocol, "ERR Error running script"},
+      {"ERR Error running script: -READONLY no. script: 0123, on @user_script:7.", Kind::elsewhere,
+       Errc::unavailable, "READONLY no."},
+      {"ERR Error running script (f_0123): -", Kind::final, Errc::protocol, ""},
+      {"ERR Error running script (f_0123): ", Kind::final, Errc::protocol, ""},
+      {" script: ", Kind::final, Errc::protocol, ""},
+  };
+  for (const auto& each : cases) {
+    const ServerError error = server_error(where, each.words);
+    EXPECT_EQ(error.kind, each.kind) << each.words;
+    EXPECT_EQ(error.failure.code, make_error_code(each.code)) << each.words;
+    EXPECT_EQ(error.failure.text, where + ": " + each.kept);
+  }
+}
+
+TEST(RedisServerErrorTest, TheWordsAreOneShortLine) {
+  std::string words = "LOADING ";
+  for (int byte = 0; byte < 0x20; ++byte) words += static_cast<char>(byte);
+  words += "\r\nforged line \x1b[31m " + std::string(100'000, 'x');
+  const ServerError error = server_error(where, words);
+  EXPECT_EQ(error.kind, Kind::passing);
+  EXPECT_THAT(error.failure.text, HasSubstr("forged line"));
+  EXPECT_EQ(error.failure.text.size(), where.size() + 2 + 200);
+  EXPECT_TRUE(std::all_of(error.failure.text.begin(), error.failure.text.end(),
+                          [](char c) { return static_cast<unsigned char>(c) >= 0x20; }));
+}
+
+TEST(RedisServerErrorTest, EveryOneIsAFailure) {
+  for (int byte = 0; byte < 256; ++byte) {
+    EXPECT_TRUE(server_error(where, std::string(1, static_cast<char>(byte))).failure) << byte;
+  }
+}
+
+}  // namespace
+}  // namespace mortise::redis

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// Goal: a Redis URL is read as it was meant, or refused in words that name its wrong part and never
+// its password. Method: known answers; files for passwords that stand in one.
+#include <mortise/error.hpp>
+
+#include "model/temporary.hpp"
+#include "redis/settings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace mortise::redis {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string refusal(std::string_view url, Errc code = Errc::misconfigured) {
+  try {
+    static_cast<void>(Settings::parse(url));
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), code) << url;
+    EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted: " << url;
+  return {};
+}
+
+TEST(RedisSettingsTest, WhatIsNotSaidHasItsDefault) {
+  const Settings settings = Settings::parse("redis://host");
+  EXPECT_EQ(settings.address.text(), "host:6379");
+  EXPECT_EQ(settings.database, 0);
+  EXPECT_EQ(settings.client_name, "mortise");
+  EXPECT_EQ(settings.prefix, "mortise:");
+  EXPECT_EQ(settings.turns, Turns::fair);
+  EXPECT_FALSE(settings.eviction_accepted);
+  EXPECT_FALSE(settings.tls);
+  EXPECT_EQ(settings.credentials.user, "");
+  EXPECT_EQ(settings.credentials.current(), std::nullopt);
+}
+
+TEST(RedisSettingsTest, AllThatCanBeSaid) {
+  const Settings settings = Settings::parse(
+      "REDISS://app:se%40cret@[::1]:7000/3?client-name=shop&prefix=shop/&fair=no&"
+      "eviction=accepted&ca=/ca.pem&cert=/me.pem&key=/me.key&server-name=db&verify=no");
+  EXPECT_EQ(settings.address.text(), "[::1]:7000");
+  EXPECT_EQ(settings.database, 3);
+  EXPECT_EQ(settings.credentials.user, "app");
+  EXPECT_EQ(settings.credentials.current(), "se@cret");
+  EXPECT_EQ(settings.client_name, "shop");
+  EXPECT_EQ(settings.prefix, "shop/");
+  EXPECT_EQ(settings.turns, Turns::unfair);
+  EXPECT_TRUE(settings.eviction_accepted);
+  ASSERT_TRUE(settings.tls);
+  EXPECT_EQ(settings.tls->ca_file, "/ca.pem");
+  EXPECT_EQ(settings.tls->certificate, "/me.pem");
+  EXPECT_EQ(settings.tls->key, "/me.key");
+  EXPECT_EQ(settings.tls->server_name, "db");
+  EXPECT_FALSE(settings.tls->verify);
+  EXPECT_TRUE(Settings::parse("rediss://h").tls->verify);
+  EXPECT_EQ(Settings::parse("redis://h?fair=yes&interop=redisson").turns, Turns::redisson);
+  EXPECT_EQ(Settings::parse("redis://h?client-name=&prefix=").prefix, "");
+  EXPECT_EQ(Settings::parse("redis://h/").database, 0);
+  EXPECT_EQ(Settings::parse("redis://h?db=1048575").database, 1'048'575);
+  EXPECT_EQ(Settings::parse("redis://:secret@h").credentials.current(), "secret");
+}
+
+TEST(RedisSettingsTest, AUnixSocketHasAPath) {
+  const Settings settings = Settings::parse("redis+unix://:secret@/run/redis%20a.sock?db=2");
+  EXPECT_EQ(settings.address.text(), "/run/redis a.sock");
+  EXPECT_EQ(settings.address.host, "");
+  EXPECT_EQ(settings.database, 2);
+  EXPECT_EQ(settings.credentials.current(), "secret");
+  for (const char* url :
+       {"redis+unix://host/run/redis.sock", "redis+unix:///", "redis+unix://", "redis+unix:"}) {
+    EXPECT_THAT(refusal(url), HasSubstr("path of a socket")) << url;
+  }
+}
+
+TEST(RedisSettingsTest, RefusalsNameThePart) {
+  const struct {
+    const char* rest;
+    const char* part;
+  } cases[] = {
+      {"", "one host"},
+      {"h/1?db=2", "in the path and as db"},
+      {"h?verify=yes", "rediss"},
+      {"a,b", "one host"},
+      {"h:0", "'h:0'"},
+      {"h/x", "database in the path is a number, not 'x'"},
+      {"h/1x", "not '1x'"},
+      {"h/1/2", "not '1/2'"},
+      {"h/-1", "not '-1'"},
+      {"h/1048576", "not '1048576'"},
+      {"h/99999999999999999999", "database in the path"},
+      {"h?db=", "database in the query"},
+      {"h?db=+1", "not '+1'"},
+      {"h?client-name=a%20b", "client-name"},
+      {"h?client-name=%C3%A4", "client-name"},
+      {"h?prefix=a%20b", "prefix"},
+      {"h?prefix={", "prefix"},
+      {"h?prefix=}", "prefix"},
+      {"h?fair=maybe", "fair"},
+      {"h?interop=curator", "'curator'"},
+      {"h?fair=no&interop=redisson", "fair=no and interop"},
+      {"h?eviction=refused", "eviction"},
+      {"h?password-env=MORTISE_NO_SUCH_VARIABLE", "MORTISE_NO_SUCH_VARIABLE"},
+      {"h?password-file=/a&password-env=PATH", "more than once"},
+      {"user@h", "user without a password"},
+      {"h?ca=/ca.pem", "rediss"},
+      {"h?server-name=x", "rediss"},
+      {"h?verify=no", "rediss"},
+      {"h?cert=/c&key=/k", "rediss"},
+      {"h?cert=/c", "cert and key"},
+      {"h?key=/k", "cert and key"},
+      {"h?colour=red", "unknown parameter for redis: colour"},
+      {"h?session=10s", "session"},
+  };
+  for (const auto& each : cases) {
+    EXPECT_THAT(refusal(std::string("redis://") + each.rest), HasSubstr(each.part)) << each.rest;
+  }
+  EXPECT_THAT(refusal("rediss://h?cert=/c"), HasSubstr("cert and key"));
+  EXPECT_THAT(refusal("rediss://h?verify=maybe"), HasSubstr("verify"));
+  EXPECT_THAT(refusal("memcached://h"), HasSubstr("memcached"));
+  const std::string longest(128, 'p');
+  EXPECT_EQ(Settings::parse("redis://h?prefix=" + longest).prefix, longest);
+  EXPECT_THAT(refusal("redis://h?prefix=p" + longest), HasSubstr("128"));
+}
+
+TEST(RedisSettingsTest, WhatIsNotBuiltIsUnsupported) {
+  EXPECT_THAT(refusal("redis+sentinel://a,b,c/master", Errc::unsupported),
+              HasSubstr("redis+sentinel"));
+  EXPECT_THAT(refusal("redis+cluster://a,b,c", Errc::unsupported), HasSubstr("redis+cluster"));
+}
+
+// `refusal` itself looks for the password.
+TEST(RedisSettingsTest, NoRefusalRepeatsThePassword) {
+  for (const char* rest :
+       {"h:0", "a,b", "", "h/x", "h?db=x", "h?prefix={", "h?fair=no&interop=redisson", "h?ca=/ca",
+        "h?colour=red", "h?password-file=/x", "h?password-env=PATH", "h?cert=/c"}) {
+    EXPECT_NE(refusal(std::string("redis://app:secret@") + rest), "");
+    EXPECT_NE(refusal(std::string("redis://:secret@") + rest), "");
+  }
+  for (const char* url : {"redis://app:secret/x@h", "redis://app:1/secret@h", "redis://:x?secret@h",
+                          "redis://us@er:secret/x@h"}) {
+    EXPECT_THAT(refusal(url), HasSubstr("%2F")) << url;
+  }
+  EXPECT_NE(refusal("redis+sentinel://app:secret@h", Errc::unsupported), "");
+  EXPECT_NE(refusal("memcached://app:secret@h"), "");
+}
+
+TEST(RedisSettingsTest, ThePasswordOfTheEnvironment) {
+  ASSERT_EQ(::setenv("MORTISE_TEST_PASSWORD", "secret", 1), 0);
+  const Settings settings = Settings::parse("redis://app@h?password-env=MORTISE_TEST_PASSWORD");
+  EXPECT_EQ(settings.credentials.user, "app");
+  EXPECT_EQ(settings.credentials.current(), "secret");
+  EXPECT_THAT(refusal("redis://:other@h?password-env=MORTISE_TEST_PASSWORD"),
+              HasSubstr("more than once"));
+  ::unsetenv("MORTISE_TEST_PASSWORD");
+}
+
+class RedisPasswordFileTest : public ::testing::Test {
+ protected:
+  void write(std::string_view text) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << text;
+  }
+  Credentials credentials() const {
+    return Settings::parse("redis://app@h?password-file=" + path_).credentials;
+  }
+  std::string refused(const Credentials& credentials) const {
+    try {
+      static_cast<void>(credentials.current());
+    } catch (const LockError& error) {
+      EXPECT_EQ(error.errc(), Errc::misconfigured);
+      EXPECT_THAT(error.what(), HasSubstr(credentials.password_file));
+      EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
+      return error.what();
+    }
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+
+  const model::TemporaryDirectory directory_;
+  const std::string path_ = directory_.file("password");
+};
+
+TEST_F(RedisPasswordFileTest, IsReadAnewAndEndsWithItsLine) {
+  const Credentials of_file = credentials();
+  EXPECT_EQ(of_file.user, "app");
+  for (const std::string_view end : {"", "\n", "\r\n", "\n\n\r\n"}) {
+    write("sec ret\t\n!" + std::string(end));
+    EXPECT_EQ(of_file.current(), "sec ret\t\n!");
+  }
+  write("another");
+  EXPECT_EQ(of_file.current(), "another");
+  write(std::string(4096, 'x'));
+  EXPECT_EQ(of_file.current(), std::string(4096, 'x'));
+}
+
+TEST_F(RedisPasswordFileTest, IsRefusedByItsName) {
+  const Credentials of_file = credentials();  // not looked at yet
+  EXPECT_THAT(refused(of_file), HasSubstr("can not be read"));
+  write("");
+  EXPECT_THAT(refused(of_file), HasSubstr("empty"));
+  write("\r\n\n");
+  EXPECT_THAT(refused(of_file), HasSubstr("empty"));
+  write("secret" + std::string(4091, 'x'));
+  EXPECT_THAT(refused(of_file), HasSubstr("too long"));
+  EXPECT_THAT(refused({.password_file = "/dev/zero"}), HasSubstr("too long"));
+  EXPECT_THAT(refused({.password_file = directory_.path()}), HasSubstr("can not be read"));
+}
+
+}  // namespace
+}  // namespace mortise::redis
