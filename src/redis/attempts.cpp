@@ -26,6 +26,7 @@ Instant Reading::not_later_than(ServerTime moment) const noexcept {
 bool Attempts::asked(const Operation& operation, std::uint64_t epoch) {
   const AttemptId& attempt = operation->request().attempt;
   const std::lock_guard lock(mutex_);
+  if (operation->done()) return false;  // decided meanwhile: it must not come back here
   Pending& pending = pending_[attempt];
   pending.operation = operation;
   pending.epoch = std::max(pending.epoch, epoch);

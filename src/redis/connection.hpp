@@ -28,7 +28,8 @@ namespace mortise::redis {
 /// Any thread sends: it writes what others have queued together with its own. One thread at a time,
 /// whoever has the reader's role, is inside `ready()`, and only there the connection changes its
 /// state and its user is called.
-/// @thread_safety every member may be called concurrently; the user is called under no mutex.
+/// @thread_safety every member may be called concurrently; the user is called under no mutex, but
+/// for `withdrawn()`.
 class Connection final : public Source {
  public:
   /// Whom it tells.
@@ -41,6 +42,10 @@ class Connection final : public Source {
     virtual void connected(Connection& connection) = 0;
     /// The reply to the oldest call.
     virtual void answered(const Call& call, const Reply& reply) = 0;
+    /// Asked under the connection's mutex right before a call takes its place among the others:
+    /// what is not wanted any more must not come behind what ended it. Must call nothing of the
+    /// connection.
+    [[nodiscard]] virtual bool withdrawn(const Call& call) const = 0;
     /// Something that nobody asked for (an inbox).
     virtual void pushed(const Reply& message) = 0;
     /// It broke, or could not be made. What was not answered may or may not have been executed.
@@ -65,7 +70,7 @@ class Connection final : public Source {
   /// For ever; call after the source was detached. @return what was not answered.
   std::deque<Call> close();
 
-  /// Sends one command whose reply will come to `answered()`.
+  /// Sends one command whose reply will come to `answered()`, unless it is withdrawn.
   /// @return false: not connected, nothing was done
   [[nodiscard]] bool send(Call call, std::string_view bytes);
   /// Sends what is answered by pushes only.

@@ -98,6 +98,7 @@ bool Connection::queue(Call* call, std::string_view bytes) {
   {
     const std::lock_guard lock(mutex_);
     if (!up() || !stream_) return false;
+    if (call != nullptr && user_.withdrawn(*call)) return true;
     if (call != nullptr) {
       calls_.push_back(std::move(*call));
       unanswered_.store(calls_.size());

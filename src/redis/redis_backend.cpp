@@ -188,16 +188,20 @@ void RedisBackend::submit(Call call) {
     const std::string& bytes = bytes_of(call);
     if (commands_->send(call, bytes)) {
       note_sent(call);
-      // Failed and taken back while this was on its way out: then it came behind its own cancel.
-      if (call.kind == Call::Kind::acquire && call.operation->done() && call.operation->failure()) {
-        cancel_behind(std::static_pointer_cast<Acquisition>(call.operation));
-      }
       return;
     }
   } else if (call.kind == Call::Kind::acquire) {
     attempts_.asked(std::static_pointer_cast<Acquisition>(call.operation), 0);
   }
   park(std::move(call));
+}
+
+// Two threads may ask for one attempt, one of them late: behind the release of what the other one
+// was granted, or behind a cancel, its request would make a ghost.
+bool RedisBackend::withdrawn(const Call& call) const {
+  if (call.kind != Call::Kind::acquire) return false;
+  return call.operation->done() ||
+         attempts_.is_cancelled(static_cast<Acquisition&>(*call.operation).request().attempt);
 }
 
 // After it was sent, so that what never left is not in doubt; by the clock of before.

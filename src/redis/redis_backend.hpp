@@ -62,6 +62,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void greeted(Connection& connection, const ServerFacts& facts) override;
   void connected(Connection& connection) override;
   void answered(const Call& call, const Reply& reply) override;
+  [[nodiscard]] bool withdrawn(const Call& call) const override;
   void pushed(const Reply& message) override;
   void dropped(Connection& connection, const Failure& why, bool was_up,
                std::deque<Call> unanswered) override;
