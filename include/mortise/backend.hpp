@@ -28,7 +28,7 @@ class MORTISE_API Source {
   /// @return when `ready()` is to be called even without an event; `never` = not at all.
   [[nodiscard]] virtual Instant due() const noexcept { return never; }
   /// @return true: nobody asked for what comes (pushes, timers), so that it is polled always, by
-  /// the background thread or by a caller that waits for a push (for up to 0.1 s after he has left,
+  /// the background thread or by a caller that waits for a push (for up to 0.4 s after he has left,
   /// by nobody); false: it carries replies, and the callers that wait for them poll it. Constant.
   [[nodiscard]] virtual bool pushes() const noexcept { return true; }
   /// @return for a source of replies: whether one is awaited, so that the background thread has to

@@ -23,7 +23,7 @@ constexpr std::size_t crowd = 128;
 constexpr std::chrono::milliseconds shortest_linger{10};
 
 // How long pushes may lie unread after a caller has left them, if nobody waits for one any more.
-constexpr std::chrono::milliseconds pushes_unattended{100};
+constexpr std::chrono::milliseconds pushes_unattended{400};
 
 thread_local int calls_on_this_thread = 0;  // how deep inside Source::ready()
 
