@@ -31,8 +31,8 @@ class MORTISE_API Client {
   /// Opens a URL. Reads text only (`file:`: its directory too), so that a service starts while its
   /// store is down; `check()` connects.
   ///
-  /// Schemes: `memory:`, `file:`; see docs/ for each one's parameters. Linked from the target
-  /// `mortise::mortise`, which knows every backend of the build.
+  /// Schemes: `memory:`, `file:`, `redis:`, `rediss:`, `redis+unix:`; see docs/ for each one's
+  /// parameters. Linked from the target `mortise::mortise`, which knows every backend of the build.
   /// @param url the backend; its password never appears in a message
   /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a
   /// scheme that this build does not have), thrown as `LockError`

@@ -12,7 +12,7 @@
 --   x  attempts of which a late duplicate is refused: "<attempt> <epoch> <until>;..."
 -- Few fields, since each costs the server time; none longer than 64 bytes as a rule, since then the
 -- whole takes 200 bytes and not 600.
--- Times are the server's, in microseconds. The key outlives the lease by an hour at least: as long
+-- Times are the server's, in microseconds unless said. The key outlives the lease by an hour at least: as long
 -- as it is there, numbers grow although the server's clock steps back. Without it they grow by the
 -- clock.
 --
