@@ -157,7 +157,7 @@ void Connection::begin(Instant now) {
 }
 
 void Connection::resolved() {
-  std::optional<Resolution> found = resolver_.take();
+  std::optional<base::Resolution> found = resolver_.take();
   if (!found) return;
   endpoints_ = std::move(found->endpoints);
   connect_next({Errc::unavailable, where_ + ": " + found->error});

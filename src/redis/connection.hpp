@@ -6,10 +6,10 @@
 #include <mortise/backend.hpp>
 
 #include "base/random_id.hpp"
+#include "base/resolver.hpp"
 #include "redis/call.hpp"
 #include "redis/greeting.hpp"
 #include "redis/reply.hpp"
-#include "redis/resolver.hpp"
 #include "redis/settings.hpp"
 #include "redis/stream.hpp"
 
@@ -120,7 +120,7 @@ class Connection final : public Source {
 
   std::mutex reading_;  // the reader's role: whoever has it is inside `ready()` or `linger()`
   // Of that role.
-  Resolver resolver_;
+  base::Resolver resolver_;
   std::vector<Endpoint> endpoints_;
   std::optional<Greeting> greeting_;
   std::optional<ReplyReader> reader_;

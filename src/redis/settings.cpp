@@ -47,7 +47,7 @@ void read_place(base::Url& url, Settings& settings) {
     if (url.hosts().size() != 1) {
       refuse("URL: " + url.scheme() + " wants one host (for several see redlock://)");
     }
-    settings.address = Address::parse(url.hosts().front());
+    settings.address = base::Address::parse(url.hosts().front(), "redis", 6379);
     if (url.path().size() > 1) settings.database = database_of(url.path().substr(1), "path");
   }
   if (const auto number = url.take("db")) {

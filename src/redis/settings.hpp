@@ -2,7 +2,7 @@
 // What a Redis URL says.
 #pragma once
 
-#include "redis/address.hpp"
+#include "base/address.hpp"
 #include "redis/tls.hpp"
 
 #include <optional>
@@ -26,7 +26,7 @@ struct Credentials {
 enum class Turns : char { fair = 'f', unfair = 'u', redisson = 'r' };
 
 struct Settings {
-  Address address{};
+  base::Address address{};
   Credentials credentials{};
   std::optional<TlsSettings> tls{};  ///< empty: not encrypted
   int database = 0;

@@ -5,7 +5,7 @@
 
 #include <mortise/error.hpp>
 
-#include "redis/resolver.hpp"
+#include "base/resolver.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -13,6 +13,8 @@
 #include <string>
 
 namespace mortise::redis {
+
+using base::Endpoint;
 
 class Tls;
 

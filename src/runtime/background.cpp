@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/background.hpp"
 
+#include "base/quiet_thread.hpp"
 #include "core/figures.hpp"
-#include "runtime/quiet_thread.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void Background::start() {
 }
 
 void Background::start_locked() {
-  if (!thread_.joinable()) thread_ = quiet_thread([this] { run(); });
+  if (!thread_.joinable()) thread_ = base::quiet_thread([this] { run(); });
   started_.store(true);
 }
 

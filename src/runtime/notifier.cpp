@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/notifier.hpp"
 
-#include "runtime/quiet_thread.hpp"
+#include "base/quiet_thread.hpp"
 
 #include <pthread.h>
 
@@ -47,7 +47,7 @@ void Notifier::post(std::function<void()> task) {
     return;
   }
   try {
-    state_->threads.push_back(quiet_thread([state = state_] { run(state); }));
+    state_->threads.push_back(base::quiet_thread([state = state_] { run(state); }));
     ++state_->running;
   } catch (const std::system_error&) {
     // No thread to be had now: one that runs already, or the next post, takes the task.

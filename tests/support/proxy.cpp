@@ -3,8 +3,8 @@
 // the thread, which then asks every connection anew what it waits for.
 #include "support/proxy.hpp"
 
+#include "base/quiet_thread.hpp"
 #include "model/seed.hpp"
-#include "runtime/quiet_thread.hpp"
 #include "support/free_port.hpp"
 
 #include <arpa/inet.h>
@@ -118,7 +118,7 @@ Proxy::~Proxy() {
 }
 
 void Proxy::run() {
-  if (!thread_.joinable()) thread_ = runtime::quiet_thread([this] { loop(); });
+  if (!thread_.joinable()) thread_ = base::quiet_thread([this] { loop(); });
 }
 
 std::string Proxy::url() const { return "redis://127.0.0.1:" + std::to_string(port_); }

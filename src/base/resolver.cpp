@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "redis/resolver.hpp"
+#include "base/resolver.hpp"
 
-#include "runtime/quiet_thread.hpp"
+#include "base/quiet_thread.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-namespace mortise::redis {
+namespace mortise::base {
 namespace {
 
 struct Question {
@@ -140,7 +140,7 @@ Resolver::Resolver() : lookup_(std::make_shared<Lookup>()) { static_cast<void>(p
 
 Resolver::~Resolver() {
   // In a forked child the mutex may be held by a thread that does not exist there.
-  if (generation_ != base::fork_generation()) return;
+  if (generation_ != fork_generation()) return;
   const std::lock_guard lock(lookup_->mutex);
   lookup_->answered = -1;
 }
@@ -148,7 +148,7 @@ Resolver::~Resolver() {
 // Forgets the last answer. @return false: there is no descriptor to be had
 bool Resolver::prepare() {
   if (!answered_) {
-    answered_ = base::UniqueFd::open([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+    answered_ = UniqueFd::open([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   }
   const int error = errno;
   known_.reset();
@@ -187,7 +187,7 @@ void Resolver::start(const Address& address) {
   lookup_->wanted = question;
   if (lookup_->running) return;  // it comes to this question after the one that it hangs in
   try {
-    runtime::quiet_thread([shared = lookup_] { shared->run(); }).detach();
+    quiet_thread([shared = lookup_] { shared->run(); }).detach();
     lookup_->running = true;
   } catch (const std::exception& error) {
     lookup_->wanted.reset();
@@ -208,4 +208,4 @@ std::optional<Resolution> Resolver::take() {
   return taken;
 }
 
-}  // namespace mortise::redis
+}  // namespace mortise::base

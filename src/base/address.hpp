@@ -7,18 +7,20 @@
 #include <string>
 #include <string_view>
 
-namespace mortise::redis {
+namespace mortise::base {
 
 struct Address {
   std::string host{};
-  std::uint16_t port = 6379;
+  std::uint16_t port = 0;
   std::string path{};  ///< of a unix socket; the host is empty then
 
   /// Parses "host", "host:port", "[::1]:port", "::1".
+  /// @param backend whose address it is, for the message
+  /// @param default_port where the text names none
   /// @throws LockError (`misconfigured`) that names the text
-  static Address parse(std::string_view text);
+  static Address parse(std::string_view text, std::string_view backend, std::uint16_t default_port);
   /// @return the address for messages: "10.0.0.1:6379", "[::1]:6379", "/run/redis.sock".
   [[nodiscard]] std::string text() const;
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::base

@@ -3,8 +3,8 @@
 // a dead name server blocks it for 20 s and more, which no caller of ours may feel.
 #pragma once
 
+#include "base/address.hpp"
 #include "base/fork.hpp"
-#include "redis/address.hpp"
 
 #include <sys/socket.h>
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace mortise::redis {
+namespace mortise::base {
 
 /// One socket address to connect to.
 struct Endpoint {
@@ -52,10 +52,10 @@ class Resolver {
   [[nodiscard]] bool prepare();
   void know(Resolution resolution);
 
-  base::UniqueFd answered_;  // an eventfd
+  UniqueFd answered_;  // an eventfd
   std::shared_ptr<Lookup> lookup_;
   std::optional<Resolution> known_;  // answered without a lookup
-  std::uint32_t generation_ = base::fork_generation();
+  std::uint32_t generation_ = fork_generation();
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::base

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace mortise::runtime {
+namespace mortise::base {
 
 /// Starts a thread with every signal blocked: a handler of the program must not run on a thread
 /// that the program does not know.
@@ -25,4 +25,4 @@ template <class Function>
   return std::thread(std::move(function));
 }
 
-}  // namespace mortise::runtime
+}  // namespace mortise::base

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Goal: an address is read as users write it, and what makes no sense is refused by its name.
 // Method: known answers.
-#include <mortise/error.hpp>
+#include "base/address.hpp"
 
-#include "redis/address.hpp"
+#include <mortise/error.hpp>
 
 #include <gtest/gtest.h>
 
-namespace mortise::redis {
+namespace mortise::base {
 namespace {
 
-TEST(RedisAddressTest, KnownAnswers) {
+TEST(AddressTest, KnownAnswers) {
   const struct {
     const char* text;
     const char* host;
@@ -28,7 +28,7 @@ TEST(RedisAddressTest, KnownAnswers) {
       {"[fe80::1%eth0]:6380", "fe80::1%eth0", 6380, "[fe80::1%eth0]:6380"},
   };
   for (const auto& each : cases) {
-    const Address address = Address::parse(each.text);
+    const Address address = Address::parse(each.text, "redis", 6379);
     EXPECT_EQ(address.host, each.host) << each.text;
     EXPECT_EQ(address.port, each.port) << each.text;
     EXPECT_EQ(address.text(), each.shown) << each.text;
@@ -36,7 +36,7 @@ TEST(RedisAddressTest, KnownAnswers) {
   }
 }
 
-TEST(RedisAddressTest, AUnixSocketIsShownByItsPath) {
+TEST(AddressTest, AUnixSocketIsShownByItsPath) {
   Address address;
   address.path = "/run/redis.sock";
   EXPECT_EQ(address.text(), "/run/redis.sock");
@@ -44,7 +44,7 @@ TEST(RedisAddressTest, AUnixSocketIsShownByItsPath) {
 
 std::string words_for(std::string_view text) {
   try {
-    static_cast<void>(Address::parse(text));
+    static_cast<void>(Address::parse(text, "redis", 6379));
   } catch (const LockError& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured) << text;
     return error.what();
@@ -53,7 +53,7 @@ std::string words_for(std::string_view text) {
   return {};
 }
 
-TEST(RedisAddressTest, NonsenseIsRefusedByName) {
+TEST(AddressTest, NonsenseIsRefusedByName) {
   for (const char* text : {":6379", "host:", "host:0", "host:65536", "host:99999999999999999999",
                            "host:-1", "host:+1", "host: 1", "host:1x", "ho st", "host/1", "[::1",
                            "[::1]6379", "[::1]:", "[::1]:0", "[]", "[localhost]:1", "a,b", "a'b"}) {
@@ -67,9 +67,9 @@ TEST(RedisAddressTest, NonsenseIsRefusedByName) {
   }
 }
 
-TEST(RedisAddressTest, WhatMayBeAPasswordIsNotRepeated) {
+TEST(AddressTest, WhatMayBeAPasswordIsNotRepeated) {
   EXPECT_EQ(words_for("secret@host:1").find("secret"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace mortise::redis
+}  // namespace mortise::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "redis/address.hpp"
+#include "base/address.hpp"
 
 #include <mortise/error.hpp>
 
@@ -7,17 +7,17 @@
 #include <charconv>
 #include <optional>
 
-namespace mortise::redis {
+namespace mortise::base {
 namespace {
 
-[[noreturn]] void refuse(std::string_view text, const char* why) {
+[[noreturn]] void refuse(std::string_view backend, std::string_view text, const char* why) {
   // What holds an '@' may be the rest of a password that nobody escaped, and what holds a control
   // character may forge the line of a log.
   const auto fine = [](char c) { return c > 0x1f && c != 0x7f && c != '@'; };
   const bool quotable = std::all_of(text.begin(), text.end(), fine);
-  throw LockError(
-      Failure(Errc::misconfigured,
-              "redis: address" + (quotable ? " '" + std::string(text) + "'" : "") + ": " + why));
+  throw LockError(Failure(Errc::misconfigured,
+                          std::string(backend) + ": address" +
+                              (quotable ? " '" + std::string(text) + "'" : "") + ": " + why));
 }
 
 bool sound(std::string_view host) noexcept {
@@ -38,28 +38,32 @@ std::optional<std::uint16_t> number(std::string_view text) noexcept {
 
 }  // namespace
 
-Address Address::parse(std::string_view text) {
+Address Address::parse(std::string_view text, std::string_view backend,
+                       std::uint16_t default_port) {
   std::string_view host = text;
   std::optional<std::string_view> port;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) refuse(text, "no ']' behind the '['");
+    if (end == std::string_view::npos) refuse(backend, text, "no ']' behind the '['");
     host = text.substr(1, end - 1);
     const std::string_view rest = text.substr(end + 1);
-    if (!rest.empty() && rest.front() != ':') refuse(text, "only a port may follow the ']'");
+    if (!rest.empty() && rest.front() != ':')
+      refuse(backend, text, "only a port may follow the ']'");
     if (!rest.empty()) port = rest.substr(1);
-    if (host.find(':') == std::string_view::npos) refuse(text, "no IPv6 number inside of []");
+    if (host.find(':') == std::string_view::npos)
+      refuse(backend, text, "no IPv6 number inside of []");
   } else if (const std::size_t colon = text.find(':'); colon == text.rfind(':')) {
     host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
   }
-  if (host.empty()) refuse(text, "no host");
-  if (!sound(host)) refuse(text, "a character that no host name has");
+  if (host.empty()) refuse(backend, text, "no host");
+  if (!sound(host)) refuse(backend, text, "a character that no host name has");
   Address address;
   address.host = std::string(host);
+  address.port = default_port;
   if (port) {
     const std::optional<std::uint16_t> value = number(*port);
-    if (!value) refuse(text, "the port is no number from 1 to 65535");
+    if (!value) refuse(backend, text, "the port is no number from 1 to 65535");
     address.port = *value;
   }
   return address;
@@ -71,4 +75,4 @@ std::string Address::text() const {
   return (bare_colons ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-}  // namespace mortise::redis
+}  // namespace mortise::base

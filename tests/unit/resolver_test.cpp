@@ -2,8 +2,9 @@
 // Goal: names are resolved without the caller ever waiting, by one thread at most, which nobody
 // waits for. Method: names that need no network; and one that does not exist, for which a machine
 // with a dead name server takes its time, and any answer will do.
+#include "base/resolver.hpp"
+
 #include "model/seed.hpp"
-#include "redis/resolver.hpp"
 #include "support/eventually.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@
 #include <memory>
 #include <random>
 
-namespace mortise::redis {
+namespace mortise::base {
 namespace {
 
 using namespace std::chrono_literals;
@@ -58,7 +59,7 @@ void expect_at_once(Resolver& resolver, const Address& address, const std::strin
   EXPECT_FALSE(resolver.take());
 }
 
-TEST(RedisResolverTest, NumbersAndPathsAreAnsweredAtOnce) {
+TEST(ResolverTest, NumbersAndPathsAreAnsweredAtOnce) {
   Resolver resolver;
   EXPECT_FALSE(resolver.take());
   EXPECT_FALSE(readable(resolver));
@@ -75,7 +76,7 @@ TEST(RedisResolverTest, NumbersAndPathsAreAnsweredAtOnce) {
   EXPECT_EQ(resolver.descriptor(), descriptor);
 }
 
-TEST(RedisResolverTest, APathThatIsTooLongIsAnError) {
+TEST(ResolverTest, APathThatIsTooLongIsAnError) {
   Resolver resolver;
   resolver.start(path("/" + std::string(107, 'x')));
   const std::optional<Resolution> found = resolver.take();
@@ -84,7 +85,7 @@ TEST(RedisResolverTest, APathThatIsTooLongIsAnError) {
   EXPECT_NE(found->error.find("107 bytes"), std::string::npos) << found->error;
 }
 
-TEST(RedisResolverTest, LocalhostIsTheLoopback) {
+TEST(ResolverTest, LocalhostIsTheLoopback) {
   Resolver resolver;
   resolver.start(host("localhost", 7));
   ASSERT_TRUE(readable(resolver, test::patience));
@@ -99,7 +100,7 @@ TEST(RedisResolverTest, LocalhostIsTheLoopback) {
   EXPECT_FALSE(resolver.take());
 }
 
-TEST(RedisResolverTest, WhatCanNotBeANameIsAnError) {
+TEST(ResolverTest, WhatCanNotBeANameIsAnError) {
   Resolver resolver;
   resolver.start(host(std::string(64, 'x') + ".invalid"));  // a label has 63 bytes at most
   ASSERT_TRUE(readable(resolver, test::patience));
@@ -109,7 +110,7 @@ TEST(RedisResolverTest, WhatCanNotBeANameIsAnError) {
   EXPECT_TRUE(found->error.starts_with("the name can not be resolved: ")) << found->error;
 }
 
-TEST(RedisResolverTest, ADeadNameServerBlocksNobody) {
+TEST(ResolverTest, ADeadNameServerBlocksNobody) {
   const std::ptrdiff_t before = threads();
   auto resolver = std::make_unique<Resolver>();
   const auto start = [&](const char* name) {
@@ -126,7 +127,7 @@ TEST(RedisResolverTest, ADeadNameServerBlocksNobody) {
 }
 
 // Asked at any moment of the lookup before, whose answer is not taken for this one's.
-TEST(RedisResolverTest, TheAnswerIsThatOfTheLastQuestion) {
+TEST(ResolverTest, TheAnswerIsThatOfTheLastQuestion) {
   std::mt19937_64 random(model::test_seed());
   for (int round = 0; round < 1'000; ++round) {
     Resolver resolver;
@@ -145,7 +146,7 @@ TEST(RedisResolverTest, TheAnswerIsThatOfTheLastQuestion) {
   }
 }
 
-TEST(RedisResolverTest, AForkedChildLetsGoOfIt) {
+TEST(ResolverTest, AForkedChildLetsGoOfIt) {
   Resolver* const resolver = new Resolver;
   resolver->start(host("no-such-host.invalid"));
   const pid_t child = ::fork();
@@ -160,7 +161,7 @@ TEST(RedisResolverTest, AForkedChildLetsGoOfIt) {
   delete resolver;
 }
 
-TEST(RedisResolverTest, WithoutAThreadThereIsAnError) {
+TEST(ResolverTest, WithoutAThreadThereIsAnError) {
   pthread_attr_t before{};
   ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
   pthread_attr_t huge = before;
@@ -179,4 +180,4 @@ TEST(RedisResolverTest, WithoutAThreadThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace mortise::redis
+}  // namespace mortise::base
