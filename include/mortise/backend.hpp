@@ -43,6 +43,12 @@ class MORTISE_API Source {
   /// Reads, writes, completes operations; must not block.
   /// @param events what `poll` reported, 0 when the time has come
   virtual void ready(short events, Instant now) = 0;
+  /// @return whether requests are kept back, since several callers were just answered at once and
+  /// will ask again in a moment. Asked after `ready()` and `linger()`; called from any thread.
+  [[nodiscard]] virtual bool gathering() const noexcept { return false; }
+  /// Sends what was kept back, and keeps nothing back any more. Called from any thread, as soon as
+  /// the last of those callers runs.
+  virtual void send_gathered();
 };
 
 /// What the library offers to a backend.

@@ -243,6 +243,7 @@ void Connection::drop(const Failure& why) {
     unanswered.swap(calls_);
     unanswered_.store(0);
     out_.clear();
+    gathering_.store(false);
     blocked_.store(false);
     spoiled_.reset();
     broken_.store(false);

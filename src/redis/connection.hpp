@@ -89,6 +89,8 @@ class Connection final : public Source {
   [[nodiscard]] bool outstanding() const noexcept override;
   [[nodiscard]] bool linger() override;
   void ready(short events, Instant now) override;
+  [[nodiscard]] bool gathering() const noexcept override { return gathering_.load(); }
+  void send_gathered() override;
 
  private:
   enum class State { idle, resolving, connecting, greeting, up };
@@ -106,6 +108,7 @@ class Connection final : public Source {
   bool flush(std::shared_ptr<Stream> stream);
   void stop_writing(const Stream& stream, Stream::Status why, std::size_t done);
   void write_queued();
+  void gather();
   bool queue(Call* call, std::string_view bytes);
   [[nodiscard]] Failure unavailable(const char* words) const;
   [[nodiscard]] Instant retry_time(Instant now);
@@ -142,7 +145,9 @@ class Connection final : public Source {
   std::deque<Call> calls_;                  // sent, not answered
   std::atomic<std::size_t> unanswered_{0};  // their number
   std::string out_;                         // not sent
-  bool writing_ = false;                    // a thread is, and `batch_` is that thread's
+  std::atomic<bool> gathering_{false};      // `out_` is kept back; set in the reader's role only
+  Instant gathering_since_{};
+  bool writing_ = false;  // a thread is, and `batch_` is that thread's
   std::string batch_;
   std::optional<Failure> spoiled_;   // to be dropped for this reason
   std::atomic<bool> broken_{false};  // the same, without the reason

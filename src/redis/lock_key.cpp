@@ -12,6 +12,10 @@ std::string lock_key(std::string_view prefix, std::string_view name) {
 void append_lock_key(std::string& out, std::string_view prefix, std::string_view name) {
   out.reserve(out.size() + prefix.size() + name.size() + 2);
   out.append(prefix).append(1, '{');
+  if (name.find_first_of("{}%") == std::string_view::npos) {  // as nearly all
+    out.append(name).append(1, '}');
+    return;
+  }
   for (const char c : name) {
     if (c == '{') {
       out += "%7B";

@@ -191,13 +191,13 @@ Failure AcquireCall::ask() {
 }
 
 bool AcquireCall::wait_for_answer() {
+  Instant now = client_.now();
   core::AskSchedule schedule(
-      terms->lease, attempt_->asked_last(client_.now()),
+      terms->lease, attempt_->asked_last(now),
       attempt_->request().attempt.client_low + attempt_->request().attempt.sequence);
-  for (;;) {
+  for (;; now = client_.now()) {
     const std::uint32_t seen = attempt_->signal();
     if (attempt_->done()) return true;
-    const Instant now = client_.now();
     const bool in_trouble = attempt_->in_trouble();
     note_trouble(now, in_trouble);
     if ((why_ = reason_to_give_up(now))) return false;

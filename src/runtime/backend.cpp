@@ -6,6 +6,7 @@ namespace mortise {
 
 Source::~Source() = default;
 bool Source::linger() { return false; }
+void Source::send_gathered() {}
 Host::~Host() = default;
 Backend::~Backend() = default;
 

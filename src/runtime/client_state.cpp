@@ -128,10 +128,9 @@ bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_mo
   // Real time, also under a clock that is moved by hand: these waits only bound the caller's.
   const Instant began = BootClock::now();
   const Instant until = at_most >= never - began ? never : began + at_most;
-  for (;;) {
+  for (Instant now = began;; now = BootClock::now()) {
     const std::uint32_t seen = operation.signal();
     if (operation.done()) return true;
-    const Instant now = BootClock::now();
     if (now >= until) return false;
     wait(operation, seen, until - now);
   }

@@ -116,6 +116,7 @@ void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanosec
   operation.sleep(seen, at_most);
   lock.lock();
   std::erase(followers_, &operation);
+  if (last_ == &operation) send_gathered(lock);
   // It may have been poked to lead and leave instead: the role goes on.
   if (leader_ == nullptr) hand_on_locked();
 }
@@ -148,6 +149,32 @@ void Engine::lead(std::unique_lock<std::mutex>& lock, Operation& operation, std:
   leader_has_pushes_ = false;  // the background comes back to them soon, and is not woken for it
   leave_sources_locked(sources);
   hand_on_locked();
+  choose_last(lock);
+}
+
+// Whoever was answered last runs last, if there are more of them than CPUs, and soon if not.
+void Engine::choose_last(std::unique_lock<std::mutex>& lock) {
+  const auto gathering = [](const Source* source) { return source->gathering(); };
+  if (std::none_of(replies_.begin(), replies_.end(), gathering)) return;
+  const auto done = [](const Operation* follower) { return follower->done(); };
+  const auto last = std::find_if(followers_.rbegin(), followers_.rend(), done);
+  if (last == followers_.rend()) {
+    send_gathered(lock);
+  } else {
+    last_ = *last;
+  }
+}
+
+void Engine::send_gathered(std::unique_lock<std::mutex>& lock) {
+  last_ = nullptr;
+  const std::vector<Source*> sources = replies_;
+  in_use_.push_back(&sources);
+  lock.unlock();
+  for (Source* const source : sources) {
+    if (source->gathering()) source->send_gathered();
+  }
+  lock.lock();
+  leave_sources_locked(sources);
 }
 
 bool Engine::linger(const std::vector<Source*>& sources) {
@@ -198,10 +225,11 @@ void Engine::background(Instant until) {
     in_use_.push_back(&sources);
   }
   poll_sources(sources, background_wake_.get(), background_timer_.get(), until, nullptr);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   background_leads_ = false;
   background_has_pushes_ = false;
   leave_sources_locked(sources);
+  choose_last(lock);
 }
 
 void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until,

@@ -45,6 +45,8 @@ class Engine {
   void lead(std::unique_lock<std::mutex>& lock, Operation& operation, std::uint32_t seen,
             std::chrono::nanoseconds at_most);
   void hand_on_locked() noexcept;
+  void choose_last(std::unique_lock<std::mutex>& lock);
+  void send_gathered(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool linger(const std::vector<Source*>& sources);
   /// @param own the operation that is nudged through `wake`; may be null
   void poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until,
@@ -65,6 +67,8 @@ class Engine {
   Operation* leader_ = nullptr;
   bool background_leads_ = false;
   std::vector<Operation*> followers_;
+  // Of the followers that were answered together the last: it sends what the others ask next.
+  const Operation* last_ = nullptr;
 
   // Never held while polling: a source is called by one thread at a time even while roles change.
   std::mutex calling_;
