@@ -6,6 +6,8 @@
 #include <mortise/backend.hpp>
 
 #include <chrono>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace mortise::redis {
@@ -14,7 +16,7 @@ namespace mortise::redis {
 /// @thread_safety one thread only
 class Errand final : public Host {
  public:
-  Errand() : clock_(Clock::real()) {}
+  explicit Errand(std::shared_ptr<Clock> clock = Clock::real()) : clock_(std::move(clock)) {}
 
   /// Polls until the operation is done or the time is up.
   void run(const Operation& operation, std::chrono::milliseconds at_most);
