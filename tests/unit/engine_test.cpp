@@ -300,6 +300,79 @@ TEST(EngineTest, PushesAreReadByTheBackgroundWhileCallersWaitForReplies) {
   engine.detach(pushes);
 }
 
+TEST(EngineTest, PushesThatACallerHasLeftAreReadSoon) {
+  Engine engine(Clock::real());
+  EchoSource replies(false);
+  EchoSource pushes(true);
+  engine.attach(replies);
+  engine.attach(pushes);
+  std::atomic<bool> stop{false};
+  std::atomic<int> rounds{0};
+  std::thread background([&] {
+    for (; !stop.load(); rounds.fetch_add(1)) engine.background(never);
+  });
+  // A caller looks for pushes itself, and the background thread leaves them to it.
+  const auto left = std::make_shared<Check>();
+  std::thread caller([&] { engine.wait(*left, left->signal(), 10s); });
+  const Instant until = BootClock::now() + 10s;
+  while (rounds.load() == 0 && BootClock::now() < until) std::this_thread::yield();
+  EXPECT_GT(rounds.load(), 0);
+  left->poke();
+  caller.join();
+  const auto pushed = std::make_shared<Check>();
+  pushes.expect_push(pushed);
+  pushes.push();
+  pushed->sleep(pushed->signal(), 5s);
+  EXPECT_TRUE(pushed->done());
+  stop.store(true);
+  engine.interrupt();
+  background.join();
+  engine.detach(replies);
+  engine.detach(pushes);
+}
+
+/// Sleeps in the read itself, where it may.
+class LingeringSource final : public Source {
+ public:
+  explicit LingeringSource(EchoSource& wire) : wire_(wire) {}
+  [[nodiscard]] int lingered() const noexcept { return lingered_.load(); }
+  [[nodiscard]] int descriptor() const noexcept override { return wire_.descriptor(); }
+  [[nodiscard]] short interest() const noexcept override { return wire_.interest(); }
+  [[nodiscard]] bool pushes() const noexcept override { return false; }
+  [[nodiscard]] bool outstanding() const noexcept override { return wire_.outstanding(); }
+  [[nodiscard]] bool linger() override {
+    lingered_.fetch_add(1);
+    pollfd polled{.fd = wire_.descriptor(), .events = POLLIN, .revents = 0};
+    if (::poll(&polled, 1, 5000) != 1) return false;
+    wire_.ready(POLLIN, BootClock::now());
+    return true;
+  }
+  void ready(short events, Instant now) override { wire_.ready(events, now); }
+
+ private:
+  EchoSource& wire_;
+  std::atomic<int> lingered_{0};
+};
+
+TEST(EngineTest, WhoHasTimeSleepsInTheReadItself) {
+  Engine engine(Clock::real());
+  EchoSource wire(false);
+  LingeringSource source(wire);
+  engine.attach(source);
+  std::thread server([&] { wire.answer(2); });
+  const auto operation = std::make_shared<Check>();
+  wire.request(operation);
+  wait_done(engine, *operation);
+  EXPECT_EQ(source.lingered(), 1);
+  // Who has not can not be called back from there.
+  const auto short_of_time = std::make_shared<Check>();
+  wire.request(short_of_time);
+  while (!short_of_time->done()) engine.wait(*short_of_time, short_of_time->signal(), 9ms);
+  EXPECT_EQ(source.lingered(), 1);
+  server.join();
+  engine.detach(source);
+}
+
 TEST(EngineTest, InterruptIsRememberedWhenItComesFirst) {
   Engine engine(Clock::real());
   engine.interrupt();
