@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Makes C++ of the Lua scripts of src/redis/scripts: of each X.lua, X_quick.lua if there is one, then
-# lock.lua, then X.lua, without comments and indentation, with its SHA-1, by which the server calls
-# it.
-set(folder "${PROJECT_SOURCE_DIR}/src/redis/scripts")
-file(GLOB scripts CONFIGURE_DEPENDS "${folder}/*.lua")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
-list(FILTER scripts EXCLUDE REGEX "/lock\\.lua$|_quick\\.lua$")
-
+# Makes C++ of the Lua scripts of src/redis/scripts and src/redlock/scripts: of each X.lua,
+# X_quick.lua if there is one, then the text that a folder's scripts share, then X.lua, without
+# comments and indentation, with its SHA-1, by which the server calls it.
 function(mortise_read_script out file)
     file(READ "${file}" text)
     string(REGEX REPLACE "(^|\n)[ ]*--[^\n]*" "\\1" text "${text}")
@@ -16,28 +11,36 @@ function(mortise_read_script out file)
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-mortise_read_script(lock "${folder}/lock.lua")
-set(definitions)
-foreach(script IN LISTS scripts)
-    cmake_path(GET script STEM name)
-    mortise_read_script(body "${script}")
-    set(quick)
-    if(EXISTS "${folder}/${name}_quick.lua")
-        mortise_read_script(quick "${folder}/${name}_quick.lua")
-    endif()
-    set(text "${quick}${lock}${body}")
-    string(SHA1 sha "${text}")
-    string(APPEND definitions
-        "const Script ${name}{\"${name}\", \"${sha}\", R\"lua(${text})lua\"};\n")
-endforeach()
-set(mortise_redis_scripts "${PROJECT_BINARY_DIR}/generated/redis_scripts.cpp")
-file(CONFIGURE OUTPUT "${mortise_redis_scripts}" @ONLY CONTENT [[
+# Writes generated/<backend>_scripts.cpp. @param shared the name of the script that all begin with
+function(mortise_script_source out backend shared)
+    set(folder "${PROJECT_SOURCE_DIR}/src/${backend}/scripts")
+    file(GLOB scripts CONFIGURE_DEPENDS "${folder}/*.lua")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
+    list(FILTER scripts EXCLUDE REGEX "/${shared}\\.lua$|_quick\\.lua$")
+    mortise_read_script(common "${folder}/${shared}.lua")
+    set(definitions)
+    foreach(script IN LISTS scripts)
+        cmake_path(GET script STEM name)
+        mortise_read_script(body "${script}")
+        set(quick)
+        if(EXISTS "${folder}/${name}_quick.lua")
+            mortise_read_script(quick "${folder}/${name}_quick.lua")
+        endif()
+        set(text "${quick}${common}${body}")
+        string(SHA1 sha "${text}")
+        string(APPEND definitions
+            "const redis::Script ${name}{\"${name}\", \"${sha}\", R\"lua(${text})lua\"};\n")
+    endforeach()
+    set(source "${PROJECT_BINARY_DIR}/generated/${backend}_scripts.cpp")
+    file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
 // SPDX-License-Identifier: MIT
-// Generated of src/redis/scripts: do not edit.
-#include "redis/scripts.hpp"
+// Generated of src/@backend@/scripts: do not edit.
+#include "@backend@/scripts.hpp"
 
-namespace mortise::redis::scripts {
+namespace mortise::@backend@::scripts {
 
 @definitions@
-}  // namespace mortise::redis::scripts
+}  // namespace mortise::@backend@::scripts
 ]])
+    set(${out} "${source}" PARENT_SCOPE)
+endfunction()

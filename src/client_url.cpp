@@ -6,6 +6,7 @@
 #include <mortise/memory.hpp>
 #ifdef MORTISE_WITH_REDIS
 #include <mortise/redis.hpp>
+#include <mortise/redlock.hpp>
 #endif
 
 #include "base/url.hpp"
@@ -27,6 +28,9 @@ constexpr std::pair<std::string_view, Factory> factories[] = {
     {"redis+unix", &redis::backend},
     {"redis+sentinel", &redis::backend},  // refused, in words of its own
     {"redis+cluster", &redis::backend},
+    {"redlock", &redlock::backend},
+    {"redlocks", &redlock::backend},
+    {"redlock+unix", &redlock::backend},
 #endif
 };
 

@@ -12,7 +12,8 @@ namespace mortise::redis {
 struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
   Kind kind = Kind::check;
-  bool whole = false;  ///< sent with the script's text
+  bool whole = false;     ///< sent with the script's text
+  std::uint32_t tag = 0;  ///< the user's own
   std::uint64_t epoch = 0;
   std::shared_ptr<Operation> operation{};
   Instant asked{};     ///< the clock before it left

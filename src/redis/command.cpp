@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 
 namespace mortise::redis {
 namespace {
@@ -28,6 +27,11 @@ char* write_header(char* out, char sign, std::size_t number) noexcept {
 }
 
 }  // namespace
+
+Digits::Digits(std::uint64_t value) noexcept {
+  char* const end = std::to_chars(text_.data(), text_.data() + text_.size(), value).ptr;
+  size_ = static_cast<std::size_t>(end - text_.data());
+}
 
 // Written through a pointer, since a command has a dozen words, each of a few pieces, and each call
 // of `append()` for one of them looks whether there is room.

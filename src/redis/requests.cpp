@@ -6,24 +6,9 @@
 #include "redis/lock_key.hpp"
 
 #include <array>
-#include <charconv>
 
 namespace mortise::redis {
 namespace {
-
-/// A number as text, without an allocation.
-class Digits {
- public:
-  explicit Digits(std::uint64_t value) {
-    char* const end = std::to_chars(text_.data(), text_.data() + text_.size(), value).ptr;
-    size_ = static_cast<std::size_t>(end - text_.data());
-  }
-  operator std::string_view() const { return {text_.data(), size_}; }
-
- private:
-  std::array<char, 20> text_{};
-  std::size_t size_;
-};
 
 Digits milliseconds(std::chrono::nanoseconds lease) {
   return Digits(static_cast<std::uint64_t>(

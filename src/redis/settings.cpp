@@ -48,12 +48,15 @@ void read_place(base::Url& url, Settings& settings) {
       refuse("URL: " + url.scheme() + " wants one host (for several see redlock://)");
     }
     settings.address = base::Address::parse(url.hosts().front(), "redis", 6379);
-    if (url.path().size() > 1) settings.database = database_of(url.path().substr(1), "path");
   }
+}
+
+void read_database(base::Url& url, Settings& settings) {
+  // The path of a unix socket is no database.
+  const bool in_path = url.has_authority() && !url.hosts().empty() && url.path().size() > 1;
+  if (in_path) settings.database = database_of(url.path().substr(1), "path");
   if (const auto number = url.take("db")) {
-    if (settings.address.path.empty() && url.path().size() > 1) {
-      refuse("URL: the database is given in the path and as db");
-    }
+    if (in_path) refuse("URL: the database is given in the path and as db");
     settings.database = database_of(*number, "query");
   }
 }
@@ -76,7 +79,7 @@ void read_credentials(base::Url& url, Credentials& credentials) {
   if (!credentials.user.empty() && sources == 0) refuse("URL: a user without a password");
 }
 
-void read_tls(base::Url& url, Settings& settings) {
+void read_tls(base::Url& url, std::string_view encrypted, Settings& settings) {
   TlsSettings tls;
   bool any = false;
   const auto take = [&](const char* key, std::string& into) {
@@ -98,10 +101,10 @@ void read_tls(base::Url& url, Settings& settings) {
   if (tls.certificate.empty() != tls.key.empty()) {
     refuse("URL: cert and key belong together");
   }
-  if (url.scheme() == "rediss") {
+  if (url.scheme() == encrypted) {
     settings.tls = std::move(tls);
   } else if (any) {
-    refuse("URL: ca, cert, key, server-name and verify need the scheme rediss");
+    refuse("URL: ca, cert, key, server-name and verify need the scheme " + std::string(encrypted));
   }
 }
 
@@ -113,15 +116,18 @@ void read_habits(base::Url& url, Settings& settings) {
   if (!printable(settings.prefix) || braces || settings.prefix.size() > longest_prefix) {
     refuse("URL: prefix is up to 128 visible characters without braces");
   }
+  if (const auto eviction = url.take("eviction")) {
+    if (*eviction != "accepted") refuse("URL: eviction is 'accepted' or not given");
+    settings.eviction_accepted = true;
+  }
+}
+
+void read_turns(base::Url& url, Settings& settings) {
   if (!url.take_flag("fair", true)) settings.turns = Turns::unfair;
   if (const auto other = url.take("interop")) {
     if (*other != "redisson") refuse("URL: interop is 'redisson', not '" + *other + "'");
     if (settings.turns == Turns::unfair) refuse("URL: fair=no and interop exclude each other");
     settings.turns = Turns::redisson;
-  }
-  if (const auto eviction = url.take("eviction")) {
-    if (*eviction != "accepted") refuse("URL: eviction is 'accepted' or not given");
-    settings.eviction_accepted = true;
   }
 }
 
@@ -145,9 +151,8 @@ Settings read(std::string_view text) {
   }
   Settings settings;
   read_place(url, settings);
-  read_credentials(url, settings.credentials);
-  read_tls(url, settings);
-  read_habits(url, settings);
+  read_manners(url, "rediss", settings);
+  read_turns(url, settings);
   url.refuse_the_rest();
   return settings;
 }
@@ -173,11 +178,22 @@ Settings Settings::parse(std::string_view text) {
   try {
     return read(text);
   } catch (const LockError& error) {
-    if (error.errc() != Errc::misconfigured || !may_hold_password(text)) throw;
-    refuse(
-        "URL: wrong, and not repeated, since an '@' behind the host may end a password; in one "
-        "'/' is %2F, '?' is %3F and '@' is %40");
+    refuse_without_password(text, error);
   }
+}
+
+void read_manners(base::Url& url, std::string_view encrypted, Settings& settings) {
+  read_database(url, settings);
+  read_credentials(url, settings.credentials);
+  read_tls(url, encrypted, settings);
+  read_habits(url, settings);
+}
+
+void refuse_without_password(std::string_view url, const LockError& error) {
+  if (error.errc() != Errc::misconfigured || !may_hold_password(url)) throw LockError(error);
+  refuse(
+      "URL: wrong, and not repeated, since an '@' behind the host may end a password; in one "
+      "'/' is %2F, '?' is %3F and '@' is %40");
 }
 
 }  // namespace mortise::redis

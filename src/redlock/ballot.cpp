@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "redlock/ballot.hpp"
+
+#include <algorithm>
+
+namespace mortise::redlock {
+
+Ballot::Ballot(Quorum quorum)
+    : quorum_(quorum), numbers_(quorum.nodes), since_(quorum.nodes), left_(quorum.nodes) {}
+
+void Ballot::begin() {
+  asked_ = granted_ = refused_ = 0;
+  decided_ = 0;
+}
+
+void Ballot::granted(std::size_t node, std::uint64_t number, Instant since) {
+  asked_ &= ~only(node);
+  granted_ |= only(node);
+  numbers_[node] = number;
+  since_[node] = since;
+}
+
+void Ballot::refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left) {
+  asked_ &= ~only(node);
+  refused_ |= only(node);
+  numbers_[node] = holder;
+  left_[node] = left;
+}
+
+void Ballot::silent(std::size_t node) {
+  asked_ &= ~only(node);
+  if (decided_ != 0 && numbers_[node] != decided_) granted_ &= ~only(node);
+}
+
+NodeSet Ballot::with_number(std::uint64_t number) const noexcept {
+  NodeSet same = 0;
+  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
+    if ((granted_ & only(i)) != 0 && numbers_[i] == number) same |= only(i);
+  }
+  return same;
+}
+
+Ballot::Outcome Ballot::outcome() const noexcept {
+  const std::size_t majority = quorum_.majority();
+  if (count(granted_ | asked_) < majority) return Outcome::lost;
+  if (count(granted_) < majority) return Outcome::open;
+  if (count(with_number(number())) >= majority) return Outcome::won;
+  return decided_ == 0 ? Outcome::settle : Outcome::open;
+}
+
+NodeSet Ballot::settle() {
+  decided_ = number();
+  return granted_ & ~with_number(decided_);
+}
+
+std::uint64_t Ballot::number() const noexcept {
+  if (decided_ != 0) return decided_;
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
+    if ((granted_ & only(i)) != 0) largest = std::max(largest, numbers_[i]);
+  }
+  return largest;
+}
+
+Instant Ballot::counted_from() const noexcept {
+  Instant first = never;
+  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
+    if ((granted_ & only(i)) != 0) first = std::min(first, since_[i]);
+  }
+  return first;
+}
+
+NodeSet Ballot::holders_nodes() const noexcept {
+  NodeSet most = 0;
+  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
+    if ((refused_ & only(i)) == 0 || numbers_[i] == 0) continue;
+    NodeSet same = 0;
+    for (std::size_t j = 0; j < quorum_.nodes; ++j) {
+      if ((refused_ & only(j)) != 0 && numbers_[j] == numbers_[i]) same |= only(j);
+    }
+    if (count(same) > count(most)) most = same;
+  }
+  return most;
+}
+
+bool Ballot::held_elsewhere() const noexcept {
+  const NodeSet theirs = holders_nodes();
+  if (theirs == 0) return false;
+  const NodeSet unknown = quorum_.all() & ~(granted_ | refused_);
+  return count(theirs | unknown) >= quorum_.majority();
+}
+
+std::optional<std::chrono::microseconds> Ballot::free_in() const {
+  std::vector<std::chrono::microseconds> ends;
+  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
+    if ((refused_ & only(i)) != 0) ends.push_back(left_[i]);
+  }
+  const std::size_t ours = count(granted_);
+  const std::size_t needed = quorum_.majority() - std::min(ours, quorum_.majority());
+  if (needed == 0 || needed > ends.size()) return std::nullopt;
+  std::sort(ends.begin(), ends.end());
+  return ends[needed - 1];
+}
+
+}  // namespace mortise::redlock

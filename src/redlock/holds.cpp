@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "redlock/holds.hpp"
+
+#include <algorithm>
+
+namespace mortise::redlock {
+namespace {
+
+// Of a hold that lapsed the library does not tell; its unlock may come late.
+constexpr std::chrono::minutes memory_of_the_lapsed{2};
+constexpr std::size_t fewest_to_sweep = 1024;
+
+}  // namespace
+
+void Holds::add(const HoldId& hold, Instant until, NodeSet maybe, Instant now) {
+  const std::lock_guard lock(mutex_);
+  if (entries_.size() >= sweep_at_) {
+    std::erase_if(entries_, [&](const auto& entry) {
+      return now - entry.second.until > memory_of_the_lapsed;
+    });
+    sweep_at_ = std::max(fewest_to_sweep, entries_.size() * 2);
+  }
+  Entry& entry = entries_[hold.attempt];
+  entry.hold = hold;
+  entry.until = until;
+  entry.maybe = maybe;
+}
+
+bool Holds::stands(const HoldId& hold, Instant now) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(hold.attempt);
+  return found != entries_.end() && same(found->second.hold, hold) && !found->second.freeing &&
+         now < found->second.until;
+}
+
+void Holds::extend(const HoldId& hold, Instant until) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(hold.attempt);
+  if (found == entries_.end() || !same(found->second.hold, hold)) return;
+  found->second.until = std::max(found->second.until, until);
+}
+
+void Holds::voted(const HoldId& hold, std::size_t node) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(hold.attempt);
+  if (found != entries_.end()) found->second.maybe |= only(node);
+}
+
+Holds::End Holds::end(const std::shared_ptr<Release>& release, Quorum quorum) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(release->hold().attempt);
+  End end{.maybe = quorum.all(), .fresh = true};
+  if (found == entries_.end() || !same(found->second.hold, release->hold())) {
+    end.freeing = std::make_shared<Freeing>(release);
+    return end;
+  }
+  Entry& entry = found->second;
+  end.maybe = entry.maybe;
+  end.known = true;
+  end.fresh = !entry.freeing || entry.freeing->release != release;
+  if (end.fresh) entry.freeing = std::make_shared<Freeing>(release);
+  end.freeing = entry.freeing;
+  return end;
+}
+
+void Holds::forget(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  entries_.erase(attempt);
+}
+
+}  // namespace mortise::redlock

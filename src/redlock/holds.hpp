@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What a client knows of its holds: until when each stands, and which servers may have voted for
+// it. Decides nothing about the server side, and sends nothing.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "redlock/question.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace mortise::redlock {
+
+/// By the client's own number of an attempt, which few others share.
+struct AttemptHash {
+  std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
+};
+
+/// @thread_safety every member may be called concurrently; it calls nobody.
+class Holds {
+ public:
+  /// @param until the end as the library counts it
+  void add(const HoldId& hold, Instant until, NodeSet maybe, Instant now);
+  /// @return whether exactly this hold stands: granted, not released, its end not come.
+  [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
+  /// It was renewed.
+  void extend(const HoldId& hold, Instant until);
+  /// A server is asked for a vote for it.
+  void voted(const HoldId& hold, std::size_t node);
+
+  struct End {
+    std::shared_ptr<Freeing> freeing{};
+    NodeSet maybe = 0;   ///< who may have voted for it
+    bool known = false;  ///< it was granted here: what it left has to be cleared
+    bool fresh = false;  ///< it is released for the first time
+  };
+  /// It ends now. Asked again for the same operation, it is the same end.
+  End end(const std::shared_ptr<Release>& release, Quorum quorum);
+  /// The servers have said what they had to.
+  void forget(const AttemptId& attempt);
+
+ private:
+  struct Entry {
+    HoldId hold{};
+    Instant until{};
+    NodeSet maybe = 0;
+    std::shared_ptr<Freeing> freeing{};
+  };
+  [[nodiscard]] static bool same(const HoldId& a, const HoldId& b) noexcept {
+    return a.number == b.number && a.name == b.name;
+  }
+
+  mutable std::mutex mutex_;
+  std::unordered_map<AttemptId, Entry, AttemptHash> entries_;
+  std::size_t sweep_at_ = 1024;
+};
+
+}  // namespace mortise::redlock

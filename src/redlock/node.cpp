@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "redlock/node.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+// What a server that never comes back is owed is worth no memory without end.
+constexpr std::size_t most_debts = 4096;
+
+}  // namespace
+
+int Node::Answers::descriptor() const noexcept {
+  return node_.commands_.up() ? node_.commands_.descriptor() : -1;
+}
+
+short Node::Answers::interest() const noexcept {
+  return node_.commands_.up() ? node_.commands_.interest() : short{0};
+}
+
+Instant Node::Answers::due() const noexcept {
+  return node_.commands_.up() ? node_.commands_.due() : never;
+}
+
+bool Node::Answers::outstanding() const noexcept {
+  return node_.commands_.up() && node_.user_.awaits() && node_.commands_.outstanding();
+}
+
+int Node::Care::descriptor() const noexcept {
+  return node_.commands_.up() ? -1 : node_.commands_.descriptor();
+}
+
+short Node::Care::interest() const noexcept {
+  return node_.commands_.up() ? short{0} : node_.commands_.interest();
+}
+
+Node::Node(std::size_t index, Host& host, const redis::Settings& settings, const redis::Tls* tls,
+           User& user)
+    : index_(index),
+      host_(host),
+      settings_(settings),
+      tls_(tls),
+      user_(user),
+      commands_(host, settings, tls, std::string(), *this) {}
+
+Node::~Node() = default;
+
+void Node::attach() {
+  attached_.store(true);
+  host_.attach(answers_);
+  host_.attach(care_);
+}
+
+void Node::detach() noexcept {
+  if (!attached_.exchange(false)) return;
+  host_.detach(answers_);
+  host_.detach(care_);
+  if (redis::Connection* const inbox = inbox_.load()) host_.detach(*inbox);
+}
+
+std::deque<redis::Call> Node::close() {
+  if (redis::Connection* const inbox = inbox_.load()) static_cast<void>(inbox->close());
+  std::deque<redis::Call> calls = commands_.close();
+  const std::lock_guard lock(mutex_);
+  std::move(debts_.begin(), debts_.end(), std::back_inserter(calls));
+  debts_.clear();
+  return calls;
+}
+
+void Node::want(bool now) { commands_.want(now); }
+
+Failure Node::why() const {
+  const std::lock_guard lock(mutex_);
+  return why_;
+}
+
+bool Node::send(redis::Call call, std::string_view bytes) {
+  return usable_.load() && commands_.send(std::move(call), bytes);
+}
+
+void Node::owe(redis::Call call) {
+  const std::lock_guard lock(mutex_);
+  const bool there = std::any_of(debts_.begin(), debts_.end(), [&](const redis::Call& other) {
+    return other.operation == call.operation && other.tag == call.tag;
+  });
+  if (there) return;
+  if (debts_.size() >= most_debts) debts_.pop_front();
+  debts_.push_back(std::move(call));
+}
+
+std::vector<redis::Call> Node::take_debts() {
+  const std::lock_guard lock(mutex_);
+  std::vector<redis::Call> debts(std::make_move_iterator(debts_.begin()),
+                                 std::make_move_iterator(debts_.end()));
+  debts_.clear();
+  return debts;
+}
+
+bool Node::in_debt() const {
+  const std::lock_guard lock(mutex_);
+  return !debts_.empty();
+}
+
+void Node::listen(const std::string& channel) {
+  if (inbox_.load() != nullptr) return;
+  redis::Connection* made = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (inbox_owner_ || !attached_.load()) return;
+    redis::Connection::User& user = *this;
+    inbox_owner_ = std::make_unique<redis::Connection>(host_, settings_, tls_, channel, user);
+    made = inbox_owner_.get();
+    inbox_.store(made);
+    host_.attach(*made);
+  }
+  lead_inbox(true);
+}
+
+// To the very same server, which a name need not lead to twice.
+void Node::lead_inbox(bool now) {
+  redis::Connection* const inbox = inbox_.load();
+  if (inbox != nullptr && !inbox->up() && commands_.up()) {
+    inbox->want_at(commands_.endpoint(), now);
+  }
+}
+
+void Node::greeted(redis::Connection& connection, const redis::ServerFacts& facts) {
+  const std::lock_guard lock(mutex_);
+  (&connection == &commands_ ? run_id_ : inbox_run_id_) = facts.run_id;
+}
+
+void Node::connected(redis::Connection& connection) {
+  std::string run_id;
+  bool same = false;
+  {
+    const std::lock_guard lock(mutex_);
+    run_id = run_id_;
+    same = run_id_ == inbox_run_id_;
+  }
+  redis::Connection* const inbox = inbox_.load();
+  if (&connection != &commands_) {
+    if (!same) {
+      connection.drop({Errc::unavailable, where() + ": the server was started anew"});
+      return;
+    }
+    listens_.store(true);
+    user_.listens(*this);
+    return;
+  }
+  if (const Failure why = user_.recognise(*this, run_id)) {
+    connection.drop(why);
+    return;
+  }
+  epoch_.fetch_add(1);
+  {
+    const std::lock_guard lock(mutex_);
+    why_ = Failure{};
+  }
+  if (inbox != nullptr && inbox->up() && !same) {
+    inbox->spoil({Errc::unavailable, where() + ": the server was started anew"});
+  }
+  lead_inbox(true);
+  usable_.store(true);
+  // A leader that polls the other servers does not know of this one yet.
+  host_.changed(answers_);
+  user_.up(*this);
+}
+
+void Node::answered(const redis::Call& call, const redis::Reply& reply) {
+  user_.answered(*this, call, reply);
+}
+
+bool Node::withdrawn(const redis::Call& call) const { return user_.withdrawn(call); }
+
+void Node::pushed(const redis::Reply& message) {
+  // Others are the answers to subscriptions.
+  if (message.kind != redis::Reply::Kind::array || message.items.size() != 3 ||
+      message.items[0].text != "message") {
+    return;
+  }
+  const std::optional<redis::Push> push = redis::Push::parse(message.items[2].text);
+  if (push && push->kind == redis::Push::Kind::look) user_.hinted(*this, push->attempt);
+}
+
+void Node::dropped(redis::Connection& connection, const Failure& why, bool was_up,
+                   std::deque<redis::Call> unanswered) {
+  if (!attached_.load()) return;
+  if (&connection != &commands_) {
+    listens_.store(false);
+    lead_inbox(false);
+    // Whatever broke it may have broken the other one, which nobody may be looking at.
+    if (was_up) commands_.suspect();
+    return;
+  }
+  usable_.store(false);
+  {
+    const std::lock_guard lock(mutex_);
+    why_ = why;
+  }
+  if (was_up) host_.changed(care_);
+  user_.down(*this, std::move(unanswered));
+  if (in_debt()) commands_.want();
+}
+
+}  // namespace mortise::redlock

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// One server of the quorum: its connection for commands, its inbox for hints, and what it is still
+// owed. It knows nothing of the other servers.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "redis/answer.hpp"
+#include "redis/connection.hpp"
+#include "redlock/strays.hpp"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mortise::redlock {
+
+/// The connection for commands is two sources to the library: while it is up, whoever waits for an
+/// answer reads it; while it is not, the background thread sees to it, so that a server that is
+/// down costs callers nothing. Answers that came after the majority's wait unread for the next
+/// caller, or for the end of their time.
+/// @thread_safety every member may be called concurrently.
+class Node final : private redis::Connection::User {
+ public:
+  /// Whom it tells; called under no mutex, but for `withdrawn()` (see redis::Connection).
+  class User {
+   public:
+    virtual ~User() = default;
+    /// It has said who it is. @return why it will not do; none = it does
+    virtual Failure recognise(const Node& node, const std::string& run_id) = 0;
+    virtual void up(Node& node) = 0;
+    virtual void down(Node& node, std::deque<redis::Call> unanswered) = 0;
+    virtual void answered(Node& node, const redis::Call& call, const redis::Reply& reply) = 0;
+    [[nodiscard]] virtual bool withdrawn(const redis::Call& call) const = 0;
+    /// Hints can come from now on.
+    virtual void listens(Node& node) = 0;
+    virtual void hinted(Node& node, const AttemptId& attempt) = 0;
+    /// Whether somebody waits for an answer.
+    [[nodiscard]] virtual bool awaits() const noexcept = 0;
+  };
+
+  /// @param settings, tls, user outlive it; tls may be null
+  Node(std::size_t index, Host& host, const redis::Settings& settings, const redis::Tls* tls,
+       User& user);
+  ~Node() override;
+
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  /// @return "redis 10.0.0.1:6379".
+  [[nodiscard]] const std::string& where() const noexcept { return commands_.where(); }
+
+  void attach();
+  void detach() noexcept;
+  /// After `detach()`. @return what was not answered, and what it was owed
+  std::deque<redis::Call> close();
+
+  /// Has it connect. @param now without waiting for the back-off to pass
+  void want(bool now);
+  /// @return whether it can vote.
+  [[nodiscard]] bool usable() const noexcept { return usable_.load(); }
+  /// @return why not, when that is known.
+  [[nodiscard]] Failure why() const;
+  /// @return the number of the connection; grows.
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_.load(); }
+  /// @return false: not connected, nothing was done
+  [[nodiscard]] bool send(redis::Call call, std::string_view bytes);
+  /// Drops the connection; only from inside `answered()`.
+  void drop(const Failure& why) { commands_.drop(why); }
+
+  /// Keeps a call for when the server is there again, once for each of its operations.
+  void owe(redis::Call call);
+  [[nodiscard]] std::vector<redis::Call> take_debts();
+  [[nodiscard]] bool in_debt() const;
+  [[nodiscard]] Strays& strays() noexcept { return strays_; }
+
+  /// Opens the inbox, if there is none.
+  void listen(const std::string& channel);
+  [[nodiscard]] bool listens() const noexcept { return listens_.load(); }
+
+ private:
+  /// The connection for commands, as long as it is up.
+  class Answers final : public Source {
+   public:
+    explicit Answers(Node& node) : node_(node) {}
+    [[nodiscard]] int descriptor() const noexcept override;
+    [[nodiscard]] short interest() const noexcept override;
+    [[nodiscard]] Instant due() const noexcept override;
+    [[nodiscard]] bool pushes() const noexcept override { return false; }
+    [[nodiscard]] bool outstanding() const noexcept override;
+    void ready(short events, Instant now) override { node_.commands_.ready(events, now); }
+
+   private:
+    Node& node_;
+  };
+  /// The same while it is not; and its time-outs, whatever it is.
+  class Care final : public Source {
+   public:
+    explicit Care(Node& node) : node_(node) {}
+    [[nodiscard]] int descriptor() const noexcept override;
+    [[nodiscard]] short interest() const noexcept override;
+    [[nodiscard]] Instant due() const noexcept override { return node_.commands_.due(); }
+    void ready(short events, Instant now) override { node_.commands_.ready(events, now); }
+
+   private:
+    Node& node_;
+  };
+
+  // redis::Connection::User
+  void greeted(redis::Connection& connection, const redis::ServerFacts& facts) override;
+  void connected(redis::Connection& connection) override;
+  void answered(const redis::Call& call, const redis::Reply& reply) override;
+  [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
+  void pushed(const redis::Reply& message) override;
+  void dropped(redis::Connection& connection, const Failure& why, bool was_up,
+               std::deque<redis::Call> unanswered) override;
+
+  void lead_inbox(bool now);
+
+  const std::size_t index_;
+  Host& host_;
+  const redis::Settings& settings_;
+  const redis::Tls* const tls_;
+  User& user_;
+  redis::Connection commands_;
+  Answers answers_{*this};
+  Care care_{*this};
+  std::unique_ptr<redis::Connection> inbox_owner_;
+  std::atomic<redis::Connection*> inbox_{nullptr};
+  std::atomic<bool> attached_{false};
+  std::atomic<bool> usable_{false};
+  std::atomic<bool> listens_{false};
+  std::atomic<std::uint64_t> epoch_{0};
+  Strays strays_;
+
+  mutable std::mutex mutex_;
+  Failure why_;
+  std::string run_id_;
+  std::string inbox_run_id_;
+  std::deque<redis::Call> debts_;
+};
+
+}  // namespace mortise::redlock

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// What is asked of all servers for one request of the library, and how far it has come. Plain
+// records: RedlockBackend acts on them.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "redis/answer.hpp"
+#include "redis/call.hpp"
+#include "redlock/ballot.hpp"
+#include "redlock/quorum.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace mortise::redlock {
+
+/// What one command asks of one server.
+enum class Ask : std::uint32_t {
+  take,    ///< a vote for an attempt
+  settle,  ///< to note the number of a hold
+  undo,    ///< to take a vote back, whatever came of it
+  free,    ///< to end a hold
+  renew,
+  relock,  ///< a vote for a hold that a majority has renewed
+  look,
+};
+
+/// A call's tag: what is asked, and in which step of its question.
+[[nodiscard]] constexpr std::uint32_t tag_of(Ask ask, std::uint32_t step = 0) noexcept {
+  return (step << 3U) | static_cast<std::uint32_t>(ask);
+}
+[[nodiscard]] inline Ask ask_of(const redis::Call& call) noexcept {
+  return static_cast<Ask>(call.tag & 7U);
+}
+[[nodiscard]] inline std::uint32_t step_of(const redis::Call& call) noexcept {
+  return call.tag >> 3U;
+}
+
+/// Counts a question among those whose answers somebody waits for.
+class Awaited {
+ public:
+  Awaited() = default;
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+  ~Awaited() { end(); }
+  void begin(std::atomic<int>& count) noexcept {
+    if (count_ == nullptr) (count_ = &count)->fetch_add(1);
+  }
+  void end() noexcept {
+    if (count_ != nullptr) std::exchange(count_, nullptr)->fetch_sub(1);
+  }
+
+ private:
+  std::atomic<int>* count_ = nullptr;
+};
+
+/// The common part. As an operation it is never waited for; calls carry it.
+struct Question : Operation {
+  /// The client is closed: whoever waits is told.
+  virtual void give_up(const Failure& why) = 0;
+
+  std::mutex mutex{};
+  Awaited awaited{};  ///< under the mutex
+};
+
+/// An attempt, over all its rounds.
+struct Bid final : Question {
+  enum class Phase {
+    parked,     ///< too few servers can be reached
+    asking,     ///< a round is under way
+    settling,   ///< the same: a majority voted for us, with different numbers
+    waiting,    ///< for a hint, or for its time
+    won,        ///< it is a hold
+    cancelled,  ///< it is taken back, until a majority for it is impossible
+    over,       ///< completed, otherwise than by a grant
+  };
+  Bid(std::shared_ptr<Acquisition> wanted, Quorum quorum)
+      : operation(std::move(wanted)), ballot(quorum), failures(quorum.nodes) {}
+  void give_up(const Failure& why) override { operation->failed(why); }
+  [[nodiscard]] const Acquisition::Request& request() const noexcept {
+    return operation->request();
+  }
+
+  const std::shared_ptr<Acquisition> operation;
+  /// Grows when what was asked before is not wanted any more; its commands reach each server in the
+  /// order of their steps.
+  std::atomic<std::uint32_t> step{0};
+  std::atomic<std::uint64_t> proposal{0};  ///< of this round
+  std::atomic<std::uint64_t> number{0};    ///< what the votes were settled on
+  std::atomic<bool> polite{false};         ///< this round steps back for others
+
+  // Under the mutex.
+  Phase phase = Phase::parked;
+  Ballot ballot;
+  std::vector<Failure> failures;  ///< of servers that refused to answer in this round
+  std::optional<Holder> holder{};
+  NodeSet maybe = 0;     ///< servers that may have it as the owner
+  NodeSet hinted = 0;    ///< servers that have told that the lock may be free
+  NodeSet listed = 0;    ///< servers that it asked for hints
+  Instant asked{};       ///< when the round began
+  Instant next = never;  ///< when `waiting` ends by itself
+  std::uint32_t won_step = 0;
+  int splits = 0;  ///< rounds in a row that nobody won
+};
+
+/// The end of a hold.
+struct Freeing final : Question {
+  explicit Freeing(std::shared_ptr<Release> wanted) : release(std::move(wanted)) {}
+  void give_up(const Failure& why) override { release->failed(why); }
+
+  const std::shared_ptr<Release> release;
+  Tally tally{};        // under the mutex
+  NodeSet refused = 0;  // servers that answered with an error
+};
+
+/// A batch of renewals.
+struct Renewing final : Question {
+  explicit Renewing(std::shared_ptr<Renewal> wanted)
+      : renewal(std::move(wanted)), tallies(renewal->items().size()), free(tallies.size()) {}
+  void give_up(const Failure& why) override { renewal->failed(why); }
+
+  const std::shared_ptr<Renewal> renewal;
+  Instant asked{};
+  NodeSet open = 0;  // under the mutex, as what follows
+  std::vector<Tally> tallies;
+  std::vector<NodeSet> free;  ///< servers where nobody holds the lock
+  bool over = false;
+};
+
+/// A vote that a hold is to have once more.
+struct Relocking final : Question {
+  Relocking(HoldId wanted, std::chrono::nanoseconds time) : hold(std::move(wanted)), lease(time) {}
+  void give_up(const Failure& /*why*/) override {}
+
+  const HoldId hold;
+  const std::chrono::nanoseconds lease;
+};
+
+/// "Who holds it?", or "can locks be taken?".
+struct Looking final : Question {
+  explicit Looking(std::shared_ptr<Inspection> wanted) : inspection(std::move(wanted)) {}
+  explicit Looking(std::shared_ptr<Check> wanted) : check(std::move(wanted)) {}
+  void give_up(const Failure& why) override { operation().failed(why); }
+  [[nodiscard]] Operation& operation() const noexcept {
+    return inspection ? static_cast<Operation&>(*inspection) : *check;
+  }
+
+  /// @return whether nobody waits for it any more.
+  [[nodiscard]] bool abandoned() const noexcept {
+    return operation().done() || std::max(inspection.use_count(), check.use_count()) == 1;
+  }
+
+  const std::shared_ptr<Inspection> inspection{};
+  const std::shared_ptr<Check> check{};
+  NodeSet asked = 0;  // under the mutex, as what follows
+  std::vector<std::pair<std::size_t, redis::Answer>> answers{};
+};
+
+}  // namespace mortise::redlock

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// How many of the servers it takes. A set of servers is a word with one bit for each.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace mortise::redlock {
+
+using NodeSet = std::uint32_t;
+
+[[nodiscard]] constexpr NodeSet only(std::size_t node) noexcept { return NodeSet{1} << node; }
+[[nodiscard]] constexpr std::size_t count(NodeSet set) noexcept {
+  return static_cast<std::size_t>(std::popcount(set));
+}
+
+struct Quorum {
+  std::size_t nodes = 0;
+
+  /// Any two sets of so many servers have one in common, for even numbers of servers too.
+  [[nodiscard]] constexpr std::size_t majority() const noexcept { return nodes / 2 + 1; }
+  /// So many servers can keep the others from being a majority.
+  [[nodiscard]] constexpr std::size_t blocking() const noexcept { return nodes - majority() + 1; }
+  [[nodiscard]] constexpr NodeSet all() const noexcept { return only(nodes) - 1; }
+};
+
+/// Yes or no of each server to one question.
+struct Tally {
+  enum class Verdict { open, yes, no };
+  NodeSet yes = 0;
+  NodeSet no = 0;
+
+  [[nodiscard]] constexpr Verdict verdict(Quorum quorum) const noexcept {
+    if (count(yes) >= quorum.majority()) return Verdict::yes;
+    return count(no) >= quorum.blocking() ? Verdict::no : Verdict::open;
+  }
+};
+
+}  // namespace mortise::redlock

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+// The rounds of an attempt: how one begins, what becomes of it, and when the next one comes. Parts
+// of RedlockBackend.
+#include "core/figures.hpp"
+#include "redlock/redlock_backend.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+constexpr std::size_t fewest_to_sweep = 256;
+// An attempt that does not wait tries again so often where nobody has won.
+constexpr int most_splits = 4;
+/// Whether asking again can not help, whatever the caller's time.
+bool is_final(const Failure& why) {
+  return why.code == Errc::denied || why.code == Errc::misconfigured ||
+         why.code == Errc::unsupported || why.code == Errc::protocol;
+}
+
+/// The end of a hold as the library counts it (core/lease.cpp), with the usual margin.
+Instant end_of(Instant counted_from, core::Nanos lease) {
+  const SafetyMargin margin;
+  const core::Nanos unusable = lease / 1000 * core::drift_permille +
+                               std::max<core::Nanos>(lease / 1000 * margin.permille, margin.least);
+  return counted_from + lease - unusable;
+}
+
+}  // namespace
+
+std::shared_ptr<Bid> RedlockBackend::bid_of(const std::shared_ptr<Acquisition>& operation,
+                                            bool make) {
+  const std::lock_guard lock(mutex_);
+  const auto found = bids_.find(operation->request().attempt);
+  if (found != bids_.end()) return found->second;
+  if (!make || stopped_.load() || operation->done()) return nullptr;
+  if (bids_.size() >= sweep_at_) {
+    // Cancelled, and given up by the library before enough servers were there to hear of it.
+    std::erase_if(bids_, [](const auto& bid) { return bid.second->operation.use_count() == 1; });
+    sweep_at_ = std::max(fewest_to_sweep, bids_.size() * 2);
+  }
+  return bids_[operation->request().attempt] = std::make_shared<Bid>(operation, quorum_);
+}
+
+std::vector<std::shared_ptr<Bid>> RedlockBackend::bids() {
+  std::vector<std::shared_ptr<Bid>> all;
+  const std::lock_guard lock(mutex_);
+  all.reserve(bids_.size());
+  for (const auto& [attempt, bid] : bids_) all.push_back(bid);
+  return all;
+}
+
+void RedlockBackend::forget(const Bid& bid) {
+  std::shared_ptr<Bid> last;  // destroyed outside of the mutex
+  const std::lock_guard lock(mutex_);
+  const auto found = bids_.find(bid.request().attempt);
+  if (found == bids_.end() || found->second.get() != &bid) return;
+  last = std::move(found->second);
+  bids_.erase(found);
+}
+
+std::uint64_t RedlockBackend::propose() noexcept {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(wall).count();
+  const std::uint64_t now = micros > 0 ? static_cast<std::uint64_t>(micros) : 0;
+  return std::min(std::max(last_number_.load() + 1, now), core::grant_number_limit - 1);
+}
+
+void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
+  const Instant now = clock_->now();
+  const NodeSet nodes = usable();
+  want_missing(nodes, !bid->operation->in_trouble());
+  Lock lock(bid->mutex);
+  switch (bid->phase) {
+    case Bid::Phase::won:
+    case Bid::Phase::cancelled:
+    case Bid::Phase::over: return;
+    case Bid::Phase::asking:
+    case Bid::Phase::settling:
+      if (now < bid->asked + core::command_timeout(bid->request().lease)) return;
+      for (const auto& node : nodes_) bid->ballot.silent(node->index());
+      return lose(bid, std::move(lock));
+    case Bid::Phase::parked:
+    case Bid::Phase::waiting: break;
+  }
+  if (bid->operation->done()) return;
+  if (count(nodes) < quorum_.majority() || doubles_.load() != 0) {
+    bid->phase = Bid::Phase::parked;
+    lock.unlock();
+    return tell_unreachable(bid);
+  }
+  bid->phase = Bid::Phase::asking;
+  bid->asked = now;
+  bid->hinted = 0;
+  bid->next = never;
+  bid->proposal.store(propose());
+  std::fill(bid->failures.begin(), bid->failures.end(), Failure{});
+  bid->ballot.begin();
+  bid->awaited.begin(awaited_);
+  const std::uint32_t step = bid->step.fetch_add(1) + 1;
+  for (const auto& node : nodes_) {
+    if ((nodes & only(node->index())) != 0) bid->ballot.asked(node->index());
+  }
+  bid->maybe |= nodes;
+  lock.unlock();
+  ask_nodes(bid, nodes, step);
+}
+
+// The same bytes for most servers, as a rule.
+void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
+  const Acquisition::Request& request = bid->request();
+  thread_local std::string bytes;
+  std::optional<redis::Passage> written;
+  bool written_interested = false;
+  const Instant now = clock_->now();
+  const redis::Call call{.tag = tag_of(Ask::take, step),
+                         .operation = bid,
+                         .asked = now,
+                         .deadline = now + core::command_timeout(request.lease)};
+  for (const auto& node : nodes_) {
+    if ((nodes & only(node->index())) == 0) continue;
+    const redis::Passage passage{.epoch = node->epoch(),
+                                 .copies = node->strays().has(request.attempt)};
+    const bool interested = request.wait && node->listens();
+    if (!written || written->epoch != passage.epoch || written->copies != passage.copies ||
+        written_interested != interested) {
+      bytes.clear();
+      write_take(bytes, passage, *bid, interested);
+      written = passage;
+      written_interested = interested;
+    }
+    redis::Call mine = call;
+    mine.epoch = passage.epoch;
+    if (node->send(std::move(mine), bytes)) {
+      bid->operation->sent(now);
+    } else {
+      no_vote(*node, call, node->why());
+    }
+  }
+}
+
+// A server that came up during a round may still vote in it.
+void RedlockBackend::join(const std::shared_ptr<Bid>& bid, Node& node) {
+  std::uint32_t step = 0;
+  {
+    const Lock lock(bid->mutex);
+    if (bid->phase != Bid::Phase::asking) return;
+    const NodeSet decided = bid->ballot.open() | bid->ballot.votes() | bid->ballot.against();
+    if ((decided & only(node.index())) != 0) return;
+    bid->ballot.asked(node.index());
+    bid->maybe |= only(node.index());
+    step = bid->step.load();
+  }
+  ask_nodes(bid, only(node.index()), step);
+}
+
+void RedlockBackend::judge(const std::shared_ptr<Bid>& bid, Lock lock) {
+  if (bid->phase != Bid::Phase::asking && bid->phase != Bid::Phase::settling) return;
+  switch (bid->ballot.outcome()) {
+    case Ballot::Outcome::open: return;
+    case Ballot::Outcome::settle: return settle(bid, std::move(lock));
+    case Ballot::Outcome::won: return win(bid, std::move(lock));
+    case Ballot::Outcome::lost: return lose(bid, std::move(lock));
+  }
+}
+
+void RedlockBackend::settle(const std::shared_ptr<Bid>& bid, Lock lock) {
+  bid->phase = Bid::Phase::settling;
+  const NodeSet nodes = bid->ballot.settle();
+  bid->number.store(bid->ballot.number());
+  const Instant now = clock_->now();
+  const redis::Call call{.tag = tag_of(Ask::settle, bid->step.load()),
+                         .operation = bid,
+                         .asked = now,
+                         .deadline = now + core::command_timeout(bid->request().lease)};
+  lock.unlock();
+  for (const auto& node : nodes_) {
+    if ((nodes & only(node->index())) == 0 || send(*node, call)) continue;
+    no_vote(*node, call, node->why());
+  }
+}
+
+void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
+  const Acquisition::Request& request = bid->request();
+  const Grant grant{.number = bid->ballot.number(),
+                    .counted_from = bid->ballot.counted_from(),
+                    .lease = request.lease};
+  const HoldId hold{.name = request.name, .attempt = request.attempt, .number = grant.number};
+  bid->phase = Bid::Phase::won;
+  bid->number.store(grant.number);
+  bid->won_step = bid->step.fetch_add(1);  // what was not sent yet shall not be
+  bid->awaited.end();
+  const NodeSet maybe = bid->maybe;
+  lock.unlock();
+  std::uint64_t last = last_number_.load();
+  while (last < grant.number && !last_number_.compare_exchange_weak(last, grant.number)) {
+  }
+  holds_.add(hold, end_of(grant.counted_from, grant.lease), maybe, grant.counted_from);
+  bid->operation->granted(grant);
+  // Where another thread completes it at this moment, its result can be read only afterwards. Until
+  // then it stays in the table, or whoever asks for it would begin anew.
+  while (!bid->operation->done()) std::this_thread::yield();
+  forget(*bid);
+  if (bid->operation->grant().number != grant.number) {
+    release(std::make_shared<Release>(hold));  // nobody wants it
+  }
+}
+
+void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
+  const Instant now = clock_->now();
+  const bool wait = bid->request().wait;
+  const bool contended = count(bid->ballot.votes() | bid->ballot.against()) >= quorum_.majority();
+  const bool held = bid->ballot.held_elsewhere();
+  bid->awaited.end();
+  const std::uint32_t step = bid->step.fetch_add(1) + 1;
+  const NodeSet nodes = bid->maybe;
+  bid->splits = held ? 0 : bid->splits + 1;
+  bid->polite.store(false);
+  const std::optional<Holder> holder = bid->holder;
+  Instant next = never;
+  if (!contended) {
+    bid->phase = Bid::Phase::parked;
+  } else if (!wait && (held || bid->splits > most_splits)) {
+    bid->phase = Bid::Phase::over;
+  } else {
+    bid->phase = Bid::Phase::waiting;
+    next = bid->next = next_try(*bid, now);
+  }
+  const Bid::Phase phase = bid->phase;
+  lock.unlock();
+  undo(bid, nodes, step);
+  if (phase == Bid::Phase::parked) return tell_unreachable(bid);
+  if (phase == Bid::Phase::over) {
+    bid->operation->busy(holder);
+    forget(*bid);
+    return;
+  }
+  if (wait) {
+    bid->operation->queued(holder);
+    for (const auto& node : nodes_) node->listen(requests_.inbox(bid->request().attempt));
+  }
+  if (next != never) alarm_.set(bid, next);
+}
+
+void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
+  const Instant now = clock_->now();
+  const redis::Call call{.tag = tag_of(Ask::undo, step),
+                         .operation = bid,
+                         .asked = now,
+                         .deadline = now + core::command_timeout(core::longest_lease)};
+  for (const auto& node : nodes_) {
+    if ((nodes & only(node->index())) != 0) send_or_owe(*node, call);
+  }
+}
+
+void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  std::shared_ptr<Bid> bid = bid_of(operation, false);
+  if (!bid && operation->progress() == Acquisition::Progress::unsent) {
+    operation->busy(operation->holder());  // no server has ever heard of it
+    return;
+  }
+  const bool unknown = !bid;
+  if (unknown) bid = bid_of(operation, true);
+  if (!bid) return;  // it has just been completed
+  Lock lock(bid->mutex);
+  if (bid->phase == Bid::Phase::won || bid->phase == Bid::Phase::over) return;
+  if (bid->phase == Bid::Phase::cancelled) return;  // it is told to whoever has to hear it
+  bid->phase = Bid::Phase::cancelled;
+  if (operation->progress() == Acquisition::Progress::unsent) bid->maybe = 0;
+  bid->awaited.begin(awaited_);
+  const std::uint32_t step = bid->step.fetch_add(1) + 1;
+  if (unknown) bid->maybe = quorum_.all();
+  const NodeSet nodes = bid->maybe | bid->listed;
+  lock.unlock();
+  undo(bid, nodes, step);
+  finish_cancel(bid, Lock(bid->mutex));
+}
+
+void RedlockBackend::finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock) {
+  if (bid->phase != Bid::Phase::cancelled || count(bid->maybe) >= quorum_.majority()) return;
+  // What is left is owed to single servers, and makes no majority.
+  bid->phase = Bid::Phase::over;
+  bid->awaited.end();
+  lock.unlock();
+  bid->operation->busy(bid->operation->holder());
+  forget(*bid);
+}
+
+Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& final) const {
+  std::size_t failed = 0;
+  std::size_t finally = 0;
+  Failure first;
+  Failure first_final;
+  for (const auto& node : nodes_) {
+    Failure why = node->usable() ? Failure{} : node->why();
+    if (!why && !failures.empty()) why = failures[node->index()];
+    if (!why) continue;
+    ++failed;
+    if (!first) first = why;
+    if (!is_final(why)) continue;
+    ++finally;
+    if (!first_final || why.code == Errc::misconfigured) first_final = why;
+  }
+  const bool doubled = doubles_.load() != 0;
+  final = finally >= quorum_.blocking() || doubled;
+  if (failed < quorum_.blocking() && !doubled) return {};
+  const Failure& told = final ? first_final : first;
+  const auto code = static_cast<Errc>(told.code.value());
+  return {final || code == Errc::exhausted ? code : Errc::unavailable,
+          describe() + ": " + std::to_string(failed) + " of " + std::to_string(quorum_.nodes) +
+              " servers can not be used; " + told.text};
+}
+
+void RedlockBackend::tell_unreachable(const std::shared_ptr<Bid>& bid) {
+  std::vector<Failure> failures;
+  {
+    const Lock lock(bid->mutex);
+    if (bid->phase != Bid::Phase::parked) return;
+    failures = bid->failures;
+  }
+  bool final = false;
+  Failure why = unreachable(failures, final);
+  if (!why) return;
+  if (!final) {
+    bid->operation->trouble(std::move(why));
+    return;
+  }
+  {
+    const Lock lock(bid->mutex);
+    if (bid->phase != Bid::Phase::parked) return;
+    bid->phase = Bid::Phase::over;
+  }
+  bid->operation->failed(std::move(why));
+  forget(*bid);
+}
+
+}  // namespace mortise::redlock

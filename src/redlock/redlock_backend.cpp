@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// What the library asks for, on its way to the servers. Attempts are in redlock_attempts.cpp, what
+// the servers answer in redlock_replies.cpp.
+#include "redlock/redlock_backend.hpp"
+
+#include "core/figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
+constexpr std::string_view probe = "mortise.check";
+
+}  // namespace
+
+RedlockBackend::RedlockBackend(Settings settings)
+    : settings_(std::move(settings)),
+      words_(settings_.text()),
+      quorum_{.nodes = settings_.nodes.size()},
+      tls_(settings_.nodes.front().tls ? std::make_unique<redis::Tls>(*settings_.nodes.front().tls)
+                                       : nullptr),
+      requests_(settings_.nodes.front().prefix),
+      run_ids_(settings_.nodes.size()),
+      random_(base::random_bits()) {}
+
+RedlockBackend::~RedlockBackend() = default;
+
+Capabilities RedlockBackend::capabilities() const {
+  return {.leases = Support::yes,
+          .fencing = Support::yes,
+          .fair = Support::no,
+          .push_wakeup = Support::yes,
+          .one_wake = Support::no,
+          // Of a minority, or with persistence, or delayed by a lease; servers do not tell.
+          .survives_restart = Support::unknown,
+          // Of any minority.
+          .survives_failover = Support::yes};
+}
+
+void RedlockBackend::start(Host& host) {
+  host_ = &host;
+  clock_ = host.clock();
+  Node::User& user = *this;
+  for (const redis::Settings& node : settings_.nodes) {
+    nodes_.push_back(std::make_unique<Node>(nodes_.size(), host, node, tls_.get(), user));
+  }
+}
+
+void RedlockBackend::stop() noexcept {
+  if (stopped_.exchange(true) || nodes_.empty()) return;
+  bool attached = false;
+  std::vector<std::shared_ptr<Bid>> bids;
+  std::vector<std::shared_ptr<Looking>> lookings;
+  {
+    const std::lock_guard lock(mutex_);
+    attached = attached_.exchange(false);
+    for (const auto& [attempt, bid] : bids_) bids.push_back(bid);
+    bids_.clear();
+    lookings.swap(lookings_);
+  }
+  if (attached) {
+    for (const auto& node : nodes_) node->detach();
+    host_->detach(alarm_);
+  }
+  const Failure closed(Errc::closed, describe());
+  for (const auto& node : nodes_) {
+    for (const redis::Call& call : node->close()) {
+      static_cast<Question&>(*call.operation).give_up(closed);
+    }
+  }
+  for (const auto& bid : bids) bid->give_up(closed);
+  for (const auto& looking : lookings) looking->give_up(closed);
+}
+
+bool RedlockBackend::open(Operation& operation) {
+  if (operation.done()) return false;
+  if (stopped_.load()) {
+    operation.failed({Errc::closed, describe()});
+    return false;
+  }
+  if (!attached_.load()) {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_.load() && !attached_.load()) {
+      for (const auto& node : nodes_) node->attach();
+      host_->attach(alarm_);
+      attached_.store(true);
+    }
+  }
+  return true;
+}
+
+NodeSet RedlockBackend::usable() const noexcept {
+  NodeSet set = 0;
+  for (const auto& node : nodes_) {
+    if (node->usable()) set |= only(node->index());
+  }
+  return set;
+}
+
+void RedlockBackend::want_missing(NodeSet usable, bool now) {
+  if (usable == quorum_.all()) return;
+  for (const auto& node : nodes_) {
+    if ((usable & only(node->index())) == 0) node->want(now);
+  }
+}
+
+void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  if (operation->request().mode != Mode::exclusive) {
+    operation->failed({Errc::unsupported, describe() + ": mode"});
+    return;
+  }
+  if (const std::shared_ptr<Bid> bid = bid_of(operation, true)) ask(bid);
+}
+
+void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
+  if (!open(*operation)) return;
+  const NodeSet nodes = usable();
+  want_missing(nodes, true);  // the library paces renewals by their lease
+  if (count(nodes) < quorum_.majority()) {
+    operation->answered();  // unknown: repeated inside the lease
+    return;
+  }
+  core::Nanos shortest = core::longest_lease;
+  for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
+  const auto renewing = std::make_shared<Renewing>(operation);
+  const Instant now = clock_->now();
+  {
+    const Lock lock(renewing->mutex);
+    renewing->asked = now;
+    renewing->open = nodes;
+    renewing->awaited.begin(awaited_);
+  }
+  const redis::Call call{.tag = tag_of(Ask::renew),
+                         .operation = renewing,
+                         .asked = now,
+                         .deadline = now + core::command_timeout(shortest)};
+  for (const auto& node : nodes_) {
+    if ((nodes & only(node->index())) == 0 || send(*node, call)) continue;
+    no_answer(*node, call, {});
+  }
+}
+
+void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
+  if (!open(*operation)) return;
+  const HoldId& hold = operation->hold();
+  const NodeSet reachable = usable();
+  want_missing(reachable, !operation->in_trouble());
+  const Holds::End end = holds_.end(operation, quorum_);
+  if (end.fresh) {
+    {
+      const Lock lock(end.freeing->mutex);
+      end.freeing->tally.no = quorum_.all() & ~end.maybe;
+      end.freeing->awaited.begin(awaited_);
+    }
+    const Instant now = clock_->now();
+    const redis::Call call{.tag = tag_of(Ask::free),
+                           .operation = end.freeing,
+                           .asked = now,
+                           .deadline = now + patience};
+    for (const auto& node : nodes_) {
+      if ((end.maybe & only(node->index())) == 0) continue;
+      if (end.known) {
+        send_or_owe(*node, call);
+      } else {
+        static_cast<void>(send(*node, call));  // what is not ours leaves no debts
+      }
+    }
+  }
+  if (count(reachable) < quorum_.majority()) {
+    bool final = false;
+    Failure why = unreachable({}, final);
+    if (why) operation->trouble(std::move(why));
+  }
+  const std::shared_ptr<Acquisition>& next = operation->successor();
+  if (!next || next->done() || hold.mode != Mode::exclusive) return;
+  const std::shared_ptr<Bid> bid = bid_of(next, true);
+  if (!bid) return;
+  bid->polite.store(bid->step.load() == 0);
+  ask(bid);
+}
+
+void RedlockBackend::inspect(const std::shared_ptr<Inspection>& operation) {
+  if (open(*operation)) look(std::make_shared<Looking>(operation));
+}
+
+void RedlockBackend::check(const std::shared_ptr<Check>& operation) {
+  if (open(*operation)) look(std::make_shared<Looking>(operation));
+}
+
+bool RedlockBackend::send(Node& node, redis::Call call) {
+  thread_local std::string bytes;  // keeps its memory
+  bytes.clear();
+  call.epoch = node.epoch();
+  write(bytes, call, node);
+  return node.send(std::move(call), bytes);
+}
+
+void RedlockBackend::send_or_owe(Node& node, redis::Call call) {
+  if (send(node, call)) return;
+  node.owe(std::move(call));
+  node.want(false);
+  // It may have come up in between, and have looked at its debts too early.
+  if (node.usable()) {
+    for (redis::Call& debt : node.take_debts()) {
+      if (!send(node, debt)) node.owe(std::move(debt));
+    }
+  }
+}
+
+void RedlockBackend::write(std::string& bytes, const redis::Call& call, Node& node) const {
+  redis::Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
+  switch (ask_of(call)) {
+    case Ask::take: {
+      const auto& bid = static_cast<const Bid&>(*call.operation);
+      passage.copies = node.strays().has(bid.request().attempt);
+      write_take(bytes, passage, bid, bid.request().wait && node.listens());
+      return;
+    }
+    case Ask::settle: {
+      const auto& bid = static_cast<const Bid&>(*call.operation);
+      requests_.settle(bytes, passage,
+                       {.name = bid.request().name,
+                        .attempt = bid.request().attempt,
+                        .number = bid.number.load()});
+      return;
+    }
+    case Ask::undo: {
+      const auto& request = static_cast<const Bid&>(*call.operation).request();
+      passage.copies = node.strays().has(request.attempt);
+      requests_.undo(bytes, passage, request);
+      return;
+    }
+    case Ask::free: {
+      const HoldId& hold = static_cast<const Freeing&>(*call.operation).release->hold();
+      passage.copies = node.strays().has(hold.attempt);
+      requests_.release(bytes, passage, hold);
+      return;
+    }
+    case Ask::renew:
+      requests_.renew(bytes, passage, static_cast<Renewing&>(*call.operation).renewal->items());
+      return;
+    case Ask::relock: {
+      const auto& relocking = static_cast<const Relocking&>(*call.operation);
+      passage.copies = node.strays().has(relocking.hold.attempt);
+      requests_.relock(bytes, passage, relocking.hold, relocking.lease);
+      return;
+    }
+    case Ask::look: {
+      const auto& looking = static_cast<const Looking&>(*call.operation);
+      requests_.inspect(bytes, passage,
+                        looking.inspection ? std::string_view(looking.inspection->name()) : probe);
+      return;
+    }
+  }
+}
+
+void RedlockBackend::write_take(std::string& bytes, const redis::Passage& passage, const Bid& bid,
+                                bool interested) const {
+  requests_.take(bytes, passage, bid.request(),
+                 {.interested = interested, .polite = bid.polite.load()}, bid.proposal.load());
+}
+
+bool RedlockBackend::withdrawn(const redis::Call& call) const {
+  switch (ask_of(call)) {
+    case Ask::take: {
+      const auto& bid = static_cast<const Bid&>(*call.operation);
+      return bid.operation->done() || bid.step.load() != step_of(call);
+    }
+    case Ask::undo: return static_cast<const Bid&>(*call.operation).step.load() != step_of(call);
+    case Ask::relock:
+      return !holds_.stands(static_cast<const Relocking&>(*call.operation).hold, clock_->now());
+    case Ask::settle:
+    case Ask::free:
+    case Ask::renew:
+    case Ask::look: break;
+  }
+  return false;
+}
+
+}  // namespace mortise::redlock

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// The backend of a quorum: asks all servers at once and makes one answer of theirs.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "base/random_id.hpp"
+#include "redis/tls.hpp"
+#include "redlock/holds.hpp"
+#include "redlock/node.hpp"
+#include "redlock/question.hpp"
+#include "redlock/requests.hpp"
+#include "redlock/settings.hpp"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace mortise::redlock {
+
+/// The calling thread writes to every server and reads until a majority has answered. Nothing is
+/// asked while fewer than a majority are connected. A round that is lost is undone at once, behind
+/// its own requests on the same connections; a server that can not be told is told when it is
+/// back.
+///
+/// Mutexes: a question's, the tables', the nodes', the connections'. None is held while a
+/// connection, another question or the library is called; `withdrawn()`, under a connection's,
+/// looks at atomics and at `Holds` only.
+class RedlockBackend final : public Backend, private Node::User {
+ public:
+  /// @throws LockError (`misconfigured`): a file of the TLS settings
+  explicit RedlockBackend(Settings settings);
+  ~RedlockBackend() override;
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  [[nodiscard]] std::string describe() const override { return words_; }
+  void start(Host& host) override;
+  void stop() noexcept override;
+  void acquire(const std::shared_ptr<Acquisition>& operation) override;
+  void cancel(const std::shared_ptr<Acquisition>& operation) override;
+  void renew(const std::shared_ptr<Renewal>& operation) override;
+  void release(const std::shared_ptr<Release>& operation) override;
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void check(const std::shared_ptr<Check>& operation) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  /// The moments at which attempts that wait try again.
+  class Alarm final : public Source {
+   public:
+    explicit Alarm(RedlockBackend& backend) : backend_(backend) {}
+    void set(const std::shared_ptr<Bid>& bid, Instant when);
+    [[nodiscard]] Instant due() const noexcept override;
+    void ready(short events, Instant now) override;
+
+   private:
+    RedlockBackend& backend_;
+    mutable std::mutex mutex_;
+    std::multimap<Instant, std::weak_ptr<Bid>> moments_;
+  };
+
+  // Node::User
+  Failure recognise(const Node& node, const std::string& run_id) override;
+  void up(Node& node) override;
+  void down(Node& node, std::deque<redis::Call> unanswered) override;
+  void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
+  [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
+  void listens(Node& node) override;
+  void hinted(Node& node, const AttemptId& attempt) override;
+  [[nodiscard]] bool awaits() const noexcept override { return awaited_.load() > 0; }
+
+  // Sending: redlock_backend.cpp.
+  [[nodiscard]] bool open(Operation& operation);
+  [[nodiscard]] NodeSet usable() const noexcept;
+  void want_missing(NodeSet usable, bool now);
+  [[nodiscard]] bool send(Node& node, redis::Call call);
+  void send_or_owe(Node& node, redis::Call call);
+  void write(std::string& bytes, const redis::Call& call, Node& node) const;
+  void write_take(std::string& bytes, const redis::Passage& passage, const Bid& bid,
+                  bool interested) const;
+  void look(const std::shared_ptr<Looking>& looking);
+  void look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes);
+
+  // Attempts: redlock_attempts.cpp.
+  std::shared_ptr<Bid> bid_of(const std::shared_ptr<Acquisition>& operation, bool make);
+  [[nodiscard]] std::vector<std::shared_ptr<Bid>> bids();
+  void forget(const Bid& bid);
+  void ask(const std::shared_ptr<Bid>& bid);
+  void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
+  void join(const std::shared_ptr<Bid>& bid, Node& node);
+  void judge(const std::shared_ptr<Bid>& bid, Lock lock);
+  void settle(const std::shared_ptr<Bid>& bid, Lock lock);
+  void win(const std::shared_ptr<Bid>& bid, Lock lock);
+  void lose(const std::shared_ptr<Bid>& bid, Lock lock);
+  [[nodiscard]] Instant next_try(const Bid& bid, Instant now);
+  void undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
+  void finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock);
+  void tell_unreachable(const std::shared_ptr<Bid>& bid);
+  [[nodiscard]] Failure unreachable(const std::vector<Failure>& failures, bool& final) const;
+  void wake(const std::shared_ptr<Bid>& bid, Lock lock, Instant when);
+  [[nodiscard]] std::uint64_t propose() noexcept;
+  [[nodiscard]] std::chrono::nanoseconds random(std::chrono::nanoseconds from,
+                                                std::chrono::nanoseconds to);
+  [[nodiscard]] bool hints_come() const noexcept;
+
+  // Replies: redlock_replies.cpp.
+  void on_take(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void on_settle(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void on_undo(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void on_free(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void on_look(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void nonsense(Node& node, const redis::Call& call);
+  void no_answer(Node& node, const redis::Call& call, const Failure& why);
+  void no_vote(Node& node, const redis::Call& call, const Failure& why);
+  void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
+  void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
+  void judge(const std::shared_ptr<Looking>& looking, Lock lock);
+  void relock(const Renewal::Item& item, NodeSet nodes);
+  [[nodiscard]] std::optional<Holder> holder_of(
+      const std::vector<std::pair<std::size_t, redis::Answer>>& answers, bool& decided) const;
+
+  const Settings settings_;
+  const std::string words_;
+  const Quorum quorum_;
+  const std::unique_ptr<redis::Tls> tls_;
+  const Requests requests_;
+  Host* host_ = nullptr;
+  std::shared_ptr<Clock> clock_;
+  Holds holds_;
+  Alarm alarm_{*this};
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> attached_{false};
+  std::atomic<int> awaited_{0};
+  std::atomic<std::uint64_t> last_number_{0};
+  std::atomic<NodeSet> doubles_{0};  // servers that are another one's second address
+
+  std::mutex mutex_;
+  std::unordered_map<AttemptId, std::shared_ptr<Bid>, AttemptHash> bids_;
+  std::size_t sweep_at_ = 256;
+  std::vector<std::shared_ptr<Looking>> lookings_;
+  std::vector<std::string> run_ids_;
+  base::SplitMix random_;
+};
+
+}  // namespace mortise::redlock

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Who holds a lock, and whether locks can be taken, as a majority sees it. Parts of RedlockBackend.
+#include "redlock/redlock_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+using redis::Answer;
+
+constexpr std::chrono::seconds patience{1};
+
+}  // namespace
+
+void RedlockBackend::look(const std::shared_ptr<Looking>& looking) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(lookings_, [](const auto& other) { return other->abandoned(); });
+    lookings_.push_back(looking);
+  }
+  const NodeSet nodes = usable();
+  want_missing(nodes, true);
+  {
+    const Lock lock(looking->mutex);
+    looking->awaited.begin(awaited_);
+  }
+  look_at(looking, nodes);
+  judge(looking, Lock(looking->mutex));
+}
+
+void RedlockBackend::look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes) {
+  {
+    const Lock lock(looking->mutex);
+    nodes &= ~looking->asked;
+    looking->asked |= nodes;
+  }
+  const Instant now = clock_->now();
+  const redis::Call call{
+      .tag = tag_of(Ask::look), .operation = looking, .asked = now, .deadline = now + patience};
+  for (const auto& node : nodes_) {
+    if ((nodes & only(node->index())) == 0 || send(*node, call)) continue;
+    no_answer(*node, call, {});
+  }
+}
+
+std::optional<Holder> RedlockBackend::holder_of(
+    const std::vector<std::pair<std::size_t, Answer>>& answers, bool& decided) const {
+  std::size_t free = quorum_.nodes - answers.size();  // who has not answered may say anything
+  decided = false;
+  bool any_may = false;
+  for (const auto& [node, answer] : answers) {
+    if (answer.kind != Answer::Kind::held) continue;
+    Tally same;
+    std::optional<Holder> holder = answer.holder();
+    for (const auto& [other, theirs] : answers) {
+      if (theirs.kind != Answer::Kind::held || theirs.holder_number != answer.holder_number)
+        continue;
+      same.yes |= only(other);
+      if (holder && theirs.holder()) {
+        holder->waiters = std::max(holder->waiters.value_or(0), theirs.waiters);
+        if (holder->label.empty()) holder->label = theirs.label;
+      }
+    }
+    if (count(same.yes) >= quorum_.majority()) {
+      decided = true;
+      return holder;
+    }
+    any_may = any_may || count(same.yes) + free >= quorum_.majority();
+  }
+  decided = !any_may && free < quorum_.majority();
+  return std::nullopt;
+}
+
+void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::Reply& reply) {
+  const std::optional<Answer> answer = Answer::parse(reply.text);
+  if (!answer || (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free)) {
+    return nonsense(node, call);
+  }
+  const auto looking = std::static_pointer_cast<Looking>(call.operation);
+  Lock lock(looking->mutex);
+  looking->answers.emplace_back(node.index(), *answer);
+  judge(looking, std::move(lock));
+}
+
+void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
+  NodeSet answered = 0;
+  for (const auto& [node, answer] : looking->answers) answered |= only(node);
+  bool decided = false;
+  const std::optional<Holder> holder = holder_of(looking->answers, decided);
+  lock.unlock();
+  bool final = false;
+  Failure why = unreachable({}, final);
+  if (why && (final || looking->check)) decided = false;
+  if (looking->check && !why) {
+    // One server under two addresses shows when both have answered, so all are given their time.
+    decided = count(answered) >= quorum_.majority() &&
+              std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+                return (answered & only(node->index())) != 0 || (!node->usable() && node->why());
+              });
+  }
+  if (!decided && !(why && final)) {
+    if (why) looking->operation().trouble(std::move(why));
+    return;
+  }
+  {
+    const Lock again(looking->mutex);
+    looking->awaited.end();
+  }
+  {
+    const std::lock_guard table(mutex_);
+    std::erase(lookings_, looking);
+  }
+  if (why && final) {
+    looking->operation().failed(std::move(why));
+  } else if (looking->check) {
+    looking->check->answered();
+  } else {
+    looking->inspection->answered(holder);
+  }
+}
+
+}  // namespace mortise::redlock

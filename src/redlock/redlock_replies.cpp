@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+// What the servers answer, each for itself, and what a majority of such answers means. Parts of
+// RedlockBackend.
+#include "core/figures.hpp"
+#include "redis/server_error.hpp"
+#include "redlock/redlock_backend.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+using redis::Answer;
+using redis::Call;
+using redis::Reply;
+using redis::ServerError;
+
+/// "G <number>": a vote, or a number that was noted.
+std::optional<std::uint64_t> number_of(const Reply& reply) {
+  const std::string_view text = reply.text;
+  if (!text.starts_with("G ")) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (!whole || number == 0 || number >= core::grant_number_limit) return std::nullopt;
+  return number;
+}
+
+std::shared_ptr<Bid> bid_in(const Call& call) {
+  return std::static_pointer_cast<Bid>(call.operation);
+}
+
+}  // namespace
+
+Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
+  const std::lock_guard lock(mutex_);
+  run_ids_[node.index()] = run_id;
+  for (std::size_t i = 0; i < run_ids_.size(); ++i) {
+    if (i == node.index() || run_ids_[i] != run_id) continue;
+    // Two votes of one server would be worth one.
+    doubles_.fetch_or(only(node.index()));
+    return {Errc::misconfigured, nodes_[i]->where() + " and " + node.where() +
+                                     " are one server (run_id), which has one vote"};
+  }
+  doubles_.fetch_and(~only(node.index()));
+  return {};
+}
+
+void RedlockBackend::up(Node& node) {
+  for (Call& debt : node.take_debts()) {
+    const Instant now = clock_->now();
+    debt.deadline = now + std::max(debt.deadline - debt.asked, std::chrono::nanoseconds(0));
+    debt.asked = now;
+    debt.whole = false;
+    send_or_owe(node, std::move(debt));
+  }
+  const bool enough = count(usable()) >= quorum_.majority();
+  for (const auto& bid : bids()) {
+    bool parked = false;
+    {
+      const Lock lock(bid->mutex);
+      parked = bid->phase == Bid::Phase::parked;
+    }
+    if (!parked) {
+      join(bid, node);
+    } else if (enough) {
+      ask(bid);
+    }
+  }
+  std::vector<std::shared_ptr<Looking>> lookings;
+  {
+    const std::lock_guard lock(mutex_);
+    lookings = lookings_;
+  }
+  for (const auto& looking : lookings) look_at(looking, only(node.index()));
+}
+
+void RedlockBackend::down(Node& node, std::deque<Call> unanswered) {
+  if (stopped_.load()) return;
+  const Instant now = clock_->now();
+  const Failure why = node.why();
+  for (Call& call : unanswered) {
+    switch (ask_of(call)) {
+      case Ask::take: node.strays().add(bid_in(call)->request().attempt, false, now); break;
+      case Ask::relock:
+        node.strays().add(static_cast<Relocking&>(*call.operation).hold.attempt, false, now);
+        break;
+      case Ask::free:
+        node.strays().add(static_cast<Freeing&>(*call.operation).release->hold().attempt, true,
+                          now);
+        break;
+      case Ask::settle:
+      case Ask::undo:
+      case Ask::renew:
+      case Ask::look: break;
+    }
+  }
+  for (Call& call : unanswered) no_answer(node, call, why);
+  bool wanted = false;
+  for (const auto& bid : bids()) {
+    wanted = true;
+    tell_unreachable(bid);
+  }
+  std::vector<std::shared_ptr<Looking>> lookings;
+  {
+    const std::lock_guard lock(mutex_);
+    lookings = lookings_;
+  }
+  for (const auto& looking : lookings) {
+    if (looking->operation().done()) continue;
+    wanted = true;
+    judge(looking, Lock(looking->mutex));
+  }
+  if (wanted) node.want(false);
+}
+
+void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) {
+  if (reply.is_error()) return refused(node, call, reply);
+  if (reply.kind != Reply::Kind::string) return nonsense(node, call);
+  switch (ask_of(call)) {
+    case Ask::take: return on_take(node, call, reply);
+    case Ask::settle: return on_settle(node, call, reply);
+    case Ask::undo: return on_undo(node, call, reply);
+    case Ask::free: return on_free(node, call, reply);
+    case Ask::renew: return on_renew(node, call, reply);
+    case Ask::relock: return;  // a vote more, or not
+    case Ask::look: return on_look(node, call, reply);
+  }
+}
+
+void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
+  ServerError error = redis::server_error(node.where(), reply.text);
+  if (error.kind == ServerError::Kind::script && !call.whole) {
+    Call again = call;
+    again.whole = true;
+    // Behind whatever was sent since, so that it may be withdrawn.
+    if (!send(node, again)) no_answer(node, again, error.failure);
+    return;
+  }
+  if (ask_of(call) == Ask::undo || ask_of(call) == Ask::free) {
+    if (ask_of(call) == Ask::free) no_answer(node, call, error.failure);
+    if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
+    return;
+  }
+  no_answer(node, call, error.failure);
+  if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
+}
+
+void RedlockBackend::nonsense(Node& node, const Call& call) {
+  const Failure why(Errc::protocol, node.where() + ": an answer that makes no sense");
+  no_answer(node, call, why);
+  node.drop(why);
+}
+
+void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why) {
+  switch (ask_of(call)) {
+    case Ask::take:
+    case Ask::settle: return no_vote(node, call, why);
+    case Ask::undo:
+      if (!withdrawn(call)) node.owe(call);
+      return;
+    case Ask::free: {
+      const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
+      if (!node.usable()) {
+        node.owe(call);
+        return;
+      }
+      Lock lock(freeing->mutex);
+      freeing->refused |= only(node.index());
+      const bool hopeless = count(freeing->refused) >= quorum_.blocking();
+      lock.unlock();
+      if (!hopeless) return;
+      if (why.code == Errc::denied || why.code == Errc::protocol) {
+        freeing->release->failed(why);
+      } else {
+        freeing->release->trouble(why);
+      }
+      return;
+    }
+    case Ask::renew: {
+      const auto renewing = std::static_pointer_cast<Renewing>(call.operation);
+      Lock lock(renewing->mutex);
+      renewing->open &= ~only(node.index());
+      return judge(renewing, std::move(lock));
+    }
+    case Ask::relock: return;
+    case Ask::look: {
+      const auto looking = std::static_pointer_cast<Looking>(call.operation);
+      Lock lock(looking->mutex);
+      looking->asked &= ~only(node.index());
+      return judge(looking, std::move(lock));
+    }
+  }
+}
+
+void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why) {
+  const std::shared_ptr<Bid> bid = bid_in(call);
+  Lock lock(bid->mutex);
+  if (bid->step.load() != step_of(call)) return;
+  bid->ballot.silent(node.index());
+  bid->failures[node.index()] = why;
+  judge(bid, std::move(lock));
+}
+
+void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
+  const std::optional<std::uint64_t> number = number_of(reply);
+  const std::optional<Answer> answer = number ? std::nullopt : Answer::parse(reply.text);
+  const bool refused =
+      answer && (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused);
+  if (!number && !refused) return nonsense(node, call);
+  const std::shared_ptr<Bid> bid = bid_in(call);
+  const std::size_t index = node.index();
+  Lock lock(bid->mutex);
+  if (bid->step.load() != step_of(call)) {
+    // The hold was granted without this vote, which has to know its number now.
+    const bool laggard = bid->phase == Bid::Phase::won && bid->won_step == step_of(call) &&
+                         number && *number != bid->number.load();
+    lock.unlock();
+    if (!laggard) return;
+    Call late = call;
+    late.tag = tag_of(Ask::settle, step_of(call));
+    late.whole = false;
+    static_cast<void>(send(node, std::move(late)));
+    return;
+  }
+  if (number) {
+    bid->ballot.granted(index, *number, call.asked);
+    if (bid->phase == Bid::Phase::settling && *number != bid->number.load()) {
+      lock.unlock();
+      Call late = call;
+      late.tag = tag_of(Ask::settle, step_of(call));
+      late.whole = false;
+      if (!send(node, late)) no_vote(node, late, node.why());
+      lock.lock();
+      if (bid->step.load() != step_of(call)) return;
+    }
+    return judge(bid, std::move(lock));
+  }
+  if (!node.strays().has(bid->request().attempt)) bid->maybe &= ~only(index);
+  if (bid->request().wait) bid->listed |= only(index);
+  bid->ballot.refused(index, answer->holder_number, answer->left);
+  if ((bid->ballot.holders_nodes() & only(index)) != 0) bid->holder = answer->holder();
+  judge(bid, std::move(lock));
+}
+
+void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply) {
+  const std::optional<std::uint64_t> number = number_of(reply);
+  if (!number && reply.text != "N") return nonsense(node, call);
+  const std::shared_ptr<Bid> bid = bid_in(call);
+  Lock lock(bid->mutex);
+  if (bid->step.load() != step_of(call)) return;
+  if (number) {
+    bid->ballot.settled(node.index(), *number);
+  } else {
+    bid->ballot.silent(node.index());
+  }
+  judge(bid, std::move(lock));
+}
+
+void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& /*reply*/) {
+  const std::shared_ptr<Bid> bid = bid_in(call);
+  Lock lock(bid->mutex);
+  if (bid->step.load() != step_of(call)) return;
+  bid->maybe &= ~only(node.index());
+  finish_cancel(bid, std::move(lock));
+}
+
+void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
+  if (reply.text.size() != 1 || reply.text.find_first_of("FALN") != 0) return nonsense(node, call);
+  const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
+  const bool before = node.strays().has_release(freeing->release->hold().attempt);
+  const char outcome = reply.text.front();
+  Lock lock(freeing->mutex);
+  if (outcome == 'F' || (outcome == 'A' && before)) {
+    freeing->tally.yes |= only(node.index());
+  } else if (outcome != 'N' || !before) {
+    freeing->tally.no |= only(node.index());
+  }  // else the copy of which no answer came may have freed it, and somebody else have it since
+  judge(freeing, std::move(lock));
+}
+
+void RedlockBackend::judge(const std::shared_ptr<Freeing>& freeing, Lock lock) {
+  const Tally::Verdict verdict = freeing->tally.verdict(quorum_);
+  if (verdict == Tally::Verdict::open) return;
+  freeing->awaited.end();
+  lock.unlock();
+  if (freeing->release->done()) return;
+  holds_.forget(freeing->release->hold().attempt);
+  freeing->release->answered(verdict == Tally::Verdict::yes ? Released::released
+                                                            : Released::was_lost);
+}
+
+void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) {
+  const auto renewing = std::static_pointer_cast<Renewing>(call.operation);
+  const std::string& text = reply.text;
+  std::vector<Renewal::Item>& items = renewing->renewal->items();
+  const NodeSet bit = only(node.index());
+  if (text.size() != renewing->tallies.size() ||
+      text.find_first_not_of("01E") != std::string::npos) {
+    return nonsense(node, call);
+  }
+  std::vector<Renewal::Item> late;
+  Lock lock(renewing->mutex);
+  renewing->open &= ~bit;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    Tally& tally = renewing->tallies[i];
+    (text[i] == '1' ? tally.yes : tally.no) |= bit;
+    if (text[i] != 'E') continue;
+    renewing->free[i] |= bit;
+    // The majority's answers were in already: this server was not asked for its vote yet.
+    if (renewing->over && tally.verdict(quorum_) == Tally::Verdict::yes) late.push_back(items[i]);
+  }
+  if (!renewing->over) return judge(renewing, std::move(lock));
+  lock.unlock();
+  for (const Renewal::Item& item : late) relock(item, bit);
+}
+
+void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
+  if (renewing->over) return;
+  const auto& tallies = renewing->tallies;
+  const bool open = std::any_of(tallies.begin(), tallies.end(), [&](const Tally& tally) {
+    return tally.verdict(quorum_) == Tally::Verdict::open;
+  });
+  if (open && renewing->open != 0) return;
+  renewing->over = true;
+  renewing->awaited.end();
+  const std::vector<Tally> verdicts = tallies;
+  const std::vector<NodeSet> free = renewing->free;
+  lock.unlock();
+  if (renewing->renewal->done()) return;
+  std::vector<Renewal::Item>& items = renewing->renewal->items();
+  std::vector<std::pair<Renewal::Item, NodeSet>> again;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Renewal::Item& item = items[i];
+    item.counted_from = renewing->asked;
+    item.granted = item.lease;
+    switch (verdicts[i].verdict(quorum_)) {
+      case Tally::Verdict::open: item.answer = Renewal::Answer::unknown; break;
+      case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
+      case Tally::Verdict::yes:
+        item.answer = Renewal::Answer::renewed;
+        if (free[i] != 0) again.emplace_back(item, free[i]);
+        break;
+    }
+  }
+  renewing->renewal->answered();
+  for (const auto& [item, nodes] : again) relock(item, nodes);
+}
+
+void RedlockBackend::relock(const Renewal::Item& item, NodeSet nodes) {
+  if (!holds_.stands(item.hold, clock_->now())) return;
+  const auto relocking = std::make_shared<Relocking>(item.hold, item.lease);
+  const Instant now = clock_->now();
+  const Call call{.tag = tag_of(Ask::relock),
+                  .operation = relocking,
+                  .asked = now,
+                  .deadline = now + core::command_timeout(item.lease)};
+  for (const auto& node : nodes_) {
+    if ((nodes & only(node->index())) == 0) continue;
+    holds_.voted(item.hold, node->index());
+    static_cast<void>(send(*node, call));
+  }
+}
+
+}  // namespace mortise::redlock

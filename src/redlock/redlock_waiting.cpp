@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// When an attempt that waits has its next round: at a hint, when leases end, or after a while that
+// nobody else has drawn. Parts of RedlockBackend.
+#include "core/figures.hpp"
+#include "redlock/redlock_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Who was told by few servers gives the others so long to tell as well.
+constexpr milliseconds soonest_hint{1};
+constexpr milliseconds latest_hint{4};
+// How often one looks by himself as long as no hint can come.
+constexpr milliseconds soonest_look{20};
+constexpr milliseconds latest_look{60};
+// After a round that nobody won; grows.
+constexpr milliseconds shortest_split{1};
+constexpr milliseconds longest_split{250};
+// The servers' clocks are read a little late, and the leases of all do not end at once.
+constexpr milliseconds after_the_end{2};
+
+}  // namespace
+
+std::chrono::nanoseconds RedlockBackend::random(std::chrono::nanoseconds from,
+                                                std::chrono::nanoseconds to) {
+  const std::lock_guard lock(mutex_);
+  return from + std::chrono::nanoseconds(static_cast<std::int64_t>(
+                    random_.unit() * static_cast<double>((to - from).count())));
+}
+
+bool RedlockBackend::hints_come() const noexcept {
+  const auto listening = static_cast<std::size_t>(std::count_if(
+      nodes_.begin(), nodes_.end(), [](const auto& node) { return node->listens(); }));
+  return listening >= quorum_.blocking();  // one of them is asked whenever a majority is
+}
+
+// Under the bid's mutex.
+Instant RedlockBackend::next_try(const Bid& bid, Instant now) {
+  // A hint that came in between may be of a release that this round was too early for.
+  if (bid.hinted != 0) return now + random(soonest_hint, latest_hint);
+  if (!bid.ballot.held_elsewhere()) {
+    // Those who collided draw from a window that is wide enough for one of them to be alone in it.
+    const core::Nanos round = std::max<core::Nanos>(shortest_split, 2 * (now - bid.asked));
+    const core::Nanos window =
+        std::min<core::Nanos>(longest_split, round * (1 << std::min(bid.splits, 8)));
+    return now + random(core::Nanos(0), window);
+  }
+  Instant next = never;
+  if (!hints_come()) next = now + random(soonest_look, latest_look);
+  const std::optional<std::chrono::microseconds> left = bid.ballot.free_in();
+  if (left && *left < core::fallback_period) {
+    next = std::min(next, bid.asked + *left + random(after_the_end, 2 * after_the_end));
+  }
+  return next;  // and the library asks each fallback period
+}
+
+void RedlockBackend::wake(const std::shared_ptr<Bid>& bid, Lock lock, Instant when) {
+  if (bid->phase != Bid::Phase::waiting || bid->next <= when) return;
+  bid->next = when;
+  lock.unlock();
+  alarm_.set(bid, when);
+}
+
+void RedlockBackend::listens(Node& node) {
+  static_cast<void>(node);
+  // Who waits already is not on that server's list yet.
+  const Instant soon = clock_->now() + soonest_hint;
+  for (const auto& bid : bids()) wake(bid, Lock(bid->mutex), soon);
+}
+
+void RedlockBackend::hinted(Node& node, const AttemptId& attempt) {
+  std::shared_ptr<Bid> bid;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = bids_.find(attempt);
+    if (found == bids_.end()) return;
+    bid = found->second;
+  }
+  const Instant soon = clock_->now() + random(soonest_hint, latest_hint);
+  Lock lock(bid->mutex);
+  bid->hinted |= only(node.index());
+  if (bid->phase != Bid::Phase::waiting) return;
+  if (count(bid->hinted) < quorum_.majority()) return wake(bid, std::move(lock), soon);
+  lock.unlock();
+  ask(bid);
+}
+
+void RedlockBackend::Alarm::set(const std::shared_ptr<Bid>& bid, Instant when) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = moments_.empty() || when < moments_.begin()->first;
+    moments_.emplace(when, bid);
+  }
+  if (first) backend_.host_->changed(*this);
+}
+
+Instant RedlockBackend::Alarm::due() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return moments_.empty() ? never : moments_.begin()->first;
+}
+
+void RedlockBackend::Alarm::ready(short /*events*/, Instant now) {
+  std::vector<std::shared_ptr<Bid>> due;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!moments_.empty() && moments_.begin()->first <= now) {
+      if (std::shared_ptr<Bid> bid = moments_.begin()->second.lock()) due.push_back(std::move(bid));
+      moments_.erase(moments_.begin());
+    }
+  }
+  for (const auto& bid : due) {
+    {
+      const Lock lock(bid->mutex);
+      if (bid->phase != Bid::Phase::waiting || bid->next > now) continue;
+    }
+    backend_.ask(bid);
+  }
+}
+
+}  // namespace mortise::redlock

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "redlock/requests.hpp"
+
+#include "redis/answer.hpp"
+#include "redis/command.hpp"
+#include "redis/lock_key.hpp"
+#include "redlock/scripts.hpp"
+
+#include <array>
+#include <span>
+
+namespace mortise::redlock {
+namespace {
+
+using redis::AttemptText;
+using redis::Digits;
+using redis::Passage;
+
+constexpr std::size_t most_words = 12;
+
+Digits milliseconds(std::chrono::nanoseconds lease) {
+  return Digits(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(lease).count()));
+}
+
+char flag(bool value) { return value ? '1' : '0'; }
+
+/// Appends the call of a script for one lock.
+void append_call(std::string& out, const redis::Script& script, const Passage& passage,
+                 std::string_view prefix, std::string_view name,
+                 std::initializer_list<std::string_view> words) {
+  thread_local std::string key;  // keeps its memory
+  key.clear();
+  redis::append_lock_key(key, prefix, name);
+  std::array<std::string_view, most_words> all{passage.whole ? "EVAL" : "EVALSHA",
+                                               passage.whole ? script.text : script.sha, "1", key};
+  std::size_t size = 4;
+  for (const std::string_view word : words) all.at(size++) = word;
+  redis::append_command(out, std::span(all).first(size));
+}
+
+}  // namespace
+
+void Requests::take(std::string& out, const Passage& passage, const Acquisition::Request& request,
+                    Manners manners, std::uint64_t proposal) const {
+  const AttemptText attempt(request.attempt);
+  const std::array<char, 4> flags{'q', flag(passage.copies), flag(manners.interested),
+                                  flag(manners.polite)};
+  const Digits epoch(passage.epoch);
+  const Digits lease = milliseconds(request.lease);
+  const Digits number(proposal);
+  append_call(out, scripts::acquire, passage, prefix_, request.name,
+              {attempt.view(), {flags.data(), flags.size()}, epoch, lease, request.label, number});
+}
+
+void Requests::settle(std::string& out, const Passage& passage, const HoldId& hold) const {
+  const AttemptText attempt(hold.attempt);
+  const Digits number(hold.number);
+  append_call(out, scripts::settle, passage, prefix_, hold.name, {attempt.view(), "q", number});
+}
+
+void Requests::release(std::string& out, const Passage& passage, const HoldId& hold) const {
+  const AttemptText ours(hold.attempt, hold.number);
+  const std::array<char, 2> flags{'q', flag(passage.copies)};
+  const Digits epoch(passage.epoch);
+  append_call(out, scripts::release, passage, prefix_, hold.name,
+              {ours.view(), {flags.data(), flags.size()}, epoch});
+}
+
+void Requests::undo(std::string& out, const Passage& passage,
+                    const Acquisition::Request& request) const {
+  const AttemptText ours(request.attempt);
+  const std::array<char, 2> flags{'q', flag(passage.copies)};
+  const Digits epoch(passage.epoch);
+  append_call(out, scripts::release, passage, prefix_, request.name,
+              {ours.view(), {flags.data(), flags.size()}, epoch});
+}
+
+void Requests::renew(std::string& out, const Passage& passage,
+                     const std::vector<Renewal::Item>& items) const {
+  std::vector<std::string> texts;  // reserved, so that the views of it stay
+  std::vector<std::string_view> words;
+  texts.reserve(items.size() * 3 + 1);
+  words.reserve(items.size() * 3 + 5);
+  words.emplace_back(passage.whole ? "EVAL" : "EVALSHA");
+  words.push_back(passage.whole ? scripts::renew.text : scripts::renew.sha);
+  words.push_back(texts.emplace_back(std::to_string(items.size())));
+  for (const Renewal::Item& item : items) {
+    words.push_back(texts.emplace_back(redis::lock_key(prefix_, item.hold.name)));
+  }
+  words.emplace_back();
+  words.emplace_back("q");
+  for (const Renewal::Item& item : items) {
+    words.push_back(texts.emplace_back(AttemptText(item.hold.attempt, item.hold.number).view()));
+    words.push_back(texts.emplace_back(milliseconds(item.lease)));
+  }
+  redis::append_command(out, words);
+}
+
+void Requests::relock(std::string& out, const Passage& passage, const HoldId& hold,
+                      std::chrono::nanoseconds lease) const {
+  const AttemptText ours(hold.attempt, hold.number);
+  const std::array<char, 2> flags{'q', flag(passage.copies)};
+  const Digits epoch(passage.epoch);
+  const Digits time = milliseconds(lease);
+  append_call(out, scripts::relock, passage, prefix_, hold.name,
+              {ours.view(), {flags.data(), flags.size()}, epoch, time});
+}
+
+void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
+  append_call(out, scripts::inspect, passage, prefix_, name, {});
+}
+
+std::string Requests::inbox(const AttemptId& of_client) const {
+  return prefix_ + "inbox:" + of_client.text().substr(0, 32);
+}
+
+}  // namespace mortise::redlock

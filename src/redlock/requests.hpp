@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What one server of the quorum is asked, as commands that call the scripts: which keys and
+// arguments each gets is said here and in the scripts, nowhere else.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "redis/requests.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::redlock {
+
+/// How an attempt takes part in what happens when it is refused.
+struct Manners {
+  bool interested = false;  ///< wants a hint when the lock may be free
+  bool polite = false;      ///< steps back for others who want one
+};
+
+/// Appends one command each.
+class Requests {
+ public:
+  explicit Requests(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  /// @param proposal the number that the hold is to have
+  void take(std::string& out, const redis::Passage& passage, const Acquisition::Request& request,
+            Manners manners, std::uint64_t proposal) const;
+  /// @param hold its number is the one that counts from now on
+  void settle(std::string& out, const redis::Passage& passage, const HoldId& hold) const;
+  void release(std::string& out, const redis::Passage& passage, const HoldId& hold) const;
+  /// Releases what an attempt was given, whatever its number.
+  void undo(std::string& out, const redis::Passage& passage,
+            const Acquisition::Request& request) const;
+  void renew(std::string& out, const redis::Passage& passage,
+             const std::vector<Renewal::Item>& items) const;
+  void relock(std::string& out, const redis::Passage& passage, const HoldId& hold,
+              std::chrono::nanoseconds lease) const;
+  void inspect(std::string& out, const redis::Passage& passage, std::string_view name) const;
+
+  /// @return the channel on which a client gets hints.
+  [[nodiscard]] std::string inbox(const AttemptId& of_client) const;
+
+ private:
+  std::string prefix_;
+};
+
+}  // namespace mortise::redlock

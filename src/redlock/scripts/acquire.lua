@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: MIT
+-- One server's vote for an attempt, and the number that it gives it: the proposal, or the first that
+-- is larger than all it gave before. Asked again, the hold begins anew: nobody believes in it until
+-- a majority has voted. A copy that comes late, after the attempt was sent again on a newer
+-- connection, changes nothing.
+--
+-- ARGV  1 attempt    2 'q'; '1' = older copies may be on their way; '1' = wants to hear when it may
+--       be free; '1' = polite: steps back for others who want to hear
+--       3 epoch of the connection    4 lease in ms    5 label    6 the number that is proposed
+-- @return "G <number>", or who holds it (B), or R
+open(KEYS[1])
+exhume()
+local me = ARGV[1]
+if is_late(me, ARGV[3]) then return 'R' end
+if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
+local g = digits(now) .. ' ' .. ARGV[4]
+if held and owner == me then
+  redis.call('HSET', K, 'g', g)
+  remember(tonumber(ARGV[4]))
+  return 'G ' .. digits(number)
+end
+local others, mine = false, false
+local kept = sift(function(a)
+  if a == me then mine = true else others = true end
+  return a ~= me
+end)
+if held or (others and string.sub(ARGV[2], 4, 4) == '1') then
+  if string.sub(ARGV[2], 3, 3) == '1' and (mine or #kept < MOST) then
+    -- In the order of their arrival, but for who is refreshed: he lives, and that is what counts.
+    local text = {}
+    for a, contact in string.gmatch(interested or '', '(%S+) (%d+);') do
+      if now - contact < SILENCE then
+        text[#text + 1] = a .. ' ' .. (a == me and digits(now) or contact) .. ';'
+      end
+    end
+    if not mine then text[#text + 1] = me .. ' ' .. digits(now) .. ';' end
+    interested = table.concat(text)
+    redis.call('HSET', K, 'i', interested)
+    remember(0)
+  end
+  return occupied('B')
+end
+local mark = largest > number
+number = math.max(largest + 1, tonumber(ARGV[6]))
+redis.call('HSET', K, 'o', me .. ' ' .. digits(number), 'g', g, 'l', ARGV[5])
+if mark then redis.call('HDEL', K, 'm') end
+if mine then note_interested(kept) end
+remember(tonumber(ARGV[4]))
+return 'G ' .. digits(number)

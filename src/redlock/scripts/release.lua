@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: MIT
+-- Takes one server's vote back: of exactly one hold, or of an attempt whatever its number, and has
+-- the next one who is interested look. Safe to repeat.
+--
+-- ARGV  1 "<attempt> <number>", or "<attempt>"    2 'q'; '1' = older copies of the attempt may be on
+--       their way    3 epoch of the connection
+-- @return F freed, A freed before, L its lease had run out, N somebody else's
+open(KEYS[1])
+exhume()
+local me, exact = string.match(ARGV[1], '^(%S+)( ?)')
+local outcome = 'N'
+if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
+  outcome = held and 'F' or (ends and 'L' or 'A')
+  if ends then redis.call('HDEL', K, 'g') end
+  held = false
+end
+if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
+if interested then
+  forget(me)
+  if not held then hint() end
+end
+return outcome

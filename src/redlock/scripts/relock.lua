@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: MIT
+-- Gives a hold the vote of a server that has none for anybody: it was restarted empty, or could not
+-- be reached for a lease. Only sent for a hold that a majority has just renewed.
+--
+-- ARGV  1 "<attempt> <number>"    2 'q'; '1' = older copies of the attempt may be on their way
+--       3 epoch of the connection    4 lease in ms
+-- @return as acquire.lua
+open(KEYS[1])
+exhume()
+local me, settled = string.match(ARGV[1], '^(%S+) (%d+)$')
+if is_late(me, ARGV[3]) then return 'R' end
+if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
+if held and owner ~= me then return occupied('B') end
+redis.call('HSET', K, 'o', ARGV[1], 'g', digits(now) .. ' ' .. ARGV[4], 'l', '')
+if largest > tonumber(settled) then redis.call('HSET', K, 'm', digits(largest)) end
+remember(tonumber(ARGV[4]))
+return 'G ' .. settled

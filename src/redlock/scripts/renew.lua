@@ -1,0 +1,21 @@
+-- SPDX-License-Identifier: MIT
+-- Moves the ends of holds. Each is checked for attempt and number, and for its end: a vote that has
+-- lapsed does not come back by this (see relock.lua). Safe to repeat.
+--
+-- KEYS  the locks
+-- ARGV  from 3 on, two for each lock: "<attempt> <number>", lease in ms
+-- @return for each lock 1 = renewed, 0 = somebody else's, E = nobody's
+local answers = {}
+for i = 1, #KEYS do
+  open(KEYS[i])
+  local a = 1 + i * 2
+  if held and owner .. ' ' .. digits(number) == ARGV[a] then
+    redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
+    redis.call('HSET', K, 'g', digits(now) .. ' ' .. ARGV[a + 1])
+    remember(tonumber(ARGV[a + 1]))
+    answers[i] = '1'
+  else
+    answers[i] = held and '0' or 'E'
+  end
+end
+return table.concat(answers)

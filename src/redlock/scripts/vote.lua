@@ -1,0 +1,136 @@
+-- SPDX-License-Identifier: MIT
+-- One lock as one server of a quorum keeps it, and what the scripts do with it. This text is put in
+-- front of each of them. There is no queue and no hand-over: a lock is held where a majority of the
+-- servers says so, which no single one can know.
+--
+-- A lock is ONE hash, with the fields of src/redis/scripts/lock.lua where they mean the same:
+--   o  "<attempt> <number>" of the owner, or of the last one
+--   g  "<since when> <lease in ms>": it is held; absent = it was freed
+--   l  the owner's label                              e  in s: until then the key lives long enough
+--   m  the largest number that was given here, where it is larger than that in o
+--   i  who wants to hear that it may be free: "<attempt> <last contact>;..."
+--   x  attempts of which a late duplicate is refused: "<attempt> <epoch> <until>;..."
+-- Times are this server's, in microseconds unless said. The key outlives the lease by an hour at
+-- least: as long as it is there, numbers grow although the server's clock steps back.
+--
+-- Everything is read before anything is written, so that a key of another type is left alone; the
+-- first write of each script either may be refused as a whole (HSET: out of memory) or never is
+-- (HDEL), and once one has passed, Redis refuses no other of that script.
+--
+-- KEYS  1 the lock (renew.lua: several)
+-- ARGV  1 whose request it is    2 flags, one character each, of which the first is 'q'
+local REMEMBERED = 3600 -- s that a lock is remembered after its lease, up to twice that
+local SHORT = 1000 -- s, of most leases
+local SILENCE = 3000000 -- us without a word from who is interested, and asks each second: he is dead
+local MOST = 64 -- of the interested are remembered
+local BURIED = 60000000 -- us that a duplicate may be late
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+local K, owner, number, largest, ends, expires, buried, interested, held
+
+local function digits(x)
+  return string.format('%.0f', x)
+end
+
+local function open(key)
+  K = key
+  local f = redis.call('HMGET', K, 'o', 'g', 'm', 'x', 'i', 'e')
+  owner, number, ends = nil, 0, nil
+  if f[1] then
+    owner, number = string.match(f[1], '^(%S+) (%d+)$')
+    number = tonumber(number)
+  end
+  if f[2] then
+    local since, lease = string.match(f[2], '^(%d+) (%d+)$')
+    ends = since + lease * 1000
+  end
+  largest = math.max(tonumber(f[3]) or 0, number)
+  buried, interested, expires = f[4], f[5], tonumber(f[6]) or 0
+  held = ends ~= nil and ends > now
+end
+
+-- Has the key live until REMEMBERED after this lease (in ms) at least, and seldom says so.
+local function remember(lease)
+  local more = math.max(lease / 1000 - SHORT, 0)
+  if expires > now / 1000000 + more then return end
+  expires = math.floor(now / 1000000 + more) + REMEMBERED
+  redis.call('HSET', K, 'e', digits(expires))
+  redis.call('PEXPIRE', K, digits((more + SHORT + 2 * REMEMBERED) * 1000))
+end
+
+-- A late duplicate of an attempt that was sent again on a newer connection (a larger epoch).
+local function is_late(attempt, epoch)
+  if not buried then return false end
+  for a, e in string.gmatch(buried, '(%S+) (%d+) %d+;') do
+    if a == attempt and tonumber(epoch) < tonumber(e) then return true end
+  end
+  return false
+end
+
+-- From now on what was sent of this attempt before this epoch comes too late. What was buried long
+-- enough is forgotten.
+local function bury_older(attempt, epoch)
+  local kept = {}
+  for a, e, till in string.gmatch(buried or '', '(%S+) (%d+) (%d+);') do
+    if a ~= attempt and tonumber(till) > now then kept[#kept + 1] = a .. ' ' .. e .. ' ' .. till .. ';' end
+  end
+  kept[#kept + 1] = attempt .. ' ' .. epoch .. ' ' .. digits(now + BURIED) .. ';'
+  buried = table.concat(kept)
+  redis.call('HSET', K, 'x', buried)
+  remember(0)
+end
+
+local function exhume()
+  local last = buried and string.match(buried, '(%d+);$')
+  if not last or tonumber(last) > now then return end
+  buried = nil
+  redis.call('HDEL', K, 'x')
+end
+
+-- Goes through those who are interested and live. `visit` says whether one stays.
+local function sift(visit)
+  local kept = {}
+  for a, contact in string.gmatch(interested or '', '(%S+) (%d+);') do
+    if now - contact < SILENCE and visit(a) then kept[#kept + 1] = a .. ' ' .. contact .. ';' end
+  end
+  return kept
+end
+
+local function note_interested(kept)
+  local text = table.concat(kept)
+  if text == (interested or '') then return end
+  redis.call('HDEL', K, 'i') -- never refused
+  interested = nil
+  if text ~= '' then
+    redis.call('HSET', K, 'i', text)
+    interested = text
+  end
+end
+
+local function forget(attempt)
+  note_interested(sift(function(a) return a ~= attempt end))
+end
+
+-- Tells the first who is interested that the lock may be free. Who has nobody that listens is
+-- forgotten: he asks by himself.
+local function hint()
+  local told = false
+  note_interested(sift(function(a)
+    if told then return true end
+    local channel = string.match(K, '^[^{]*') .. 'inbox:' .. string.sub(a, 1, 32)
+    local readers = redis.pcall('PUBLISH', channel, 'L ' .. a .. ' ' .. K)
+    told = type(readers) == 'number' and readers > 0
+    return false
+  end))
+end
+
+-- The answer that tells who holds the lock; a label, of any bytes, comes last.
+local function occupied(letter)
+  local waiting = 0
+  sift(function() waiting = waiting + 1 end)
+  local label = held and redis.call('HGET', K, 'l') or ''
+  return letter .. ' ' .. digits(now) .. ' ' .. (held and digits(ends - now) or '0') .. ' 0 ' ..
+    (held and digits(number) or '0') .. ' ' .. waiting .. ' ' .. label
+end
