@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "support/redlock_store.hpp"
+
+#include <mortise/redlock.hpp>
+
+#include "redis/lock_key.hpp"
+#include "support/redlock_servers.hpp"
+
+#include <utility>
+
+namespace mortise::contract {
+namespace {
+
+using Missing = RedlockWay::Missing;
+
+class RedlockStore final : public Store {
+ public:
+  RedlockStore(const RedlockWay& way, std::string parameters)
+      : way_(way), parameters_(std::move(parameters)), servers_(way.servers) {
+    for (std::size_t i = 0; proxied() && i < way_.servers; ++i)
+      static_cast<void>(servers_.proxy(i));
+    for (std::size_t i = 0; i < way_.missing; ++i) lose(i);
+  }
+
+  [[nodiscard]] std::unique_ptr<Backend> backend() override {
+    return redlock::backend(servers_.url(parameters_));
+  }
+  [[nodiscard]] bool has(Hook hook) const override {
+    switch (hook) {
+      case Hook::hand_clock:
+      case Hook::late_copies:
+      case Hook::counts: return false;
+      case Hook::processes: return !proxied();
+      case Hook::restart:
+      case Hook::take_away: return true;
+      case Hook::unreachable:
+      case Hook::lost_messages:
+      case Hook::lost_pushes:
+      case Hook::delays: return proxied();
+    }
+    return false;
+  }
+  void set_reachable(bool reachable) override {
+    for (std::size_t i = way_.missing; i < way_.servers; ++i) {
+      servers_.proxy(i).refuse(!reachable);
+      if (!reachable) servers_.proxy(i).cut_all();
+    }
+  }
+  void restart() override {
+    for (std::size_t i = way_.missing; i < way_.servers; ++i) servers_[i].shutdown();
+    for (std::size_t i = way_.missing; i < way_.servers; ++i) servers_[i].start();
+  }
+  void take_away(const std::string& name) override {
+    for (std::size_t i = way_.missing; i < way_.servers; ++i) {
+      servers_[i].talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
+    }
+  }
+  void misbehave(const Misbehaviour& how) override {
+    for (std::size_t i = way_.missing; i < way_.servers; ++i) {
+      servers_.proxy(i).lose_request(how.lose_request);
+      servers_.proxy(i).lose_reply(how.lose_reply);
+      servers_.proxy(i).lose_push(how.lose_push);
+      servers_.proxy(i).delay(how.delay_min, how.delay_max);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool proxied() const { return way_.network || way_.how == Missing::cut_off; }
+  void lose(std::size_t number) {
+    switch (way_.how) {
+      case Missing::none: break;
+      case Missing::killed: servers_[number].kill(); break;
+      case Missing::stopped: servers_[number].stop(); break;
+      case Missing::cut_off:
+        if (number % 2 == 0) {
+          servers_.proxy(number).blackhole(true);
+        } else {
+          servers_.proxy(number).reset_new(true);
+        }
+        break;
+    }
+  }
+
+  const RedlockWay way_;
+  const std::string parameters_;
+  test::RedlockServers servers_;
+};
+
+std::string word_for(const RedlockWay& way) {
+  std::string word = "redlock_" + std::to_string(way.servers);
+  if (way.network) word += "_network";
+  switch (way.how) {
+    case Missing::none: return word;
+    case Missing::killed: word += "_killed_"; break;
+    case Missing::stopped: word += "_stopped_"; break;
+    case Missing::cut_off: word += "_cut_off_"; break;
+  }
+  return word + std::to_string(way.missing);
+}
+
+}  // namespace
+
+BackendUnderTest redlock_backend(const RedlockWay& way, const std::string& parameters) {
+  return {.name = word_for(way),
+          .open =
+              [way, parameters](const std::shared_ptr<Clock>&) {
+                return std::make_unique<RedlockStore>(way, parameters);
+              },
+          .answers_at_once = false};
+}
+
+}  // namespace mortise::contract
