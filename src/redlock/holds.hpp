@@ -34,7 +34,7 @@ class Holds {
   struct End {
     std::shared_ptr<Freeing> freeing{};
     NodeSet maybe = 0;   ///< who may have voted for it
-    bool known = false;  ///< it was granted here: what it left has to be cleared
+    bool known = false;  ///< it was granted here
     bool fresh = false;  ///< it is released for the first time
   };
   /// It ends now. Asked again for the same operation, it is the same end.

@@ -2,7 +2,9 @@
 // How many of the servers it takes. A set of servers is a word with one bit for each.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,6 +26,14 @@ struct Quorum {
   [[nodiscard]] constexpr std::size_t blocking() const noexcept { return nodes - majority() + 1; }
   [[nodiscard]] constexpr NodeSet all() const noexcept { return only(nodes) - 1; }
 };
+
+/// How long one server may take. A round, and the settling of numbers that may follow it, leave a
+/// third of the lease; that is longer than the library waits before it asks again, since the
+/// answers that count are those of the quicker servers.
+[[nodiscard]] constexpr std::chrono::nanoseconds node_timeout(
+    std::chrono::nanoseconds lease) noexcept {
+  return std::min<std::chrono::nanoseconds>(std::chrono::seconds(1), lease / 3);
+}
 
 /// Yes or no of each server to one question.
 struct Tally {

@@ -80,7 +80,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
     case Bid::Phase::over: return;
     case Bid::Phase::asking:
     case Bid::Phase::settling:
-      if (now < bid->asked + core::command_timeout(bid->request().lease)) return;
+      if (now < bid->asked + node_timeout(bid->request().lease)) return;
       for (const auto& node : nodes_) bid->ballot.silent(node->index());
       return lose(bid, std::move(lock));
     case Bid::Phase::parked:
@@ -119,7 +119,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
   const redis::Call call{.tag = tag_of(Ask::take, step),
                          .operation = bid,
                          .asked = now,
-                         .deadline = now + core::command_timeout(request.lease)};
+                         .deadline = now + node_timeout(request.lease)};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0) continue;
     const redis::Passage passage{.epoch = node->epoch(),
@@ -175,7 +175,7 @@ void RedlockBackend::settle(const std::shared_ptr<Bid>& bid, Lock lock) {
   const redis::Call call{.tag = tag_of(Ask::settle, bid->step.load()),
                          .operation = bid,
                          .asked = now,
-                         .deadline = now + core::command_timeout(bid->request().lease)};
+                         .deadline = now + node_timeout(bid->request().lease)};
   lock.unlock();
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0 || send(*node, call)) continue;
@@ -250,7 +250,7 @@ void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::u
   const redis::Call call{.tag = tag_of(Ask::undo, step),
                          .operation = bid,
                          .asked = now,
-                         .deadline = now + core::command_timeout(core::longest_lease)};
+                         .deadline = now + node_timeout(core::longest_lease)};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) != 0) send_or_owe(*node, call);
   }

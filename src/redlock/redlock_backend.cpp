@@ -137,7 +137,7 @@ void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
   const redis::Call call{.tag = tag_of(Ask::renew),
                          .operation = renewing,
                          .asked = now,
-                         .deadline = now + core::command_timeout(shortest)};
+                         .deadline = now + node_timeout(shortest)};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0 || send(*node, call)) continue;
     no_answer(*node, call, {});
@@ -163,11 +163,7 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
                            .deadline = now + patience};
     for (const auto& node : nodes_) {
       if ((end.maybe & only(node->index())) == 0) continue;
-      if (end.known) {
-        send_or_owe(*node, call);
-      } else {
-        static_cast<void>(send(*node, call));  // what is not ours leaves no debts
-      }
+      send_or_owe(*node, call);
     }
   }
   if (count(reachable) < quorum_.majority()) {

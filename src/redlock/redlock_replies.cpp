@@ -135,6 +135,7 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   if (error.kind == ServerError::Kind::script && !call.whole) {
     Call again = call;
     again.whole = true;
+    again.deadline = clock_->now() + (call.deadline - call.asked);  // it lives
     // Behind whatever was sent since, so that it may be withdrawn.
     if (!send(node, again)) no_answer(node, again, error.failure);
     return;
@@ -356,7 +357,7 @@ void RedlockBackend::relock(const Renewal::Item& item, NodeSet nodes) {
   const Call call{.tag = tag_of(Ask::relock),
                   .operation = relocking,
                   .asked = now,
-                  .deadline = now + core::command_timeout(item.lease)};
+                  .deadline = now + node_timeout(item.lease)};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0) continue;
     holds_.voted(item.hold, node->index());
