@@ -2,7 +2,7 @@
 // What users call: include/mortise/redis.hpp.
 #include <mortise/redis.hpp>
 
-#include "redis/errand.hpp"
+#include "base/errand.hpp"
 #include "redis/redis_backend.hpp"
 
 #include <string>
@@ -16,7 +16,7 @@ std::unique_ptr<Backend> backend(std::string_view url) {
 std::optional<Holder> force_release(std::string_view url, std::string_view name,
                                     std::chrono::milliseconds wait) {
   if (name.empty()) throw LockError({Errc::misconfigured, "the lock's name is empty"});
-  Errand errand;
+  base::Errand errand;
   RedisBackend backend(Settings::parse(url));
   const auto operation = std::make_shared<Inspection>(std::string(name));
   backend.start(errand);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace mortise::redis {
+namespace mortise::base {
 
 /// A host whose sources nobody polls but `run()`.
 /// @thread_safety one thread only
@@ -32,4 +32,4 @@ class Errand final : public Host {
   std::vector<Source*> sources_;
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::base

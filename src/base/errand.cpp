@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "redis/errand.hpp"
+#include "base/errand.hpp"
 
 #include <poll.h>
 
 #include <algorithm>
 
-namespace mortise::redis {
+namespace mortise::base {
 
 void Errand::run(const Operation& operation, std::chrono::milliseconds at_most) {
   const Instant end = clock_->now() + at_most;
@@ -30,4 +30,4 @@ void Errand::run(const Operation& operation, std::chrono::milliseconds at_most) 
   }
 }
 
-}  // namespace mortise::redis
+}  // namespace mortise::base
