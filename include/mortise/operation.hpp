@@ -44,6 +44,7 @@ struct Grant {
   /// before the request was *first* sent, never the clock at its reply.
   Instant counted_from{};
   std::chrono::nanoseconds lease = no_lease;  ///< as the server counts it, from then on
+  bool fixed = false;  ///< the backend decides the lease: no renewal brings the one that was asked
 };
 
 /// The exact hold that a renewal or a release acts for.

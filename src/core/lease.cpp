@@ -21,7 +21,7 @@ Nanos unusable(Nanos lease, SafetyMargin margin) noexcept {
 
 Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now,
              double spread)
-    : wanted_(terms.lease),
+    : wanted_(grant.fixed ? std::min(grant.lease, terms.lease) : terms.lease),
       renews_(terms.renew),
       max_hold_(terms.max_hold),
       margin_(margin),
