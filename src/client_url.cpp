@@ -8,6 +8,9 @@
 #include <mortise/redis.hpp>
 #include <mortise/redlock.hpp>
 #endif
+#ifdef MORTISE_WITH_ZOOKEEPER
+#include <mortise/zookeeper.hpp>
+#endif
 
 #include "base/url.hpp"
 
@@ -31,6 +34,9 @@ constexpr std::pair<std::string_view, Factory> factories[] = {
     {"redlock", &redlock::backend},
     {"redlocks", &redlock::backend},
     {"redlock+unix", &redlock::backend},
+#endif
+#ifdef MORTISE_WITH_ZOOKEEPER
+    {"zookeeper", &zookeeper::backend},
 #endif
 };
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// One request on its way: for whom, and which step of his it is.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::zookeeper {
+
+class Session;
+
+/// One attempt at the server: its node, from the first request until the node is proven gone.
+/// Guarded by the backend's mutex.
+struct Contender {
+  AttemptId attempt{};
+  std::string name{};    ///< of the lock
+  std::string path{};    ///< of the queue
+  std::string prefix{};  ///< of the node in this round: path and guid
+  std::uint32_t round = 0;
+  std::string label{};
+  std::chrono::nanoseconds lease{};
+  bool wait = false;
+  Session* session = nullptr;
+
+  std::shared_ptr<Acquisition> operation{};          ///< until it is completed
+  std::vector<std::shared_ptr<Release>> releases{};  ///< to be answered when the node is gone
+  bool held = false;
+  bool leaving = false;    ///< the node is to go
+  bool withdrawn = false;  ///< ... and the attempt to begin anew: the queue has to drain
+  bool drains = false;     ///< with the node its parent is to go, so that the counter begins anew
+  bool erased = false;     ///< nobody knows it any more
+
+  std::string node{};  ///< its whole path; empty: not known
+  std::int64_t czxid = 0;
+  bool unsure = false;         ///< it was asked for, and it is not known whether it is there
+  bool removing = false;       ///< its removal is on its way
+  bool remove_unsure = false;  ///< it was, and the answer was lost
+  bool parents_missing = false;
+  Failure parent_failure{};  ///< why they could not be made
+  bool peeked = false;       ///< the queue was looked at, and was empty
+  int flight = 0;            ///< requests on their way
+  std::size_t bytes = 0;     ///< of the session's budget
+
+  std::string predecessor{};  ///< whole path
+  std::size_t ahead = 0;
+  bool watching = false;   ///< the predecessor
+  bool own_watch = false;  ///< the own node, for the holder's sake
+  bool hurry = false;      ///< the predecessor went while a request was on its way
+  Instant again{};         ///< not before then
+  Instant lapse = never;   ///< a hold that was not renewed by then is over
+};
+
+/// A renewal that waits for answers of one or more sessions.
+struct Renewing {
+  std::shared_ptr<Renewal> operation{};
+  Instant asked{};
+  int open = 0;
+};
+
+struct Call {
+  enum class Step : std::uint8_t {
+    create,       ///< the own node
+    parent,       ///< a node above it
+    queue,        ///< the list that left with it
+    look,         ///< the list again
+    peek,         ///< the list before anything is made
+    settle,       ///< the list after a sync: is the node there?
+    settle_node,  ///< whose it is
+    watch,        ///< the predecessor
+    recheck,      ///< the predecessor, again
+    confirm,      ///< the own node, before an old grant is believed
+    holder,       ///< the head of the queue, for a try
+    remove,       ///< the own node
+    renew,        ///< a sign of life
+    own_watch,    ///< the own node of a hold
+    inspect,      ///< the list
+    inspect_head,
+    check,
+    force,  ///< the list before the head is removed
+    force_head,
+    force_remove,
+    ignore,
+  };
+  Step step = Step::ignore;
+  std::shared_ptr<Contender> contender{};
+  std::shared_ptr<Operation> operation{};  ///< of those that are for no contender
+  std::shared_ptr<Renewing> renewing{};
+  std::string path{};              ///< what was asked for, where it matters
+  std::size_t count = 0;           ///< of waiters
+  std::optional<Holder> holder{};  ///< who is removed
+};
+
+}  // namespace mortise::zookeeper

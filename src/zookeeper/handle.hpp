@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// One session of the ZooKeeper C client: the only file, with its source, that touches that library.
+// Asynchronous requests out, replies and events in; it knows nothing of locks, and never blocks.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include "zookeeper/queue.hpp"
+#include "zookeeper/wire.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct _zhandle;
+
+namespace mortise::zookeeper {
+
+/// What a request came to.
+enum class Code : std::uint8_t {
+  ok,
+  no_node,
+  exists,
+  not_empty,
+  denied,     ///< the node's ACL
+  ephemeral,  ///< the parent is a node that may have no children
+  local,      ///< the session is a local one, which may own no ephemeral nodes
+  quota,
+  unsupported,
+  not_done,  ///< throttled or sent to the wrong server: not executed, may be repeated
+  unknown,   ///< the connection broke: executed or not
+  ended,     ///< with the session
+  wrong,     ///< anything else
+};
+
+struct Reply {
+  Code code = Code::unknown;
+  int number = 0;              ///< ZooKeeper's own, for messages
+  std::string_view text{};     ///< the path that was made, or a node's data
+  const Children* children{};  ///< of a list
+  std::int64_t czxid = 0;      ///< of the node: when it was made
+  std::int64_t owner = 0;      ///< the session of an ephemeral node
+};
+
+/// What `words()` says of a reply: "not authenticated (-102)".
+[[nodiscard]] std::string words_of(const Reply& reply);
+
+/// @thread_safety one thread at a time; the user is called from inside `process()`, `prepare()` and
+/// the destructor only, and may send requests meanwhile.
+class Handle {
+ public:
+  class User {
+   public:
+    virtual ~User() = default;
+    virtual void connected() = 0;
+    virtual void disconnected() = 0;
+    virtual void expired() = 0;
+    virtual void refused() = 0;  ///< the credentials
+    virtual void replied(std::uint64_t call, const Reply& reply) = 0;
+    /// A watched node has gone, or has changed.
+    virtual void watched(std::string_view path, bool gone) = 0;
+  };
+  struct Options {
+    std::string servers{};      ///< numbers: "10.0.0.1:2181,[::1]:2181"
+    std::string credentials{};  ///< "user:password" of the digest scheme; empty: none
+    bool creator_only = false;
+    std::chrono::milliseconds session{};
+  };
+
+  /// @throws LockError (`exhausted`, `misconfigured`)
+  Handle(const Options& options, User& user);
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  /// Drops the session without a word, unless `end()` was called.
+  ~Handle();
+
+  // Requests. Each is answered by `replied()` with its `call`, unless it returns false: not sent,
+  // since the session is over, or the path is none.
+  bool create_ephemeral(const std::string& prefix, std::string_view data, std::uint64_t call);
+  bool create_parent(const std::string& path, bool container, std::uint64_t call);
+  bool remove(const std::string& path, std::uint64_t call);
+  bool list(const std::string& path, std::uint64_t call);
+  bool get(const std::string& path, bool watch, std::uint64_t call);
+  bool exists(const std::string& path, std::uint64_t call);
+  bool sync(const std::string& path, std::uint64_t call);
+
+  struct Prepared {
+    bool failed = false;  ///< there is no connection, and none on its way
+    Instant again{};      ///< when to prepare again
+  };
+  /// Begins to connect where it is not, sends pings, looks for silence.
+  Prepared prepare(Instant now);
+  /// Handles what the socket is ready for.
+  void process(short events);
+  /// Sends what was asked for.
+  void flush() noexcept { wire_.flush(); }
+  /// Has the connection made anew.
+  void spoil(int error);
+  void set_servers(const std::string& servers);
+  /// Ends the session at the server, which frees what it owns.
+  void end(Instant until) noexcept;
+
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] short interest() const noexcept;
+  [[nodiscard]] const Wire& wire() const noexcept { return wire_; }
+  [[nodiscard]] std::int64_t session_id() const noexcept;
+  /// @return the negotiated time-out.
+  [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
+
+ private:
+  struct Callbacks;
+  bool process_frame(int events);
+
+  User& user_;
+  Wire wire_;
+  _zhandle* handle_ = nullptr;
+  bool creator_only_;
+  int descriptor_ = -1;
+  int wanted_ = 0;
+};
+
+}  // namespace mortise::zookeeper

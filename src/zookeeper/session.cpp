@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "zookeeper/session.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// For one server: until it has accepted the session.
+constexpr milliseconds longest_connect{2'000};
+constexpr milliseconds resolve_time{2'000};
+constexpr milliseconds first_pause{10};
+constexpr milliseconds longest_pause{1'000};
+
+}  // namespace
+
+Session::Session(const Settings& settings, std::shared_ptr<Clock> clock, Owner& owner)
+    : settings_(settings),
+      clock_(std::move(clock)),
+      owner_(owner),
+      where_("zookeeper " + settings.text()),
+      timeout_(settings.session),
+      random_(base::random_bits()) {}
+
+Session::~Session() = default;
+
+void Session::want(Instant now) {
+  if (state_ == State::idle) begin(now);
+}
+
+void Session::begin(Instant now) {
+  resolve_error_.clear();
+  endpoints_.assign(settings_.servers.size(), {});
+  unresolved_ = settings_.servers.size();
+  while (resolvers_.size() < settings_.servers.size()) {
+    resolvers_.push_back(std::make_unique<base::Resolver>());
+  }
+  for (std::size_t i = 0; i < resolvers_.size(); ++i) resolvers_[i]->start(settings_.servers[i]);
+  state_ = State::resolving;
+  limit_ = now + resolve_time;
+  resolved(now);
+}
+
+void Session::resolved(Instant now) {
+  // From the last one on: `descriptor()` shows the first that is still awaited.
+  while (unresolved_ > 0) {
+    std::optional<base::Resolution> found = resolvers_[unresolved_ - 1]->take();
+    if (!found && now < limit_) return;
+    --unresolved_;
+    if (!found) {
+      resolve_error_ = settings_.servers[unresolved_].host + ": the name is not resolved in time";
+      continue;
+    }
+    if (!found->error.empty()) {
+      resolve_error_ = settings_.servers[unresolved_].host + ": " + found->error;
+    }
+    for (const base::Endpoint& endpoint : found->endpoints) {
+      endpoints_[unresolved_].push_back(endpoint.text());
+    }
+  }
+  std::vector<std::string> all;
+  for (const auto& some : endpoints_) all.insert(all.end(), some.begin(), some.end());
+  if (all.empty()) {
+    trouble_ = unavailable(resolve_error_);
+    ++failures_;
+    pause(now);
+    owner_.session_down(*this);
+    return;
+  }
+  // Not all clients begin with the same server.
+  std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(random_.next() % all.size()),
+              all.end());
+  std::string list;
+  for (const std::string& endpoint : all) list += (list.empty() ? "" : ",") + endpoint;
+  endpoint_count_ = all.size();
+  open(list, now);
+}
+
+void Session::open(const std::string& servers, Instant now) {
+  if (handle_) {
+    // Only while disconnected: otherwise the C client loses track of its requests.
+    if (servers != servers_) handle_->set_servers(servers);
+  } else {
+    try {
+      handle_ = std::make_unique<Handle>(
+          Handle::Options{.servers = servers,
+                          .credentials = settings_.credentials.current().value_or(std::string()),
+                          .creator_only = settings_.creator_only,
+                          .session = settings_.session},
+          static_cast<Handle::User&>(*this));
+    } catch (const LockError& error) {
+      over(now, {error.errc(), where_ + ": " + error.what()});
+      return;
+    }
+  }
+  servers_ = servers;
+  connect(now);
+}
+
+void Session::connect(Instant now) {
+  state_ = State::connecting;
+  limit_ = now + std::min(longest_connect, timeout_ / 3);
+  timed_out_ = false;
+  const Handle::Prepared prepared = handle_->prepare(now);
+  if (prepared.failed) {
+    attempt_failed(now);
+  } else if (handle_->descriptor() < 0) {
+    // It waits by itself after it has tried all servers.
+    state_ = State::waiting;
+    limit_ = prepared.again;
+  }
+}
+
+void Session::attempt_failed(Instant now) {
+  ++failures_;
+  trouble_ = unavailable(failure_words());
+  if (failures_ % endpoint_count_ == 0) {
+    pause(now);
+  } else {
+    state_ = State::waiting;
+    limit_ = now;
+  }
+  owner_.session_down(*this);
+}
+
+void Session::pause(Instant now) {
+  // Ever later, in the upper half of the step, so that clients that lost one server together do
+  // not come back together.
+  const std::size_t rounds = std::min<std::size_t>(failures_ / endpoint_count_, 10);
+  const auto step = std::min<std::chrono::nanoseconds>(longest_pause, first_pause * (1U << rounds));
+  const double part = failures_ == 0 ? random_.unit() : 0.5 + random_.unit() / 2;
+  state_ = State::waiting;
+  limit_ = now + std::chrono::nanoseconds(
+                     static_cast<std::int64_t>(part * static_cast<double>(step.count())));
+}
+
+void Session::run(short events, Instant now) {
+  if (state_ == State::resolving) {
+    resolved(now);
+  } else if (state_ == State::connecting || state_ == State::up) {
+    handle_->process(events);
+    look(now);
+  }
+  if (state_ != State::up || now >= next_) tick(now);
+}
+
+void Session::look(Instant now) {
+  switch (std::exchange(news_, News::none)) {
+    case News::none:
+      if (state_ == State::connecting && !handle_->wire().is_open()) attempt_failed(now);
+      return;
+    case News::up:
+      state_ = State::up;
+      timeout_ = handle_->session_timeout();
+      failures_ = 0;
+      trouble_ = Failure{};
+      prepare_at_ = now;
+      next_ = now;
+      owner_.session_up(*this);
+      return;
+    case News::down: lost(now, unavailable(failure_words())); return;
+    case News::expired: over(now, {Errc::lost, where_ + ": the session expired"}); return;
+    case News::refused:
+      over(now, {Errc::denied, where_ + ": the server refuses the credentials"});
+      return;
+  }
+}
+
+void Session::lost(Instant now, Failure why) {
+  trouble_ = std::move(why);
+  failures_ = 0;
+  pause(now);
+  drain_calls(Code::unknown);
+  owner_.session_down(*this);
+}
+
+void Session::over(Instant now, Failure why) {
+  handle_.reset();
+  news_ = News::none;
+  drain_calls(Code::ended);
+  forget_watches();
+  ++failures_;
+  trouble_ = why.code == Errc::lost ? unavailable("the session expired") : why;
+  pause(now);
+  owner_.session_over(*this, why);
+}
+
+void Session::tick(Instant now) {
+  check_time(now);
+  if (state_ == State::up && now >= prepare_at_) {
+    const Handle::Prepared prepared = handle_->prepare(now);
+    prepare_at_ = prepared.again;
+    look(now);
+  } else if (state_ == State::connecting) {
+    if (handle_->prepare(now).failed) {
+      news_ = News::none;
+      attempt_failed(now);
+    }
+  }
+  switch (state_) {
+    case State::idle: next_ = never; return;
+    case State::up: next_ = std::min(prepare_at_, now + timeout_ / 6); return;
+    case State::resolving:
+    case State::waiting:
+    case State::connecting: next_ = limit_; return;
+  }
+}
+
+void Session::check_time(Instant now) {
+  if (state_ == State::up) {
+    if (calls_.empty() || now < calls_.begin()->second.asked + timeout_ / 3) return;
+    timed_out_ = true;
+    handle_->spoil(ETIMEDOUT);
+    look(now);
+  }
+  if (now < limit_) return;
+  if (state_ == State::resolving) {
+    resolved(now);
+  } else if (state_ == State::connecting) {
+    timed_out_ = true;
+    handle_->spoil(ETIMEDOUT);
+    look(now);
+  }
+  // Perhaps it waits since just now, and not at all.
+  if (state_ == State::waiting && now >= limit_) {
+    // After a whole round of servers their names may mean others.
+    if (handle_ && (failures_ == 0 || failures_ % endpoint_count_ != 0)) {
+      connect(now);
+    } else {
+      begin(now);
+    }
+  }
+}
+
+bool Session::publish() {
+  if (handle_) handle_->flush();
+  int descriptor = -1;
+  short interest = 0;
+  bool outstanding = state_ != State::idle;
+  if (state_ == State::resolving) {
+    descriptor = resolvers_[unresolved_ - 1]->descriptor();
+    interest = POLLIN;
+  } else if (state_ == State::connecting || state_ == State::up) {
+    descriptor = handle_->descriptor();
+    interest = handle_->interest();
+  }
+  if (state_ == State::up) {
+    outstanding = awaiting > 0 || !calls_.empty() || handle_->wire().awaits_pong();
+  }
+  const Instant::rep due = next_.time_since_epoch().count();
+  shown_outstanding_.store(outstanding);
+  const bool moved = shown_descriptor_.exchange(descriptor) != descriptor;
+  const bool other = shown_interest_.exchange(interest) != interest;
+  return shown_due_.exchange(due) > due || moved || other;
+}
+
+void Session::end(Instant until) noexcept {
+  if (handle_) handle_->end(until);
+  handle_.reset();
+  state_ = State::idle;
+  next_ = never;
+}
+
+Failure Session::unavailable(const std::string& words) const {
+  return {Errc::unavailable, where_ + ": " + words};
+}
+
+std::string Session::failure_words() const {
+  if (timed_out_)
+    return state_ == State::connecting ? "no connection in time" : "no answer in time";
+  const int error = handle_ ? handle_->wire().error() : 0;
+  if (error == 0) return "no answer";
+  return std::generic_category().message(error);
+}
+
+void Session::drain_calls(Code code) {
+  while (!calls_.empty()) {
+    const auto first = calls_.begin();
+    const Pending pending = std::move(first->second);
+    calls_.erase(first);
+    owner_.replied(*this, pending.call, {.code = code}, pending.asked);
+  }
+}
+
+void Session::replied(std::uint64_t number, const Reply& reply) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return;
+  const Pending pending = std::move(found->second);
+  calls_.erase(found);
+  if (reply.code != Code::unknown && reply.code != Code::ended) {
+    acknowledged_ = std::max(acknowledged_, pending.asked);
+  }
+  owner_.replied(*this, pending.call, reply, pending.asked);
+}
+
+}  // namespace mortise::zookeeper

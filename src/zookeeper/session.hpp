@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// One session at the server, again and again: resolve, connect, reconnect, expire, open anew. It
+// knows nothing of locks, but counts their bytes.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "base/random_id.hpp"
+#include "base/resolver.hpp"
+#include "zookeeper/call.hpp"
+#include "zookeeper/handle.hpp"
+#include "zookeeper/settings.hpp"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace mortise::zookeeper {
+
+/// The engine sees a source whose answers are atomics; everything else is called under the mutex of
+/// the owner, who is called back under it.
+class Session final : public Source, private Handle::User {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    /// The engine's thread is here: take the mutex and call `run()`.
+    virtual void session_ready(Session& session, short events, Instant now) = 0;
+    virtual void session_up(Session& session) = 0;
+    /// The connection broke, or could not be made: requests were answered `unknown`.
+    virtual void session_down(Session& session) = 0;
+    /// The server does not know the session any more: what it owned is gone.
+    virtual void session_over(Session& session, const Failure& why) = 0;
+    virtual void replied(Session& session, const Call& call, const Reply& reply, Instant asked) = 0;
+    virtual void watched(Session& session, std::string_view path, bool gone) = 0;
+  };
+
+  Session(const Settings& settings, std::shared_ptr<Clock> clock, Owner& owner);
+  ~Session() override;
+
+  /// Has it connect, and stay so.
+  void want(Instant now);
+  void run(short events, Instant now);
+  /// What is due by time alone.
+  void tick(Instant now);
+  /// Sends what was asked for. @return whether whoever polls has to look at the source again
+  [[nodiscard]] bool publish();
+  /// Ends it at the server.
+  void end(Instant until) noexcept;
+
+  [[nodiscard]] bool up() const noexcept { return state_ == State::up; }
+  [[nodiscard]] std::int64_t id() const noexcept { return handle_ ? handle_->session_id() : 0; }
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  /// @return the clock before the last request was sent that the server has answered.
+  [[nodiscard]] Instant acknowledged() const noexcept { return acknowledged_; }
+  /// @return why it is not up; empty: no try has failed yet.
+  [[nodiscard]] const Failure& trouble() const noexcept { return trouble_; }
+  /// @return when `tick()` has something to do.
+  [[nodiscard]] Instant next() const noexcept { return next_; }
+  [[nodiscard]] bool containers() const noexcept { return containers_; }
+  void no_containers() noexcept { containers_ = false; }
+
+  // Requests; false: not sent, and nothing will come of it.
+  bool create(const std::string& prefix, std::string_view data, Call call);
+  bool create_parent(const std::string& path, Call call);
+  bool remove(const std::string& path, Call call);
+  bool list(const std::string& path, Call call);
+  bool get(const std::string& path, bool watch, Call call);
+  bool exists(const std::string& path, Call call);
+  /// A sync and a list behind it.
+  bool settle(const std::string& path, Call call);
+  [[nodiscard]] bool idle() const noexcept { return calls_.empty(); }
+
+  /// Who waits for news of a path.
+  void watch(const std::string& path, const std::shared_ptr<Contender>& contender);
+  std::vector<std::shared_ptr<Contender>> unwatch(std::string_view path);
+  void forget_watches() noexcept;
+
+  /// Bytes of nodes that it owns: the server writes all of them into one packet when it ends.
+  std::size_t owned_bytes = 0;
+  /// How many wait for an event.
+  std::size_t awaiting = 0;
+  [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
+
+  // Source
+  [[nodiscard]] int descriptor() const noexcept override { return shown_descriptor_.load(); }
+  [[nodiscard]] short interest() const noexcept override { return shown_interest_.load(); }
+  [[nodiscard]] Instant due() const noexcept override {
+    return Instant(Instant::duration(shown_due_.load()));
+  }
+  [[nodiscard]] bool pushes() const noexcept override { return false; }
+  [[nodiscard]] bool outstanding() const noexcept override { return shown_outstanding_.load(); }
+  void ready(short events, Instant now) override { owner_.session_ready(*this, events, now); }
+
+ private:
+  enum class State : std::uint8_t { idle, resolving, waiting, connecting, up };
+  struct Pending {
+    Call call{};
+    Instant asked{};
+  };
+
+  // Handle::User
+  void connected() override { news_ = News::up; }
+  void disconnected() override { news_ = News::down; }
+  void expired() override { news_ = News::expired; }
+  void refused() override { news_ = News::refused; }
+  void replied(std::uint64_t number, const Reply& reply) override;
+  void watched(std::string_view path, bool gone) override { owner_.watched(*this, path, gone); }
+
+  std::uint64_t note(Call call);
+  bool sent(bool done, std::uint64_t number);
+  void begin(Instant now);
+  void resolved(Instant now);
+  void open(const std::string& servers, Instant now);
+  void connect(Instant now);
+  void look(Instant now);
+  void attempt_failed(Instant now);
+  void lost(Instant now, Failure why);
+  void over(Instant now, Failure why);
+  void pause(Instant now);
+  void check_time(Instant now);
+  void drain_calls(Code code);
+  [[nodiscard]] Failure unavailable(const std::string& words) const;
+  [[nodiscard]] std::string failure_words() const;
+
+  enum class News : std::uint8_t { none, up, down, expired, refused };
+
+  const Settings& settings_;
+  const std::shared_ptr<Clock> clock_;
+  Owner& owner_;
+  const std::string where_;
+
+  State state_ = State::idle;
+  News news_ = News::none;
+  bool timed_out_ = false;
+  std::vector<std::unique_ptr<base::Resolver>> resolvers_;
+  std::vector<std::vector<std::string>> endpoints_;  // of each server, as numbers
+  std::size_t unresolved_ = 0;
+  std::string resolve_error_;
+  std::string servers_;
+  std::size_t endpoint_count_ = 1;
+  std::unique_ptr<Handle> handle_;
+  std::chrono::milliseconds timeout_;
+  Instant limit_ = never;  // of this state
+  Instant next_ = never;
+  Instant prepare_at_ = never;
+  Instant acknowledged_{};
+  std::size_t failures_ = 0;  // in a row
+  Failure trouble_{};
+  bool containers_ = true;
+  base::SplitMix random_;
+
+  std::map<std::uint64_t, Pending> calls_;
+  std::uint64_t next_call_ = 1;
+  std::unordered_map<std::string, std::vector<std::weak_ptr<Contender>>> watches_;
+  std::size_t watched_bytes_ = 0;
+
+  std::atomic<int> shown_descriptor_{-1};
+  std::atomic<short> shown_interest_{0};
+  std::atomic<Instant::rep> shown_due_{never.time_since_epoch().count()};
+  std::atomic<bool> shown_outstanding_{false};
+};
+
+}  // namespace mortise::zookeeper

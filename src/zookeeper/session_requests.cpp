@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// What a session sends, and whom it tells of a path: the other half of Session.
+#include "zookeeper/session.hpp"
+
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+// A session's nodes and watches go over the wire, and into the server's log, in one packet each
+// (on expiry and on reconnection), and the limit for packets is 1 MiB.
+constexpr std::size_t budget = std::size_t{256} << 10U;
+
+}  // namespace
+
+std::uint64_t Session::note(Call call) {
+  const std::uint64_t number = next_call_++;
+  calls_.emplace_hint(calls_.end(), number, Pending{std::move(call), clock_->now()});
+  return number;
+}
+
+bool Session::sent(bool done, std::uint64_t number) {
+  if (!done) calls_.erase(number);
+  return done;
+}
+
+bool Session::create(const std::string& prefix, std::string_view data, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call));
+  return sent(handle_->create_ephemeral(prefix, data, number), number);
+}
+
+bool Session::create_parent(const std::string& path, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call));
+  return sent(handle_->create_parent(path, containers_, number), number);
+}
+
+bool Session::remove(const std::string& path, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call));
+  return sent(handle_->remove(path, number), number);
+}
+
+bool Session::list(const std::string& path, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call));
+  return sent(handle_->list(path, number), number);
+}
+
+bool Session::get(const std::string& path, bool watch, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call));
+  return sent(handle_->get(path, watch, number), number);
+}
+
+bool Session::exists(const std::string& path, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call));
+  return sent(handle_->exists(path, number), number);
+}
+
+bool Session::settle(const std::string& path, Call call) {
+  if (!up()) return false;
+  // Without it a server that is behind might not know yet what another one has done for us.
+  const std::uint64_t number = note(Call{});
+  if (!sent(handle_->sync(path, number), number)) return false;
+  return list(path, std::move(call));
+}
+
+void Session::watch(const std::string& path, const std::shared_ptr<Contender>& contender) {
+  const auto [found, fresh] = watches_.try_emplace(path);
+  if (fresh) watched_bytes_ += path.size();
+  std::erase_if(found->second, [](const auto& other) { return other.expired(); });
+  found->second.push_back(contender);
+}
+
+std::vector<std::shared_ptr<Contender>> Session::unwatch(std::string_view path) {
+  std::vector<std::shared_ptr<Contender>> contenders;
+  const auto found = watches_.find(std::string(path));
+  if (found == watches_.end()) return contenders;
+  for (const auto& each : found->second) {
+    if (std::shared_ptr<Contender> contender = each.lock()) {
+      contenders.push_back(std::move(contender));
+    }
+  }
+  watched_bytes_ -= found->first.size();
+  watches_.erase(found);
+  return contenders;
+}
+
+void Session::forget_watches() noexcept {
+  watches_.clear();
+  watched_bytes_ = 0;
+}
+
+bool Session::has_room(std::size_t bytes) const noexcept {
+  return owned_bytes + bytes <= budget && watched_bytes_ + bytes <= budget;
+}
+
+}  // namespace mortise::zookeeper

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "zookeeper/settings.hpp"
+
+#include <mortise/error.hpp>
+
+#include "base/url.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+
+namespace mortise::zookeeper {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t longest_password = 4096;
+// The path of a node costs its session's budget, and each list and watch.
+constexpr std::size_t longest_root = 200;
+constexpr std::size_t most_servers = 32;
+constexpr milliseconds shortest_session{100};
+constexpr milliseconds longest_session{24 * 60 * 60 * 1'000};
+constexpr milliseconds least_margin{20};
+
+[[noreturn]] void refuse(const std::string& words) {
+  throw LockError(Failure(Errc::misconfigured, words));
+}
+
+milliseconds duration(const char* key, std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (error == std::errc{} && number >= 0 && number <= longest_session.count()) {
+    if (unit == "ms") return milliseconds(number);
+    if (unit == "s") return milliseconds(number * 1'000);
+  }
+  refuse("URL: " + std::string(key) + " is a time such as 10s or 500ms, not '" + std::string(text) +
+         "'");
+}
+
+/// Only what every client and shell shows alike; ZooKeeper itself allows more.
+bool plain(char c) noexcept { return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '\\'; }
+
+void check_root(const std::string& root) {
+  if (root.size() > longest_root) refuse("URL: the path is longer than 200 bytes");
+  if (!std::all_of(root.begin(), root.end(), plain)) {
+    refuse("URL: the path has a space, a quotation mark, or worse");
+  }
+  std::string_view rest = root;
+  for (bool first = true; !rest.empty(); first = false) {
+    rest.remove_prefix(1);  // the slash
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(part.size());
+    if (part.empty() || part == "." || part == "..") {
+      refuse("URL: the path has a part that is empty, '.' or '..'");
+    }
+    if (first && part == "zookeeper") refuse("URL: /zookeeper belongs to the server itself");
+  }
+}
+
+void read_place(base::Url& url, Settings& settings) {
+  if (url.hosts().empty()) refuse("URL: zookeeper wants a host: zookeeper://a,b,c/locks");
+  if (url.hosts().size() > most_servers) refuse("URL: zookeeper has at most 32 hosts");
+  for (const std::string& host : url.hosts()) {
+    settings.servers.push_back(base::Address::parse(host, "zookeeper", 2181));
+  }
+  if (!url.path().empty()) {
+    settings.root = url.path();
+    if (settings.root.back() == '/') settings.root.pop_back();
+    if (settings.root.empty()) refuse("URL: locks want a path of their own, not /");
+    check_root(settings.root);
+  }
+}
+
+void read_credentials(base::Url& url, Credentials& credentials) {
+  credentials.user = url.user();
+  credentials.password = url.password();
+  int sources = credentials.password ? 1 : 0;
+  if (const auto file = url.take("password-file")) {
+    credentials.password_file = *file;
+    ++sources;
+  }
+  if (const auto variable = url.take("password-env")) {
+    const char* const value = std::getenv(variable->c_str());
+    if (value == nullptr) refuse("URL: password-env: no environment variable " + *variable);
+    credentials.password = value;
+    ++sources;
+  }
+  if (sources > 1) refuse("URL: the password is given more than once");
+  if (credentials.user.empty() != (sources == 0)) refuse("URL: user and password belong together");
+  if (credentials.user.find(':') != std::string::npos) refuse("URL: a user name has no ':'");
+}
+
+void read_habits(base::Url& url, Settings& settings) {
+  if (const auto session = url.take("session")) {
+    settings.session = duration("session", *session);
+    if (settings.session < shortest_session || settings.session > longest_session) {
+      refuse("URL: session is 100 ms to 24 h");
+    }
+  }
+  if (const auto margin = url.take("margin")) {
+    settings.margin = duration("margin", *margin);
+    if (settings.margin < least_margin) refuse("URL: margin is at least 20 ms");
+  }
+  if (settings.margin * 2 > settings.session) {
+    refuse("URL: the margin takes more than half of the session: make session longer than " +
+           std::to_string(settings.margin.count() * 2) + " ms, or margin shorter");
+  }
+  const bool known = !settings.credentials.user.empty();
+  const std::string acl = url.take("acl").value_or(known ? "creator" : "world");
+  if (acl != "world" && acl != "creator") {
+    refuse("URL: acl is world or creator, not '" + acl + "'");
+  }
+  settings.creator_only = acl == "creator";
+  if (settings.creator_only && !known) refuse("URL: acl=creator needs a user and a password");
+}
+
+void refuse_what_is_not_there(base::Url& url) {
+  for (const char* const key : {"tls", "ca", "cert", "key", "server-name", "verify"}) {
+    if (url.take(key)) {
+      refuse("URL: " + std::string(key) +
+             ": the ZooKeeper C client of this build has no TLS; lead through a TLS proxy "
+             "instead (docs/zookeeper.md)");
+    }
+  }
+  for (const char* const key : {"sasl", "mechanism", "principal", "keytab"}) {
+    if (url.take(key)) {
+      refuse("URL: " + std::string(key) +
+             ": the ZooKeeper C client of this build has no SASL; credentials are digest");
+    }
+  }
+}
+
+/// Whether what a message would quote may be a piece of a password whose '/' or '?' nobody escaped.
+bool may_hold_password(std::string_view url) {
+  const std::size_t begin = url.find("//");
+  if (begin == std::string_view::npos) return false;
+  const std::size_t end = url.find_first_of("/?#", begin + 2);
+  return end != begin + 2 && end != std::string_view::npos &&
+         url.find('@', end) != std::string_view::npos;
+}
+
+Settings read(std::string_view text) {
+  base::Url url(text);
+  if (url.scheme() != "zookeeper") refuse("URL: not the scheme zookeeper: " + url.scheme());
+  Settings settings;
+  read_place(url, settings);
+  read_credentials(url, settings.credentials);
+  refuse_what_is_not_there(url);
+  read_habits(url, settings);
+  url.refuse_the_rest();
+  return settings;
+}
+
+std::string first_line_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  // Bounded, since the path may lead to anything.
+  for (char c = 0; text.size() <= longest_password && file.get(c);) text += c;
+  if (text.size() > longest_password) refuse("password-file " + path + " is too long");
+  if (!file.eof()) refuse("password-file " + path + " can not be read");
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  if (text.empty()) refuse("password-file " + path + " is empty");
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> Credentials::current() const {
+  if (user.empty()) return std::nullopt;
+  const std::string now =
+      password_file.empty() ? password.value_or("") : first_line_of(password_file);
+  return user + ":" + now;
+}
+
+Settings Settings::parse(std::string_view text) {
+  try {
+    return read(text);
+  } catch (const LockError& error) {
+    if (error.errc() != Errc::misconfigured || !may_hold_password(text)) throw;
+    refuse(
+        "URL: wrong, and not repeated, since an '@' behind the host may end a password; in one "
+        "'/' is %2F, '?' is %3F and '@' is %40");
+  }
+}
+
+std::string Settings::text() const {
+  std::string out;
+  for (const base::Address& server : servers) {
+    if (!out.empty()) out += ',';
+    out += server.text();
+  }
+  return out;
+}
+
+}  // namespace mortise::zookeeper

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// What a ZooKeeper URL says.
+#pragma once
+
+#include "base/address.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::zookeeper {
+
+/// How a client proves who it is: the `digest` scheme. The password never appears in a message.
+struct Credentials {
+  std::string user{};
+  std::optional<std::string> password{};  ///< given in the URL, or by an environment variable
+  std::string password_file{};            ///< read anew for each session, so that it may change
+
+  /// @return "user:password" of now; nothing = no credentials
+  /// @throws LockError (`misconfigured`) that names the file
+  [[nodiscard]] std::optional<std::string> current() const;
+};
+
+struct Settings {
+  std::vector<base::Address> servers{};
+  Credentials credentials{};
+  std::string root = "/mortise";              ///< of all locks; never ends with '/'
+  std::chrono::milliseconds session{10'000};  ///< the time-out that is asked for
+  std::chrono::milliseconds margin{1'000};    ///< the least part of it that is not used
+  bool creator_only = false;                  ///< nodes are for the same credentials alone
+
+  /// @throws LockError (`misconfigured`)
+  static Settings parse(std::string_view text);
+  /// @return the servers for messages: "a:2181,b:2181".
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace mortise::zookeeper

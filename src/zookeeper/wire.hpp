@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The bytes of one session, under the ZooKeeper C client: its socket calls are renamed to those at
+// the end of wire.cpp when its archive is prepared (cmake/ZooKeeperClient.cmake). So nothing that
+// it does blocks, a flight of requests leaves in one write, its socket is closed in a forked child,
+// and replies that it could not survive do not reach it.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include "base/fork.hpp"
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace mortise::zookeeper {
+
+/// One socket of the C client at a time, and what is buffered for it.
+/// @thread_safety one thread at a time
+class Wire {
+ public:
+  /// From here to the end of the scope the C client's calls on this thread belong to this wire.
+  class Use {
+   public:
+    explicit Use(Wire& wire) noexcept : before_(current_) { current_ = &wire; }
+    ~Use() { current_ = before_; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Wire* before_;
+  };
+  [[nodiscard]] static Wire* current() noexcept { return current_; }
+
+  /// Sends what is buffered, as far as the socket takes it.
+  void flush() noexcept;
+  /// Reads what there is.
+  void fill();
+  /// Has the next look of the C client find the connection broken.
+  void spoil(int error) noexcept;
+  /// The session ends: sends the rest, and waits for the server to hang up.
+  void farewell(Instant until) noexcept;
+
+  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(socket_); }
+  /// @return whether the C client has something to read: bytes, an end, or an error.
+  [[nodiscard]] bool readable() const noexcept;
+  /// @return whether the socket takes no more bytes now.
+  [[nodiscard]] bool blocked() const noexcept { return blocked_; }
+  /// @return whether a ping was sent that is not answered.
+  [[nodiscard]] bool awaits_pong() const noexcept { return pings_ > 0; }
+  /// @return the errno of the last failure; 0 = none. Cleared by a new socket.
+  [[nodiscard]] int error() const noexcept { return error_; }
+  /// Keeps its descriptor open although the C client closes it, for `farewell()`.
+  void keep_open() noexcept { keeps_ = true; }
+
+  // What the C client calls. `int` and `errno` as the system's.
+  int open_socket(int family, int type, int protocol) noexcept;
+  int connect_socket(const void* address, unsigned length) noexcept;
+  int close_socket() noexcept;
+  ssize_t send_bytes(const void* bytes, std::size_t size) noexcept;
+  ssize_t receive_bytes(void* into, std::size_t size) noexcept;
+  int get_option(int level, int name, void* value, unsigned* length) noexcept;
+  [[nodiscard]] bool owns(int fd) const noexcept { return fd >= 0 && fd == number_; }
+
+ private:
+  void note_sent_frames();
+  [[nodiscard]] bool sound_frames();
+  void fail(int error) noexcept;
+
+  static thread_local Wire* current_;
+
+  base::UniqueFd socket_;
+  int number_ = -1;  // as the C client knows it
+  bool keeps_ = false;
+  bool blocked_ = false;
+  int error_ = 0;
+  bool ended_ = false;  // no more bytes will come
+
+  std::string out_;
+  std::size_t counted_ = 0;  // of `out_`: frames before this were looked at
+  std::uint64_t sent_frames_ = 0;
+  std::deque<std::int32_t> awaited_;  // the numbers of the requests, in order
+  int pings_ = 0;
+
+  std::string in_;
+  std::size_t read_ = 0;   // of `in_`: before this the C client has it
+  std::size_t sound_ = 0;  // of `in_`: before this whole frames were looked at
+  bool greeted_ = false;   // the first frame is the answer to the greeting
+};
+
+}  // namespace mortise::zookeeper

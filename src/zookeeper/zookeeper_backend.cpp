@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// What the library asks for.
+#include "zookeeper/zookeeper_backend.hpp"
+
+#include "core/figures.hpp"
+#include "zookeeper/lock_path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// For the servers to confirm that the sessions have ended.
+constexpr milliseconds farewell_time{300};
+// The server's ticks, of 2 s as a rule, end sessions; half of one can be lost with a follower.
+constexpr int margin_permille = 100;
+// A longer queue is not listed again only because it may have become shorter.
+constexpr std::size_t short_queue = 16;
+constexpr std::size_t node_size = 34;  // slash, guid, "-lock-", number
+
+}  // namespace
+
+ZooKeeperBackend::ZooKeeperBackend(Settings settings)
+    : settings_(std::move(settings)), where_("zookeeper " + settings_.text()) {}
+
+ZooKeeperBackend::~ZooKeeperBackend() = default;
+
+Capabilities ZooKeeperBackend::capabilities() const {
+  const std::int64_t negotiated = negotiated_ms_.load();
+  return {.leases = Support::yes,
+          .effective_lease = negotiated != 0 ? milliseconds(negotiated) : settings_.session,
+          .fencing = Support::yes,
+          .fair = Support::yes,
+          .push_wakeup = Support::yes,
+          .one_wake = Support::yes,
+          .survives_restart = Support::yes,
+          // An ensemble does; whether there is more than one server a client can not tell.
+          .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
+          .safety_margin = {.permille = margin_permille, .least = settings_.margin}};
+}
+
+std::string ZooKeeperBackend::describe() const { return where_; }
+
+void ZooKeeperBackend::start(Host& host) {
+  host_ = &host;
+  clock_ = host.clock();
+}
+
+void ZooKeeperBackend::stop() noexcept {
+  if (stopped_.exchange(true) || host_ == nullptr) return;
+  bool any = false;
+  {
+    const std::lock_guard lock(mutex_);
+    any = !sessions_.empty();
+  }
+  // Nobody adds a session any more.
+  for (const auto& session : sessions_) host_->detach(*session);
+  if (any) host_->detach(alarm_);
+  std::vector<std::shared_ptr<Operation>> open;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [attempt, contender] : contenders_) {
+      if (contender->operation) open.push_back(contender->operation);
+      open.insert(open.end(), contender->releases.begin(), contender->releases.end());
+    }
+    for (const Call& call : parked_) open.push_back(call.operation);
+    contenders_.clear();
+    parked_.clear();
+    const Instant until = BootClock::now() + farewell_time;
+    for (const auto& session : sessions_) session->end(until);
+    completions_.clear();
+  }
+  for (const auto& operation : open) operation->failed({Errc::closed, describe()});
+}
+
+ZooKeeperBackend::Turn::Turn(ZooKeeperBackend& backend)
+    : backend_(backend), lock_(backend.mutex_) {}
+
+ZooKeeperBackend::Turn::~Turn() {
+  bool look_again = false;
+  Instant due = backend_.next_look_;
+  for (const auto& session : backend_.sessions_) {
+    look_again = session->publish() || look_again;
+    due = std::min(due, session->next());
+  }
+  look_again = backend_.alarm_.show(due) || look_again;
+  const std::vector<std::function<void()>> completions = std::exchange(backend_.completions_, {});
+  lock_.unlock();
+  if (look_again && !backend_.stopped_.load()) backend_.host_->changed(backend_.alarm_);
+  for (const auto& completion : completions) completion();
+}
+
+void ZooKeeperBackend::Alarm::ready(short /*events*/, Instant now) {
+  const Turn turn(backend_);
+  if (!backend_.stopped_.load()) backend_.tick(now);
+}
+
+bool ZooKeeperBackend::open(const std::shared_ptr<Operation>& operation) {
+  if (operation->done()) return false;
+  if (stopped_.load()) {
+    then([operation, why = Failure(Errc::closed, describe())] { operation->failed(why); });
+    return false;
+  }
+  static_cast<void>(session_for(0));
+  return true;
+}
+
+Session& ZooKeeperBackend::session_for(std::size_t bytes) {
+  for (const auto& session : sessions_) {
+    if (session->has_room(bytes)) return *session;
+  }
+  Session::Owner& owner = *this;
+  sessions_.push_back(std::make_unique<Session>(settings_, clock_, owner));
+  Session& session = *sessions_.back();
+  host_->attach(session);
+  if (sessions_.size() == 1) host_->attach(alarm_);
+  session.want(clock_->now());
+  return session;
+}
+
+ZooKeeperBackend::ContenderPtr ZooKeeperBackend::find(const AttemptId& attempt) const {
+  const auto found = contenders_.find(attempt);
+  return found == contenders_.end() ? nullptr : found->second;
+}
+
+ZooKeeperBackend::ContenderPtr ZooKeeperBackend::hold_of(const HoldId& hold) const {
+  ContenderPtr contender = find(hold.attempt);
+  if (!contender || !contender->held || contender->name != hold.name ||
+      static_cast<std::uint64_t>(contender->czxid) != hold.number) {
+    return nullptr;
+  }
+  return contender;
+}
+
+void ZooKeeperBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
+  const Turn turn(*this);
+  acquire_in_turn(operation);
+}
+
+void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(operation)) return;
+  const Acquisition::Request& request = operation->request();
+  if (request.mode != Mode::exclusive) {
+    then([operation, why = Failure(Errc::unsupported, describe() + ": mode")] {
+      operation->failed(why);
+    });
+    return;
+  }
+  if (const ContenderPtr known = find(request.attempt)) return ask_again(known);
+  auto contender = std::make_shared<Contender>();
+  contender->attempt = request.attempt;
+  contender->name = request.name;
+  contender->path = lock_path(settings_.root, request.name);
+  contender->prefix = contender->path + '/' + node_prefix(request.attempt, 0);
+  contender->label = request.label.substr(0, core::longest_label);
+  contender->lease = request.lease;
+  contender->wait = request.wait;
+  contender->operation = operation;
+  const std::size_t bytes = contender->path.size() + node_size;
+  contender->session = &session_for(bytes);
+  contender->session->owned_bytes += bytes;
+  contender->bytes = bytes;
+  contenders_.emplace(request.attempt, contender);
+  if (contender->session->up()) {
+    drive(contender);
+  } else if (contender->session->trouble()) {
+    operation->trouble(contender->session->trouble());
+  }
+}
+
+void ZooKeeperBackend::ask_again(const ContenderPtr& contender) {
+  if (contender->leaving || contender->held || !contender->operation) return;
+  Session& session = *contender->session;
+  if (!session.up()) {
+    if (session.trouble()) contender->operation->trouble(session.trouble());
+    return;
+  }
+  if (contender->flight > 0) return;
+  if (!contender->watching) return drive(contender);
+  // The event that tells of the predecessor's end may be lost, and others ahead may have gone. It
+  // is a sign of life, too.
+  if (contender->ahead > 1 && contender->ahead <= short_queue) {
+    look_at_queue(contender, Step::look);
+  } else if (session.exists(contender->predecessor,
+                            {.step = Step::recheck, .contender = contender})) {
+    ++contender->flight;
+  }
+}
+
+void ZooKeeperBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
+  const Turn turn(*this);
+  if (operation->done()) return;
+  const ContenderPtr contender = find(operation->request().attempt);
+  if (!contender) {
+    then([operation] { operation->busy(operation->holder()); });
+    return;
+  }
+  if (contender->held) return;  // its grant is being told
+  contender->leaving = true;
+  contender->withdrawn = false;
+  if (contender->node.empty() && !contender->unsure && contender->flight == 0) {
+    gone(contender, Released::was_lost);
+    return;
+  }
+  if (!contender->session->up() && contender->session->trouble()) {
+    operation->trouble(contender->session->trouble());
+  }
+  drive(contender);
+}
+
+void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
+  const Turn turn(*this);
+  if (!open(operation)) return;
+  const std::shared_ptr<Acquisition>& successor = operation->successor();
+  ContenderPtr contender = find(operation->hold().attempt);
+  const bool again = contender && std::find(contender->releases.begin(), contender->releases.end(),
+                                            operation) != contender->releases.end();
+  if (!again) contender = hold_of(operation->hold());
+  if (!contender) {
+    then([operation] { operation->answered(Released::was_lost); });
+  } else {
+    contender->held = false;
+    contender->leaving = true;
+    if (!again) contender->releases.push_back(operation);
+    if (!contender->session->up() && contender->session->trouble()) {
+      operation->trouble(contender->session->trouble());
+    }
+    drive(contender);
+  }
+  if (successor && !again) acquire_in_turn(successor);
+}
+
+void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
+  const Turn turn(*this);
+  if (!open(operation)) return;
+  const auto renewing = std::make_shared<Renewing>();
+  renewing->operation = operation;
+  renewing->asked = clock_->now();
+  std::vector<Session*> spoken_for;
+  const auto speaks = [&](Session& session) {
+    return std::find(spoken_for.begin(), spoken_for.end(), &session) != spoken_for.end();
+  };
+  // The watch of the own node comes with the first renewal: a short hold does not pay for it. It is
+  // also the sign of life that all holds of the session need; others send one together.
+  for (const bool watch : {true, false}) {
+    for (const Renewal::Item& item : operation->items()) {
+      const ContenderPtr contender = hold_of(item.hold);
+      if (!contender || !contender->session->up()) continue;
+      Session& session = *contender->session;
+      if (contender->own_watch ? watch || speaks(session) : !watch) continue;
+      Call call{.step = watch ? Step::own_watch : Step::renew,
+                .contender = contender,
+                .renewing = renewing};
+      if (!watch ? !session.exists(contender->node, std::move(call))
+                 : !session.get(contender->node, true, std::move(call))) {
+        continue;
+      }
+      if (watch) session.watch(contender->node, contender);
+      ++renewing->open;
+      spoken_for.push_back(&session);
+    }
+  }
+  if (renewing->open == 0) renewed(renewing);
+}
+
+void ZooKeeperBackend::inspect(const std::shared_ptr<Inspection>& operation) {
+  const Turn turn(*this);
+  if (open(operation)) submit(Step::inspect, operation);
+}
+
+void ZooKeeperBackend::check(const std::shared_ptr<Check>& operation) {
+  const Turn turn(*this);
+  if (open(operation)) submit(Step::check, operation);
+}
+
+void ZooKeeperBackend::force_release(const std::shared_ptr<Inspection>& operation) {
+  const Turn turn(*this);
+  if (open(operation)) submit(Step::force, operation);
+}
+
+void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& operation) {
+  Session& session = *sessions_.front();
+  Call call{.step = step, .operation = operation};
+  if (step != Step::check) {
+    call.path = lock_path(settings_.root, static_cast<Inspection&>(*operation).name());
+  }
+  const bool sent =
+      step == Step::check ? session.exists(settings_.root, call) : session.list(call.path, call);
+  if (sent) return;
+  if (session.trouble()) operation->trouble(session.trouble());
+  parked_.push_back(std::move(call));
+}
+
+void ZooKeeperBackend::send_parked() {
+  for (const Call& call : std::exchange(parked_, {})) {
+    // What only we know of any more nobody waits for.
+    if (!call.operation->done() && call.operation.use_count() > 1) {
+      submit(call.step, call.operation);
+    }
+  }
+}
+
+void ZooKeeperBackend::fail_parked(const Failure& why, bool final) {
+  if (!final) {
+    std::erase_if(parked_, [](const Call& call) { return call.operation.use_count() == 1; });
+    for (const Call& call : parked_) call.operation->trouble(why);
+    return;
+  }
+  for (const Call& call : std::exchange(parked_, {})) {
+    then([operation = call.operation, why] { operation->failed(why); });
+  }
+}
+
+}  // namespace mortise::zookeeper

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The ZooKeeper backend: turns requests into nodes and their ends, and what the server says into
+// completions. What is asked for is in zookeeper_backend.cpp; the way of an attempt through its
+// queue in zookeeper_turns.cpp; replies in zookeeper_replies.cpp; the ends of nodes, connections
+// and sessions in zookeeper_ends.cpp.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "zookeeper/call.hpp"
+#include "zookeeper/session.hpp"
+#include "zookeeper/settings.hpp"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace mortise::zookeeper {
+
+/// One mutex for all state, the C client's included. It is never held while anything waits; what is
+/// to be completed is collected under it, and completed without it.
+class ZooKeeperBackend final : public Backend, private Session::Owner {
+ public:
+  explicit ZooKeeperBackend(Settings settings);
+  ~ZooKeeperBackend() override;
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  [[nodiscard]] std::string describe() const override;
+  void start(Host& host) override;
+  void stop() noexcept override;
+  void acquire(const std::shared_ptr<Acquisition>& operation) override;
+  void cancel(const std::shared_ptr<Acquisition>& operation) override;
+  void renew(const std::shared_ptr<Renewal>& operation) override;
+  void release(const std::shared_ptr<Release>& operation) override;
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void check(const std::shared_ptr<Check>& operation) override;
+  /// Takes a name from whoever holds it.
+  void force_release(const std::shared_ptr<Inspection>& operation);
+
+ private:
+  using ContenderPtr = std::shared_ptr<Contender>;
+  using Step = Call::Step;
+
+  /// From its making to its end the mutex is held; then what was asked for is sent, and what was
+  /// decided is completed.
+  class Turn {
+   public:
+    explicit Turn(ZooKeeperBackend& backend);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    ZooKeeperBackend& backend_;
+    std::unique_lock<std::mutex> lock_;
+  };
+  /// What is due by time alone, for all sessions: polled also while no caller waits.
+  class Alarm final : public Source {
+   public:
+    explicit Alarm(ZooKeeperBackend& backend) : backend_(backend) {}
+    [[nodiscard]] Instant due() const noexcept override {
+      return Instant(Instant::duration(shown_.load()));
+    }
+    void ready(short events, Instant now) override;
+    /// @return whether it is due earlier than before
+    bool show(Instant due) noexcept {
+      return shown_.exchange(due.time_since_epoch().count()) > due.time_since_epoch().count();
+    }
+
+   private:
+    ZooKeeperBackend& backend_;
+    std::atomic<Instant::rep> shown_{never.time_since_epoch().count()};
+  };
+
+  // Session::Owner
+  void session_ready(Session& session, short events, Instant now) override;
+  void session_up(Session& session) override;
+  void session_down(Session& session) override;
+  void session_over(Session& session, const Failure& why) override;
+  void replied(Session& session, const Call& call, const Reply& reply, Instant asked) override;
+  void watched(Session& session, std::string_view path, bool gone) override;
+
+  // Requests.
+  [[nodiscard]] bool open(const std::shared_ptr<Operation>& operation);
+  [[nodiscard]] Session& session_for(std::size_t bytes);
+  void acquire_in_turn(const std::shared_ptr<Acquisition>& operation);
+  void ask_again(const ContenderPtr& contender);
+  void submit(Step step, const std::shared_ptr<Operation>& operation);
+  void send_parked();
+  void fail_parked(const Failure& why, bool final);
+  [[nodiscard]] ContenderPtr find(const AttemptId& attempt) const;
+  [[nodiscard]] ContenderPtr hold_of(const HoldId& hold) const;
+
+  // Turns.
+  void drive(const ContenderPtr& contender);
+  void take(const ContenderPtr& contender);
+  void place(const ContenderPtr& contender, const Children& children);
+  void wait_behind(const ContenderPtr& contender, const Place& place);
+  void leave_busy(const ContenderPtr& contender, const Place& place);
+  void predecessor_gone(const ContenderPtr& contender);
+  void grant(const ContenderPtr& contender);
+  void believe(const ContenderPtr& contender);
+  void withdraw(const ContenderPtr& contender);
+  void remove(const ContenderPtr& contender);
+  void look_at_queue(const ContenderPtr& contender, Step step);
+
+  // Replies.
+  void replied_to(const ContenderPtr& contender, const Call& call, const Reply& reply);
+  void created(const ContenderPtr& contender, const Reply& reply);
+  void listed(const ContenderPtr& contender, const Call& call, const Reply& reply);
+  void settled(const ContenderPtr& contender, const Reply& reply);
+  void settled_node(const ContenderPtr& contender, const Call& call, const Reply& reply);
+  void watching(const ContenderPtr& contender, const Reply& reply);
+  void confirmed(const ContenderPtr& contender, const Reply& reply);
+  void removed(const ContenderPtr& contender, const Reply& reply);
+  void own_watched(const ContenderPtr& contender, bool watch, const Reply& reply);
+  void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);
+  void replied_to_errand(Session& session, const Call& call, const Reply& reply);
+  void renewed(const std::shared_ptr<Renewing>& renewing);
+
+  // Ends.
+  void fail(const ContenderPtr& contender, Failure why);
+  void gone(const ContenderPtr& contender, Released outcome);
+  void forget_node(const ContenderPtr& contender);
+  void lose(const ContenderPtr& contender, const std::string& words);
+  void own_node_gone(const ContenderPtr& contender);
+  void erase(const ContenderPtr& contender);
+  void lapse(Instant now);
+  void beat(Session& session, Instant now);
+  void tick(Instant now);
+
+  static void set(Contender& contender, bool Contender::*watch, bool value) noexcept;
+  [[nodiscard]] Failure failure_of(const Reply& reply, const std::string& what) const;
+  [[nodiscard]] bool seen_held(const std::string& path, Instant now) const;
+  void then(std::function<void()> completion) { completions_.push_back(std::move(completion)); }
+
+  const Settings settings_;
+  const std::string where_;
+  Host* host_ = nullptr;
+  std::shared_ptr<Clock> clock_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::int64_t> negotiated_ms_{0};
+  Alarm alarm_{*this};
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Session>> sessions_;  // made when there is no room in the others
+  std::map<AttemptId, ContenderPtr> contenders_;    // in the order of their coming
+  std::unordered_map<std::string, Instant> held_;   // queues that were seen held, and when
+  std::vector<Call> parked_;                        // errands for when there is a connection
+  std::vector<std::function<void()>> completions_;
+  Instant next_look_ = never;  // at holds that lapse, and queues that drain
+};
+
+}  // namespace mortise::zookeeper

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// How it ends: an attempt, its node, a connection, a session.
+#include "core/figures.hpp"
+#include "zookeeper/zookeeper_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+/// Whether asking again can not help, whatever the caller's time.
+bool is_final(const Failure& why) {
+  return why.code == Errc::denied || why.code == Errc::misconfigured ||
+         why.code == Errc::unsupported;
+}
+
+}  // namespace
+
+void ZooKeeperBackend::fail(const ContenderPtr& contender, Failure why) {
+  if (const auto operation = std::exchange(contender->operation, nullptr)) {
+    then([operation, why = std::move(why)] { operation->failed(why); });
+  }
+  contender->leaving = true;
+  contender->withdrawn = false;
+  if (contender->node.empty() && !contender->unsure) {
+    gone(contender, Released::was_lost);
+  } else {
+    drive(contender);
+  }
+}
+
+void ZooKeeperBackend::gone(const ContenderPtr& contender, Released outcome) {
+  if (contender->withdrawn && !contender->leaving) {
+    forget_node(contender);
+    return drive(contender);
+  }
+  for (const auto& release : std::exchange(contender->releases, {})) {
+    then([release, outcome] { release->answered(outcome); });
+  }
+  if (const auto operation = std::exchange(contender->operation, nullptr)) {
+    then([operation] { operation->busy(operation->holder()); });
+  }
+  erase(contender);
+}
+
+void ZooKeeperBackend::erase(const ContenderPtr& contender) {
+  set(*contender, &Contender::watching, false);
+  set(*contender, &Contender::own_watch, false);
+  contender->erased = true;
+  contender->session->owned_bytes -= contender->bytes;
+  contenders_.erase(contender->attempt);
+}
+
+// The next node of the attempt has another guid, so that the two are never mixed up.
+void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
+  set(*contender, &Contender::watching, false);
+  set(*contender, &Contender::own_watch, false);
+  contender->node.clear();
+  contender->czxid = 0;
+  contender->unsure = false;
+  contender->removing = false;
+  contender->remove_unsure = false;
+  contender->withdrawn = false;
+  contender->drains = false;
+  contender->predecessor.clear();
+  contender->ahead = 0;
+  contender->prefix = contender->path + '/' + node_prefix(contender->attempt, ++contender->round);
+}
+
+void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& words) {
+  contender->held = false;
+  then([this, words,
+        hold = HoldId{.name = contender->name,
+                      .attempt = contender->attempt,
+                      .number = static_cast<std::uint64_t>(contender->czxid)}] {
+    host_->hold_lost(hold, {Errc::lost, hold.name + ": " + words});
+  });
+}
+
+void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
+  // Our own doing: the answer to it tells.
+  if (contender->leaving || contender->withdrawn) return;
+  if (contender->held) {
+    lose(contender, "its node was deleted by somebody else");
+    erase(contender);
+    return;
+  }
+  forget_node(contender);
+  drive(contender);
+}
+
+void ZooKeeperBackend::watched(Session& session, std::string_view path, bool gone) {
+  for (const ContenderPtr& contender : session.unwatch(path)) {
+    if (contender->erased) continue;
+    if (contender->node == path) {
+      set(*contender, &Contender::own_watch, false);
+      if (gone) {
+        own_node_gone(contender);
+      } else if (contender->held &&
+                 session.get(contender->node, true,
+                             {.step = Step::own_watch, .contender = contender})) {
+        session.watch(contender->node, contender);
+      }
+    } else if (contender->predecessor == path) {
+      if (gone) {
+        predecessor_gone(contender);
+      } else {
+        set(*contender, &Contender::watching, false);
+        drive(contender);
+      }
+    }
+  }
+}
+
+void ZooKeeperBackend::session_ready(Session& session, short events, Instant now) {
+  const Turn turn(*this);
+  if (stopped_.load()) return;
+  session.run(events, now);
+}
+
+void ZooKeeperBackend::session_up(Session& session) {
+  negotiated_ms_.store(session.timeout().count());
+  std::vector<ContenderPtr> mine;
+  for (const auto& [attempt, contender] : contenders_) {
+    if (contender->session == &session) mine.push_back(contender);
+  }
+  for (const ContenderPtr& contender : mine) drive(contender);
+  if (&session == sessions_.front().get()) send_parked();
+}
+
+void ZooKeeperBackend::session_down(Session& session) {
+  for (const auto& [attempt, contender] : contenders_) {
+    if (contender->session != &session) continue;
+    if (contender->operation) contender->operation->trouble(session.trouble());
+    for (const auto& release : contender->releases) release->trouble(session.trouble());
+  }
+  if (&session == sessions_.front().get()) fail_parked(session.trouble(), false);
+}
+
+void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
+  std::vector<ContenderPtr> mine;
+  for (const auto& [attempt, contender] : contenders_) {
+    if (contender->session == &session) mine.push_back(contender);
+  }
+  for (const ContenderPtr& contender : mine) {
+    if (contender->held) {
+      lose(contender, "the session expired");
+      erase(contender);
+    } else if (contender->leaving) {
+      gone(contender, contender->remove_unsure ? Released::unknown : Released::was_lost);
+    } else {
+      // Its node is gone or going: the attempt begins anew in the next session, with another guid.
+      forget_node(contender);
+      if (is_final(why)) {
+        fail(contender, why);
+      } else if (contender->operation) {
+        contender->operation->trouble(session.trouble());
+      }
+    }
+  }
+  if (&session == sessions_.front().get()) {
+    fail_parked(is_final(why) ? why : session.trouble(), is_final(why));
+  }
+}
+
+// The session lives on, so nobody but we ends a hold that is not renewed.
+void ZooKeeperBackend::lapse(Instant now) {
+  std::vector<ContenderPtr> due;
+  next_look_ = never;
+  for (const auto& [attempt, contender] : contenders_) {
+    if (contender->held) {
+      if (contender->lapse <= now) {
+        due.push_back(contender);
+      } else {
+        next_look_ = std::min(next_look_, contender->lapse);
+      }
+    } else if (contender->flight == 0 && !contender->watching) {
+      due.push_back(contender);
+      if (contender->again > now) next_look_ = std::min(next_look_, contender->again);
+    }
+  }
+  for (const ContenderPtr& contender : due) {
+    if (contender->held) {
+      lose(contender, "it was not renewed in time");
+      contender->leaving = true;
+    }
+    drive(contender);
+  }
+}
+
+// Waiters are granted the lock by an event, which says nothing of their own session's time.
+void ZooKeeperBackend::beat(Session& session, Instant now) {
+  if (session.up() && session.awaiting > 0 && session.idle() &&
+      now - session.acknowledged() >= session.timeout() / 6) {
+    static_cast<void>(session.exists(settings_.root, Call{}));
+  }
+}
+
+void ZooKeeperBackend::tick(Instant now) {
+  for (const auto& session : sessions_) {
+    session->tick(now);
+    beat(*session, now);
+  }
+  lapse(now);
+}
+
+}  // namespace mortise::zookeeper

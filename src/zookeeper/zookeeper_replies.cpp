@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// What the server answers, and what that makes of an attempt.
+#include "core/figures.hpp"
+#include "zookeeper/zookeeper_backend.hpp"
+
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+Holder holder_of(const Reply& reply, std::size_t waiters) {
+  return {.label = std::string(reply.text.substr(0, core::longest_label)),
+          .token = Token(static_cast<std::uint64_t>(reply.czxid) * core::tokens_in_a_grant),
+          .expires_in = {},
+          .waiters = waiters};
+}
+
+bool is_lost(Code code) noexcept { return code == Code::unknown || code == Code::ended; }
+
+std::string child_of(const std::string& parent, std::string_view name) {
+  std::string path = parent;
+  path += '/';
+  path += name;
+  return path;
+}
+
+}  // namespace
+
+Failure ZooKeeperBackend::failure_of(const Reply& reply, const std::string& what) const {
+  const std::string words = where_ + ": " + what + ": " + words_of(reply);
+  switch (reply.code) {
+    case Code::denied: return {Errc::denied, words};
+    case Code::local: return {Errc::misconfigured, words};
+    case Code::quota: return {Errc::exhausted, words};
+    case Code::unsupported: return {Errc::unsupported, words};
+    case Code::not_done:
+    case Code::unknown:
+    case Code::ended: return {Errc::unavailable, words};
+    case Code::ok:
+    case Code::no_node:
+    case Code::exists:
+    case Code::not_empty:
+    case Code::ephemeral:
+    case Code::wrong: break;
+  }
+  return {Errc::protocol, words};
+}
+
+void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& reply,
+                               Instant /*asked*/) {
+  const ContenderPtr& contender = call.contender;
+  if (!contender) return replied_to_errand(session, call, reply);
+  if (call.step == Step::renew || call.step == Step::own_watch) {
+    if (!contender->erased) own_watched(contender, call.step == Step::own_watch, reply);
+    if (call.renewing && --call.renewing->open == 0) renewed(call.renewing);
+    return;
+  }
+  --contender->flight;
+  if (contender->erased) return;
+  replied_to(contender, call, reply);
+  if (!contender->erased && contender->flight == 0 && std::exchange(contender->hurry, false) &&
+      !contender->held && session.up()) {
+    look_at_queue(contender, Step::look);
+  }
+}
+
+void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& call,
+                                  const Reply& reply) {
+  switch (call.step) {
+    case Step::create: return created(contender, reply);
+    case Step::parent:
+      if (reply.code == Code::unsupported) contender->session->no_containers();
+      // Whether it matters is seen from the node's own creation: perhaps it was there already.
+      if (reply.code != Code::ok && reply.code != Code::exists && !is_lost(reply.code) &&
+          reply.code != Code::unsupported && reply.code != Code::not_done) {
+        contender->parent_failure = failure_of(reply, contender->path);
+      }
+      return drive(contender);
+    case Step::queue:
+    case Step::look:
+    case Step::peek: return listed(contender, call, reply);
+    case Step::settle: return settled(contender, reply);
+    case Step::settle_node: return settled_node(contender, call, reply);
+    case Step::watch: return watching(contender, reply);
+    case Step::recheck:
+      if (reply.code == Code::no_node && contender->watching) predecessor_gone(contender);
+      return drive(contender);
+    case Step::confirm: return confirmed(contender, reply);
+    case Step::holder: return told_of_holder(contender, call, reply);
+    case Step::remove: return removed(contender, reply);
+    case Step::renew:
+    case Step::own_watch:
+    case Step::inspect:
+    case Step::inspect_head:
+    case Step::check:
+    case Step::force:
+    case Step::force_head:
+    case Step::force_remove:
+    case Step::ignore: return;
+  }
+}
+
+void ZooKeeperBackend::created(const ContenderPtr& contender, const Reply& reply) {
+  if (is_lost(reply.code)) return drive(contender);  // to be settled
+  contender->unsure = false;
+  if (reply.code == Code::ok) {
+    contender->node = reply.text;
+    contender->czxid = reply.czxid;
+  } else if (reply.code == Code::no_node && contender->parent_failure) {
+    return fail(contender, contender->parent_failure);
+  } else if (reply.code == Code::no_node) {
+    // Never there, or empty for long enough to be removed; that may happen again before the next.
+    contender->parents_missing = true;
+  } else if (reply.code == Code::not_done) {
+    if (contender->operation) contender->operation->trouble(failure_of(reply, contender->path));
+    return;
+  } else {
+    return fail(contender, failure_of(reply, contender->path));
+  }
+  drive(contender);
+}
+
+void ZooKeeperBackend::listed(const ContenderPtr& contender, const Call& call, const Reply& reply) {
+  switch (reply.code) {
+    case Code::ok: break;
+    case Code::no_node:
+      contender->peeked = true;
+      // With its parent the node has gone.
+      if (call.step == Step::look && !contender->removing) forget_node(contender);
+      return drive(contender);
+    case Code::unknown:
+    case Code::ended:
+    case Code::not_done: return;  // once more with the next connection, or the next tick
+    default: return fail(contender, failure_of(reply, contender->path));
+  }
+  if (call.step != Step::peek) {
+    return contender->node.empty() ? drive(contender) : place(contender, *reply.children);
+  }
+  contender->peeked = true;
+  const Place place = Place::of(*reply.children, {});
+  if (place.count == 0 || contender->leaving) return drive(contender);
+  held_[contender->path] = clock_->now();
+  leave_busy(contender, place);
+}
+
+void ZooKeeperBackend::settled(const ContenderPtr& contender, const Reply& reply) {
+  if (reply.code != Code::ok && reply.code != Code::no_node) return;
+  const std::string_view guid =
+      std::string_view(contender->prefix).substr(contender->path.size() + 1);
+  const std::string_view found =
+      reply.code == Code::ok ? find_prefix(*reply.children, guid) : std::string_view();
+  if (found.empty()) {
+    // Behind a sync: it never came to be, or is gone.
+    forget_node(contender);
+    return drive(contender);
+  }
+  std::string node = child_of(contender->path, found);
+  Call call{.step = Step::settle_node, .contender = contender, .path = node};
+  if (contender->session->get(node, false, std::move(call))) ++contender->flight;
+}
+
+void ZooKeeperBackend::settled_node(const ContenderPtr& contender, const Call& call,
+                                    const Reply& reply) {
+  if (reply.code != Code::ok && reply.code != Code::no_node) return;
+  if (reply.code == Code::ok && reply.owner == contender->session->id()) {
+    contender->unsure = false;
+    contender->node = call.path;
+    contender->czxid = reply.czxid;
+  } else {
+    // It goes with a former session, or has gone: it is not to be built upon.
+    forget_node(contender);
+  }
+  drive(contender);
+}
+
+void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& reply) {
+  if (reply.code == Code::no_node) return predecessor_gone(contender);
+  if (reply.code == Code::denied) {
+    return fail(contender, failure_of(reply, contender->predecessor));
+  }
+  if (reply.code != Code::ok) return;
+  set(*contender, &Contender::watching, true);
+  if (contender->operation) {
+    contender->operation->queued(contender->ahead == 1
+                                     ? std::optional(holder_of(reply, contender->ahead))
+                                     : contender->operation->holder());
+  }
+  drive(contender);
+}
+
+void ZooKeeperBackend::told_of_holder(const ContenderPtr& contender, const Call& call,
+                                      const Reply& reply) {
+  std::optional<Holder> holder;
+  if (reply.code == Code::ok) holder = holder_of(reply, call.count);
+  if (!contender->operation) return drive(contender);
+  if (!contender->leaving || contender->wait) {
+    if (holder) contender->operation->queued(holder);
+  } else {
+    then([operation = std::exchange(contender->operation, nullptr), holder] {
+      operation->busy(holder);
+    });
+  }
+  drive(contender);
+}
+
+void ZooKeeperBackend::confirmed(const ContenderPtr& contender, const Reply& reply) {
+  if (contender->leaving || contender->withdrawn) return drive(contender);
+  if (reply.code == Code::ok && reply.owner == contender->session->id()) return grant(contender);
+  if (reply.code == Code::ok || reply.code == Code::no_node) forget_node(contender);
+  drive(contender);
+}
+
+void ZooKeeperBackend::removed(const ContenderPtr& contender, const Reply& reply) {
+  contender->removing = false;
+  switch (reply.code) {
+    case Code::ok: return gone(contender, Released::released);
+    case Code::no_node:
+      // By the one before this, whose answer was lost; or by somebody else.
+      return gone(contender, contender->remove_unsure ? Released::released : Released::was_lost);
+    case Code::unknown:
+    case Code::ended: contender->remove_unsure = true; return;
+    case Code::not_done: return;
+    default: break;
+  }
+  const Failure why = failure_of(reply, contender->node);
+  for (const auto& release : std::exchange(contender->releases, {})) {
+    then([release, why] { release->failed(why); });
+  }
+  gone(contender, Released::unknown);
+}
+
+void ZooKeeperBackend::own_watched(const ContenderPtr& contender, bool watch, const Reply& reply) {
+  if (reply.code == Code::no_node) return own_node_gone(contender);
+  if (reply.code == Code::ok && watch && contender->held) {
+    set(*contender, &Contender::own_watch, true);
+  }
+}
+
+// What the session has answered since the renewal was asked for goes for all that it holds.
+void ZooKeeperBackend::renewed(const std::shared_ptr<Renewing>& renewing) {
+  for (Renewal::Item& item : renewing->operation->items()) {
+    const ContenderPtr contender = hold_of(item.hold);
+    if (!contender) {
+      item.answer = Renewal::Answer::lost;
+      continue;
+    }
+    const Session& session = *contender->session;
+    if (!session.up() || session.acknowledged() < renewing->asked) continue;
+    item.answer = Renewal::Answer::renewed;
+    item.counted_from = session.acknowledged();
+    item.granted = session.timeout();
+    contender->lapse = item.counted_from + item.granted;
+  }
+  then([operation = renewing->operation] { operation->answered(); });
+}
+
+void ZooKeeperBackend::replied_to_errand(Session& session, const Call& call, const Reply& reply) {
+  if (!call.operation || call.operation->done()) return;
+  const auto operation = call.operation;
+  if (is_lost(reply.code) || reply.code == Code::not_done) {
+    parked_.push_back({.step = call.step == Step::check || call.step == Step::inspect ||
+                                       call.step == Step::inspect_head
+                                   ? (call.step == Step::check ? Step::check : Step::inspect)
+                                   : Step::force,
+                       .operation = operation,
+                       .path = call.path});
+    return;
+  }
+  if (reply.code != Code::ok && reply.code != Code::no_node) {
+    then([operation, why = failure_of(reply, call.path)] { operation->failed(why); });
+    return;
+  }
+  if (call.step == Step::check) {
+    then([operation] { static_cast<Check&>(*operation).answered(); });
+    return;
+  }
+  const auto answer = [&](std::optional<Holder> holder) {
+    then([operation, holder = std::move(holder)] {
+      static_cast<Inspection&>(*operation).answered(holder);
+    });
+  };
+  const bool lists = call.step == Step::inspect || call.step == Step::force;
+  if (lists) {
+    const Place place = reply.code == Code::ok ? Place::of(*reply.children, {}) : Place{};
+    if (place.count == 0) return answer(std::nullopt);
+    const std::string head = child_of(call.path, place.head);
+    static_cast<void>(
+        session.get(head, false,
+                    {.step = call.step == Step::force ? Step::force_head : Step::inspect_head,
+                     .operation = operation,
+                     .path = head,
+                     .count = place.count - 1}));
+  } else if (call.step == Step::force_remove) {
+    answer(call.holder);
+  } else if (reply.code == Code::no_node) {
+    // The next one is the head by now.
+    submit(call.step == Step::force_head ? Step::force : Step::inspect, operation);
+  } else if (call.step == Step::force_head) {
+    static_cast<void>(session.remove(call.path, {.step = Step::force_remove,
+                                                 .operation = operation,
+                                                 .path = call.path,
+                                                 .holder = holder_of(reply, call.count)}));
+  } else {
+    answer(holder_of(reply, call.count));
+  }
+}
+
+}  // namespace mortise::zookeeper

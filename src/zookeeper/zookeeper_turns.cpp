@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// The way of an attempt through its queue: make a node, look where it stands, wait behind the one
+// before it, have the lock; and back.
+#include "core/figures.hpp"
+#include "zookeeper/lock_path.hpp"
+#include "zookeeper/zookeeper_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+/// A try looks first where the queue was seen held so lately.
+constexpr std::chrono::seconds memory_of_holders{2};
+constexpr std::size_t most_remembered = 4'096;
+/// Between two looks at a queue that has to drain.
+constexpr std::chrono::milliseconds draining_pause{100};
+
+}  // namespace
+
+void ZooKeeperBackend::set(Contender& contender, bool Contender::*watch, bool value) noexcept {
+  if (std::exchange(contender.*watch, value) == value) return;
+  contender.session->awaiting += value ? 1U : std::size_t(-1);
+}
+
+bool ZooKeeperBackend::seen_held(const std::string& path, Instant now) const {
+  const auto found = held_.find(path);
+  return found != held_.end() && now - found->second < memory_of_holders;
+}
+
+// What comes next for an attempt that awaits no answer.
+void ZooKeeperBackend::drive(const ContenderPtr& contender) {
+  if (contender->erased || !contender->session->up()) return;
+  const bool goes = contender->leaving || contender->withdrawn;
+  if (goes && !contender->node.empty()) return remove(contender);
+  if (contender->flight > 0) return;
+  if (contender->unsure) {
+    if (contender->session->settle(contender->path,
+                                   {.step = Step::settle, .contender = contender})) {
+      ++contender->flight;
+    }
+    return;
+  }
+  if (contender->node.empty()) {
+    if (contender->leaving) return gone(contender, Released::was_lost);
+    return take(contender);
+  }
+  if (contender->held || contender->watching) return;
+  look_at_queue(contender, Step::look);
+}
+
+void ZooKeeperBackend::look_at_queue(const ContenderPtr& contender, Step step) {
+  if (contender->session->list(contender->path, {.step = step, .contender = contender})) {
+    ++contender->flight;
+  }
+}
+
+void ZooKeeperBackend::take(const ContenderPtr& contender) {
+  Session& session = *contender->session;
+  const Instant now = clock_->now();
+  if (now < contender->again) return;
+  if (contender->lease < session.timeout()) {
+    const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(contender->lease);
+    fail(contender, {Errc::misconfigured, where_ + ": a hold lasts as long as its session, " +
+                                              std::to_string(session.timeout().count()) +
+                                              " ms (URL: session), which is longer than "
+                                              "LockOptions::lease, " +
+                                              std::to_string(lease.count()) + " ms"});
+    return;
+  }
+  if (!contender->wait && !contender->peeked && seen_held(contender->path, now)) {
+    look_at_queue(contender, Step::peek);
+    return;
+  }
+  contender->operation->sent(now);
+  contender->parent_failure = Failure{};
+  if (std::exchange(contender->parents_missing, false)) {
+    // Containers: the server removes them when they have been empty for a while.
+    for (const std::string& level : levels_of(contender->path)) {
+      if (session.create_parent(level, {.step = Step::parent, .contender = contender})) {
+        ++contender->flight;
+      }
+    }
+  }
+  if (!session.create(contender->prefix, contender->label,
+                      {.step = Step::create, .contender = contender})) {
+    return;
+  }
+  contender->unsure = true;
+  ++contender->flight;
+  // The server answers a session in order, so the list holds the node.
+  look_at_queue(contender, Step::queue);
+}
+
+void ZooKeeperBackend::place(const ContenderPtr& contender, const Children& children) {
+  if (contender->leaving || contender->withdrawn || contender->held) return drive(contender);
+  const std::string_view own = std::string_view(contender->node).substr(contender->path.size() + 1);
+  const Place place = Place::of(children, own);
+  const std::int64_t number = sequence_of(own).value_or(last_sequence);
+  switch (place.kind) {
+    case Place::Kind::missing:
+      // A foreigner has deleted it. (With the session we would know.)
+      forget_node(contender);
+      return drive(contender);
+    case Place::Kind::tied:
+      fail(contender, {Errc::protocol, contender->path +
+                                           ": two waiters have one number: the queue's counter has "
+                                           "come to its end"});
+      return;
+    case Place::Kind::foreign:
+      fail(contender, {Errc::protocol,
+                       contender->path + ": read and write locks of another library are there"});
+      return;
+    case Place::Kind::first:
+      contender->drains = number >= last_sequence;
+      if (number >= stuck_sequence) return withdraw(contender);
+      return believe(contender);
+    case Place::Kind::behind:
+      if (held_.size() >= most_remembered) held_.clear();
+      held_[contender->path] = clock_->now();
+      if (!contender->wait) return leave_busy(contender, place);
+      contender->drains = number >= last_sequence;
+      if (contender->drains) return withdraw(contender);
+      return wait_behind(contender, place);
+  }
+}
+
+void ZooKeeperBackend::wait_behind(const ContenderPtr& contender, const Place& place) {
+  std::string predecessor = contender->path + '/' + place.predecessor;
+  contender->ahead = place.ahead;
+  if (contender->watching && predecessor == contender->predecessor) return;
+  contender->predecessor = std::move(predecessor);
+  set(*contender, &Contender::watching, false);
+  if (!contender->session->get(contender->predecessor, true,
+                               {.step = Step::watch, .contender = contender})) {
+    return;
+  }
+  ++contender->flight;
+  // Known to the session from now on: the event may come right behind the answer.
+  contender->session->watch(contender->predecessor, contender);
+  if (place.ahead == 1) return;
+  // Who has the lock is somebody else.
+  if (contender->session->get(
+          contender->path + '/' + place.head, false,
+          {.step = Step::holder, .contender = contender, .count = place.count - 1})) {
+    ++contender->flight;
+  }
+}
+
+void ZooKeeperBackend::leave_busy(const ContenderPtr& contender, const Place& place) {
+  contender->leaving = true;
+  if (contender->session->get(contender->path + '/' + place.head, false,
+                              {.step = Step::holder,
+                               .contender = contender,
+                               .count = place.count - 1 - (contender->node.empty() ? 0U : 1U)})) {
+    ++contender->flight;
+  }
+  drive(contender);
+}
+
+void ZooKeeperBackend::predecessor_gone(const ContenderPtr& contender) {
+  set(*contender, &Contender::watching, false);
+  if (contender->held || contender->leaving || contender->withdrawn || contender->erased) return;
+  if (contender->node.empty() || !contender->session->up()) return;
+  // Nobody comes in before us, so who was the only one ahead has left the lock to us.
+  if (contender->ahead <= 1) return believe(contender);
+  if (contender->flight > 0) {
+    contender->hurry = true;
+  } else {
+    look_at_queue(contender, Step::look);
+  }
+}
+
+// An answer that is old by now, because the process stood still for example, is no ground for a
+// grant: the session may have ended since.
+void ZooKeeperBackend::believe(const ContenderPtr& contender) {
+  Session& session = *contender->session;
+  if (clock_->now() - session.acknowledged() < session.timeout() / 3) return grant(contender);
+  if (session.get(contender->node, false, {.step = Step::confirm, .contender = contender})) {
+    ++contender->flight;
+  }
+}
+
+void ZooKeeperBackend::grant(const ContenderPtr& contender) {
+  Session& session = *contender->session;
+  const auto number = static_cast<std::uint64_t>(contender->czxid);
+  if (contender->czxid <= 0 || number >= core::grant_number_limit) {
+    fail(contender,
+         {Errc::protocol, where_ + ": transaction number " + std::to_string(contender->czxid) +
+                              ": an epoch above 2^21 - 1 gives no tokens"});
+    return;
+  }
+  set(*contender, &Contender::watching, false);
+  contender->held = true;
+  contender->lapse = session.acknowledged() + session.timeout();
+  next_look_ = std::min(next_look_, contender->lapse);
+  const Grant grant{.number = number,
+                    .counted_from = session.acknowledged(),
+                    .lease = session.timeout(),
+                    .fixed = true};
+  then([operation = std::exchange(contender->operation, nullptr), grant] {
+    operation->trouble(Failure{});
+    operation->granted(grant);
+  });
+}
+
+// The counter is near its end: the queue drains, its parent is removed, and the next one begins at
+// zero.
+void ZooKeeperBackend::withdraw(const ContenderPtr& contender) {
+  contender->withdrawn = true;
+  contender->again = clock_->now() + draining_pause;
+  next_look_ = std::min(next_look_, contender->again);
+  drive(contender);
+}
+
+void ZooKeeperBackend::remove(const ContenderPtr& contender) {
+  if (contender->removing) return;
+  if (!contender->session->remove(contender->node,
+                                  {.step = Step::remove, .contender = contender})) {
+    return;
+  }
+  contender->removing = true;
+  ++contender->flight;
+  // Not empty where others are left, who will try, too.
+  if (contender->drains) {
+    static_cast<void>(contender->session->remove(contender->path, Call{}));
+  }
+}
+
+}  // namespace mortise::zookeeper
