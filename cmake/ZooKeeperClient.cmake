@@ -11,8 +11,8 @@ find_path(ZOOKEEPER_INCLUDE_DIR zookeeper/zookeeper.h)
 find_library(ZOOKEEPER_ST_ARCHIVE NAMES libzookeeper_st.a)
 mark_as_advanced(ZOOKEEPER_INCLUDE_DIR ZOOKEEPER_ST_ARCHIVE)
 
-# Adds the object to `target`, and to its include path the header <mortise_zookeeper_names.h>, which
-# leads calls to the new names.
+# Adds the object to `target`, and to its include path the header <zookeeper_renamed.h>, which
+# is the C client's own under the new names.
 function(mortise_add_zookeeper_client target)
     if(NOT ZOOKEEPER_INCLUDE_DIR OR NOT ZOOKEEPER_ST_ARCHIVE)
         message(FATAL_ERROR "The ZooKeeper backend needs zookeeper/zookeeper.h and libzookeeper_st.a "
@@ -45,8 +45,8 @@ function(mortise_add_zookeeper_client target)
     endforeach()
     file(CONFIGURE OUTPUT "${dir}/renames" CONTENT "${renames}" @ONLY)
     file(CONFIGURE OUTPUT "${dir}/keeps" CONTENT "${keeps}" @ONLY)
-    file(CONFIGURE OUTPUT "${dir}/mortise_zookeeper_names.h" CONTENT
-        "/* Generated: the C client's names in this library. */\n${defines}" @ONLY)
+    file(CONFIGURE OUTPUT "${dir}/zookeeper_renamed.h" CONTENT
+        "/* Generated: the C client under its names in this library. */\n${defines}#include <zookeeper/zookeeper.h>\n" @ONLY)
     execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND "${CMAKE_OBJCOPY}"
         --redefine-syms=${dir}/renames --keep-global-symbols=${dir}/keeps "${whole}" "${object}")
 

@@ -3,9 +3,8 @@
 
 #include <mortise/error.hpp>
 
-#include <zookeeper/zookeeper.h>
+#include <zookeeper_renamed.h>
 
-#include <mortise_zookeeper_names.h>
 #include <poll.h>
 
 #include <cerrno>
