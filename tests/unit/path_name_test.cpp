@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Goal: a lock name of any bytes becomes one safe component of a path. Method: known answers; the
+// reversibility is tested with file names, which are made of it.
+#include "base/path_name.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mortise::base {
+namespace {
+
+TEST(PathNameTest, KnownAnswers) {
+  EXPECT_EQ(path_name("orders/42", 100), "orders%2F42");
+  EXPECT_EQ(path_name(".", 100), "%2E");
+  EXPECT_EQ(path_name("..", 100), "%2E.");
+  EXPECT_EQ(path_name("a\nb", 100), "a%0Ab");
+}
+
+TEST(PathNameTest, WhatIsTooLongIsHashed) {
+  EXPECT_EQ(path_name(std::string(100, 'a'), 100), std::string(100, 'a'));
+  EXPECT_EQ(path_name(std::string(101, 'a'), 100).size(), 35U);
+  EXPECT_EQ(path_name(std::string(34, '/'), 100).size(), 35U) << "102 bytes once escaped";
+  EXPECT_NE(path_name(std::string(101, 'a'), 100), path_name(std::string(102, 'a'), 100));
+}
+
+}  // namespace
+}  // namespace mortise::base

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Goal: whose turn it is in a queue, with nodes of every library that may stand in it, and nobody's
+// where that is not certain. Method: known answers, and random queues against a plain sort.
+#include "model/seed.hpp"
+#include "zookeeper/lock_path.hpp"
+#include "zookeeper/queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mortise::zookeeper {
+namespace {
+
+TEST(ZooKeeperQueueTest, ReadsTheNumbersOfEveryLibrary) {
+  EXPECT_EQ(sequence_of("0123456789abcdef-lock-0000000042"), 42);
+  EXPECT_EQ(sequence_of("_c_8d0a43c8-1f1c-4e1a-a1a7-7ae5c8a1f1f3-lock-0000000007"), 7) << "Curator";
+  EXPECT_EQ(sequence_of("_c_b1946ac92492d2347c6235b4d2611184-lock-0000000008"), 8) << "Go";
+  EXPECT_EQ(sequence_of("d41d8cd98f00b204e9800998ecf8427e__lock__0000000009"), 9) << "kazoo";
+  EXPECT_EQ(sequence_of("lock-0000000010"), 10) << ".NET";
+  EXPECT_EQ(sequence_of("block-lock-0000000011"), 11);
+  EXPECT_EQ(sequence_of("x-lock-2147483647"), 2'147'483'647);
+  EXPECT_EQ(sequence_of("x-lock--2147483648"), -2'147'483'648) << "servers that went on counting";
+}
+
+TEST(ZooKeeperQueueTest, TakesNothingElseForALock) {
+  for (const char* const node :
+       {"", "lock-", "x-lock-", "x-lock-12a", "x-lock-1 ", "orders", "lease-0000000001",
+        "_c_x-latch-0000000001", "0000000001", "x-lock-99999999999999999999"}) {
+    EXPECT_FALSE(sequence_of(node)) << node;
+  }
+}
+
+TEST(ZooKeeperQueueTest, NodesOfAnAttemptHaveTheirOwnPrefixEachRound) {
+  std::set<std::string> prefixes;
+  for (std::uint64_t high : {0U, 1U}) {
+    for (std::uint64_t low : {0U, 1U}) {
+      for (std::uint64_t sequence : {1U, 2U}) {
+        for (std::uint32_t round : {0U, 1U}) {
+          const std::string prefix =
+              node_prefix({.client_high = high, .client_low = low, .sequence = sequence}, round);
+          EXPECT_EQ(prefix.size(), 22U);
+          EXPECT_TRUE(prefix.ends_with("-lock-"));
+          prefixes.insert(prefix);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(prefixes.size(), 16U);
+}
+
+TEST(ZooKeeperQueueTest, TellsTheHeadThePredecessorAndTheCount) {
+  const Children children{"c-lock-0000000009", "a__lock__0000000002", "other", "b-lock-0000000005"};
+  const Place first = Place::of(children, "a__lock__0000000002");
+  EXPECT_EQ(first.kind, Place::Kind::first);
+  EXPECT_EQ(first.count, 3U);
+  const Place last = Place::of(children, "c-lock-0000000009");
+  EXPECT_EQ(last.kind, Place::Kind::behind);
+  EXPECT_EQ(last.predecessor, "b-lock-0000000005");
+  EXPECT_EQ(last.head, "a__lock__0000000002");
+  EXPECT_EQ(last.ahead, 2U);
+  EXPECT_EQ(Place::of(children, "d-lock-0000000010").kind, Place::Kind::missing);
+  EXPECT_EQ(Place::of(children, {}).head, "a__lock__0000000002");
+  EXPECT_EQ(Place::of({}, {}).count, 0U);
+}
+
+TEST(ZooKeeperQueueTest, ATieIsNobodysTurn) {
+  const Children children{"a-lock-2147483647", "b-lock-2147483647"};
+  EXPECT_EQ(Place::of(children, "a-lock-2147483647").kind, Place::Kind::tied);
+  EXPECT_EQ(Place::of(children, "b-lock-2147483647").kind, Place::Kind::tied);
+  // Also where the other library writes its number in another way.
+  EXPECT_EQ(Place::of({"a-lock-0000000001", "b__lock__1"}, "a-lock-0000000001").kind,
+            Place::Kind::tied);
+}
+
+TEST(ZooKeeperQueueTest, ReadAndWriteLocksOfOthersAreNotJoined) {
+  for (const char* const other :
+       {"_c_x-__READ__0000000001", "_c_x-__WRIT__0000000001", "x__rlock__0000000001"}) {
+    EXPECT_EQ(Place::of({"a-lock-0000000002", other}, "a-lock-0000000002").kind,
+              Place::Kind::foreign);
+  }
+}
+
+TEST(ZooKeeperQueueTest, FindsTheNodeOfAnAttempt) {
+  const Children children{"0123-lock-0000000001", "4567-lock-0000000002"};
+  EXPECT_EQ(find_prefix(children, "4567-lock-"), "4567-lock-0000000002");
+  EXPECT_EQ(find_prefix(children, "89ab-lock-"), "");
+}
+
+TEST(ZooKeeperQueueTest, RandomQueuesAreOrderedByNumber) {
+  std::mt19937_64 random(model::test_seed());
+  for (int round = 0; round < 200; ++round) {
+    std::set<std::int64_t> numbers;
+    while (numbers.size() < 1 + random() % 20) {
+      numbers.insert(static_cast<std::int32_t>(random()));
+    }
+    std::vector<std::string> nodes;
+    nodes.reserve(numbers.size());
+    for (const std::int64_t number : numbers) {
+      nodes.push_back((random() % 2 == 0 ? "x-lock-" : "y__lock__") + std::to_string(number));
+    }
+    Children children(nodes.begin(), nodes.end());
+    std::shuffle(children.begin(), children.end(), random);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const Place place = Place::of(children, nodes[i]);
+      ASSERT_EQ(place.ahead, i);
+      ASSERT_EQ(place.head, nodes[0]);
+      ASSERT_EQ(place.predecessor, i == 0 ? "" : nodes[i - 1]);
+    }
+  }
+}
+
+TEST(ZooKeeperQueueTest, APathHasItsLevels) {
+  EXPECT_EQ(lock_path("/shop/locks", "orders/42"), "/shop/locks/orders%2F42");
+  EXPECT_EQ(levels_of("/shop/locks/a"),
+            (std::vector<std::string>{"/shop", "/shop/locks", "/shop/locks/a"}));
+}
+
+}  // namespace
+}  // namespace mortise::zookeeper

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Goal: a ZooKeeper URL is read as it was meant, or refused in words that name its wrong part and
+// never its password. Method: known answers; files for passwords that stand in one.
+#include <mortise/error.hpp>
+
+#include "model/temporary.hpp"
+#include "zookeeper/settings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace mortise::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string refusal(std::string_view url) {
+  try {
+    static_cast<void>(Settings::parse(url));
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), Errc::misconfigured) << url;
+    EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted: " << url;
+  return {};
+}
+
+TEST(ZooKeeperSettingsTest, WhatIsNotSaidHasItsDefault) {
+  const Settings settings = Settings::parse("zookeeper://host");
+  EXPECT_EQ(settings.text(), "host:2181");
+  EXPECT_EQ(settings.root, "/mortise");
+  EXPECT_EQ(settings.session, 10s);
+  EXPECT_EQ(settings.margin, 1s);
+  EXPECT_FALSE(settings.creator_only);
+  EXPECT_EQ(settings.credentials.current(), std::nullopt);
+}
+
+TEST(ZooKeeperSettingsTest, AllThatCanBeSaid) {
+  const Settings settings = Settings::parse(
+      "zookeeper://app:se%40cret@a:1,[::1]:2,c/shop/locks/?session=1500ms&margin=250ms&acl=world");
+  EXPECT_EQ(settings.text(), "a:1,[::1]:2,c:2181");
+  EXPECT_EQ(settings.root, "/shop/locks");
+  EXPECT_EQ(settings.session, 1500ms);
+  EXPECT_EQ(settings.margin, 250ms);
+  EXPECT_FALSE(settings.creator_only);
+  EXPECT_EQ(settings.credentials.current(), "app:se@cret");
+  EXPECT_TRUE(Settings::parse("zookeeper://app:secret@a").creator_only)
+      << "whoever has credentials protects his nodes";
+}
+
+TEST(ZooKeeperSettingsTest, RefusesWhatCanNotBeMeant) {
+  EXPECT_THAT(refusal("zookeeper:///locks"), HasSubstr("wants a host"));
+  EXPECT_THAT(refusal("zookeeper://a/"), HasSubstr("a path of their own"));
+  EXPECT_THAT(refusal("zookeeper://a/x//y"), HasSubstr("empty"));
+  EXPECT_THAT(refusal("zookeeper://a/x/../y"), HasSubstr("'..'"));
+  EXPECT_THAT(refusal("zookeeper://a/x%20y"), HasSubstr("space"));
+  EXPECT_THAT(refusal("zookeeper://a/zookeeper/x"), HasSubstr("/zookeeper"));
+  EXPECT_THAT(refusal("zookeeper://a/" + std::string(200, 'x')), HasSubstr("200"));
+  EXPECT_THAT(refusal("zookeeper://a:0"), HasSubstr("port"));
+  EXPECT_THAT(refusal("zookeeper://a?session=10"), HasSubstr("'10'"));
+  EXPECT_THAT(refusal("zookeeper://a?session=-1s"), HasSubstr("'-1s'"));
+  EXPECT_THAT(refusal("zookeeper://a?session=50ms"), HasSubstr("100 ms to 24 h"));
+  EXPECT_THAT(refusal("zookeeper://a?session=90000s"), HasSubstr("session"));
+  EXPECT_THAT(refusal("zookeeper://a?margin=10ms"), HasSubstr("at least 20 ms"));
+  EXPECT_THAT(refusal("zookeeper://a?session=1s"), HasSubstr("margin")) << "default margin: 1 s";
+  EXPECT_THAT(refusal("zookeeper://a?acl=open"), HasSubstr("world or creator"));
+  EXPECT_THAT(refusal("zookeeper://a?acl=creator"), HasSubstr("needs a user"));
+  EXPECT_THAT(refusal("zookeeper://a?sesion=1s"), HasSubstr("sesion"));
+}
+
+TEST(ZooKeeperSettingsTest, SaysWhatTheCClientLacks) {
+  EXPECT_THAT(refusal("zookeeper://a?tls=yes"), HasSubstr("TLS proxy"));
+  EXPECT_THAT(refusal("zookeeper://a?ca=/x.pem"), HasSubstr("no TLS"));
+  EXPECT_THAT(refusal("zookeeper://a?sasl=gssapi"), HasSubstr("no SASL"));
+}
+
+TEST(ZooKeeperSettingsTest, APasswordComesFromOnePlace) {
+  EXPECT_THAT(refusal("zookeeper://app@a"), HasSubstr("belong together"));
+  EXPECT_THAT(refusal("zookeeper://app:secret@a?password-file=/x"), HasSubstr("more than once"));
+  EXPECT_THAT(refusal("zookeeper://a?password-file=/x"), HasSubstr("belong together"));
+  EXPECT_THAT(refusal("zookeeper://app@a?password-env=MORTISE_NO_SUCH"),
+              HasSubstr("MORTISE_NO_SUCH"));
+  ::setenv("MORTISE_TEST_SECRET", "secret", 1);
+  EXPECT_EQ(
+      Settings::parse("zookeeper://app@a?password-env=MORTISE_TEST_SECRET").credentials.current(),
+      "app:secret");
+}
+
+TEST(ZooKeeperSettingsTest, APasswordFileIsReadEachTime) {
+  const model::TemporaryDirectory directory;
+  const std::string path = directory.path() + "/password";
+  const Settings settings = Settings::parse("zookeeper://app@a?password-file=" + path);
+  EXPECT_THROW(static_cast<void>(settings.credentials.current()), LockError);
+  std::ofstream(path) << "secret\n";
+  EXPECT_EQ(settings.credentials.current(), "app:secret");
+  std::ofstream(path) << "other";
+  EXPECT_EQ(settings.credentials.current(), "app:other");
+}
+
+TEST(ZooKeeperSettingsTest, NoPasswordIsQuoted) {
+  refusal("zookeeper://app:sec/secret@a");
+  refusal("zookeeper://app:?secret@a");
+  refusal("zookeeper://app:secret@a:x");
+}
+
+}  // namespace
+}  // namespace mortise::zookeeper

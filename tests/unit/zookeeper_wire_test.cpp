@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Goal: what lies under the C client gives it whole and numbered replies only, sends a flight of
+// requests in one piece, and never blocks. Method: a wire on one end of a pair of sockets, whose
+// other end plays the server; the C client's part is played by the test.
+#include "zookeeper/wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+namespace mortise::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string number(std::uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xffU);
+  return bytes;
+}
+
+std::string frame(const std::string& body) {
+  return number(static_cast<std::uint32_t>(body.size())) + body;
+}
+
+std::string request(std::int32_t xid) {
+  return frame(number(static_cast<std::uint32_t>(xid)) + number(1) + "body");
+}
+
+std::string reply(std::int32_t xid) {
+  return frame(number(static_cast<std::uint32_t>(xid)) + std::string(12, '\0') + "more");
+}
+
+const std::string greeting = frame(std::string(44, 'g'));
+const std::string welcome = frame(std::string(37, 'w'));
+
+/// A connected wire, and the server's end of it.
+class ZooKeeperWireTest : public ::testing::Test {
+ protected:
+  ZooKeeperWireTest() {
+    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    EXPECT_GE(wire_.open_socket(AF_INET, SOCK_STREAM, 0), 0);
+    wire_.connect_socket(&address, size);
+    server_ = ::accept(listener_, nullptr, nullptr);
+  }
+  ~ZooKeeperWireTest() override {
+    ::close(server_);
+    ::close(listener_);
+  }
+
+  void ask(const std::string& bytes) {
+    ASSERT_EQ(wire_.send_bytes(bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
+  void answer(const std::string& bytes) {
+    ASSERT_EQ(::send(server_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    wire_.fill();
+  }
+  void greet() {
+    ask(greeting);
+    answer(welcome);
+    EXPECT_EQ(taken(), welcome);
+  }
+  /// What the C client gets.
+  std::string taken() {
+    std::array<char, 1024> bytes{};
+    const ssize_t got = wire_.receive_bytes(bytes.data(), bytes.size());
+    return got < 0 ? "" : std::string(bytes.data(), static_cast<std::size_t>(got));
+  }
+  std::string at_server() const {
+    std::array<char, 4096> bytes{};
+    const ssize_t got = ::recv(server_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    return got < 0 ? "" : std::string(bytes.data(), static_cast<std::size_t>(got));
+  }
+
+  Wire wire_;
+  int listener_ = -1;
+  int server_ = -1;
+};
+
+TEST_F(ZooKeeperWireTest, AFlightLeavesInOnePiece) {
+  greet();
+  ask(request(1));
+  ask(request(2));
+  EXPECT_EQ(at_server(), "") << "nothing leaves before the flush";
+  wire_.flush();
+  EXPECT_EQ(at_server(), greeting + request(1) + request(2));
+  EXPECT_FALSE(wire_.blocked());
+}
+
+TEST_F(ZooKeeperWireTest, GivesWholeRepliesOnly) {
+  greet();
+  ask(request(7));
+  const std::string whole = reply(7);
+  for (const char byte : whole.substr(0, whole.size() - 1)) {
+    answer(std::string(1, byte));
+    ASSERT_FALSE(wire_.readable());
+    ASSERT_EQ(taken(), "");
+    ASSERT_EQ(errno, EAGAIN);
+  }
+  answer(whole.substr(whole.size() - 1));
+  EXPECT_TRUE(wire_.readable());
+  EXPECT_EQ(taken(), whole);
+  EXPECT_FALSE(wire_.readable());
+}
+
+TEST_F(ZooKeeperWireTest, AReplyToNothingEndsTheConnection) {
+  greet();
+  answer(reply(1));
+  EXPECT_TRUE(wire_.readable()) << "for the end to be read";
+  EXPECT_EQ(taken(), "");
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+TEST_F(ZooKeeperWireTest, AReplyOutOfOrderEndsTheConnection) {
+  greet();
+  ask(request(1));
+  ask(request(2));
+  answer(reply(1) + reply(3));
+  EXPECT_EQ(taken(), reply(1));
+  EXPECT_EQ(taken(), "");
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+TEST_F(ZooKeeperWireTest, WatchesPingsAndCredentialsAreNobodysReplies) {
+  greet();
+  ask(request(-2));
+  EXPECT_TRUE(wire_.awaits_pong());
+  ask(request(-4));
+  ask(request(-8));
+  ask(request(5));
+  answer(reply(-1) + reply(-4) + reply(-8) + reply(-2) + reply(5));
+  EXPECT_EQ(taken(), reply(-1) + reply(-4) + reply(-8) + reply(-2) + reply(5));
+  EXPECT_FALSE(wire_.awaits_pong());
+  EXPECT_EQ(wire_.error(), 0);
+}
+
+TEST_F(ZooKeeperWireTest, ASizeAboveTheLimitEndsTheConnection) {
+  greet();
+  answer(number((std::uint32_t{64} << 20U) + 1));
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+TEST_F(ZooKeeperWireTest, ANegativeSizeEndsTheConnection) {
+  greet();
+  answer(number(0xffffffffU));
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+TEST_F(ZooKeeperWireTest, AReplyShorterThanItsHeaderEndsTheConnection) {
+  greet();
+  ask(request(1));
+  answer(frame(number(1) + "short"));
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+TEST_F(ZooKeeperWireTest, AGreetingOfAnotherSizeEndsTheConnection) {
+  ask(greeting);
+  answer(frame(std::string(38, 'w')));
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+TEST_F(ZooKeeperWireTest, WhatCameBeforeTheEndIsReadFirst) {
+  greet();
+  ask(request(1));
+  ASSERT_EQ(::send(server_, reply(1).data(), reply(1).size(), 0),
+            static_cast<ssize_t>(reply(1).size()));
+  ::shutdown(server_, SHUT_RDWR);
+  wire_.fill();
+  wire_.fill();
+  EXPECT_EQ(taken(), reply(1));
+  EXPECT_TRUE(wire_.readable());
+  EXPECT_EQ(taken(), "");
+  EXPECT_EQ(errno, ECONNRESET);
+}
+
+TEST_F(ZooKeeperWireTest, AServerThatReadsNothingBlocksNobody) {
+  greet();
+  const std::string large = frame(number(1) + std::string(1U << 20U, 'x'));
+  std::size_t sent = 0;
+  for (int i = 0; i < 64 && !wire_.blocked(); ++i, sent += large.size()) {
+    ask(large);
+    wire_.flush();
+  }
+  ASSERT_TRUE(wire_.blocked());
+  std::size_t read = 0;
+  std::string bytes(1U << 20U, '\0');
+  while (read < greeting.size() + sent) {
+    const ssize_t got = ::recv(server_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got > 0) read += static_cast<std::size_t>(got);
+    wire_.flush();
+  }
+  EXPECT_FALSE(wire_.blocked());
+}
+
+TEST_F(ZooKeeperWireTest, TheFarewellSendsTheRestAndIsBounded) {
+  greet();
+  ask(request(1));
+  wire_.keep_open();
+  wire_.close_socket();
+  EXPECT_TRUE(wire_.is_open());
+  const Instant before = BootClock::now();
+  wire_.farewell(before + 50ms);
+  EXPECT_LT(BootClock::now() - before, 5s);
+  EXPECT_EQ(at_server(), greeting + request(1));
+  EXPECT_FALSE(wire_.is_open());
+}
+
+}  // namespace
+}  // namespace mortise::zookeeper
