@@ -17,7 +17,8 @@ constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
 
 }  // namespace
 
-DistantProxy::DistantProxy(std::uint16_t target_port, std::uint64_t seed) {
+DistantProxy::DistantProxy(std::uint16_t target_port, std::uint64_t seed,
+                           test::ProxyProtocol protocol) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     throw std::system_error(errno, std::generic_category(), "socketpair");
@@ -27,7 +28,7 @@ DistantProxy::DistantProxy(std::uint16_t target_port, std::uint64_t seed) {
   try {
     process_ = Process::fork_child([&] {
       ::close(ends[0]);
-      return serve(ends[1], target_port, seed);
+      return serve(ends[1], target_port, {.seed = seed, .protocol = protocol});
     });
     ::close(ends[1]);
     port_ = static_cast<std::uint16_t>(answer());
@@ -56,8 +57,8 @@ std::uint64_t DistantProxy::answer() const {
   return value;
 }
 
-int DistantProxy::serve(int line, std::uint16_t target_port, std::uint64_t seed) {
-  test::Proxy proxy(target_port, {.seed = seed});
+int DistantProxy::serve(int line, std::uint16_t target_port, const test::ProxyOptions& options) {
+  test::Proxy proxy(target_port, options);
   std::uint64_t value = proxy.port();
   Letter letter;
   while (::send(line, &value, sizeof value, MSG_NOSIGNAL) == sizeof value &&

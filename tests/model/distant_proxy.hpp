@@ -19,12 +19,14 @@ namespace mortise::model {
 // Made while this process has one thread. Not thread-safe.
 class DistantProxy {
  public:
-  DistantProxy(std::uint16_t target_port, std::uint64_t seed);
+  DistantProxy(std::uint16_t target_port, std::uint64_t seed,
+               test::ProxyProtocol protocol = test::ProxyProtocol::redis);
   DistantProxy(const DistantProxy&) = delete;
   DistantProxy& operator=(const DistantProxy&) = delete;
   ~DistantProxy();
 
-  [[nodiscard]] std::string url() const;
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::string url() const;  // of a Redis
 
   // Has `order` called with the Proxy, there, and returns when it is in force, with what it
   // returned. It takes nothing with it but a few values.
@@ -61,7 +63,7 @@ class DistantProxy {
 
   std::uint64_t deliver(const Letter& letter) const;
   [[nodiscard]] std::uint64_t answer() const;
-  static int serve(int line, std::uint16_t target_port, std::uint64_t seed);
+  static int serve(int line, std::uint16_t target_port, const test::ProxyOptions& options);
 
   int line_ = -1;
   std::uint16_t port_ = 0;

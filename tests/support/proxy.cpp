@@ -78,7 +78,8 @@ Proxy::Proxy(std::string target_path, Options options)
     : Proxy(0, std::move(target_path), options) {}
 
 Proxy::Proxy(std::uint16_t target_port, std::string target_path, const Options& options)
-    : target_port_(target_port),
+    : protocol_(options.protocol),
+      target_port_(target_port),
       target_path_(std::move(target_path)),
       network_{.faults = {},
                .counts = {},
@@ -265,7 +266,9 @@ ProxyCounts Proxy::counts() const {
 
 std::uint64_t Proxy::pushes() const { return counts().pushes; }
 
-std::uint64_t Proxy::commands() const { return commands("EVALSHA") + commands("EVAL"); }
+std::uint64_t Proxy::commands() const {
+  return commands("EVALSHA") + commands("EVAL") + commands("OPERATION");
+}
 
 std::uint64_t Proxy::commands(const std::string& name) const {
   const std::lock_guard lock(mutex_);
@@ -334,8 +337,8 @@ void Proxy::accept_all() {
       reset_connection(client.get());
       continue;
     }
-    links_.emplace(++last_link_,
-                   std::make_unique<ProxyLink>(std::move(client), std::move(server), network_));
+    links_.emplace(++last_link_, std::make_unique<ProxyLink>(std::move(client), std::move(server),
+                                                             network_, protocol_));
   }
 }
 

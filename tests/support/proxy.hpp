@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A bad network in front of a Redis server: it forwards connections and, when told to, loses,
-// keeps, delays and mutilates what goes through, by whole commands and replies. A connection that
-// is not RESP2, such as TLS, is forwarded in the pieces that arrive, which then count as replies.
+// A bad network in front of a Redis or PostgreSQL server: it forwards connections and, when told
+// to, loses, keeps, delays and mutilates what goes through, by whole commands and replies. What is
+// not of the protocol, such as TLS, is forwarded in the pieces that arrive, which then count as
+// replies.
 #pragma once
 
 #include "base/fork.hpp"
@@ -26,6 +27,7 @@ struct ProxyOptions {
   /// False: connections wait unanswered until `run()`. A process that forks clients by
   /// model::Process can do so only before it has a second thread.
   bool running = true;
+  ProxyProtocol protocol = ProxyProtocol::redis;
 };
 
 /// Listens on 127.0.0.1 from the constructor to the destructor, with one thread. All members may be
@@ -70,7 +72,7 @@ class Proxy {
 
   // Single messages, each with a probability. A stream can not lose a reply and go on, so the
   // connection is reset in its place: with a lost reply the command was executed, with a lost
-  // request it was not. Only EVALSHA and EVAL are lost, so that connections come up.
+  // request it was not. Only operations of locks are lost, so that connections come up.
   void lose_reply(double probability);
   void lose_request(double probability);
   /// Messages of subscriptions vanish, and their connection lives on.
@@ -95,7 +97,7 @@ class Proxy {
   // What has been seen.
   [[nodiscard]] ProxyCounts counts() const;
   [[nodiscard]] std::uint64_t pushes() const;    ///< messages from the server, lost ones too
-  [[nodiscard]] std::uint64_t commands() const;  ///< EVALSHA and EVAL from clients, lost ones too
+  [[nodiscard]] std::uint64_t commands() const;  ///< operations of locks, lost ones too
   [[nodiscard]] std::uint64_t commands(const std::string& name) const;
   [[nodiscard]] std::size_t connections(Connections which = Connections::all) const;
 
@@ -113,6 +115,7 @@ class Proxy {
   [[nodiscard]] Round prepare();
   void accept_all();
 
+  const ProxyProtocol protocol_;
   const std::uint16_t target_port_;
   const std::string target_path_;
   std::uint16_t port_ = 0;

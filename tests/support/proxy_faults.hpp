@@ -14,9 +14,14 @@
 
 namespace mortise::test {
 
-enum class ProxyConnections { all, commands, inboxes };  ///< an inbox has sent SUBSCRIBE
+/// What is spoken through the proxy.
+enum class ProxyProtocol { redis, postgres };
+/// What a request is: of the time before the connection is up, an operation of a lock (EVAL and
+/// EVALSHA; a statement with parameters), the beginning of a subscription, or something else.
+enum class ProxyRequest { greeting, operation, subscription, other };
+enum class ProxyConnections { all, commands, inboxes };  ///< an inbox has subscribed
 enum class ProxyDirection { both, to_server, to_client };
-/// `scripts`: replies to EVAL and EVALSHA; `pushes`: messages of a subscription.
+/// `scripts`: replies to operations of a lock; `pushes`: messages of a subscription.
 enum class ProxyReplies { any, scripts, pushes };
 
 struct ProxyDelay {

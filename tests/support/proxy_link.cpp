@@ -20,6 +20,12 @@ bool is_message(std::string_view frame) {
   return ProxyFrames::elements(frame) == 3 && ProxyFrames::first_word(frame) == "MESSAGE";
 }
 
+std::variant<ProxyFrames, PostgresFrames> cutter(ProxyProtocol protocol, ProxyFrames::Of redis,
+                                                 PostgresFrames::Of postgres) {
+  if (protocol == ProxyProtocol::postgres) return PostgresFrames(postgres);
+  return ProxyFrames(redis);
+}
+
 }  // namespace
 
 void reset_connection(int fd) noexcept {
@@ -29,8 +35,14 @@ void reset_connection(int fd) noexcept {
   ::shutdown(fd, SHUT_RDWR);  // a unix socket knows no reset
 }
 
-ProxyLink::ProxyLink(base::UniqueFd client, base::UniqueFd server, ProxyNetwork& network)
-    : network_(&network), client_(std::move(client)), server_(std::move(server)) {}
+ProxyLink::ProxyLink(base::UniqueFd client, base::UniqueFd server, ProxyNetwork& network,
+                     ProxyProtocol protocol)
+    : network_(&network),
+      client_(std::move(client)),
+      server_(std::move(server)),
+      protocol_(protocol),
+      to_server_(cutter(protocol, ProxyFrames::Of::requests, PostgresFrames::Of::requests)),
+      to_client_(cutter(protocol, ProxyFrames::Of::replies, PostgresFrames::Of::replies)) {}
 
 bool ProxyLink::is(ProxyConnections which) const noexcept {
   return which == ProxyConnections::all || (which == ProxyConnections::inboxes) == inbox_;
@@ -122,16 +134,19 @@ void ProxyLink::read(Lane& lane, int fd) {
     end_input(lane, false);
     return;
   }
-  lane.frames.feed({buffer, static_cast<std::size_t>(size)});
+  const std::string_view bytes(buffer, static_cast<std::size_t>(size));
+  std::visit([&](auto& frames) { frames.feed(bytes); }, lane.frames);
   while (!lane.input_over) {
-    std::optional<std::string> frame = lane.frames.next();
+    std::optional<std::string> frame =
+        std::visit([](auto& frames) { return frames.next(); }, lane.frames);
     if (!frame) break;
     admit(lane, *std::move(frame));
   }
 }
 
 void ProxyLink::end_input(Lane& lane, bool reset) {
-  if (std::string rest = lane.frames.rest(); !rest.empty()) {
+  std::string rest = std::visit([](auto& frames) { return frames.rest(); }, lane.frames);
+  if (!rest.empty()) {
     if (&lane == &to_server_ && holding_) {
       held_.push_back(std::move(rest));
     } else {
@@ -148,7 +163,12 @@ void ProxyLink::admit(Lane& lane, std::string frame) {
     forward_reply(std::move(frame));
     return;
   }
-  if (!lane.frames.opaque()) ++network_->counts.commands[ProxyFrames::first_word(frame)];
+  const bool opaque = std::visit([](auto& frames) { return frames.opaque(); }, lane.frames);
+  if (protocol_ == ProxyProtocol::postgres) {
+    if (request_of(frame) == ProxyRequest::operation) ++network_->counts.commands["OPERATION"];
+  } else if (!opaque) {
+    ++network_->counts.commands[ProxyFrames::first_word(frame)];
+  }
   if (!holding_) {
     forward_request(std::move(frame));
     return;
@@ -157,25 +177,43 @@ void ProxyLink::admit(Lane& lane, std::string frame) {
   held_.push_back(std::move(frame));
 }
 
-void ProxyLink::forward_request(std::string frame) {
+ProxyRequest ProxyLink::request_of(std::string_view frame) const {
+  if (protocol_ == ProxyProtocol::postgres) return PostgresFrames::kind_of_request(frame);
   const std::string name = ProxyFrames::first_word(frame);
-  const bool script = is_script(name);
+  return is_script(name)    ? ProxyRequest::operation
+         : subscribes(name) ? ProxyRequest::subscription
+                            : ProxyRequest::other;
+}
+
+bool ProxyLink::is_push(std::string_view frame) const {
+  if (protocol_ == ProxyProtocol::postgres) return PostgresFrames::is_push(frame);
+  return inbox_ && is_message(frame);
+}
+
+// Whether it answers no request, or none that is counted.
+bool ProxyLink::is_greeting(std::string_view frame) const {
+  return protocol_ == ProxyProtocol::postgres && PostgresFrames::is_greeting(frame);
+}
+
+void ProxyLink::forward_request(std::string frame) {
+  const ProxyRequest request = request_of(frame);
+  const bool operation = request == ProxyRequest::operation;
   const ProxyDelay delay = network_->faults.to_server;
-  if (script && network_->happens(network_->faults.lose_request)) {
+  if (operation && network_->happens(network_->faults.lose_request)) {
     ++network_->counts.lost_requests;
     enqueue(to_server_, {}, delay, true);
     return;
   }
-  inbox_ = inbox_ || subscribes(name);
-  awaited_.push_back(script);
+  inbox_ = inbox_ || request == ProxyRequest::subscription;
+  if (request != ProxyRequest::greeting) awaited_.push_back(operation);
   enqueue(to_server_, std::move(frame), delay);
 }
 
 void ProxyLink::forward_reply(std::string frame) {
   ProxyReplies kind = ProxyReplies::any;
-  if (inbox_ && is_message(frame)) {
+  if (is_push(frame)) {
     kind = ProxyReplies::pushes;
-  } else if (!awaited_.empty()) {
+  } else if (!awaited_.empty() && !is_greeting(frame)) {
     if (awaited_.front()) kind = ProxyReplies::scripts;
     awaited_.pop_front();
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "support/postgres_frames.hpp"
 #include "support/proxy_faults.hpp"
 #include "support/proxy_frames.hpp"
 
@@ -12,7 +13,11 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 namespace mortise::test {
 
@@ -25,7 +30,8 @@ class ProxyLink {
   using Clock = std::chrono::steady_clock;
 
   /// @param server still connecting, or connected
-  ProxyLink(base::UniqueFd client, base::UniqueFd server, ProxyNetwork& network);
+  ProxyLink(base::UniqueFd client, base::UniqueFd server, ProxyNetwork& network,
+            ProxyProtocol protocol = ProxyProtocol::redis);
 
   [[nodiscard]] bool is(ProxyConnections which) const noexcept;
   /// Half open: nothing moves, and neither side learns that the other has gone.
@@ -57,8 +63,8 @@ class ProxyLink {
     bool reset = false;  // the connection, once the bytes are gone
   };
   struct Lane {
-    explicit Lane(ProxyFrames::Of of) : frames(of) {}
-    ProxyFrames frames;
+    explicit Lane(std::variant<ProxyFrames, PostgresFrames> cutter) : frames(std::move(cutter)) {}
+    std::variant<ProxyFrames, PostgresFrames> frames;
     std::deque<Chunk> queue;
     std::size_t bytes = 0;  // in the queue
     Clock::time_point last_due{};
@@ -75,6 +81,9 @@ class ProxyLink {
   void read(Lane& lane, int fd);
   void end_input(Lane& lane, bool reset);
   void admit(Lane& lane, std::string frame);
+  [[nodiscard]] ProxyRequest request_of(std::string_view frame) const;
+  [[nodiscard]] bool is_push(std::string_view frame) const;
+  [[nodiscard]] bool is_greeting(std::string_view frame) const;
   void forward_request(std::string frame);
   void forward_reply(std::string frame);
   [[nodiscard]] bool befalls(ProxyReplies kind, std::string& frame);
@@ -85,11 +94,12 @@ class ProxyLink {
   ProxyNetwork* network_;
   base::UniqueFd client_;
   base::UniqueFd server_;
-  Lane to_server_{ProxyFrames::Of::requests};
-  Lane to_client_{ProxyFrames::Of::replies};
+  const ProxyProtocol protocol_;
+  Lane to_server_;
+  Lane to_client_;
   std::deque<std::string> held_;
   std::size_t held_bytes_ = 0;
-  std::deque<bool> awaited_;  // for each command without a reply: is it a script?
+  std::deque<bool> awaited_;  // for each command without a reply: is it an operation of a lock?
   bool connecting_ = true;
   bool inbox_ = false;
   bool frozen_ = false;
