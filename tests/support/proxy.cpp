@@ -207,6 +207,17 @@ void Proxy::lose_request(double probability) {
   change([&] { network_.faults.lose_request = probability; });
 }
 
+void Proxy::cut_at(std::size_t nth, Moment moment, std::string command) {
+  change([&] {
+    network_.faults.cut = ProxyCut{.left = nth, .at = moment, .command = std::move(command)};
+  });
+}
+
+bool Proxy::cut_is_ahead() const {
+  const std::lock_guard lock(mutex_);
+  return network_.faults.cut.has_value();
+}
+
 void Proxy::lose_push(double probability) {
   change([&] { network_.faults.lose_push = probability; });
 }

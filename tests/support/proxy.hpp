@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A bad network in front of a Redis or PostgreSQL server: it forwards connections and, when told
-// to, loses, keeps, delays and mutilates what goes through, by whole commands and replies. What is
-// not of the protocol, such as TLS, is forwarded in the pieces that arrive, which then count as
-// replies.
+// A bad network in front of a Redis, PostgreSQL or ZooKeeper server: it forwards connections and,
+// when told to, loses, keeps, delays and mutilates what goes through, by whole commands and
+// replies. What is not of the protocol, such as TLS, is forwarded in the pieces that arrive, which
+// then count as replies.
 #pragma once
 
 #include "base/fork.hpp"
@@ -39,6 +39,7 @@ class Proxy {
   using Connections = ProxyConnections;
   using Direction = ProxyDirection;
   using Replies = ProxyReplies;
+  using Moment = ProxyMoment;
   using Duration = std::chrono::nanoseconds;
 
   explicit Proxy(std::uint16_t target_port, Options options = {});
@@ -75,6 +76,10 @@ class Proxy {
   // request it was not. Only operations of locks are lost, so that connections come up.
   void lose_reply(double probability);
   void lose_request(double probability);
+  /// The connection ends at the `nth` operation from now, or the nth with this command, once.
+  void cut_at(std::size_t nth, Moment moment, std::string command = {});
+  /// Whether that is still to come.
+  [[nodiscard]] bool cut_is_ahead() const;
   /// Messages of subscriptions vanish, and their connection lives on.
   void lose_push(double probability);
   void delay_push(Duration least, Duration most);

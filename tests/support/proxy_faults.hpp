@@ -15,7 +15,7 @@
 namespace mortise::test {
 
 /// What is spoken through the proxy.
-enum class ProxyProtocol { redis, postgres };
+enum class ProxyProtocol { redis, postgres, zookeeper };
 /// What a request is: of the time before the connection is up, an operation of a lock (EVAL and
 /// EVALSHA; a statement with parameters), the beginning of a subscription, or something else.
 enum class ProxyRequest { greeting, operation, subscription, other };
@@ -23,6 +23,9 @@ enum class ProxyConnections { all, commands, inboxes };  ///< an inbox has subsc
 enum class ProxyDirection { both, to_server, to_client };
 /// `scripts`: replies to operations of a lock; `pushes`: messages of a subscription.
 enum class ProxyReplies { any, scripts, pushes };
+
+/// Before the server has a request; or after it has answered, before the client knows.
+enum class ProxyMoment { request, reply };
 
 struct ProxyDelay {
   std::chrono::nanoseconds least{0};
@@ -36,6 +39,13 @@ struct ProxyMishap {
   std::string garbage;
 };
 
+/// The connection ends at one operation, once.
+struct ProxyCut {
+  std::size_t left = 1;  ///< how many come before it, and it
+  ProxyMoment at = ProxyMoment::request;
+  std::string command{};  ///< counts these only; empty: all
+};
+
 struct ProxyFaults {
   double lose_reply = 0;
   double lose_request = 0;
@@ -47,6 +57,7 @@ struct ProxyFaults {
   bool blackhole = false;
   bool reset_new = false;
   std::optional<ProxyMishap> mishap;
+  std::optional<ProxyCut> cut;
 };
 
 struct ProxyCounts {

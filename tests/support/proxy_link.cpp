@@ -20,9 +20,10 @@ bool is_message(std::string_view frame) {
   return ProxyFrames::elements(frame) == 3 && ProxyFrames::first_word(frame) == "MESSAGE";
 }
 
-std::variant<ProxyFrames, PostgresFrames> cutter(ProxyProtocol protocol, ProxyFrames::Of redis,
-                                                 PostgresFrames::Of postgres) {
+ProxyLink::Frames cutter(ProxyProtocol protocol, ProxyFrames::Of redis,
+                         PostgresFrames::Of postgres) {
   if (protocol == ProxyProtocol::postgres) return PostgresFrames(postgres);
+  if (protocol == ProxyProtocol::zookeeper) return ZooKeeperFrames();
   return ProxyFrames(redis);
 }
 
@@ -167,7 +168,7 @@ void ProxyLink::admit(Lane& lane, std::string frame) {
   if (protocol_ == ProxyProtocol::postgres) {
     if (request_of(frame) == ProxyRequest::operation) ++network_->counts.commands["OPERATION"];
   } else if (!opaque) {
-    ++network_->counts.commands[ProxyFrames::first_word(frame)];
+    ++network_->counts.commands[command_of(frame)];
   }
   if (!holding_) {
     forward_request(std::move(frame));
@@ -177,8 +178,15 @@ void ProxyLink::admit(Lane& lane, std::string frame) {
   held_.push_back(std::move(frame));
 }
 
+std::string ProxyLink::command_of(std::string_view frame) const {
+  if (protocol_ == ProxyProtocol::postgres) return {};  // has no names
+  if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::command(frame);
+  return ProxyFrames::first_word(frame);
+}
+
 ProxyRequest ProxyLink::request_of(std::string_view frame) const {
   if (protocol_ == ProxyProtocol::postgres) return PostgresFrames::kind_of_request(frame);
+  if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::kind_of_request(frame);
   const std::string name = ProxyFrames::first_word(frame);
   return is_script(name)    ? ProxyRequest::operation
          : subscribes(name) ? ProxyRequest::subscription
@@ -187,35 +195,67 @@ ProxyRequest ProxyLink::request_of(std::string_view frame) const {
 
 bool ProxyLink::is_push(std::string_view frame) const {
   if (protocol_ == ProxyProtocol::postgres) return PostgresFrames::is_push(frame);
+  if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::is_push(frame);
   return inbox_ && is_message(frame);
 }
 
 // Whether it answers no request, or none that is counted.
 bool ProxyLink::is_greeting(std::string_view frame) const {
+  if (protocol_ == ProxyProtocol::zookeeper) return ZooKeeperFrames::is_greeting(frame);
   return protocol_ == ProxyProtocol::postgres && PostgresFrames::is_greeting(frame);
+}
+
+// Counts an operation that may be the one at which the connection is to end.
+bool ProxyLink::is_cut(std::string_view frame, ProxyMoment at) {
+  std::optional<ProxyCut>& cut = network_->faults.cut;
+  if (!cut || cut->at != at || (!cut->command.empty() && cut->command != command_of(frame))) {
+    return false;
+  }
+  if (--cut->left > 0) return false;
+  cut.reset();
+  return true;
+}
+
+// What a reply answers: ZooKeeper says it by a number, the others answer in order.
+std::optional<ProxyLink::Awaited> ProxyLink::answered_by(std::string_view reply) {
+  const std::int32_t number =
+      protocol_ == ProxyProtocol::zookeeper ? ZooKeeperFrames::number(reply) : 0;
+  const auto found = std::find_if(awaited_.begin(), awaited_.end(),
+                                  [&](const Awaited& one) { return one.number == number; });
+  if (found == awaited_.end()) return std::nullopt;
+  const Awaited out = *found;
+  awaited_.erase(found);
+  return out;
 }
 
 void ProxyLink::forward_request(std::string frame) {
   const ProxyRequest request = request_of(frame);
   const bool operation = request == ProxyRequest::operation;
   const ProxyDelay delay = network_->faults.to_server;
-  if (operation && network_->happens(network_->faults.lose_request)) {
+  const bool doomed = operation && is_cut(frame, ProxyMoment::reply);
+  if (operation &&
+      (is_cut(frame, ProxyMoment::request) || network_->happens(network_->faults.lose_request))) {
     ++network_->counts.lost_requests;
     enqueue(to_server_, {}, delay, true);
     return;
   }
   inbox_ = inbox_ || request == ProxyRequest::subscription;
-  if (request != ProxyRequest::greeting) awaited_.push_back(operation);
+  if (request != ProxyRequest::greeting) {
+    const bool numbered = protocol_ == ProxyProtocol::zookeeper;
+    awaited_.push_back({numbered ? ZooKeeperFrames::number(frame) : 0, operation, doomed});
+  }
   enqueue(to_server_, std::move(frame), delay);
 }
 
 void ProxyLink::forward_reply(std::string frame) {
   ProxyReplies kind = ProxyReplies::any;
+  bool doomed = false;
   if (is_push(frame)) {
     kind = ProxyReplies::pushes;
-  } else if (!awaited_.empty() && !is_greeting(frame)) {
-    if (awaited_.front()) kind = ProxyReplies::scripts;
-    awaited_.pop_front();
+  } else if (!is_greeting(frame)) {
+    const std::optional<Awaited> awaited = answered_by(frame);
+    if (awaited && awaited->operation) kind = ProxyReplies::scripts;
+    doomed = awaited && awaited->doomed;
   }
   const bool push = kind == ProxyReplies::pushes;
   ProxyDelay delay = network_->faults.to_client;
@@ -229,7 +269,7 @@ void ProxyLink::forward_reply(std::string frame) {
     }
   }
   bool reset = befalls(kind, frame);
-  if (kind == ProxyReplies::scripts && network_->happens(network_->faults.lose_reply)) {
+  if (doomed || (kind == ProxyReplies::scripts && network_->happens(network_->faults.lose_reply))) {
     ++network_->counts.lost_replies;
     frame.clear();
     reset = true;

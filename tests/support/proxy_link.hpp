@@ -7,11 +7,13 @@
 #include "support/postgres_frames.hpp"
 #include "support/proxy_faults.hpp"
 #include "support/proxy_frames.hpp"
+#include "support/zookeeper_frames.hpp"
 
 #include <poll.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -28,6 +30,7 @@ void reset_connection(int fd) noexcept;
 class ProxyLink {
  public:
   using Clock = std::chrono::steady_clock;
+  using Frames = std::variant<ProxyFrames, PostgresFrames, ZooKeeperFrames>;
 
   /// @param server still connecting, or connected
   ProxyLink(base::UniqueFd client, base::UniqueFd server, ProxyNetwork& network,
@@ -63,8 +66,8 @@ class ProxyLink {
     bool reset = false;  // the connection, once the bytes are gone
   };
   struct Lane {
-    explicit Lane(std::variant<ProxyFrames, PostgresFrames> cutter) : frames(std::move(cutter)) {}
-    std::variant<ProxyFrames, PostgresFrames> frames;
+    explicit Lane(Frames cutter) : frames(std::move(cutter)) {}
+    Frames frames;
     std::deque<Chunk> queue;
     std::size_t bytes = 0;  // in the queue
     Clock::time_point last_due{};
@@ -81,7 +84,16 @@ class ProxyLink {
   void read(Lane& lane, int fd);
   void end_input(Lane& lane, bool reset);
   void admit(Lane& lane, std::string frame);
+  /// A request without a reply.
+  struct Awaited {
+    std::int32_t number;  // of a protocol that has such
+    bool operation;       // of a lock
+    bool doomed;          // its reply ends the connection
+  };
+  [[nodiscard]] std::string command_of(std::string_view frame) const;
   [[nodiscard]] ProxyRequest request_of(std::string_view frame) const;
+  [[nodiscard]] bool is_cut(std::string_view frame, ProxyMoment at);
+  [[nodiscard]] std::optional<Awaited> answered_by(std::string_view reply);
   [[nodiscard]] bool is_push(std::string_view frame) const;
   [[nodiscard]] bool is_greeting(std::string_view frame) const;
   void forward_request(std::string frame);
@@ -99,7 +111,7 @@ class ProxyLink {
   Lane to_client_;
   std::deque<std::string> held_;
   std::size_t held_bytes_ = 0;
-  std::deque<bool> awaited_;  // for each command without a reply: is it an operation of a lock?
+  std::deque<Awaited> awaited_;
   bool connecting_ = true;
   bool inbox_ = false;
   bool frozen_ = false;
