@@ -3,47 +3,29 @@
 // what they left there. It breaks nothing by itself.
 #pragma once
 
-#include <mortise/mortise.hpp>
 #include <mortise/redis.hpp>
 
+#include "fault/party.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/scripts.hpp"
-#include "support/contract_observer.hpp"
-#include "support/contract_worker.hpp"
-#include "support/eventually.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_server.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::fault {
 
-using namespace std::chrono_literals;
-using contract::Record;
-using contract::Worker;
-using test::duration_of;
-using test::eventually;
-using test::patience;
 using test::Proxy;
 using test::RedisAnswer;
 using test::RedisServer;
 using test::RedisServerOptions;
 using test::RedisTalk;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-
-/// What timed calls may add to their time, and what a loaded machine may add to that.
-inline constexpr std::chrono::milliseconds allowance{50};
-inline constexpr std::chrono::milliseconds slack{100};
 
 inline constexpr const char* inboxes = "mortise:inbox:*";
 
@@ -113,58 +95,5 @@ class RedisTest : public ::testing::Test {
  private:
   std::optional<RedisServer> server_;
 };
-
-/// A client that is let go at the end whatever happens, and what its one thread does with the name.
-class Party {
- public:
-  Party(Client client, const std::string& name, const LockOptions& options = {})
-      : client_(std::move(client)), lock_(client_.lock(name, options)) {}
-  Party(const Party&) = delete;
-  Party& operator=(const Party&) = delete;
-  /// Ends its wait, where a test that has failed leaves it waiting.
-  ~Party() { client_.close(); }
-
-  [[nodiscard]] Client& client() { return client_; }
-  [[nodiscard]] Lock& lock() { return lock_; }
-  /// Takes the name in a thread of its own, without end. @return its token
-  [[nodiscard]] std::future<Token> start() {
-    return worker_.start([this] {
-      lock_.lock();
-      return lock_.token();
-    });
-  }
-  /// Does it by the thread that `start()` took it with.
-  template <class Task>
-  auto run(Task task) {
-    return worker_.run(std::move(task));
-  }
-  [[nodiscard]] Released release() {
-    return run([this] { return lock_.release(); });
-  }
-  [[nodiscard]] Worker& worker() { return worker_; }
-
- private:
-  Client client_;
-  Lock lock_;
-  Worker worker_;
-};
-
-/// @return whether the future has come within the time.
-template <class Result>
-[[nodiscard]] bool comes(const std::future<Result>& future,
-                         std::chrono::nanoseconds within = patience) {
-  return future.wait_for(within) == std::future_status::ready;
-}
-
-/// @return what the call throws; clear where it throws nothing of the library's.
-template <class Call>
-[[nodiscard]] Failure failure_of(Call call) {
-  try {
-    call();
-  } catch (const LockError& error) {
-    return {error.errc(), error.what()};
-  }
-  return {};
-}
 
 }  // namespace mortise::fault
