@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The other side of the interoperability tests: a process that takes locks by Apache Curator's
+// InterProcessMutex. It connects to the unix socket of the test and obeys, one order a line:
+// `take`, `try MILLISECONDS`, `free`, `cycle TIMES FILE`; it answers each in one line.
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.retry.RetryOneTime;
+
+public final class CuratorWorker {
+    private final InterProcessMutex mutex;
+
+    private CuratorWorker(InterProcessMutex mutex) {
+        this.mutex = mutex;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        try (SocketChannel test = SocketChannel.open(UnixDomainSocketAddress.of(arguments[0]));
+                CuratorFramework client = CuratorFrameworkFactory.newClient(
+                        arguments[1], 20_000, 20_000, new RetryOneTime(100))) {
+            client.start();
+            CuratorWorker worker =
+                    new CuratorWorker(new InterProcessMutex(client, arguments[2]));
+            BufferedReader orders =
+                    new BufferedReader(Channels.newReader(test, StandardCharsets.UTF_8));
+            for (String order; (order = orders.readLine()) != null; ) {
+                String answer = worker.obey(order.split(" ")) + "\n";
+                test.write(ByteBuffer.wrap(answer.getBytes(StandardCharsets.UTF_8)));
+            }
+        }
+    }
+
+    private String obey(String[] order) throws Exception {
+        switch (order[0]) {
+            case "take":
+                mutex.acquire();
+                return "taken";
+            case "try":
+                return mutex.acquire(Long.parseLong(order[1]), TimeUnit.MILLISECONDS)
+                        ? "taken" : "busy";
+            case "free":
+                mutex.release();
+                return "freed";
+            case "cycle":
+                return cycle(Integer.parseInt(order[1]), new File(order[2]));
+            default:
+                return "unknown";
+        }
+    }
+
+    /** The file is there exactly while somebody holds the lock. */
+    private String cycle(int times, File inside) throws Exception {
+        for (int i = 0; i < times; ++i) {
+            mutex.acquire();
+            boolean alone = inside.createNewFile();
+            alone = inside.delete() && alone;
+            mutex.release();
+            if (!alone) {
+                return "overlap";
+            }
+        }
+        return "done";
+    }
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""The other side of the interoperability tests: a process that takes locks by kazoo's Lock.
+
+It connects to the unix socket of the test and obeys, one order a line: `take`,
+`try MILLISECONDS`, `free`, `cycle TIMES FILE`; it answers each in one line.
+"""
+import os
+import socket
+import sys
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import LockTimeout
+
+
+def attempt(lock, milliseconds):
+    """Whether the lock was taken in time."""
+    try:
+        return lock.acquire(timeout=milliseconds / 1000)
+    except LockTimeout:
+        return False
+
+
+def cycle(lock, times, inside):
+    """The file is there exactly while somebody holds the lock."""
+    for _ in range(times):
+        lock.acquire()
+        try:
+            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+            os.unlink(inside)
+        except OSError:
+            return "overlap"
+        finally:
+            lock.release()
+    return "done"
+
+
+def obey(lock, order):
+    """The answer to an order."""
+    if order[0] == "take":
+        lock.acquire()
+        return "taken"
+    if order[0] == "try":
+        return "taken" if attempt(lock, int(order[1])) else "busy"
+    if order[0] == "free":
+        lock.release()
+        return "freed"
+    if order[0] == "cycle":
+        return cycle(lock, int(order[1]), order[2])
+    return "unknown"
+
+
+def main(path, servers, node):
+    """Obeys until the test has gone."""
+    client = KazooClient(hosts=servers, timeout=20)
+    client.start()
+    # What docs/zookeeper.md tells users of kazoo to say.
+    lock = client.Lock(node, extra_lock_patterns=["-lock-"])
+    with socket.socket(socket.AF_UNIX) as test:
+        test.connect(path)
+        for line in test.makefile("r"):
+            test.sendall((obey(lock, line.split()) + "\n").encode())
+    client.stop()
+
+
+main(*sys.argv[1:])

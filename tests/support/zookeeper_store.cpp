@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "support/zookeeper_store.hpp"
+
+#include <mortise/zookeeper.hpp>
+
+#include "support/proxy.hpp"
+#include "support/zookeeper_ensemble.hpp"
+#include "support/zookeeper_locks.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+namespace mortise::contract {
+namespace {
+
+constexpr const char* user = "shop:open-sesame";
+
+class ZooKeeperStore final : public Store {
+ public:
+  ZooKeeperStore(ZooKeeperWay way, const std::string& parameters)
+      : way_(way), root_(test::ZooKeeperServer::fresh_root()) {
+    if (way == ZooKeeperWay::network) {
+      proxy_.emplace(test::ZooKeeperServer::shared().port(),
+                     test::ProxyOptions{.protocol = test::ProxyProtocol::zookeeper});
+    }
+    url_ = url(root_ + "?" + parameters);
+  }
+
+  [[nodiscard]] std::unique_ptr<Backend> backend() override { return zookeeper::backend(url_); }
+  [[nodiscard]] bool has(Hook hook) const override {
+    switch (hook) {
+      case Hook::hand_clock:
+      case Hook::late_copies: return false;
+      case Hook::processes: return !proxy_;
+      case Hook::restart:
+      case Hook::take_away: return true;
+      case Hook::unreachable:
+      case Hook::lost_messages:
+      case Hook::lost_pushes:
+      case Hook::delays:
+      case Hook::counts: return proxy_.has_value();
+    }
+    return false;
+  }
+  void set_reachable(bool reachable) override {
+    proxy_->refuse(!reachable);
+    if (!reachable) proxy_->cut_all();
+  }
+  // Of an ensemble that which leads: the others go on without it.
+  void restart() override {
+    if (way_ != ZooKeeperWay::ensemble) {
+      test::ZooKeeperServer::shared().restart();
+      return;
+    }
+    test::ZooKeeperEnsemble& ensemble = test::ZooKeeperEnsemble::shared();
+    ensemble.server(ensemble.leader()).kill();
+    ensemble.complete();
+  }
+  void take_away(const std::string& name) override {
+    test::ZooKeeperTalk talk = administrator();
+    const test::ZooKeeperLocks locks("/" + root_);
+    const auto queue = locks.queue(talk, name);
+    if (queue.empty()) throw std::logic_error("nobody holds " + name);
+    talk.remove(queue.front());
+  }
+  void misbehave(const Misbehaviour& how) override {
+    proxy_->lose_request(how.lose_request);
+    proxy_->lose_reply(how.lose_reply);
+    proxy_->lose_push(how.lose_push);
+    proxy_->delay(how.delay_min, how.delay_max);
+  }
+  [[nodiscard]] std::size_t waiters() const override {
+    test::ZooKeeperTalk talk = administrator();
+    return test::ZooKeeperLocks("/" + root_).waiters(talk);
+  }
+  [[nodiscard]] std::uint64_t pushes() const override { return proxy_->pushes(); }
+
+ private:
+  [[nodiscard]] std::string url(const std::string& rest) const {
+    switch (way_) {
+      case ZooKeeperWay::network:
+        return "zookeeper://127.0.0.1:" + std::to_string(proxy_->port()) + "/" + rest;
+      case ZooKeeperWay::direct: return test::ZooKeeperServer::shared().url(rest);
+      case ZooKeeperWay::protected_:
+        return test::ZooKeeperServer::shared().url(rest).insert(12, std::string(user) + "@");
+      case ZooKeeperWay::ensemble: return test::ZooKeeperEnsemble::shared().url(rest);
+    }
+    return {};
+  }
+  [[nodiscard]] test::ZooKeeperTalk administrator() const {
+    test::ZooKeeperTalk talk = way_ == ZooKeeperWay::ensemble
+                                   ? test::ZooKeeperEnsemble::shared().talk()
+                                   : test::ZooKeeperServer::shared().talk();
+    if (way_ == ZooKeeperWay::protected_) talk.authenticate("digest", user);
+    return talk;
+  }
+
+  const ZooKeeperWay way_;
+  const std::string root_;
+  std::optional<test::Proxy> proxy_;
+  std::string url_;
+};
+
+std::string word_for(ZooKeeperWay way) {
+  switch (way) {
+    case ZooKeeperWay::network: return "zookeeper";
+    case ZooKeeperWay::direct: return "zookeeper_direct";
+    case ZooKeeperWay::protected_: return "zookeeper_acl";
+    case ZooKeeperWay::ensemble: return "zookeeper_ensemble";
+  }
+  return {};
+}
+
+}  // namespace
+
+BackendUnderTest zookeeper_backend(ZooKeeperWay way, std::chrono::milliseconds session,
+                                   const std::string& parameters) {
+  const std::string all = "session=" + std::to_string(session.count()) + "ms" +
+                          (parameters.empty() ? "" : "&" + parameters);
+  return {.name = word_for(way),
+          .open =
+              [way, all](const std::shared_ptr<Clock>&) {
+                return std::make_unique<ZooKeeperStore>(way, all);
+              },
+          .short_lease = session,
+          .answers_at_once = false};
+}
+
+}  // namespace mortise::contract
