@@ -4,8 +4,10 @@
 #include "base/fork.hpp"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <mutex>
@@ -17,9 +19,22 @@ namespace {
 
 std::atomic<std::uint32_t> generation{1};
 
+/// A number alone would lead to whatever has it by now.
+struct Socket {
+  int fd = -1;
+  ino_t inode = 0;
+  bool operator==(const Socket&) const = default;
+};
+
+ino_t inode_of(int fd) noexcept {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
+}
+
 struct Registry {
   std::mutex mutex;
   std::vector<bool> ours;  // by descriptor number
+  std::vector<Socket> borrowed;
 
   Registry() { ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child); }
 
@@ -49,7 +64,11 @@ void Registry::after_fork_in_child() {
   for (std::size_t fd = 0; fd < self.ours.size(); ++fd) {
     if (self.ours[fd]) ::close(static_cast<int>(fd));
   }
+  for (const Socket& socket : self.borrowed) {
+    if (inode_of(socket.fd) == socket.inode) ::close(socket.fd);
+  }
   self.ours.assign(self.ours.size(), false);
+  self.borrowed.clear();
   generation.fetch_add(1);
   self.mutex.unlock();
 }
@@ -65,9 +84,9 @@ std::uint32_t fork_generation() noexcept {
   return generation.load(std::memory_order_relaxed);
 }
 
-UniqueFd::NoFork::NoFork() noexcept { registry().mutex.lock(); }
+NoFork::NoFork() noexcept { registry().mutex.lock(); }
 
-UniqueFd::NoFork::~NoFork() {
+NoFork::~NoFork() {
   const int kept = errno;
   registry().mutex.unlock();
   errno = kept;
@@ -96,6 +115,35 @@ void UniqueFd::reset() noexcept {
   const NoFork guard;
   registry().set(fd, false);
   ::close(fd);
+}
+
+BorrowedFd::BorrowedFd(int fd) noexcept
+    : fd_(fd), inode_(fd >= 0 ? inode_of(fd) : 0), generation_(fork_generation()) {
+  if (inode_ == 0) fd_ = -1;
+  if (fd_ >= 0) registry().borrowed.push_back({fd_, inode_});
+}
+
+BorrowedFd::BorrowedFd(BorrowedFd&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), inode_(other.inode_), generation_(other.generation_) {}
+
+BorrowedFd& BorrowedFd::operator=(BorrowedFd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+    inode_ = other.inode_;
+    generation_ = other.generation_;
+  }
+  return *this;
+}
+
+void BorrowedFd::reset() noexcept {
+  const int fd = std::exchange(fd_, -1);
+  if (fd < 0 || generation_ != fork_generation()) return;
+  const NoFork guard;
+  std::vector<Socket>& all = registry().borrowed;
+  // The same socket may be there twice, while it is registered anew.
+  const auto found = std::find(all.begin(), all.end(), Socket{fd, inode_});
+  if (found != all.end()) all.erase(found);
 }
 
 }  // namespace mortise::base

@@ -3,6 +3,8 @@
 // so that the child keeps no lock and no subscription alive.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 namespace mortise::base {
@@ -11,6 +13,16 @@ namespace mortise::base {
 /// whose children must not use the library at all). Compare it before touching a mutex: in the
 /// child a mutex may be locked by a thread that does not exist there.
 [[nodiscard]] std::uint32_t fork_generation() noexcept;
+
+/// As long as it lives no thread forks: a descriptor made just before a fork in another thread
+/// would stay open in the child for ever.
+class NoFork {
+ public:
+  NoFork() noexcept;
+  ~NoFork();
+  NoFork(const NoFork&) = delete;
+  NoFork& operator=(const NoFork&) = delete;
+};
 
 /// A descriptor of the library: closed by the destructor, and in the child right after a fork.
 class UniqueFd {
@@ -23,8 +35,7 @@ class UniqueFd {
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
   void reset() noexcept;
 
-  /// Runs `make`, which returns a descriptor or -1 (errno is kept), with no fork in between: a
-  /// descriptor made just before a fork in another thread would stay open in the child for ever.
+  /// Runs `make`, which returns a descriptor or -1 (errno is kept), with no fork in between.
   template <class Make>
   [[nodiscard]] static UniqueFd open(Make make) {
     const NoFork guard;
@@ -32,16 +43,36 @@ class UniqueFd {
   }
 
  private:
-  struct NoFork {
-    NoFork() noexcept;
-    ~NoFork();
-    NoFork(const NoFork&) = delete;
-    NoFork& operator=(const NoFork&) = delete;
-  };
   /// Must be called under `NoFork`.
   explicit UniqueFd(int fd) noexcept;
 
   int fd_ = -1;
+  std::uint32_t generation_ = 0;
+};
+
+/// A socket that a C library makes and closes for us: closed in the child right after a fork, too,
+/// if it is still the same one by then, since the C library may have closed it without a word.
+class BorrowedFd {
+ public:
+  BorrowedFd() noexcept = default;
+  BorrowedFd(BorrowedFd&& other) noexcept;
+  BorrowedFd& operator=(BorrowedFd&& other) noexcept;
+  ~BorrowedFd() { reset(); }
+  void reset() noexcept;
+
+  /// Runs `make`, which returns a descriptor or -1, with no fork in between.
+  template <class Make>
+  [[nodiscard]] static BorrowedFd open(Make make) {
+    const NoFork guard;
+    return BorrowedFd(make());
+  }
+
+ private:
+  /// Must be called under `NoFork`.
+  explicit BorrowedFd(int fd) noexcept;
+
+  int fd_ = -1;
+  ino_t inode_ = 0;
   std::uint32_t generation_ = 0;
 };
 
