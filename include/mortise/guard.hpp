@@ -51,6 +51,8 @@ class MORTISE_API Guard {
   /// @return what was found; `was_lost` for an empty guard. Never throws.
   Released release() noexcept;
 
+  /// @return the lock's name; empty for an empty guard.
+  [[nodiscard]] std::string name() const;
   /// @return the fencing token of the hold; empty for an empty guard. Stays after a loss.
   [[nodiscard]] Token token() const noexcept { return token_; }
   /// @return as `Lock::valid_for()`; zero for an empty guard.

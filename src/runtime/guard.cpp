@@ -73,6 +73,8 @@ Released Guard::release() noexcept {
   return outcome;
 }
 
+std::string Guard::name() const { return slot_ ? slot_->name() : std::string(); }
+
 std::chrono::nanoseconds Guard::valid_for() const noexcept {
   return slot_ ? slot_->valid_for(owner_) : std::chrono::nanoseconds(0);
 }
