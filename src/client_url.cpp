@@ -4,6 +4,9 @@
 #include <mortise/client.hpp>
 #include <mortise/file.hpp>
 #include <mortise/memory.hpp>
+#ifdef MORTISE_WITH_POSTGRES
+#include <mortise/postgres.hpp>
+#endif
 #ifdef MORTISE_WITH_REDIS
 #include <mortise/redis.hpp>
 #include <mortise/redlock.hpp>
@@ -25,6 +28,10 @@ using Factory = std::unique_ptr<Backend> (*)(std::string_view url);
 constexpr std::pair<std::string_view, Factory> factories[] = {
     {"memory", &memory::backend},
     {"file", &file::backend},
+#ifdef MORTISE_WITH_POSTGRES
+    {"postgresql", &postgres::backend},
+    {"postgres", &postgres::backend},
+#endif
 #ifdef MORTISE_WITH_REDIS
     {"redis", &redis::backend},
     {"rediss", &redis::backend},

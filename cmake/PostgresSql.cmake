@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# Makes C++ of src/postgres/sql: of the files that make the schema, in this order and as they are, and
+# of the statements that the library sends, without their comments.
+set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
+set(migration schema take release renew cancel guard rights)
+set(statements ask inspect greet session)
+
+set(definitions "extern const char* const migration =")
+foreach(name IN LISTS migration)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.sql")
+    file(READ "${folder}/${name}.sql" text)
+    string(APPEND definitions "\nR\"sql(${text}\n)sql\"")
+endforeach()
+string(APPEND definitions ";\n")
+foreach(name IN ITEMS role ${statements})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.sql")
+    file(READ "${folder}/${name}.sql" text)
+    if(name IN_LIST statements)
+        string(REGEX REPLACE "(^|\n)--[^\n]*" "\\1" text "${text}")
+        string(REGEX REPLACE "\n+" "\n" text "${text}")
+        string(STRIP "${text}" text)
+    endif()
+    string(APPEND definitions "extern const char* const ${name} = R\"sql(${text})sql\";\n")
+endforeach()
+set(mortise_postgres_sql "${PROJECT_BINARY_DIR}/generated/postgres_sql.cpp")
+file(CONFIGURE OUTPUT "${mortise_postgres_sql}" @ONLY CONTENT [[
+// SPDX-License-Identifier: MIT
+// Generated of src/postgres/sql: do not edit.
+#include "postgres/sql.hpp"
+
+namespace mortise::postgres::sql {
+
+@definitions@
+}  // namespace mortise::postgres::sql
+]])

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// The PostgreSQL backend, and what ties a hold to a transaction of the user's own.
+#pragma once
+
+#include <mortise/backend.hpp>
+#include <mortise/export.hpp>
+#include <mortise/guard.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct pg_conn;  // libpq's PGconn
+
+namespace mortise::postgres {
+
+/// Opens `postgresql://[user[:password]@][host[:port],...][/database][?...]`. Reads text only.
+///
+/// Whatever does not begin with `mortise.` is libpq's. Ours: `mortise.schema` (`mortise`),
+/// `mortise.fair=yes|no` (no), `mortise.connections` (8, at most), `mortise.pooled=yes|no` (found
+/// out). The schema must be there: see `migrate()`. See docs/postgresql.md.
+/// @errors `misconfigured` (the message names the part), thrown as `LockError`
+[[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
+
+/// Where the table of locks is, and who may use it.
+struct Migration {
+  std::string schema = "mortise";  ///< lower-case letters, digits and '_'
+  std::string role{};              ///< of the application: gets its rights; empty = none is named
+};
+
+/// @return the SQL of the schema, for psql and for review; it may be run again.
+/// @errors `misconfigured` (a name that is no plain identifier)
+[[nodiscard]] MORTISE_API std::string migration(const Migration& options = {});
+
+/// Runs that, as the user of the URL, who must be allowed to make the schema and then owns it.
+///
+/// @param wait the longest time to connect
+/// @errors `unavailable`, `denied`, `misconfigured`, `protocol`, thrown as `LockError`
+/// @blocking for the time to connect, look names up and run it
+MORTISE_API void migrate(std::string_view url, const Migration& options = {},
+                         std::chrono::milliseconds wait = std::chrono::seconds(10));
+
+/// Ties a transaction to a hold: nobody else gets the lock before it is over, and it fails here if
+/// the hold is over already. So a holder that was replaced can not commit, whatever it believes.
+///
+/// Call it as the first statement of the transaction. At read committed a hold that is over gives
+/// `lost`; at repeatable read and serializable it may also give `unavailable` (serialization
+/// failure). The holder's own renewals and its unlock go on meanwhile.
+/// @param connection with an open transaction, in the same database as the locks; not in pipeline
+/// mode
+/// @param guard holds the lock
+/// @errors `lost`: roll back. `unavailable`: roll back, and try again. `misconfigured` (no open
+/// transaction, an unlogged table), `denied`; thrown as `LockError`. The transaction may be aborted
+/// then.
+/// @thread_safety one thread at a time for each connection
+MORTISE_API void guard(pg_conn* connection, const Guard& guard,
+                       std::string_view schema = "mortise");
+
+/// Takes a lock for the length of the open transaction, by its row alone: freed by its commit or
+/// rollback, not renewed, never lost. Excludes holders of leases, and other transactions.
+///
+/// At repeatable read and above call it first: who waited with an older snapshot gets
+/// `unavailable`.
+/// @param wait the longest wait; zero or less = one try
+/// @return false: somebody else had it all the time; the transaction is as before
+/// @errors `unavailable` (a deadlock, a serialization failure: roll back, and try again),
+/// `misconfigured`, `denied`; thrown as `LockError`. The transaction is aborted then.
+/// @blocking up to `wait`
+MORTISE_API bool lock_in(pg_conn* connection, std::string_view name, std::chrono::milliseconds wait,
+                         std::string_view schema = "mortise");
+
+/// The condition for data that are in another database: `UPDATE ... WHERE id = 42 AND ` this. Set
+/// the column to the token in the same statement.
+///
+/// @param column an SQL expression; it is not quoted
+/// @return "fence <= 1234"
+[[nodiscard]] MORTISE_API std::string fenced(const Guard& guard, std::string_view column = "fence");
+
+}  // namespace mortise::postgres

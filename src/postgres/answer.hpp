@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// What the statements answer, as numbers and names. Nothing in a result is trusted: what does not
+// read as expected is no answer.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "postgres/pq.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace mortise::postgres {
+
+/// The answer to an attempt: ask.sql, cancel.sql.
+struct Answer {
+  enum class Kind {
+    granted,
+    held,     ///< by somebody else, who tells at the end, if he was asked to
+    ahead,    ///< free, but others come first
+    busy,     ///< somebody else's at the last moment; or nothing is left of the attempt
+    locked,   ///< in the hands of another transaction: ask again soon
+    refused,  ///< a copy that came too late
+  };
+  Kind kind = Kind::busy;
+  std::uint64_t number = 0;           // granted
+  std::chrono::microseconds age{};    // granted: since the server counts the lease
+  std::chrono::microseconds lease{};  // granted
+  std::chrono::microseconds left{};   // held: until the holder's lease ends
+  std::optional<Holder> holder{};
+
+  [[nodiscard]] static std::optional<Answer> of_ask(const Result& result);
+  [[nodiscard]] static std::optional<Answer> of_cancel(const Result& result);
+  /// @param words the answer of take() or cancel()
+  [[nodiscard]] static std::optional<Answer> parse(std::string_view words);
+};
+
+enum class ReleaseOutcome : char {
+  freed = 'F',
+  freed_before = 'A',
+  lapsed = 'X',
+  not_ours = 'N',
+  locked = 'L',
+};
+[[nodiscard]] std::optional<ReleaseOutcome> release_outcome(const Result& result);
+
+/// Who holds a name; the inner one is empty where nobody does.
+[[nodiscard]] std::optional<std::optional<Holder>> holder_of(const Result& result);
+
+/// What greet.sql tells.
+struct ServerFacts {
+  int backend_pid = 0;
+  bool standby = false;
+  bool read_only = false;
+  bool read_committed = false;  ///< by default
+  bool logged = false;
+  bool indexes = false;  ///< the unique ones are there
+
+  [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
+};
+inline constexpr std::int64_t schema_version = 1;
+
+}  // namespace mortise::postgres

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "postgres/attempts.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace mortise::postgres {
+namespace {
+
+// A little longer than the server refuses late copies (sql/schema.sql, bury()).
+constexpr std::chrono::minutes stray_time{6};
+
+}  // namespace
+
+bool Attempts::wanted(const Operation& operation) {
+  const AttemptId& attempt = operation->request().attempt;
+  const std::lock_guard lock(mutex_);
+  if (operation->done()) return false;
+  const auto [place, fresh] = pending_.try_emplace(attempt);
+  if (fresh) {
+    place->second.operation = operation;
+    if (operation->request().wait) {
+      place->second.name = operation->request().name;
+      names_.emplace(place->second.name, attempt);
+    }
+  }
+  return !place->second.cancelled;
+}
+
+void Attempts::sent(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end()) return;
+  ++found->second.open;
+  found->second.asked = true;
+}
+
+void Attempts::answered(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found != pending_.end() && found->second.open > 0) --found->second.open;
+}
+
+Attempts::Stray& Attempts::stray_locked(const AttemptId& attempt, Instant now) {
+  std::erase_if(strays_, [&](const auto& stray) { return now - stray.second.since > stray_time; });
+  Stray& stray = strays_[attempt];
+  stray.since = now;
+  return stray;
+}
+
+void Attempts::unanswered(const AttemptId& attempt, Instant now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found != pending_.end() && found->second.open > 0) --found->second.open;
+  ++stray_locked(attempt, now).copy;
+}
+
+void Attempts::release_unanswered(const AttemptId& attempt, Instant now) {
+  const std::lock_guard lock(mutex_);
+  stray_locked(attempt, now).release = true;
+}
+
+Copies Attempts::copies(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = strays_.find(attempt);
+  if (found == strays_.end()) return {};
+  return {.number = found->second.copy, .strays = found->second.copy > 1};
+}
+
+bool Attempts::release_in_doubt(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = strays_.find(attempt);
+  return found != strays_.end() && found->second.release;
+}
+
+bool Attempts::cancelled(const Operation& operation) {
+  const AttemptId& attempt = operation->request().attempt;
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end()) return operation->progress() != Acquisition::Progress::unsent;
+  Pending& pending = found->second;
+  pending.cancelled = true;
+  const bool known = pending.open > 0 || strays_.contains(attempt) || (tickets_ && pending.asked);
+  if (!known) forget_locked(found);
+  return known;
+}
+
+bool Attempts::is_over(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  return found == pending_.end() || found->second.cancelled;
+}
+
+void Attempts::decided(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end()) return;
+  forget_locked(found);
+}
+
+void Attempts::forget_locked(Table::iterator place) {
+  if (!place->second.name.empty()) {
+    const auto [begin, end] = names_.equal_range(place->second.name);
+    const auto mine =
+        std::find_if(begin, end, [&](const auto& each) { return each.second == place->first; });
+    if (mine != end) names_.erase(mine);
+  }
+  pending_.erase(place);
+}
+
+unsigned Attempts::looked_in_vain(const AttemptId& attempt, bool knows_when) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end()) return 0;
+  found->second.in_vain = knows_when ? 0 : found->second.in_vain + 1;
+  return found->second.in_vain;
+}
+
+std::vector<Attempts::Operation> Attempts::undecided() const {
+  std::vector<Operation> operations;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [attempt, pending] : pending_) {
+    if (pending.cancelled) continue;
+    Operation operation = pending.operation.lock();
+    if (operation && !operation->done()) operations.push_back(std::move(operation));
+  }
+  std::sort(operations.begin(), operations.end(), [](const Operation& a, const Operation& b) {
+    return a->request().attempt < b->request().attempt;
+  });
+  return operations;
+}
+
+std::vector<Attempts::Operation> Attempts::waiting(const std::string& name,
+                                                   std::string_view first) const {
+  std::vector<Operation> operations;
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = names_.equal_range(name);
+  for (auto each = begin; each != end; ++each) {
+    if (!first.empty() && attempt_bytes(each->second) != first) continue;
+    const auto found = pending_.find(each->second);
+    if (found == pending_.end() || found->second.cancelled) continue;
+    Operation operation = found->second.operation.lock();
+    if (operation && !operation->done()) operations.push_back(std::move(operation));
+  }
+  return operations;
+}
+
+}  // namespace mortise::postgres

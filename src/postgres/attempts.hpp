@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// What a client knows of its attempts: which are not decided, which copies of requests may still be
+// under way on connections that were lost, and which waits for what name. Sends nothing.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "postgres/statements.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace mortise::postgres {
+
+/// @thread_safety every member may be called concurrently.
+class Attempts {
+ public:
+  using Operation = std::shared_ptr<Acquisition>;
+
+  /// @param tickets whether who waits has something at the server that must be taken back
+  explicit Attempts(bool tickets) : tickets_(tickets) {}
+
+  /// It is wanted. @return false: it is decided already
+  bool wanted(const Operation& operation);
+  /// A request for it leaves now.
+  void sent(const AttemptId& attempt);
+  /// One request for it is answered.
+  void answered(const AttemptId& attempt);
+  /// The connection broke while a request for the attempt was unanswered.
+  void unanswered(const AttemptId& attempt, Instant now);
+  /// The same for a release of its hold.
+  void release_unanswered(const AttemptId& attempt, Instant now);
+  /// @return what the next request for the attempt has to say of older copies.
+  [[nodiscard]] Copies copies(const AttemptId& attempt) const;
+  /// @return whether a release of its hold may have been executed without our knowing.
+  [[nodiscard]] bool release_in_doubt(const AttemptId& attempt) const;
+
+  /// It is taken back. @return whether the server has to be told; if not, it is forgotten
+  bool cancelled(const Operation& operation);
+  /// @return whether it was taken back, or is decided: it must not be asked for any more.
+  [[nodiscard]] bool is_over(const AttemptId& attempt) const;
+  void decided(const AttemptId& attempt);
+  /// It was answered that it can not have the lock yet. @return how often in a row it was not told
+  /// when to come back
+  unsigned looked_in_vain(const AttemptId& attempt, bool knows_when);
+
+  /// @return those that are neither decided nor taken back.
+  [[nodiscard]] std::vector<Operation> undecided() const;
+  /// @return the same of one name; `first`: only that attempt, as its 24 bytes, if it is given.
+  [[nodiscard]] std::vector<Operation> waiting(const std::string& name,
+                                               std::string_view first) const;
+
+ private:
+  struct Pending {
+    std::weak_ptr<Acquisition> operation;
+    std::string name;    // empty: it does not wait
+    int open = 0;        // requests on their way
+    bool asked = false;  // ever
+    bool cancelled = false;
+    unsigned in_vain = 0;
+  };
+  struct Stray {
+    Instant since{};
+    std::int64_t copy = 1;  // the newest that may be on its way
+    bool release = false;
+  };
+  struct Hash {
+    std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
+  };
+  using Table = std::unordered_map<AttemptId, Pending, Hash>;
+  void forget_locked(Table::iterator place);
+  Stray& stray_locked(const AttemptId& attempt, Instant now);
+
+  const bool tickets_;
+  mutable std::mutex mutex_;
+  Table pending_;
+  std::unordered_map<AttemptId, Stray, Hash> strays_;
+  // From the first request on: a notification may overtake the reply.
+  std::unordered_multimap<std::string, AttemptId> names_;
+};
+
+}  // namespace mortise::postgres

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// One statement on its way: what was asked for whom.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace mortise::postgres {
+
+struct Call {
+  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check };
+  Kind kind = Kind::check;
+  std::shared_ptr<Operation> operation{};
+  Instant asked{};     ///< the clock before it left
+  Instant since{};     ///< when the library asked
+  Instant deadline{};  ///< unanswered until then: the connection is no good
+
+  [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
+  [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }
+  [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
+  [[nodiscard]] Inspection& inspection() const { return static_cast<Inspection&>(*operation); }
+
+  /// @return the name that it is about; null = none, or several.
+  [[nodiscard]] const std::string* name() const {
+    switch (kind) {
+      case Kind::acquire:
+      case Kind::cancel: return &acquisition().request().name;
+      case Kind::release: return &release().hold().name;
+      case Kind::inspect: return &inspection().name();
+      case Kind::renew:
+      case Kind::check: return nullptr;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace mortise::postgres

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// The life of a connection. Its statements are in connection_traffic.cpp.
+#include "postgres/connection.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace mortise::postgres {
+namespace {
+
+/// For one server: resolving, connecting, encrypting and greeting together.
+constexpr std::chrono::seconds connect_time{2};
+constexpr std::chrono::milliseconds first_pause{10};
+constexpr std::chrono::milliseconds longest_pause{1'000};
+
+}  // namespace
+
+Connection::Connection(Host& host, const Settings& settings, const Statements& statements,
+                       Role role, User& user)
+    : host_(host),
+      settings_(settings),
+      statements_(statements),
+      role_(role),
+      where_("postgresql " + settings.where()),
+      user_(user),
+      clock_(host.clock()),
+      route_(settings),
+      random_(base::random_bits()) {}
+
+Connection::~Connection() = default;
+
+void Connection::want(bool now) {
+  if (now) limit_.store(0);
+  const bool news = !wanted_.exchange(true);
+  if ((news || now) && state_.load() == State::idle) host_.changed(*this);
+}
+
+Instant Connection::due() const noexcept {
+  const State state = state_.load();
+  if (state == State::idle && !wanted_.load()) return never;
+  if (state != State::up) return Instant(Instant::duration(limit_.load()));
+  if (spoiled_.load() || suspect_.load()) return Instant{};
+  const std::lock_guard lock(mutex_);
+  return flights_.empty() ? never : flights_.front().call.deadline;
+}
+
+bool Connection::outstanding() const noexcept {
+  if (state_.load() != State::up) return wanted_.load();
+  return load_.load() > 0 || spoiled_.load() || suspect_.load();
+}
+
+void Connection::ready(short /*events*/, Instant now) {
+  const std::unique_lock role(reading_, std::try_to_lock);
+  if (!role) return;
+  switch (state_.load()) {
+    case State::idle:
+      if (wanted_.load() && due() <= now) begin(now);
+      return;
+    case State::resolving: next_server(now); break;
+    case State::connecting: advance(now); break;
+    case State::greeting: greeted(now); break;
+    case State::up: receive(); break;
+  }
+  check_time(now);
+}
+
+void Connection::check_time(Instant now) {
+  switch (state_.load()) {
+    case State::idle: return;
+    case State::resolving:
+      if (due() > now) return;
+      route_.give_up_name();
+      return fail_over(lost("the name is not resolved in time"), now);
+    case State::connecting:
+    case State::greeting:
+      if (due() <= now) fail_over(lost("no connection in time"), now);
+      return;
+    case State::up: break;
+  }
+  if (spoiled_.load()) return drop(broken());
+  bool late = false;
+  {
+    const std::lock_guard lock(mutex_);
+    late = !flights_.empty() && flights_.front().call.deadline <= now;
+  }
+  if (late) drop(lost("no answer in time"));
+}
+
+ServerError Connection::lost(const char* words) const {
+  const std::string& where = route_.where().empty() ? where_ : route_.where();
+  return {.kind = ServerError::Kind::elsewhere,
+          .failure = {Errc::unavailable, where + ": " + words}};
+}
+
+ServerError Connection::broken() {
+  const std::lock_guard lock(mutex_);
+  // The server's last words say more than the end of the connection.
+  if (!flights_.empty() && flights_.front().result &&
+      flights_.front().result->kind() == Result::Kind::error) {
+    ServerError error = server_error(route_.where(), flights_.front().result->error());
+    if (error.kind == ServerError::Kind::elsewhere) return error;
+  }
+  PqError error = pq_ ? pq_->error() : PqError{};
+  if (error.words.empty()) error.words = "the server closed the connection";
+  error.state.clear();
+  return server_error(route_.where(), error);
+}
+
+Instant Connection::retry_time(Instant now) {
+  // What was up is tried again almost at once; then ever later, in the upper half of the step, so
+  // that clients that lost one server together do not come back together.
+  const auto step = std::min<std::chrono::nanoseconds>(
+      longest_pause, first_pause * (1 << std::min(failures_, 10)));
+  const double part = failures_ == 0 ? random_.unit() : 0.5 + random_.unit() / 2;
+  return now + std::chrono::nanoseconds(
+                   static_cast<std::int64_t>(part * static_cast<double>(step.count())));
+}
+
+void Connection::begin(Instant now) {
+  route_.restart();
+  last_ = lost("no server");
+  state_.store(State::resolving);
+  limit_.store((now + connect_time).time_since_epoch().count());
+  next_server(now);
+}
+
+void Connection::next_server(Instant now) {
+  for (;;) {
+    switch (route_.next()) {
+      case Route::Step::resolving:
+        if (state_.exchange(State::resolving) != State::resolving) {
+          limit_.store((now + connect_time).time_since_epoch().count());
+        }
+        descriptor_.store(route_.descriptor());
+        interest_.store(POLLIN);
+        return;
+      case Route::Step::failed: last_ = lost(route_.error().c_str()); continue;
+      case Route::Step::end: return drop(last_);
+      case Route::Step::server: break;
+    }
+    limit_.store((now + connect_time).time_since_epoch().count());
+    auto pq = std::make_unique<Pq>(route_.keywords());
+    const bool begun = pq->descriptor() >= 0;
+    if (!begun) last_ = server_error(route_.where(), pq->error());
+    if (!begun) continue;
+    descriptor_.store(pq->descriptor());
+    interest_.store(POLLOUT);
+    {
+      const std::lock_guard lock(mutex_);
+      pq_ = std::move(pq);
+    }
+    state_.store(State::connecting);
+    return;
+  }
+}
+
+void Connection::fail_over(const ServerError& why, Instant now) {
+  last_ = why;
+  descriptor_.store(-1);
+  greeting_.reset();
+  settling_ = false;
+  {
+    const std::lock_guard lock(mutex_);
+    pq_.reset();
+  }
+  // The same password waits at the next server.
+  if (why.kind == ServerError::Kind::final) return drop(why);
+  state_.store(State::connecting);
+  next_server(now);
+}
+
+void Connection::advance(Instant now) {
+  const Pq::Progress progress = pq_->advance();
+  descriptor_.store(pq_->descriptor());
+  switch (progress) {
+    case Pq::Progress::reading: interest_.store(POLLIN); return;
+    case Pq::Progress::writing: interest_.store(POLLOUT); return;
+    case Pq::Progress::connected: break;
+    case Pq::Progress::failed: return fail_over(server_error(route_.where(), pq_->error()), now);
+  }
+  state_.store(State::greeting);
+  settling_ = false;
+  greeting_.reset();
+  if (!pq_->run(statements_.greet()) || !pq_->sync()) return fail_over(broken(), now);
+  interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
+}
+
+void Connection::greeted(Instant now) {
+  if (!pq_->flush() || !pq_->receive()) return fail_over(broken(), now);
+  interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
+  while (std::optional<Result> result = pq_->next()) {
+    if (result->kind() == Result::Kind::synced) return take_greeting(now);
+    // Of several the first error counts, and of none the first rows.
+    const bool error = result->kind() == Result::Kind::error;
+    if (!greeting_ || (error && greeting_->kind() != Result::Kind::error)) {
+      greeting_ = std::move(result);
+    }
+  }
+}
+
+void Connection::take_greeting(Instant now) {
+  const std::string& where = route_.where();
+  const std::optional<Result> result = std::exchange(greeting_, std::nullopt);
+  if (!result || result->kind() != Result::Kind::rows) {
+    return fail_over(result ? server_error(where, result->error())
+                            : lost("not the answer of a PostgreSQL server"),
+                     now);
+  }
+  if (!settling_) {
+    const std::optional<ServerFacts> facts = ServerFacts::read(*result);
+    if (const std::optional<ServerError> bad = unfit(facts)) return fail_over(*bad, now);
+    pooled_.store(settings_.pooled.value_or(facts->backend_pid != pq_->backend_pid()));
+    if (!pooled_.load()) return settle_in(now);
+    if (!facts->read_committed) {
+      return fail_over({.kind = ServerError::Kind::final,
+                        .failure = {Errc::misconfigured,
+                                    where + ": default_transaction_isolation has to be 'read "
+                                            "committed' where a pooler is in between"}},
+                       now);
+    }
+  }
+  settling_ = false;
+  failures_ = 0;
+  interest_.store(POLLIN);
+  state_.store(State::up);
+  user_.connected(*this);
+}
+
+std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& facts) const {
+  const std::string& where = route_.where();
+  const auto never_mind = [&](const char* words) {
+    return ServerError{.kind = ServerError::Kind::final,
+                       .failure = {Errc::misconfigured, where + ": " + words}};
+  };
+  if (!facts) {
+    return never_mind("the schema is of another version (run mortise::postgres::migrate)");
+  }
+  if (facts->standby) return lost("a standby, which can not be written to");
+  if (facts->read_only) return lost("read-only: default_transaction_read_only is on");
+  if (!facts->logged) {
+    return never_mind("the table of locks is unlogged, so that a crash would empty it");
+  }
+  if (!facts->indexes) return never_mind("the table of locks lacks its unique indexes");
+  return std::nullopt;
+}
+
+void Connection::settle_in(Instant now) {
+  settling_ = true;
+  bool good = pq_->run(statements_.session());
+  if (role_ == Role::listener) {
+    good = good && pq_->run(statements_.listen());
+  } else {
+    for (const Statement& statement : statements_.all()) {
+      good = good && pq_->prepare(statement.name, statement.text, statement.like);
+    }
+  }
+  if (!good || !pq_->sync()) return fail_over(broken(), now);
+  interest_.store(static_cast<short>(POLLIN | (pq_->blocked() ? POLLOUT : 0)));
+}
+
+void Connection::suspect() {
+  suspect_.store(true);
+  host_.changed(*this);
+}
+
+void Connection::drop(const ServerError& why) {
+  const bool was_up = state_.load() == State::up;
+  if (!was_up) ++failures_;
+  std::deque<Call> unanswered;
+  std::unique_ptr<Pq> pq;  // closed after the mutex was left
+  limit_.store(retry_time(clock_->now()).time_since_epoch().count());
+  {
+    const std::lock_guard lock(mutex_);
+    state_.store(State::idle);
+    descriptor_.store(-1);
+    interest_.store(0);
+    pq.swap(pq_);
+    unanswered = take_all_locked();
+    spoiled_.store(false);
+    suspect_.store(false);
+  }
+  if (pq && !unanswered.empty()) pq->abandon();
+  pq.reset();
+  wanted_.store(false);
+  greeting_.reset();
+  settling_ = false;
+  user_.dropped(*this, why, was_up, std::move(unanswered));
+}
+
+std::deque<Call> Connection::close() {
+  std::unique_ptr<Pq> pq;
+  wanted_.store(false);
+  const std::lock_guard lock(mutex_);
+  state_.store(State::idle);
+  descriptor_.store(-1);
+  pq.swap(pq_);
+  return take_all_locked();
+}
+
+std::deque<Call> Connection::take_all_locked() {
+  std::deque<Call> all;
+  for (Flight& flight : flights_) all.push_back(std::move(flight.call));
+  for (Queued& queued : queued_) all.push_back(std::move(queued.call));
+  flights_.clear();
+  queued_.clear();
+  load_.store(0);
+  return all;
+}
+
+}  // namespace mortise::postgres

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// One connection to the server, again and again: resolve, connect, greet, then statements and their
+// results in order, until it breaks. It knows nothing of locks.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "base/random_id.hpp"
+#include "postgres/answer.hpp"
+#include "postgres/call.hpp"
+#include "postgres/pq.hpp"
+#include "postgres/route.hpp"
+#include "postgres/server_error.hpp"
+#include "postgres/settings.hpp"
+#include "postgres/statements.hpp"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::postgres {
+
+/// A connection connects when it is wanted, and once more after it broke, until it is let go.
+///
+/// Any thread sends. One thread at a time, whoever has the reader's role, is inside `ready()`, and
+/// only there the connection changes its state and its user is called.
+/// @thread_safety every member may be called concurrently; the user is called under no mutex, but
+/// for `withdrawn()`.
+class Connection final : public Source {
+ public:
+  /// Whom it tells.
+  class User {
+   public:
+    virtual ~User() = default;
+    /// Calls can be sent, or notifications come.
+    virtual void connected(Connection& connection) = 0;
+    /// The oldest call has its result, and its transaction is over.
+    virtual void answered(const Call& call, const Result& result) = 0;
+    /// Asked under the connection's mutex right before a call takes its place among the others:
+    /// what is not wanted any more must not come behind what ended it. Must call nothing of the
+    /// connection.
+    [[nodiscard]] virtual bool withdrawn(const Call& call) const = 0;
+    /// A call that had to wait for others was withdrawn meanwhile.
+    virtual void dismissed(const Call& call) = 0;
+    /// A listener heard something.
+    virtual void notified(const std::string& payload) = 0;
+    /// It broke, or could not be made. What was not answered may or may not have been executed.
+    virtual void dropped(Connection& connection, const ServerError& why, bool was_up,
+                         std::deque<Call> unanswered) = 0;
+  };
+  enum class Role { commands, listener };
+  /// @param settings, statements, user outlive it
+  Connection(Host& host, const Settings& settings, const Statements& statements, Role role,
+             User& user);
+  ~Connection() override;
+
+  /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
+  void want(bool now = false);
+  /// Drops it, and connects no more until it is wanted again. Only from inside its user.
+  void drop(const ServerError& why);
+  /// Has it looked at soon, although nobody awaits a reply: it may be broken.
+  void suspect();
+  /// For ever; call after the source was detached. @return what was not answered.
+  std::deque<Call> close();
+
+  enum class Sent { sent, withdrawn, refused };
+  /// Sends one call. @return `refused`: not connected, nothing was done
+  [[nodiscard]] Sent send(Call& call, const Arguments& arguments);
+  [[nodiscard]] bool up() const noexcept { return state_.load() == State::up && !spoiled_.load(); }
+  [[nodiscard]] bool wanted() const noexcept { return wanted_.load(); }
+  /// @return how many calls are not answered.
+  [[nodiscard]] std::size_t load() const noexcept { return load_.load(); }
+  /// @return whether a pooler is in between; once it was up.
+  [[nodiscard]] bool pooled() const noexcept { return pooled_.load(); }
+
+  // Source
+  [[nodiscard]] int descriptor() const noexcept override { return descriptor_.load(); }
+  [[nodiscard]] short interest() const noexcept override { return interest_.load(); }
+  [[nodiscard]] Instant due() const noexcept override;
+  [[nodiscard]] bool pushes() const noexcept override { return role_ == Role::listener; }
+  [[nodiscard]] bool outstanding() const noexcept override;
+  void ready(short events, Instant now) override;
+
+ private:
+  enum class State { idle, resolving, connecting, greeting, up };
+  struct Queued {
+    Call call;
+    Arguments arguments;
+  };
+  struct Flight {
+    Call call;
+    std::optional<Result> result{};  // until the end of the transaction confirms it
+  };
+
+  void begin(Instant now);
+  void next_server(Instant now);
+  void advance(Instant now);
+  void greet();
+  void greeted(Instant now);
+  void take_greeting(Instant now);
+  [[nodiscard]] std::optional<ServerError> unfit(const std::optional<ServerFacts>& facts) const;
+  void settle_in(Instant now);
+  void fail_over(const ServerError& why, Instant now);
+  void receive();
+  [[nodiscard]] bool write_locked(const Call& call, const Arguments& arguments);
+  void write_queued_locked();
+  [[nodiscard]] std::deque<Call> take_all_locked();
+  void check_time(Instant now);
+  void look_again_locked() noexcept;
+  [[nodiscard]] ServerError lost(const char* words) const;
+  [[nodiscard]] ServerError broken();
+  [[nodiscard]] Instant retry_time(Instant now);
+
+  Host& host_;
+  const Settings& settings_;
+  const Statements& statements_;
+  const Role role_;
+  const std::string where_;
+  User& user_;
+  const std::shared_ptr<Clock> clock_;
+
+  std::mutex reading_;  // the reader's role: whoever has it is inside `ready()`
+  // Of that role.
+  Route route_;
+  ServerError last_;  // why the server before this one would not do
+  std::optional<Result> greeting_;
+  bool settling_ = false;  // the second half of the greeting
+  int failures_ = 0;       // in a row
+  base::SplitMix random_;
+
+  std::atomic<State> state_{State::idle};
+  std::atomic<bool> wanted_{false};
+  std::atomic<bool> spoiled_{false};  // broken, to be dropped by the reader
+  std::atomic<bool> suspect_{false};
+  std::atomic<bool> pooled_{false};
+  std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
+  std::atomic<int> descriptor_{-1};
+  std::atomic<short> interest_{0};
+  std::atomic<std::size_t> load_{0};
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<Pq> pq_;
+  std::deque<Flight> flights_;  // sent, not answered
+  std::deque<Queued> queued_;   // not sent: a pooler takes one at a time
+  std::vector<Call> dismissed_;
+};
+
+}  // namespace mortise::postgres

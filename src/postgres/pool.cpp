@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "postgres/pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::postgres {
+
+Pool::Pool(Host& host, std::size_t most, Make make)
+    : host_(host), most_(most), make_(std::move(make)) {}
+
+Connection& Pool::open_locked() {
+  all_.push_back(make_());
+  host_.attach(*all_.back());
+  return *all_.back();
+}
+
+Connection* Pool::least_busy_locked() {
+  Connection* best = nullptr;
+  Connection* spare = nullptr;
+  bool coming = false;
+  for (const auto& each : all_) {
+    if (each->up()) {
+      if (best == nullptr || each->load() < best->load()) best = each.get();
+    } else if (each->wanted()) {
+      coming = true;
+    } else {
+      spare = each.get();
+    }
+  }
+  // One more for next time, one after the other.
+  if (best != nullptr && best->load() > 0 && !coming && !closed_) {
+    if (spare == nullptr && all_.size() < most_) spare = &open_locked();
+    if (spare != nullptr) spare->want();
+  }
+  return best;
+}
+
+Connection* Pool::choose(const Call& call) {
+  const std::string* const name = call.name();
+  const std::lock_guard lock(mutex_);
+  if (name == nullptr) return least_busy_locked();
+  const auto found = ways_.find(*name);
+  if (found != ways_.end() && found->second.connection->up()) {
+    ++found->second.calls;
+    return found->second.connection;
+  }
+  Connection* const best = least_busy_locked();
+  if (best == nullptr) return nullptr;
+  // What was under way on a connection that broke is counted until it is told of.
+  Way& way = ways_[*name];
+  way.connection = best;
+  ++way.calls;
+  return best;
+}
+
+void Pool::done(const Call& call) {
+  const std::string* const name = call.name();
+  if (name == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = ways_.find(*name);
+  if (found != ways_.end() && --found->second.calls == 0) ways_.erase(found);
+}
+
+void Pool::want(bool now) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  for (const auto& each : all_) {
+    if (each->up()) return;
+  }
+  const auto coming =
+      std::find_if(all_.begin(), all_.end(), [](const auto& each) { return each->wanted(); });
+  Connection& one = coming != all_.end() ? **coming : all_.empty() ? open_locked() : *all_.front();
+  one.want(now);
+}
+
+bool Pool::up() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(all_.begin(), all_.end(), [](const auto& each) { return each->up(); });
+}
+
+bool Pool::has(const Connection& connection) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const auto& each) { return each.get() == &connection; });
+}
+
+void Pool::suspect() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : all_) {
+    if (each->up()) each->suspect();
+  }
+}
+
+std::deque<Call> Pool::close() {
+  std::vector<Connection*> all;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (const auto& each : all_) all.push_back(each.get());
+  }
+  std::deque<Call> open;
+  for (Connection* const each : all) {
+    host_.detach(*each);
+    for (Call& call : each->close()) open.push_back(std::move(call));
+  }
+  return open;
+}
+
+}  // namespace mortise::postgres

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The connections for statements: few, opened when those that there are have something to do.
+#pragma once
+
+#include "postgres/connection.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace mortise::postgres {
+
+/// What is under way for one name goes by one connection, so that it arrives in order.
+/// @thread_safety every member may be called concurrently.
+class Pool {
+ public:
+  using Make = std::function<std::unique_ptr<Connection>()>;
+  /// @param make the connection; it is attached here
+  Pool(Host& host, std::size_t most, Make make);
+
+  /// @return the connection for a call, which counts as under way from now on; null = none is up,
+  /// and nothing is counted
+  [[nodiscard]] Connection* choose(const Call& call);
+  /// The call is not under way any more.
+  void done(const Call& call);
+  /// Has one connect, if none is up. @param now as in Connection::want()
+  void want(bool now);
+  [[nodiscard]] bool up() const;
+  /// @return whether that is one of them.
+  [[nodiscard]] bool has(const Connection& connection) const;
+  /// Has all looked at that are up.
+  void suspect();
+  /// Detaches and closes all. @return what was not answered
+  std::deque<Call> close();
+
+ private:
+  struct Way {
+    Connection* connection = nullptr;
+    std::size_t calls = 0;
+  };
+  [[nodiscard]] Connection& open_locked();
+  [[nodiscard]] Connection* least_busy_locked();
+
+  Host& host_;
+  const std::size_t most_;
+  const Make make_;
+  mutable std::mutex mutex_;
+  bool closed_ = false;
+  std::vector<std::unique_ptr<Connection>> all_;
+  std::unordered_map<std::string, Way> ways_;
+};
+
+}  // namespace mortise::postgres

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What users call to open a backend and to make its schema: include/mortise/postgres.hpp.
+#include <mortise/postgres.hpp>
+
+#include "postgres/postgres_backend.hpp"
+#include "postgres/server_error.hpp"
+#include "postgres/sql.hpp"
+
+#include <utility>
+
+namespace mortise::postgres {
+
+std::unique_ptr<Backend> backend(std::string_view url) {
+  return std::make_unique<PostgresBackend>(Settings::parse(url));
+}
+
+std::string migration(const Migration& options) {
+  check_identifier("the schema", options.schema);
+  std::string text = fill_in(sql::migration, options.schema);
+  if (!options.role.empty()) {
+    check_identifier("the role", options.role);
+    text += fill_in(sql::role, options.schema, options.role) + "\n";
+  }
+  return text + "COMMIT;\n";
+}
+
+void migrate(std::string_view url, const Migration& options, std::chrono::milliseconds wait) {
+  const std::string text = migration(options);
+  const Settings settings = Settings::parse(url);
+  Keywords keywords = settings.keywords;
+  std::string names;
+  std::string ports;
+  for (const Server& host : settings.servers) {
+    const bool local = !host.address.path.empty();
+    names += (names.empty() ? "" : ",") + host.name;
+    ports += (ports.empty() ? "" : ",") +
+             (local ? host.address.path.substr(host.address.path.rfind('.') + 1)
+                    : std::to_string(host.address.port));
+  }
+  keywords.emplace_back("host", names);
+  keywords.emplace_back("port", ports);
+  const std::optional<PqError> error = run_script(keywords, text, wait);
+  if (error) throw LockError(server_error("postgresql " + settings.where(), *error).failure);
+}
+
+}  // namespace mortise::postgres

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// What the library asks for, on its way to the server. Results are in postgres_replies.cpp.
+#include "postgres/postgres_backend.hpp"
+
+#include "core/figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::postgres {
+namespace {
+
+constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
+constexpr std::chrono::minutes longest_errand{1};
+constexpr std::string_view probe = "mortise.check";
+
+}  // namespace
+
+PostgresBackend::PostgresBackend(Settings settings)
+    : settings_(std::move(settings)),
+      statements_(settings_.schema, settings_.fair),
+      where_("postgresql " + settings_.where()),
+      attempts_(settings_.fair),
+      later_([this](Call call) { resubmit(std::move(call)); }) {
+  if (settings_.pooled) hearing_ = *settings_.pooled ? Hearing::pooled : Hearing::possible;
+}
+
+PostgresBackend::~PostgresBackend() = default;
+
+Capabilities PostgresBackend::capabilities() const {
+  const Support fair = settings_.fair ? Support::yes : Support::no;
+  const Hearing hearing = hearing_.load();
+  return {.leases = Support::yes,
+          .fencing = Support::yes,
+          .fair = fair,
+          .push_wakeup = hearing == Hearing::unknown  ? Support::unknown
+                         : hearing == Hearing::pooled ? Support::no
+                                                      : Support::yes,
+          .one_wake = fair,
+          .survives_restart = Support::yes,
+          // With synchronous replication; the server does not tell what its standbys are for.
+          .survives_failover = Support::unknown};
+}
+
+std::string PostgresBackend::describe() const { return where_; }
+
+void PostgresBackend::start(Host& host) {
+  host_ = &host;
+  clock_ = host.clock();
+  Connection::User& user = *this;
+  pool_ = std::make_unique<Pool>(host, settings_.connections, [this, &user] {
+    return std::make_unique<Connection>(*host_, settings_, statements_, Connection::Role::commands,
+                                        user);
+  });
+}
+
+void PostgresBackend::stop() noexcept {
+  if (stopped_.exchange(true) || !pool_) return;
+  Connection* listener = nullptr;
+  bool later_attached = false;
+  {
+    const std::lock_guard lock(mutex_);
+    listener = listener_.load();
+    later_attached = std::exchange(later_attached_, false);
+  }
+  if (later_attached) host_->detach(later_);
+  if (listener != nullptr) {
+    host_->detach(*listener);
+    static_cast<void>(listener->close());
+  }
+  std::deque<Call> open = pool_->close();
+  {
+    const std::lock_guard lock(mutex_);
+    std::move(parked_.begin(), parked_.end(), std::back_inserter(open));
+    parked_.clear();
+  }
+  const Failure closed(Errc::closed, describe());
+  for (const Call& call : open) call.operation->failed(closed);
+  for (const auto& operation : attempts_.undecided()) operation->failed(closed);
+}
+
+bool PostgresBackend::open(Operation& operation) {
+  if (operation.done()) return false;
+  if (stopped_.load()) {
+    operation.failed({Errc::closed, describe()});
+    return false;
+  }
+  return true;
+}
+
+void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  if (operation->request().mode != Mode::exclusive) {
+    operation->failed({Errc::unsupported, describe() + ": mode"});
+    return;
+  }
+  ask(operation);
+}
+
+void PostgresBackend::ask(const std::shared_ptr<Acquisition>& operation) {
+  if (!attempts_.wanted(operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::acquire,
+          .operation = operation,
+          .asked = now,
+          .since = now,
+          .deadline = now + core::command_timeout(operation->request().lease)});
+}
+
+void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
+  if (!open(*operation)) return;
+  if (!attempts_.cancelled(operation)) {
+    operation->busy(operation->holder());  // nothing of it is at the server, or under way
+    return;
+  }
+  take_back(operation);
+}
+
+void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::cancel,
+          .operation = operation,
+          .asked = now,
+          .since = now,
+          .deadline = now + core::command_timeout(operation->request().lease)});
+}
+
+void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  core::Nanos shortest = core::longest_lease;
+  for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
+  submit({.kind = Call::Kind::renew,
+          .operation = operation,
+          .asked = now,
+          .since = now,
+          .deadline = now + core::command_timeout(shortest)});
+}
+
+void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::release,
+          .operation = operation,
+          .asked = now,
+          .since = now,
+          .deadline = now + patience});
+  // A transaction of its own, right behind: a release is not worth a flush, a grant is.
+  const auto& successor = operation->successor();
+  if (successor && !successor->done()) ask(successor);
+}
+
+void PostgresBackend::inspect(const std::shared_ptr<Inspection>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::inspect,
+          .operation = operation,
+          .asked = now,
+          .since = now,
+          .deadline = now + patience});
+}
+
+void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::check,
+          .operation = operation,
+          .asked = now,
+          .since = now,
+          .deadline = now + patience});
+}
+
+void PostgresBackend::submit(Call call) {
+  for (;;) {
+    Connection* const connection = pool_->choose(call);
+    if (connection == nullptr) break;
+    if (call.kind == Call::Kind::acquire) attempts_.sent(call.acquisition().request().attempt);
+    switch (connection->send(call, arguments_of(call))) {
+      case Connection::Sent::sent:
+        // After it was sent, so that what never left is not in doubt; by the clock of before.
+        if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
+        return;
+      case Connection::Sent::withdrawn: not_sent(call); return;
+      case Connection::Sent::refused: not_sent(call); break;  // it is not up any more: the next one
+    }
+  }
+  park(std::move(call));
+}
+
+void PostgresBackend::not_sent(const Call& call) {
+  pool_->done(call);
+  if (call.kind == Call::Kind::acquire) attempts_.answered(call.acquisition().request().attempt);
+}
+
+void PostgresBackend::dismissed(const Call& call) { not_sent(call); }
+
+// Two threads may ask for one attempt, one of them late: behind the release of what the other one
+// was granted, or behind a cancel, its request would make a ghost.
+bool PostgresBackend::withdrawn(const Call& call) const {
+  if (call.kind != Call::Kind::acquire) return false;
+  return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
+}
+
+Arguments PostgresBackend::arguments_of(const Call& call) const {
+  switch (call.kind) {
+    case Call::Kind::acquire: {
+      const Acquisition::Request& request = call.acquisition().request();
+      // Where nobody would hear of a release there is no need for it to tell.
+      const bool told = settings_.fair || (hearing_.load() == Hearing::possible && !deaf_.load());
+      return statements_.acquire(request, request.wait && told, attempts_.copies(request.attempt));
+    }
+    case Call::Kind::cancel: {
+      const Acquisition::Request& request = call.acquisition().request();
+      return Statements::cancel(request, attempts_.copies(request.attempt));
+    }
+    case Call::Kind::release: {
+      const HoldId& hold = call.release().hold();
+      return Statements::release(hold, attempts_.copies(hold.attempt));
+    }
+    case Call::Kind::renew: return Statements::renew(call.renewal().items());
+    case Call::Kind::inspect: return Statements::inspect(call.inspection().name());
+    case Call::Kind::check: break;
+  }
+  return Statements::inspect(probe);
+}
+
+void PostgresBackend::park(Call call) {
+  const std::shared_ptr<Operation> operation = call.operation;
+  // Who comes now is not charged for the tries that failed before; who asks again is. The library
+  // paces renewals by their lease: each is worth a try of its own.
+  const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
+  Failure why;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
+      return other.operation == call.operation && other.kind == call.kind;
+    });
+    if (!there) parked_.push_back(std::move(call));
+    why = no_server_;
+  }
+  pool_->want(at_once);
+  // One may have come up in between, and have looked at what is parked too early.
+  if (pool_->up()) {
+    submit_parked();
+  } else if (why) {
+    operation->trouble(std::move(why));
+  }
+}
+
+bool PostgresBackend::is_over(const Call& call, Instant now) const {
+  if (call.kind == Call::Kind::acquire) {
+    if (withdrawn(call)) return true;
+  } else if (call.kind != Call::Kind::cancel && call.operation->done()) {
+    // What was cancelled may have failed for its caller, and still be somewhere at the server.
+    return true;
+  }
+  // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
+  return call.operation.use_count() == 1 && now - call.since > longest_errand;
+}
+
+void PostgresBackend::submit_parked() {
+  std::vector<Call> parked;
+  {
+    const std::lock_guard lock(mutex_);
+    parked.swap(parked_);
+  }
+  for (Call& call : parked) resubmit(std::move(call));
+}
+
+void PostgresBackend::resubmit(Call call) {
+  const Instant now = clock_->now();
+  if (is_over(call, now)) return;
+  call.deadline = now + std::max(call.deadline - call.asked, std::chrono::nanoseconds(0));
+  call.asked = now;
+  submit(std::move(call));
+}
+
+void PostgresBackend::again_at(const Call& call, Instant when) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_.load()) return;
+    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+  }
+  if (later_.add(call, when)) host_->changed(later_);
+}
+
+void PostgresBackend::open_listener() {
+  if (listener_.load() != nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (listener_owner_ || stopped_.load()) return;
+  Connection::User& user = *this;
+  listener_owner_ = std::make_unique<Connection>(*host_, settings_, statements_,
+                                                 Connection::Role::listener, user);
+  listener_.store(listener_owner_.get());
+  host_->attach(*listener_owner_);
+  listener_owner_->want(true);
+}
+
+}  // namespace mortise::postgres

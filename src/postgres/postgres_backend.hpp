@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// The backend of one PostgreSQL database: turns requests into statements, and what the server says
+// into completions.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "postgres/answer.hpp"
+#include "postgres/attempts.hpp"
+#include "postgres/connection.hpp"
+#include "postgres/later.hpp"
+#include "postgres/pool.hpp"
+#include "postgres/settings.hpp"
+#include "postgres/statements.hpp"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mortise::postgres {
+
+/// A few connections for statements, and one that listens, made when somebody has to wait for the
+/// first time. Nothing is kept on a connection: while there is none, requests wait here, and those
+/// that were not answered are sent once more; every statement may be repeated.
+class PostgresBackend final : public Backend, private Connection::User {
+ public:
+  explicit PostgresBackend(Settings settings);
+  ~PostgresBackend() override;
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  [[nodiscard]] std::string describe() const override;
+  void start(Host& host) override;
+  void stop() noexcept override;
+  void acquire(const std::shared_ptr<Acquisition>& operation) override;
+  void cancel(const std::shared_ptr<Acquisition>& operation) override;
+  void renew(const std::shared_ptr<Renewal>& operation) override;
+  void release(const std::shared_ptr<Release>& operation) override;
+  void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void check(const std::shared_ptr<Check>& operation) override;
+
+ private:
+  /// Whether the server tells of releases.
+  enum class Hearing : char { unknown, pooled, possible };
+
+  // Connection::User
+  void connected(Connection& connection) override;
+  void answered(const Call& call, const Result& result) override;
+  [[nodiscard]] bool withdrawn(const Call& call) const override;
+  void dismissed(const Call& call) override;
+  void notified(const std::string& payload) override;
+  void dropped(Connection& connection, const ServerError& why, bool was_up,
+               std::deque<Call> unanswered) override;
+
+  [[nodiscard]] bool open(Operation& operation);
+  void ask(const std::shared_ptr<Acquisition>& operation);
+  void take_back(const std::shared_ptr<Acquisition>& operation);
+  void submit(Call call);
+  void not_sent(const Call& call);
+  [[nodiscard]] Arguments arguments_of(const Call& call) const;
+  [[nodiscard]] bool is_over(const Call& call, Instant now) const;
+  void park(Call call);
+  void submit_parked();
+  void resubmit(Call call);
+  void again_at(const Call& call, Instant when);
+  void open_listener();
+
+  void refused(const Call& call, const PqError& error);
+  void nonsense(const Call& call);
+  void fail(const Call& call, const Failure& why);
+  void answered_attempt(const Call& call, const Answer& answer);
+  void waits(const Call& call, const Answer& answer);
+  void answered_release(const Call& call, ReleaseOutcome outcome);
+  void answered_renewal(const Call& call, const Result& result);
+  void give_back(const Acquisition& operation, std::uint64_t number);
+  void lost_commands(const ServerError& why, bool was_up, std::deque<Call> unanswered);
+  void lost_listener(const ServerError& why);
+
+  const Settings settings_;
+  const Statements statements_;
+  const std::string where_;
+  Host* host_ = nullptr;
+  std::shared_ptr<Clock> clock_;
+  Attempts attempts_;
+  Later later_;
+  std::unique_ptr<Pool> pool_;
+  std::atomic<Connection*> listener_{nullptr};
+  std::unique_ptr<Connection> listener_owner_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> listening_{false};
+  std::atomic<bool> deaf_{false};  // there will be no listener: it is refused
+  std::atomic<Hearing> hearing_{Hearing::unknown};
+
+  std::mutex mutex_;
+  bool later_attached_ = false;
+  std::vector<Call> parked_;  // to be sent when there is a connection
+  Failure no_server_;         // why there is none
+};
+
+}  // namespace mortise::postgres

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+#include "postgres/pq.hpp"
+
+#include <libpq-fe.h>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+namespace mortise::postgres {
+namespace {
+
+// Types of the server's catalogue that never change (pg_type.dat).
+constexpr Oid bool_type = 16;
+constexpr Oid bytea_type = 17;
+constexpr Oid int8_type = 20;
+constexpr Oid bytea_array_type = 1001;
+constexpr Oid int8_array_type = 1016;
+constexpr int binary = 1;
+
+template <class Number>
+void append_number(std::string& out, Number value) {
+  for (int shift = static_cast<int>(sizeof value) * 8 - 8; shift >= 0; shift -= 8) {
+    out += static_cast<char>(static_cast<std::uint64_t>(value) >> shift);
+  }
+}
+
+// An array of one dimension without nulls: dimensions, nulls, type, length, first index, elements.
+std::string array_head(Oid type, std::size_t length) {
+  std::string out;
+  append_number(out, std::int32_t{1});
+  append_number(out, std::int32_t{0});
+  append_number(out, type);
+  append_number(out, static_cast<std::int32_t>(length));
+  append_number(out, std::int32_t{1});
+  return out;
+}
+
+Keywords keywords_of(PQconninfoOption* options) {
+  Keywords found;
+  for (const PQconninfoOption* each = options; each != nullptr && each->keyword != nullptr;
+       ++each) {
+    if (each->val != nullptr) found.emplace_back(each->keyword, each->val);
+  }
+  PQconninfoFree(options);
+  return found;
+}
+
+/// Keywords and values as libpq wants them; the strings must live as long.
+struct KeywordList {
+  explicit KeywordList(const Keywords& keywords) {
+    for (const auto& [key, value] : keywords) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    keys.push_back(nullptr);
+    values.push_back(nullptr);
+  }
+  std::vector<const char*> keys;
+  std::vector<const char*> values;
+};
+
+/// The words of a failed connection: "... failed: FATAL:  28P01: password authentication failed",
+/// with the state in them because the messages are verbose; else there is no way to learn it.
+PqError error_of(const PGconn* connection) {
+  constexpr std::size_t state_size = 5;
+  PqError error;
+  const char* const text = connection != nullptr ? PQerrorMessage(connection) : "out of memory";
+  // The first line that names a state is the server's; further lines tell of its source code.
+  std::string_view words(text);
+  for (std::size_t at = words.find(":  "); at != std::string_view::npos;
+       at = words.find(":  ", at + 1)) {
+    const std::string_view state = words.substr(at + 3, state_size);
+    const bool fits =
+        state.size() == state_size && std::all_of(state.begin(), state.end(), [](char c) {
+          return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+        });
+    if (!fits || words.substr(at + 3 + state_size, 2) != ": ") continue;
+    error.state = state;
+    words.remove_prefix(at + 3 + state_size + 2);
+    break;
+  }
+  error.words = words.substr(0, words.find('\n'));
+  return error;
+}
+
+/// The library never prints; libpq would, to stderr.
+void ignore_notice(void* /*context*/, const PGresult* /*notice*/) {}
+
+}  // namespace
+
+std::optional<Keywords> parse_url(const std::string& url) {
+  char* words = nullptr;
+  PQconninfoOption* const options = PQconninfoParse(url.c_str(), &words);
+  if (words != nullptr) PQfreemem(words);
+  if (options == nullptr) return std::nullopt;
+  return keywords_of(options);
+}
+
+Keywords default_keywords() { return keywords_of(PQconndefaults()); }
+
+void Arguments::add(unsigned type, std::string value) {
+  types_.push_back(type);
+  values_.push_back(std::move(value));
+}
+
+Arguments& Arguments::bytes(std::string_view value) {
+  add(bytea_type, std::string(value));
+  return *this;
+}
+
+Arguments& Arguments::integer(std::int64_t value) {
+  std::string out;
+  append_number(out, value);
+  add(int8_type, std::move(out));
+  return *this;
+}
+
+Arguments& Arguments::flag(bool value) {
+  add(bool_type, std::string(1, value ? '\1' : '\0'));
+  return *this;
+}
+
+Arguments& Arguments::bytes_array(const std::vector<std::string>& values) {
+  std::string out = array_head(bytea_type, values.size());
+  for (const std::string& value : values) {
+    append_number(out, static_cast<std::int32_t>(value.size()));
+    out += value;
+  }
+  add(bytea_array_type, std::move(out));
+  return *this;
+}
+
+Arguments& Arguments::integer_array(const std::vector<std::int64_t>& values) {
+  std::string out = array_head(int8_type, values.size());
+  for (const std::int64_t value : values) {
+    append_number(out, static_cast<std::int32_t>(sizeof value));
+    append_number(out, value);
+  }
+  add(int8_array_type, std::move(out));
+  return *this;
+}
+
+Result::Result(pg_result* result) : result_(result) {
+  switch (PQresultStatus(result)) {
+    case PGRES_TUPLES_OK:
+    case PGRES_COMMAND_OK:
+    case PGRES_EMPTY_QUERY: kind_ = Kind::rows; break;
+    case PGRES_PIPELINE_SYNC: kind_ = Kind::synced; break;
+    case PGRES_PIPELINE_ABORTED: kind_ = Kind::aborted; break;
+    default: kind_ = Kind::error; break;
+  }
+}
+
+void Result::Clear::operator()(pg_result* result) const noexcept { PQclear(result); }
+
+int Result::rows() const noexcept { return PQntuples(result_.get()); }
+
+std::optional<std::string_view> Result::text(int column) const noexcept {
+  if (rows() != 1 || column >= PQnfields(result_.get())) return std::nullopt;
+  if (PQgetisnull(result_.get(), 0, column) != 0) return std::nullopt;
+  return std::string_view(PQgetvalue(result_.get(), 0, column),
+                          static_cast<std::size_t>(PQgetlength(result_.get(), 0, column)));
+}
+
+std::optional<std::int64_t> Result::integer(int column) const noexcept {
+  const std::optional<std::string_view> bytes = text(column);
+  if (!bytes || (bytes->size() != 4 && bytes->size() != 8)) return std::nullopt;
+  std::uint64_t value = 0;
+  for (const char byte : *bytes) value = value << 8U | static_cast<unsigned char>(byte);
+  return bytes->size() == 4 ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
+}
+
+std::optional<bool> Result::flag(int column) const noexcept {
+  const std::optional<std::string_view> bytes = text(column);
+  if (!bytes || bytes->size() != 1) return std::nullopt;
+  return bytes->front() != '\0';
+}
+
+PqError Result::error() const {
+  const char* const state = PQresultErrorField(result_.get(), PG_DIAG_SQLSTATE);
+  const char* const words = PQresultErrorField(result_.get(), PG_DIAG_MESSAGE_PRIMARY);
+  PqError error;
+  if (state != nullptr) error.state = state;
+  const std::string_view all = words != nullptr ? words : PQresultErrorMessage(result_.get());
+  error.words = all.substr(0, all.find('\n'));
+  return error;
+}
+
+Pq::Pq(const Keywords& keywords) {
+  const KeywordList list(keywords);
+  descriptor_ = base::BorrowedFd::open([&] {
+    connection_ = PQconnectStartParams(list.keys.data(), list.values.data(), 0);
+    return connection_ != nullptr ? PQsocket(connection_) : -1;
+  });
+  if (connection_ == nullptr) return;
+  PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
+  PQsetNoticeReceiver(connection_, &ignore_notice, nullptr);
+}
+
+Pq::~Pq() {
+  descriptor_ = {};
+  PQfinish(connection_);
+}
+
+Pq::Progress Pq::advance() {
+  if (connection_ == nullptr || PQstatus(connection_) == CONNECTION_BAD) return Progress::failed;
+  PostgresPollingStatusType status = PGRES_POLLING_FAILED;
+  // It may have been refused with one socket (no encryption, say) and try another.
+  descriptor_ = base::BorrowedFd::open([&] {
+    status = PQconnectPoll(connection_);
+    return PQsocket(connection_);
+  });
+  switch (status) {
+    case PGRES_POLLING_READING: return Progress::reading;
+    case PGRES_POLLING_WRITING: return Progress::writing;
+    case PGRES_POLLING_OK: break;
+    default: return Progress::failed;
+  }
+  const bool ready = PQsetnonblocking(connection_, 1) == 0 && PQenterPipelineMode(connection_) == 1;
+  return ready ? Progress::connected : Progress::failed;
+}
+
+PqError Pq::error() const { return error_of(connection_); }
+
+int Pq::descriptor() const noexcept { return connection_ != nullptr ? PQsocket(connection_) : -1; }
+
+int Pq::backend_pid() const noexcept { return PQbackendPID(connection_); }
+
+namespace {
+
+/// The arguments as libpq wants them.
+struct ArgumentList {
+  explicit ArgumentList(const std::vector<std::string>& from) {
+    values.reserve(from.size());
+    for (const std::string& value : from) {
+      values.push_back(value.data());
+      lengths.push_back(static_cast<int>(value.size()));
+    }
+    formats.assign(from.size(), binary);
+  }
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(values.size()); }
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+};
+
+}  // namespace
+
+bool Pq::prepare(const char* name, const std::string& text, const Arguments& like) {
+  return PQsendPrepare(connection_, name, text.c_str(), static_cast<int>(like.types_.size()),
+                       like.types_.data()) == 1;
+}
+
+bool Pq::run(const std::string& text, const Arguments& arguments) {
+  const ArgumentList list(arguments.values_);
+  return PQsendQueryParams(connection_, text.c_str(), list.size(), arguments.types_.data(),
+                           list.values.data(), list.lengths.data(), list.formats.data(),
+                           binary) == 1;
+}
+
+bool Pq::run_prepared(const char* name, const Arguments& arguments) {
+  const ArgumentList list(arguments.values_);
+  return PQsendQueryPrepared(connection_, name, list.size(), list.values.data(),
+                             list.lengths.data(), list.formats.data(), binary) == 1;
+}
+
+bool Pq::sync() { return PQpipelineSync(connection_) == 1 && flush(); }
+
+bool Pq::flush() {
+  const int left = PQflush(connection_);
+  blocked_ = left == 1;
+  return left >= 0;
+}
+
+bool Pq::receive() {
+  return PQconsumeInput(connection_) == 1 && PQstatus(connection_) == CONNECTION_OK;
+}
+
+std::optional<Result> Pq::next() {
+  // A null ends the results of one statement; at the second in a row nothing is left.
+  for (int nulls = 0; nulls < 2; ++nulls) {
+    if (PQisBusy(connection_) != 0) return std::nullopt;
+    if (PGresult* const result = PQgetResult(connection_)) return Result(result);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Pq::notification() {
+  PGnotify* const notify = PQnotifies(connection_);
+  if (notify == nullptr) return std::nullopt;
+  std::string payload = notify->extra;
+  PQfreemem(notify);
+  return payload;
+}
+
+bool Pq::stands() {
+  char byte = 0;
+  const ssize_t got = ::recv(PQsocket(connection_), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+  // An end, or something that nobody asked for: the server's last words, a notice.
+  return got > 0 && receive();
+}
+
+void Pq::abandon() noexcept {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  if (descriptor() >= 0) {
+    ::setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
+}
+
+UserConnection::State UserConnection::state() const noexcept {
+  if (connection_ == nullptr || PQpipelineStatus(connection_) != PQ_PIPELINE_OFF) {
+    return State::unusable;
+  }
+  switch (PQtransactionStatus(connection_)) {
+    case PQTRANS_IDLE: return State::idle;
+    case PQTRANS_INTRANS: return State::in_transaction;
+    case PQTRANS_INERROR: return State::failed;
+    default: return State::unusable;
+  }
+}
+
+Result UserConnection::run(const std::string& text, const Arguments& arguments) {
+  const ArgumentList list(arguments.values_);
+  return Result(PQexecParams(connection_, text.c_str(), list.size(), arguments.types_.data(),
+                             list.values.data(), list.lengths.data(), list.formats.data(), binary));
+}
+
+std::optional<PqError> run_script(const Keywords& keywords, const std::string& text,
+                                  std::chrono::milliseconds connect_time) {
+  const KeywordList list(keywords);
+  const auto finish = [](PGconn* connection) { PQfinish(connection); };
+  const std::unique_ptr<PGconn, decltype(finish)> connection(
+      PQconnectStartParams(list.keys.data(), list.values.data(), 0), finish);
+  if (!connection) return error_of(nullptr);
+  PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
+  PQsetNoticeReceiver(connection.get(), &ignore_notice, nullptr);
+  const auto end = std::chrono::steady_clock::now() + connect_time;
+  for (auto status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
+    if (PQstatus(connection.get()) == CONNECTION_BAD || status == PGRES_POLLING_FAILED) {
+      return error_of(connection.get());
+    }
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return PqError{{}, "no connection in time"};
+    const short what = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    pollfd polled{PQsocket(connection.get()), what, 0};
+    ::poll(&polled, 1, static_cast<int>(left.count()));
+    status = PQconnectPoll(connection.get());
+  }
+  const Result result(PQexec(connection.get(), text.c_str()));
+  if (result.kind() == Result::Kind::rows) return std::nullopt;
+  return result.error();
+}
+
+}  // namespace mortise::postgres

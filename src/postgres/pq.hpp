@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// libpq without its headers: a connection of our own that never blocks, one of a user's that may,
+// and results. The only room that knows the C library; it knows nothing of locks.
+#pragma once
+
+#include "base/fork.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+struct pg_conn;
+struct pg_result;
+
+namespace mortise::postgres {
+
+/// The keywords and values of a connection, as libpq names them.
+using Keywords = std::vector<std::pair<std::string, std::string>>;
+
+/// Reads a URL as libpq does; only what it says, no defaults.
+/// @return nothing: libpq does not understand it. Its words are not handed on, since they may quote
+/// a password.
+[[nodiscard]] std::optional<Keywords> parse_url(const std::string& url);
+/// @return what libpq takes for keywords that a URL does not give: environment, service file.
+[[nodiscard]] Keywords default_keywords();
+
+/// The arguments of a statement, in PostgreSQL's binary form.
+class Arguments {
+ public:
+  Arguments& bytes(std::string_view value);
+  Arguments& integer(std::int64_t value);
+  Arguments& flag(bool value);
+  Arguments& bytes_array(const std::vector<std::string>& values);
+  Arguments& integer_array(const std::vector<std::int64_t>& values);
+
+ private:
+  friend class Pq;
+  friend class UserConnection;
+  void add(unsigned type, std::string value);
+  std::vector<std::string> values_;
+  std::vector<unsigned> types_;
+};
+
+/// What the server said, or libpq in its place.
+struct PqError {
+  std::string state{};  ///< SQLSTATE; empty: no answer of the server
+  std::string words{};
+};
+
+/// One result. Values are read in binary form; what does not read as expected is nothing.
+class Result {
+ public:
+  enum class Kind {
+    rows,     ///< an answer, with or without rows
+    error,    ///< the statement failed: see `error()`
+    aborted,  ///< not executed, because an earlier one of its transaction failed
+    synced,   ///< the transaction of what came before is over
+  };
+  explicit Result(pg_result* result);
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] int rows() const noexcept;
+  [[nodiscard]] std::optional<std::string_view> text(int column) const noexcept;
+  [[nodiscard]] std::optional<std::int64_t> integer(int column) const noexcept;
+  [[nodiscard]] std::optional<bool> flag(int column) const noexcept;
+  [[nodiscard]] PqError error() const;
+
+ private:
+  struct Clear {
+    void operator()(pg_result* result) const noexcept;
+  };
+  std::unique_ptr<pg_result, Clear> result_;
+  Kind kind_ = Kind::error;
+};
+
+/// A connection of our own. Statements are pipelined, each a transaction of its own.
+/// @thread_safety one thread at a time
+class Pq {
+ public:
+  enum class Progress { reading, writing, connected, failed };
+
+  /// Begins to connect; does not block, given numeric addresses.
+  explicit Pq(const Keywords& keywords);
+  ~Pq();
+  Pq(const Pq&) = delete;
+  Pq& operator=(const Pq&) = delete;
+
+  /// Goes on connecting. @return what to wait for
+  [[nodiscard]] Progress advance();
+  /// @return why that failed.
+  [[nodiscard]] PqError error() const;
+  [[nodiscard]] int descriptor() const noexcept;
+  /// @return the process id that the server, or a pooler in its place, has told.
+  [[nodiscard]] int backend_pid() const noexcept;
+
+  /// Each of these queues one statement. @return false: broken
+  [[nodiscard]] bool prepare(const char* name, const std::string& text, const Arguments& like);
+  [[nodiscard]] bool run(const std::string& text, const Arguments& arguments = {});
+  [[nodiscard]] bool run_prepared(const char* name, const Arguments& arguments);
+  /// Ends the transaction of what was queued since the last one, and sends it all.
+  [[nodiscard]] bool sync();
+  /// Sends what could not be sent. @return false: broken
+  [[nodiscard]] bool flush();
+  /// @return whether something waits for the socket to take it.
+  [[nodiscard]] bool blocked() const noexcept { return blocked_; }
+
+  /// Takes what has arrived. @return false: broken
+  [[nodiscard]] bool receive();
+  /// @return the next result that is there; nothing = the rest is under way.
+  [[nodiscard]] std::optional<Result> next();
+  /// @return the payload of a notification that is there.
+  [[nodiscard]] std::optional<std::string> notification();
+  /// Looks whether a connection that nobody awaits anything from still stands.
+  [[nodiscard]] bool stands();
+  /// What was sent and is still on its way shall not arrive.
+  void abandon() noexcept;
+
+ private:
+  pg_conn* connection_ = nullptr;
+  base::BorrowedFd descriptor_;
+  bool blocked_ = false;
+};
+
+/// A user's connection: every call blocks.
+class UserConnection {
+ public:
+  explicit UserConnection(pg_conn* connection) noexcept : connection_(connection) {}
+  enum class State { idle, in_transaction, failed, unusable };
+  [[nodiscard]] State state() const noexcept;
+  [[nodiscard]] Result run(const std::string& text, const Arguments& arguments = {});
+
+ private:
+  pg_conn* connection_;
+};
+
+/// Connects, runs a text of several statements, and closes; blocks.
+/// @return nothing: done
+[[nodiscard]] std::optional<PqError> run_script(const Keywords& keywords, const std::string& text,
+                                                std::chrono::milliseconds connect_time);
+
+}  // namespace mortise::postgres

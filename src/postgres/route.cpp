@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "postgres/route.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::postgres {
+
+void Route::restart() {
+  host_ = 0;
+  resolving_ = false;
+  endpoints_.clear();
+}
+
+void Route::give_up_name() {
+  resolving_ = false;
+  ++host_;
+}
+
+void Route::lead_to(const Server& host, const std::string& number, const std::string& port) {
+  keywords_ = settings_.keywords;
+  if (!host.name.empty()) keywords_.emplace_back("host", host.name);
+  if (!number.empty()) keywords_.emplace_back("hostaddr", number);
+  keywords_.emplace_back("port", port);
+  where_ = "postgresql " + host.address.text();
+}
+
+Route::Step Route::next() {
+  for (;;) {
+    if (!endpoints_.empty()) {
+      const std::string text = endpoints_.back().text();
+      endpoints_.pop_back();
+      const std::size_t colon = text.rfind(':');
+      std::string number = text.substr(0, colon);
+      if (number.starts_with('[')) number = number.substr(1, number.size() - 2);
+      lead_to(settings_.servers[host_], number, text.substr(colon + 1));
+      if (endpoints_.empty()) ++host_;
+      return Step::server;
+    }
+    if (host_ >= settings_.servers.size()) return Step::end;
+    const Server& host = settings_.servers[host_];
+    if (!host.address.path.empty()) {
+      const std::size_t dot = host.address.path.rfind('.');
+      lead_to(host, {}, host.address.path.substr(dot + 1));
+      ++host_;
+      return Step::server;
+    }
+    if (!std::exchange(resolving_, true)) resolver_.start(host.address);
+    std::optional<base::Resolution> found = resolver_.take();
+    if (!found) return Step::resolving;
+    resolving_ = false;
+    if (found->endpoints.empty()) {
+      where_ = "postgresql " + host.address.text();
+      error_ = found->error;
+      ++host_;
+      return Step::failed;
+    }
+    endpoints_.assign(found->endpoints.rbegin(), found->endpoints.rend());
+  }
+}
+
+}  // namespace mortise::postgres

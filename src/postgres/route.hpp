@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The servers that a URL leads to, one after the other: host by host, address by address.
+#pragma once
+
+#include "base/resolver.hpp"
+#include "postgres/settings.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::postgres {
+
+/// @thread_safety one thread at a time
+class Route {
+ public:
+  explicit Route(const Settings& settings) : settings_(settings) {}
+
+  /// Begins with the first host.
+  void restart();
+  enum class Step {
+    server,     ///< `keywords()` lead to it
+    resolving,  ///< ask again when `descriptor()` is readable
+    failed,     ///< a name that leads nowhere: see `error()`; go on
+    end,
+  };
+  [[nodiscard]] Step next();
+  /// The name that is looked up leads nowhere in time.
+  void give_up_name();
+  [[nodiscard]] int descriptor() const noexcept { return resolver_.descriptor(); }
+  /// @return all that libpq has to know to connect to this server, and to no other.
+  [[nodiscard]] const Keywords& keywords() const noexcept { return keywords_; }
+  /// @return the server, for messages.
+  [[nodiscard]] const std::string& where() const noexcept { return where_; }
+  [[nodiscard]] const std::string& error() const noexcept { return error_; }
+
+ private:
+  void lead_to(const Server& host, const std::string& number, const std::string& port);
+
+  const Settings& settings_;
+  base::Resolver resolver_;
+  std::size_t host_ = 0;
+  bool resolving_ = false;
+  std::vector<base::Endpoint> endpoints_;  // of that host, the next one last
+  Keywords keywords_;
+  std::string where_;
+  std::string error_;
+};
+
+}  // namespace mortise::postgres

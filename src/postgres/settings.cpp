@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "postgres/settings.hpp"
+
+#include <mortise/error.hpp>
+
+#include "base/url.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace mortise::postgres {
+namespace {
+
+constexpr std::string_view ours = "mortise.";
+constexpr std::size_t longest_identifier = 63;
+constexpr std::size_t most_connections = 64;
+
+[[noreturn]] void refuse(const std::string& words) {
+  throw LockError(Failure(Errc::misconfigured, words));
+}
+
+/// Takes our own parameters out of a URL's query, and leaves every other byte as it is.
+Keywords take_ours(std::string& url) {
+  Keywords taken;
+  const std::size_t mark = url.find('?');
+  if (mark == std::string::npos) return taken;
+  std::string rest;
+  std::string_view query = std::string_view(url).substr(mark + 1);
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (!pair.starts_with(ours)) {
+      rest += (rest.empty() ? '?' : '&');
+      rest += pair;
+      continue;
+    }
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) {
+      refuse("URL: parameter without a value: " + std::string(pair));
+    }
+    taken.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  url = url.substr(0, mark) + rest;
+  return taken;
+}
+
+bool yes_or_no(const std::string& key, const std::string& value) {
+  if (value == "yes") return true;
+  if (value == "no") return false;
+  refuse("URL: parameter " + key + " is yes or no, not '" + value + "'");
+}
+
+void read_ours(const Keywords& taken, Settings& settings) {
+  for (const auto& [key, value] : taken) {
+    if (std::count_if(taken.begin(), taken.end(),
+                      [&](const auto& other) { return other.first == key; }) > 1) {
+      refuse("URL: parameter given twice: " + key);
+    }
+    if (key == "mortise.schema") {
+      check_identifier(key, value);
+      settings.schema = value;
+    } else if (key == "mortise.fair") {
+      settings.fair = yes_or_no(key, value);
+    } else if (key == "mortise.pooled") {
+      settings.pooled = yes_or_no(key, value);
+    } else if (key == "mortise.connections") {
+      const char* const end = value.data() + value.size();
+      const auto [stop, error] = std::from_chars(value.data(), end, settings.connections);
+      if (error != std::errc{} || stop != end || settings.connections == 0 ||
+          settings.connections > most_connections) {
+        refuse("URL: " + key + " is a number from 1 to " + std::to_string(most_connections));
+      }
+    } else {
+      refuse("URL: unknown parameter for postgresql: " + key);
+    }
+  }
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts(1);
+  for (const char c : list) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// Takes a keyword out. @return its value; empty = not given
+std::string take(Keywords& keywords, std::string_view key) {
+  const auto found = std::find_if(keywords.begin(), keywords.end(),
+                                  [&](const auto& each) { return each.first == key; });
+  if (found == keywords.end()) return {};
+  std::string value = std::move(found->second);
+  keywords.erase(found);
+  return value;
+}
+
+bool has(const Keywords& keywords, std::string_view key) {
+  return std::any_of(keywords.begin(), keywords.end(),
+                     [&](const auto& each) { return each.first == key; });
+}
+
+/// libpq would look names up by itself, and block: we hand it addresses.
+void read_hosts(Settings& settings) {
+  const std::vector<std::string> names = split(take(settings.keywords, "host"));
+  const std::vector<std::string> addresses = split(take(settings.keywords, "hostaddr"));
+  const std::vector<std::string> ports = split(take(settings.keywords, "port"));
+  const std::size_t count = std::max(names.size(), addresses.size());
+  if (ports.size() != 1 && ports.size() != count) refuse("URL: as many ports as hosts, or one");
+  if (names.size() != count && names.size() != 1) refuse("URL: as many hosts as hostaddrs");
+  for (std::size_t i = 0; i < count; ++i) {
+    Server host;
+    host.name = i < names.size() ? names[i] : std::string();
+    const std::string& number = i < addresses.size() ? addresses[i] : std::string();
+    const std::string& port = ports.size() == 1 ? ports.front() : ports[i];
+    const std::string digits = port.empty() ? "5432" : port;
+    std::uint16_t value = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, value);
+    if (error != std::errc{} || stop != end || value == 0) {
+      refuse("URL: a port is a number from 1 to 65535");
+    }
+    if (number.empty() &&
+        (host.name.empty() || host.name.front() == '/' || host.name.front() == '@')) {
+      const std::string folder = host.name.empty() ? "/var/run/postgresql" : host.name;
+      host.name = folder;
+      host.address.path = folder + "/.s.PGSQL." + digits;
+    } else {
+      host.address = {.host = number.empty() ? host.name : number, .port = value, .path = {}};
+    }
+    settings.servers.push_back(std::move(host));
+  }
+}
+
+void complete(Settings& settings) {
+  Keywords& all = settings.keywords;
+  if (has(all, "service")) refuse("URL: service is not supported here; name the host");
+  for (auto& [key, value] : default_keywords()) {
+    if (key == "service") continue;
+    // A host of the environment does not go with a hostaddr of the URL, nor the other way round.
+    if ((key == "host" || key == "hostaddr" || key == "port") &&
+        (has(all, "host") || has(all, "hostaddr"))) {
+      continue;
+    }
+    if (!has(all, key)) all.emplace_back(key, value);
+  }
+  const auto otherwise = [&](const char* key, const char* value) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == key; });
+    if (found == all.end()) all.emplace_back(key, value);
+  };
+  otherwise("fallback_application_name", "mortise");
+  // A server that has gone without a word is noticed in 20 s also where nothing is sent.
+  otherwise("keepalives_idle", "10");
+  otherwise("keepalives_interval", "3");
+  otherwise("keepalives_count", "3");
+  otherwise("tcp_user_timeout", "10000");
+}
+
+bool is_default(const Keywords& given, const char* key) { return !has(given, key); }
+
+}  // namespace
+
+void check_identifier(std::string_view what, const std::string& name) {
+  const auto fine = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (name.empty() || name.size() > longest_identifier ||
+      !std::all_of(name.begin(), name.end(), fine) ||
+      (name.front() >= '0' && name.front() <= '9')) {
+    refuse(std::string(what) + ": an identifier of lower-case letters, digits and '_' is wanted");
+  }
+}
+
+Settings Settings::parse(std::string_view url) {
+  const std::string scheme = base::url_scheme(url);
+  if (scheme != "postgresql" && scheme != "postgres") {
+    refuse("URL: not a PostgreSQL scheme: " + scheme);
+  }
+  std::string text(url);
+  Settings settings;
+  read_ours(take_ours(text), settings);
+  std::optional<Keywords> parsed = parse_url(text);
+  // libpq's own words may quote a piece of a password.
+  if (!parsed) {
+    refuse(
+        "URL: libpq does not understand it: an unknown parameter, a bad percent escape, or a "
+        "password in which '/', '?', '@' or '%' is not written as %2F, %3F, %40 or %25");
+  }
+  const bool gss = !is_default(*parsed, "gssencmode");
+  settings.keywords = std::move(*parsed);
+  complete(settings);
+  // Looks for tickets of Kerberos, and asks its servers, while everything else waits.
+  if (!gss) {
+    static_cast<void>(take(settings.keywords, "gssencmode"));
+    settings.keywords.emplace_back("gssencmode", "disable");
+  }
+  read_hosts(settings);
+  return settings;
+}
+
+std::string Settings::where() const {
+  std::string text;
+  for (const Server& host : servers) {
+    text += (text.empty() ? "" : ", ");
+    text += host.address.text();
+  }
+  return text;
+}
+
+}  // namespace mortise::postgres

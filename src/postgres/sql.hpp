@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The SQL of src/postgres/sql as text, with @schema@ and @role@ still in it.
+#pragma once
+
+namespace mortise::postgres::sql {
+
+// Made by cmake/PostgresSql.cmake.
+extern const char* const migration;  ///< the schema, table and functions; a transaction without end
+extern const char* const role;       ///< the rights of an application
+
+extern const char* const ask;
+extern const char* const inspect;
+extern const char* const greet;
+extern const char* const session;
+
+}  // namespace mortise::postgres::sql

@@ -1,0 +1,39 @@
+-- Takes an attempt back. The answer is that nothing of it is left, or that it is the owner: then it was
+-- too late. Safe to repeat.
+--
+-- Returns  G <number> <age> <lease>  it is the owner    B  nothing is left    L  ask again soon
+CREATE OR REPLACE FUNCTION @schema@.cancel(the_name bytea, me bytea, copy bigint, strays boolean)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  l @schema@.lock%ROWTYPE;
+  t timestamptz;
+BEGIN
+  SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+  IF NOT FOUND AND EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN RETURN 'L'; END IF;
+  t := clock_timestamp();
+  IF l.name IS NULL THEN
+    IF NOT strays THEN RETURN 'B'; END IF;
+    -- A grave needs a row.
+    IF NOT pg_try_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), 7077)) THEN
+      RETURN 'L';
+    END IF;
+    INSERT INTO @schema@.lock (name, number, attempt, lease, expires_at, label, buried)
+    VALUES (the_name, 0, '', 0, '-infinity', '', @schema@.bury(NULL, me, copy + 1, t))
+    ON CONFLICT (name) DO NOTHING;
+    RETURN CASE WHEN FOUND THEN 'B' ELSE 'L' END;
+  END IF;
+  IF strays THEN
+    l.buried := @schema@.bury(l.buried, me, copy + 1, t);
+    UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
+  END IF;
+  DELETE FROM @schema@.ticket WHERE name = the_name AND attempt = me;
+  -- It may have been told of a free lock that the next one waits for.
+  IF FOUND AND l.expires_at <= t THEN PERFORM @schema@.tell(the_name, t); END IF;
+  IF l.attempt = me AND l.expires_at > t THEN
+    RETURN 'G ' || l.number || ' '
+           || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
+  END IF;
+  RETURN 'B';
+END
+$function$;

@@ -1,0 +1,55 @@
+-- Frees exactly one hold, or nothing, and tells those who wait, if there may be any. It need not be on
+-- disk when it is told: a crash brings the hold back until its lease ends. So it shares a transaction
+-- with no grant and no renewal.
+--
+-- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
+--          L  the row is locked: ask again soon
+CREATE OR REPLACE FUNCTION @schema@.release(
+  the_name bytea, me bytea, my_number bigint, copy bigint, strays boolean) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  l @schema@.lock%ROWTYPE;
+  t timestamptz;
+  outcome text;
+  ignored text;
+BEGIN
+  SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN CASE WHEN EXISTS (SELECT FROM @schema@.lock
+                              WHERE name = the_name AND (strays OR (attempt = me AND number = my_number)))
+                THEN 'L' ELSE 'N' END;
+  END IF;
+  ignored := set_config('synchronous_commit', 'off', true);
+  t := clock_timestamp();
+  outcome := CASE WHEN l.attempt <> me OR l.number <> my_number THEN 'N'
+                  WHEN l.expires_at = '-infinity' THEN 'A'
+                  WHEN l.expires_at <= t THEN 'X'
+                  ELSE 'F' END;
+  IF strays THEN
+    l.buried := @schema@.bury(l.buried, me, copy + 1, t);
+    UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
+  END IF;
+  IF outcome IN ('F', 'X') THEN
+    UPDATE @schema@.lock SET expires_at = '-infinity' WHERE name = the_name;
+    IF l.waiters_until > t THEN PERFORM @schema@.tell(the_name, t); END IF;
+  END IF;
+  RETURN outcome;
+END
+$function$;
+
+-- Tells who waits for a name that it is free: the first of those who drew a ticket, or, where nobody
+-- did, all.
+CREATE OR REPLACE FUNCTION @schema@.tell(the_name bytea, t timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  first bytea;
+  tickets boolean := EXISTS (SELECT FROM @schema@.ticket WHERE name = the_name);
+BEGIN
+  IF tickets THEN
+    DELETE FROM @schema@.ticket WHERE name = the_name AND contact < t - interval '3 seconds';
+    SELECT attempt INTO first FROM @schema@.ticket WHERE name = the_name ORDER BY ticket LIMIT 1;
+    IF NOT FOUND THEN RETURN; END IF;
+  END IF;
+  PERFORM pg_notify('@schema@', encode(the_name, 'hex') || coalesce(' ' || encode(first, 'hex'), ''));
+END
+$function$;

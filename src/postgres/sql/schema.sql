@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: MIT
+-- The schema of Mortise's locks. Run it as the owner of the database, by psql or by
+-- mortise::postgres::migrate(); it may be run again.
+--
+-- Invariants. A row is a name that was ever locked; it stays, because `number`, the grant number, must
+-- outlive every hold. Held means: `expires_at` lies ahead of the server's clock; `attempt` is the owner
+-- then, and the last one otherwise. Who decides about a row has it locked, and reads the clock after
+-- that. Nobody waits for a row lock: a row that somebody else has locked counts as held.
+BEGIN;
+SELECT pg_advisory_xact_lock(7077, 1);
+
+CREATE SCHEMA IF NOT EXISTS @schema@;
+
+CREATE TABLE IF NOT EXISTS @schema@.lock (
+  name          bytea       PRIMARY KEY CHECK (octet_length(name) BETWEEN 1 AND 512),
+  number        bigint      NOT NULL CHECK (number BETWEEN 0 AND 9007199254740991),
+  attempt       bytea       NOT NULL,
+  lease         bigint      NOT NULL,                      -- in microseconds, as it was asked for last
+  expires_at    timestamptz NOT NULL,                      -- -infinity: it was given back
+  label         bytea       NOT NULL,
+  waiters_until timestamptz NOT NULL DEFAULT '-infinity',  -- until then a release tells those who wait
+  buried        jsonb,                                     -- attempt: [copy, until], see take()
+  -- Makes the number a key column, so that no new owner passes by a guard's FOR KEY SHARE, whichever
+  -- statement makes him one.
+  UNIQUE (name, number)
+  -- Room on each page for renewals, which then touch no index. The expiry has none for that reason.
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Who waits, where first come is first served. Whoever changes it for a name has that lock's row locked.
+CREATE TABLE IF NOT EXISTS @schema@.ticket (
+  name    bytea       NOT NULL,
+  ticket  bigint      GENERATED ALWAYS AS IDENTITY,
+  attempt bytea       NOT NULL,
+  contact timestamptz NOT NULL,                            -- when it asked last
+  PRIMARY KEY (name, ticket)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- What the library has to find.
+CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS integer
+LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+
+-- From now on what was sent of this attempt before this copy comes too late, for five minutes.
+CREATE OR REPLACE FUNCTION @schema@.bury(graves jsonb, attempt bytea, copy bigint, t timestamptz)
+RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $function$
+  SELECT coalesce(jsonb_object_agg(grave.key, grave.value), '{}')
+         || jsonb_build_object(encode(attempt, 'hex'),
+                               jsonb_build_array(copy, ceil(extract(epoch FROM t))::bigint + 300))
+    FROM jsonb_each(coalesce(graves, '{}')) AS grave
+   WHERE (grave.value ->> 1)::bigint > extract(epoch FROM t)
+$function$;

@@ -1,0 +1,8 @@
+-- The settings of a connection of our own. Plans are made once; without the switches one that was made
+-- for a small table would read a large one from end to end.
+SELECT pg_catalog.set_config('default_transaction_isolation', 'read committed', false),
+  pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false),
+  pg_catalog.set_config('enable_seqscan', 'off', false),
+  pg_catalog.set_config('enable_bitmapscan', 'off', false),
+  CASE WHEN pg_catalog.current_setting('idle_session_timeout', true) IS NOT NULL
+       THEN pg_catalog.set_config('idle_session_timeout', '0', false) END

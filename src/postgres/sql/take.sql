@@ -1,0 +1,100 @@
+-- Makes an attempt the owner of a name, or has it wait. The library calls it only where the row looks
+-- free, or where something is to be written: a try that fails writes nothing.
+--
+-- Safe to repeat: the same attempt finds its hold. A copy that arrives late, when a newer one was sent
+-- on another connection, changes nothing: the newer one says so (`strays`) and buries the older ones.
+-- A grant is on disk before it is told, and is a transaction of its own.
+--
+-- Returns  G <number> <age> <lease>   it is the owner, since <age> microseconds
+--          Q   somebody else is; a release will tell
+--          A   nobody is, but others come first
+--          B   somebody else is    L   the row is locked: ask again soon    R   a late copy
+CREATE OR REPLACE FUNCTION @schema@.take(
+  the_name bytea, me bytea, for_lease bigint, for_label bytea, waits boolean, fair boolean,
+  copy bigint, strays boolean) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  l @schema@.lock%ROWTYPE;
+  t timestamptz;
+  free boolean;
+  guarded boolean := false;
+  first bytea;
+  n bigint;
+  ignored text;
+BEGIN
+  SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    IF NOT EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN
+      -- An insertion would wait for another one of the same name, of a user's transaction perhaps.
+      IF NOT pg_try_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), 7077)) THEN
+        RETURN 'L';
+      END IF;
+      t := clock_timestamp();
+      n := floor(extract(epoch FROM t) * 1000000)::bigint;
+      INSERT INTO @schema@.lock (name, number, attempt, lease, expires_at, label, buried)
+      VALUES (the_name, n, me, for_lease, t + for_lease * interval '1 microsecond', for_label,
+              CASE WHEN strays THEN @schema@.bury(NULL, me, copy, t) END)
+      ON CONFLICT (name) DO NOTHING;
+      IF NOT FOUND THEN RETURN 'L'; END IF;
+      IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
+        ignored := set_config('synchronous_commit', 'on', true);
+      END IF;
+      RETURN 'G ' || n || ' 0 ' || for_lease;
+    END IF;
+    IF NOT waits THEN RETURN 'L'; END IF;
+    -- Where only a guard's transaction has it, one can still wait there.
+    SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN RETURN 'L'; END IF;
+    guarded := true;
+  END IF;
+
+  t := clock_timestamp();
+  free := l.expires_at <= t;
+  IF l.buried IS NOT NULL AND (l.buried -> encode(me, 'hex') ->> 0)::bigint > copy THEN
+    RETURN 'R';
+  END IF;
+  IF strays THEN
+    l.buried := @schema@.bury(l.buried, me, copy, t);
+    UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
+  END IF;
+  IF NOT free AND l.attempt = me THEN
+    RETURN 'G ' || l.number || ' '
+           || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
+  END IF;
+
+  IF free AND fair AND l.waiters_until > t THEN
+    DELETE FROM @schema@.ticket WHERE name = the_name AND contact < t - interval '3 seconds';
+    SELECT attempt INTO first FROM @schema@.ticket WHERE name = the_name ORDER BY ticket LIMIT 1;
+  END IF;
+  IF free AND NOT guarded AND (first IS NULL OR first = me) THEN
+    n := greatest(l.number + 1, floor(extract(epoch FROM t) * 1000000)::bigint);
+    UPDATE @schema@.lock
+       SET number = n, attempt = me, lease = for_lease, label = for_label,
+           expires_at = t + for_lease * interval '1 microsecond'
+     WHERE name = the_name;
+    IF first = me THEN
+      DELETE FROM @schema@.ticket WHERE name = the_name AND attempt = me;
+    END IF;
+    -- On disk before it is told, whatever is the role's default.
+    IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
+      ignored := set_config('synchronous_commit', 'on', true);
+    END IF;
+    RETURN 'G ' || n || ' 0 ' || for_lease;
+  END IF;
+
+  IF waits THEN
+    -- Nothing of this need survive a crash: who waits asks again.
+    IF NOT strays THEN ignored := set_config('synchronous_commit', 'off', true); END IF;
+    IF fair THEN
+      UPDATE @schema@.ticket SET contact = t WHERE name = the_name AND attempt = me;
+      IF NOT FOUND THEN
+        INSERT INTO @schema@.ticket (name, attempt, contact) VALUES (the_name, me, t);
+      END IF;
+    END IF;
+    IF l.waiters_until < t + interval '5 seconds' THEN
+      UPDATE @schema@.lock SET waiters_until = t + interval '30 seconds' WHERE name = the_name;
+    END IF;
+  END IF;
+  RETURN CASE WHEN guarded AND free THEN 'L' WHEN free THEN 'A' WHEN waits THEN 'Q' ELSE 'B' END;
+END
+$function$;

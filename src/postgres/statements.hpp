@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The library's requests as statements: which arguments each gets is said here and in the SQL,
+// nowhere else.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "postgres/call.hpp"
+#include "postgres/pq.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::postgres {
+
+/// Copies of an attempt that may be on their way on connections that were lost.
+struct Copies {
+  std::int64_t number = 1;  ///< of the one that is sent now; grows
+  bool strays = false;      ///< there may be older ones
+};
+
+/// A statement that is prepared once a connection.
+struct Statement {
+  const char* name = "";
+  std::string text{};
+  Arguments like{};  ///< arguments of the right types
+};
+
+/// @return a text with its schema and role filled in.
+[[nodiscard]] std::string fill_in(std::string_view text, std::string_view schema,
+                                  std::string_view role = {});
+/// @return 24 bytes.
+[[nodiscard]] std::string attempt_bytes(const AttemptId& attempt);
+
+class Statements {
+ public:
+  Statements(const std::string& schema, bool fair);
+
+  [[nodiscard]] const std::vector<Statement>& all() const noexcept { return all_; }
+  [[nodiscard]] const Statement& of(Call::Kind kind) const noexcept;
+  [[nodiscard]] const std::string& greet() const noexcept { return greet_; }
+  [[nodiscard]] const std::string& session() const noexcept { return session_; }
+  [[nodiscard]] const std::string& listen() const noexcept { return listen_; }
+
+  /// @param waits whether it is to be told of a release
+  [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
+                                  const Copies& copies) const;
+  [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
+  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies);
+  [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
+  [[nodiscard]] static Arguments inspect(std::string_view name);
+
+ private:
+  const bool fair_;
+  std::vector<Statement> all_;
+  std::string greet_;
+  std::string session_;
+  std::string listen_;
+};
+
+}  // namespace mortise::postgres
