@@ -5,8 +5,10 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -15,8 +17,13 @@ namespace mortise::model {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    const bool in_memory = ::access("/dev/shm", W_OK | X_OK) == 0;
+  static constexpr std::uintmax_t on_disk = std::numeric_limits<std::uintmax_t>::max();
+
+  // `room`: how many bytes will be written there; a container may have few in memory.
+  explicit TemporaryDirectory(std::uintmax_t room = 0) {
+    std::error_code none;
+    const bool in_memory = ::access("/dev/shm", W_OK | X_OK) == 0 &&
+                           (room == 0 || std::filesystem::space("/dev/shm", none).available > room);
     path_ = (in_memory ? "/dev/shm" : std::filesystem::temp_directory_path().string()) +
             "/mortise-model-XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) {
