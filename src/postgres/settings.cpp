@@ -23,7 +23,12 @@ constexpr std::size_t most_connections = 64;
 /// Takes our own parameters out of a URL's query, and leaves every other byte as it is.
 Keywords take_ours(std::string& url) {
   Keywords taken;
-  const std::size_t mark = url.find('?');
+  // As libpq does: whatever comes before the '@' of the authority is no query.
+  const std::size_t authority = url.find("//");
+  const std::size_t stop =
+      authority == std::string::npos ? 0 : url.find_first_of("@/", authority + 2);
+  const std::size_t begin = stop != std::string::npos && url[stop] == '@' ? stop : 0;
+  const std::size_t mark = url.find('?', begin);
   if (mark == std::string::npos) return taken;
   std::string rest;
   std::string_view query = std::string_view(url).substr(mark + 1);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Goal: what the server answers is read as what it means, and nothing else is believed. Method:
+// words and states, without a server.
+#include "postgres/answer.hpp"
+#include "postgres/server_error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mortise::postgres {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(PostgresAnswer, ReadsAGrant) {
+  const auto answer = Answer::parse("G 1795255789077867 1500 30000000");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Answer::Kind::granted);
+  EXPECT_EQ(answer->number, 1795255789077867U);
+  EXPECT_EQ(answer->age, 1500us);
+  EXPECT_EQ(answer->lease, 30s);
+}
+
+TEST(PostgresAnswer, BelievesInNoHoldOfTheFuture) {
+  // The server's clock was set back: the lease counts from now, and not from later.
+  EXPECT_EQ(Answer::parse("G 7 -5000 30000000")->age, 0us);
+}
+
+TEST(PostgresAnswer, ReadsTheOthers) {
+  EXPECT_EQ(Answer::parse("Q")->kind, Answer::Kind::held);
+  EXPECT_EQ(Answer::parse("A")->kind, Answer::Kind::ahead);
+  EXPECT_EQ(Answer::parse("B")->kind, Answer::Kind::busy);
+  EXPECT_EQ(Answer::parse("L")->kind, Answer::Kind::locked);
+  EXPECT_EQ(Answer::parse("R")->kind, Answer::Kind::refused);
+}
+
+TEST(PostgresAnswer, BelievesNothingElse) {
+  for (const char* words : {"", "G", "G 1", "G 1 0", "G 1 0 0", "G 0 0 1000", "G -1 0 1000",
+                            "G 9007199254740992 0 1000", "G 1 0 1000 ", "G 1 0 1000 1",
+                            "G  1 0 1000", "G1 0 1000", "G 1 0 99999999999999999999",
+                            "G 1 0 86400000001", "Q 1", "QQ", "X", "g 1 0 1000", "G 1 0 1000\n"}) {
+    EXPECT_FALSE(Answer::parse(words)) << '\'' << words << '\'';
+  }
+}
+
+struct Meant {
+  const char* state;
+  ServerError::Kind kind;
+  Errc code;
+};
+
+TEST(PostgresServerError, KnowsTheStatesThatMatter) {
+  using enum ServerError::Kind;
+  for (const Meant& meant : {
+           Meant{"28P01", final, Errc::denied},
+           Meant{"28000", final, Errc::denied},
+           Meant{"42501", final, Errc::denied},
+           Meant{"3D000", final, Errc::misconfigured},
+           Meant{"3F000", final, Errc::misconfigured},
+           Meant{"42P01", final, Errc::misconfigured},
+           Meant{"42883", final, Errc::misconfigured},
+           Meant{"55000", final, Errc::misconfigured},
+           Meant{"26000", final, Errc::misconfigured},
+           Meant{"42601", final, Errc::protocol},
+           Meant{"53300", elsewhere, Errc::exhausted},
+           Meant{"53100", passing, Errc::exhausted},
+           Meant{"25006", elsewhere, Errc::unavailable},
+           Meant{"57P01", elsewhere, Errc::unavailable},
+           Meant{"57P03", elsewhere, Errc::unavailable},
+           Meant{"57014", passing, Errc::unavailable},
+           Meant{"40001", passing, Errc::unavailable},
+           Meant{"40P01", passing, Errc::unavailable},
+           Meant{"XX000", passing, Errc::unavailable},
+           Meant{"", elsewhere, Errc::unavailable},
+           Meant{"P0001", passing, Errc::unavailable},
+       }) {
+    const ServerError error = server_error("postgresql a:1", {meant.state, "the words"});
+    EXPECT_EQ(error.kind, meant.kind) << meant.state;
+    EXPECT_EQ(error.failure.code, meant.code) << meant.state;
+    EXPECT_EQ(error.failure.text.find("postgresql a:1: the words"), 0U) << error.failure.text;
+  }
+}
+
+TEST(PostgresServerError, SaysWhatToDo) {
+  EXPECT_NE(server_error("", {"42P01", "no table"}).failure.text.find("migrate"),
+            std::string::npos);
+  EXPECT_NE(server_error("", {"26000", "no statement"}).failure.text.find("mortise.pooled"),
+            std::string::npos);
+}
+
+TEST(PostgresServerError, IsOneLineOfALog) {
+  const std::string text =
+      server_error("a", {"XX000", "one\ntwo\x1b[31m\r" + std::string(9999, 'x')}).failure.text;
+  EXPECT_LT(text.size(), 300U);
+  EXPECT_EQ(text.find_first_of("\n\r\x1b"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mortise::postgres
