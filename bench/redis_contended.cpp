@@ -6,7 +6,7 @@
 #include "contention.hpp"
 #include "figure.hpp"
 #include "raw_redis.hpp"
-#include "redis_handoff.hpp"
+#include "remote_handoff.hpp"
 #include "redis_server.hpp"
 
 #include <chrono>

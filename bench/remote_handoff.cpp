@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "redis_handoff.hpp"
+#include "remote_handoff.hpp"
 
 #include "figure.hpp"
 #include "process.hpp"
