@@ -42,7 +42,11 @@ NodeSet Ballot::with_number(std::uint64_t number) const noexcept {
 
 Ballot::Outcome Ballot::outcome() const noexcept {
   const std::size_t majority = quorum_.majority();
-  if (count(granted_ | asked_) < majority) return Outcome::lost;
+  if (count(granted_ | asked_) < majority) {
+    // Lost it is; whether to somebody else, or to servers that do not answer, a majority tells.
+    const bool told = asked_ == 0 || count(granted_ | refused_) >= majority;
+    return told ? Outcome::lost : Outcome::open;
+  }
   if (count(granted_) < majority) return Outcome::open;
   if (count(with_number(number())) >= majority) return Outcome::won;
   return decided_ == 0 ? Outcome::settle : Outcome::open;

@@ -24,7 +24,7 @@ class Ballot {
     open,    ///< wait for more answers
     settle,  ///< a majority voted for us, with different numbers: see `settle()`
     won,     ///< the hold is ours, with `number()`, counted from `counted_from()`
-    lost,    ///< no majority can come of this round
+    lost,    ///< no majority can come of this round, and a majority has said so, or nobody is left
   };
   explicit Ballot(Quorum quorum);
 

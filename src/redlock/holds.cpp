@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "redlock/holds.hpp"
 
+#include <mortise/capabilities.hpp>
+
+#include "core/figures.hpp"
+
 #include <algorithm>
 
 namespace mortise::redlock {
@@ -11,6 +15,13 @@ constexpr std::chrono::minutes memory_of_the_lapsed{2};
 constexpr std::size_t fewest_to_sweep = 1024;
 
 }  // namespace
+
+Instant end_of_hold(Instant counted_from, std::chrono::nanoseconds lease) noexcept {
+  const SafetyMargin margin;
+  const core::Nanos unusable = lease / 1000 * core::drift_permille +
+                               std::max<core::Nanos>(lease / 1000 * margin.permille, margin.least);
+  return counted_from + lease - unusable;
+}
 
 void Holds::add(const HoldId& hold, Instant until, NodeSet maybe, Instant now) {
   const std::lock_guard lock(mutex_);

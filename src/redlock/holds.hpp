@@ -7,9 +7,9 @@
 
 #include "redlock/question.hpp"
 
+#include <chrono>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <unordered_map>
 
 namespace mortise::redlock {
@@ -19,10 +19,12 @@ struct AttemptHash {
   std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
 };
 
+/// @return the end of a hold as the library counts it (core/lease.cpp), with the usual margin.
+[[nodiscard]] Instant end_of_hold(Instant counted_from, std::chrono::nanoseconds lease) noexcept;
+
 /// @thread_safety every member may be called concurrently; it calls nobody.
 class Holds {
  public:
-  /// @param until the end as the library counts it
   void add(const HoldId& hold, Instant until, NodeSet maybe, Instant now);
   /// @return whether exactly this hold stands: granted, not released, its end not come.
   [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;

@@ -101,6 +101,7 @@ struct Bid final : Question {
   std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   std::optional<Holder> holder{};
   NodeSet maybe = 0;     ///< servers that may have it as the owner
+  NodeSet spoke = 0;     ///< servers that have answered since the round began
   NodeSet hinted = 0;    ///< servers that have told that the lock may be free
   NodeSet listed = 0;    ///< servers that it asked for hints
   Instant asked{};       ///< when the round began

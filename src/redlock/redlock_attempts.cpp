@@ -21,14 +21,6 @@ bool is_final(const Failure& why) {
          why.code == Errc::unsupported || why.code == Errc::protocol;
 }
 
-/// The end of a hold as the library counts it (core/lease.cpp), with the usual margin.
-Instant end_of(Instant counted_from, core::Nanos lease) {
-  const SafetyMargin margin;
-  const core::Nanos unusable = lease / 1000 * core::drift_permille +
-                               std::max<core::Nanos>(lease / 1000 * margin.permille, margin.least);
-  return counted_from + lease - unusable;
-}
-
 }  // namespace
 
 std::shared_ptr<Bid> RedlockBackend::bid_of(const std::shared_ptr<Acquisition>& operation,
@@ -95,6 +87,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->phase = Bid::Phase::asking;
   bid->asked = now;
   bid->hinted = 0;
+  bid->spoke = 0;
   bid->next = never;
   bid->proposal.store(propose());
   std::fill(bid->failures.begin(), bid->failures.end(), Failure{});
@@ -198,7 +191,7 @@ void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
   std::uint64_t last = last_number_.load();
   while (last < grant.number && !last_number_.compare_exchange_weak(last, grant.number)) {
   }
-  holds_.add(hold, end_of(grant.counted_from, grant.lease), maybe, grant.counted_from);
+  holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), maybe, grant.counted_from);
   bid->operation->granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards. Until
   // then it stays in the table, or whoever asks for it would begin anew.
@@ -281,8 +274,12 @@ void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
 }
 
 void RedlockBackend::finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock) {
-  if (bid->phase != Bid::Phase::cancelled || count(bid->maybe) >= quorum_.majority()) return;
-  // What is left is owed to single servers, and makes no majority.
+  if (bid->phase != Bid::Phase::cancelled) return;
+  // Done is what cannot become a majority, or what all servers that answer at all have heard of: a
+  // grant is made by this client alone, and the others are told when they are back. Where none has
+  // said a word it stays in doubt.
+  const bool heard = bid->spoke != 0 && (bid->spoke & bid->maybe) == 0;
+  if (count(bid->maybe) >= quorum_.majority() && !heard) return;
   bid->phase = Bid::Phase::over;
   bid->awaited.end();
   lock.unlock();

@@ -116,6 +116,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_look(Node& node, const redis::Call& call, const redis::Reply& reply);
   void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
+  bool vote_late(Node& node, const redis::Call& call);
   void nonsense(Node& node, const redis::Call& call);
   void no_answer(Node& node, const redis::Call& call, const Failure& why);
   void no_vote(Node& node, const redis::Call& call, const Failure& why);

@@ -133,6 +133,7 @@ void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) 
 void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   ServerError error = redis::server_error(node.where(), reply.text);
   if (error.kind == ServerError::Kind::script && !call.whole) {
+    if (ask_of(call) == Ask::take && vote_late(node, call)) return;
     Call again = call;
     again.whole = true;
     again.deadline = clock_->now() + (call.deadline - call.asked);  // it lives
@@ -147,6 +148,23 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   }
   no_answer(node, call, error.failure);
   if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
+}
+
+// The hold was granted before this server could vote for it; it shall have that vote, too.
+bool RedlockBackend::vote_late(Node& node, const Call& call) {
+  const std::shared_ptr<Bid> bid = bid_in(call);
+  {
+    const Lock lock(bid->mutex);
+    if (bid->phase != Bid::Phase::won || bid->won_step != step_of(call)) return false;
+  }
+  const Acquisition::Request& request = bid->request();
+  relock({.hold = {.name = request.name,
+                   .attempt = request.attempt,
+                   .number = bid->number.load(),
+                   .mode = request.mode},
+          .lease = request.lease},
+         only(node.index()));
+  return true;
 }
 
 void RedlockBackend::nonsense(Node& node, const Call& call) {
@@ -214,6 +232,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
   const std::shared_ptr<Bid> bid = bid_in(call);
   const std::size_t index = node.index();
   Lock lock(bid->mutex);
+  bid->spoke |= only(index);
   if (bid->step.load() != step_of(call)) {
     // The hold was granted without this vote, which has to know its number now.
     const bool laggard = bid->phase == Bid::Phase::won && bid->won_step == step_of(call) &&
@@ -264,6 +283,7 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& /*reply*
   const std::shared_ptr<Bid> bid = bid_in(call);
   Lock lock(bid->mutex);
   if (bid->step.load() != step_of(call)) return;
+  bid->spoke |= only(node.index());
   bid->maybe &= ~only(node.index());
   finish_cancel(bid, std::move(lock));
 }
@@ -342,6 +362,7 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
       case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
       case Tally::Verdict::yes:
         item.answer = Renewal::Answer::renewed;
+        holds_.extend(item.hold, end_of_hold(item.counted_from, item.lease));
         if (free[i] != 0) again.emplace_back(item, free[i]);
         break;
     }
