@@ -267,7 +267,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
 
 void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply) {
   const std::optional<std::uint64_t> number = number_of(reply);
-  if (!number && reply.text != "N") return nonsense(node, call);
+  if (!number && reply.text != "N" && reply.text != "H") return nonsense(node, call);
   const std::shared_ptr<Bid> bid = bid_in(call);
   Lock lock(bid->mutex);
   if (bid->step.load() != step_of(call)) return;

@@ -113,6 +113,20 @@ TEST(RedlockBallotTest, AVoteThatComesWhileOthersSettleCountsIfItRemembersTheNum
   EXPECT_EQ(ballot.outcome(), Outcome::won);
 }
 
+TEST(RedlockBallotTest, AServerThatGaveMoreIsNoWitness) {
+  Ballot ballot = asked(3);
+  ballot.granted(0, 1, began);
+  ballot.granted(1, 2, began);
+  ASSERT_EQ(ballot.outcome(), Outcome::settle);
+  EXPECT_EQ(ballot.settle(), only(0));
+  ballot.granted(2, 3, began);
+  EXPECT_EQ(ballot.outcome(), Outcome::open) << "2 may have been somebody else's in between";
+  ballot.silent(2);  // what it says to being settled
+  EXPECT_EQ(ballot.outcome(), Outcome::open);
+  ballot.silent(0);
+  EXPECT_EQ(ballot.outcome(), Outcome::lost);
+}
+
 TEST(RedlockBallotTest, WhoDoesNotSettleTakesHisVoteAlong) {
   Ballot ballot = asked(3);
   ballot.granted(0, 7, began);
