@@ -48,11 +48,12 @@ struct Contender {
 
   std::string predecessor{};  ///< whole path
   std::size_t ahead = 0;
-  bool watching = false;   ///< the predecessor
-  bool own_watch = false;  ///< the own node, for the holder's sake
-  bool hurry = false;      ///< the predecessor went while a request was on its way
-  Instant again{};         ///< not before then
-  Instant lapse = never;   ///< a hold that was not renewed by then is over
+  bool watching = false;     ///< the predecessor
+  bool own_watch = false;    ///< the own node, for the holder's sake
+  bool own_is_next = false;  ///< to be looked at: the own node, not the predecessor
+  bool hurry = false;        ///< the predecessor went while a request was on its way
+  Instant again{};           ///< not before then
+  Instant lapse = never;     ///< a hold that was not renewed by then is over
 };
 
 /// A renewal that waits for answers of one or more sessions.
@@ -73,6 +74,7 @@ struct Call {
     settle_node,  ///< whose it is
     watch,        ///< the predecessor
     recheck,      ///< the predecessor, again
+    own_check,    ///< the own node, in case that a stranger has deleted it
     confirm,      ///< the own node, before an old grant is believed
     holder,       ///< the head of the queue, for a try
     remove,       ///< the own node

@@ -221,6 +221,15 @@ bool Handle::sync(const std::string& path, std::uint64_t call) {
   return zoo_async(handle_, path.c_str(), &Callbacks::made_parent, data_of(call)) == ZOK;
 }
 
+bool Handle::unwatch(const std::string& path, std::uint64_t call) {
+  const Callbacks::Scope scope(*this);
+  // Its parameter is declared as the address of a function pointer, and called as a function. (Its
+  // sister for a single watcher tells the server nothing.)
+  return zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_DATA, 0,
+                                 reinterpret_cast<void_completion_t*>(&Callbacks::done),
+                                 data_of(call)) == ZOK;
+}
+
 Handle::Prepared Handle::prepare(Instant now) {
   const Callbacks::Scope scope(*this);
   int fd = -1;

@@ -85,6 +85,8 @@ class Handle {
   bool get(const std::string& path, bool watch, std::uint64_t call);
   bool exists(const std::string& path, std::uint64_t call);
   bool sync(const std::string& path, std::uint64_t call);
+  /// Ends the watch of a node.
+  bool unwatch(const std::string& path, std::uint64_t call);
 
   struct Prepared {
     bool failed = false;  ///< there is no connection, and none on its way

@@ -36,6 +36,10 @@ void Session::want(Instant now) {
   if (state_ == State::idle) begin(now);
 }
 
+void Session::urge(Instant now) {
+  if (state_ == State::waiting) limit_ = next_ = now;
+}
+
 void Session::begin(Instant now) {
   resolve_error_.clear();
   endpoints_.assign(settings_.servers.size(), {});

@@ -44,6 +44,8 @@ class Session final : public Source, private Handle::User {
 
   /// Has it connect, and stay so.
   void want(Instant now);
+  /// Has it try now: who comes is not charged for the tries that failed before.
+  void urge(Instant now);
   void run(short events, Instant now);
   /// What is due by time alone.
   void tick(Instant now);
@@ -78,6 +80,8 @@ class Session final : public Source, private Handle::User {
   /// Who waits for news of a path.
   void watch(const std::string& path, const std::shared_ptr<Contender>& contender);
   std::vector<std::shared_ptr<Contender>> unwatch(std::string_view path);
+  /// He does not any more: where nobody is left the server is told, too.
+  void unwatch(const std::string& path, const Contender& contender);
   void forget_watches() noexcept;
 
   /// Bytes of nodes that it owns: the server writes all of them into one packet when it ends.

@@ -89,6 +89,20 @@ std::vector<std::shared_ptr<Contender>> Session::unwatch(std::string_view path) 
   return contenders;
 }
 
+void Session::unwatch(const std::string& path, const Contender& contender) {
+  const auto found = watches_.find(path);
+  if (found == watches_.end() || !up()) return;
+  std::erase_if(found->second, [&](const auto& each) {
+    const std::shared_ptr<Contender> other = each.lock();
+    return !other || other.get() == &contender;
+  });
+  if (!found->second.empty()) return;
+  watched_bytes_ -= found->first.size();
+  const std::uint64_t number = note(Call{});
+  static_cast<void>(sent(handle_->unwatch(path, number), number));
+  watches_.erase(found);
+}
+
 void Session::forget_watches() noexcept {
   watches_.clear();
   watched_bytes_ = 0;

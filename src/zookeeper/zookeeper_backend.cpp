@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds farewell_time{300};
 // The server's ticks, of 2 s as a rule, end sessions; half of one can be lost with a follower.
 constexpr int margin_permille = 100;
-// A longer queue is not listed again only because it may have become shorter.
+// A longer queue is not listed each second.
 constexpr std::size_t short_queue = 16;
 constexpr std::size_t node_size = 34;  // slash, guid, "-lock-", number
 
@@ -166,8 +166,9 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   contenders_.emplace(request.attempt, contender);
   if (contender->session->up()) {
     drive(contender);
-  } else if (contender->session->trouble()) {
-    operation->trouble(contender->session->trouble());
+  } else {
+    contender->session->urge(clock_->now());
+    if (contender->session->trouble()) operation->trouble(contender->session->trouble());
   }
 }
 
@@ -180,12 +181,11 @@ void ZooKeeperBackend::ask_again(const ContenderPtr& contender) {
   }
   if (contender->flight > 0) return;
   if (!contender->watching) return drive(contender);
-  // The event that tells of the predecessor's end may be lost, and others ahead may have gone. It
-  // is a sign of life, too.
-  if (contender->ahead > 1 && contender->ahead <= short_queue) {
-    look_at_queue(contender, Step::look);
-  } else if (session.exists(contender->predecessor,
-                            {.step = Step::recheck, .contender = contender})) {
+  // The event that tells of the predecessor's end may be lost, others ahead may have gone, and a
+  // stranger may have deleted our own node. One request, which is a sign of life, too.
+  if (contender->ahead <= short_queue) return look_at_queue(contender, Step::look);
+  if (std::exchange(contender->own_is_next, !contender->own_is_next)) return check_own(contender);
+  if (session.exists(contender->predecessor, {.step = Step::recheck, .contender = contender})) {
     ++contender->flight;
   }
 }
@@ -290,6 +290,7 @@ void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& opera
   const bool sent =
       step == Step::check ? session.exists(settings_.root, call) : session.list(call.path, call);
   if (sent) return;
+  if (!operation->in_trouble()) session.urge(clock_->now());
   if (session.trouble()) operation->trouble(session.trouble());
   parked_.push_back(std::move(call));
 }

@@ -108,6 +108,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void believe(const ContenderPtr& contender);
   void withdraw(const ContenderPtr& contender);
   void remove(const ContenderPtr& contender);
+  void check_own(const ContenderPtr& contender);
   void look_at_queue(const ContenderPtr& contender, Step step);
 
   // Replies.

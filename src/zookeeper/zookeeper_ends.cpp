@@ -125,7 +125,10 @@ void ZooKeeperBackend::session_up(Session& session) {
   for (const auto& [attempt, contender] : contenders_) {
     if (contender->session == &session) mine.push_back(contender);
   }
-  for (const ContenderPtr& contender : mine) drive(contender);
+  for (const ContenderPtr& contender : mine) {
+    if (contender->operation) contender->operation->trouble(Failure{});
+    drive(contender);
+  }
   if (&session == sessions_.front().get()) send_parked();
 }
 

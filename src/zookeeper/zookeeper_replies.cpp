@@ -71,8 +71,9 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::parent:
       if (reply.code == Code::unsupported) contender->session->no_containers();
       // Whether it matters is seen from the node's own creation: perhaps it was there already.
-      if (reply.code != Code::ok && reply.code != Code::exists && !is_lost(reply.code) &&
-          reply.code != Code::unsupported && reply.code != Code::not_done) {
+      // (And one level above it may have gone for its emptiness in between.)
+      if (reply.code != Code::ok && reply.code != Code::exists && reply.code != Code::no_node &&
+          !is_lost(reply.code) && reply.code != Code::unsupported && reply.code != Code::not_done) {
         contender->parent_failure = failure_of(reply, contender->path);
       }
       return drive(contender);
@@ -84,6 +85,9 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::watch: return watching(contender, reply);
     case Step::recheck:
       if (reply.code == Code::no_node && contender->watching) predecessor_gone(contender);
+      return drive(contender);
+    case Step::own_check:
+      if (reply.code == Code::no_node) return own_node_gone(contender);
       return drive(contender);
     case Step::confirm: return confirmed(contender, reply);
     case Step::holder: return told_of_holder(contender, call, reply);

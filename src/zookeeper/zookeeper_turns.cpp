@@ -164,11 +164,24 @@ void ZooKeeperBackend::predecessor_gone(const ContenderPtr& contender) {
   if (contender->held || contender->leaving || contender->withdrawn || contender->erased) return;
   if (contender->node.empty() || !contender->session->up()) return;
   // Nobody comes in before us, so who was the only one ahead has left the lock to us.
-  if (contender->ahead <= 1) return believe(contender);
+  if (contender->ahead <= 1) {
+    believe(contender);
+    // Not before the grant, which would cost a round trip: only a stranger could have deleted our
+    // node, and whoever holds the lock without one is to know it soon.
+    if (contender->held) check_own(contender);
+    return;
+  }
   if (contender->flight > 0) {
     contender->hurry = true;
   } else {
     look_at_queue(contender, Step::look);
+  }
+}
+
+void ZooKeeperBackend::check_own(const ContenderPtr& contender) {
+  if (contender->session->exists(contender->node,
+                                 {.step = Step::own_check, .contender = contender})) {
+    ++contender->flight;
   }
 }
 
@@ -222,6 +235,11 @@ void ZooKeeperBackend::remove(const ContenderPtr& contender) {
   }
   contender->removing = true;
   ++contender->flight;
+  // Who leaves before his turn is not to be woken by it.
+  if (contender->watching) {
+    set(*contender, &Contender::watching, false);
+    contender->session->unwatch(contender->predecessor, *contender);
+  }
   // Not empty where others are left, who will try, too.
   if (contender->drains) {
     static_cast<void>(contender->session->remove(contender->path, Call{}));

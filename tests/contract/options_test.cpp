@@ -117,7 +117,8 @@ TEST_P(Options, TheLongestHoldEndsAHoldThatIsRenewed) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options = real_time() ? LockOptions{.lease = 150ms, .max_hold = 300ms}
+  const auto lease = std::max(150ms, lease_of({.lease = 150ms}));
+  const LockOptions options = real_time() ? LockOptions{.lease = lease, .max_hold = lease * 2}
                                           : LockOptions{.lease = 30s, .max_hold = 45s};
   Lock lock = one.lock("name", options);
   Lock wanted = other.lock("name");

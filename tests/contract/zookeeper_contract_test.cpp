@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Goal: the ZooKeeper backend keeps the contract, however the server is reached. Method: the
+// contract suite, on a server, or an ensemble, that the tests of a process share, each test under a
+// path of its own. What needs several processes has no proxy in between.
+#include "support/contract_suites.hpp"
+#include "support/zookeeper_store.hpp"
+
+namespace mortise::contract {
+
+using std::chrono::milliseconds;
+
+const BackendUnderTest network =
+    zookeeper_backend(ZooKeeperWay::network, milliseconds(800), "margin=80ms");
+const BackendUnderTest direct =
+    zookeeper_backend(ZooKeeperWay::direct, milliseconds(800), "margin=80ms");
+const BackendUnderTest ensemble =
+    zookeeper_backend(ZooKeeperWay::ensemble, milliseconds(1'200), "margin=120ms");
+
+MORTISE_CONTRACT(ZooKeeper, network);
+MORTISE_CONTRACT_SUITE(ZooKeeperDirect, Exclusion, direct);
+MORTISE_CONTRACT_SUITE(ZooKeeperDirect, Crash, direct);
+MORTISE_CONTRACT_SUITE(ZooKeeperDirect, Fork, direct);
+MORTISE_CONTRACT_SUITE(ZooKeeperEnsemble, Exclusion, ensemble);
+MORTISE_CONTRACT_SUITE(ZooKeeperEnsemble, Fencing, ensemble);
+MORTISE_CONTRACT_SUITE(ZooKeeperEnsemble, Waiting, ensemble);
+MORTISE_CONTRACT(ZooKeeperEnsembleLong, ensemble);
+
+}  // namespace mortise::contract
