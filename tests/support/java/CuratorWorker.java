@@ -10,6 +10,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -57,11 +60,13 @@ public final class CuratorWorker {
         }
     }
 
-    /** The file is there exactly while somebody holds the lock. */
+    /** The file is there exactly while somebody holds the lock; another one counts them. */
     private String cycle(int times, File inside) throws Exception {
         for (int i = 0; i < times; ++i) {
             mutex.acquire();
             boolean alone = inside.createNewFile();
+            Files.write(Path.of(inside + ".count"), new byte[1],
+                    StandardOpenOption.CREATE, StandardOpenOption.APPEND);
             alone = inside.delete() && alone;
             mutex.release();
             if (!alone) {

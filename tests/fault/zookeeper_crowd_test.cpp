@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Goal: thousands of waiters on one name are served one by one in the order in which they came, and
+// nobody is woken in vain; thousands of holds outlive a restart of their server. Method: processes
+// that drive a backend by hand with many attempts each, and a client with many locks.
+#include <mortise/zookeeper.hpp>
+
+#include "base/random_id.hpp"
+#include "fault/zookeeper_fixture.hpp"
+#include "model/process.hpp"
+#include "support/contract_process.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+namespace mortise::fault {
+namespace {
+
+// Long enough for a server that is busy with everybody's arrival.
+constexpr const char* in_long = "session=30s&margin=300ms";
+
+/// Polls a backend's sources, and asks nothing again.
+class Driver final : public Host {
+ public:
+  [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept override { return clock_; }
+  void attach(Source& source) override { sources_.push_back(&source); }
+  void detach(Source& source) noexcept override { std::erase(sources_, &source); }
+  void changed(Source& /*source*/) noexcept override {}
+  void hold_lost(const HoldId& /*hold*/, Failure /*why*/) override { lost_ = true; }
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
+
+  void drive(std::chrono::milliseconds at_most) {
+    std::vector<pollfd> polled;
+    Instant until = clock_->now() + at_most;
+    const std::vector<Source*> sources = sources_;
+    for (const Source* const source : sources) {
+      polled.push_back({.fd = source->descriptor(), .events = source->interest(), .revents = 0});
+      until = std::min(until, source->due());
+    }
+    const auto time = std::chrono::ceil<std::chrono::milliseconds>(until - clock_->now());
+    ::poll(polled.data(), polled.size(), static_cast<int>(std::max(time, 0ms).count()));
+    const Instant now = clock_->now();
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const bool there = std::count(sources_.begin(), sources_.end(), sources[i]) > 0;
+      if (there && (polled[i].revents != 0 || sources[i]->due() <= now)) {
+        sources[i]->ready(polled[i].revents, now);
+      }
+    }
+  }
+
+ private:
+  const std::shared_ptr<Clock> clock_ = Clock::real();
+  std::vector<Source*> sources_;
+  bool lost_ = false;
+};
+
+/// What all processes see.
+struct Board {
+  std::atomic<int> inside{0};
+  std::atomic<std::uint64_t> last{0};  // the number of the last grant
+  std::atomic<std::size_t> served{0};
+};
+
+/// So many attempts of one backend; each gives the lock back as soon as it has it.
+class Crowd {
+ public:
+  Crowd(const std::string& url, const std::string& name, std::size_t size, Board& board)
+      : board_(board), backend_(zookeeper::backend(url)) {
+    backend_->start(driver_);
+    const std::uint64_t mine = base::random_bits();
+    for (std::size_t i = 0; i < size; ++i) {
+      waiting_.push_back(std::make_shared<Acquisition>(
+          Acquisition::Request{.attempt = {.client_high = mine, .client_low = 1, .sequence = i + 1},
+                               .name = name,
+                               .lease = 60s,
+                               .label = "crowd",
+                               .wait = true}));
+      backend_->acquire(waiting_.back());
+    }
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+  ~Crowd() { backend_->stop(); }
+
+  /// @return 0 where each was served, in turn and alone
+  int be_served(std::chrono::seconds within) {
+    const auto until = std::chrono::steady_clock::now() + within;
+    while (!waiting_.empty() || !leaving_.empty()) {
+      if (std::chrono::steady_clock::now() > until) return 1;
+      driver_.drive(100ms);
+      if (driver_.lost()) return 2;
+      for (const auto& one : waiting_) {
+        if (one->done() && !serve(*one)) return 3;
+      }
+      std::erase_if(waiting_, [](const auto& one) { return one->done(); });
+      for (const auto& one : leaving_) {
+        if (one->done() && one->outcome() != Released::released) return 4;
+      }
+      std::erase_if(leaving_, [](const auto& one) { return one->done(); });
+    }
+    return 0;
+  }
+
+ private:
+  bool serve(const Acquisition& granted) {
+    const std::uint64_t number = granted.grant().number;
+    if (number == 0) return false;
+    if (board_.inside.fetch_add(1) != 0) return false;
+    // A number is the moment at which its node was made: whoever came first has the smaller one.
+    if (board_.last.exchange(number) >= number) return false;
+    ++board_.served;
+    board_.inside.fetch_sub(1);
+    leaving_.push_back(std::make_shared<Release>(HoldId{
+        .name = granted.request().name, .attempt = granted.request().attempt, .number = number}));
+    backend_->release(leaving_.back());
+    return true;
+  }
+
+  Board& board_;
+  Driver driver_;
+  std::unique_ptr<Backend> backend_;
+  std::vector<std::shared_ptr<Acquisition>> waiting_;
+  std::vector<std::shared_ptr<Release>> leaving_;
+};
+
+class ZooKeeperCrowd : public ZooKeeperTest {
+ protected:
+  void be_served_in_turn(std::size_t processes, std::size_t of_each, std::chrono::seconds within) {
+    have_own({.jvm = {"-Xmx1g"}});     // of two such flags the last one counts
+    const std::string name(100, 'n');  // so that one session has no room for all
+    const std::string at = url(in_long);
+    const contract::Shared<Board> board;
+    std::vector<model::Process> crowds;
+    const contract::Line goes;
+    for (std::size_t i = 0; i < processes; ++i) {
+      crowds.push_back(model::Process::fork_child([&] {
+        if (goes.hear(patience) != 'g') return 5;
+        Crowd crowd(at, name, of_each, *board.operator->());
+        return crowd.be_served(within);
+      }));
+    }
+    Client mine(at);
+    Lock lock = mine.lock(name);
+    lock.lock();
+    board->last = lock.token().value() / 1024;
+    for (std::size_t i = 0; i < processes; ++i) goes.tell('g');
+    ASSERT_TRUE(comes_to_be(name, processes * of_each + 1, within)) << "not all have come";
+    EXPECT_GE(server().figure("num_alive_connections"),
+              static_cast<std::int64_t>(2 * processes + 1));
+    EXPECT_EQ(board->served.load(), 0U) << "two hold the lock";
+    const std::int64_t before = server().figure("packets_sent");
+    EXPECT_EQ(lock.release(), Released::released);
+    for (model::Process& one : crowds) {
+      const auto exit = one.wait_for(within);
+      ASSERT_TRUE(exit) << board->served.load() << " were served";
+      EXPECT_EQ(exit->code, 0) << board->served.load() << " were served";
+    }
+    EXPECT_EQ(board->served.load(), processes * of_each);
+    // Of each turn: the answer to the leave, one event, a look at the queue, some heartbeats.
+    const auto turns = static_cast<std::int64_t>(processes * of_each);
+    EXPECT_LT(server().figure("packets_sent") - before, 8 * turns) << "a herd";
+    expect_free(name);
+  }
+};
+class ZooKeeperCrowdLong : public ZooKeeperCrowd {};
+
+TEST_F(ZooKeeperCrowd, OfFiveThousandIsServedInTurnWithoutAHerd) {
+  be_served_in_turn(2, 2'500, 60s);
+}
+TEST_F(ZooKeeperCrowdLong, OfTwentyThousandIsServedInTurnWithoutAHerd) {
+  be_served_in_turn(4, 5'000, 600s);
+}
+
+TEST_F(ZooKeeperCrowd, OfTenThousandHoldsOutlivesARestartOfTheServer) {
+  constexpr std::size_t workers = 8;
+  constexpr std::size_t of_each = 1'250;
+  have_own();
+  Client mine(url(in_long));
+  std::vector<std::vector<Lock>> locks(workers);
+  std::vector<std::unique_ptr<Worker>> threads;
+  std::vector<std::future<std::size_t>> taken;
+  for (std::size_t i = 0; i < workers; ++i) {
+    threads.push_back(std::make_unique<Worker>());
+    taken.push_back(threads.back()->start([&, i] {
+      std::size_t count = 0;
+      for (std::size_t j = 0; j < of_each; ++j) {
+        locks[i].push_back(mine.lock(std::to_string(i) + "/" + std::to_string(j)));
+        std::error_code error;
+        count += locks[i].back().try_lock_for(patience, error) ? 1U : 0U;
+      }
+      return count;
+    }));
+  }
+  for (auto& one : taken) EXPECT_EQ(one.get(), of_each);
+  EXPECT_EQ(server().figure("ephemerals_count"), static_cast<std::int64_t>(workers * of_each));
+  server().restart();
+  mine.check(patience);
+  std::vector<std::future<std::size_t>> left;
+  for (std::size_t i = 0; i < workers; ++i) {
+    left.push_back(threads[i]->start([&, i] {
+      std::size_t count = 0;
+      for (Lock& lock : locks[i]) {
+        const bool held = lock.valid_for() > 0ns && !lock.lost().stop_requested();
+        count += held && lock.release() == Released::released ? 1U : 0U;
+      }
+      return count;
+    }));
+  }
+  for (auto& one : left) EXPECT_EQ(one.get(), of_each);
+  EXPECT_TRUE(eventually([&] { return server().figure("ephemerals_count") == 0; }, 10s));
+}
+
+}  // namespace
+}  // namespace mortise::fault
