@@ -11,10 +11,10 @@ constexpr std::int32_t largest_frame = 8 << 20;
 constexpr std::size_t head = 4;  // bytes of a number
 
 constexpr std::pair<std::int32_t, std::string_view> operations[] = {
-    {1, "CREATE"},   {2, "DELETE"},           {3, "EXISTS"}, {4, "GETDATA"},
-    {5, "SETDATA"},  {6, "GETACL"},           {7, "SETACL"}, {8, "GETCHILDREN"},
-    {9, "SYNC"},     {13, "CHECK"},           {14, "MULTI"}, {12, "GETCHILDREN2"},
-    {15, "CREATE2"}, {19, "CREATECONTAINER"},
+    {1, "CREATE"},   {2, "DELETE"},         {3, "EXISTS"},           {4, "GETDATA"},
+    {5, "SETDATA"},  {6, "GETACL"},         {7, "SETACL"},           {8, "GETCHILDREN"},
+    {9, "SYNC"},     {13, "CHECK"},         {14, "MULTI"},           {12, "GETCHILDREN2"},
+    {15, "CREATE2"}, {18, "REMOVEWATCHES"}, {19, "CREATECONTAINER"},
 };
 constexpr std::pair<std::int32_t, std::string_view> others[] = {
     {11, "PING"}, {100, "AUTH"}, {101, "SETWATCHES"}, {105, "SETWATCHES2"}, {-11, "CLOSE"},
