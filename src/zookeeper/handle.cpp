@@ -144,6 +144,7 @@ Handle::Handle(const Options& options, User& user)
     zoo_deterministic_conn_order(1);
   });
   const Callbacks::Scope scope(*this);
+  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): only inside of the scope
   handle_ = zookeeper_init2(options.servers.c_str(), &Callbacks::watched,
                             static_cast<int>(options.session.count()), nullptr, nullptr,
                             ZOO_NO_LOG_CLIENTENV, nullptr);

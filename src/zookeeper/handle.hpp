@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-struct _zhandle;
+struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the C client's
 
 namespace mortise::zookeeper {
 

@@ -186,7 +186,7 @@ void Session::lost(Instant now, Failure why) {
   owner_.session_down(*this);
 }
 
-void Session::over(Instant now, Failure why) {
+void Session::over(Instant now, const Failure& why) {
   handle_.reset();
   news_ = News::none;
   drain_calls(Code::ended);

@@ -73,8 +73,8 @@ class Session final : public Source, private Handle::User {
   bool list(const std::string& path, Call call);
   bool get(const std::string& path, bool watch, Call call);
   bool exists(const std::string& path, Call call);
-  /// A sync and a list behind it.
-  bool settle(const std::string& path, Call call);
+  /// The list as the leader has it by now: the own server may be behind.
+  bool list_in_sync(const std::string& path, Call call);
   [[nodiscard]] bool idle() const noexcept { return calls_.empty(); }
 
   /// Who waits for news of a path.
@@ -124,7 +124,7 @@ class Session final : public Source, private Handle::User {
   void look(Instant now);
   void attempt_failed(Instant now);
   void lost(Instant now, Failure why);
-  void over(Instant now, Failure why);
+  void over(Instant now, const Failure& why);
   void pause(Instant now);
   void check_time(Instant now);
   void drain_calls(Code code);

@@ -60,9 +60,8 @@ bool Session::exists(const std::string& path, Call call) {
   return sent(handle_->exists(path, number), number);
 }
 
-bool Session::settle(const std::string& path, Call call) {
+bool Session::list_in_sync(const std::string& path, Call call) {
   if (!up()) return false;
-  // Without it a server that is behind might not know yet what another one has done for us.
   const std::uint64_t number = note(Call{});
   if (!sent(handle_->sync(path, number), number)) return false;
   return list(path, std::move(call));

@@ -40,7 +40,7 @@ std::uint32_t big_endian(const char* bytes) noexcept {
 
 }  // namespace
 
-thread_local Wire* Wire::current_ = nullptr;
+thread_local Wire* Wire::in_use = nullptr;
 
 int Wire::open_socket(int family, int type, int protocol) noexcept {
   *this = Wire();

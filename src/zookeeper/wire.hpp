@@ -26,15 +26,15 @@ class Wire {
   /// From here to the end of the scope the C client's calls on this thread belong to this wire.
   class Use {
    public:
-    explicit Use(Wire& wire) noexcept : before_(current_) { current_ = &wire; }
-    ~Use() { current_ = before_; }
+    explicit Use(Wire& wire) noexcept : before_(in_use) { in_use = &wire; }
+    ~Use() { in_use = before_; }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
    private:
     Wire* before_;
   };
-  [[nodiscard]] static Wire* current() noexcept { return current_; }
+  [[nodiscard]] static Wire* current() noexcept { return in_use; }
 
   /// Sends what is buffered, as far as the socket takes it.
   void flush() noexcept;
@@ -71,7 +71,7 @@ class Wire {
   [[nodiscard]] bool sound_frames();
   void fail(int error) noexcept;
 
-  static thread_local Wire* current_;
+  static thread_local Wire* in_use;
 
   base::UniqueFd socket_;
   int number_ = -1;  // as the C client knows it

@@ -287,8 +287,8 @@ void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& opera
   if (step != Step::check) {
     call.path = lock_path(settings_.root, static_cast<Inspection&>(*operation).name());
   }
-  const bool sent =
-      step == Step::check ? session.exists(settings_.root, call) : session.list(call.path, call);
+  const bool sent = step == Step::check ? session.exists(settings_.root, call)
+                                        : session.list_in_sync(call.path, call);
   if (sent) return;
   if (!operation->in_trouble()) session.urge(clock_->now());
   if (session.trouble()) operation->trouble(session.trouble());

@@ -36,8 +36,9 @@ void ZooKeeperBackend::drive(const ContenderPtr& contender) {
   if (goes && !contender->node.empty()) return remove(contender);
   if (contender->flight > 0) return;
   if (contender->unsure) {
-    if (contender->session->settle(contender->path,
-                                   {.step = Step::settle, .contender = contender})) {
+    // The one that we were connected to may have done what this one has not heard of.
+    if (contender->session->list_in_sync(contender->path,
+                                         {.step = Step::settle, .contender = contender})) {
       ++contender->flight;
     }
     return;
@@ -70,7 +71,10 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
     return;
   }
   if (!contender->wait && !contender->peeked && seen_held(contender->path, now)) {
-    look_at_queue(contender, Step::peek);
+    // Whoever has been told that the lock is free is not to find it held.
+    if (session.list_in_sync(contender->path, {.step = Step::peek, .contender = contender})) {
+      ++contender->flight;
+    }
     return;
   }
   contender->operation->sent(now);
