@@ -100,6 +100,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   // Turns.
   void drive(const ContenderPtr& contender);
   void take(const ContenderPtr& contender);
+  void make_parents(const ContenderPtr& contender, Instant now);
   void place(const ContenderPtr& contender, const Children& children);
   void wait_behind(const ContenderPtr& contender, const Place& place);
   void leave_busy(const ContenderPtr& contender, const Place& place);
@@ -150,10 +151,11 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   Alarm alarm_{*this};
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Session>> sessions_;  // made when there is no room in the others
-  std::map<AttemptId, ContenderPtr> contenders_;    // in the order of their coming
-  std::unordered_map<std::string, Instant> held_;   // queues that were seen held, and when
-  std::vector<Call> parked_;                        // errands for when there is a connection
+  std::vector<std::unique_ptr<Session>> sessions_;   // made when there is no room in the others
+  std::map<AttemptId, ContenderPtr> contenders_;     // in the order of their coming
+  std::unordered_map<std::string, Instant> held_;    // queues that were seen held, and when
+  std::unordered_map<std::string, Instant> queues_;  // that were seen there, and when
+  std::vector<Call> parked_;                         // errands for when there is a connection
   std::vector<std::function<void()>> completions_;
   Instant next_look_ = never;  // at holds that lapse, and queues that drain
 };

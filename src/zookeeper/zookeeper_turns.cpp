@@ -14,6 +14,8 @@ namespace {
 /// A try looks first where the queue was seen held so lately.
 constexpr std::chrono::seconds memory_of_holders{2};
 constexpr std::size_t most_remembered = 4'096;
+/// A queue was there so lately that it can not have been removed for its emptiness, as a rule.
+constexpr std::chrono::seconds memory_of_queues{30};
 /// Between two looks at a queue that has to drain.
 constexpr std::chrono::milliseconds draining_pause{100};
 
@@ -79,14 +81,7 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
   }
   contender->operation->sent(now);
   contender->parent_failure = Failure{};
-  if (std::exchange(contender->parents_missing, false)) {
-    // Containers: the server removes them when they have been empty for a while.
-    for (const std::string& level : levels_of(contender->path)) {
-      if (session.create_parent(level, {.step = Step::parent, .contender = contender})) {
-        ++contender->flight;
-      }
-    }
-  }
+  make_parents(contender, now);
   if (!session.create(contender->prefix, contender->label,
                       {.step = Step::create, .contender = contender})) {
     return;
@@ -97,8 +92,26 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
   look_at_queue(contender, Step::queue);
 }
 
+// Containers: the server removes them when they have been empty for a while. Where it is not known
+// that there is one, it is made in the same flight as the node: that costs the server a write, and
+// nobody a round trip.
+void ZooKeeperBackend::make_parents(const ContenderPtr& contender, Instant now) {
+  const bool all = std::exchange(contender->parents_missing, false) || queues_.empty();
+  const auto known = queues_.find(contender->path);
+  if (!all && known != queues_.end() && now - known->second < memory_of_queues) return;
+  const std::vector<std::string> levels = levels_of(contender->path);
+  for (std::size_t i = all ? 0 : levels.size() - 1; i < levels.size(); ++i) {
+    if (contender->session->create_parent(levels[i],
+                                          {.step = Step::parent, .contender = contender})) {
+      ++contender->flight;
+    }
+  }
+}
+
 void ZooKeeperBackend::place(const ContenderPtr& contender, const Children& children) {
   if (contender->leaving || contender->withdrawn || contender->held) return drive(contender);
+  if (queues_.size() >= most_remembered) queues_.clear();
+  queues_[contender->path] = clock_->now();
   const std::string_view own = std::string_view(contender->node).substr(contender->path.size() + 1);
   const Place place = Place::of(children, own);
   const std::int64_t number = sequence_of(own).value_or(last_sequence);
