@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// Goal: whatever keeps a PostgreSQL from serving locks has its code and its words, at once where
+// waiting can not help, and no password in it; and who may wait is served when it is over. Method:
+// servers that are set up wrongly, full, or read-only.
+#include "fault/postgres_fixture.hpp"
+#include "support/certificates.hpp"
+#include "support/pgbouncer.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mortise::fault {
+namespace {
+
+class PostgresErrors : public PostgresTest {
+ protected:
+  /// A try, and a call that would wait, end with this code and these words, without the password.
+  void expect_at_once(const std::string& url, Errc code, const std::string& words) {
+    for (const bool waits : {false, true}) {
+      Client mine(url);
+      Lock lock = mine.lock("a");
+      Failure failure;
+      EXPECT_LT(duration_of([&] {
+                  failure =
+                      failure_of([&] { waits ? lock.lock() : static_cast<void>(lock.try_lock()); });
+                }),
+                2s);
+      EXPECT_EQ(failure.code, code) << failure.text;
+      EXPECT_THAT(failure.text, HasSubstr(words));
+      EXPECT_THAT(failure.text, Not(HasSubstr(test::postgres_password)));
+    }
+    Client mine(url);
+    const Failure checked = failure_of([&] { mine.check(patience); });
+    EXPECT_EQ(checked.code, code) << checked.text;
+    EXPECT_THAT(checked.text, HasSubstr(words));
+    EXPECT_THAT(checked.text, Not(HasSubstr(test::postgres_password)));
+  }
+  static std::string with(std::string url, const std::string& from, const std::string& to) {
+    return url.replace(url.rfind(from), from.size(), to);
+  }
+};
+
+TEST_F(PostgresErrors, AWrongPasswordIsDenied) {
+  const std::string url = with(server().url(), test::postgres_password, "not-the-word");
+  expect_at_once(url, Errc::denied, "password");
+  EXPECT_THAT(failure_of([&] { Client(url).check(patience); }).text,
+              Not(HasSubstr("not-the-word")));
+}
+
+TEST_F(PostgresErrors, AHostThatIsNotLetInIsDenied) {
+  static_cast<void>(server({.access = {"host all shop 127.0.0.1/32 reject"}}));
+  expect_at_once(server().url(), Errc::denied, "pg_hba.conf");
+}
+
+TEST_F(PostgresErrors, AMissingDatabaseIsMisconfigured) {
+  expect_at_once(with(server().url(), "/shop", "/no_such_base"), Errc::misconfigured,
+                 "no_such_base");
+}
+
+TEST_F(PostgresErrors, AMissingSchemaIsMisconfigured) {
+  expect_at_once(server().url() + "?mortise.schema=nowhere", Errc::misconfigured, "nowhere");
+}
+
+TEST_F(PostgresErrors, MissingRightsAreDenied) {
+  server().talk().run("revoke all on all functions in schema mortise from shop, public");
+  expect_at_once(server().url(), Errc::denied, "permission");
+}
+
+TEST_F(PostgresErrors, RightsThatAreTakenAwayAreDeniedAndComeBack) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  lock.unlock();
+  server().talk().run("revoke usage on schema mortise from shop");
+  const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock()); });
+  EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+  server().talk().run("grant usage on schema mortise to shop");
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  lock.unlock();
+}
+
+TEST_F(PostgresErrors, AnUnloggedTableIsMisconfigured) {
+  server().talk().run("alter table mortise.lock set unlogged");
+  expect_at_once(server().url(), Errc::misconfigured, "unlogged");
+}
+
+TEST_F(PostgresErrors, ADroppedTableIsMisconfiguredAlsoForWhoIsConnected) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  lock.unlock();
+  server().talk().run("drop schema mortise cascade");
+  const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock()); });
+  EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
+}
+
+TEST_F(PostgresErrors, NobodyThereIsUnavailable) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  server().shutdown();
+  Failure failure;
+  EXPECT_LT(
+      duration_of([&] { failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }); }),
+      300ms + allowance + slack);
+  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr(std::to_string(server().port())));
+  EXPECT_THAT(failure.text, Not(HasSubstr(test::postgres_password)));
+  server().start();
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  lock.unlock();
+}
+
+TEST_F(PostgresErrors, AReadOnlyServerIsUnavailableUntilItIsNot) {
+  server().talk().run("alter system set default_transaction_read_only = on");
+  server().talk().run("select pg_reload_conf()");
+  ASSERT_TRUE(
+      eventually([&] { return server().user().value("show transaction_read_only") == "on"; }));
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  const Failure failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(500ms)); });
+  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("read-only"));
+  server().talk().run("alter system reset default_transaction_read_only");
+  server().talk().run("select pg_reload_conf()");
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  lock.unlock();
+}
+
+TEST_F(PostgresErrors, TooManyConnectionsIsExhaustedAndPasses) {
+  // Of six, three are kept for superusers.
+  static_cast<void>(
+      server({.settings = {"max_connections = 6", "max_wal_senders = 0", "autovacuum = off"}}));
+  std::vector<PostgresTalk> others;
+  while (others.size() < 6) {
+    try {
+      others.push_back(server().user());
+    } catch (const PostgresTalkError&) {
+      break;
+    }
+  }
+  ASSERT_LT(others.size(), 6U);
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  const Failure failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); });
+  EXPECT_EQ(failure.code, Errc::exhausted) << failure.text;
+  Party waits(client(), "b");
+  auto served = waits.start();
+  ASSERT_TRUE(waits.worker().falls_asleep());
+  others.clear();
+  EXPECT_TRUE(comes(served)) << "who waits does not find out";
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_EQ(waits.release(), Released::released);
+}
+
+TEST_F(PostgresErrors, ANameThatNobodyResolvesKeepsTheTimeOfItsCall) {
+  Client mine("postgresql://shop:open-sesame@no-such-host.invalid/shop");
+  Lock lock = mine.lock("a");
+  Failure failure;
+  EXPECT_LT(
+      duration_of([&] { failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }); }),
+      300ms + allowance + slack);
+  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
+  EXPECT_THAT(failure.text, Not(HasSubstr("open-sesame")));
+}
+
+TEST_F(PostgresErrors, AHostThatNeverAnswersKeepsTheTimeOfItsCall) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  proxy.blackhole(true);
+  Client mine(PostgresServer::url_by(proxy.port()));
+  Lock lock = mine.lock("a");
+  for (int round = 0; round < 3; ++round) {
+    Failure failure;
+    EXPECT_LT(
+        duration_of([&] { failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }); }),
+        300ms + allowance + slack);
+    EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
+  }
+  proxy.blackhole(false);
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  lock.unlock();
+}
+
+TEST_F(PostgresErrors, AStatementTimeOutOfTheRoleIsNoError) {
+  // Far longer than any statement of the library takes, since none waits for a lock.
+  server().talk().run("alter role shop set statement_timeout = '1s'");
+  server().talk().run("alter role shop set lock_timeout = '1ms'");
+  server().talk().run("alter role shop set default_transaction_isolation = 'serializable'");
+  Client mine = client();
+  Client other = client();
+  Lock lock = mine.lock("a");
+  Lock same = other.lock("a");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(lock.try_lock());
+    EXPECT_FALSE(same.try_lock());
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+}
+
+TEST_F(PostgresErrors, APoolWithoutASessionLeftIsUnavailableAndPasses) {
+  MORTISE_NEEDS_PGBOUNCER();
+  const test::Pgbouncer pooler(server(), {.pool_size = 1});
+  // Somebody's transaction has the only session.
+  PostgresTalk somebody(pooler.url());
+  somebody.run("begin");
+  Client mine(pooler.url());
+  Lock lock = mine.lock("a", {.lease = 6s});
+  Failure failure;
+  EXPECT_LT(
+      duration_of([&] { failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }); }),
+      300ms + allowance + slack);
+  EXPECT_TRUE(is_retryable(failure.code)) << failure.text;
+  somebody.run("commit");
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_FALSE(is_held("a"));
+}
+
+}  // namespace
+}  // namespace mortise::fault

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Goal: a request that arrives when its client has given its connection up, and asked anew, takes
+// nothing and frees nothing (S3, S5). Method: a proxy keeps what the client sends, the client goes
+// on by a new connection, and then the proxy delivers.
+#include "fault/postgres_fixture.hpp"
+
+#include <optional>
+
+namespace mortise::fault {
+namespace {
+
+class PostgresLateCopy : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (!IsSkipped()) {
+      proxy_.emplace(server().port(),
+                     test::ProxyOptions{.protocol = test::ProxyProtocol::postgres});
+    }
+  }
+  [[nodiscard]] Proxy& proxy() { return *proxy_; }
+  /// A client that is connected, so that what it sends next can be kept.
+  [[nodiscard]] Client ready_client() {
+    Client mine(PostgresServer::url_by(proxy().port()));
+    Lock first = mine.lock("first");
+    first.lock();
+    first.unlock();
+    return mine;
+  }
+  /// Whoever lets it go, the name becomes free, and no late grant is left behind.
+  void expect_no_ghost(const std::string& name) {
+    EXPECT_TRUE(eventually([&] { return !is_held(name); }, 3s)) << "a ghost holds the name";
+    Client other = client();
+    Lock lock = other.lock(name);
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
+  }
+
+ private:
+  std::optional<Proxy> proxy_;
+};
+
+TEST_F(PostgresLateCopy, ALateRequestToTakeTakesNothing) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 20s});
+  proxy().hold_requests(true);
+  // The first request is kept; the client gives that connection up and asks on another.
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  ASSERT_GT(proxy().held(), 0U);
+  EXPECT_EQ(lock.release(), Released::released);
+  const std::uint64_t last = number("a");
+  proxy().hold_requests(false);
+  proxy().release_held();
+  // The late one has been executed when its session has gone.
+  ASSERT_TRUE(eventually([&] { return proxy().held() == 0; }));
+  expect_no_ghost("a");
+  EXPECT_GT(number("a"), last);
+}
+
+TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothingForLong) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 20s});
+  proxy().hold_requests(true);
+  std::error_code error;
+  ASSERT_FALSE(lock.try_lock_for(200ms, error));
+  EXPECT_TRUE(is_retryable(error)) << error.message();
+  proxy().hold_requests(false);
+  proxy().release_held();
+  expect_no_ghost("a");
+}
+
+TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 20s});
+  lock.lock();
+  proxy().hold_requests(true);
+  // It is repeated on a new connection, behind the caller's back or before his eyes.
+  static_cast<void>(lock.release());
+  ASSERT_TRUE(eventually([&] { return !is_held("a"); }, 5s)) << "the release was not repeated";
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  const Token token = lock.token();
+  proxy().hold_requests(false);
+  proxy().release_held();
+  ASSERT_TRUE(eventually([&] { return proxy().held() == 0; }));
+  // Requests on one connection are executed in turn: a later one has come back.
+  EXPECT_FALSE(client().lock("a").try_lock());
+  EXPECT_TRUE(is_held("a"));
+  EXPECT_EQ(number("a"), grant_of(token));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_F(PostgresLateCopy, ALateRenewalBringsNothingBack) {
+  const auto record = std::make_shared<Record>();
+  Client mine(PostgresServer::url_by(proxy().port()), {.observer = record});
+  Lock lock = mine.lock("a", {.lease = 900ms});
+  lock.lock();
+  proxy().hold_requests(true);
+  proxy().refuse(true);
+  ASSERT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 3s));
+  ASSERT_TRUE(eventually([&] { return !is_held("a"); }, 3s));
+  proxy().release_held();
+  proxy().refuse(false);
+  EXPECT_FALSE(eventually([&] { return is_held("a"); }, 500ms)) << "a lapsed lock came back";
+  EXPECT_EQ(lock.release(), Released::was_lost);
+}
+
+}  // namespace
+}  // namespace mortise::fault

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Goal: no statement of the library waits for a row lock, so that nobody's long transaction stalls
+// the renewals of other names, or a try. Method: rows that a guard, a lock in a transaction and an
+// administrator keep locked for two seconds, under clients that hold, renew and try.
+#include "fault/postgres_fixture.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace mortise::fault {
+namespace {
+
+constexpr int others = 20;
+constexpr std::chrono::milliseconds lease{3'000};
+constexpr std::chrono::milliseconds while_locked{2'500};
+
+class PostgresRows : public PostgresTest {
+ protected:
+  /// Many holds of one client, each renewed once a second.
+  struct Holds {
+    explicit Holds(Client mine) : client(std::move(mine)) {
+      for (int i = 0; i < others; ++i) {
+        locks.push_back(client.lock("other/" + std::to_string(i), {.lease = lease}));
+        locks.back().lock();
+      }
+    }
+    /// @return the least time that any hold had left while one looked.
+    [[nodiscard]] std::chrono::nanoseconds least_left() {
+      std::chrono::nanoseconds least = lease;
+      const auto until = std::chrono::steady_clock::now() + while_locked;
+      while (std::chrono::steady_clock::now() < until) {
+        for (const Lock& lock : locks) least = std::min(least, lock.valid_for());
+        std::this_thread::sleep_for(2ms);
+      }
+      return least;
+    }
+    Client client;
+    std::vector<Lock> locks;
+  };
+
+  /// A renewal is due when two thirds of the lease are left. One that waits for the end of a lock
+  /// comes when one sixth is left, or later.
+  static void expect_on_time(Holds& holds) {
+    EXPECT_GT(holds.least_left(), lease / 3) << "a renewal was late";
+    for (const Lock& lock : holds.locks) EXPECT_FALSE(lock.lost().stop_requested());
+  }
+};
+
+TEST_F(PostgresRows, AGuardThatIsHeldDelaysNoRenewalAndNotItsOwn) {
+  Holds holds(client());
+  Lock lock = holds.client.lock("guarded", {.lease = lease});
+  const Guard guard(lock);
+  PostgresTalk user = server().user();
+  user.run("begin");
+  postgres::guard(user.handle(), guard);
+  expect_on_time(holds);
+  EXPECT_GT(guard.valid_for(), 0ns);
+  EXPECT_FALSE(guard.lost().stop_requested());
+  user.run("commit");
+}
+
+TEST_F(PostgresRows, ARowThatSomebodyLocksDelaysNoRenewalOfOthersAndIsNotLost) {
+  Holds holds(client());
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  // In the middle of the order of names, so that some come before it and some after.
+  Lock lock = mine.lock("other/1a", {.lease = 6s});
+  lock.lock();
+  PostgresTalk root = server().talk();
+  root.run("begin; select * from mortise.lock where name = 'other/1a' for update");
+  PostgresTalk user = server().user();
+  user.run("begin");
+  ASSERT_TRUE(postgres::lock_in(user.handle(), "other/1b", 1s));
+  expect_on_time(holds);
+  user.run("commit");
+  root.run("commit");
+  // Its own renewals were skipped meanwhile, and are made up for.
+  EXPECT_TRUE(record->told(Record::Kind::renewed, 1));
+  EXPECT_EQ(record->count(Record::Kind::lost), 0U);
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_F(PostgresRows, ATryAndATimedCallOnALockedRowKeepTheirTime) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 6s});
+  lock.lock();
+  lock.unlock();
+  PostgresTalk root = server().talk();
+  root.run("begin; select * from mortise.lock where name = 'a' for update");
+  EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock()); }), 300ms);
+  EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); }),
+            300ms + allowance + slack);
+  // Nobody tells of the end of a row lock: the next re-check finds it.
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(waiter.worker().falls_asleep());
+  root.run("commit");
+  EXPECT_TRUE(comes(served, 1s + slack + 500ms));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+TEST_F(PostgresRows, AReleaseOfALockedRowIsBoundedAndNotForgotten) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 20s});
+  lock.lock();
+  PostgresTalk root = server().talk();
+  root.run("begin; select * from mortise.lock where name = 'a' for update");
+  Released outcome{};
+  EXPECT_LT(duration_of([&] { outcome = lock.release(); }), 1s + allowance + slack);
+  EXPECT_NE(outcome, Released::was_lost);
+  root.run("commit");
+  // Far sooner than by its lease.
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 5s));
+}
+
+TEST_F(PostgresRows, ATableThatIsLockedAsAWholeKeepsTimedCallsInTime) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 6s});
+  mine.check(patience);
+  PostgresTalk root = server().talk();
+  root.run("begin; lock table mortise.lock in access exclusive mode");
+  std::error_code error;
+  EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms, error)); }),
+            300ms + allowance + slack);
+  EXPECT_TRUE(is_retryable(error)) << error.message();
+  root.run("commit");
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 5s));
+}
+
+}  // namespace
+}  // namespace mortise::fault

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Goal: sessions that the server ends, clients that it does not answer and a host that vanishes
+// cost time and never a lock (S1, S2, L1, L3, L7, L8). Method: pg_terminate_backend at random,
+// SIGSTOP of the server, connections that are half open, under threads that work.
+#include "base/random_id.hpp"
+#include "fault/postgres_fixture.hpp"
+#include "model/process.hpp"
+#include "model/seed.hpp"
+#include "support/contract_process.hpp"
+
+#include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace mortise::fault {
+namespace {
+
+class PostgresSessions : public PostgresTest {
+ protected:
+  /// Two clients with two threads each take one name in turn, while their sessions are ended.
+  void terminate_during(int cycles) {
+    // Each turn is short, so that the server hears of most cycles.
+    const ClientOptions options{.turn_handoffs = 2};
+    std::array<Client, 2> clients{client(options), client(options)};
+    base::SplitMix random(model::test_seed());
+    std::atomic<int> left{cycles};
+    std::atomic<int> running{4};
+    // Guarded by the lock; atomic, so that an overlap is a failure and not undefined.
+    std::atomic<int> inside{0};
+    std::atomic<std::uint64_t> last{0};
+    std::array<std::vector<std::string>, 4> faults;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        Lock lock = clients.at(i % 2).lock("a", {.lease = 6s});
+        while (left.fetch_sub(1) > 0) {
+          std::error_code error;
+          const Guard guard(lock, {.wait = 10s}, error);
+          if (!guard) {
+            left.fetch_add(1);
+            if (!is_retryable(error)) faults.at(i).push_back(guard.error_text());
+            continue;
+          }
+          if (inside.fetch_add(1) != 0) faults.at(i).push_back("two hold the lock");
+          if (last.exchange(guard.token().value()) >= guard.token().value()) {
+            faults.at(i).push_back("a token did not grow");
+          }
+          if (guard.lost().stop_requested()) faults.at(i).push_back("a hold was lost");
+          inside.fetch_sub(1);
+        }
+        running.fetch_sub(1);
+      });
+    }
+    PostgresTalk talk = server().talk();
+    int ended = 0;
+    for (int seen = cycles; running.load() > 0;) {
+      // About every fortieth cycle, one of them or all.
+      if (!eventually([&] { return left.load() < seen - 40 || running.load() == 0; })) break;
+      seen = left.load();
+      const bool all = random.next() % 4 == 0;
+      ended += static_cast<int>(talk.rows(std::string("select pg_terminate_backend(pid) from (") +
+                                          sessions + " order by random() limit " +
+                                          (all ? "100" : "1") + ") as some_of_them")
+                                    .size());
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& of_thread : faults) EXPECT_THAT(of_thread, IsEmpty());
+    EXPECT_GT(ended, cycles / 200);
+    // What was in doubt has been given back behind the callers, or was never there.
+    EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 4s));
+    for (Client& one : clients) {
+      Lock lock = one.lock("a");
+      EXPECT_TRUE(lock.try_lock_for(2s));
+      lock.unlock();
+    }
+    EXPECT_FALSE(is_held("a"));
+  }
+};
+class PostgresSessionsLong : public PostgresSessions {};
+
+TEST_F(PostgresSessions, EndedAtRandomDuringTwoThousandCyclesTheyCostNoLock) {
+  terminate_during(2'000);
+}
+TEST_F(PostgresSessionsLong, EndedAtRandomTheyCostNoLock) { terminate_during(30'000); }
+
+TEST_F(PostgresSessions, AWaiterWhoseListenerIsEndedIsServedByTheNextOne) {
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_wait("a"));
+  ASSERT_GT(terminate_all(), 0U);
+  EXPECT_EQ(lock.release(), Released::released);
+  // At once, or after a fallback period where he was without a listener at that moment.
+  EXPECT_TRUE(comes(served, 2s + slack));
+  EXPECT_EQ(waiter.release(), Released::released);
+  EXPECT_FALSE(is_held("a"));
+}
+
+TEST_F(PostgresSessions, AHoldOutlivesTheEndOfEverySession) {
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  Lock lock = mine.lock("a", {.lease = 1500ms});
+  lock.lock();
+  const Token token = lock.token();
+  for (int round = 0; round < 3; ++round) {
+    terminate_all();
+    const std::size_t before = record->count(Record::Kind::renewed);
+    EXPECT_TRUE(record->told(Record::Kind::renewed, before + 1));
+  }
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_GT(lock.valid_for(), 0ns);
+  EXPECT_EQ(lock.token(), token);
+  EXPECT_FALSE(client().lock("a").try_lock());
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_F(PostgresSessions, ATimeOutOfTheRoleEndsNoIdleSession) {
+  server().talk().run("alter role shop set idle_session_timeout = '100ms'");
+  PostgresTalk idle = server().user();
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 6s});
+  lock.lock();
+  // Whoever does not mind it has gone.
+  ASSERT_TRUE(
+      eventually([&] { return server().log().find("idle-session timeout") != std::string::npos; }));
+  const std::string before = see(std::string("select count(*) from (") + sessions + ") as s");
+  EXPECT_NE(before, "0");
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_EQ(see(std::string("select count(*) from (") + sessions + ") as s"), before);
+}
+
+TEST_F(PostgresSessions, AServerThatStandsStillCostsTimeAndNothingElse) {
+  Client mine = client();
+  Lock held = mine.lock("held", {.lease = 20s});
+  held.lock();
+  Lock lock = mine.lock("a", {.lease = 6s});
+  server().stop();
+  std::error_code error;
+  EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock(error)); }), 1s + allowance + slack);
+  EXPECT_TRUE(is_retryable(error)) << error.message();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock_for(100ms, error)); }),
+              100ms + allowance + slack);
+    EXPECT_TRUE(is_retryable(error)) << error.message();
+  }
+  Released outcome{};
+  EXPECT_LT(duration_of([&] { outcome = held.release(); }), 1s + slack);
+  EXPECT_EQ(outcome, Released::unknown);
+  server().resume();
+  EXPECT_TRUE(lock.try_lock_for(4s));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(eventually([&] { return !is_held("held"); }, 4s)) << "the release was forgotten";
+  EXPECT_FALSE(is_held("a"));
+}
+
+TEST_F(PostgresSessions, ClosingIsBoundedWhenTheServerStandsStill) {
+  std::optional<Client> mine = client();
+  Lock lock = mine->lock("a");
+  lock.lock();
+  server().stop();
+  EXPECT_LT(duration_of([&] { mine.reset(); }), 2s + slack);
+  server().resume();
+}
+
+TEST_F(PostgresSessions, AHalfOpenConnectionIsReplacedInsideTheLease) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  const auto record = std::make_shared<Record>();
+  Client mine(PostgresServer::url_by(proxy.port()), {.observer = record});
+  Lock lock = mine.lock("a", {.lease = 3s});
+  lock.lock();
+  // Nothing comes through any more, and no side learns of it; new connections are fine.
+  ASSERT_GT(proxy.freeze(true), 0U);
+  EXPECT_TRUE(record->told(Record::Kind::renewed, 2));
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_FALSE(is_held("a"));
+}
+
+TEST_F(PostgresSessions, AHostThatVanishesCostsItsLease) {
+  const contract::Line line;
+  constexpr std::chrono::milliseconds lease{1'000};
+  const std::string url = server().url();
+  model::Process holder = model::Process::fork_child([&] {
+    Client mine(url);
+    Lock lock = mine.lock("a", {.lease = lease});
+    lock.lock();
+    line.tell('h');
+    static_cast<void>(contract::Line().hear(5min));
+    return 0;
+  });
+  ASSERT_EQ(line.hear(patience), 'h');
+  // Its sessions stand at the server, as those of a host without power do.
+  ASSERT_TRUE(holder.stop());
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  EXPECT_TRUE(lock.try_lock_for(lease + 1s));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+}  // namespace
+}  // namespace mortise::fault
