@@ -130,6 +130,11 @@ std::vector<Attempts::Operation> Attempts::undecided() const {
   return operations;
 }
 
+bool Attempts::anybody_waits() const {
+  const std::lock_guard lock(mutex_);
+  return !names_.empty();
+}
+
 std::vector<Attempts::Operation> Attempts::waiting(const std::string& name,
                                                    std::string_view first) const {
   std::vector<Operation> operations;

@@ -49,6 +49,8 @@ class Attempts {
   /// when to come back
   unsigned looked_in_vain(const AttemptId& attempt, bool knows_when);
 
+  /// @return whether anybody waits, for whatever name.
+  [[nodiscard]] bool anybody_waits() const;
   /// @return those that are neither decided nor taken back.
   [[nodiscard]] std::vector<Operation> undecided() const;
   /// @return the same of one name; `first`: only that attempt, as its 24 bytes, if it is given.

@@ -19,11 +19,11 @@ constexpr std::chrono::milliseconds longest_pause{1'000};
 }  // namespace
 
 Connection::Connection(Host& host, const Settings& settings, const Statements& statements,
-                       Role role, User& user)
+                       std::string listen, User& user)
     : host_(host),
       settings_(settings),
       statements_(statements),
-      role_(role),
+      listen_(std::move(listen)),
       where_("postgresql " + settings.where()),
       user_(user),
       clock_(host.clock()),
@@ -42,14 +42,14 @@ Instant Connection::due() const noexcept {
   const State state = state_.load();
   if (state == State::idle && !wanted_.load()) return never;
   if (state != State::up) return Instant(Instant::duration(limit_.load()));
-  if (spoiled_.load() || suspect_.load()) return Instant{};
+  if (spoiled_.load() || suspect_.load() || retired_.load()) return Instant{};
   const std::lock_guard lock(mutex_);
   return flights_.empty() ? never : flights_.front().call.deadline;
 }
 
 bool Connection::outstanding() const noexcept {
   if (state_.load() != State::up) return wanted_.load();
-  return load_.load() > 0 || spoiled_.load() || suspect_.load();
+  return load_.load() > 0 || spoiled_.load() || suspect_.load() || retired_.load();
 }
 
 void Connection::ready(short /*events*/, Instant now) {
@@ -62,7 +62,10 @@ void Connection::ready(short /*events*/, Instant now) {
     case State::resolving: next_server(now); break;
     case State::connecting: advance(now); break;
     case State::greeting: greeted(now); break;
-    case State::up: receive(); break;
+    case State::up:
+      receive();
+      if (retired_.exchange(false)) leave();
+      break;
   }
   check_time(now);
 }
@@ -224,6 +227,7 @@ void Connection::take_greeting(Instant now) {
   }
   settling_ = false;
   failures_ = 0;
+  route_.rest();
   interest_.store(POLLIN);
   state_.store(State::up);
   user_.connected(*this);
@@ -250,8 +254,8 @@ std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& f
 void Connection::settle_in(Instant now) {
   settling_ = true;
   bool good = pq_->run(statements_.session());
-  if (role_ == Role::listener) {
-    good = good && pq_->run(statements_.listen());
+  if (!listen_.empty()) {
+    good = good && pq_->run(listen_);
   } else {
     for (const Statement& statement : statements_.all()) {
       good = good && pq_->prepare(statement.name, statement.text, statement.like);
@@ -264,6 +268,22 @@ void Connection::settle_in(Instant now) {
 void Connection::suspect() {
   suspect_.store(true);
   host_.changed(*this);
+}
+
+void Connection::retire() {
+  retired_.store(true);
+  host_.changed(*this);
+}
+
+void Connection::leave() {
+  std::unique_ptr<Pq> pq;  // destroyed after the lock
+  const std::lock_guard lock(mutex_);
+  if (load_.load() > 0 || spoiled_.load()) return;
+  state_.store(State::idle);
+  wanted_.store(false);
+  descriptor_.store(-1);
+  interest_.store(0);
+  pq.swap(pq_);
 }
 
 void Connection::drop(const ServerError& why) {
@@ -281,10 +301,12 @@ void Connection::drop(const ServerError& why) {
     unanswered = take_all_locked();
     spoiled_.store(false);
     suspect_.store(false);
+    retired_.store(false);
   }
   if (pq && !unanswered.empty()) pq->abandon();
   pq.reset();
   wanted_.store(false);
+  route_.rest();
   greeting_.reset();
   settling_ = false;
   user_.dropped(*this, why, was_up, std::move(unanswered));

@@ -52,9 +52,9 @@ class Connection final : public Source {
     virtual void dropped(Connection& connection, const ServerError& why, bool was_up,
                          std::deque<Call> unanswered) = 0;
   };
-  enum class Role { commands, listener };
+  /// @param listen the statement by which it listens; empty = a connection for calls
   /// @param settings, statements, user outlive it
-  Connection(Host& host, const Settings& settings, const Statements& statements, Role role,
+  Connection(Host& host, const Settings& settings, const Statements& statements, std::string listen,
              User& user);
   ~Connection() override;
 
@@ -64,6 +64,10 @@ class Connection final : public Source {
   void drop(const ServerError& why);
   /// Has it looked at soon, although nobody awaits a reply: it may be broken.
   void suspect();
+  /// Closes it soon, without a word to its user, unless something is under way.
+  void retire();
+  /// @return whether anything was sent since that was asked last.
+  [[nodiscard]] bool was_used() noexcept { return used_.exchange(false); }
   /// For ever; call after the source was detached. @return what was not answered.
   std::deque<Call> close();
 
@@ -81,7 +85,7 @@ class Connection final : public Source {
   [[nodiscard]] int descriptor() const noexcept override { return descriptor_.load(); }
   [[nodiscard]] short interest() const noexcept override { return interest_.load(); }
   [[nodiscard]] Instant due() const noexcept override;
-  [[nodiscard]] bool pushes() const noexcept override { return role_ == Role::listener; }
+  [[nodiscard]] bool pushes() const noexcept override { return !listen_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override;
   void ready(short events, Instant now) override;
 
@@ -110,6 +114,7 @@ class Connection final : public Source {
   void write_queued_locked();
   [[nodiscard]] std::deque<Call> take_all_locked();
   void check_time(Instant now);
+  void leave();
   void look_again_locked() noexcept;
   [[nodiscard]] ServerError lost(const char* words) const;
   [[nodiscard]] ServerError broken();
@@ -118,7 +123,7 @@ class Connection final : public Source {
   Host& host_;
   const Settings& settings_;
   const Statements& statements_;
-  const Role role_;
+  const std::string listen_;
   const std::string where_;
   User& user_;
   const std::shared_ptr<Clock> clock_;
@@ -136,6 +141,8 @@ class Connection final : public Source {
   std::atomic<bool> wanted_{false};
   std::atomic<bool> spoiled_{false};  // broken, to be dropped by the reader
   std::atomic<bool> suspect_{false};
+  std::atomic<bool> retired_{false};
+  std::atomic<bool> used_{false};
   std::atomic<bool> pooled_{false};
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
   std::atomic<int> descriptor_{-1};

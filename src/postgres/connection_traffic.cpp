@@ -13,6 +13,7 @@ Connection::Sent Connection::send(Call& call, const Arguments& arguments) {
   const std::lock_guard lock(mutex_);
   if (!up() || !pq_) return Sent::refused;
   if (user_.withdrawn(call)) return Sent::withdrawn;
+  used_.store(true);
   if (flights_.empty()) {
     // Nobody has looked at it since the last answer: it may have gone long ago, and then not a byte
     // leaves, which is worth knowing.

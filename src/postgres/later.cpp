@@ -26,7 +26,16 @@ bool Later::add(Call call, Instant when) {
   return place == calls_.begin();
 }
 
+bool Later::tidy_at(Instant when) {
+  Instant::rep no = never.time_since_epoch().count();
+  return tidy_time_.compare_exchange_strong(no, when.time_since_epoch().count());
+}
+
 void Later::ready(short /*events*/, Instant now) {
+  if (Instant(Instant::duration(tidy_time_.load())) <= now) {
+    tidy_time_.store(never.time_since_epoch().count());
+    tidy_();
+  }
   std::vector<Call> due;
   {
     const std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 
 #include "postgres/call.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -21,14 +22,18 @@ class Later final : public Source {
  public:
   using Make = std::function<void(Call)>;
   /// @param make makes a call again
-  explicit Later(Make make) : make_(std::move(make)) {}
+  /// @param tidy what is to be done at the moment of `tidy_at()`
+  Later(Make make, std::function<void()> tidy) : make_(std::move(make)), tidy_(std::move(tidy)) {}
 
   /// Has a call made then, or when it is due already if that is sooner. @return whether it is the
   /// next one of all: the host has to be told
   bool add(Call call, Instant when);
 
+  /// Has things tidied up then, unless that is to be done already. @return whether it is news
+  bool tidy_at(Instant when);
+
   [[nodiscard]] Instant due() const noexcept override {
-    return Instant(Instant::duration(next_.load()));
+    return Instant(Instant::duration(std::min(next_.load(), tidy_time_.load())));
   }
   void ready(short events, Instant now) override;
 
@@ -37,9 +42,11 @@ class Later final : public Source {
   void note_next_locked();
 
   const Make make_;
+  const std::function<void()> tidy_;
   std::mutex mutex_;
   Calls calls_;
   std::unordered_map<const Operation*, Calls::iterator> places_;
+  std::atomic<Instant::rep> tidy_time_{never.time_since_epoch().count()};
   std::atomic<Instant::rep> next_{never.time_since_epoch().count()};
 };
 

@@ -85,6 +85,19 @@ bool Pool::has(const Connection& connection) const {
                      [&](const auto& each) { return each.get() == &connection; });
 }
 
+bool Pool::tidy() {
+  const std::lock_guard lock(mutex_);
+  std::size_t up = 0;
+  for (const auto& each : all_) up += each->up() ? 1U : 0U;
+  // The last ones first: the others are those that are chosen.
+  for (auto each = all_.rbegin(); each != all_.rend() && up > 1; ++each) {
+    if (!(*each)->up() || (*each)->load() > 0 || (*each)->was_used()) continue;
+    (*each)->retire();
+    --up;
+  }
+  return up > 1;
+}
+
 void Pool::suspect() {
   const std::lock_guard lock(mutex_);
   for (const auto& each : all_) {

@@ -31,6 +31,9 @@ class Pool {
   [[nodiscard]] bool up() const;
   /// @return whether that is one of them.
   [[nodiscard]] bool has(const Connection& connection) const;
+  /// Closes those that nobody has used since this was called last, but for one. @return whether
+  /// there are still several
+  bool tidy();
   /// Has all looked at that are up.
   void suspect();
   /// Detaches and closes all. @return what was not answered

@@ -12,16 +12,21 @@ namespace {
 
 constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
 constexpr std::chrono::minutes longest_errand{1};
+constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
 constexpr std::string_view probe = "mortise.check";
 
 }  // namespace
+
+std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept {
+  return std::min<std::chrono::nanoseconds>(patience, 2 * core::command_timeout(lease));
+}
 
 PostgresBackend::PostgresBackend(Settings settings)
     : settings_(std::move(settings)),
       statements_(settings_.schema, settings_.fair),
       where_("postgresql " + settings_.where()),
       attempts_(settings_.fair),
-      later_([this](Call call) { resubmit(std::move(call)); }) {
+      later_([this](Call call) { resubmit(std::move(call)); }, [this] { tidy(); }) {
   if (settings_.pooled) hearing_ = *settings_.pooled ? Hearing::pooled : Hearing::possible;
 }
 
@@ -49,8 +54,7 @@ void PostgresBackend::start(Host& host) {
   clock_ = host.clock();
   Connection::User& user = *this;
   pool_ = std::make_unique<Pool>(host, settings_.connections, [this, &user] {
-    return std::make_unique<Connection>(*host_, settings_, statements_, Connection::Role::commands,
-                                        user);
+    return std::make_unique<Connection>(*host_, settings_, statements_, std::string(), user);
   });
 }
 
@@ -104,7 +108,7 @@ void PostgresBackend::ask(const std::shared_ptr<Acquisition>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + core::command_timeout(operation->request().lease)});
+          .deadline = now + patience_for(operation->request().lease)});
 }
 
 void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
@@ -122,7 +126,7 @@ void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + core::command_timeout(operation->request().lease)});
+          .deadline = now + patience_for(operation->request().lease)});
 }
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -134,7 +138,7 @@ void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + core::command_timeout(shortest)});
+          .deadline = now + patience_for(shortest)});
 }
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
@@ -205,9 +209,7 @@ Arguments PostgresBackend::arguments_of(const Call& call) const {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      // Where nobody would hear of a release there is no need for it to tell.
-      const bool told = settings_.fair || (hearing_.load() == Hearing::possible && !deaf_.load());
-      return statements_.acquire(request, request.wait && told, attempts_.copies(request.attempt));
+      return statements_.acquire(request, told(request), attempts_.copies(request.attempt));
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
@@ -222,6 +224,14 @@ Arguments PostgresBackend::arguments_of(const Call& call) const {
     case Call::Kind::check: break;
   }
   return Statements::inspect(probe);
+}
+
+// Whether a release is to tell this attempt.
+bool PostgresBackend::told(const Acquisition::Request& request) const {
+  if (!request.wait) return false;
+  const bool may_hear = hearing_.load() == Hearing::possible && !deaf_.load();
+  // Who stands in a queue must hear when it is his turn; where nobody can, all look by time.
+  return settings_.fair ? listening_.load() || !may_hear : may_hear;
 }
 
 void PostgresBackend::park(Call call) {
@@ -284,16 +294,41 @@ void PostgresBackend::again_at(const Call& call, Instant when) {
   if (later_.add(call, when)) host_->changed(later_);
 }
 
-void PostgresBackend::open_listener() {
-  if (listener_.load() != nullptr) return;
-  const std::lock_guard lock(mutex_);
-  if (listener_owner_ || stopped_.load()) return;
-  Connection::User& user = *this;
-  listener_owner_ = std::make_unique<Connection>(*host_, settings_, statements_,
-                                                 Connection::Role::listener, user);
-  listener_.store(listener_owner_.get());
-  host_->attach(*listener_owner_);
-  listener_owner_->want(true);
+void PostgresBackend::open_listener(const AttemptId& of_client) {
+  listened_.store(true);
+  if (listener_.load() == nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (listener_owner_ || stopped_.load()) return;
+    Connection::User& user = *this;
+    listener_owner_ = std::make_unique<Connection>(*host_, settings_, statements_,
+                                                   statements_.listen(of_client), user);
+    listener_.store(listener_owner_.get());
+    host_->attach(*listener_owner_);
+  }
+  if (!listening_.load()) listener_.load()->want();
+}
+
+void PostgresBackend::tidy_later() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_.load()) return;
+    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+  }
+  if (later_.tidy_at(clock_->now() + idle_time)) host_->changed(later_);
+}
+
+void PostgresBackend::tidy() {
+  bool more = pool_->tidy();
+  Connection* const listener = listener_.load();
+  if (listener != nullptr && listening_.load()) {
+    const bool idle = !listened_.exchange(false) && !attempts_.anybody_waits();
+    if (idle) {
+      listening_.store(false);
+      listener->retire();
+    }
+    more = more || !idle;
+  }
+  if (more) tidy_later();
 }
 
 }  // namespace mortise::postgres

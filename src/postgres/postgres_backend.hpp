@@ -22,6 +22,10 @@
 
 namespace mortise::postgres {
 
+/// Unanswered for so long: the connection is no good. Twice what the library waits before it asks
+/// again, since a statement waits for a disk, and another connection costs the server a process.
+[[nodiscard]] std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept;
+
 /// A few connections for statements, and one that listens, made when somebody has to wait for the
 /// first time. Nothing is kept on a connection: while there is none, requests wait here, and those
 /// that were not answered are sent once more; every statement may be repeated.
@@ -65,7 +69,10 @@ class PostgresBackend final : public Backend, private Connection::User {
   void submit_parked();
   void resubmit(Call call);
   void again_at(const Call& call, Instant when);
-  void open_listener();
+  void open_listener(const AttemptId& of_client);
+  [[nodiscard]] bool told(const Acquisition::Request& request) const;
+  void tidy_later();
+  void tidy();
 
   void refused(const Call& call, const PqError& error);
   void nonsense(const Call& call);
@@ -90,7 +97,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   std::unique_ptr<Connection> listener_owner_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> listening_{false};
-  std::atomic<bool> deaf_{false};  // there will be no listener: it is refused
+  std::atomic<bool> listened_{false};  // for the sake of somebody, lately
+  std::atomic<bool> deaf_{false};      // there will be no listener: it is refused
   std::atomic<Hearing> hearing_{Hearing::unknown};
 
   std::mutex mutex_;

@@ -44,10 +44,12 @@ void PostgresBackend::connected(Connection& connection) {
       const std::lock_guard lock(mutex_);
       no_server_ = Failure{};
     }
+    tidy_later();
     submit_parked();
     return;
   }
   listening_.store(true);
+  tidy_later();
   // Nothing was told while nobody listened.
   for (const auto& operation : attempts_.undecided()) {
     if (operation->request().wait) ask(operation);
@@ -225,7 +227,7 @@ void PostgresBackend::waits(const Call& call, const Answer& answer) {
   if (operation.done()) return;
   operation.queued(answer.holder);
   const Hearing hearing = hearing_.load();
-  if (hearing == Hearing::possible && !deaf_.load()) open_listener();
+  if (hearing == Hearing::possible && !deaf_.load()) open_listener(attempt);
   const bool told = answer.kind == Answer::Kind::held && listening_.load();
   const unsigned in_vain = attempts_.looked_in_vain(attempt, told);
   Instant when = told ? never : clock_->now() + next_look(in_vain);

@@ -7,12 +7,19 @@
 namespace mortise::postgres {
 
 void Route::restart() {
+  if (!resolver_) resolver_.emplace();
   host_ = 0;
   resolving_ = false;
   endpoints_.clear();
 }
 
+void Route::rest() {
+  endpoints_.clear();
+  if (!hangs_) resolver_.reset();
+}
+
 void Route::give_up_name() {
+  hangs_ = true;
   resolving_ = false;
   ++host_;
 }
@@ -45,9 +52,10 @@ Route::Step Route::next() {
       ++host_;
       return Step::server;
     }
-    if (!std::exchange(resolving_, true)) resolver_.start(host.address);
-    std::optional<base::Resolution> found = resolver_.take();
+    if (!std::exchange(resolving_, true)) resolver_->start(host.address);
+    std::optional<base::Resolution> found = resolver_->take();
     if (!found) return Step::resolving;
+    hangs_ = false;
     resolving_ = false;
     if (found->endpoints.empty()) {
       where_ = "postgresql " + host.address.text();

@@ -27,7 +27,9 @@ class Route {
   [[nodiscard]] Step next();
   /// The name that is looked up leads nowhere in time.
   void give_up_name();
-  [[nodiscard]] int descriptor() const noexcept { return resolver_.descriptor(); }
+  /// It is not needed for now, and keeps no descriptor, unless a name server keeps it waiting.
+  void rest();
+  [[nodiscard]] int descriptor() const noexcept { return resolver_ ? resolver_->descriptor() : -1; }
   /// @return all that libpq has to know to connect to this server, and to no other.
   [[nodiscard]] const Keywords& keywords() const noexcept { return keywords_; }
   /// @return the server, for messages.
@@ -38,9 +40,10 @@ class Route {
   void lead_to(const Server& host, const std::string& number, const std::string& port);
 
   const Settings& settings_;
-  base::Resolver resolver_;
+  std::optional<base::Resolver> resolver_;
   std::size_t host_ = 0;
   bool resolving_ = false;
+  bool hangs_ = false;                     // a lookup was given up, and may still be answered
   std::vector<base::Endpoint> endpoints_;  // of that host, the next one last
   Keywords keywords_;
   std::string where_;

@@ -45,9 +45,9 @@ std::string attempt_bytes(const AttemptId& attempt) {
 
 Statements::Statements(const std::string& schema, bool fair)
     : fair_(fair),
+      schema_(schema),
       greet_(fill_in(sql::greet, schema)),
-      session_(fill_in(sql::session, schema)),
-      listen_("LISTEN \"" + schema + "\"") {
+      session_(fill_in(sql::session, schema)) {
   const auto call = [&](const char* what) { return "SELECT " + schema + "." + what; };
   const Acquisition::Request nothing;
   all_ = {
@@ -57,6 +57,12 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release", call("release($1, $2, $3, $4, $5)"), release({}, {})},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
   };
+}
+
+std::string Statements::listen(const AttemptId& of_client) const {
+  // The first of a queue is told alone; where there is none, whoever waits.
+  constexpr std::size_t digits_of_client = 32;
+  return "LISTEN " + (fair_ ? "mortise_" + of_client.text().substr(0, digits_of_client) : schema_);
 }
 
 const Statement& Statements::of(Call::Kind kind) const noexcept { return all_[index_of(kind)]; }

@@ -43,7 +43,8 @@ class Statements {
   [[nodiscard]] const Statement& of(Call::Kind kind) const noexcept;
   [[nodiscard]] const std::string& greet() const noexcept { return greet_; }
   [[nodiscard]] const std::string& session() const noexcept { return session_; }
-  [[nodiscard]] const std::string& listen() const noexcept { return listen_; }
+  /// @return how a client hears of what is freed, given any attempt of it.
+  [[nodiscard]] std::string listen(const AttemptId& of_client) const;
 
   /// @param waits whether it is to be told of a release
   [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
@@ -55,10 +56,10 @@ class Statements {
 
  private:
   const bool fair_;
+  const std::string schema_;
   std::vector<Statement> all_;
   std::string greet_;
   std::string session_;
-  std::string listen_;
 };
 
 }  // namespace mortise::postgres

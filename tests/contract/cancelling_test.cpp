@@ -63,14 +63,17 @@ TEST_P(Cancelling, AnEmptyGuardKnowsTheHolder) {
 
 TEST_P(Cancelling, AWaiterBehindAWaiterKnowsTheHolder) {
   Client one = client();
-  Client other = client();
+  Party other = party();
   Lock held = one.lock("name", {.label = "the holder"});
   held.lock();
-  Lock wanted = other.lock("name");
+  Lock wanted = other.client.lock("name");
   Worker first;
   std::stop_source stop;
   auto waits = first.start([&] { return wanted.acquire({.stop = stop.get_token()}); });
-  ASSERT_TRUE(first.falls_asleep());
+  ASSERT_TRUE(eventually([&] {
+    const auto attempt = other.probe->last_attempt("name");
+    return attempt && attempt->progress() == Acquisition::Progress::queued;
+  }));
   const Guard guard(wanted, {.wait = 20ms});
   EXPECT_EQ(guard.error(), Errc::timeout);
   ASSERT_TRUE(guard.holder().has_value());

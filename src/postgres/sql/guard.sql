@@ -33,8 +33,15 @@ BEGIN
     RAISE EXCEPTION 'the table of locks is unlogged' USING ERRCODE = '55000';
   END IF;
   SELECT expires_at INTO ends FROM @schema@.lock WHERE name = the_name;
-  IF ends > clock_timestamp() THEN RETURN 'H'; END IF;
+  IF ends > clock_timestamp() AND current_setting('transaction_isolation') = 'read committed' THEN
+    RETURN 'H';
+  END IF;
   BEGIN
+    IF ends > clock_timestamp() THEN
+      -- An older snapshot would see this lease for ever: error 40001 where the row has changed since.
+      PERFORM FROM @schema@.lock WHERE name = the_name FOR KEY SHARE SKIP LOCKED;
+      RAISE EXCEPTION 'held by a lease' USING ERRCODE = 'MO001';
+    END IF;
     ignored := set_config('lock_timeout', greatest(wait, 1) || 'ms', true);
     IF ends IS NULL THEN
       PERFORM pg_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), 7077));

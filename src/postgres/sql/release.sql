@@ -50,6 +50,9 @@ BEGIN
     SELECT attempt INTO first FROM @schema@.ticket WHERE name = the_name ORDER BY ticket LIMIT 1;
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
-  PERFORM pg_notify('@schema@', encode(the_name, 'hex') || coalesce(' ' || encode(first, 'hex'), ''));
+  -- By a channel of the client's own, whose number is in the first 16 bytes; or by everybody's.
+  PERFORM pg_notify(CASE WHEN first IS NULL THEN '@schema@'
+                         ELSE 'mortise_' || left(encode(first, 'hex'), 32) END,
+                    encode(the_name, 'hex') || coalesce(' ' || encode(first, 'hex'), ''));
 END
 $function$;
