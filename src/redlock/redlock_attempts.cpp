@@ -207,16 +207,19 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
   const bool wait = bid->request().wait;
   const bool contended = count(bid->ballot.votes() | bid->ballot.against()) >= quorum_.majority();
   const bool held = bid->ballot.held_elsewhere();
+  // A release is over with a majority: who asks just then, and can not reach all, may meet servers
+  // that have yet to hear of it.
+  const bool proven = count(bid->ballot.holders_nodes()) >= quorum_.majority();
   bid->awaited.end();
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
   const NodeSet nodes = bid->maybe;
-  bid->splits = held ? 0 : bid->splits + 1;
+  bid->splits = (wait ? held : proven) ? 0 : bid->splits + 1;
   bid->polite.store(false);
   const std::optional<Holder> holder = bid->holder;
   Instant next = never;
   if (!contended) {
     bid->phase = Bid::Phase::parked;
-  } else if (!wait && (held || bid->splits > most_splits)) {
+  } else if (!wait && (proven || bid->splits > most_splits)) {
     bid->phase = Bid::Phase::over;
   } else {
     bid->phase = Bid::Phase::waiting;

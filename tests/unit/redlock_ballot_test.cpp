@@ -165,7 +165,7 @@ TEST(RedlockBallotTest, ANewRoundForgetsTheOldVotes) {
 constexpr int ways = 6;
 
 void say(Ballot& ballot, std::size_t node, int way) {
-  if (way < 3) ballot.granted(node, static_cast<std::uint64_t>(5 + way), began);
+  if (way < 3) ballot.granted(node, 5 + static_cast<std::uint64_t>(way), began);
   if (way == 3) ballot.refused(node, 8, 1ms);
   if (way == 4) ballot.silent(node);
 }
