@@ -16,12 +16,16 @@ Proxy& RedlockServers::proxy(std::size_t number) {
   return *proxy;
 }
 
-std::string RedlockServers::url(const std::string& parameters) const {
+std::vector<std::uint16_t> RedlockServers::ports() const {
   std::vector<std::uint16_t> ports;
   for (std::size_t i = 0; i < size(); ++i) {
     ports.push_back(proxies_[i] ? proxies_[i]->port() : servers_[i].port());
   }
-  return redlock_url(ports, parameters);
+  return ports;
+}
+
+std::string RedlockServers::url(const std::string& parameters) const {
+  return redlock_url(ports(), parameters);
 }
 
 std::string RedlockServers::direct_url(const std::string& parameters) const {

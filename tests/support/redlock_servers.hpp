@@ -29,6 +29,8 @@ class RedlockServers {
   /// The bad network in front of one of them; made when it is first asked for.
   [[nodiscard]] Proxy& proxy(std::size_t number);
 
+  /// Where its clients find each: its proxy, if there is one.
+  [[nodiscard]] std::vector<std::uint16_t> ports() const;
   /// redlock://127.0.0.1:PORT,127.0.0.1:PORT,... through the proxies that there are.
   /// @param parameters of the URL, without the "?"
   [[nodiscard]] std::string url(const std::string& parameters = {}) const;

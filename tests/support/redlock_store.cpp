@@ -3,15 +3,51 @@
 
 #include <mortise/redlock.hpp>
 
+#include "base/fork.hpp"
 #include "redis/lock_key.hpp"
+#include "support/free_port.hpp"
 #include "support/redlock_servers.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace mortise::contract {
 namespace {
 
 using Missing = RedlockWay::Missing;
+
+/// A port that completes connections and says nothing ever, as a network that swallows everything.
+/// It needs no descriptor for any of them, and closes what its clients close.
+class SilentPort {
+ public:
+  SilentPort()
+      : port_(test::free_port()),
+        fd_(base::UniqueFd::open([] { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); })) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(fd_.get(), most_connections) != 0) {
+      throw std::system_error(errno, std::generic_category(), "a silent port");
+    }
+  }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  static constexpr int most_connections = 4096;
+
+  const std::uint16_t port_;
+  const base::UniqueFd fd_;
+};
 
 class RedlockStore final : public Store {
  public:
@@ -23,7 +59,9 @@ class RedlockStore final : public Store {
   }
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override {
-    return redlock::backend(servers_.url(parameters_));
+    std::vector<std::uint16_t> ports = servers_.ports();
+    for (const auto& [number, silent] : silent_) ports[number] = silent.port();
+    return redlock::backend(test::redlock_url(ports, parameters_));
   }
   [[nodiscard]] bool has(Hook hook) const override {
     switch (hook) {
@@ -73,7 +111,7 @@ class RedlockStore final : public Store {
       case Missing::stopped: servers_[number].stop(); break;
       case Missing::cut_off:
         if (number % 2 == 0) {
-          servers_.proxy(number).blackhole(true);
+          silent_.try_emplace(number);
         } else {
           servers_.proxy(number).reset_new(true);
         }
@@ -84,6 +122,7 @@ class RedlockStore final : public Store {
   const RedlockWay way_;
   const std::string parameters_;
   test::RedlockServers servers_;
+  std::map<std::size_t, SilentPort> silent_;  // by the server in whose place they stand
 };
 
 std::string word_for(const RedlockWay& way) {
