@@ -69,6 +69,11 @@ elseif(STEP STREQUAL "one_component")
     run(${build})
     run_consumer("${WORK_DIR}/build/consumer")
 
+elseif(STEP STREQUAL "beside_zookeeper_mt")
+    run(${configure} -S "${consumer}" -D USE=beside_zookeeper_mt)
+    run(${build})
+    run_consumer(bash "${CMAKE_CURRENT_LIST_DIR}/with_zookeeper.sh" "${WORK_DIR}/build/consumer")
+
 elseif(STEP STREQUAL "unknown_component")
     refused("mortise has no component 'sundial' here; installed: core, mortise" -D COMPONENTS=sundial)
 
