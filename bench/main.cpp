@@ -65,6 +65,7 @@ Cases chosen(const std::string& filter) {
   add_file_cases(cases);
 #ifdef MORTISE_WITH_REDIS
   add_redis_cases(cases);
+  add_redlock_cases(cases);
 #endif
   std::erase_if(cases, [&](const Case& one) { return !one.name.starts_with(filter); });
   if (cases.empty()) throw std::invalid_argument("no case begins with " + filter);

@@ -23,6 +23,7 @@ class RedisServer {
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::string url() const;
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
  private:
   [[nodiscard]] bool launch(Mode mode);
