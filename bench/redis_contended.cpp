@@ -6,8 +6,8 @@
 #include "contention.hpp"
 #include "figure.hpp"
 #include "raw_redis.hpp"
-#include "remote_handoff.hpp"
 #include "redis_server.hpp"
+#include "remote_handoff.hpp"
 
 #include <chrono>
 #include <cstdint>
