@@ -94,7 +94,7 @@ ZooKeeperStranger::~ZooKeeperStranger() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void ZooKeeperStranger::send(const std::string& order) {
+void ZooKeeperStranger::send(const std::string& order) const {
   const std::string line = order + "\n";
   if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) != std::ssize(line)) {
     throw std::runtime_error("the other library's process has gone");

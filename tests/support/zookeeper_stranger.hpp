@@ -28,7 +28,7 @@ class ZooKeeperStranger {
   ZooKeeperStranger& operator=(ZooKeeperStranger&&) = delete;
   ~ZooKeeperStranger();
 
-  void send(const std::string& order);
+  void send(const std::string& order) const;
   /// @return its answer to the oldest order; empty where none came in time.
   [[nodiscard]] std::string answer(std::chrono::milliseconds within = std::chrono::seconds(60));
   /// Both: "take", "try MILLISECONDS", "free", "cycle TIMES FILE".

@@ -192,7 +192,9 @@ void ZooKeeperTalk::remove(std::string_view path) {
 }
 
 void ZooKeeperTalk::remove_all(const std::string& path) {
-  for (const std::string& child : children(path)) remove_all(path + "/" + child);
+  for (const std::string& child : children(path)) {
+    remove_all(std::string(path).append("/").append(child));
+  }
   try {
     remove(path);
   } catch (const ZooKeeperTalkError& error) {
