@@ -75,21 +75,17 @@ std::optional<Answer> Answer::parse(std::string_view words) {
 
 std::optional<Answer> Answer::of_ask(const Result& result) {
   if (result.rows() != 1) return std::nullopt;
-  const std::optional<std::int64_t> ends = result.integer(2);
-  const std::optional<std::int64_t> now = result.integer(5);
+  const std::optional<std::int64_t> ends = result.integer(1);
+  const std::optional<std::int64_t> now = result.integer(3);
   if (!now) return std::nullopt;
   std::optional<Answer> answer;
-  if (const auto taken = result.text(6)) {
+  if (const auto taken = result.text(4)) {
     answer = parse(*taken);
-  } else if (result.flag(0).value_or(false)) {
-    const std::int64_t lease = result.integer(3).value_or(0);
-    const std::int64_t left = ends && *ends > *now ? *ends - *now : 0;
-    return postgres::granted(result.integer(1).value_or(0), lease - left, lease);
-  } else if (result.integer(1)) {
+  } else if (result.integer(0)) {
     answer = Answer{.kind = Kind::held};
   }
   if (!answer || answer->kind == Kind::granted) return answer;
-  answer->holder = holder_in(result, 1, 2, 4, 5);
+  answer->holder = holder_in(result, 0, 1, 2, 3);
   if (answer->holder) answer->left = std::chrono::microseconds(*ends - *now);
   return answer;
 }

@@ -87,6 +87,7 @@ class Connection final : public Source {
   [[nodiscard]] Instant due() const noexcept override;
   [[nodiscard]] bool pushes() const noexcept override { return !listen_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override;
+  [[nodiscard]] bool linger() override;
   void ready(short events, Instant now) override;
 
  private:

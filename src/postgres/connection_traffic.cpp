@@ -65,6 +65,17 @@ void Connection::write_queued_locked() {
   }
 }
 
+bool Connection::linger() {
+  constexpr int a_moment = 4;  // ms: nothing can call it back
+  if (!up() || load_.load() == 0) return false;
+  const std::unique_lock role(reading_, std::try_to_lock);
+  if (!role || !up() || load_.load() == 0) return false;
+  pollfd polled{descriptor(), interest(), 0};
+  if (::poll(&polled, 1, a_moment) <= 0) return false;
+  receive();
+  return true;
+}
+
 void Connection::receive() {
   suspect_.store(false);
   std::deque<Flight> done;

@@ -19,6 +19,9 @@ std::int64_t microseconds(std::chrono::nanoseconds span) {
   return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
 }
 
+/// The bits of ask.sql, without those of one that waits.
+std::int64_t how(const Copies& copies) { return copies.number * 8 + (copies.strays ? 4 : 0); }
+
 // In the order of Call::Kind; `check` looks at a name that nobody locks.
 constexpr std::size_t index_of(Call::Kind kind) {
   return kind == Call::Kind::check ? static_cast<std::size_t>(Call::Kind::inspect)
@@ -52,9 +55,9 @@ Statements::Statements(const std::string& schema, bool fair)
   const Acquisition::Request nothing;
   all_ = {
       {"mortise_ask", fill_in(sql::ask, schema), acquire(nothing, false, {})},
-      {"mortise_cancel", call("cancel($1, $2, $3, $4)"), cancel(nothing, {})},
+      {"mortise_cancel", call("cancel($1, $2, $3)"), cancel(nothing, {})},
       {"mortise_renew", call("renew($1, $2, $3, $4)"), renew({})},
-      {"mortise_release", call("release($1, $2, $3, $4, $5)"), release({}, {})},
+      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {})},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
   };
 }
@@ -74,19 +77,13 @@ Arguments Statements::acquire(const Acquisition::Request& request, bool waits,
       .bytes(attempt_bytes(request.attempt))
       .integer(microseconds(request.lease))
       .bytes(request.label)
-      .flag(waits)
-      .flag(fair_)
-      .integer(copies.number)
-      .flag(copies.strays);
+      .integer(how(copies) | (waits ? 1 : 0) | (fair_ ? 2 : 0));
   return arguments;
 }
 
 Arguments Statements::cancel(const Acquisition::Request& request, const Copies& copies) {
   Arguments arguments;
-  arguments.bytes(request.name)
-      .bytes(attempt_bytes(request.attempt))
-      .integer(copies.number)
-      .flag(copies.strays);
+  arguments.bytes(request.name).bytes(attempt_bytes(request.attempt)).integer(how(copies));
   return arguments;
 }
 
@@ -95,8 +92,7 @@ Arguments Statements::release(const HoldId& hold, const Copies& copies) {
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt))
       .integer(static_cast<std::int64_t>(hold.number))
-      .integer(copies.number)
-      .flag(copies.strays);
+      .integer(how(copies));
   return arguments;
 }
 

@@ -1,10 +1,12 @@
 -- A try: reads the row without locking it, and calls take() where it looks free or is to be written.
+-- Few arguments and columns, since each costs the server time.
 --
--- $1 name  $2 attempt  $3 lease in microseconds  $4 label  $5 waits  $6 fair  $7 copy  $8 strays
-SELECT l.attempt = $2, l.number, l.expires_at, l.lease, l.label, pg_catalog.clock_timestamp(),
-  CASE WHEN l.expires_at > pg_catalog.clock_timestamp() AND NOT $8
-        AND (l.attempt = $2 OR NOT $5
-             OR NOT $6 AND l.waiters_until > pg_catalog.clock_timestamp() + interval '5 seconds')
+-- $1 name  $2 attempt  $3 lease in microseconds  $4 label
+-- $5 8 x the number of this copy + 1 it waits + 2 fair + 4 there may be older copies
+SELECT l.number, l.expires_at, l.label, pg_catalog.clock_timestamp(),
+  CASE WHEN l.expires_at > pg_catalog.clock_timestamp() AND l.attempt <> $2 AND ($5 & 4) = 0
+        AND (($5 & 1) = 0
+             OR ($5 & 2) = 0 AND l.waiters_until > pg_catalog.clock_timestamp() + interval '5 seconds')
        THEN NULL
-       ELSE @schema@.take($1, $2, $3, $4, $5, $6, $7, $8) END
+       ELSE @schema@.take($1, $2, $3, $4, $5) END
 FROM (SELECT) AS one LEFT JOIN @schema@.lock AS l ON l.name = $1

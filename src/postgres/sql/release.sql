@@ -2,18 +2,22 @@
 -- disk when it is told: a crash brings the hold back until its lease ends. So it shares a transaction
 -- with no grant and no renewal.
 --
+-- `how` as in ask.sql: 8 x the number of the last copy of the attempt + 4 strays.
+--
 -- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
 --          L  the row is locked: ask again soon
 CREATE OR REPLACE FUNCTION @schema@.release(
-  the_name bytea, me bytea, my_number bigint, copy bigint, strays boolean) RETURNS text
+  the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
-  l @schema@.lock%ROWTYPE;
+  strays constant boolean := (how & 4) <> 0;
+  l record;
   t timestamptz;
   outcome text;
   ignored text;
 BEGIN
-  SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+  SELECT number, attempt, expires_at, waiters_until, buried INTO l
+    FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     RETURN CASE WHEN EXISTS (SELECT FROM @schema@.lock
                               WHERE name = the_name AND (strays OR (attempt = me AND number = my_number)))
@@ -26,7 +30,7 @@ BEGIN
                   WHEN l.expires_at <= t THEN 'X'
                   ELSE 'F' END;
   IF strays THEN
-    l.buried := @schema@.bury(l.buried, me, copy + 1, t);
+    l.buried := @schema@.bury(l.buried, me, (how >> 3) + 1, t);
     UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
   END IF;
   IF outcome IN ('F', 'X') THEN

@@ -5,16 +5,21 @@
 -- on another connection, changes nothing: the newer one says so (`strays`) and buries the older ones.
 -- A grant is on disk before it is told, and is a transaction of its own.
 --
+-- `how` as in ask.sql: 8 x the number of this copy + 1 it waits + 2 fair + 4 strays.
+--
 -- Returns  G <number> <age> <lease>   it is the owner, since <age> microseconds
 --          Q   somebody else is; a release will tell
 --          A   nobody is, but others come first
 --          B   somebody else is    L   the row is locked: ask again soon    R   a late copy
 CREATE OR REPLACE FUNCTION @schema@.take(
-  the_name bytea, me bytea, for_lease bigint, for_label bytea, waits boolean, fair boolean,
-  copy bigint, strays boolean) RETURNS text
+  the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
-  l @schema@.lock%ROWTYPE;
+  waits constant boolean := (how & 1) <> 0;
+  fair constant boolean := (how & 2) <> 0;
+  strays constant boolean := (how & 4) <> 0;
+  copy constant bigint := how >> 3;
+  l record;
   t timestamptz;
   free boolean;
   guarded boolean := false;
@@ -22,7 +27,8 @@ DECLARE
   n bigint;
   ignored text;
 BEGIN
-  SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR UPDATE SKIP LOCKED;
+  SELECT number, attempt, lease, expires_at, waiters_until, buried INTO l
+    FROM @schema@.lock WHERE name = the_name FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     IF NOT EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN
       -- An insertion would wait for another one of the same name, of a user's transaction perhaps.
@@ -43,7 +49,8 @@ BEGIN
     END IF;
     IF NOT waits THEN RETURN 'L'; END IF;
     -- Where only a guard's transaction has it, one can still wait there.
-    SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+    SELECT number, attempt, lease, expires_at, waiters_until, buried INTO l
+      FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN RETURN 'L'; END IF;
     guarded := true;
   END IF;
