@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Goal: each vote is that of a server of its own. Method: one server under two addresses, from the
+// beginning and later; servers that are restarted, and so are new, and must not be taken for
+// others.
+#include "fault/redlock_fixture.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class RedlockIdentity : public RedlockTest {
+ protected:
+  /// Fails at once, whatever the wait, and names both; from the moment on at which it is connected
+  /// to both, since until then each vote is an honest one.
+  void expect_twins(Client& mine, const std::string& one, const std::string& other) {
+    Lock lock = mine.lock("a");
+    Failure failure;
+    EXPECT_TRUE(eventually(
+        [&] {
+          failure = failure_of([&] { lock.lock(); });
+          if (lock.hold_count() > 0) lock.unlock();
+          return failure.code == Errc::misconfigured;
+        },
+        5s))
+        << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr(one));
+    EXPECT_THAT(failure.text, HasSubstr(other));
+    EXPECT_THAT(failure.text, Not(HasSubstr("open-sesame")));
+    const Failure checked = failure_of([&] { mine.check(2s); });
+    EXPECT_EQ(checked.code, Errc::misconfigured) << checked.text;
+    EXPECT_EQ(lock.hold_count(), 0U);
+  }
+};
+
+TEST_F(RedlockIdentity, OneServerUnderTwoAddressesIsRefusedWithBoth) {
+  static_cast<void>(servers(3));
+  const Proxy again(servers()[0].port());
+  Client mine(test::redlock_url({servers()[0].port(), servers()[1].port(), again.port()}));
+  expect_twins(mine, std::to_string(servers()[0].port()), std::to_string(again.port()));
+  expect_free("a");
+}
+
+TEST_F(RedlockIdentity, AlsoWhereTheOthersAreAMajorityWithoutIt) {
+  static_cast<void>(servers(4));
+  const Proxy again(servers()[3].port());
+  Client mine(test::redlock_url({servers()[0].port(), servers()[1].port(), servers()[2].port(),
+                                 servers()[3].port(), again.port()}));
+  // By the time of the first lock its connections need not all stand; once they do, it is refused.
+  Failure failure;
+  EXPECT_TRUE(eventually(
+      [&] {
+        failure = failure_of([&] {
+          Lock lock = mine.lock("a");
+          if (lock.try_lock_for(1s)) lock.unlock();
+        });
+        return failure.code == Errc::misconfigured;
+      },
+      5s))
+      << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr(std::to_string(servers()[3].port())));
+  EXPECT_THAT(failure.text, HasSubstr(std::to_string(again.port())));
+}
+
+TEST_F(RedlockIdentity, TwoNamesOfOneAddressAreFoundOut) {
+  static_cast<void>(servers(3));
+  const std::string port = std::to_string(servers()[0].port());
+  Client mine("redlock://127.0.0.1:" + port + ",localhost:" + port +
+              ",127.0.0.1:" + std::to_string(servers()[1].port()));
+  expect_twins(mine, "127.0.0.1:" + port, "localhost:" + port);
+}
+
+TEST_F(RedlockIdentity, OneAddressTwiceIsRefusedAtConstruction) {
+  const Failure failure =
+      failure_of([] { Client("redlock://127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6379"); });
+  EXPECT_EQ(failure.code, Errc::misconfigured);
+  EXPECT_THAT(failure.text, HasSubstr("127.0.0.1:6379"));
+}
+
+TEST_F(RedlockIdentity, ATwinThatAppearsLaterIsFoundOutToo) {
+  static_cast<void>(servers(3));
+  Client mine = ready_client();
+  const std::uint16_t moved = servers()[2].port();
+  kill(2);
+  // A fail-over, or a name that points elsewhere now: behind the third address is the second
+  // server.
+  const Proxy twin(servers()[1].port(), {.port = moved});
+  Failure failure;
+  EXPECT_TRUE(eventually(
+      [&] {
+        failure = failure_of([&] {
+          Lock lock = mine.lock("a");
+          if (lock.try_lock_for(1s)) lock.unlock();
+        });
+        return failure.code == Errc::misconfigured;
+      },
+      10s))
+      << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr(std::to_string(moved)));
+  EXPECT_THAT(failure.text, HasSubstr(std::to_string(servers()[1].port())));
+}
+
+TEST_F(RedlockIdentity, ServersThatAreRestartedAreNoStrangers) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 3s});
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < servers().size(); ++i) {
+      servers()[i].restart();
+      ASSERT_TRUE(lock.try_lock_for(patience)) << i;
+      EXPECT_EQ(lock.release(), Released::released) << i;
+    }
+  }
+  expect_free("a");
+}
+
+}  // namespace
+}  // namespace mortise::fault
