@@ -62,14 +62,14 @@ Holds::End Holds::end(const std::shared_ptr<Release>& release, Quorum quorum) {
   const auto found = entries_.find(release->hold().attempt);
   End end{.maybe = quorum.all(), .fresh = true};
   if (found == entries_.end() || !same(found->second.hold, release->hold())) {
-    end.freeing = std::make_shared<Freeing>(release);
+    end.freeing = std::make_shared<Freeing>(release, false);
     return end;
   }
   Entry& entry = found->second;
   end.maybe = entry.maybe;
   end.known = true;
   end.fresh = !entry.freeing || entry.freeing->release != release;
-  if (end.fresh) entry.freeing = std::make_shared<Freeing>(release);
+  if (end.fresh) entry.freeing = std::make_shared<Freeing>(release, true);
   end.freeing = entry.freeing;
   return end;
 }

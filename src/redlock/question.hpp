@@ -112,10 +112,11 @@ struct Bid final : Question {
 
 /// The end of a hold.
 struct Freeing final : Question {
-  explicit Freeing(std::shared_ptr<Release> wanted) : release(std::move(wanted)) {}
+  Freeing(std::shared_ptr<Release> wanted, bool ours) : release(std::move(wanted)), known(ours) {}
   void give_up(const Failure& why) override { release->failed(why); }
 
   const std::shared_ptr<Release> release;
+  const bool known;     ///< exactly this hold was granted here
   Tally tally{};        // under the mutex
   NodeSet refused = 0;  // servers that answered with an error
 };

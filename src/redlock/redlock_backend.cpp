@@ -227,13 +227,19 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, Node& no
     case Ask::undo: {
       const auto& request = static_cast<const Bid&>(*call.operation).request();
       passage.copies = node.strays().has(request.attempt);
-      requests_.undo(bytes, passage, request);
+      requests_.undo(bytes, passage, request.name, request.attempt);
       return;
     }
     case Ask::free: {
-      const HoldId& hold = static_cast<const Freeing&>(*call.operation).release->hold();
+      const auto& freeing = static_cast<const Freeing&>(*call.operation);
+      const HoldId& hold = freeing.release->hold();
       passage.copies = node.strays().has(hold.attempt);
-      requests_.release(bytes, passage, hold);
+      // A server that voted late may not have heard of the hold's number yet.
+      if (freeing.known) {
+        requests_.undo(bytes, passage, hold.name, hold.attempt);
+      } else {
+        requests_.release(bytes, passage, hold);
+      }
       return;
     }
     case Ask::renew:

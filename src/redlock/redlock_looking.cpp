@@ -90,16 +90,15 @@ void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
   bool decided = false;
   const std::optional<Holder> holder = holder_of(looking->answers, decided);
   lock.unlock();
+  // One server under two addresses shows when both have answered, so all are given their time.
+  const bool settled = std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    return (answered & only(node->index())) != 0 || (!node->usable() && node->why());
+  });
+  if (looking->check) decided = settled && count(answered) >= quorum_.majority();
+  // Asked last: what it tells of was known before a server counts as settled.
   bool final = false;
   Failure why = unreachable({}, final);
   if (why && (final || looking->check)) decided = false;
-  if (looking->check && !why) {
-    // One server under two addresses shows when both have answered, so all are given their time.
-    decided = count(answered) >= quorum_.majority() &&
-              std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-                return (answered & only(node->index())) != 0 || (!node->usable() && node->why());
-              });
-  }
   if (!decided && !(why && final)) {
     if (why) looking->operation().trouble(std::move(why));
     return;

@@ -67,13 +67,14 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
               {ours.view(), {flags.data(), flags.size()}, epoch});
 }
 
-void Requests::undo(std::string& out, const Passage& passage,
-                    const Acquisition::Request& request) const {
-  const AttemptText ours(request.attempt);
+void Requests::undo(std::string& out, const Passage& passage, std::string_view name,
+                    const AttemptId& attempt) const {
+  thread_local std::string ours;
+  ours.assign(AttemptText(attempt).view()).append(1, ' ');
   const std::array<char, 2> flags{'q', flag(passage.copies)};
   const Digits epoch(passage.epoch);
-  append_call(out, scripts::release, passage, prefix_, request.name,
-              {ours.view(), {flags.data(), flags.size()}, epoch});
+  append_call(out, scripts::release, passage, prefix_, name,
+              {ours, {flags.data(), flags.size()}, epoch});
 }
 
 void Requests::renew(std::string& out, const Passage& passage,

@@ -32,8 +32,8 @@ class Requests {
   void settle(std::string& out, const redis::Passage& passage, const HoldId& hold) const;
   void release(std::string& out, const redis::Passage& passage, const HoldId& hold) const;
   /// Releases what an attempt was given, whatever its number.
-  void undo(std::string& out, const redis::Passage& passage,
-            const Acquisition::Request& request) const;
+  void undo(std::string& out, const redis::Passage& passage, std::string_view name,
+            const AttemptId& attempt) const;
   void renew(std::string& out, const redis::Passage& passage,
              const std::vector<Renewal::Item>& items) const;
   void relock(std::string& out, const redis::Passage& passage, const HoldId& hold,

@@ -2,12 +2,12 @@
 -- Takes one server's vote back: of exactly one hold, or of an attempt whatever its number, and has
 -- the next one who is interested look. Safe to repeat.
 --
--- ARGV  1 "<attempt> <number>", or "<attempt>"    2 'q'; '1' = older copies of the attempt may be on
+-- ARGV  1 "<attempt> <number>", or "<attempt> "    2 'q'; '1' = older copies of the attempt may be on
 --       their way    3 epoch of the connection
 -- @return F freed, A freed before, L its lease had run out, N somebody else's
 open(KEYS[1])
 exhume()
-local me, exact = string.match(ARGV[1], '^(%S+)( ?)')
+local me, exact = string.match(ARGV[1], '^(%S+) (%d*)$')
 local outcome = 'N'
 if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
   outcome = held and 'F' or (ends and 'L' or 'A')

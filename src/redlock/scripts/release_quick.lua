@@ -3,7 +3,9 @@
 -- out is not asked: whether it had for its owner, his own clock has told him before.
 if ARGV[2] == 'q0' then
   local f = redis.call('HMGET', KEYS[1], 'o', 'g', 'i')
-  if f[1] == ARGV[1] and f[2] and not f[3] then
+  local a = ARGV[1]
+  local ours = f[1] == a or (f[1] and string.sub(a, -1) == ' ' and string.sub(f[1], 1, #a) == a)
+  if ours and f[2] and not f[3] then
     redis.call('HDEL', KEYS[1], 'g')
     return 'F'
   end
