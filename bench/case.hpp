@@ -46,5 +46,6 @@ void add_file_cases(Cases& cases);
 void add_redis_cases(Cases& cases);
 void add_redlock_cases(Cases& cases);
 void add_zookeeper_cases(Cases& cases);
+void add_postgres_cases(Cases& cases);
 
 }  // namespace mortise::bench

@@ -70,6 +70,9 @@ Cases chosen(const std::string& filter) {
 #ifdef MORTISE_WITH_ZOOKEEPER
   add_zookeeper_cases(cases);
 #endif
+#ifdef MORTISE_WITH_POSTGRES
+  add_postgres_cases(cases);
+#endif
   std::erase_if(cases, [&](const Case& one) { return !one.name.starts_with(filter); });
   if (cases.empty()) throw std::invalid_argument("no case begins with " + filter);
   if (std::erase_if(cases, [](const Case& one) { return !possible(one.mode); }) > 0) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What it costs on PostgreSQL to take and free locks that nobody else wants, and to find one taken.
+#pragma once
+
+#include "placement.hpp"
+#include "postgres_server.hpp"
+
+namespace mortise::bench {
+
+/// The p50 in microseconds of one lock() and unlock(); and of the floor, by blocking libpq: an
+/// upsert, and a release whose commit waits for no disk.
+[[nodiscard]] double postgres_cycle(Mode mode, Medium medium);
+[[nodiscard]] double raw_postgres_cycle(Mode mode, Medium medium);
+
+/// The p50 in microseconds of a try_lock() of a lock that another client holds; and of a plain
+/// SELECT of such a row.
+[[nodiscard]] double postgres_failed_try(Mode mode);
+[[nodiscard]] double raw_postgres_select(Mode mode);
+/// The bytes of log for a thousand of such tries.
+[[nodiscard]] double log_of_failed_tries(Mode mode);
+
+/// Cycles a second of so many threads on distinct names, through one client; and of the floor, a
+/// connection a thread.
+[[nodiscard]] double postgres_throughput(Mode mode, int threads);
+[[nodiscard]] double raw_postgres_throughput(Mode mode, int threads);
+
+/// The p50 in microseconds from unlock() in one process to the return of lock() in another; and of
+/// the same by hand: LISTEN, NOTIFY with the release, and the upsert.
+[[nodiscard]] double postgres_handoff(Mode mode);
+[[nodiscard]] double raw_postgres_handoff(Mode mode);
+
+}  // namespace mortise::bench
