@@ -55,6 +55,7 @@ TEST(RedlockHoldsTest, EndsWithItsRelease) {
   const Holds::End first = holds.end(release, five);
   EXPECT_TRUE(first.fresh);
   EXPECT_TRUE(first.known);
+  EXPECT_TRUE(first.freeing->known) << "so that servers that voted late are freed, too";
   EXPECT_EQ(first.maybe, only(0) | only(3) | only(4));
   EXPECT_FALSE(holds.stands(hold(), now)) << "or a vote could be asked for behind the release";
   const Holds::End again = holds.end(release, five);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Goal: each request carries the words that its script reads. Method: the commands as a server gets
+// them, taken apart.
+#include "redlock/requests.hpp"
+#include "redlock/scripts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace mortise::redlock {
+namespace {
+
+using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
+
+constexpr AttemptId attempt{.client_high = 1, .client_low = 2, .sequence = 0xab};
+const std::string text = "00000000000000010000000000000002ab";
+
+Words words_of(std::string_view bytes) {
+  Words words;
+  std::size_t at = bytes.find("\r\n") + 2;
+  while (at < bytes.size()) {
+    const std::size_t end = bytes.find("\r\n", at);
+    const std::size_t size = std::stoul(std::string(bytes.substr(at + 1, end - at - 1)));
+    words.emplace_back(bytes.substr(end + 2, size));
+    at = end + 2 + size + 2;
+  }
+  return words;
+}
+
+template <class Write>
+Words written(Write write) {
+  std::string bytes;
+  write(Requests("shop:"), bytes);
+  return words_of(bytes);
+}
+
+Words call(const redis::Script& script, Words words) {
+  Words all{"EVALSHA", std::string(script.sha), "1", "shop:{na%7Bme}"};
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+TEST(RedlockRequestsTest, AVoteIsAskedForWithTheNumberThatIsProposed) {
+  const Acquisition::Request request{.attempt = attempt,
+                                     .name = "na{me",
+                                     .mode = Mode::exclusive,
+                                     .lease = 1500ms,
+                                     .label = "label",
+                                     .wait = true};
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.take(out, {.epoch = 7, .copies = true}, request,
+                            {.interested = false, .polite = true}, 4711);
+            }),
+            call(scripts::acquire, {text, "q101", "7", "1500", "label", "4711"}));
+}
+
+TEST(RedlockRequestsTest, AStrangersHoldIsReleasedByItsNumberAndAnOwnOneByItsAttempt) {
+  const HoldId hold{.name = "na{me", .attempt = attempt, .number = 9};
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.release(out, {.epoch = 3}, hold);
+            }),
+            call(scripts::release, {text + " 9", "q0", "3"}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.undo(out, {.epoch = 3, .copies = true}, hold.name, attempt);
+            }),
+            call(scripts::release, {text + " ", "q1", "3"}))
+      << "the blank keeps one attempt from being the beginning of another";
+}
+
+TEST(RedlockRequestsTest, OthersNameTheHoldTheyMean) {
+  const HoldId hold{.name = "na{me", .attempt = attempt, .number = 9};
+  EXPECT_EQ(
+      written([&](const Requests& requests, std::string& out) { requests.settle(out, {}, hold); }),
+      call(scripts::settle, {text, "q", "9"}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.relock(out, {.epoch = 2}, hold, 30s);
+            }),
+            call(scripts::relock, {text + " 9", "q0", "2", "30000"}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.inspect(out, {}, hold.name);
+            }),
+            call(scripts::inspect, {}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.renew(out, {}, {{.hold = hold, .lease = 1s}, {.hold = hold, .lease = 2s}});
+            }),
+            (Words{"EVALSHA", std::string(scripts::renew.sha), "2", "shop:{na%7Bme}",
+                   "shop:{na%7Bme}", "", "q", text + " 9", "1000", text + " 9", "2000"}));
+}
+
+TEST(RedlockRequestsTest, AServerThatForgotAScriptGetsItsText) {
+  const Words words = written([&](const Requests& requests, std::string& out) {
+    requests.inspect(out, {.whole = true}, "name");
+  });
+  EXPECT_EQ(words.at(0), "EVAL");
+  EXPECT_EQ(words.at(1), scripts::inspect.text);
+}
+
+TEST(RedlockRequestsTest, EachClientHasItsInbox) {
+  EXPECT_EQ(Requests("shop:").inbox(attempt), "shop:inbox:00000000000000010000000000000002");
+}
+
+}  // namespace
+}  // namespace mortise::redlock
