@@ -95,6 +95,7 @@ TEST_P(PostgresGuards, ATakeOverWaitsForTheGuardedCommit) {
   ASSERT_TRUE(eventually([&] { return guard.valid_for() == 0ns; }));
   EXPECT_FALSE(comes(served, 2 * lease)) << "a take-over went past the guard";
   EXPECT_FALSE(client().lock("a").try_lock());
+  EXPECT_EQ(see("select count(*) from pg_locks where not granted"), "0") << "a statement waits";
   user.run("update orders set charged = charged + 1; commit");
   ASSERT_TRUE(comes(served, 1s + 1s));
   EXPECT_GT(served.get(), guard.token());

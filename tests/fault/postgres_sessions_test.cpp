@@ -84,6 +84,28 @@ TEST_F(PostgresSessions, EndedAtRandomDuringTwoThousandCyclesTheyCostNoLock) {
 }
 TEST_F(PostgresSessionsLong, EndedAtRandomTheyCostNoLock) { terminate_during(30'000); }
 
+TEST_F(PostgresSessions, AReleaseWakesAWaiterLongBeforeHeAsksAgain) {
+  constexpr int rounds = 5;
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  Party waiter(client(), "a");
+  int quick = 0;
+  for (int round = 0; round < rounds; ++round) {
+    ASSERT_TRUE(lock.try_lock_for(patience));
+    auto served = waiter.start();
+    ASSERT_TRUE(waiter.worker().falls_asleep());
+    ASSERT_TRUE(comes_to_wait("a"));
+    const auto took = duration_of([&] {
+      EXPECT_EQ(lock.release(), Released::released);
+      ASSERT_TRUE(comes(served));
+    });
+    quick += took < 250ms ? 1 : 0;
+    EXPECT_EQ(waiter.release(), Released::released);
+  }
+  // By its own re-check, once a second, one in four would come so soon.
+  EXPECT_GE(quick, rounds - 1);
+}
+
 TEST_F(PostgresSessions, AWaiterWhoseListenerIsEndedIsServedByTheNextOne) {
   Client theirs = client();
   Lock lock = theirs.lock("a");
