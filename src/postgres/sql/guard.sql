@@ -39,7 +39,7 @@ BEGIN
   BEGIN
     IF ends > clock_timestamp() THEN
       -- An older snapshot would see this lease for ever: error 40001 where the row has changed since.
-      PERFORM FROM @schema@.lock WHERE name = the_name FOR KEY SHARE SKIP LOCKED;
+      PERFORM FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
       RAISE EXCEPTION 'held by a lease' USING ERRCODE = 'MO001';
     END IF;
     ignored := set_config('lock_timeout', greatest(wait, 1) || 'ms', true);
