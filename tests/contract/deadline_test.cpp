@@ -65,9 +65,10 @@ TEST_P(Deadline, CountsFromTheRequestAndNotFromTheReply) {
   constexpr auto one_way = 60ms;
   store().misbehave({.delay_min = one_way, .delay_max = one_way});
   const LockOptions options{.lease = 10s, .renew = false};
+  const auto lease = lease_of(options);
   Lock lock = one.lock("name", options);
   ASSERT_TRUE(lock.try_lock_for(patience));
-  EXPECT_LE(lock.valid_for(), options.lease - margin_of(options.lease) - 2 * one_way);
+  EXPECT_LE(lock.valid_for(), lease - margin_of(lease) - 2 * one_way);
   store().misbehave({});
   lock.unlock();
 }
@@ -80,6 +81,7 @@ TEST_P(Deadline, OfAPushedGrantCountsFromTheGrantAtTheServer) {
   Lock held = one.lock("name");
   held.lock();
   const LockOptions options{.lease = 1'000ms, .renew = false};
+  const auto lease = lease_of(options);
   Lock wanted = other.lock("name", options);
   Worker waiter;
   const Owner owner = Owner::unique();
@@ -93,7 +95,7 @@ TEST_P(Deadline, OfAPushedGrantCountsFromTheGrantAtTheServer) {
   Worker holder;
   held.unlock();
   const std::chrono::nanoseconds valid = served.get();
-  EXPECT_LE(valid, options.lease - margin_of(options.lease) - one_way);
+  EXPECT_LE(valid, lease - margin_of(lease) - one_way);
   store().misbehave({});
   static_cast<void>(wanted.release(owner));
 }
@@ -104,12 +106,13 @@ TEST_P(Deadline, OfARenewalCountsFromItsRequest) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions options{.lease = 1'200ms};
+  const auto lease = lease_of(options);
   Lock lock = one.lock("name", options);
   lock.lock();
   constexpr auto one_way = 60ms;
   store().misbehave({.delay_min = one_way, .delay_max = one_way});
   ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
-  EXPECT_LE(lock.valid_for(), options.lease - margin_of(options.lease) - 2 * one_way);
+  EXPECT_LE(lock.valid_for(), lease - margin_of(lease) - 2 * one_way);
   store().misbehave({});
   static_cast<void>(lock.release());
 }
