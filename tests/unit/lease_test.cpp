@@ -88,6 +88,16 @@ TEST(LeaseTest, AClaimIsRaisedOnceEvenWithoutRenewal) {
   EXPECT_EQ(lease.next(), lease.deadline()) << "the full lease, and no further renewal";
 }
 
+TEST(LeaseTest, AFixedLeaseIsNoClaim) {
+  Grant fixed = grant(10s);
+  fixed.fixed = true;
+  const Lease unrenewed(terms(30s, false), fixed, {}, start, 0);
+  EXPECT_EQ(unrenewed.next(), unrenewed.deadline()) << "a renewal would bring nothing more";
+  const Lease renewed(terms(30s), fixed, {}, start, 0);
+  EXPECT_EQ(renewed.wanted(), 10s);
+  EXPECT_EQ(renewed.next(), start + 10s / 3);
+}
+
 TEST(LeaseTest, RenewalIsRepeatedInsideTheLease) {
   Lease lease(terms(), grant(), {}, start, 0);
   Instant now = lease.next();
