@@ -14,7 +14,9 @@
 #include <ostream>
 
 namespace mortise::test {
-void PrintTo(ZooKeeperLibrary library, std::ostream* out) { *out << name_of(library); }
+std::ostream& operator<<(std::ostream& out, ZooKeeperLibrary library) {
+  return out << name_of(library);
+}
 }  // namespace mortise::test
 
 namespace mortise::fault {
@@ -120,6 +122,8 @@ TEST_P(ZooKeeperOthers, EightProcessesHoldOneAtATime) {
   const std::string at = url("session=20s&margin=300ms");
   std::vector<model::Process> ours;
   std::vector<ZooKeeperStranger> theirs;
+  ours.reserve(of_each);
+  theirs.reserve(of_each);
   for (int i = 0; i < of_each; ++i) theirs.push_back(stranger("a"));
   const std::string order = "cycle " + std::to_string(times) + " " + inside;
   for (ZooKeeperStranger& other : theirs) other.send(order);

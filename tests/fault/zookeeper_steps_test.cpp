@@ -27,7 +27,7 @@ std::string name_of(const Cut& cut) {
          (cut.session == Session::lives ? "" : "AndTheSessionEnds");
 }
 
-void PrintTo(const Cut& cut, std::ostream* out) { *out << name_of(cut); }
+std::ostream& operator<<(std::ostream& out, const Cut& cut) { return out << name_of(cut); }
 
 class ZooKeeperSteps : public ZooKeeperTest, public ::testing::WithParamInterface<Cut> {
  protected:
