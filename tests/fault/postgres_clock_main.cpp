@@ -19,7 +19,9 @@ std::atomic<std::int64_t> ahead{0};  // of CLOCK_REALTIME, in seconds
 
 }  // namespace
 
-// Found before that of the C library, also by the shared libraries of this program.
+// Found before that of the C library, also by the shared libraries of this program. The names of
+// its parameters there are reserved ones.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
   if (clock == CLOCK_REALTIME) time->tv_sec += ahead.load();
