@@ -95,7 +95,7 @@ TEST(LeaseTest, AFixedLeaseIsNoClaim) {
   EXPECT_EQ(unrenewed.next(), unrenewed.deadline()) << "a renewal would bring nothing more";
   const Lease renewed(terms(30s), fixed, {}, start, 0);
   EXPECT_EQ(renewed.wanted(), 10s);
-  EXPECT_EQ(renewed.next(), start + 10s / 3);
+  EXPECT_EQ(renewed.next(), start + Nanos(10s) / 3);
 }
 
 TEST(LeaseTest, RenewalIsRepeatedInsideTheLease) {
