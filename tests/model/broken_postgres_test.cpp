@@ -101,7 +101,7 @@ TEST_F(BrokenPostgres, ALeaseCountedFromTheReplyIsCaught) {
 // A's release is on its way until A's lease has ended and B has the name.
 Report late_release(bool broken) {
   PostgresPlay play;
-  if (broken) play.break_function("release", "l.attempt <> me OR l.number <> my_number", "false");
+  if (broken) play.break_function("release_row", "l.attempt <> me OR l.number <> my_number", "false");
   const auto mail = std::make_shared<Mail>();
   Actor a(
       play,
@@ -134,7 +134,7 @@ TEST_F(BrokenPostgres, AReleaseThatFreesWhoeverHoldsIsCaught) {
 Report crash_under_a_holder(bool broken) {
   PostgresPlay play;
   play.server.talk().run("alter role shop set synchronous_commit = off");
-  if (broken) play.break_function("take", "'synchronous_commit', 'on'", "'work_mem', '1MB'");
+  if (broken) play.break_function("take_row", "'synchronous_commit', 'on'", "'work_mem', '1MB'");
   Actor a(play, {}, lasting);
   Actor b(play, {}, lasting);
   EXPECT_TRUE(a.take(patience));
@@ -157,8 +157,8 @@ Report tokens_over_a_crash(bool broken) {
   PostgresPlay play;
   if (broken) {
     play.server.talk().run("alter role shop set synchronous_commit = off");
-    play.break_function("take", "'synchronous_commit', 'on'", "'work_mem', '1MB'");
-    play.break_function("take", "extract(epoch FROM t) * 1000000", "1");
+    play.break_function("take_row", "'synchronous_commit', 'on'", "'work_mem', '1MB'");
+    play.break_function("take_row", "extract(epoch FROM t) * 1000000", "1");
   }
   // A release that the crash undoes costs its lease.
   const LockOptions brief{.lease = 1s, .renew = false};

@@ -6,9 +6,9 @@
 --
 -- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
 --          L  the row is locked: ask again soon
-CREATE OR REPLACE FUNCTION @schema@.release(
+CREATE OR REPLACE FUNCTION @schema@.release_row(
   the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql AS $function$
 DECLARE
   strays constant boolean := (how & 4) <> 0;
   l record;
@@ -38,6 +38,25 @@ BEGIN
     IF l.waiters_until > t THEN PERFORM @schema@.tell(the_name, t); END IF;
   END IF;
   RETURN outcome;
+END
+$function$;
+
+-- As take() does.
+CREATE OR REPLACE FUNCTION @schema@.release_apart(
+  the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
+BEGIN
+  RETURN @schema@.release_row(the_name, me, my_number, how);
+END
+$function$;
+CREATE OR REPLACE FUNCTION @schema@.release(
+  the_name pg_catalog.bytea, me pg_catalog.bytea, my_number bigint, how bigint) RETURNS pg_catalog.text
+LANGUAGE plpgsql SECURITY DEFINER AS $function$
+BEGIN
+  IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, pg_temp' THEN
+    RETURN @schema@.release_row(the_name, me, my_number, how);
+  END IF;
+  RETURN @schema@.release_apart(the_name, me, my_number, how);
 END
 $function$;
 

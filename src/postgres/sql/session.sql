@@ -1,6 +1,7 @@
 -- The settings of a connection of our own. Plans are made once; without the switches one that was made
--- for a small table would read a large one from end to end.
-SELECT pg_catalog.set_config('default_transaction_isolation', 'read committed', false),
+-- for a small table would read a large one from end to end. For the search path see take.sql.
+SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false),
+  pg_catalog.set_config('default_transaction_isolation', 'read committed', false),
   pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false),
   pg_catalog.set_config('enable_seqscan', 'off', false),
   pg_catalog.set_config('enable_bitmapscan', 'off', false),

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Goal: the functions run with their owner's rights, and lend them to nobody: names are found by
+// their own path, whatever a caller's path is. Method: the application's role brings operators of
+// its own, for which everything is equal, in front of PostgreSQL's.
+#include "fault/postgres_fixture.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class PostgresRights : public PostgresTest {
+ protected:
+  /// @return a session of the application that finds its own operators first.
+  [[nodiscard]] PostgresTalk hostile() {
+    server().talk().run(std::string("create schema hostile authorization ") +
+                        test::postgres_application);
+    PostgresTalk talk(server().url());
+    talk.run(
+        "create function hostile.never(bytea, bytea) returns boolean language sql"
+        " as 'select false'");
+    talk.run(
+        "create function hostile.never(bigint, bigint) returns boolean language sql"
+        " as 'select false'");
+    talk.run(
+        "create operator hostile.<> (leftarg = bytea, rightarg = bytea,"
+        " function = hostile.never)");
+    talk.run(
+        "create operator hostile.<> (leftarg = bigint, rightarg = bigint,"
+        " function = hostile.never)");
+    talk.run("grant usage on schema hostile to public");  // or the owner would not look there
+    talk.run("set search_path = hostile, pg_catalog");
+    return talk;
+  }
+};
+
+TEST_F(PostgresRights, OfTheOwnerAreNotLentToOperatorsOfTheCaller) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  PostgresTalk talk = hostile();
+  ASSERT_EQ(talk.value("select '\\x01'::bytea <> '\\x02'::bytea"), "f") << "it finds PostgreSQL's";
+  EXPECT_EQ(talk.value("select mortise.release('a', '\\x00', 1, 8)"), "N");
+  EXPECT_TRUE(is_held("a"));
+  // The session that the library uses decides by a path, too; a stranger may set the same.
+  talk.run("set search_path = pg_catalog, pg_temp");
+  EXPECT_EQ(talk.value("select mortise.release('a', '\\x00', 1, 8)"), "N");
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_F(PostgresRights, AreNeededForWhatTheFunctionsAreMadeOf) {
+  static_cast<void>(server());
+  PostgresTalk talk(server().url());
+  for (const char* call :
+       {"mortise.take_row('a', '\\x00', 1000000, '', 8)", "mortise.release_row('a', '\\x00', 1, 8)",
+        "mortise.take_apart('a', '\\x00', 1000000, '', 8)",
+        "mortise.release_apart('a', '\\x00', 1, 8)"}) {
+    EXPECT_EQ(talk.refusal(std::string("select ") + call), "42501") << call;
+  }
+}
+
+}  // namespace
+}  // namespace mortise::fault
