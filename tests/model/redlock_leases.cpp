@@ -135,7 +135,8 @@ void RedlockLeases::end_renewal(State state, std::size_t a, const Found& found) 
 
 void RedlockLeases::give_back(State state, std::size_t a, std::size_t i, const Found& found) const {
   Node& node = state.nodes[i];
-  if (state.attempts[a].phase != ended || node.owner != a + 1) return;
+  const bool late = !rules_.undoes_only_its_round && state.attempts[a].rounds > 1;
+  if ((state.attempts[a].phase != ended && !late) || node.owner != a + 1) return;
   node.owner = 0;
   node.left = 0;
   tell(state, {"gives back node", a + 1, i}, found);

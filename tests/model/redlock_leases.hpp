@@ -37,6 +37,7 @@ class RedlockLeases {
     bool counts_from_renewals_request = true;  // or from the answer
     bool renews_only_in_time = true;           // or also what has lapsed
     bool counts_votes_of_round = true;         // or also those of the rounds before
+    bool undoes_only_its_round = true;         // or what comes late frees the vote of a later one
     bool begins_lease_in_round = true;         // or lets an owner that asks again keep what is left
   };
 

@@ -134,6 +134,9 @@ TEST(RedlockHolders, AreTwoWhereARoundBuildsOnTheOneBefore) {
   rules.counts_votes_of_round = true;
   rules.begins_lease_in_round = false;
   expect_fault(holders_of(rules), "granted after it");
+  rules.begins_lease_in_round = true;
+  rules.undoes_only_its_round = false;
+  expect_fault(holders_of(rules), "granted after it");
 }
 
 TEST(RedlockHolders, AreTwoWhereANodeIsRestartedEmptyAtOnce) {
