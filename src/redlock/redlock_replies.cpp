@@ -83,7 +83,8 @@ void RedlockBackend::down(Node& node, std::deque<Call> unanswered) {
   const Failure why = node.why();
   for (Call& call : unanswered) {
     switch (ask_of(call)) {
-      case Ask::take: node.strays().add(bid_in(call)->request().attempt, false, now); break;
+      case Ask::take:
+      case Ask::undo: node.strays().add(bid_in(call)->request().attempt, false, now); break;
       case Ask::relock:
         node.strays().add(static_cast<Relocking&>(*call.operation).hold.attempt, false, now);
         break;
@@ -92,7 +93,6 @@ void RedlockBackend::down(Node& node, std::deque<Call> unanswered) {
                           now);
         break;
       case Ask::settle:
-      case Ask::undo:
       case Ask::renew:
       case Ask::look: break;
     }

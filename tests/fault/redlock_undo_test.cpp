@@ -158,6 +158,38 @@ TEST_F(RedlockUndo, ARequestThatArrivesAfterItsReleaseTakesNothing) {
   expect_free("a", 300ms);
 }
 
+// Whoever waits asks again and again under one name, and takes back what did not suffice. Of two
+// servers all of that is kept on its way, until he has the lock with their votes.
+TEST_F(RedlockUndo, AnUndoThatArrivesInALaterRoundFreesNothing) {
+  Client theirs = client_of({0, 1, 2});
+  Lock held = theirs.lock("a", lasting);
+  take(held, {0, 1, 2});
+  proxied();
+  Party waiter(ready_client(), "a", {.lease = 3s, .renew = false});
+  for (const std::size_t i : {3U, 4U}) {
+    servers().proxy(i).hold_requests(true, Proxy::Connections::commands);
+  }
+  auto served = waiter.start();
+  ASSERT_TRUE(
+      eventually([&] { return servers().proxy(3).held() >= 2 && servers().proxy(4).held() >= 2; }));
+  // By new connections the two vote for him now and then; the fifth he does not reach at all.
+  ASSERT_TRUE(eventually([&] { return is_held(3, "a"); }, 10s));
+  servers().proxy(0).refuse(true);
+  servers().proxy(0).cut_all();
+  EXPECT_EQ(held.release(), Released::released);
+  ASSERT_TRUE(comes(served, 5s));
+  ASSERT_TRUE(eventually([&] { return is_held(3, "a") && is_held(4, "a"); }, 1s));
+  for (const std::size_t i : {3U, 4U}) {
+    const std::uint64_t before = scripts(i);
+    const std::size_t sent = servers().proxy(i).release_held();
+    EXPECT_GE(sent, 2U);
+    ASSERT_TRUE(eventually([&] { return scripts(i) >= before + sent; }));
+    EXPECT_TRUE(is_held(i, "a")) << i << ": a vote that a hold rests on is gone";
+  }
+  EXPECT_GT(waiter.run([&] { return waiter.lock().valid_for(); }), 0ns);
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
 TEST_F(RedlockUndo, AGrantOfASlowServerIsGivenBackWithTheRest) {
   proxied();
   Client mine = ready_client();
@@ -271,6 +303,8 @@ TEST_F(RedlockTies, OfManyClientsEnd) {
   static_cast<void>(servers(4));
   std::vector<std::unique_ptr<Party>> parties;
   std::vector<std::future<void>> done;
+  parties.reserve(clients);
+  done.reserve(clients);
   std::atomic<int> inside{0};
   std::atomic<std::uint64_t> last{0};
   for (int i = 0; i < clients; ++i) {

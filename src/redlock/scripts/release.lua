@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Takes one server's vote back: of exactly one hold, or of an attempt whatever its number, and has
--- the next one who is interested look. Safe to repeat.
+-- the next one who is interested look. Safe to repeat. A copy that comes late, after the attempt was
+-- sent again on a newer connection, changes nothing: it would free a vote of a later round.
 --
 -- ARGV  1 "<attempt> <number>", or "<attempt> "    2 'q'; '1' = older copies of the attempt may be on
 --       their way    3 epoch of the connection
@@ -8,6 +9,7 @@
 open(KEYS[1])
 exhume()
 local me, exact = string.match(ARGV[1], '^(%S+) (%d*)$')
+if is_late(me, ARGV[3]) then return 'N' end
 local outcome = 'N'
 if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
   outcome = held and 'F' or (ends and 'L' or 'A')
