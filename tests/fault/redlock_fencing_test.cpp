@@ -176,6 +176,25 @@ TEST_F(RedlockFencing, ANumberThatOneServerKnowsIsWrittenToAMajorityBeforeTheGra
   }
 }
 
+// A round whose number was settled below what this server gave is lost; the next one of the same
+// attempt must not find the settled number there.
+TEST_F(RedlockFencing, AVoteThatIsAskedForAgainGetsTheGreatestNumberThatTheServerGave) {
+  static_cast<void>(servers(3));
+  RedisTalk talk = servers()[0].talk();
+  const std::string attempt(48, 'a');
+  const auto call = [&](const redis::Script& script, std::vector<std::string> words) {
+    RedisTalk::Command command{"EVAL", std::string(script.text), "1", key("a"), attempt};
+    command.insert(command.end(), words.begin(), words.end());
+    return talk.expect_ok(command).text;
+  };
+  const std::vector<std::string> take{"q000", "1", "20000", "label", "1700000000000000"};
+  raise_number(0, "a", 1'800'000'000'000'000);
+  ASSERT_EQ(call(redlock::scripts::acquire, take), "G 1800000000000001");
+  ASSERT_EQ(call(redlock::scripts::settle, {"q", "1700000000000005"}), "H");
+  EXPECT_EQ(call(redlock::scripts::acquire, take), "G 1800000000000001");
+  EXPECT_EQ(number_at(0, "a"), 1'800'000'000'000'001U);
+}
+
 // A client whose wall clock is an hour behind proposes what the servers have long passed.
 TEST_F(RedlockFencing, TokensGrowAlthoughTheServersAreAheadOfTheClientsClock) {
   Client mine = ready_client();

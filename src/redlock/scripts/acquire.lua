@@ -15,6 +15,12 @@ if is_late(me, ARGV[3]) then return 'R' end
 if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
 local g = digits(now) .. ' ' .. ARGV[4]
 if held and owner == me then
+  -- A settling of an earlier round may have left a number that is not the largest any more.
+  if largest > number then
+    number = largest
+    redis.call('HSET', K, 'o', me .. ' ' .. digits(number))
+    redis.call('HDEL', K, 'm')
+  end
   redis.call('HSET', K, 'g', g)
   remember(tonumber(ARGV[4]))
   return 'G ' .. digits(number)
