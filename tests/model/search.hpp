@@ -17,9 +17,13 @@ namespace mortise::model {
 // Who does what, where. Nodes are told apart by what they know, not by numbers: `where` counts in
 // the state before.
 struct Step {
+  constexpr Step() = default;
+  constexpr Step(const char* does, std::size_t one, std::size_t place)
+      : what(does), who(static_cast<std::uint8_t>(one)), where(static_cast<std::uint8_t>(place)) {}
+
   const char* what = "";
-  std::size_t who = 0;
-  std::size_t where = 0;
+  std::uint8_t who = 0;  // small, since there are millions
+  std::uint8_t where = 0;
 
   [[nodiscard]] std::string text() const {
     return std::to_string(who) + " " + what + " " + std::to_string(where);
