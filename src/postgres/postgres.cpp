@@ -32,10 +32,13 @@ void migrate(std::string_view url, const Migration& options, std::chrono::millis
   std::string ports;
   for (const Server& host : settings.servers) {
     const bool local = !host.address.path.empty();
-    names += (names.empty() ? "" : ",") + host.name;
-    ports += (ports.empty() ? "" : ",") +
-             (local ? host.address.path.substr(host.address.path.rfind('.') + 1)
-                    : std::to_string(host.address.port));
+    if (!names.empty()) {
+      names += ',';
+      ports += ',';
+    }
+    names += host.name;
+    ports += local ? host.address.path.substr(host.address.path.rfind('.') + 1)
+                   : std::to_string(host.address.port);
   }
   keywords.emplace_back("host", names);
   keywords.emplace_back("port", ports);

@@ -14,9 +14,9 @@ namespace {
 TEST_P(Outage, IsReportedWithTheServersNameAndTheCause) {
   MORTISE_NEED(Hook::unreachable);
   Client one = client();
+  Lock lock = one.lock("name", {.lease = std::max(600ms, lease_of({.lease = 600ms}))});
   store().set_reachable(false);
   const std::string server = store().backend()->describe();
-  Lock lock = one.lock("name", {.lease = std::max(600ms, lease_of({.lease = 600ms}))});
   std::error_code ec;
   EXPECT_FALSE(lock.try_lock(ec));
   EXPECT_EQ(ec, Errc::unavailable);

@@ -10,7 +10,7 @@ namespace mortise::contract {
 MORTISE_CONTRACT(Postgres, postgres_backend(PostgresWay::network, "mortise.pooled=no"));
 MORTISE_CONTRACT(PostgresFair,
                  postgres_backend(PostgresWay::network, "mortise.pooled=no&mortise.fair=yes"));
-MORTISE_CONTRACT(PostgresSocket, postgres_backend(PostgresWay::socket));
+MORTISE_CONTRACT(PostgresSocketLong, postgres_backend(PostgresWay::socket));
 MORTISE_CONTRACT(PostgresTls, postgres_backend(PostgresWay::encrypted));
 MORTISE_CONTRACT(PostgresPooled, postgres_backend(PostgresWay::pooled));
 

@@ -103,7 +103,7 @@ TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
 
 TEST_F(RedisPushes, AGrantThatCameWhenNobodyWantedItIsGivenBack) {
   Proxy proxy(server().port());
-  proxy.delay_push(300ms, 300ms);
+  proxy.delay_push(600ms, 600ms);
   Client theirs = client();
   Lock lock = theirs.lock("a");
   lock.lock();
