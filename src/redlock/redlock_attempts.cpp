@@ -306,6 +306,12 @@ Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& 
     if (!first_final || why.code == Errc::misconfigured) first_final = why;
   }
   const bool doubled = doubles_.load() != 0;
+  if (doubled) {
+    // Its node may have another trouble by now: it is connected to again and again.
+    const std::lock_guard lock(mutex_);
+    first_final = twins_;
+    failed = std::max<std::size_t>(failed, 1);
+  }
   final = finally >= quorum_.blocking() || doubled;
   if (failed < quorum_.blocking() && !doubled) return {};
   const Failure& told = final ? first_final : first;

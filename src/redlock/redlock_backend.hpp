@@ -143,11 +143,12 @@ class RedlockBackend final : public Backend, private Node::User {
   std::atomic<std::uint64_t> last_number_{0};
   std::atomic<NodeSet> doubles_{0};  // servers that are another one's second address
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<AttemptId, std::shared_ptr<Bid>, AttemptHash> bids_;
   std::size_t sweep_at_ = 256;
   std::vector<std::shared_ptr<Looking>> lookings_;
   std::vector<std::string> run_ids_;
+  Failure twins_;  // what was found last about one of `doubles_`
   base::SplitMix random_;
 };
 

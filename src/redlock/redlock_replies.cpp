@@ -40,9 +40,10 @@ Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
   for (std::size_t i = 0; i < run_ids_.size(); ++i) {
     if (i == node.index() || run_ids_[i] != run_id) continue;
     // Two votes of one server would be worth one.
+    twins_ = {Errc::misconfigured, nodes_[i]->where() + " and " + node.where() +
+                                       " are one server (run_id), which has one vote"};
     doubles_.fetch_or(only(node.index()));
-    return {Errc::misconfigured, nodes_[i]->where() + " and " + node.where() +
-                                     " are one server (run_id), which has one vote"};
+    return twins_;
   }
   doubles_.fetch_and(~only(node.index()));
   return {};
