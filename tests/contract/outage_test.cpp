@@ -323,6 +323,7 @@ TEST_P(Outage, IsOverWhenItIsOver) {
     std::vector<std::future<void>> waits;
     for (int i = 0; i < clients; ++i) all.push_back(std::make_unique<Client>(client()));
     for (const auto& each : all) {
+      each->check(patience);  // so that it is connected to each of its servers, if it has several
       Lock lock = each->lock("first of all");
       const std::lock_guard hold(lock);
     }
