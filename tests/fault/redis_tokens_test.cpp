@@ -86,6 +86,10 @@ TEST_F(RedisTokens, AReleaseByForceTellsTheHolderAndServesTheNext) {
   Party waiter(client(), "a");
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
+  // The holder can be told from the moment on at which its inbox is open, which nobody waits for.
+  ASSERT_TRUE(eventually([&] {
+    return server().talk().command({"PUBSUB", "CHANNELS", inboxes}).items.size() == 2;
+  }));
   const std::optional<Holder> ended = redis::force_release(server().url(), "a", 2s);
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->label, "old holder");
