@@ -12,9 +12,7 @@ namespace {
 constexpr std::chrono::microseconds longest_lease{core::longest_lease};
 
 /// Cuts the next word off.
-std::optional<std::int64_t> next_number(std::string_view& words) {
-  if (!words.starts_with(' ')) return std::nullopt;
-  words.remove_prefix(1);
+std::optional<std::int64_t> next_word(std::string_view& words) {
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(words.data(), words.data() + words.size(), value);
   if (error != std::errc{}) return std::nullopt;
@@ -22,16 +20,34 @@ std::optional<std::int64_t> next_number(std::string_view& words) {
   return value;
 }
 
-std::optional<Answer> granted(std::int64_t number, std::int64_t age, std::int64_t lease) {
-  if (number <= 0 || static_cast<std::uint64_t>(number) >= core::grant_number_limit || lease <= 0 ||
-      std::chrono::microseconds(lease) > longest_lease) {
+std::optional<std::int64_t> next_number(std::string_view& words) {
+  if (!words.starts_with(' ')) return std::nullopt;
+  words.remove_prefix(1);
+  return next_word(words);
+}
+
+/// @param lease nothing: as it was asked for
+std::optional<Answer> granted(std::int64_t number, std::int64_t age,
+                              std::optional<std::int64_t> lease) {
+  if (number <= 0 || static_cast<std::uint64_t>(number) >= core::grant_number_limit) {
+    return std::nullopt;
+  }
+  if (lease && (*lease <= 0 || std::chrono::microseconds(*lease) > longest_lease)) {
     return std::nullopt;
   }
   // A server's clock that was set back: no hold began in the future.
   return Answer{.kind = Answer::Kind::granted,
                 .number = static_cast<std::uint64_t>(number),
                 .age = std::chrono::microseconds(std::max<std::int64_t>(age, 0)),
-                .lease = std::chrono::microseconds(lease)};
+                .lease = std::chrono::microseconds(lease.value_or(0))};
+}
+
+Holder holder_with(std::int64_t number, std::chrono::microseconds left, std::string_view label) {
+  Holder holder;
+  holder.label = label.substr(0, core::longest_label);
+  holder.token = Token(static_cast<std::uint64_t>(number) * core::tokens_in_a_grant);
+  holder.expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left);
+  return holder;
 }
 
 /// @return the holder that these columns tell of; nothing = its lease has ended, or there is none.
@@ -40,19 +56,47 @@ std::optional<Holder> holder_in(const Result& result, int number, int ends, int 
   const std::optional<std::int64_t> end = result.integer(ends);
   const std::optional<std::int64_t> clock = result.integer(now);
   if (!grant || !end || !clock || *end <= *clock) return std::nullopt;
-  Holder holder;
-  holder.label = result.text(label).value_or("").substr(0, core::longest_label);
-  holder.token = Token(static_cast<std::uint64_t>(*grant) * core::tokens_in_a_grant);
-  holder.expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::microseconds(*end - *clock));
-  return holder;
+  return holder_with(*grant, std::chrono::microseconds(*end - *clock),
+                     result.text(label).value_or(""));
+}
+
+/// "<number> <left> <label>", each behind a space.
+std::optional<Answer> held(Answer answer, std::string_view words) {
+  const auto number = next_number(words);
+  const auto left = next_number(words);
+  if (!number || !left || *left <= 0 || !words.starts_with(' ')) return std::nullopt;
+  words.remove_prefix(1);
+  const std::string label = bytes_of(words);
+  if (label.size() * 2 != words.size()) return std::nullopt;
+  answer.left = std::chrono::microseconds(*left);
+  answer.holder = holder_with(*number, answer.left, label);
+  return answer;
 }
 
 }  // namespace
 
+std::string bytes_of(std::string_view digits) {
+  const auto value = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    const int high = value(digits[i]);
+    const int low = value(digits[i + 1]);
+    if (high < 0 || low < 0) return {};
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
+}
+
 std::optional<Answer> Answer::parse(std::string_view words) {
   if (words.empty()) return std::nullopt;
   const char letter = words.front();
+  if (letter >= '0' && letter <= '9') {
+    const auto number = next_word(words);
+    if (!number || !words.empty()) return std::nullopt;
+    return postgres::granted(*number, 0, {});
+  }
   words.remove_prefix(1);
   if (letter == 'G') {
     const auto grant = next_number(words);
@@ -61,12 +105,15 @@ std::optional<Answer> Answer::parse(std::string_view words) {
     if (!grant || !age || !lease || !words.empty()) return std::nullopt;
     return postgres::granted(*grant, *age, *lease);
   }
-  if (!words.empty()) return std::nullopt;
   Answer answer;
+  if (letter == 'Q' || letter == 'B') {
+    answer.kind = letter == 'Q' ? Kind::held : Kind::busy;
+    // cancel() says "B" where nobody is, or need be, told of.
+    return words.empty() && letter == 'B' ? answer : postgres::held(answer, words);
+  }
+  if (!words.empty()) return std::nullopt;
   switch (letter) {
-    case 'Q': answer.kind = Kind::held; return answer;
     case 'A': answer.kind = Kind::ahead; return answer;
-    case 'B': answer.kind = Kind::busy; return answer;
     case 'L': answer.kind = Kind::locked; return answer;
     case 'R': answer.kind = Kind::refused; return answer;
     default: return std::nullopt;
@@ -78,19 +125,15 @@ std::optional<Answer> Answer::of_ask(const Result& result) {
   const std::optional<std::int64_t> ends = result.integer(1);
   const std::optional<std::int64_t> now = result.integer(3);
   if (!now) return std::nullopt;
-  std::optional<Answer> answer;
-  if (const auto taken = result.text(4)) {
-    answer = parse(*taken);
-  } else if (result.integer(0)) {
-    answer = Answer{.kind = Kind::held};
-  }
-  if (!answer || answer->kind == Kind::granted) return answer;
-  answer->holder = holder_in(result, 0, 1, 2, 3);
-  if (answer->holder) answer->left = std::chrono::microseconds(*ends - *now);
+  if (const auto taken = result.text(4)) return parse(*taken);
+  if (!result.integer(0) || !ends) return std::nullopt;
+  Answer answer{.kind = Kind::held};
+  answer.holder = holder_in(result, 0, 1, 2, 3);
+  if (answer.holder) answer.left = std::chrono::microseconds(*ends - *now);
   return answer;
 }
 
-std::optional<Answer> Answer::of_cancel(const Result& result) {
+std::optional<Answer> Answer::of_call(const Result& result) {
   const auto words = result.text(0);
   return words ? parse(*words) : std::nullopt;
 }

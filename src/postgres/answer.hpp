@@ -10,11 +10,12 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace mortise::postgres {
 
-/// The answer to an attempt: ask.sql, cancel.sql.
+/// The answer to an attempt: ask.sql, take.sql, cancel.sql.
 struct Answer {
   enum class Kind {
     granted,
@@ -27,12 +28,13 @@ struct Answer {
   Kind kind = Kind::busy;
   std::uint64_t number = 0;           // granted
   std::chrono::microseconds age{};    // granted: since the server counts the lease
-  std::chrono::microseconds lease{};  // granted
+  std::chrono::microseconds lease{};  // granted; none: the one that was asked for
   std::chrono::microseconds left{};   // held: until the holder's lease ends
   std::optional<Holder> holder{};
 
   [[nodiscard]] static std::optional<Answer> of_ask(const Result& result);
-  [[nodiscard]] static std::optional<Answer> of_cancel(const Result& result);
+  /// Of take() or cancel().
+  [[nodiscard]] static std::optional<Answer> of_call(const Result& result);
   /// @param words the answer of take() or cancel()
   [[nodiscard]] static std::optional<Answer> parse(std::string_view words);
 };
@@ -45,6 +47,9 @@ enum class ReleaseOutcome : char {
   locked = 'L',
 };
 [[nodiscard]] std::optional<ReleaseOutcome> release_outcome(const Result& result);
+
+/// @return the bytes of hexadecimal digits; empty = they are none
+[[nodiscard]] std::string bytes_of(std::string_view digits);
 
 /// Who holds a name; the inner one is empty where nobody does.
 [[nodiscard]] std::optional<std::optional<Holder>> holder_of(const Result& result);
@@ -60,6 +65,6 @@ struct ServerFacts {
 
   [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
 };
-inline constexpr std::int64_t schema_version = 1;
+inline constexpr std::int64_t schema_version = 2;
 
 }  // namespace mortise::postgres

@@ -141,7 +141,7 @@ std::vector<Attempts::Operation> Attempts::waiting(const std::string& name,
   const std::lock_guard lock(mutex_);
   const auto [begin, end] = names_.equal_range(name);
   for (auto each = begin; each != end; ++each) {
-    if (!first.empty() && attempt_bytes(each->second) != first) continue;
+    if (!first.empty() && attempt_bytes(each->second).view() != first) continue;
     const auto found = pending_.find(each->second);
     if (found == pending_.end() || found->second.cancelled) continue;
     Operation operation = found->second.operation.lock();

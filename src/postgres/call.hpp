@@ -4,6 +4,7 @@
 
 #include <mortise/operation.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,9 +15,12 @@ struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
-  Instant asked{};     ///< the clock before it left
-  Instant since{};     ///< when the library asked
-  Instant deadline{};  ///< unanswered until then: the connection is no good
+  Instant asked{};                      ///< the clock before it left
+  Instant since{};                      ///< when the library asked
+  std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection is no good
+  /// Of `acquire`: looks before it takes, since a look that fails writes nothing.
+  bool reads_first = true;
+  bool alone = false;  ///< in a transaction of its own
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }

@@ -44,7 +44,7 @@ Instant Connection::due() const noexcept {
   if (state != State::up) return Instant(Instant::duration(limit_.load()));
   if (spoiled_.load() || suspect_.load() || retired_.load()) return Instant{};
   const std::lock_guard lock(mutex_);
-  return flights_.empty() ? never : flights_.front().call.deadline;
+  return flights_.empty() ? never : flights_.front().deadline;
 }
 
 bool Connection::outstanding() const noexcept {
@@ -87,7 +87,7 @@ void Connection::check_time(Instant now) {
   bool late = false;
   {
     const std::lock_guard lock(mutex_);
-    late = !flights_.empty() && flights_.front().call.deadline <= now;
+    late = !flights_.empty() && flights_.front().deadline <= now;
   }
   if (late) drop(lost("no answer in time"));
 }
@@ -101,9 +101,9 @@ ServerError Connection::lost(const char* words) const {
 ServerError Connection::broken() {
   const std::lock_guard lock(mutex_);
   // The server's last words say more than the end of the connection.
-  if (!flights_.empty() && flights_.front().result &&
-      flights_.front().result->kind() == Result::Kind::error) {
-    ServerError error = server_error(route_.where(), flights_.front().result->error());
+  for (const Flight& flight : flights_) {
+    if (!flight.result || flight.result->kind() != Result::Kind::error) continue;
+    ServerError error = server_error(route_.where(), flight.result->error());
     if (error.kind == ServerError::Kind::elsewhere) return error;
   }
   PqError error = pq_ ? pq_->error() : PqError{};
@@ -324,9 +324,12 @@ std::deque<Call> Connection::close() {
 
 std::deque<Call> Connection::take_all_locked() {
   std::deque<Call> all;
-  for (Flight& flight : flights_) all.push_back(std::move(flight.call));
+  for (Flight& flight : flights_) all.push_back(std::move(flight.sent.call));
   for (Queued& queued : queued_) all.push_back(std::move(queued.call));
   flights_.clear();
+  results_ = 0;
+  first_wave_ = 0;
+  gathering_.store(false);
   queued_.clear();
   load_.store(0);
   return all;

@@ -73,7 +73,7 @@ class Connection final : public Source {
 
   enum class Sent { sent, withdrawn, refused };
   /// Sends one call. @return `refused`: not connected, nothing was done
-  [[nodiscard]] Sent send(Call& call, const Arguments& arguments);
+  [[nodiscard]] Sent send(Call& call, Arguments arguments);
   [[nodiscard]] bool up() const noexcept { return state_.load() == State::up && !spoiled_.load(); }
   [[nodiscard]] bool wanted() const noexcept { return wanted_.load(); }
   /// @return how many calls are not answered.
@@ -88,6 +88,8 @@ class Connection final : public Source {
   [[nodiscard]] bool pushes() const noexcept override { return !listen_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override;
   [[nodiscard]] bool linger() override;
+  [[nodiscard]] bool gathering() const noexcept override { return gathering_.load(); }
+  void send_gathered() override;
   void ready(short events, Instant now) override;
 
  private:
@@ -97,8 +99,10 @@ class Connection final : public Source {
     Arguments arguments;
   };
   struct Flight {
-    Call call;
+    Instant deadline{};
+    Queued sent;
     std::optional<Result> result{};  // until the end of the transaction confirms it
+    std::size_t together = 0;        // of the first of a transaction: how many it has
   };
 
   void begin(Instant now);
@@ -111,8 +115,12 @@ class Connection final : public Source {
   void settle_in(Instant now);
   void fail_over(const ServerError& why, Instant now);
   void receive();
-  [[nodiscard]] bool write_locked(const Call& call, const Arguments& arguments);
-  void write_queued_locked();
+  [[nodiscard]] bool may_send_locked(Instant now);
+  void send_wave_locked();
+  void next_wave_locked(std::vector<Call>& dismissed);
+  [[nodiscard]] std::size_t to_the_front_locked(std::optional<Call::Kind> kind);
+  [[nodiscard]] bool send_together_locked(std::size_t count);
+  [[nodiscard]] bool take_locked(Result result, std::vector<Flight>& done);
   [[nodiscard]] std::deque<Call> take_all_locked();
   void check_time(Instant now);
   void leave();
@@ -145,6 +153,7 @@ class Connection final : public Source {
   std::atomic<bool> retired_{false};
   std::atomic<bool> used_{false};
   std::atomic<bool> pooled_{false};
+  std::atomic<bool> gathering_{false};  // what is queued waits for company
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
   std::atomic<int> descriptor_{-1};
   std::atomic<short> interest_{0};
@@ -152,9 +161,12 @@ class Connection final : public Source {
 
   mutable std::mutex mutex_;
   std::unique_ptr<Pq> pq_;
-  std::deque<Flight> flights_;  // sent, not answered
-  std::deque<Queued> queued_;   // not sent: a pooler takes one at a time
-  std::vector<Call> dismissed_;
+  std::deque<Flight> flights_;  // of the waves that are under way
+  std::size_t first_wave_ = 0;  // how many of them the older one has
+  std::size_t results_ = 0;     // that are there of the first transaction
+  Instant wave_sent_{};         // the younger one
+  Instant gathering_since_{};
+  std::deque<Queued> queued_;  // for the next one
 };
 
 }  // namespace mortise::postgres

@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace mortise::postgres {
+namespace {
+
+// So many calls under way on each are worth one more process of the server's.
+constexpr std::size_t crowd = 64;
+
+}  // namespace
 
 Pool::Pool(Host& host, std::size_t most, Make make)
     : host_(host), most_(most), make_(std::move(make)) {}
@@ -15,37 +21,46 @@ Connection& Pool::open_locked() {
   return *all_.back();
 }
 
-Connection* Pool::least_busy_locked() {
+// A flush keeps a connection busy for a while, and what needs none does not wait for it: the even
+// ones are for takes and renewals, the odd ones for everything else, where there are enough.
+Connection* Pool::least_busy_locked(const Call& call) {
+  const bool flushes = call.kind == Call::Kind::acquire || call.kind == Call::Kind::renew;
   Connection* best = nullptr;
+  Connection* other = nullptr;
   Connection* spare = nullptr;
   bool coming = false;
-  for (const auto& each : all_) {
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    Connection* const each = all_[i].get();
+    const bool fits = (i % 2 == 0) == flushes;
     if (each->up()) {
-      if (best == nullptr || each->load() < best->load()) best = each.get();
+      Connection*& least = fits ? best : other;
+      if (least == nullptr || each->load() < least->load()) least = each;
     } else if (each->wanted()) {
       coming = true;
-    } else {
-      spare = each.get();
+    } else if (spare == nullptr || fits) {
+      spare = each;
     }
   }
+  Connection* const chosen = best != nullptr ? best : other;
+  if (chosen == nullptr || coming || closed_) return chosen;
   // One more for next time, one after the other.
-  if (best != nullptr && best->load() > 0 && !coming && !closed_) {
+  if (chosen->load() >= (chosen == best ? crowd : 1)) {
     if (spare == nullptr && all_.size() < most_) spare = &open_locked();
     if (spare != nullptr) spare->want();
   }
-  return best;
+  return chosen;
 }
 
 Connection* Pool::choose(const Call& call) {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
-  if (name == nullptr) return least_busy_locked();
+  if (name == nullptr) return least_busy_locked(call);
   const auto found = ways_.find(*name);
   if (found != ways_.end() && found->second.connection->up()) {
     ++found->second.calls;
     return found->second.connection;
   }
-  Connection* const best = least_busy_locked();
+  Connection* const best = least_busy_locked(call);
   if (best == nullptr) return nullptr;
   // What was under way on a connection that broke is counted until it is told of.
   Way& way = ways_[*name];

@@ -13,7 +13,8 @@
 
 namespace mortise::postgres {
 
-/// What is under way for one name goes by one connection, so that it arrives in order.
+/// What is under way for one name goes by one connection, so that it arrives in order. One is
+/// enough for a program that does one thing at a time, and two for most others.
 /// @thread_safety every member may be called concurrently.
 class Pool {
  public:
@@ -45,7 +46,7 @@ class Pool {
     std::size_t calls = 0;
   };
   [[nodiscard]] Connection& open_locked();
-  [[nodiscard]] Connection* least_busy_locked();
+  [[nodiscard]] Connection* least_busy_locked(const Call& call);
 
   Host& host_;
   const std::size_t most_;

@@ -108,7 +108,7 @@ void PostgresBackend::ask(const std::shared_ptr<Acquisition>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + patience_for(operation->request().lease)});
+          .patience = patience_for(operation->request().lease)});
 }
 
 void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
@@ -126,7 +126,7 @@ void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + patience_for(operation->request().lease)});
+          .patience = patience_for(operation->request().lease)});
 }
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -138,7 +138,7 @@ void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + patience_for(shortest)});
+          .patience = patience_for(shortest)});
 }
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
@@ -148,7 +148,7 @@ void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + patience});
+          .patience = patience});
   // A transaction of its own, right behind: a release is not worth a flush, a grant is.
   const auto& successor = operation->successor();
   if (successor && !successor->done()) ask(successor);
@@ -161,7 +161,7 @@ void PostgresBackend::inspect(const std::shared_ptr<Inspection>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + patience});
+          .patience = patience});
 }
 
 void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
@@ -171,15 +171,21 @@ void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
           .operation = operation,
           .asked = now,
           .since = now,
-          .deadline = now + patience});
+          .patience = patience});
 }
 
 void PostgresBackend::submit(Call call) {
   for (;;) {
     Connection* const connection = pool_->choose(call);
     if (connection == nullptr) break;
-    if (call.kind == Call::Kind::acquire) attempts_.sent(call.acquisition().request().attempt);
-    switch (connection->send(call, arguments_of(call))) {
+    if (call.kind == Call::Kind::acquire) {
+      const Acquisition& wanted = call.acquisition();
+      attempts_.sent(wanted.request().attempt);
+      // The first of one that waits: if it fails, something has to be written anyway.
+      call.reads_first = !wanted.request().wait || connection->pooled() ||
+                         wanted.progress() != Acquisition::Progress::unsent;
+    }
+    switch (connection->send(call, arguments_of(call, connection->pooled()))) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
@@ -205,11 +211,11 @@ bool PostgresBackend::withdrawn(const Call& call) const {
   return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
 }
 
-Arguments PostgresBackend::arguments_of(const Call& call) const {
+Arguments PostgresBackend::arguments_of(const Call& call, bool pooled) const {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      return statements_.acquire(request, told(request), attempts_.copies(request.attempt));
+      return statements_.acquire(request, told(request), attempts_.copies(request.attempt), pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
@@ -217,7 +223,7 @@ Arguments PostgresBackend::arguments_of(const Call& call) const {
     }
     case Call::Kind::release: {
       const HoldId& hold = call.release().hold();
-      return Statements::release(hold, attempts_.copies(hold.attempt));
+      return Statements::release(hold, attempts_.copies(hold.attempt), pooled);
     }
     case Call::Kind::renew: return Statements::renew(call.renewal().items());
     case Call::Kind::inspect: return Statements::inspect(call.inspection().name());
@@ -280,7 +286,6 @@ void PostgresBackend::submit_parked() {
 void PostgresBackend::resubmit(Call call) {
   const Instant now = clock_->now();
   if (is_over(call, now)) return;
-  call.deadline = now + std::max(call.deadline - call.asked, std::chrono::nanoseconds(0));
   call.asked = now;
   submit(std::move(call));
 }

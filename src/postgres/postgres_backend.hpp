@@ -63,7 +63,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void take_back(const std::shared_ptr<Acquisition>& operation);
   void submit(Call call);
   void not_sent(const Call& call);
-  [[nodiscard]] Arguments arguments_of(const Call& call) const;
+  [[nodiscard]] Arguments arguments_of(const Call& call, bool pooled) const;
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void park(Call call);
   void submit_parked();

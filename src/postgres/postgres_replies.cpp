@@ -20,21 +20,6 @@ std::chrono::nanoseconds next_look(unsigned in_vain) {
   return std::min<std::chrono::nanoseconds>(last_look, first_look * (1U << std::min(in_vain, 10U)));
 }
 
-/// @return the bytes of hexadecimal digits; empty = they are none
-std::string bytes_of(std::string_view digits) {
-  const auto value = [](char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-  };
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    const int high = value(digits[i]);
-    const int low = value(digits[i + 1]);
-    if (high < 0 || low < 0) return {};
-    bytes += static_cast<char>(high * 16 + low);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 void PostgresBackend::connected(Connection& connection) {
@@ -140,8 +125,9 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
   switch (call.kind) {
     case Call::Kind::acquire:
     case Call::Kind::cancel: {
-      const std::optional<Answer> answer =
-          call.kind == Call::Kind::acquire ? Answer::of_ask(result) : Answer::of_cancel(result);
+      const std::optional<Answer> answer = call.kind == Call::Kind::acquire && call.reads_first
+                                               ? Answer::of_ask(result)
+                                               : Answer::of_call(result);
       return answer ? answered_attempt(call, *answer) : nonsense(call);
     }
     case Call::Kind::release: {
@@ -215,7 +201,7 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer) {
   const std::chrono::nanoseconds age = answer.age;
   operation.granted({.number = answer.number,
                      .counted_from = call.asked - age - age * core::drift_permille / 1000,
-                     .lease = answer.lease});
+                     .lease = answer.lease > answer.lease.zero() ? answer.lease : request.lease});
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
   if (operation.grant().number != answer.number) give_back(operation, answer.number);

@@ -24,20 +24,20 @@ constexpr int binary = 1;
 
 template <class Number>
 void append_number(std::string& out, Number value) {
-  for (int shift = static_cast<int>(sizeof value) * 8 - 8; shift >= 0; shift -= 8) {
-    out += static_cast<char>(static_cast<std::uint64_t>(value) >> shift);
+  std::array<char, sizeof value> bytes{};
+  for (std::size_t i = 0; i < sizeof value; ++i) {
+    bytes[i] = static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * (sizeof value - 1 - i)));
   }
+  out.append(bytes.data(), bytes.size());
 }
 
 // An array of one dimension without nulls: dimensions, nulls, type, length, first index, elements.
-std::string array_head(Oid type, std::size_t length) {
-  std::string out;
+void append_array_head(std::string& out, Oid type, std::size_t length) {
   append_number(out, std::int32_t{1});
   append_number(out, std::int32_t{0});
   append_number(out, type);
   append_number(out, static_cast<std::int32_t>(length));
   append_number(out, std::int32_t{1});
-  return out;
 }
 
 Keywords keywords_of(PQconninfoOption* options) {
@@ -103,46 +103,44 @@ std::optional<Keywords> parse_url(const std::string& url) {
 
 Keywords default_keywords() { return keywords_of(PQconndefaults()); }
 
-void Arguments::add(unsigned type, std::string value) {
-  types_.push_back(type);
-  values_.push_back(std::move(value));
+Arguments& Arguments::end(unsigned type) {
+  values_.at(count_++) = {.type = type, .end = data_.size()};
+  return *this;
 }
 
 Arguments& Arguments::bytes(std::string_view value) {
-  add(bytea_type, std::string(value));
-  return *this;
+  constexpr std::size_t of_most_statements = 160;
+  if (count_ == 0) data_.reserve(of_most_statements);
+  data_ += value;
+  return end(bytea_type);
 }
 
 Arguments& Arguments::integer(std::int64_t value) {
-  std::string out;
-  append_number(out, value);
-  add(int8_type, std::move(out));
-  return *this;
+  append_number(data_, value);
+  return end(int8_type);
 }
 
 Arguments& Arguments::flag(bool value) {
-  add(bool_type, std::string(1, value ? '\1' : '\0'));
-  return *this;
+  data_ += value ? '\1' : '\0';
+  return end(bool_type);
 }
 
 Arguments& Arguments::bytes_array(const std::vector<std::string>& values) {
-  std::string out = array_head(bytea_type, values.size());
+  append_array_head(data_, bytea_type, values.size());
   for (const std::string& value : values) {
-    append_number(out, static_cast<std::int32_t>(value.size()));
-    out += value;
+    append_number(data_, static_cast<std::int32_t>(value.size()));
+    data_ += value;
   }
-  add(bytea_array_type, std::move(out));
-  return *this;
+  return end(bytea_array_type);
 }
 
 Arguments& Arguments::integer_array(const std::vector<std::int64_t>& values) {
-  std::string out = array_head(int8_type, values.size());
+  append_array_head(data_, int8_type, values.size());
   for (const std::int64_t value : values) {
-    append_number(out, static_cast<std::int32_t>(sizeof value));
-    append_number(out, value);
+    append_number(data_, static_cast<std::int32_t>(sizeof value));
+    append_number(data_, value);
   }
-  add(int8_array_type, std::move(out));
-  return *this;
+  return end(int8_array_type);
 }
 
 Result::Result(pg_result* result) : result_(result) {
@@ -231,45 +229,44 @@ int Pq::descriptor() const noexcept { return connection_ != nullptr ? PQsocket(c
 
 int Pq::backend_pid() const noexcept { return PQbackendPID(connection_); }
 
-namespace {
-
-/// The arguments as libpq wants them.
+/// The arguments as libpq wants them; they must live as long.
 struct ArgumentList {
-  explicit ArgumentList(const std::vector<std::string>& from) {
-    values.reserve(from.size());
-    for (const std::string& value : from) {
-      values.push_back(value.data());
-      lengths.push_back(static_cast<int>(value.size()));
+  explicit ArgumentList(const Arguments& from) : count(static_cast<int>(from.count_)) {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < from.count_; ++i) {
+      const Arguments::Value& value = from.values_[i];
+      types[i] = value.type;
+      values[i] = from.data_.data() + begin;
+      lengths[i] = static_cast<int>(value.end - begin);
+      begin = value.end;
     }
-    formats.assign(from.size(), binary);
   }
-  [[nodiscard]] int size() const noexcept { return static_cast<int>(values.size()); }
-  std::vector<const char*> values;
-  std::vector<int> lengths;
-  std::vector<int> formats;
+  int count;
+  std::array<Oid, 5> types{};
+  std::array<const char*, 5> values{};
+  std::array<int, 5> lengths{};
+  std::array<int, 5> formats{binary, binary, binary, binary, binary};
 };
 
-}  // namespace
-
 bool Pq::prepare(const char* name, const std::string& text, const Arguments& like) {
-  return PQsendPrepare(connection_, name, text.c_str(), static_cast<int>(like.types_.size()),
-                       like.types_.data()) == 1;
+  const ArgumentList list(like);
+  return PQsendPrepare(connection_, name, text.c_str(), list.count, list.types.data()) == 1;
 }
 
 bool Pq::run(const std::string& text, const Arguments& arguments) {
-  const ArgumentList list(arguments.values_);
-  return PQsendQueryParams(connection_, text.c_str(), list.size(), arguments.types_.data(),
+  const ArgumentList list(arguments);
+  return PQsendQueryParams(connection_, text.c_str(), list.count, list.types.data(),
                            list.values.data(), list.lengths.data(), list.formats.data(),
                            binary) == 1;
 }
 
 bool Pq::run_prepared(const char* name, const Arguments& arguments) {
-  const ArgumentList list(arguments.values_);
-  return PQsendQueryPrepared(connection_, name, list.size(), list.values.data(),
-                             list.lengths.data(), list.formats.data(), binary) == 1;
+  const ArgumentList list(arguments);
+  return PQsendQueryPrepared(connection_, name, list.count, list.values.data(), list.lengths.data(),
+                             list.formats.data(), binary) == 1;
 }
 
-bool Pq::sync() { return PQpipelineSync(connection_) == 1 && flush(); }
+bool Pq::end_transaction() { return PQpipelineSync(connection_) == 1; }
 
 bool Pq::flush() {
   const int left = PQflush(connection_);
@@ -326,8 +323,8 @@ UserConnection::State UserConnection::state() const noexcept {
 }
 
 Result UserConnection::run(const std::string& text, const Arguments& arguments) {
-  const ArgumentList list(arguments.values_);
-  return Result(PQexecParams(connection_, text.c_str(), list.size(), arguments.types_.data(),
+  const ArgumentList list(arguments);
+  return Result(PQexecParams(connection_, text.c_str(), list.count, list.types.data(),
                              list.values.data(), list.lengths.data(), list.formats.data(), binary));
 }
 

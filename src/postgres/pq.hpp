@@ -5,6 +5,7 @@
 
 #include "base/fork.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,7 @@ using Keywords = std::vector<std::pair<std::string, std::string>>;
 /// @return what libpq takes for keywords that a URL does not give: environment, service file.
 [[nodiscard]] Keywords default_keywords();
 
-/// The arguments of a statement, in PostgreSQL's binary form.
+/// The arguments of a statement, in PostgreSQL's binary form; five at most.
 class Arguments {
  public:
   Arguments& bytes(std::string_view value);
@@ -40,11 +41,15 @@ class Arguments {
   Arguments& integer_array(const std::vector<std::int64_t>& values);
 
  private:
-  friend class Pq;
-  friend class UserConnection;
-  void add(unsigned type, std::string value);
-  std::vector<std::string> values_;
-  std::vector<unsigned> types_;
+  friend struct ArgumentList;
+  struct Value {
+    unsigned type = 0;
+    std::size_t end = 0;  // in `data_`
+  };
+  Arguments& end(unsigned type);
+  std::string data_;  // one behind the other: a statement is worth one allocation
+  std::array<Value, 5> values_{};
+  std::size_t count_ = 0;
 };
 
 /// What the server said, or libpq in its place.
@@ -78,7 +83,7 @@ class Result {
   Kind kind_ = Kind::error;
 };
 
-/// A connection of our own. Statements are pipelined, each a transaction of its own.
+/// A connection of our own. Statements are pipelined.
 /// @thread_safety one thread at a time
 class Pq {
  public:
@@ -102,8 +107,10 @@ class Pq {
   [[nodiscard]] bool prepare(const char* name, const std::string& text, const Arguments& like);
   [[nodiscard]] bool run(const std::string& text, const Arguments& arguments = {});
   [[nodiscard]] bool run_prepared(const char* name, const Arguments& arguments);
-  /// Ends the transaction of what was queued since the last one, and sends it all.
-  [[nodiscard]] bool sync();
+  /// Ends the transaction of what was queued since the last one.
+  [[nodiscard]] bool end_transaction();
+  /// The same, and sends it all.
+  [[nodiscard]] bool sync() { return end_transaction() && flush(); }
   /// Sends what could not be sent. @return false: broken
   [[nodiscard]] bool flush();
   /// @return whether something waits for the socket to take it.

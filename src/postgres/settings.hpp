@@ -25,7 +25,7 @@ struct Settings {
   std::string schema = "mortise";
   bool fair = false;
   std::optional<bool> pooled{};  ///< empty: found out at each connection
-  std::size_t connections = 32;  ///< for commands, at most
+  std::size_t connections = 8;   ///< for commands, at most
 
   /// Reads `postgresql://` and `postgres://` URLs.
   /// @throws LockError (`misconfigured`) that never quotes a password

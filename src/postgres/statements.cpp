@@ -19,13 +19,16 @@ std::int64_t microseconds(std::chrono::nanoseconds span) {
   return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
 }
 
-/// The bits of ask.sql, without those of one that waits.
-std::int64_t how(const Copies& copies) { return copies.number * 8 + (copies.strays ? 4 : 0); }
+// `how` of take.sql.
+constexpr std::int64_t waiting_bit = 1;
+constexpr std::int64_t fair_bit = 2;
+constexpr std::int64_t strays_bit = 4;
+constexpr std::int64_t own_session_bit = 8;
+constexpr std::int64_t first_copy = 16;
 
-// In the order of Call::Kind; `check` looks at a name that nobody locks.
-constexpr std::size_t index_of(Call::Kind kind) {
-  return kind == Call::Kind::check ? static_cast<std::size_t>(Call::Kind::inspect)
-                                   : static_cast<std::size_t>(kind);
+std::int64_t how(const Copies& copies, bool pooled) {
+  return copies.number * first_copy + (copies.strays ? strays_bit : 0) +
+         (pooled ? 0 : own_session_bit);
 }
 
 }  // namespace
@@ -37,13 +40,13 @@ std::string fill_in(std::string_view text, std::string_view schema, std::string_
   return filled;
 }
 
-std::string attempt_bytes(const AttemptId& attempt) {
-  std::string bytes;
-  bytes.reserve(24);
+AttemptBytes attempt_bytes(const AttemptId& attempt) noexcept {
+  AttemptBytes out;
+  std::size_t at = 0;
   for (const std::uint64_t part : {attempt.client_high, attempt.client_low, attempt.sequence}) {
-    for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(part >> shift);
+    for (int shift = 56; shift >= 0; shift -= 8) out.bytes[at++] = static_cast<char>(part >> shift);
   }
-  return bytes;
+  return out;
 }
 
 Statements::Statements(const std::string& schema, bool fair)
@@ -54,11 +57,13 @@ Statements::Statements(const std::string& schema, bool fair)
   const auto call = [&](const char* what) { return "SELECT " + schema + "." + what; };
   const Acquisition::Request nothing;
   all_ = {
-      {"mortise_ask", fill_in(sql::ask, schema), acquire(nothing, false, {})},
+      // In the order of Call::Kind.
+      {"mortise_ask", fill_in(sql::ask, schema), acquire(nothing, false, {}, false)},
       {"mortise_cancel", call("cancel($1, $2, $3)"), cancel(nothing, {})},
       {"mortise_renew", call("renew($1, $2, $3, $4)"), renew({})},
-      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {})},
+      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
+      {"mortise_take", call("take($1, $2, $3, $4, $5)"), acquire(nothing, false, {}, false)},
   };
 }
 
@@ -68,31 +73,38 @@ std::string Statements::listen(const AttemptId& of_client) const {
   return "LISTEN " + (fair_ ? "mortise_" + of_client.text().substr(0, digits_of_client) : schema_);
 }
 
-const Statement& Statements::of(Call::Kind kind) const noexcept { return all_[index_of(kind)]; }
+const Statement& Statements::of(const Call& call) const noexcept {
+  // `check` looks at a name that nobody locks.
+  if (call.kind == Call::Kind::check) return all_[static_cast<std::size_t>(Call::Kind::inspect)];
+  if (call.kind == Call::Kind::acquire && !call.reads_first) return all_.back();
+  return all_[static_cast<std::size_t>(call.kind)];
+}
 
-Arguments Statements::acquire(const Acquisition::Request& request, bool waits,
-                              const Copies& copies) const {
+Arguments Statements::acquire(const Acquisition::Request& request, bool waits, const Copies& copies,
+                              bool pooled) const {
   Arguments arguments;
   arguments.bytes(request.name)
-      .bytes(attempt_bytes(request.attempt))
+      .bytes(attempt_bytes(request.attempt).view())
       .integer(microseconds(request.lease))
       .bytes(request.label)
-      .integer(how(copies) | (waits ? 1 : 0) | (fair_ ? 2 : 0));
+      .integer(how(copies, pooled) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0));
   return arguments;
 }
 
 Arguments Statements::cancel(const Acquisition::Request& request, const Copies& copies) {
   Arguments arguments;
-  arguments.bytes(request.name).bytes(attempt_bytes(request.attempt)).integer(how(copies));
+  arguments.bytes(request.name)
+      .bytes(attempt_bytes(request.attempt).view())
+      .integer(how(copies, true));
   return arguments;
 }
 
-Arguments Statements::release(const HoldId& hold, const Copies& copies) {
+Arguments Statements::release(const HoldId& hold, const Copies& copies, bool pooled) {
   Arguments arguments;
   arguments.bytes(hold.name)
-      .bytes(attempt_bytes(hold.attempt))
+      .bytes(attempt_bytes(hold.attempt).view())
       .integer(static_cast<std::int64_t>(hold.number))
-      .integer(how(copies));
+      .integer(how(copies, pooled));
   return arguments;
 }
 
@@ -103,7 +115,7 @@ Arguments Statements::renew(const std::vector<Renewal::Item>& items) {
   std::vector<std::int64_t> leases;
   for (const Renewal::Item& item : items) {
     names.push_back(item.hold.name);
-    attempts.push_back(attempt_bytes(item.hold.attempt));
+    attempts.emplace_back(attempt_bytes(item.hold.attempt).view());
     numbers.push_back(static_cast<std::int64_t>(item.hold.number));
     leases.push_back(microseconds(item.lease));
   }

@@ -32,25 +32,31 @@ struct Statement {
 /// @return a text with its schema and role filled in.
 [[nodiscard]] std::string fill_in(std::string_view text, std::string_view schema,
                                   std::string_view role = {});
-/// @return 24 bytes.
-[[nodiscard]] std::string attempt_bytes(const AttemptId& attempt);
+/// An attempt as the server knows it.
+struct AttemptBytes {
+  std::array<char, 24> bytes{};
+  [[nodiscard]] std::string_view view() const noexcept { return {bytes.data(), bytes.size()}; }
+};
+[[nodiscard]] AttemptBytes attempt_bytes(const AttemptId& attempt) noexcept;
 
+/// @thread_safety constant.
 class Statements {
  public:
   Statements(const std::string& schema, bool fair);
 
   [[nodiscard]] const std::vector<Statement>& all() const noexcept { return all_; }
-  [[nodiscard]] const Statement& of(Call::Kind kind) const noexcept;
+  [[nodiscard]] const Statement& of(const Call& call) const noexcept;
   [[nodiscard]] const std::string& greet() const noexcept { return greet_; }
   [[nodiscard]] const std::string& session() const noexcept { return session_; }
   /// @return how a client hears of what is freed, given any attempt of it.
   [[nodiscard]] std::string listen(const AttemptId& of_client) const;
 
   /// @param waits whether it is to be told of a release
+  /// @param pooled whether the session may be anybody's
   [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
-                                  const Copies& copies) const;
+                                  const Copies& copies, bool pooled) const;
   [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
-  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies);
+  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies, bool pooled);
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
 

@@ -22,24 +22,73 @@ TEST(PostgresAnswer, ReadsAGrant) {
   EXPECT_EQ(answer->lease, 30s);
 }
 
+TEST(PostgresAnswer, ReadsAGrantOfThisMoment) {
+  const auto answer = Answer::parse("1795255789077867");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Answer::Kind::granted);
+  EXPECT_EQ(answer->number, 1795255789077867U);
+  EXPECT_EQ(answer->age, 0us);
+  EXPECT_EQ(answer->lease, 0us) << "as it was asked for";
+}
+
 TEST(PostgresAnswer, BelievesInNoHoldOfTheFuture) {
   // The server's clock was set back: the lease counts from now, and not from later.
   EXPECT_EQ(Answer::parse("G 7 -5000 30000000")->age, 0us);
 }
 
 TEST(PostgresAnswer, ReadsTheOthers) {
-  EXPECT_EQ(Answer::parse("Q")->kind, Answer::Kind::held);
   EXPECT_EQ(Answer::parse("A")->kind, Answer::Kind::ahead);
   EXPECT_EQ(Answer::parse("B")->kind, Answer::Kind::busy);
   EXPECT_EQ(Answer::parse("L")->kind, Answer::Kind::locked);
   EXPECT_EQ(Answer::parse("R")->kind, Answer::Kind::refused);
 }
 
+TEST(PostgresAnswer, ReadsTheHolder) {
+  for (const char* words : {"Q 7 1500000 686f7374", "B 7 1500000 686f7374"}) {
+    const auto answer = Answer::parse(words);
+    ASSERT_TRUE(answer) << words;
+    EXPECT_EQ(answer->kind, *words == 'Q' ? Answer::Kind::held : Answer::Kind::busy);
+    EXPECT_EQ(answer->left, 1500ms);
+    ASSERT_TRUE(answer->holder);
+    EXPECT_EQ(answer->holder->label, "host");
+    EXPECT_EQ(answer->holder->expires_in, 1500ms);
+  }
+  EXPECT_EQ(Answer::parse("Q 7 1 ")->holder->label, "");
+}
+
 TEST(PostgresAnswer, BelievesNothingElse) {
-  for (const char* words : {"", "G", "G 1", "G 1 0", "G 1 0 0", "G 0 0 1000", "G -1 0 1000",
-                            "G 9007199254740992 0 1000", "G 1 0 1000 ", "G 1 0 1000 1",
-                            "G  1 0 1000", "G1 0 1000", "G 1 0 99999999999999999999",
-                            "G 1 0 86400000001", "Q 1", "QQ", "X", "g 1 0 1000", "G 1 0 1000\n"}) {
+  for (const char* words : {"",
+                            "G",
+                            "G 1",
+                            "G 1 0",
+                            "G 1 0 0",
+                            "G 0 0 1000",
+                            "G -1 0 1000",
+                            "G 9007199254740992 0 1000",
+                            "G 1 0 1000 ",
+                            "G 1 0 1000 1",
+                            "G  1 0 1000",
+                            "G1 0 1000",
+                            "G 1 0 99999999999999999999",
+                            "G 1 0 86400000001",
+                            "Q 1",
+                            "QQ",
+                            "X",
+                            "g 1 0 1000",
+                            "G 1 0 1000\n",
+                            "0",
+                            "-1",
+                            "9007199254740992",
+                            "1 ",
+                            "12x",
+                            "Q",
+                            "Q 1 1",
+                            "Q 1 0 61",
+                            "Q 1 1 6",
+                            "Q 1 1 6g",
+                            "Q 1 1 61 ",
+                            "Q 1 1  61",
+                            "B 1"}) {
     EXPECT_FALSE(Answer::parse(words)) << '\'' << words << '\'';
   }
 }

@@ -2,7 +2,7 @@
 -- Few arguments and columns, since each costs the server time.
 --
 -- $1 name  $2 attempt  $3 lease in microseconds  $4 label
--- $5 8 x the number of this copy + 1 it waits + 2 fair + 4 there may be older copies
+-- $5 `how`, see take()
 SELECT l.number, l.expires_at, l.label, pg_catalog.clock_timestamp(),
   CASE WHEN l.expires_at > pg_catalog.clock_timestamp() AND l.attempt <> $2 AND ($5 & 4) = 0
         AND (($5 & 1) = 0

@@ -1,5 +1,5 @@
 -- Takes an attempt back. The answer is that nothing of it is left, or that it is the owner: then it was
--- too late. Safe to repeat. `how` as in release().
+-- too late. Safe to repeat. `how` as in take().
 --
 -- Returns  G <number> <age> <lease>  it is the owner    B  nothing is left    L  ask again soon
 CREATE OR REPLACE FUNCTION @schema@.cancel(the_name bytea, me bytea, how bigint)
@@ -20,12 +20,12 @@ BEGIN
       RETURN 'L';
     END IF;
     INSERT INTO @schema@.lock (name, number, attempt, lease, expires_at, label, buried)
-    VALUES (the_name, 0, '', 0, '-infinity', '', @schema@.bury(NULL, me, (how >> 3) + 1, t))
+    VALUES (the_name, 0, '', 0, '-infinity', '', @schema@.bury(NULL, me, (how >> 4) + 1, t))
     ON CONFLICT (name) DO NOTHING;
     RETURN CASE WHEN FOUND THEN 'B' ELSE 'L' END;
   END IF;
   IF strays THEN
-    l.buried := @schema@.bury(l.buried, me, (how >> 3) + 1, t);
+    l.buried := @schema@.bury(l.buried, me, (how >> 4) + 1, t);
     UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
   END IF;
   DELETE FROM @schema@.ticket WHERE name = the_name AND attempt = me;

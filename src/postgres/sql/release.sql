@@ -2,7 +2,7 @@
 -- disk when it is told: a crash brings the hold back until its lease ends. So it shares a transaction
 -- with no grant and no renewal.
 --
--- `how` as in ask.sql: 8 x the number of the last copy of the attempt + 4 strays.
+-- `how` as in take(): 16 x the number of the last copy of the attempt + 4 strays + 8 the session is ours.
 --
 -- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
 --          L  the row is locked: ask again soon
@@ -30,7 +30,7 @@ BEGIN
                   WHEN l.expires_at <= t THEN 'X'
                   ELSE 'F' END;
   IF strays THEN
-    l.buried := @schema@.bury(l.buried, me, (how >> 3) + 1, t);
+    l.buried := @schema@.bury(l.buried, me, (how >> 4) + 1, t);
     UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
   END IF;
   IF outcome IN ('F', 'X') THEN
@@ -52,7 +52,18 @@ $function$;
 CREATE OR REPLACE FUNCTION @schema@.release(
   the_name pg_catalog.bytea, me pg_catalog.bytea, my_number bigint, how bigint) RETURNS pg_catalog.text
 LANGUAGE plpgsql SECURITY DEFINER AS $function$
+DECLARE
+  answer pg_catalog.text;
 BEGIN
+  UPDATE @schema@.lock AS l SET expires_at = '-infinity'
+   WHERE l.name OPERATOR(pg_catalog.=) the_name AND how OPERATOR(pg_catalog.&) 12 OPERATOR(pg_catalog.=) 8
+     AND l.attempt OPERATOR(pg_catalog.=) me AND l.number OPERATOR(pg_catalog.=) my_number
+     AND l.expires_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+     AND l.waiters_until OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()
+     AND (l.xmax OPERATOR(pg_catalog.=) 0 OR l.xmax OPERATOR(pg_catalog.=) l.xmin)
+  RETURNING CASE WHEN pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL THEN 'F' END
+       INTO answer;
+  IF FOUND THEN RETURN answer; END IF;
   IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, pg_temp' THEN
     RETURN @schema@.release_row(the_name, me, my_number, how);
   END IF;

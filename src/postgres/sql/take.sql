@@ -3,14 +3,17 @@
 --
 -- Safe to repeat: the same attempt finds its hold. A copy that arrives late, when a newer one was sent
 -- on another connection, changes nothing: the newer one says so (`strays`) and buries the older ones.
--- A grant is on disk before it is told, and is a transaction of its own.
+-- A grant is on disk before it is told: it shares its transaction with other calls of take() only.
 --
--- `how` as in ask.sql: 8 x the number of this copy + 1 it waits + 2 fair + 4 strays.
+-- `how`: 16 x the number of this copy + 1 it waits + 2 fair + 4 strays + 8 the session is as session.sql
+-- makes it.
 --
--- Returns  G <number> <age> <lease>   it is the owner, since <age> microseconds
+-- Returns  <number>                   it is the owner from now on, for the lease that it asked for
+--          G <number> <age> <lease>   it is the owner, since <age> microseconds
 --          Q   somebody else is; a release will tell
 --          A   nobody is, but others come first
 --          B   somebody else is    L   the row is locked: ask again soon    R   a late copy
+--          Q and B are followed by  <number> <left> <label>  of the owner: microseconds, hexadecimal digits
 CREATE OR REPLACE FUNCTION @schema@.take_row(
   the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint) RETURNS text
 LANGUAGE plpgsql AS $function$
@@ -18,7 +21,7 @@ DECLARE
   waits constant boolean := (how & 1) <> 0;
   fair constant boolean := (how & 2) <> 0;
   strays constant boolean := (how & 4) <> 0;
-  copy constant bigint := how >> 3;
+  copy constant bigint := how >> 4;
   l record;
   t timestamptz;
   free boolean;
@@ -27,7 +30,7 @@ DECLARE
   n bigint;
   ignored text;
 BEGIN
-  SELECT number, attempt, lease, expires_at, waiters_until, buried INTO l
+  SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
     FROM @schema@.lock WHERE name = the_name FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     IF NOT EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN
@@ -45,11 +48,11 @@ BEGIN
       IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
         ignored := set_config('synchronous_commit', 'on', true);
       END IF;
-      RETURN 'G ' || n || ' 0 ' || for_lease;
+      RETURN n;
     END IF;
     IF NOT waits THEN RETURN 'L'; END IF;
     -- Where only a guard's transaction has it, one can still wait there.
-    SELECT number, attempt, lease, expires_at, waiters_until, buried INTO l
+    SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
       FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN RETURN 'L'; END IF;
     guarded := true;
@@ -86,12 +89,11 @@ BEGIN
     IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
       ignored := set_config('synchronous_commit', 'on', true);
     END IF;
-    RETURN 'G ' || n || ' 0 ' || for_lease;
+    RETURN n;
   END IF;
 
   IF waits THEN
-    -- Nothing of this need survive a crash: who waits asks again.
-    IF NOT strays THEN ignored := set_config('synchronous_commit', 'off', true); END IF;
+    -- Nothing of this need survive a crash, but a grant may share the transaction.
     IF fair THEN
       UPDATE @schema@.ticket SET contact = t WHERE name = the_name AND attempt = me;
       IF NOT FOUND THEN
@@ -102,14 +104,16 @@ BEGIN
       UPDATE @schema@.lock SET waiters_until = t + interval '30 seconds' WHERE name = the_name;
     END IF;
   END IF;
-  RETURN CASE WHEN guarded AND free THEN 'L' WHEN free THEN 'A' WHEN waits THEN 'Q' ELSE 'B' END;
+  IF free THEN RETURN CASE WHEN guarded THEN 'L' ELSE 'A' END; END IF;
+  RETURN CASE WHEN waits THEN 'Q' ELSE 'B' END || ' ' || l.number || ' '
+         || round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || encode(l.label, 'hex');
 END
 $function$;
 
--- What applications call. The path by which names are found must be this one, or a caller could have his own
--- operators run with the owner's rights. That a function sets it costs 20 us a call, more than all it does,
--- so a session sets it once, and only where one did not (behind a pooler, or by a stranger's hand) the
--- function does. Up to that decision every name is a whole one.
+-- What applications call. The path by which names are found must be ours, or a caller could have his own
+-- operators run with the owner's rights. That a function sets it costs 20 us a call, and that it looks at it
+-- 2 us, so a session sets it once, what comes before the look names everything as a whole, and only where a
+-- session did not set it (behind a pooler, or by a stranger's hand) the function does.
 CREATE OR REPLACE FUNCTION @schema@.take_apart(
   the_name bytea, me bytea, for_lease bigint, for_label bytea,
   how bigint) RETURNS text
@@ -122,7 +126,27 @@ CREATE OR REPLACE FUNCTION @schema@.take(
   the_name pg_catalog.bytea, me pg_catalog.bytea, for_lease bigint, for_label pg_catalog.bytea,
   how bigint) RETURNS pg_catalog.text
 LANGUAGE plpgsql SECURITY DEFINER AS $function$
+DECLARE
+  answer pg_catalog.text;
 BEGIN
+  -- The plain case in one statement: free, nobody else in the row, nothing to be remembered. It does not
+  -- ask for the row's lock first, which costs as much again. xmax is whoever locked this version of the row
+  -- last, who may have it still, unless he wrote it, too: then he has committed, or nobody would see it. Who
+  -- locks it within this microsecond is waited for, for `lock_timeout` (session.sql) at most; then the row is
+  -- looked at once more, as PostgreSQL does at read committed.
+  UPDATE @schema@.lock AS l
+     SET number = greatest(l.number OPERATOR(pg_catalog.+) 1,
+           (extract(epoch FROM pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000000)::bigint),
+         attempt = me, lease = for_lease, label = for_label,
+         expires_at = pg_catalog.clock_timestamp()
+           OPERATOR(pg_catalog.+) (for_lease OPERATOR(pg_catalog.*) interval '1 microsecond')
+   WHERE l.name OPERATOR(pg_catalog.=) the_name AND how OPERATOR(pg_catalog.&) 12 OPERATOR(pg_catalog.=) 8
+     AND l.expires_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()
+     AND (l.xmax OPERATOR(pg_catalog.=) 0 OR l.xmax OPERATOR(pg_catalog.=) l.xmin) AND l.buried IS NULL
+     AND (how OPERATOR(pg_catalog.&) 2 OPERATOR(pg_catalog.=) 0
+          OR l.waiters_until OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp())
+  RETURNING l.number::pg_catalog.text INTO answer;
+  IF FOUND THEN RETURN answer; END IF;
   IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, pg_temp' THEN
     RETURN @schema@.take_row(the_name, me, for_lease, for_label, how);
   END IF;
