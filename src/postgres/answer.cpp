@@ -60,6 +60,29 @@ std::optional<Holder> holder_in(const Result& result, int number, int ends, int 
                      result.text(label).value_or(""));
 }
 
+/// What ask.sql tells of the holder.
+std::optional<Answer> looked_at(std::string_view bytes) {
+  constexpr std::size_t head = 3 * sizeof(std::int64_t);
+  if (bytes.size() < head) return std::nullopt;
+  const auto integer = [&](std::size_t place) {
+    std::uint64_t value = 0;
+    for (const char byte : bytes.substr(place * sizeof value, sizeof value)) {
+      value = value << 8U | static_cast<unsigned char>(byte);
+    }
+    return static_cast<std::int64_t>(value);
+  };
+  const std::int64_t end = integer(1);
+  const std::int64_t clock = integer(2);
+  Answer answer{.kind = Answer::Kind::held};
+  // Its lease may end while it is looked at.
+  if (end <= clock) return answer;
+  const auto left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(clock);
+  answer.left = std::min<std::chrono::microseconds>(
+      longest_lease, std::chrono::microseconds(std::min<std::uint64_t>(left, INT64_MAX)));
+  answer.holder = holder_with(integer(0), answer.left, bytes.substr(head));
+  return answer;
+}
+
 /// "<number> <left> <label>", each behind a space.
 std::optional<Answer> held(Answer answer, std::string_view words) {
   const auto number = next_number(words);
@@ -92,6 +115,7 @@ std::string bytes_of(std::string_view digits) {
 std::optional<Answer> Answer::parse(std::string_view words) {
   if (words.empty()) return std::nullopt;
   const char letter = words.front();
+  if (letter == '\0') return looked_at(words);
   if (letter >= '0' && letter <= '9') {
     const auto number = next_word(words);
     if (!number || !words.empty()) return std::nullopt;
@@ -120,20 +144,7 @@ std::optional<Answer> Answer::parse(std::string_view words) {
   }
 }
 
-std::optional<Answer> Answer::of_ask(const Result& result) {
-  if (result.rows() != 1) return std::nullopt;
-  const std::optional<std::int64_t> ends = result.integer(1);
-  const std::optional<std::int64_t> now = result.integer(3);
-  if (!now) return std::nullopt;
-  if (const auto taken = result.text(4)) return parse(*taken);
-  if (!result.integer(0) || !ends) return std::nullopt;
-  Answer answer{.kind = Kind::held};
-  answer.holder = holder_in(result, 0, 1, 2, 3);
-  if (answer.holder) answer.left = std::chrono::microseconds(*ends - *now);
-  return answer;
-}
-
-std::optional<Answer> Answer::of_call(const Result& result) {
+std::optional<Answer> Answer::of(const Result& result) {
   const auto words = result.text(0);
   return words ? parse(*words) : std::nullopt;
 }

@@ -32,10 +32,7 @@ struct Answer {
   std::chrono::microseconds left{};   // held: until the holder's lease ends
   std::optional<Holder> holder{};
 
-  [[nodiscard]] static std::optional<Answer> of_ask(const Result& result);
-  /// Of take() or cancel().
-  [[nodiscard]] static std::optional<Answer> of_call(const Result& result);
-  /// @param words the answer of take() or cancel()
+  [[nodiscard]] static std::optional<Answer> of(const Result& result);
   [[nodiscard]] static std::optional<Answer> parse(std::string_view words);
 };
 

@@ -18,8 +18,9 @@ struct Call {
   Instant asked{};                      ///< the clock before it left
   Instant since{};                      ///< when the library asked
   std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection is no good
-  /// Of `acquire`: looks before it takes, since a look that fails writes nothing.
-  bool reads_first = true;
+  /// Of `acquire`: which statement. All but `take` look first, since a look writes nothing.
+  enum class Way : std::uint8_t { ask, look, take };
+  Way way = Way::ask;
   bool alone = false;  ///< in a transaction of its own
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }

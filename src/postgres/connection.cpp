@@ -44,7 +44,7 @@ Instant Connection::due() const noexcept {
   if (state != State::up) return Instant(Instant::duration(limit_.load()));
   if (spoiled_.load() || suspect_.load() || retired_.load()) return Instant{};
   const std::lock_guard lock(mutex_);
-  return flights_.empty() ? never : flights_.front().deadline;
+  return wave_due_locked();
 }
 
 bool Connection::outstanding() const noexcept {

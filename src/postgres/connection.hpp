@@ -116,8 +116,9 @@ class Connection final : public Source {
   void fail_over(const ServerError& why, Instant now);
   void receive();
   [[nodiscard]] bool may_send_locked(Instant now);
-  void send_wave_locked();
-  void next_wave_locked(std::vector<Call>& dismissed);
+  [[nodiscard]] Instant wave_due_locked() const noexcept;
+  void send_wave_locked(Instant now);
+  void next_wave_locked(Instant now, std::vector<Call>& dismissed);
   [[nodiscard]] std::size_t to_the_front_locked(std::optional<Call::Kind> kind);
   [[nodiscard]] bool send_together_locked(std::size_t count);
   [[nodiscard]] bool take_locked(Result result, std::vector<Flight>& done);
@@ -166,6 +167,7 @@ class Connection final : public Source {
   std::size_t results_ = 0;     // that are there of the first transaction
   Instant wave_sent_{};         // the younger one
   Instant gathering_since_{};
+  Instant heard_{};
   std::deque<Queued> queued_;  // for the next one
 };
 

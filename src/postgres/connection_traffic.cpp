@@ -27,6 +27,8 @@ constexpr std::chrono::milliseconds long_way{1};
 // long at most while they keep coming.
 constexpr std::size_t several = 4;
 constexpr std::chrono::microseconds gathered_for{25};
+// Who was heard of so lately still stands.
+constexpr std::chrono::milliseconds fresh{1};
 
 }  // namespace
 
@@ -35,7 +37,8 @@ Connection::Sent Connection::send(Call& call, Arguments arguments) {
   if (!up() || !pq_) return Sent::refused;
   if (user_.withdrawn(call)) return Sent::withdrawn;
   used_.store(true);
-  if (flights_.empty() && !pq_->stands()) {
+  const Instant now = clock_->now();
+  if (flights_.empty() && now - heard_ >= fresh && !pq_->stands()) {
     // Nobody has looked at it since the last answer: it may have gone long ago, and then not a byte
     // leaves, which is worth knowing.
     spoiled_.store(true);
@@ -44,7 +47,7 @@ Connection::Sent Connection::send(Call& call, Arguments arguments) {
   }
   load_.fetch_add(1);
   queued_.push_back({call, std::move(arguments)});
-  if (may_send_locked(clock_->now())) send_wave_locked();
+  if (may_send_locked(now)) send_wave_locked(now);
   return Sent::sent;
 }
 
@@ -63,14 +66,14 @@ void Connection::send_gathered() {
   {
     const std::lock_guard lock(mutex_);
     gathering_.store(false);
-    if (up() && pq_ && flights_.empty()) next_wave_locked(dismissed);
+    if (up() && pq_ && flights_.empty()) next_wave_locked(clock_->now(), dismissed);
   }
   for (const Call& call : dismissed) user_.dismissed(call);
 }
 
-void Connection::send_wave_locked() {
+void Connection::send_wave_locked(Instant now) {
   bool good = true;
-  wave_sent_ = clock_->now();
+  wave_sent_ = now;
   if (queued_.size() == 1 || pooled_.load()) {
     // A pooler hands its server on at the end of each transaction, whatever is under way to it.
     good = send_together_locked(1);
@@ -123,20 +126,21 @@ void Connection::look_again_locked() noexcept {
 }
 
 bool Connection::linger() {
-  constexpr int times = 4;  // a few ms together: nothing can call it back
+  constexpr int a_moment = 4;  // ms: nothing can call it back
   if (!up() || load_.load() == 0) return false;
   const std::unique_lock role(reading_, std::try_to_lock);
   if (!role || !up() || load_.load() == 0) return false;
-  for (int time = 0; time < times; ++time) {
-    pollfd polled{descriptor(), interest(), 0};
-    if (::poll(&polled, 1, int{long_way.count()}) > 0) {
-      receive();
-      return true;
-    }
-    const std::lock_guard lock(mutex_);
-    if (pq_ && may_send_locked(clock_->now())) send_wave_locked();
-  }
-  return false;
+  pollfd polled{descriptor(), interest(), 0};
+  if (::poll(&polled, 1, a_moment) <= 0) return false;
+  receive();
+  return true;
+}
+
+Instant Connection::wave_due_locked() const noexcept {
+  if (flights_.empty()) return queued_.empty() ? never : gathering_since_ + gathered_for;
+  const Instant deadline = flights_.front().deadline;
+  const bool second = !queued_.empty() && !pooled_.load() && first_wave_ == flights_.size();
+  return second ? std::min(deadline, wave_sent_ + long_way) : deadline;
 }
 
 void Connection::receive() {
@@ -156,11 +160,12 @@ void Connection::receive() {
       news.push_back(std::move(*payload));
     }
     if (good) {
+      heard_ = clock_->now();
       if (done.size() >= several) {
-        gathering_since_ = clock_->now();
+        gathering_since_ = heard_;
         gathering_.store(true);
       }
-      if (may_send_locked(clock_->now())) next_wave_locked(dismissed);
+      if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
       look_again_locked();
     } else {
       spoiled_.store(true);
@@ -205,14 +210,14 @@ bool Connection::take_locked(Result result, std::vector<Flight>& done) {
   return true;
 }
 
-void Connection::next_wave_locked(std::vector<Call>& dismissed) {
+void Connection::next_wave_locked(Instant now, std::vector<Call>& dismissed) {
   std::erase_if(queued_, [&](Queued& queued) {
     if (!user_.withdrawn(queued.call)) return false;
     dismissed.push_back(std::move(queued.call));
     load_.fetch_sub(1);
     return true;
   });
-  if (!queued_.empty()) send_wave_locked();
+  if (!queued_.empty()) send_wave_locked(now);
 }
 
 }  // namespace mortise::postgres

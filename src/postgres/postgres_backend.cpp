@@ -181,9 +181,7 @@ void PostgresBackend::submit(Call call) {
     if (call.kind == Call::Kind::acquire) {
       const Acquisition& wanted = call.acquisition();
       attempts_.sent(wanted.request().attempt);
-      // The first of one that waits: if it fails, something has to be written anyway.
-      call.reads_first = !wanted.request().wait || connection->pooled() ||
-                         wanted.progress() != Acquisition::Progress::unsent;
+      call.way = way_of(wanted, connection->pooled());
     }
     switch (connection->send(call, arguments_of(call, connection->pooled()))) {
       case Connection::Sent::sent:
@@ -195,6 +193,13 @@ void PostgresBackend::submit(Call call) {
     }
   }
   park(std::move(call));
+}
+
+Call::Way PostgresBackend::way_of(const Acquisition& wanted, bool pooled) {
+  if (wanted.progress() != Acquisition::Progress::unsent) return Call::Way::ask;
+  if (!wanted.request().wait) return Call::Way::look;
+  // If the first of one that waits fails, something has to be written anyway.
+  return pooled ? Call::Way::ask : Call::Way::take;
 }
 
 void PostgresBackend::not_sent(const Call& call) {

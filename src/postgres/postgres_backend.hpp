@@ -62,6 +62,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void ask(const std::shared_ptr<Acquisition>& operation);
   void take_back(const std::shared_ptr<Acquisition>& operation);
   void submit(Call call);
+  [[nodiscard]] static Call::Way way_of(const Acquisition& wanted, bool pooled);
   void not_sent(const Call& call);
   [[nodiscard]] Arguments arguments_of(const Call& call, bool pooled) const;
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;

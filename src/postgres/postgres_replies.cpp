@@ -16,6 +16,8 @@ constexpr std::chrono::milliseconds after_the_end{2};
 constexpr std::chrono::milliseconds first_look{2};
 constexpr std::chrono::milliseconds last_look{250};
 
+constexpr std::string_view lock_timed_out = "55P03";
+
 std::chrono::nanoseconds next_look(unsigned in_vain) {
   return std::min<std::chrono::nanoseconds>(last_look, first_look * (1U << std::min(in_vain, 10U)));
 }
@@ -125,9 +127,7 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
   switch (call.kind) {
     case Call::Kind::acquire:
     case Call::Kind::cancel: {
-      const std::optional<Answer> answer = call.kind == Call::Kind::acquire && call.reads_first
-                                               ? Answer::of_ask(result)
-                                               : Answer::of_call(result);
+      const std::optional<Answer> answer = Answer::of(result);
       return answer ? answered_attempt(call, *answer) : nonsense(call);
     }
     case Call::Kind::release: {
@@ -155,6 +155,8 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
     case Call::Kind::release:
       // Not done: the library repeats it.
       call.operation->trouble(meaning.failure);
+      // Sooner, if a lock was only waited for too long: see sql/take.sql.
+      if (error.state == lock_timed_out) again_at(call, clock_->now() + first_look);
       break;
     case Call::Kind::renew:
     case Call::Kind::inspect:

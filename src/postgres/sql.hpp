@@ -8,6 +8,7 @@ namespace mortise::postgres::sql {
 extern const char* const migration;  ///< the schema, table and functions; a transaction without end
 extern const char* const role;       ///< the rights of an application
 
+extern const char* const look;
 extern const char* const ask;
 extern const char* const inspect;
 extern const char* const greet;

@@ -63,6 +63,8 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_renew", call("renew($1, $2, $3, $4)"), renew({})},
       {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
+      // In the order of Call::Way, but for the first one.
+      {"mortise_look", fill_in(sql::look, schema), acquire(nothing, false, {}, false)},
       {"mortise_take", call("take($1, $2, $3, $4, $5)"), acquire(nothing, false, {}, false)},
   };
 }
@@ -76,7 +78,9 @@ std::string Statements::listen(const AttemptId& of_client) const {
 const Statement& Statements::of(const Call& call) const noexcept {
   // `check` looks at a name that nobody locks.
   if (call.kind == Call::Kind::check) return all_[static_cast<std::size_t>(Call::Kind::inspect)];
-  if (call.kind == Call::Kind::acquire && !call.reads_first) return all_.back();
+  if (call.kind == Call::Kind::acquire && call.way != Call::Way::ask) {
+    return all_[static_cast<std::size_t>(Call::Kind::inspect) + static_cast<std::size_t>(call.way)];
+  }
   return all_[static_cast<std::size_t>(call.kind)];
 }
 
