@@ -329,7 +329,6 @@ std::deque<Call> Connection::take_all_locked() {
   flights_.clear();
   results_ = 0;
   first_wave_ = 0;
-  gathering_.store(false);
   queued_.clear();
   load_.store(0);
   return all;

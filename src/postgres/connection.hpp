@@ -88,8 +88,6 @@ class Connection final : public Source {
   [[nodiscard]] bool pushes() const noexcept override { return !listen_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override;
   [[nodiscard]] bool linger() override;
-  [[nodiscard]] bool gathering() const noexcept override { return gathering_.load(); }
-  void send_gathered() override;
   void ready(short events, Instant now) override;
 
  private:
@@ -154,7 +152,6 @@ class Connection final : public Source {
   std::atomic<bool> retired_{false};
   std::atomic<bool> used_{false};
   std::atomic<bool> pooled_{false};
-  std::atomic<bool> gathering_{false};  // what is queued waits for company
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
   std::atomic<int> descriptor_{-1};
   std::atomic<short> interest_{0};
@@ -166,7 +163,6 @@ class Connection final : public Source {
   std::size_t first_wave_ = 0;  // how many of them the older one has
   std::size_t results_ = 0;     // that are there of the first transaction
   Instant wave_sent_{};         // the younger one
-  Instant gathering_since_{};
   Instant heard_{};
   std::deque<Queued> queued_;  // for the next one
 };

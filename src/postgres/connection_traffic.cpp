@@ -23,10 +23,6 @@ constexpr std::size_t most_together = 64;
 // A wave that is under way for so long is worth a second one behind it, but not a third: each may
 // cost the server a flush, one after the other.
 constexpr std::chrono::milliseconds long_way{1};
-// With so many answers at once as many callers are about to ask again: they are waited for, for so
-// long at most while they keep coming.
-constexpr std::size_t several = 4;
-constexpr std::chrono::microseconds gathered_for{25};
 // Who was heard of so lately still stands.
 constexpr std::chrono::milliseconds fresh{1};
 
@@ -53,22 +49,8 @@ Connection::Sent Connection::send(Call& call, Arguments arguments) {
 
 bool Connection::may_send_locked(Instant now) {
   if (queued_.empty() || spoiled_.load()) return false;
-  if (!flights_.empty()) {
-    return !pooled_.load() && first_wave_ == flights_.size() && now - wave_sent_ >= long_way;
-  }
-  if (gathering_.load() && now - gathering_since_ < gathered_for) return false;
-  gathering_.store(false);
-  return true;
-}
-
-void Connection::send_gathered() {
-  std::vector<Call> dismissed;
-  {
-    const std::lock_guard lock(mutex_);
-    gathering_.store(false);
-    if (up() && pq_ && flights_.empty()) next_wave_locked(clock_->now(), dismissed);
-  }
-  for (const Call& call : dismissed) user_.dismissed(call);
+  return flights_.empty() ||
+         (!pooled_.load() && first_wave_ == flights_.size() && now - wave_sent_ >= long_way);
 }
 
 void Connection::send_wave_locked(Instant now) {
@@ -137,7 +119,7 @@ bool Connection::linger() {
 }
 
 Instant Connection::wave_due_locked() const noexcept {
-  if (flights_.empty()) return queued_.empty() ? never : gathering_since_ + gathered_for;
+  if (flights_.empty()) return never;
   const Instant deadline = flights_.front().deadline;
   const bool second = !queued_.empty() && !pooled_.load() && first_wave_ == flights_.size();
   return second ? std::min(deadline, wave_sent_ + long_way) : deadline;
@@ -161,10 +143,6 @@ void Connection::receive() {
     }
     if (good) {
       heard_ = clock_->now();
-      if (done.size() >= several) {
-        gathering_since_ = heard_;
-        gathering_.store(true);
-      }
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
       look_again_locked();
     } else {
