@@ -96,7 +96,8 @@ bool Connection::send_together_locked(std::size_t count) {
     const Statement& statement = statements_.of(next.call);
     good = good && (pooled ? pq_->run(statement.text, next.arguments)
                            : pq_->run_prepared(statement.name, next.arguments));
-    flights_.push_back({.deadline = wave_sent_ + next.call.patience, .sent = std::move(next)});
+    const Instant deadline = wave_sent_ + next.call.patience;
+    flights_.push_back({.deadline = deadline, .sent = std::move(next)});
   }
   flights_[flights_.size() - count].together = count;
   return good && pq_->end_transaction();

@@ -203,7 +203,7 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer) {
   const std::chrono::nanoseconds age = answer.age;
   operation.granted({.number = answer.number,
                      .counted_from = call.asked - age - age * core::drift_permille / 1000,
-                     .lease = answer.lease > answer.lease.zero() ? answer.lease : request.lease});
+                     .lease = answer.lease.count() > 0 ? answer.lease : request.lease});
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
   if (operation.grant().number != answer.number) give_back(operation, answer.number);

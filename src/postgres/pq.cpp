@@ -303,7 +303,7 @@ bool Pq::stands() {
   return got > 0 && receive();
 }
 
-void Pq::abandon() noexcept {
+void Pq::abandon() const noexcept {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   if (descriptor() >= 0) {
     ::setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

@@ -125,7 +125,7 @@ class Pq {
   /// Looks whether a connection that nobody awaits anything from still stands.
   [[nodiscard]] bool stands();
   /// What was sent and is still on its way shall not arrive.
-  void abandon() noexcept;
+  void abandon() const noexcept;
 
  private:
   pg_conn* connection_ = nullptr;
