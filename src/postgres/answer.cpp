@@ -60,26 +60,20 @@ std::optional<Holder> holder_in(const Result& result, int number, int ends, int 
                      result.text(label).value_or(""));
 }
 
-/// What ask.sql tells of the holder.
+/// What look.sql tells of the holder.
 std::optional<Answer> looked_at(std::string_view bytes) {
-  constexpr std::size_t head = 3 * sizeof(std::int64_t);
-  if (bytes.size() < head) return std::nullopt;
-  const auto integer = [&](std::size_t place) {
-    std::uint64_t value = 0;
-    for (const char byte : bytes.substr(place * sizeof value, sizeof value)) {
-      value = value << 8U | static_cast<unsigned char>(byte);
-    }
-    return static_cast<std::int64_t>(value);
-  };
-  const std::int64_t end = integer(1);
-  const std::int64_t clock = integer(2);
+  constexpr std::size_t each = sizeof(std::int64_t);
+  if (bytes.size() < 3 * each) return std::nullopt;
+  const std::int64_t end = integer_of(bytes.substr(each, each));
+  const std::int64_t clock = integer_of(bytes.substr(2 * each, each));
   Answer answer{.kind = Answer::Kind::held};
   // Its lease may end while it is looked at.
   if (end <= clock) return answer;
-  const auto left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(clock);
-  answer.left = std::min<std::chrono::microseconds>(
-      longest_lease, std::chrono::microseconds(std::min<std::uint64_t>(left, INT64_MAX)));
-  answer.holder = holder_with(integer(0), answer.left, bytes.substr(head));
+  // No lease is longer; and an end at infinity must not overflow.
+  const bool long_one = clock < 0 || end - clock > longest_lease.count();
+  answer.left = long_one ? longest_lease : std::chrono::microseconds(end - clock);
+  answer.holder =
+      holder_with(integer_of(bytes.substr(0, each)), answer.left, bytes.substr(3 * each));
   return answer;
 }
 

@@ -113,6 +113,7 @@ class Connection final : public Source {
   void settle_in(Instant now);
   void fail_over(const ServerError& why, Instant now);
   void receive();
+  [[nodiscard]] Sent queue(Call& call, Arguments arguments, std::vector<Call>& dismissed);
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
   void send_wave_locked(Instant now);

@@ -29,6 +29,13 @@ constexpr std::chrono::milliseconds fresh{1};
 }  // namespace
 
 Connection::Sent Connection::send(Call& call, Arguments arguments) {
+  std::vector<Call> dismissed;
+  const Sent sent = queue(call, std::move(arguments), dismissed);
+  for (const Call& each : dismissed) user_.dismissed(each);
+  return sent;
+}
+
+Connection::Sent Connection::queue(Call& call, Arguments arguments, std::vector<Call>& dismissed) {
   const std::lock_guard lock(mutex_);
   if (!up() || !pq_) return Sent::refused;
   if (user_.withdrawn(call)) return Sent::withdrawn;
@@ -43,7 +50,12 @@ Connection::Sent Connection::send(Call& call, Arguments arguments) {
   }
   load_.fetch_add(1);
   queued_.push_back({call, std::move(arguments)});
-  if (may_send_locked(now)) send_wave_locked(now);
+  if (!may_send_locked(now)) return Sent::sent;
+  if (queued_.size() == 1) {
+    send_wave_locked(now);
+  } else {
+    next_wave_locked(now, dismissed);
+  }
   return Sent::sent;
 }
 
@@ -189,6 +201,7 @@ bool Connection::take_locked(Result result, std::vector<Flight>& done) {
   return true;
 }
 
+// What waited may be wanted no more: in front of it goes the release of what it once asked for.
 void Connection::next_wave_locked(Instant now, std::vector<Call>& dismissed) {
   std::erase_if(queued_, [&](Queued& queued) {
     if (!user_.withdrawn(queued.call)) return false;

@@ -143,6 +143,12 @@ Arguments& Arguments::integer_array(const std::vector<std::int64_t>& values) {
   return end(int8_array_type);
 }
 
+std::int64_t integer_of(std::string_view bytes) noexcept {
+  std::uint64_t value = 0;
+  for (const char byte : bytes) value = value << 8U | static_cast<unsigned char>(byte);
+  return static_cast<std::int64_t>(value);
+}
+
 Result::Result(pg_result* result) : result_(result) {
   switch (PQresultStatus(result)) {
     case PGRES_TUPLES_OK:
@@ -168,9 +174,8 @@ std::optional<std::string_view> Result::text(int column) const noexcept {
 std::optional<std::int64_t> Result::integer(int column) const noexcept {
   const std::optional<std::string_view> bytes = text(column);
   if (!bytes || (bytes->size() != 4 && bytes->size() != 8)) return std::nullopt;
-  std::uint64_t value = 0;
-  for (const char byte : *bytes) value = value << 8U | static_cast<unsigned char>(byte);
-  return bytes->size() == 4 ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
+  const std::int64_t value = integer_of(*bytes);
+  return bytes->size() == 4 ? static_cast<std::int32_t>(value) : value;
 }
 
 std::optional<bool> Result::flag(int column) const noexcept {

@@ -58,6 +58,9 @@ struct PqError {
   std::string words{};
 };
 
+/// @return the number that these bytes are, in the order of the network; 8 at most.
+[[nodiscard]] std::int64_t integer_of(std::string_view bytes) noexcept;
+
 /// One result. Values are read in binary form; what does not read as expected is nothing.
 class Result {
  public:

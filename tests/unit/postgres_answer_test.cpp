@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: what the server answers is read as what it means, and nothing else is believed. Method:
 // words and states, without a server.
+#include "core/figures.hpp"
 #include "postgres/answer.hpp"
 #include "postgres/server_error.hpp"
 
@@ -91,6 +92,42 @@ TEST(PostgresAnswer, BelievesNothingElse) {
                             "B 1"}) {
     EXPECT_FALSE(Answer::parse(words)) << '\'' << words << '\'';
   }
+}
+
+// As look.sql puts it together.
+std::string looked_at(std::int64_t number, std::int64_t end, std::int64_t clock) {
+  std::string bytes;
+  for (const std::int64_t value : {number, end, clock}) {
+    for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+  }
+  return bytes;
+}
+
+TEST(PostgresAnswer, ReadsALookAtTheHolder) {
+  const auto answer =
+      Answer::parse(looked_at(7, 848'000'000'000'000, 847'999'998'500'000) + "host");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Answer::Kind::held);
+  EXPECT_EQ(answer->left, 1500ms);
+  ASSERT_TRUE(answer->holder);
+  EXPECT_EQ(answer->holder->label, "host");
+  EXPECT_EQ(answer->holder->expires_in, 1500ms);
+}
+
+TEST(PostgresAnswer, ALookAtALeaseThatEndsTellsOfNoHolder) {
+  const auto answer = Answer::parse(looked_at(7, 1000, 1000) + "host");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Answer::Kind::held);
+  EXPECT_FALSE(answer->holder);
+}
+
+TEST(PostgresAnswer, ALookAtAnEndlessLeaseIsNoLongerThanTheLongest) {
+  for (const std::int64_t clock : {std::int64_t{1000}, INT64_MIN}) {
+    const auto answer = Answer::parse(looked_at(7, INT64_MAX, clock));
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->left, core::longest_lease);
+  }
+  EXPECT_FALSE(Answer::parse(looked_at(7, 2, 1).substr(0, 23)));
 }
 
 struct Meant {

@@ -13,7 +13,7 @@ CREATE SCHEMA IF NOT EXISTS @schema@;
 
 CREATE TABLE IF NOT EXISTS @schema@.lock (
   -- No CHECKs: each would be read from its text anew by every statement that writes, which costs more
-  -- than the statement. The client checks names, and the functions numbers.
+  -- than the statement. The client checks names and numbers.
   name          bytea       PRIMARY KEY,                   -- 1 to 512 bytes
   number        bigint      NOT NULL,                      -- below 2^53
   attempt       bytea       NOT NULL,
