@@ -2,6 +2,7 @@
 #include "model/redlock_leases.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace mortise::model {
 
@@ -14,7 +15,7 @@ void fall(std::uint8_t& time) {
 }  // namespace
 
 void RedlockLeases::tell(State state, const Step& step, const Found& found) const {
-  std::sort(state.nodes.begin(), state.nodes.begin() + static_cast<std::ptrdiff_t>(rules_.nodes));
+  sort_few(std::span(state.nodes).first(rules_.nodes));
   found(state, step);
 }
 

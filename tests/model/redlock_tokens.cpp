@@ -2,6 +2,7 @@
 #include "model/redlock_tokens.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace mortise::model {
 
@@ -12,7 +13,7 @@ bool has(unsigned some, std::size_t which) { return (some >> which & 1U) != 0; }
 }  // namespace
 
 void RedlockTokens::tell(State state, const Step& step, const Found& found) const {
-  std::sort(state.nodes.begin(), state.nodes.begin() + static_cast<std::ptrdiff_t>(rules_.nodes));
+  sort_few(std::span(state.nodes).first(rules_.nodes));
   found(state, step);
 }
 
