@@ -17,14 +17,24 @@ enum class Better { lower, higher };
 /// plays the server, or the other side, places itself. Throws where the figure would mean nothing.
 using Measure = std::function<double(Mode)>;
 
+/// The figures of both sides of one round.
+struct Pair {
+  double ours = 0;
+  double floor = 0;
+};
+/// Takes both at once, in turn by small portions, for what changes from second to second: a disk.
+using MeasureBoth = std::function<Pair(Mode)>;
+
 struct Case {
   std::string name;  ///< "group/what"
   Mode mode = Mode::unpinned;
   std::string unit;
   Better better = Better::lower;
-  Measure ours;
+  Measure ours{};
   /// The same work done raw, by a program of our own; empty = nothing to compare with.
   Measure floor{};
+  /// In place of `ours` and `floor`.
+  MeasureBoth both{};
   /// The limit of ours / floor; without a floor, of the figure itself; empty = for information.
   std::optional<double> goal{};
 };

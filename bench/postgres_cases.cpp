@@ -12,14 +12,12 @@ void add_postgres_cases(Cases& cases) {
   add(cases, {same, crossed},
       {.name = "postgres/cycle",
        .unit = "us",
-       .ours = [](Mode mode) { return postgres_cycle(mode, Medium::disk); },
-       .floor = [](Mode mode) { return raw_postgres_cycle(mode, Medium::disk); },
+       .both = [](Mode mode) { return postgres_cycle(mode, Medium::disk); },
        .goal = 1.10});
   add(cases, {same, crossed},
-      {.name = "postgres/cycle_in_memory",
-       .unit = "us",
-       .ours = [](Mode mode) { return postgres_cycle(mode, Medium::memory); },
-       .floor = [](Mode mode) { return raw_postgres_cycle(mode, Medium::memory); }});
+      {.name = "postgres/cycle_in_memory", .unit = "us", .both = [](Mode mode) {
+         return postgres_cycle(mode, Medium::memory);
+       }});
   add(cases, {same, crossed},
       {.name = "postgres/failed_try",
        .unit = "us",

@@ -62,23 +62,21 @@ RemoteBaton by_library(const PostgresBed& bed) {
 
 }  // namespace
 
-double postgres_cycle(Mode mode, Medium medium) {
+Pair postgres_cycle(Mode mode, Medium medium) {
   const PostgresBed bed(mode, medium);
   Client client(bed.url());
   Lock lock = client.lock(name);
-  return p50_of([&] {
+  RawPostgres raw(bed.url(), name);
+  const auto ours = [&] {
     lock.lock();
     lock.unlock();
-  });
-}
-
-double raw_postgres_cycle(Mode mode, Medium medium) {
-  const PostgresBed bed(mode, medium);
-  RawPostgres raw(bed.url(), name);
-  return p50_of([&] {
+  };
+  const auto floor = [&] {
     if (!raw.take()) throw std::runtime_error("the raw lock is not free");
     raw.give();
-  });
+  };
+  const auto [of_ours, of_floor] = p50_in_turn(20, many / 20, ours, floor);
+  return {.ours = of_ours / 1000, .floor = of_floor / 1000};
 }
 
 double postgres_failed_try(Mode mode) {

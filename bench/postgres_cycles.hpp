@@ -2,6 +2,7 @@
 // What it costs on PostgreSQL to take and free locks that nobody else wants, and to find one taken.
 #pragma once
 
+#include "case.hpp"
 #include "placement.hpp"
 #include "postgres_server.hpp"
 
@@ -9,8 +10,7 @@ namespace mortise::bench {
 
 /// The p50 in microseconds of one lock() and unlock(); and of the floor, by blocking libpq: an
 /// upsert, and a release whose commit waits for no disk.
-[[nodiscard]] double postgres_cycle(Mode mode, Medium medium);
-[[nodiscard]] double raw_postgres_cycle(Mode mode, Medium medium);
+[[nodiscard]] Pair postgres_cycle(Mode mode, Medium medium);
 
 /// The p50 in microseconds of a try_lock() of a lock that another client holds; and of a plain
 /// SELECT of such a row.

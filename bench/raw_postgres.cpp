@@ -18,7 +18,7 @@ constexpr const char* table = R"sql(
 create table public.raw_lock (
   name bytea primary key, number bigint not null default 0, attempt bytea,
   expires_at timestamptz not null default '-infinity', lease bigint, label bytea,
-  unique (name, number)) with (fillfactor = 50);
+  unique (number, name)) with (fillfactor = 50);
 grant all on public.raw_lock to shop)sql";
 
 constexpr const char* take_sql = R"sql(

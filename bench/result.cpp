@@ -9,7 +9,8 @@
 namespace mortise::bench {
 namespace {
 
-double measure(const Measure& what, Mode mode) {
+/// As the client's side.
+auto measure(const auto& what, Mode mode) {
   const Placed placed(mode, Side::client);
   return what(mode);
 }
@@ -44,6 +45,12 @@ Result run(const Case& one, int rounds) {
   Result result{.name = one.name, .mode = one.mode, .unit = one.unit, .better = one.better};
   try {
     for (int round = 0; round < rounds; ++round) {
+      if (one.both) {
+        const Pair pair = measure(one.both, one.mode);
+        result.ours.rounds.push_back(pair.ours);
+        result.floor.rounds.push_back(pair.floor);
+        continue;
+      }
       result.ours.rounds.push_back(measure(one.ours, one.mode));
       if (one.floor) result.floor.rounds.push_back(measure(one.floor, one.mode));
     }
