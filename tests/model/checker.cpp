@@ -125,9 +125,9 @@ class Judge {
     const std::string where = name(first.name) + ": ";
     switch (fault) {
       case Fault::overlap:
-        return where + "two holds overlap: " + whole(first) + "; but " + granted(second);
+        return where + "two holds overlap: " + whole(first) + "; but " + whole(second);
       case Fault::token_backwards:
-        return where + "tokens went backwards: " + whole(first) + "; later " + granted(second);
+        return where + "tokens went backwards: " + whole(first) + "; later " + whole(second);
       case Fault::token_repeated:
         return where + "two holds carry one token: " + granted(first) + "; and " + granted(second);
       case Fault::token_invalid: return where + "no valid token: " + granted(first);

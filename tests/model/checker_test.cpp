@@ -67,7 +67,7 @@ TEST(Checker, NamesBothHoldsOfAnOverlap) {
             "\"orders/42\": two holds overlap: process 1 (pid 1001) owner 0 got token 10 between "
             "+0.000000000 s and +0.100000000 s (op 1) and held it until its release was sent at "
             "+2.000000000 s; but process 2 (pid 1002) owner 3 got token 11 between +0.500000000 s "
-            "and +1.000000000 s (op 3)");
+            "and +1.000000000 s (op 3) and held it until its release was sent at +3.000000000 s");
 }
 
 TEST(Checker, AllowsAGrantAtTheVeryInstantOfTheRelease) {

@@ -82,6 +82,7 @@ HistoryWorker::Manner HistoryWorker::draw() {
 bool HistoryWorker::cycle(std::uint32_t name, const Manner& manner) {
   Lock& lock = manner.oversleeps ? unrenewed_[name] : locks_[name];
   const Attempt attempt = company_.recorder.invoke_acquire(number_, name);
+  const std::int64_t asked = company_.recorder.now();
   std::error_code why;
   const bool granted = lock.acquire(manner.options, why);
   if (over()) return false;
@@ -93,7 +94,9 @@ bool HistoryWorker::cycle(std::uint32_t name, const Manner& manner) {
   Held held{.lock = lock, .owner = owner, .hold = {}};
   const std::int64_t before = company_.recorder.now();
   const std::chrono::nanoseconds valid = lock.valid_for(owner);
-  if (valid != forever) held.deadline = before + valid.count();
+  // A process that was stopped right behind the grant finds a hold that has ended: when, nobody can
+  // tell any more, but not after this look, and nobody ever believed in it.
+  if (valid != forever) held.deadline = valid == 0ns ? asked : before + valid.count();
   held.hold = company_.recorder.granted(attempt, lock.token(owner).value(), held.deadline);
   ++tally_->grants;
   std::atomic<std::uint32_t>& holding = tally_->holding[company_.process];
