@@ -3,7 +3,7 @@
 # of the statements that the library sends, without their comments.
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
 set(migration schema take release renew cancel guard rights)
-set(statements look ask inspect greet session)
+set(statements look peek ask inspect greet session)
 
 set(definitions "extern const char* const migration =")
 foreach(name IN LISTS migration)

@@ -27,18 +27,22 @@ bool Attempts::wanted(const Operation& operation) {
   return !place->second.cancelled;
 }
 
-void Attempts::sent(const AttemptId& attempt) {
+Copies Attempts::sent(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);
-  if (found == pending_.end()) return;
-  ++found->second.open;
-  found->second.asked = true;
+  if (found != pending_.end()) {
+    ++found->second.open;
+    found->second.asked = true;
+  }
+  return copies_locked(attempt);
 }
 
-void Attempts::answered(const AttemptId& attempt) {
+bool Attempts::answered(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);
-  if (found != pending_.end() && found->second.open > 0) --found->second.open;
+  if (found == pending_.end()) return true;
+  if (found->second.open > 0) --found->second.open;
+  return found->second.cancelled;
 }
 
 Attempts::Stray& Attempts::stray_locked(const AttemptId& attempt, Instant now) {
@@ -62,6 +66,10 @@ void Attempts::release_unanswered(const AttemptId& attempt, Instant now) {
 
 Copies Attempts::copies(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
+  return copies_locked(attempt);
+}
+
+Copies Attempts::copies_locked(const AttemptId& attempt) const {
   const auto found = strays_.find(attempt);
   if (found == strays_.end()) return {};
   return {.number = found->second.copy, .strays = found->second.copy > 1};

@@ -27,15 +27,15 @@ class Attempts {
 
   /// It is wanted. @return false: it is decided already
   bool wanted(const Operation& operation);
-  /// A request for it leaves now.
-  void sent(const AttemptId& attempt);
-  /// One request for it is answered.
-  void answered(const AttemptId& attempt);
+  /// A request for it leaves now. @return what that has to say of older copies
+  [[nodiscard]] Copies sent(const AttemptId& attempt);
+  /// One request for it is answered, or did not leave. @return whether the attempt is over
+  bool answered(const AttemptId& attempt);
   /// The connection broke while a request for the attempt was unanswered.
   void unanswered(const AttemptId& attempt, Instant now);
   /// The same for a release of its hold.
   void release_unanswered(const AttemptId& attempt, Instant now);
-  /// @return what the next request for the attempt has to say of older copies.
+  /// @return what a cancel or a release has to say of older copies.
   [[nodiscard]] Copies copies(const AttemptId& attempt) const;
   /// @return whether a release of its hold may have been executed without our knowing.
   [[nodiscard]] bool release_in_doubt(const AttemptId& attempt) const;
@@ -76,6 +76,7 @@ class Attempts {
   };
   using Table = std::unordered_map<AttemptId, Pending, Hash>;
   void forget_locked(Table::iterator place);
+  [[nodiscard]] Copies copies_locked(const AttemptId& attempt) const;
   Stray& stray_locked(const AttemptId& attempt, Instant now);
 
   const bool tickets_;

@@ -18,8 +18,9 @@ struct Call {
   Instant asked{};                      ///< the clock before it left
   Instant since{};                      ///< when the library asked
   std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection is no good
-  /// Of `acquire`: which statement. All but `take` look first, since a look writes nothing.
-  enum class Way : std::uint8_t { ask, look, take };
+  /// Of `acquire`: which statement. All but `take` look first, since a look writes nothing; `peek`
+  /// only at a row that is there.
+  enum class Way : std::uint8_t { ask, look, peek, take };
   Way way = Way::ask;
   bool alone = false;  ///< in a transaction of its own
 

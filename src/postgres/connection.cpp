@@ -324,8 +324,9 @@ std::deque<Call> Connection::close() {
 
 std::deque<Call> Connection::take_all_locked() {
   std::deque<Call> all;
-  for (Flight& flight : flights_) all.push_back(std::move(flight.sent.call));
-  for (Queued& queued : queued_) all.push_back(std::move(queued.call));
+  for (Flights* const each : {&flights_, &queued_}) {
+    for (Flight& flight : *each) all.push_back(std::move(flight.call));
+  }
   flights_.clear();
   results_ = 0;
   first_wave_ = 0;

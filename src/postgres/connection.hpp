@@ -16,11 +16,11 @@
 
 #include <atomic>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace mortise::postgres {
 
@@ -73,7 +73,7 @@ class Connection final : public Source {
 
   enum class Sent { sent, withdrawn, refused };
   /// Sends one call. @return `refused`: not connected, nothing was done
-  [[nodiscard]] Sent send(Call& call, Arguments arguments);
+  [[nodiscard]] Sent send(const Call& call, Arguments arguments);
   [[nodiscard]] bool up() const noexcept { return state_.load() == State::up && !spoiled_.load(); }
   [[nodiscard]] bool wanted() const noexcept { return wanted_.load(); }
   /// @return how many calls are not answered.
@@ -92,16 +92,15 @@ class Connection final : public Source {
 
  private:
   enum class State { idle, resolving, connecting, greeting, up };
-  struct Queued {
-    Call call;
-    Arguments arguments;
-  };
   struct Flight {
-    Instant deadline{};
-    Queued sent;
+    Call call;
+    Arguments arguments;             // kept, since it may have to be sent once more
+    Instant deadline{};              // from here on: once it is under way
     std::optional<Result> result{};  // until the end of the transaction confirms it
     std::size_t together = 0;        // of the first of a transaction: how many it has
   };
+  // One allocation for its whole way: it changes lists, not places.
+  using Flights = std::list<Flight>;
 
   void begin(Instant now);
   void next_server(Instant now);
@@ -113,14 +112,14 @@ class Connection final : public Source {
   void settle_in(Instant now);
   void fail_over(const ServerError& why, Instant now);
   void receive();
-  [[nodiscard]] Sent queue(Call& call, Arguments arguments, std::vector<Call>& dismissed);
+  [[nodiscard]] Sent queue(Flights& one, Flights& dismissed);
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
   void send_wave_locked(Instant now);
-  void next_wave_locked(Instant now, std::vector<Call>& dismissed);
-  [[nodiscard]] std::size_t to_the_front_locked(std::optional<Call::Kind> kind);
-  [[nodiscard]] bool send_together_locked(std::size_t count);
-  [[nodiscard]] bool take_locked(Result result, std::vector<Flight>& done);
+  void next_wave_locked(Instant now, Flights& dismissed);
+  [[nodiscard]] Flights take_out_locked(std::optional<Call::Kind> kind);
+  [[nodiscard]] bool send_together_locked(Flights& flights);
+  [[nodiscard]] bool take_locked(Result result, Flights& done);
   [[nodiscard]] std::deque<Call> take_all_locked();
   void check_time(Instant now);
   void leave();
@@ -160,12 +159,13 @@ class Connection final : public Source {
 
   mutable std::mutex mutex_;
   std::unique_ptr<Pq> pq_;
-  std::deque<Flight> flights_;  // of the waves that are under way
+  Flights flights_;             // of the waves that are under way
   std::size_t first_wave_ = 0;  // how many of them the older one has
   std::size_t results_ = 0;     // that are there of the first transaction
+  Flights::iterator latest_;    // whose came last, while there are any
   Instant wave_sent_{};         // the younger one
   Instant heard_{};
-  std::deque<Queued> queued_;  // for the next one
+  Flights queued_;  // for the next one
 };
 
 }  // namespace mortise::postgres

@@ -28,19 +28,22 @@ constexpr std::chrono::milliseconds fresh{1};
 
 }  // namespace
 
-Connection::Sent Connection::send(Call& call, Arguments arguments) {
-  std::vector<Call> dismissed;
-  const Sent sent = queue(call, std::move(arguments), dismissed);
-  for (const Call& each : dismissed) user_.dismissed(each);
+Connection::Sent Connection::send(const Call& call, Arguments arguments) {
+  Flights one;
+  one.push_back({.call = call, .arguments = std::move(arguments)});
+  Flights dismissed;
+  const Sent sent = queue(one, dismissed);
+  for (const Flight& each : dismissed) user_.dismissed(each.call);
   return sent;
 }
 
-Connection::Sent Connection::queue(Call& call, Arguments arguments, std::vector<Call>& dismissed) {
+Connection::Sent Connection::queue(Flights& one, Flights& dismissed) {
+  const Call& call = one.front().call;
+  const Instant now = call.asked;  // just now
   const std::lock_guard lock(mutex_);
   if (!up() || !pq_) return Sent::refused;
   if (user_.withdrawn(call)) return Sent::withdrawn;
   used_.store(true);
-  const Instant now = clock_->now();
   if (flights_.empty() && now - heard_ >= fresh && !pq_->stands()) {
     // Nobody has looked at it since the last answer: it may have gone long ago, and then not a byte
     // leaves, which is worth knowing.
@@ -49,9 +52,10 @@ Connection::Sent Connection::queue(Call& call, Arguments arguments, std::vector<
     return Sent::refused;
   }
   load_.fetch_add(1);
-  queued_.push_back({call, std::move(arguments)});
+  const bool alone = queued_.empty();
+  queued_.splice(queued_.end(), one);
   if (!may_send_locked(now)) return Sent::sent;
-  if (queued_.size() == 1) {
+  if (alone) {
     send_wave_locked(now);
   } else {
     next_wave_locked(now, dismissed);
@@ -68,14 +72,19 @@ bool Connection::may_send_locked(Instant now) {
 void Connection::send_wave_locked(Instant now) {
   bool good = true;
   wave_sent_ = now;
+  Flights one;
   if (queued_.size() == 1 || pooled_.load()) {
     // A pooler hands its server on at the end of each transaction, whatever is under way to it.
-    good = send_together_locked(1);
+    one.splice(one.end(), queued_, queued_.begin());
+    good = send_together_locked(one);
   } else {
-    good = send_together_locked(to_the_front_locked(Call::Kind::release)) &&
-           send_together_locked(to_the_front_locked(Call::Kind::acquire));
-    for (std::size_t alone = to_the_front_locked({}); good && alone > 0; --alone) {
-      good = send_together_locked(1);
+    for (const Call::Kind kind : {Call::Kind::release, Call::Kind::acquire}) {
+      Flights together = take_out_locked(kind);
+      good = send_together_locked(together) && good;
+    }
+    for (Flights alone = take_out_locked({}); !alone.empty();) {
+      one.splice(one.end(), alone, alone.begin());
+      good = send_together_locked(one) && good;
     }
   }
   if (first_wave_ == 0) first_wave_ = flights_.size();
@@ -84,34 +93,33 @@ void Connection::send_wave_locked(Instant now) {
   host_.changed(*this);
 }
 
-/// Moves what may share a transaction of that kind to the front; of none: what may share none.
-/// @return how many there are, and may go at once
-std::size_t Connection::to_the_front_locked(std::optional<Call::Kind> kind) {
-  const auto fits = [&](const Queued& queued) {
-    const Call::Kind its = queued.call.kind;
+/// Takes what may share a transaction of that kind out of the queue; of none: what may share none.
+Connection::Flights Connection::take_out_locked(std::optional<Call::Kind> kind) {
+  Flights out;
+  for (auto each = queued_.begin(); each != queued_.end() && out.size() < most_together;) {
+    const auto next = std::next(each);
+    const Call::Kind its = each->call.kind;
     const bool shares =
-        !queued.call.alone && (its == Call::Kind::release || its == Call::Kind::acquire);
-    return kind ? shares && its == *kind : !shares;
-  };
-  const auto end = std::stable_partition(queued_.begin(), queued_.end(), fits);
-  return std::min(most_together, static_cast<std::size_t>(end - queued_.begin()));
+        !each->call.alone && (its == Call::Kind::release || its == Call::Kind::acquire);
+    if (kind ? shares && its == *kind : !shares) out.splice(out.end(), queued_, each);
+    each = next;
+  }
+  return out;
 }
 
-// One transaction: the first so many that are queued.
-bool Connection::send_together_locked(std::size_t count) {
-  if (count == 0) return true;
+/// One transaction. It is under way from here on, also where it could not be sent.
+bool Connection::send_together_locked(Flights& flights) {
+  if (flights.empty()) return true;
   const bool pooled = pooled_.load();
   bool good = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    Queued next = std::move(queued_.front());
-    queued_.pop_front();
-    const Statement& statement = statements_.of(next.call);
-    good = good && (pooled ? pq_->run(statement.text, next.arguments)
-                           : pq_->run_prepared(statement.name, next.arguments));
-    const Instant deadline = wave_sent_ + next.call.patience;
-    flights_.push_back({.deadline = deadline, .sent = std::move(next)});
+  for (Flight& each : flights) {
+    const Statement& statement = statements_.of(each.call);
+    good = good && (pooled ? pq_->run(statement.text, each.arguments)
+                           : pq_->run_prepared(statement.name, each.arguments));
+    each.deadline = wave_sent_ + each.call.patience;
   }
-  flights_[flights_.size() - count].together = count;
+  flights.front().together = flights.size();
+  flights_.splice(flights_.end(), flights);
   return good && pq_->end_transaction();
 }
 
@@ -140,8 +148,8 @@ Instant Connection::wave_due_locked() const noexcept {
 
 void Connection::receive() {
   suspect_.store(false);
-  std::vector<Flight> done;
-  std::vector<Call> dismissed;
+  Flights done;
+  Flights dismissed;
   std::vector<std::string> news;
   {
     const std::lock_guard lock(mutex_);
@@ -162,53 +170,58 @@ void Connection::receive() {
       spoiled_.store(true);
     }
   }
-  for (const Flight& flight : done) user_.answered(flight.sent.call, *flight.result);
-  for (const Call& call : dismissed) user_.dismissed(call);
+  for (const Flight& flight : done) user_.answered(flight.call, *flight.result);
+  for (const Flight& flight : dismissed) user_.dismissed(flight.call);
   for (const std::string& payload : news) user_.notified(payload);
 }
 
 /// @return false: that is no result of what was sent
-bool Connection::take_locked(Result result, std::vector<Flight>& done) {
+bool Connection::take_locked(Result result, Flights& done) {
   if (flights_.empty()) return false;
   const std::size_t together = flights_.front().together;
   if (result.kind() != Result::Kind::synced) {
     if (results_ < together) {
-      flights_[results_++].result = std::move(result);
+      latest_ = results_++ == 0 ? flights_.begin() : std::next(latest_);
+      latest_->result = std::move(result);
     } else if (result.kind() == Result::Kind::error) {
-      flights_[together - 1].result = std::move(result);  // its end has failed
+      latest_->result = std::move(result);  // the end of the transaction has failed
     }
     return true;
   }
   if (results_ < together) return false;
   results_ = 0;
-  const auto end = std::next(flights_.begin(), static_cast<std::ptrdiff_t>(together));
-  const bool failed = together > 1 && std::any_of(flights_.begin(), end, [](const Flight& flight) {
-                        return flight.result->kind() != Result::Kind::rows;
-                      });
+  Flights over;
+  over.splice(over.end(), flights_, flights_.begin(), std::next(latest_));
+  const bool failed =
+      together > 1 && std::any_of(over.begin(), over.end(), [](const Flight& flight) {
+        return flight.result->kind() != Result::Kind::rows;
+      });
   if (failed) {
     // None of it has happened. Whose fault it was comes out when each is asked alone.
-    for (auto each = end; each-- != flights_.begin();) {
-      each->sent.call.alone = true;
-      queued_.push_front(std::move(each->sent));
+    for (Flight& each : over) {
+      each.call.alone = true;
+      each.result.reset();
     }
+    queued_.splice(queued_.begin(), over);
   } else {
-    std::move(flights_.begin(), end, std::back_inserter(done));
     load_.fetch_sub(together);
+    done.splice(done.end(), over);
   }
-  flights_.erase(flights_.begin(), end);
   first_wave_ -= together;
   if (first_wave_ == 0) first_wave_ = flights_.size();
   return true;
 }
 
 // What waited may be wanted no more: in front of it goes the release of what it once asked for.
-void Connection::next_wave_locked(Instant now, std::vector<Call>& dismissed) {
-  std::erase_if(queued_, [&](Queued& queued) {
-    if (!user_.withdrawn(queued.call)) return false;
-    dismissed.push_back(std::move(queued.call));
-    load_.fetch_sub(1);
-    return true;
-  });
+void Connection::next_wave_locked(Instant now, Flights& dismissed) {
+  for (auto each = queued_.begin(); each != queued_.end();) {
+    const auto next = std::next(each);
+    if (user_.withdrawn(each->call)) {
+      dismissed.splice(dismissed.end(), queued_, each);
+      load_.fetch_sub(1);
+    }
+    each = next;
+  }
   if (!queued_.empty()) send_wave_locked(now);
 }
 

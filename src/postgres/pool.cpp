@@ -55,26 +55,26 @@ Connection* Pool::choose(const Call& call) {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
   if (name == nullptr) return least_busy_locked(call);
-  const auto found = ways_.find(*name);
-  if (found != ways_.end() && found->second.connection->up()) {
-    ++found->second.calls;
-    return found->second.connection;
+  Way& way = way_locked(*name);
+  if (way.calls == 0 || !way.connection->up()) {
+    Connection* const best = least_busy_locked(call);
+    if (best == nullptr) return nullptr;
+    // What was under way on a connection that broke is counted until it is told of.
+    way.connection = best;
   }
-  Connection* const best = least_busy_locked(call);
-  if (best == nullptr) return nullptr;
-  // What was under way on a connection that broke is counted until it is told of.
-  Way& way = ways_[*name];
-  way.connection = best;
   ++way.calls;
-  return best;
+  return way.connection;
+}
+
+Pool::Way& Pool::way_locked(const std::string& name) {
+  return ways_[std::hash<std::string>{}(name) % ways_.size()];
 }
 
 void Pool::done(const Call& call) {
   const std::string* const name = call.name();
   if (name == nullptr) return;
   const std::lock_guard lock(mutex_);
-  const auto found = ways_.find(*name);
-  if (found != ways_.end() && --found->second.calls == 0) ways_.erase(found);
+  --way_locked(*name).calls;
 }
 
 void Pool::want(bool now) {

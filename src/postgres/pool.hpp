@@ -4,11 +4,12 @@
 
 #include "postgres/connection.hpp"
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace mortise::postgres {
@@ -45,6 +46,7 @@ class Pool {
     Connection* connection = nullptr;
     std::size_t calls = 0;
   };
+  [[nodiscard]] Way& way_locked(const std::string& name);
   [[nodiscard]] Connection& open_locked();
   [[nodiscard]] Connection* least_busy_locked(const Call& call);
 
@@ -54,7 +56,8 @@ class Pool {
   mutable std::mutex mutex_;
   bool closed_ = false;
   std::vector<std::unique_ptr<Connection>> all_;
-  std::unordered_map<std::string, Way> ways_;
+  // By the hash of the name: names that share one go the same way while both have calls.
+  std::array<Way, 1024> ways_{};
 };
 
 }  // namespace mortise::postgres

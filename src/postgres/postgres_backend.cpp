@@ -178,12 +178,9 @@ void PostgresBackend::submit(Call call) {
   for (;;) {
     Connection* const connection = pool_->choose(call);
     if (connection == nullptr) break;
-    if (call.kind == Call::Kind::acquire) {
-      const Acquisition& wanted = call.acquisition();
-      attempts_.sent(wanted.request().attempt);
-      call.way = way_of(wanted, connection->pooled());
-    }
-    switch (connection->send(call, arguments_of(call, connection->pooled()))) {
+    const bool pooled = connection->pooled();
+    if (call.kind == Call::Kind::acquire) call.way = way_of(call.acquisition(), pooled);
+    switch (connection->send(call, arguments_of(call, pooled))) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
@@ -195,9 +192,11 @@ void PostgresBackend::submit(Call call) {
   park(std::move(call));
 }
 
-Call::Way PostgresBackend::way_of(const Acquisition& wanted, bool pooled) {
+Call::Way PostgresBackend::way_of(const Acquisition& wanted, bool pooled) const {
   if (wanted.progress() != Acquisition::Progress::unsent) return Call::Way::ask;
-  if (!wanted.request().wait) return Call::Way::look;
+  if (!wanted.request().wait) {
+    return known_.has(wanted.request().name) ? Call::Way::peek : Call::Way::look;
+  }
   // If the first of one that waits fails, something has to be written anyway.
   return pooled ? Call::Way::ask : Call::Way::take;
 }
@@ -216,11 +215,11 @@ bool PostgresBackend::withdrawn(const Call& call) const {
   return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
 }
 
-Arguments PostgresBackend::arguments_of(const Call& call, bool pooled) const {
+Arguments PostgresBackend::arguments_of(const Call& call, bool pooled) {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      return statements_.acquire(request, told(request), attempts_.copies(request.attempt), pooled);
+      return statements_.acquire(request, told(request), attempts_.sent(request.attempt), pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();

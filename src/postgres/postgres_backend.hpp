@@ -8,6 +8,7 @@
 #include "postgres/answer.hpp"
 #include "postgres/attempts.hpp"
 #include "postgres/connection.hpp"
+#include "postgres/known_rows.hpp"
 #include "postgres/later.hpp"
 #include "postgres/pool.hpp"
 #include "postgres/settings.hpp"
@@ -62,9 +63,9 @@ class PostgresBackend final : public Backend, private Connection::User {
   void ask(const std::shared_ptr<Acquisition>& operation);
   void take_back(const std::shared_ptr<Acquisition>& operation);
   void submit(Call call);
-  [[nodiscard]] static Call::Way way_of(const Acquisition& wanted, bool pooled);
+  [[nodiscard]] Call::Way way_of(const Acquisition& wanted, bool pooled) const;
   void not_sent(const Call& call);
-  [[nodiscard]] Arguments arguments_of(const Call& call, bool pooled) const;
+  [[nodiscard]] Arguments arguments_of(const Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void park(Call call);
   void submit_parked();
@@ -78,7 +79,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void refused(const Call& call, const PqError& error);
   void nonsense(const Call& call);
   void fail(const Call& call, const Failure& why);
-  void answered_attempt(const Call& call, const Answer& answer);
+  void answered_attempt(const Call& call, const Answer& answer, bool over);
   void waits(const Call& call, const Answer& answer);
   void answered_release(const Call& call, ReleaseOutcome outcome);
   void answered_renewal(const Call& call, const Result& result);
@@ -92,6 +93,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
   Attempts attempts_;
+  KnownRows known_;
   Later later_;
   std::unique_ptr<Pool> pool_;
   std::atomic<Connection*> listener_{nullptr};

@@ -122,13 +122,22 @@ void PostgresBackend::lost_listener(const ServerError& why) {
 
 void PostgresBackend::answered(const Call& call, const Result& result) {
   pool_->done(call);
-  if (call.kind == Call::Kind::acquire) attempts_.answered(call.acquisition().request().attempt);
+  // What is being taken back waits for the answer to that.
+  const bool over =
+      call.kind == Call::Kind::acquire && attempts_.answered(call.acquisition().request().attempt);
   if (result.kind() != Result::Kind::rows) return refused(call, result.error());
   switch (call.kind) {
     case Call::Kind::acquire:
+      if (call.way == Call::Way::peek && result.rows() == 0) {
+        // Somebody has deleted the row.
+        known_.missed(call.acquisition().request().name);
+        return resubmit(call);
+      }
+      if (call.way == Call::Way::look) known_.seen(call.acquisition().request().name);
+      [[fallthrough]];
     case Call::Kind::cancel: {
       const std::optional<Answer> answer = Answer::of(result);
-      return answer ? answered_attempt(call, *answer) : nonsense(call);
+      return answer ? answered_attempt(call, *answer, over) : nonsense(call);
     }
     case Call::Kind::release: {
       const std::optional<ReleaseOutcome> outcome = release_outcome(result);
@@ -184,13 +193,12 @@ void PostgresBackend::nonsense(const Call& call) {
   take_back(operation);
 }
 
-void PostgresBackend::answered_attempt(const Call& call, const Answer& answer) {
+void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, bool over) {
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
   if (answer.kind != Answer::Kind::granted) {
-    // While it is being taken back, the answer to that decides.
+    if (over) return;
     if (call.kind == Call::Kind::acquire) {
-      if (attempts_.is_over(request.attempt)) return;
       if (request.wait && answer.kind != Answer::Kind::refused) return waits(call, answer);
     } else if (answer.kind == Answer::Kind::locked) {
       return again_at(call, clock_->now() + first_look);

@@ -3,6 +3,7 @@
 
 #include <libpq-fe.h>
 
+#include <endian.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -24,11 +25,10 @@ constexpr int binary = 1;
 
 template <class Number>
 void append_number(std::string& out, Number value) {
-  std::array<char, sizeof value> bytes{};
-  for (std::size_t i = 0; i < sizeof value; ++i) {
-    bytes[i] = static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * (sizeof value - 1 - i)));
-  }
-  out.append(bytes.data(), bytes.size());
+  std::array<char, sizeof(std::uint64_t)> bytes{};
+  const std::uint64_t ordered = htobe64(static_cast<std::uint64_t>(value));
+  std::memcpy(bytes.data(), &ordered, sizeof ordered);
+  out.append(bytes.data() + (bytes.size() - sizeof value), sizeof value);
 }
 
 // An array of one dimension without nulls: dimensions, nulls, type, length, first index, elements.
@@ -144,9 +144,11 @@ Arguments& Arguments::integer_array(const std::vector<std::int64_t>& values) {
 }
 
 std::int64_t integer_of(std::string_view bytes) noexcept {
-  std::uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8U | static_cast<unsigned char>(byte);
-  return static_cast<std::int64_t>(value);
+  std::array<char, sizeof(std::uint64_t)> last{};
+  std::memcpy(last.data() + (last.size() - bytes.size()), bytes.data(), bytes.size());
+  std::uint64_t ordered = 0;
+  std::memcpy(&ordered, last.data(), sizeof ordered);
+  return static_cast<std::int64_t>(be64toh(ordered));
 }
 
 Result::Result(pg_result* result) : result_(result) {

@@ -9,6 +9,7 @@ extern const char* const migration;  ///< the schema, table and functions; a tra
 extern const char* const role;       ///< the rights of an application
 
 extern const char* const look;
+extern const char* const peek;
 extern const char* const ask;
 extern const char* const inspect;
 extern const char* const greet;

@@ -65,6 +65,7 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
       // In the order of Call::Way, but for the first one.
       {"mortise_look", fill_in(sql::look, schema), acquire(nothing, false, {}, false)},
+      {"mortise_peek", fill_in(sql::peek, schema), acquire(nothing, false, {}, false)},
       {"mortise_take", call("take($1, $2, $3, $4, $5)"), acquire(nothing, false, {}, false)},
   };
 }

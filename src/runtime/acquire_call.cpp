@@ -343,9 +343,6 @@ void AcquireCall::leave() {
 }
 
 Failure AcquireCall::contended(Failure why) {
-  if (why.code == Errc::timeout && holder_ && !holder_->label.empty()) {
-    why.text += ": held by " + holder_->label;
-  }
   if (Observer* const observer = client_.observer();
       observer != nullptr && is_contention(why.code)) {
     observer->contended({.name = slot_.name(), .label = terms->label});

@@ -26,7 +26,13 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
     call.forsake();  // out of memory: the name must not wait for a call that is over
     throw;
   }
-  if (failure && holder != nullptr) *holder = call.take_holder();
+  if (failure && holder != nullptr) {
+    *holder = call.take_holder();
+    // For those who keep the failure; most want to know only that there is one.
+    if (failure.code == Errc::timeout && *holder && !(*holder)->label.empty()) {
+      failure.text += ": held by " + (*holder)->label;
+    }
+  }
   return failure;
 }
 

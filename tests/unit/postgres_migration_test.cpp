@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: the SQL that docs/postgresql.md prints is the SQL that the library runs, and names of schema
-// and role go in as identifiers only. Method: the page beside the text; names that are none.
+// Goal: the SQL that docs/postgresql.md prints is the SQL that the library runs, and names of
+// schema and role go in as identifiers only. Method: the page beside the text; names that are none.
 #include <mortise/error.hpp>
 #include <mortise/postgres.hpp>
 
