@@ -2,6 +2,7 @@
 #include "postgres/pool.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace mortise::postgres {
@@ -74,7 +75,9 @@ void Pool::done(const Call& call) {
   const std::string* const name = call.name();
   if (name == nullptr) return;
   const std::lock_guard lock(mutex_);
-  --way_locked(*name).calls;
+  Way& way = way_locked(*name);
+  assert(way.calls > 0);
+  --way.calls;
 }
 
 void Pool::want(bool now) {

@@ -117,7 +117,7 @@ TEST_P(Exclusion, AHeldNameIsRefusedToEverybodyElse) {
   EXPECT_FALSE(thread.run([&] { return same_client.try_lock(); }));
   EXPECT_FALSE(thread.run([&] { return other_client.try_lock(); }));
   EXPECT_FALSE(other_client.try_lock()) << "the same thread, but another client is another owner";
-  EXPECT_FALSE(other_client.try_lock_for(20ms));
+  EXPECT_FALSE(other_client.try_lock_for(answer_time));
   held.unlock();
   EXPECT_TRUE(other_client.try_lock_for(patience));
   other_client.unlock();

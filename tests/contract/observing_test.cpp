@@ -45,7 +45,7 @@ TEST_P(Observing, ContentionIsTold) {
   held.lock();
   Lock wanted = one.lock("name");
   EXPECT_FALSE(wanted.try_lock());
-  EXPECT_FALSE(wanted.try_lock_for(10ms));
+  EXPECT_FALSE(wanted.try_lock_for(answer_time));
   std::stop_source stop;
   stop.request_stop();
   EXPECT_FALSE(wanted.acquire({.stop = stop.get_token()}));

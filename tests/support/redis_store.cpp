@@ -19,8 +19,7 @@ constexpr const char* password = "open-sesame";
 
 class RedisStore final : public Store {
  public:
-  RedisStore(RedisWay way, const std::string& parameters)
-      : way_(way), certificates_(certificates_for(way)), server_(options()) {
+  RedisStore(RedisWay way, const std::string& parameters) : way_(way), server_(options()) {
     if (way == RedisWay::network) proxy_.emplace(server_.port());
     url_ = url();
     if (!parameters.empty()) {
@@ -70,14 +69,16 @@ class RedisStore final : public Store {
   [[nodiscard]] std::uint64_t pushes() const override { return proxy_->pushes(); }
 
  private:
-  static std::unique_ptr<test::Certificates> certificates_for(RedisWay way) {
-    return way == RedisWay::encrypted ? std::make_unique<test::Certificates>() : nullptr;
+  /// Once a process: to make them takes as long as most tests.
+  static const test::Certificates& certificates() {
+    static const test::Certificates all;
+    return all;
   }
   [[nodiscard]] test::RedisServerOptions options() const {
     test::RedisServerOptions options;
     if (way_ == RedisWay::encrypted) {
       options.tls = test::RedisServerOptions::Tls::client_certificate_too;
-      options.certificates = certificates_.get();
+      options.certificates = &certificates();
     }
     if (way_ == RedisWay::least_privilege) {
       options.users = {"shop on >" + std::string(password) + " " + least_redis_privilege()};
@@ -89,9 +90,9 @@ class RedisStore final : public Store {
       case RedisWay::network: return proxy_->url();
       case RedisWay::socket: return "redis+unix://" + server_.socket_path();
       case RedisWay::encrypted:
-        return server_.tls_url() + "?ca=" + certificates_->ca() +
-               "&cert=" + certificates_->client_certificate() +
-               "&key=" + certificates_->client_key();
+        return server_.tls_url() + "?ca=" + certificates().ca() +
+               "&cert=" + certificates().client_certificate() +
+               "&key=" + certificates().client_key();
       case RedisWay::least_privilege:
         return "redis://shop:" + std::string(password) +
                "@127.0.0.1:" + std::to_string(server_.port());
@@ -100,7 +101,6 @@ class RedisStore final : public Store {
   }
 
   const RedisWay way_;
-  const std::unique_ptr<test::Certificates> certificates_;
   test::RedisServer server_;
   std::optional<test::Proxy> proxy_;
   std::string url_;
