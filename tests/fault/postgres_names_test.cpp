@@ -14,7 +14,7 @@ using PostgresNames = PostgresTest;
 // A connection plans its statements once. The table is empty then, so that every index looks as
 // good as any other.
 TEST_F(PostgresNames, ALookForANameDoesNotPassByItsOlderGrants) {
-  constexpr int cycles = 500;
+  constexpr std::size_t cycles = 500;
   const auto read = [&] {
     return std::stoull(
         see("select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'lock'"));
@@ -23,7 +23,7 @@ TEST_F(PostgresNames, ALookForANameDoesNotPassByItsOlderGrants) {
   {
     Client mine = client();
     Lock lock = mine.lock("a");
-    for (int i = 0; i < cycles; ++i) {
+    for (std::size_t i = 0; i < cycles; ++i) {
       lock.lock();
       ASSERT_EQ(lock.release(), Released::released);
       ASSERT_TRUE(lock.try_lock());
@@ -32,8 +32,7 @@ TEST_F(PostgresNames, ALookForANameDoesNotPassByItsOlderGrants) {
   }
   // Counted once the session has ended.
   ASSERT_TRUE(eventually([&] { return read() > before + 2 * cycles; }));
-  EXPECT_LT(read() - before, std::size_t{20} * cycles)
-      << "a few for each statement, of which there are five";
+  EXPECT_LT(read() - before, 20 * cycles) << "a few for each statement, of which there are five";
 }
 
 TEST_F(PostgresNames, ARowThatSomebodyHasDeletedIsMadeAnewByATry) {
