@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::postgres {
 namespace {
