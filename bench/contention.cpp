@@ -14,15 +14,16 @@
 namespace mortise::bench {
 namespace {
 
-constexpr std::chrono::milliseconds length{500};
 constexpr std::chrono::milliseconds settling{100};
 
 }  // namespace
 
-Grants contend(int threads, const std::function<Baton(int)>& make) {
+Grants contend(int threads, const std::function<Baton(int)>& make,
+               std::chrono::milliseconds length) {
   std::latch ready(threads + 1);
   std::atomic<bool> stop{false};
   std::vector<std::future<std::int64_t>> counts;
+  counts.reserve(static_cast<std::size_t>(threads));
   for (int thread = 0; thread < threads; ++thread) {
     counts.push_back(std::async(std::launch::async, [&, thread] {
       const Baton baton = make(thread);
@@ -59,6 +60,7 @@ double cost_of_waiting(const Baton& holder, const std::vector<Baton>& waiters,
                        std::chrono::milliseconds window) {
   std::atomic<int> taken{0};
   std::vector<std::future<void>> threads;
+  threads.reserve(waiters.size());
   holder.take();
   for (const Baton& waiter : waiters) {
     threads.push_back(std::async(std::launch::async, [&waiter, &taken] {

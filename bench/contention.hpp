@@ -16,9 +16,10 @@ struct Grants {
   double evenness = 0;  ///< the smallest share of a thread / the largest
 };
 
-/// Has `threads` threads take and give the lock, with nothing in between, for half a second.
+/// Has `threads` threads take and give the lock, with nothing in between.
 /// @param make makes the baton of a thread, on that thread
-[[nodiscard]] Grants contend(int threads, const std::function<Baton(int thread)>& make);
+[[nodiscard]] Grants contend(int threads, const std::function<Baton(int thread)>& make,
+                             std::chrono::milliseconds length = std::chrono::milliseconds(500));
 
 /// @param waiters batons of threads that will wait, one each, all the time, for what `holder` holds
 /// @return the CPU time of this process while they wait, in per cent of a core

@@ -42,19 +42,4 @@ template <class Sample>
   return median(std::move(values));
 }
 
-/// The medians of two sides that take turns in portions, each sample by itself.
-template <class Ours, class Floor>
-[[nodiscard]] std::pair<double, double> p50_in_turn(int portions, int portion, Ours&& ours,
-                                                    Floor&& floor) {
-  std::vector<double> of_ours;
-  std::vector<double> of_floor;
-  for (int i = -1; i < portions; ++i) {  // the first one warms up
-    for (int j = 0; j < portion; ++j) of_ours.push_back(timed(1, ours));
-    for (int j = 0; j < portion; ++j) of_floor.push_back(timed(1, floor));
-    if (i < 0) of_ours.clear();
-    if (i < 0) of_floor.clear();
-  }
-  return {median(std::move(of_ours)), median(std::move(of_floor))};
-}
-
 }  // namespace mortise::bench

@@ -19,11 +19,7 @@ void add_postgres_cases(Cases& cases) {
          return postgres_cycle(mode, Medium::memory);
        }});
   add(cases, {same, crossed},
-      {.name = "postgres/failed_try",
-       .unit = "us",
-       .ours = postgres_failed_try,
-       .floor = raw_postgres_select,
-       .goal = 1.2});
+      {.name = "postgres/failed_try", .unit = "us", .both = postgres_failed_try, .goal = 1.2});
   // An absolute goal of nothing can not be a ratio: one byte is too much already.
   add(cases, {unpinned},
       {.name = "postgres/failed_try_log",
@@ -35,8 +31,7 @@ void add_postgres_cases(Cases& cases) {
         {.name = "postgres/throughput_" + std::to_string(threads),
          .unit = "1/s",
          .better = Better::higher,
-         .ours = [threads](Mode mode) { return postgres_throughput(mode, threads); },
-         .floor = [threads](Mode mode) { return raw_postgres_throughput(mode, threads); },
+         .both = [threads](Mode mode) { return postgres_throughput(mode, threads); },
          .goal = 0.9});
   }
   add(cases, {same, crossed},

@@ -7,12 +7,14 @@
 #include "figure.hpp"
 #include "raw_postgres.hpp"
 #include "remote_handoff.hpp"
+#include "turns.hpp"
 
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace mortise::bench {
 namespace {
@@ -20,12 +22,62 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* name = "bench/postgres";
-constexpr int many = 1000;
+constexpr std::chrono::milliseconds portion{200};
 
-/// @return the p50 in microseconds, each time by itself: a flush has outliers.
+/// @return so many in a row, in microseconds, each by itself: a flush has outliers.
 template <class Work>
-double p50_of(Work&& work) {
-  return p50(many, [&] { return timed(1, work); }) / 1000;
+Turn each_of(int count, Work work) {
+  return [count, work] {
+    std::vector<double> samples(static_cast<std::size_t>(count));
+    for (double& sample : samples) sample = timed(1, work) / 1000;
+    return samples;
+  };
+}
+
+/// A client and its lock.
+struct OurSide {
+  explicit OurSide(const PostgresBed& bed) : client(bed.url()), lock(client.lock(name)) {}
+  Client client;
+  Lock lock;
+};
+
+Turn our_threads(const PostgresBed& bed, int threads) {
+  const auto client = std::make_shared<Client>(bed.url());
+  client->check(10s);
+  return [client, threads] {
+    const Grants grants = contend(
+        threads,
+        [&](int thread) -> Baton {
+          const auto lock =
+              std::make_shared<Lock>(client->lock(std::string(name) + std::to_string(thread)));
+          return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
+        },
+        portion);
+    return std::vector{grants.per_second};
+  };
+}
+
+void take(RawPostgres& raw) {
+  if (!raw.take()) throw std::runtime_error("the raw lock is not free");
+}
+
+Turn raw_threads(const PostgresBed& bed, int threads) {
+  std::vector<std::shared_ptr<RawPostgres>> all;
+  all.reserve(static_cast<std::size_t>(threads));
+  for (int thread = 0; thread < threads; ++thread) {
+    all.push_back(
+        std::make_shared<RawPostgres>(bed.url(), std::string(name) + std::to_string(thread)));
+  }
+  return [all, threads] {
+    const Grants grants = contend(
+        threads,
+        [&](int thread) -> Baton {
+          RawPostgres& raw = *all.at(static_cast<std::size_t>(thread));
+          return {.take = [&raw] { take(raw); }, .give = [&raw] { raw.give(); }};
+        },
+        portion);
+    return std::vector{grants.per_second};
+  };
 }
 
 constexpr const char* channel_of(int side) { return side == 0 ? "bench_0" : "bench_1"; }
@@ -41,11 +93,11 @@ RemoteBaton by_hand(const PostgresBed& bed, int side) {
       new RawSide{RawPostgres(bed.url(), name), RawPostgres(bed.url(), name)});
   raw->hears.listen(channel_of(side));
   const auto first = std::make_shared<bool>(side == 0);
-  const auto take = [raw, first] {
+  const auto hear_and_take = [raw, first] {
     if (!std::exchange(*first, false)) raw->hears.hear();
-    if (!raw->talks.take()) throw std::runtime_error("the raw lock is not free");
+    take(raw->talks);
   };
-  return {.baton = {.take = take,
+  return {.baton = {.take = hear_and_take,
                     .give = [raw, side] { raw->talks.give_and_notify(channel_of(1 - side)); }},
           .other_waits = [] { return true; }};
 }
@@ -64,43 +116,44 @@ RemoteBaton by_library(const PostgresBed& bed) {
 
 Pair postgres_cycle(Mode mode, Medium medium) {
   const PostgresBed bed(mode, medium);
-  Client client(bed.url());
-  Lock lock = client.lock(name);
-  RawPostgres raw(bed.url(), name);
   const auto ours = [&] {
-    lock.lock();
-    lock.unlock();
+    const auto side = std::make_shared<OurSide>(bed);
+    return each_of(20, [side] {
+      side->lock.lock();
+      side->lock.unlock();
+    });
   };
   const auto floor = [&] {
-    if (!raw.take()) throw std::runtime_error("the raw lock is not free");
-    raw.give();
+    const auto raw = std::make_shared<RawPostgres>(bed.url(), name);
+    return each_of(20, [raw] {
+      take(*raw);
+      raw->give();
+    });
   };
-  const auto [of_ours, of_floor] = p50_in_turn(20, many / 20, ours, floor);
-  return {.ours = of_ours / 1000, .floor = of_floor / 1000};
+  return in_turn(mode, 150, ours, floor);
 }
 
-double postgres_failed_try(Mode mode) {
+Pair postgres_failed_try(Mode mode) {
   const PostgresBed bed(mode);
-  Client holder(bed.url());
-  Client client(bed.url());
-  Lock held = holder.lock(name);
-  held.lock();
-  Lock lock = client.lock(name);
-  const double time = p50_of([&] {
-    if (lock.try_lock()) throw std::runtime_error("a held lock was taken");
-  });
-  held.unlock();
-  return time;
-}
-
-double raw_postgres_select(Mode mode) {
-  const PostgresBed bed(mode);
-  RawPostgres holder(bed.url(), name);
-  RawPostgres raw(bed.url(), name);
-  if (!holder.take()) throw std::runtime_error("the raw lock is not free");
-  return p50_of([&] {
-    if (raw.look().empty()) throw std::runtime_error("the row is not there");
-  });
+  std::shared_ptr<OurSide> holder;
+  const auto ours = [&] {
+    holder = std::make_shared<OurSide>(bed);
+    holder->lock.lock();
+    const auto side = std::make_shared<OurSide>(bed);
+    return each_of(100, [side] {
+      if (side->lock.try_lock()) throw std::runtime_error("a held lock was taken");
+    });
+  };
+  const auto floor = [&] {
+    const auto raw = std::make_shared<RawPostgres>(bed.url(), name);
+    take(*raw);
+    return each_of(100, [raw] {
+      if (raw->look().empty()) throw std::runtime_error("the row is not there");
+    });
+  };
+  const Pair pair = in_turn(mode, 30, ours, floor);
+  holder->lock.unlock();
+  return pair;
 }
 
 double log_of_failed_tries(Mode mode) {
@@ -123,29 +176,11 @@ double log_of_failed_tries(Mode mode) {
   return static_cast<double>(after - before);
 }
 
-double postgres_throughput(Mode mode, int threads) {
+Pair postgres_throughput(Mode mode, int threads) {
   const PostgresBed bed(mode);
-  Client client(bed.url());
-  client.check(10s);
-  const Grants grants = contend(threads, [&](int thread) -> Baton {
-    const auto lock =
-        std::make_shared<Lock>(client.lock(std::string(name) + std::to_string(thread)));
-    return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
-  });
-  return grants.per_second;
-}
-
-double raw_postgres_throughput(Mode mode, int threads) {
-  const PostgresBed bed(mode);
-  const Grants grants = contend(threads, [&](int thread) -> Baton {
-    const auto raw =
-        std::make_shared<RawPostgres>(bed.url(), std::string(name) + std::to_string(thread));
-    const auto take = [raw] {
-      if (!raw->take()) throw std::runtime_error("the raw lock is not free");
-    };
-    return {.take = take, .give = [raw] { raw->give(); }};
-  });
-  return grants.per_second;
+  return in_turn(
+      mode, 8, [&] { return our_threads(bed, threads); },
+      [&] { return raw_threads(bed, threads); });
 }
 
 double postgres_handoff(Mode mode) {

@@ -14,15 +14,13 @@ namespace mortise::bench {
 
 /// The p50 in microseconds of a try_lock() of a lock that another client holds; and of a plain
 /// SELECT of such a row.
-[[nodiscard]] double postgres_failed_try(Mode mode);
-[[nodiscard]] double raw_postgres_select(Mode mode);
+[[nodiscard]] Pair postgres_failed_try(Mode mode);
 /// The bytes of log for a thousand of such tries.
 [[nodiscard]] double log_of_failed_tries(Mode mode);
 
 /// Cycles a second of so many threads on distinct names, through one client; and of the floor, a
 /// connection a thread.
-[[nodiscard]] double postgres_throughput(Mode mode, int threads);
-[[nodiscard]] double raw_postgres_throughput(Mode mode, int threads);
+[[nodiscard]] Pair postgres_throughput(Mode mode, int threads);
 
 /// The p50 in microseconds from unlock() in one process to the return of lock() in another; and of
 /// the same by hand: LISTEN, NOTIFY with the release, and the upsert.
