@@ -101,6 +101,34 @@ TEST_F(PostgresRows, ATryAndATimedCallOnALockedRowKeepTheirTime) {
   EXPECT_EQ(waiter.release(), Released::released);
 }
 
+TEST_F(PostgresRows, NoStatementOfTheLibraryIsEverSeenWaitingForARowLock) {
+  // The server itself says who waits for a lock, from a millisecond on.
+  PostgresServer& noted = server(
+      {.settings = {"log_lock_waits = on", "deadlock_timeout = 1ms", "log_min_messages = log"}});
+  Client mine = client();
+  Lock tried = mine.lock("tried");
+  Lock kept = mine.lock("kept", {.lease = 300ms});
+  PostgresTalk root = noted.talk();
+  for (const std::string strength : {"key share", "share", "no key update", "update"}) {
+    tried.lock();
+    tried.unlock();
+    kept.lock();
+    root.run("begin; select * from mortise.lock for " + strength);
+    // Of these a guard's lets a waiter in, who writes.
+    std::error_code error;
+    EXPECT_FALSE(tried.try_lock(error)) << strength;
+    EXPECT_FALSE(tried.try_lock_for(30ms, error)) << strength;
+    // Renewed, or passed over, some times.
+    EXPECT_FALSE(eventually([&] { return kept.lost().stop_requested(); }, 150ms));
+    static_cast<void>(kept.release());
+    root.run("commit");
+    EXPECT_TRUE(eventually([&] { return !is_held("kept") && !is_held("tried"); }, 5s));
+  }
+  const std::string log = noted.log();
+  EXPECT_EQ(log.find("still waiting for"), std::string::npos) << log;
+  EXPECT_EQ(log.find("lock timeout"), std::string::npos) << log;
+}
+
 TEST_F(PostgresRows, AReleaseOfALockedRowIsBoundedAndNotForgotten) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 20s});
@@ -129,6 +157,34 @@ TEST_F(PostgresRows, ATableThatIsLockedAsAWholeKeepsTimedCallsInTime) {
   EXPECT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 5s));
+}
+
+TEST_F(PostgresRows, ATableThatIsLockedAsAWholeCostsNoConnection) {
+  Client mine = client();
+  mine.check(patience);
+  const auto before = server().talk().rows(std::string(sessions) + " order by pid");
+  PostgresTalk root = server().talk();
+  root.run("begin; lock table mortise.lock in access exclusive mode");
+  Party waiter(std::move(mine), "a");
+  auto served = waiter.start();
+  // Statements give up soon, are asked again, and answer long before a connection counts as dead.
+  const auto times = [&] {
+    const std::string log = server().log();
+    std::size_t count = 0;
+    for (std::size_t at = log.find("lock timeout"); at != std::string::npos;
+         at = log.find("lock timeout", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_TRUE(eventually([&] { return times() >= 10; }, 5s)) << times();
+  root.run("commit");
+  EXPECT_TRUE(comes(served, 2s + slack));
+  for (const test::PostgresRow& one : before) {
+    EXPECT_EQ(see(std::string("select count(*) from (") + sessions + ") as s where pid = $1", one),
+              "1");
+  }
+  EXPECT_EQ(waiter.release(), Released::released);
 }
 
 }  // namespace
