@@ -18,7 +18,7 @@ namespace mortise::postgres {
 /// Opens `postgresql://[user[:password]@][host[:port],...][/database][?...]`. Reads text only.
 ///
 /// Whatever does not begin with `mortise.` is libpq's. Ours: `mortise.schema` (`mortise`),
-/// `mortise.fair=yes|no` (no), `mortise.connections` (32, at most), `mortise.pooled=yes|no` (found
+/// `mortise.fair=yes|no` (no), `mortise.connections` (8, at most), `mortise.pooled=yes|no` (found
 /// out). The schema must be there: see `migrate()`. See docs/postgresql.md.
 /// @errors `misconfigured` (the message names the part), thrown as `LockError`
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);

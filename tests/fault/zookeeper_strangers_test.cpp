@@ -3,9 +3,13 @@
 // node that goes is a hold that is lost, one that comes first is waited for, and an order that
 // cannot be told grants nothing. Method: a stranger's client, a server that reaps containers at
 // once, and a counter that is set to its end.
+#include <mortise/zookeeper.hpp>
+
 #include "fault/zookeeper_fixture.hpp"
+#include "support/free_port.hpp"
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 namespace mortise::fault {
@@ -53,6 +57,41 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAHoldersNodeAtOnceAreFoundOutByTheRelease) {
   EXPECT_EQ(lock.release(), Released::was_lost);
   EXPECT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_F(ZooKeeperStrangers, WhoReleaseByForceHaveTheHolderToldAndTheNextServed) {
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  Lock lock = mine.lock("a", {.label = "old holder"});
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  const std::optional<Holder> ended = zookeeper::force_release(url(), "a", patience);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->label, "old holder");
+  ASSERT_TRUE(comes(served));
+  EXPECT_GT(served.get(), lock.token());
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, session / 2));
+  EXPECT_EQ(record->count(Record::Kind::lost), 1U);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  EXPECT_EQ(queue("a").size(), 1U) << "the old holder's release took it from the new one";
+  EXPECT_EQ(waiter.release(), Released::released);
+  expect_free("a");
+  EXPECT_FALSE(zookeeper::force_release(url(), "a", patience)) << "it was free";
+  EXPECT_FALSE(zookeeper::force_release(url(), "never locked", patience));
+}
+
+TEST_F(ZooKeeperStrangers, WhoReleaseByForceAreToldWhyTheyCannot) {
+  EXPECT_EQ(failure_of([&] { zookeeper::force_release(url(), "", 1s); }).code, Errc::misconfigured);
+  EXPECT_EQ(failure_of([&] { zookeeper::force_release("zookeeper://", "a", 1s); }).code,
+            Errc::misconfigured);
+  const std::string nobody = "zookeeper://127.0.0.1:" + std::to_string(test::free_port());
+  EXPECT_LT(duration_of([&] {
+              EXPECT_EQ(failure_of([&] { zookeeper::force_release(nobody, "a", 300ms); }).code,
+                        Errc::unavailable);
+            }),
+            300ms + allowance + slack);
 }
 
 TEST_F(ZooKeeperStrangers, WhoDeleteAWaitersNodeCostItItsTurnOnly) {
