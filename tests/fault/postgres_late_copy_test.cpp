@@ -27,6 +27,13 @@ class PostgresLateCopy : public PostgresTest {
     first.unlock();
     return mine;
   }
+  /// What was kept arrives; returns when it has been executed, and its sessions have gone.
+  void deliver_all() {
+    const std::string count = std::string("select count(*) from (") + sessions + ") as s";
+    proxy().hold_requests(false);
+    proxy().release_held();
+    EXPECT_TRUE(eventually([&] { return proxy().held() == 0 && see(count) == "1"; })) << see(count);
+  }
   /// Whoever lets it go, the name becomes free, and no late grant is left behind.
   void expect_no_ghost(const std::string& name) {
     EXPECT_TRUE(eventually([&] { return !is_held(name); }, 3s)) << "a ghost holds the name";
@@ -55,6 +62,45 @@ TEST_F(PostgresLateCopy, ALateRequestToTakeTakesNothing) {
   ASSERT_TRUE(eventually([&] { return proxy().held() == 0; }));
   expect_no_ghost("a");
   EXPECT_GT(number("a"), last);
+}
+
+// As before, where no release has come in between.
+TEST_F(PostgresLateCopy, ALateRequestTakesNothingAfterTheEndOfTheLease) {
+  // "first" was locked before, "a" is new to the server.
+  for (const std::string name : {"a", "first"}) {
+    Client mine = ready_client();
+    Lock lock = mine.lock(name, {.lease = 1200ms, .renew = false});
+    proxy().hold_requests(true);
+    ASSERT_TRUE(lock.try_lock_for(patience));
+    ASSERT_GT(proxy().held(), 0U);
+    const std::uint64_t last = number(name);
+    ASSERT_TRUE(eventually([&] { return !is_held(name); }, 3s));
+    deliver_all();
+    EXPECT_EQ(number(name), last) << "a ghost took " << name;
+    EXPECT_EQ(lock.release(), Released::was_lost);
+  }
+}
+
+TEST_F(PostgresLateCopy, ARepeatedRequestTakesNothingBehindTheRelease) {
+  Client mine = ready_client();
+  Party taker(std::move(mine), "a", {.lease = 1200ms, .renew = false});
+  // The first request is granted, its answer takes time, and the second one is kept.
+  proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
+  auto taken = taker.start();
+  ASSERT_TRUE(eventually([&] { return is_held("a"); }));
+  proxy().hold_requests(true);
+  ASSERT_TRUE(comes(taken));
+  ASSERT_TRUE(eventually([&] { return proxy().held() > 0; }, 300ms)) << "nothing was repeated";
+  proxy().delay(0ns, 0ns);
+  const std::uint64_t last = number("a");
+  // It is repeated on a new connection, behind the caller's back.
+  EXPECT_NE(taker.release(), Released::was_lost);
+  ASSERT_TRUE(eventually([&] {
+    return see("select expires_at = '-infinity' from mortise.lock where name = 'a'") == "t";
+  })) << "the release was not repeated";
+  deliver_all();
+  EXPECT_EQ(number("a"), last) << "a ghost took it";
+  EXPECT_FALSE(is_held("a"));
 }
 
 TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
