@@ -7,7 +7,7 @@
 
 #include <mortise/memory.hpp>
 
-#include "model/actor.hpp"
+#include "model/broken_scenes.hpp"
 #include "support/eventually.hpp"
 
 #include <gtest/gtest.h>
@@ -38,14 +38,10 @@ struct MemoryPlay : ServerByHand, Play {
 };
 
 // A's release is on its way for so long that A's lease ends, and B has the name when it arrives.
-Report late_release(bool broken) {
-  MemoryPlay play;
+Report late_release(MemoryPlay& play, bool broken) {
   const auto mail = std::make_shared<Mail>();
-  Actor a(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
-    if (!broken) return std::make_unique<ReleaseRelay>(std::move(behind), mail);
-    return std::make_unique<FreesWhoeverHolds>(
-        std::move(behind), mail, [&play](const std::string& name) { play.server.drop(name); });
-  });
+  const auto free = [&play](const std::string& name) { play.server.drop(name); };
+  Actor a(play, broken ? frees_whoever_holds(mail, free) : releases_by_mail(mail));
   Actor b(play, {});
   Actor c(play, {});
   EXPECT_TRUE(a.take());
@@ -61,20 +57,13 @@ Report late_release(bool broken) {
 }
 
 TEST(BrokenBackends, AReleaseThatFreesWhoeverHoldsIsCaught) {
-  const Report right = late_release(false);
-  EXPECT_TRUE(right.ok()) << right.text();
-  const Report wrong = late_release(true);
-  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+  expect_caught<MemoryPlay>(Fault::overlap, late_release);
 }
 
 // A's grant is on its way for a third of the lease; B takes the name when the server's lease ends.
-Report late_answer(bool broken) {
-  MemoryPlay play;
+Report late_answer(MemoryPlay& play, bool broken) {
   const auto mail = std::make_shared<Mail>();
-  Actor a(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
-    if (broken) return std::make_unique<CountsFromTheAnswer>(std::move(behind), mail);
-    return std::make_unique<AnswerRelay>(std::move(behind), mail);
-  });
+  Actor a(play, answers_by_mail(broken, mail));
   Actor b(play, {});
   mail->hold_back();
   std::future<bool> taken = a.start_taking(lease);
@@ -91,22 +80,15 @@ Report late_answer(bool broken) {
 }
 
 TEST(BrokenBackends, ALeaseCountedFromTheAnswerIsCaught) {
-  const Report right = late_answer(false);
-  EXPECT_TRUE(right.ok()) << right.text();
-  const Report wrong = late_answer(true);
-  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+  expect_caught<MemoryPlay>(Fault::overlap, late_answer);
 }
 
 // B is granted the name while it is stopped, wakes when the lease of that grant has ended and C has
 // the name, and believes what it then reads.
-Report late_wake_up(bool broken) {
-  MemoryPlay play;
+Report late_wake_up(MemoryPlay& play, bool broken) {
   const auto mail = std::make_shared<Mail>();
   Actor a(play, {});
-  Actor b(play, [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
-    if (broken) return std::make_unique<CountsFromTheAnswer>(std::move(behind), mail);
-    return std::make_unique<AnswerRelay>(std::move(behind), mail);
-  });
+  Actor b(play, answers_by_mail(broken, mail));
   Actor c(play, {});
   EXPECT_TRUE(a.take());
   std::future<bool> taken = b.start_taking(10s);
@@ -131,8 +113,7 @@ Report late_wake_up(bool broken) {
 }
 
 // B, who waits for A, wakes up although A still holds.
-Report false_wake_up(bool broken) {
-  MemoryPlay play;
+Report false_wake_up(MemoryPlay& play, bool broken) {
   const LockOptions long_lease{.lease = 10s, .renew = false};
   Actor a(play, {}, long_lease);
   Actor b(
@@ -158,17 +139,11 @@ Report false_wake_up(bool broken) {
 }
 
 TEST(BrokenBackends, AWaiterThatDoesNotLookAtItsTurnIsCaught) {
-  const Report right = false_wake_up(false);
-  EXPECT_TRUE(right.ok()) << right.text();
-  const Report wrong = false_wake_up(true);
-  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+  expect_caught<MemoryPlay>(Fault::overlap, false_wake_up);
 }
 
 TEST(BrokenBackends, AWaiterThatDoesNotLookAtItsLeaseIsCaught) {
-  const Report right = late_wake_up(false);
-  EXPECT_TRUE(right.ok()) << right.text();
-  const Report wrong = late_wake_up(true);
-  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+  expect_caught<MemoryPlay>(Fault::overlap, late_wake_up);
 }
 
 // A takes the name three times; the server restarts in between; B takes it.
@@ -205,8 +180,7 @@ TEST(BrokenBackends, ATokenThatRestartsIsCaught) {
 }
 
 // The server forgets A's hold, and B takes the name; then A renews.
-Report renewal_of_a_lapsed_hold(bool broken) {
-  MemoryPlay play;
+Report renewal_of_a_lapsed_hold(MemoryPlay& play, bool broken) {
   Actor a(play,
           [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
             if (broken) return std::make_unique<RevivesHolds>(std::move(behind));
@@ -232,10 +206,7 @@ Report renewal_of_a_lapsed_hold(bool broken) {
 }
 
 TEST(BrokenBackends, ARenewalThatRevivesIsCaught) {
-  const Report right = renewal_of_a_lapsed_hold(false);
-  EXPECT_TRUE(right.ok()) << right.text();
-  const Report wrong = renewal_of_a_lapsed_hold(true);
-  EXPECT_TRUE(wrong.has(Fault::overlap)) << wrong.text();
+  expect_caught<MemoryPlay>(Fault::overlap, renewal_of_a_lapsed_hold);
 }
 
 // A is stopped in the middle of its work, beyond its lease; B works; A goes on with its write.
