@@ -4,9 +4,8 @@
 // disturbances.
 #pragma once
 
-#include "model/distant_proxy.hpp"
+#include "model/distant_store.hpp"
 #include "model/lock_history.hpp"
-#include "support/contract_backend.hpp"
 #include "support/postgres_server.hpp"
 
 #include <memory>
@@ -15,24 +14,20 @@
 
 namespace mortise::model {
 
-class PostgresHistoryStore final : public contract::Store {
+class PostgresHistoryStore final : public DistantStore {
  public:
   // `parameters` of the URL of its clients, without the "?".
   explicit PostgresHistoryStore(std::string parameters);
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override;
   [[nodiscard]] bool has(contract::Hook hook) const override;
-  void set_reachable(bool reachable) override;
   void restart() override { server_.restart(); }
-  void misbehave(const contract::Misbehaviour& how) override;
 
   [[nodiscard]] test::PostgresServer& server() noexcept { return server_; }
-  [[nodiscard]] const DistantProxy& network() const noexcept { return network_; }
 
  private:
   const std::string parameters_;
   test::PostgresServer server_;
-  const DistantProxy network_;
 };
 
 // What they break no promise allows to be broken: an acknowledged grant survives each of them.

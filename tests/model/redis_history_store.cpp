@@ -3,7 +3,7 @@
 
 #include <mortise/redis.hpp>
 
-#include "model/seed.hpp"
+#include "model/network_disturbances.hpp"
 #include "redis/lock_key.hpp"
 
 #include <chrono>
@@ -15,11 +15,6 @@ namespace mortise::model {
 namespace {
 
 using namespace std::chrono_literals;
-using contract::Hook;
-using test::Proxy;
-using Connections = Proxy::Connections;
-
-constexpr std::chrono::nanoseconds longest_disturbance{250ms};
 
 RedisHistoryStore& store_of(Stage& stage) { return static_cast<RedisHistoryStore&>(*stage.store); }
 
@@ -27,15 +22,6 @@ test::RedisServerOptions that_remembers() {
   test::RedisServerOptions options;
   options.persistence = test::RedisServerOptions::Persistence::always;
   return options;
-}
-
-Connections any_connections(Dice& dice) {
-  constexpr Connections kinds[] = {Connections::all, Connections::commands, Connections::inboxes};
-  return kinds[dice.below(3)];
-}
-
-void sleep_a_while(Stage& stage, Dice& dice) {
-  stage.time.sleep(dice.between(50ms, longest_disturbance));
 }
 
 void kill_server(Stage& stage, Dice& dice) {
@@ -80,80 +66,18 @@ void flush_scripts(Stage& stage, Dice& dice) {
 void listen_to_all(Stage& stage, Dice& dice) {
   test::RedisTalk talk = store_of(stage).server().talk();
   talk.expect_ok({"PSUBSCRIBE", "*"});
-  sleep_a_while(stage, dice);
-}
-
-void cut_connections(Stage& stage, Dice& dice) {
-  for (std::uint32_t left = 1 + dice.below(5); left > 0; --left) {
-    store_of(stage).network().tell(
-        [which = any_connections(dice)](Proxy& proxy) { proxy.cut_all(which); });
-    stage.time.sleep(dice.between(0ns, 30ms));
-  }
-}
-
-void cut_replies(Stage& stage, Dice& dice) {
-  for (std::uint32_t left = 1 + dice.below(5); left > 0; --left) {
-    store_of(stage).network().tell(
-        [bytes = dice.below(70)](Proxy& proxy) { proxy.cut_reply_after(bytes); });
-    stage.time.sleep(dice.between(0ns, 30ms));
-  }
-}
-
-void drip_replies(Stage& stage, Dice& dice) {
-  store_of(stage).network().tell(
-      [interval = dice.between(1us, 1ms)](Proxy& proxy) { proxy.drip(interval); });
-  sleep_a_while(stage, dice);
-  store_of(stage).network().tell([](Proxy& proxy) { proxy.drip(0ns); });
-}
-
-// Many a grant arrives when its lease is over.
-void delay_pushes(Stage& stage, Dice& dice) {
-  store_of(stage).network().tell([most = std::chrono::nanoseconds(stage.short_lease * 3 / 2)](
-                                     Proxy& proxy) { proxy.delay_push(0ns, most); });
-  sleep_a_while(stage, dice);
-  store_of(stage).network().tell([](Proxy& proxy) { proxy.delay_push(0ns, 0ns); });
-}
-
-void freeze_connections(Stage& stage, Dice& dice) {
-  store_of(stage).network().tell(
-      [which = any_connections(dice)](Proxy& proxy) { proxy.freeze(true, which); });
-  sleep_a_while(stage, dice);
-  store_of(stage).network().tell([](Proxy& proxy) { proxy.freeze(false); });
-}
-
-void swallow_everything(Stage& stage, Dice& dice) {
-  store_of(stage).network().tell([](Proxy& proxy) { proxy.blackhole(true); });
-  sleep_a_while(stage, dice);
-  store_of(stage).network().tell([](Proxy& proxy) { proxy.blackhole(false); });
-}
-
-// Clients give their connections up and ask again on new ones; then what they said first arrives.
-void deliver_late(Stage& stage, Dice& dice) {
-  store_of(stage).network().tell([](Proxy& proxy) { proxy.hold_requests(true); });
-  sleep_a_while(stage, dice);
-  store_of(stage).network().tell([](Proxy& proxy) { proxy.hold_requests(false); });
+  stage.time.sleep(dice.between(50ms, longest_disturbance));
 }
 
 }  // namespace
 
 RedisHistoryStore::RedisHistoryStore(std::string parameters)
-    : parameters_(std::move(parameters)),
-      server_(that_remembers()),
-      network_(server_.port(), test_seed()) {}
+    : parameters_(std::move(parameters)), server_(that_remembers()) {
+  add_network(server_.port());
+}
 
 std::unique_ptr<Backend> RedisHistoryStore::backend() {
-  return redis::backend(network_.url() + (parameters_.empty() ? "" : "?" + parameters_));
-}
-
-bool RedisHistoryStore::has(Hook hook) const {
-  return hook != Hook::hand_clock && hook != Hook::late_copies && hook != Hook::counts;
-}
-
-void RedisHistoryStore::set_reachable(bool reachable) {
-  network_.tell([reachable](Proxy& proxy) {
-    proxy.refuse(!reachable);
-    if (!reachable) proxy.cut_all();
-  });
+  return redis::backend(networks().front().url() + (parameters_.empty() ? "" : "?" + parameters_));
 }
 
 void RedisHistoryStore::restart() {
@@ -168,29 +92,15 @@ void RedisHistoryStore::take_away(const std::string& name) {
   server_.talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
 }
 
-void RedisHistoryStore::misbehave(const contract::Misbehaviour& how) {
-  network_.tell([how](Proxy& proxy) {
-    proxy.lose_request(how.lose_request);
-    proxy.lose_reply(how.lose_reply);
-    proxy.lose_push(how.lose_push);
-    proxy.delay(how.delay_min, how.delay_max);
-  });
-}
-
 std::vector<Disturbance> redis_disturbances() {
-  return {{.name = "server killed", .bring_about = kill_server},
-          {.name = "server stopped", .bring_about = stop_server},
-          {.name = "clients paused", .bring_about = pause_clients},
-          {.name = "connections killed", .bring_about = kill_connections},
-          {.name = "scripts flushed", .bring_about = flush_scripts},
-          {.name = "monitor", .bring_about = listen_to_all},
-          {.name = "connections cut", .bring_about = cut_connections},
-          {.name = "replies cut", .bring_about = cut_replies},
-          {.name = "replies dripped", .bring_about = drip_replies},
-          {.name = "pushes delayed", .bring_about = delay_pushes},
-          {.name = "half open", .bring_about = freeze_connections},
-          {.name = "black hole", .bring_about = swallow_everything},
-          {.name = "late duplicates", .bring_about = deliver_late}};
+  return with_those_of_network({{.name = "server killed", .bring_about = kill_server},
+                                {.name = "server stopped", .bring_about = stop_server},
+                                {.name = "clients paused", .bring_about = pause_clients},
+                                {.name = "connections killed", .bring_about = kill_connections},
+                                {.name = "scripts flushed", .bring_about = flush_scripts},
+                                {.name = "monitor", .bring_about = listen_to_all},
+                                {.name = "pushes delayed", .bring_about = delay_pushes}},
+                               {.reply_bytes = 70, .slowest_drip = 1ms});
 }
 
 HistoryBackend redis_processes(const std::string& name, const std::string& parameters) {

@@ -4,9 +4,8 @@
 // way to it can suffer is listed here as disturbances.
 #pragma once
 
-#include "model/distant_proxy.hpp"
+#include "model/distant_store.hpp"
 #include "model/lock_history.hpp"
-#include "support/contract_backend.hpp"
 #include "support/redis_server.hpp"
 
 #include <memory>
@@ -15,26 +14,21 @@
 
 namespace mortise::model {
 
-class RedisHistoryStore final : public contract::Store {
+class RedisHistoryStore final : public DistantStore {
  public:
   // `parameters` of the URL of its clients, without the "?".
   explicit RedisHistoryStore(std::string parameters);
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override;
-  [[nodiscard]] bool has(contract::Hook hook) const override;
-  void set_reachable(bool reachable) override;
   // As a server without persistence: it comes back with nothing.
   void restart() override;
   void take_away(const std::string& name) override;
-  void misbehave(const contract::Misbehaviour& how) override;
 
   [[nodiscard]] test::RedisServer& server() noexcept { return server_; }
-  [[nodiscard]] const DistantProxy& network() const noexcept { return network_; }
 
  private:
   const std::string parameters_;
   test::RedisServer server_;
-  const DistantProxy network_;
 };
 
 // What they break no promise allows to be broken: an acknowledged write survives each of them.

@@ -3,13 +3,10 @@
 // a bad network of its own, and lose some of them, a majority even, again and again.
 #pragma once
 
-#include "model/distant_proxy.hpp"
+#include "model/distant_store.hpp"
 #include "model/lock_history.hpp"
-#include "support/contract_backend.hpp"
 #include "support/redlock_servers.hpp"
 
-#include <cstddef>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,25 +20,20 @@ enum class RedlockQuorum {
   two_of_five,
 };
 
-class RedlockHistoryStore final : public contract::Store {
+class RedlockHistoryStore final : public DistantStore {
  public:
   explicit RedlockHistoryStore(RedlockQuorum quorum);
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override;
-  [[nodiscard]] bool has(contract::Hook hook) const override;
-  void set_reachable(bool reachable) override;
   // As servers without persistence: all come back with nothing.
   void restart() override;
   void take_away(const std::string& name) override;
-  void misbehave(const contract::Misbehaviour& how) override;
 
   [[nodiscard]] test::RedlockServers& servers() noexcept { return servers_; }
-  [[nodiscard]] const DistantProxy& network(std::size_t number) const { return networks_[number]; }
 
  private:
   const RedlockQuorum quorum_;
   test::RedlockServers servers_;
-  std::deque<DistantProxy> networks_;
 };
 
 // What they break no promise allows to be broken: what a server acknowledged survives, or it comes
