@@ -29,7 +29,8 @@ struct PrivatePostgres {
 struct PostgresPlay : PrivatePostgres, ServerPlay {
   PostgresPlay()
       : ServerPlay([this] { return postgres::backend(server.url()); },
-                   {.unrenewed = {.lease = 150ms, .renew = false},
+                   // Time for a session's first statement on a slow machine, and to release.
+                   {.unrenewed = {.lease = 600ms, .renew = false},
                     .lasting = {.lease = 20s, .renew = false},
                     .renewed = {.lease = 300ms}}) {
     postgres::migrate(server.owner_url(), {.role = test::postgres_application});
