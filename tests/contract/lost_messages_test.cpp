@@ -5,6 +5,7 @@
 #include "support/contract_suites.hpp"
 
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -20,7 +21,7 @@ TEST_P(LostMessages, ALostReplyIsRetriedAsTheSameAttempt) {
   Party taker = party();
   Client other = client();
   store().misbehave({.lose_reply = 1});
-  Lock lock = taker.client.lock("name", {.lease = calm_lease});
+  Lock lock = taker.client.lock("name", {.lease = 3 * calm_lease});
   Worker thread;
   const Owner owner = Owner::unique();
   auto taken = thread.start([&] { return lock.acquire({.owner = owner}); });
@@ -28,6 +29,9 @@ TEST_P(LostMessages, ALostReplyIsRetriedAsTheSameAttempt) {
   ASSERT_TRUE(eventually([&] { return taker.probe->counts().acquires >= 2; }));
   const AttemptId attempt = taker.probe->last_attempt("name")->request().attempt;
   store().misbehave({});
+  // Far sooner than by the lease of the grant that nobody heard of.
+  EXPECT_EQ(taken.wait_for(3 * calm_lease / 2), std::future_status::ready)
+      << "it waited for itself";
   EXPECT_TRUE(taken.get());
   EXPECT_EQ(taker.probe->last_grant("name")->attempt, attempt) << "another attempt was made";
   EXPECT_EQ(lock.hold_count(owner), 1U);
