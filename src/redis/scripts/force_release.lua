@@ -10,16 +10,14 @@ if not held then
 end
 local answer = occupied('O')
 redis.call('HDEL', K, 'g')
-if foreign then
-  redis.call('DEL', R)
-  redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
-else
+if not foreign then
   redis.pcall('PUBLISH', inbox(owner), 'T ' .. owner .. ' ' .. digits(number) .. ' ' .. K)
-  if R then redis.call('DEL', R) end
 end
+if R then redis.call('DEL', R) end
 number = math.max(number + 1, now)
 redis.call('HSET', K, 'o', '- ' .. digits(number)) -- nobody's
 remember(0)
 owner, held, since, foreign = '-', false, nil, false
 settle()
+if R and not held then redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0') end
 return answer

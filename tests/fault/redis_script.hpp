@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The scripts called one by one, as the library's requests call them: for decisions that depend on
+// what a server keeps for hours, or on the order of what comes from several clients. What takes
+// hours is set into the lock as they would have left it.
+#pragma once
+
+#include "fault/redis_fixture.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mortise::fault {
+
+class RedisScriptTest : public RedisTest {
+ protected:
+  static constexpr std::int64_t hour = 3'600'000;                // ms
+  static constexpr std::uint64_t ahead = 4'000'000'000'000'000;  // us: the clock of 2096
+
+  /// How a request travels, and what it wants; the mode is the first of the flags.
+  struct Ask {
+    std::string flags = "f01";
+    int epoch = 1;
+    std::int64_t lease = 30'000;
+  };
+
+  /// @return an attempt of the client that has this letter.
+  [[nodiscard]] static std::string attempt(char client) { return std::string(32, client) + "1"; }
+  std::string call(const redis::Script& script, const RedisTalk::Command& words) {
+    RedisTalk::Command command{"EVAL", std::string(script.text), "1", key("a")};
+    if (words.at(1).starts_with('r')) {
+      command[2] = "2";
+      command.emplace_back("a");
+    }
+    command.insert(command.end(), words.begin(), words.end());
+    return server().talk().expect_ok(command).text;
+  }
+  std::string acquire(char client, const Ask& ask) {
+    return call(redis::scripts::acquire, {attempt(client), ask.flags, std::to_string(ask.epoch),
+                                          std::to_string(ask.lease), "label"});
+  }
+  std::string acquire(char client) { return acquire(client, Ask()); }
+  std::string cancel(char client, const std::string& flags = "f0", int epoch = 1) {
+    return call(redis::scripts::cancel, {attempt(client), flags, std::to_string(epoch)});
+  }
+  /// Of the hold that the server knows of.
+  std::string release(const std::string& flags = "f0", int epoch = 1) {
+    return call(redis::scripts::release, {get("o"), flags, std::to_string(epoch)});
+  }
+  std::string renew(const std::string& hold, std::int64_t lease = 30'000,
+                    const std::string& mode = "f") {
+    return call(redis::scripts::renew, {"", mode, hold, std::to_string(lease)});
+  }
+
+  [[nodiscard]] std::string get(const std::string& which) { return field("a", which); }
+  [[nodiscard]] bool has(const std::string& which) {
+    return server().talk().command({"HEXISTS", key("a"), which}).integer == 1;
+  }
+  void set(const std::string& which, const std::string& value) {
+    server().talk().expect_ok({"HSET", key("a"), which, value});
+  }
+  [[nodiscard]] bool owns(char client) { return get("o").starts_with(attempt(client) + " "); }
+  /// By what is written, since each script may give a lock that has lapsed to a waiter.
+  [[nodiscard]] bool holds(char client) { return owns(client) && !get("g").empty(); }
+  [[nodiscard]] std::uint64_t number() {
+    const std::string owner = get("o");
+    return std::stoull("0" + owner.substr(owner.find(' ') + 1));
+  }
+  /// The lock was taken by this client when the server's clock was far ahead.
+  void set_ahead(char client) { set("o", attempt(client) + " " + std::to_string(ahead)); }
+  /// The lease of the hold has run out.
+  void lapse() { set("g", "1000000 1000"); }
+  /// @return the inboxes of these clients, open.
+  [[nodiscard]] RedisTalk listen(std::string_view clients) {
+    RedisTalk talk = server().talk();
+    for (const char client : clients) {
+      talk.expect_ok({"SUBSCRIBE", "mortise:inbox:" + std::string(32, client)});
+    }
+    return talk;
+  }
+  /// @return ms that a key has to live; negative = for ever, or there is none.
+  [[nodiscard]] std::int64_t life(const std::string& of) {
+    return server().talk().command({"PTTL", of}).integer;
+  }
+  [[nodiscard]] std::int64_t life() { return life(key("a")); }
+  /// Hours later: the key's time is nearly over.
+  void age() {
+    set("e", "1000000000");
+    server().talk().expect_ok({"PEXPIRE", key("a"), "60000"});
+  }
+};
+
+}  // namespace mortise::fault
