@@ -151,6 +151,7 @@ TEST_F(RedisInterop, EachSideKeepsTheOtherOut) {
   EXPECT_FALSE(java.unlock());
   EXPECT_FALSE(lock.try_lock());
   EXPECT_TRUE(java.unlock());
+  EXPECT_TRUE(java.hears(patience)) << "of itself";
   ASSERT_TRUE(lock.try_lock());
   EXPECT_FALSE(java.try_lock());
   EXPECT_FALSE(java.unlock()) << "it freed what is ours";
