@@ -12,6 +12,10 @@ if is_late(me, ARGV[3]) then return 'R' end
 if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
 if held and owner ~= me then return occupied('B') end
 redis.call('HSET', K, 'o', ARGV[1], 'g', digits(now) .. ' ' .. ARGV[4], 'l', '')
-if largest > tonumber(settled) then redis.call('HSET', K, 'm', digits(largest)) end
+if largest > tonumber(settled) then
+  redis.call('HSET', K, 'm', digits(largest))
+else
+  redis.call('HDEL', K, 'm')
+end
 remember(tonumber(ARGV[4]))
 return 'G ' .. settled

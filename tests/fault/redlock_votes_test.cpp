@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Goal: one server's part of a quorum: its numbers grow whatever was asked for, settled or taken
+// again there, a vote is moved and taken back by its own hold only, and its key outlives it.
+// Method: scripts, in orders of requests that a test through the library meets by chance only.
+#include "fault/redlock_script.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class RedlockVotes : public RedlockScriptTest {
+ protected:
+  void expect_life(std::int64_t lease, const std::string& about) {
+    EXPECT_GE(life(), lease + hour) << about;
+    EXPECT_LE(life(), lease + 3 * hour) << about;
+  }
+  void flush() { server().talk().expect_ok({"FLUSHALL"}); }
+};
+
+TEST_F(RedlockVotes, HaveNumbersThatGrowAboveEveryProposal) {
+  EXPECT_EQ(vote('a'), granted(proposal));
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(vote('b'), granted(proposal + 1)) << "the same proposal";
+  EXPECT_EQ(undo('b'), "F");
+  EXPECT_EQ(vote('c', {.number = 9}), granted(proposal + 2)) << "of a clock in 1970";
+  EXPECT_EQ(undo('c'), "F");
+  EXPECT_EQ(vote('d', {.number = proposal + 100}), granted(proposal + 100));
+}
+
+// The settled number is smaller than what this server gave; what it gave still counts.
+TEST_F(RedlockVotes, HaveNumbersThatGrowAboveThoseThatWereSettledLower) {
+  ASSERT_EQ(vote('a', {.number = proposal + 50}), granted(proposal + 50));
+  EXPECT_EQ(settle('a', proposal), "H");
+  EXPECT_EQ(vote('a'), granted(proposal + 50)) << "asked again";
+  EXPECT_FALSE(has("m"));
+  EXPECT_EQ(settle('a', proposal), "H");
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(vote('b', {.number = proposal + 20}), granted(proposal + 51));
+  EXPECT_FALSE(has("m")) << "the quick way is closed";
+  EXPECT_EQ(settle('b', proposal + 60), granted(proposal + 60));
+  EXPECT_EQ(number(), proposal + 60);
+}
+
+TEST_F(RedlockVotes, ThatAreSettledAboveAllNeedNoOtherNumber) {
+  ASSERT_EQ(vote('a', {.number = proposal + 50}), granted(proposal + 50));
+  EXPECT_EQ(settle('a', proposal), "H");
+  EXPECT_TRUE(has("m"));
+  EXPECT_EQ(settle('a', proposal + 60), granted(proposal + 60));
+  EXPECT_FALSE(has("m")) << "the quick way is closed";
+}
+
+TEST_F(RedlockVotes, AreSettledByTheirOwnerWhileTheyStand) {
+  ASSERT_EQ(vote('a'), granted(proposal));
+  EXPECT_EQ(settle('b', proposal + 10), "N");
+  lapse();
+  EXPECT_EQ(settle('a', proposal + 10), "N") << "a witness that may vote for others";
+  EXPECT_EQ(number(), proposal);
+}
+
+TEST_F(RedlockVotes, ThatAreTakenAgainKeepWhatTheServerGave) {
+  ASSERT_EQ(vote('b', {.number = proposal + 50}), granted(proposal + 50));
+  EXPECT_TRUE(relock('a', proposal).starts_with("B")) << "of a server that has voted";
+  EXPECT_TRUE(holds('b'));
+  ASSERT_EQ(undo('b'), "F");
+  EXPECT_EQ(relock('a', proposal), granted(proposal));
+  EXPECT_TRUE(holds('a'));
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(vote('c'), granted(proposal + 51));
+}
+
+TEST_F(RedlockVotes, ThatAreTakenAgainAboveAllNeedNoOtherNumber) {
+  ASSERT_EQ(vote('b', {.number = proposal + 50}), granted(proposal + 50));
+  EXPECT_EQ(settle('b', proposal), "H");
+  EXPECT_EQ(undo('b'), "F");
+  EXPECT_EQ(relock('a', proposal + 60), granted(proposal + 60));
+  EXPECT_FALSE(has("m")) << "the quick way is closed";
+}
+
+TEST_F(RedlockVotes, BeginAnewWhenTheyAreAskedForAgain) {
+  ASSERT_EQ(vote('a'), granted(proposal));
+  const std::string before = get("g");
+  age();
+  EXPECT_EQ(vote('a', {.lease = 60'000, .number = proposal + 9}), granted(proposal));
+  EXPECT_NE(get("g"), before);
+  EXPECT_TRUE(get("g").ends_with(" 60000"));
+  expect_life(60'000, "asked again");
+}
+
+TEST_F(RedlockVotes, AreTakenBackByTheirOwnHoldOnly) {
+  const std::string longer = attempt('a') + "5";  // the same client, fourteen attempts later
+  for (const char* const flags : {"q0", "q1"}) {  // the quick way, and the slow one
+    flush();
+    ASSERT_EQ(vote('a'), granted(proposal));
+    EXPECT_EQ(release(hold_of('b', proposal), flags), "N");
+    EXPECT_EQ(release(hold_of('a', proposal + 1), flags), "N");
+    EXPECT_EQ(undo('b', flags), "N");
+    EXPECT_EQ(release(longer + " ", flags), "N");
+    EXPECT_TRUE(holds('a')) << flags;
+    EXPECT_EQ(release(hold_of('a', proposal), flags), "F");
+    EXPECT_TRUE(is_free());
+    EXPECT_EQ(release(hold_of('a', proposal), flags), "A");
+    EXPECT_EQ(undo('a', flags), "A");
+  }
+  ASSERT_EQ(vote('b'), granted(proposal + 1));
+  lapse();
+  EXPECT_EQ(release(hold_of('b', proposal + 1), "q1"), "L");
+}
+
+// What is held goes on where nothing new can be taken.
+TEST_F(RedlockVotes, AreRenewedSettledAndTakenBackWithoutMemory) {
+  ASSERT_EQ(vote('a'), granted(proposal));
+  server().talk().expect_ok({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_EQ(renew(hold_of('a', proposal)), "1");
+  EXPECT_EQ(settle('a', proposal + 5), granted(proposal + 5));
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_THROW(vote('b'), test::RedisTalkError);
+}
+
+TEST_F(RedlockVotes, AreRenewedByTheirOwnHoldWhileTheyStand) {
+  ASSERT_EQ(vote('a'), granted(proposal));
+  EXPECT_EQ(renew(hold_of('b', proposal)), "0");
+  EXPECT_EQ(renew(hold_of('a', proposal + 1)), "0");
+  EXPECT_EQ(renew(hold_of('a', proposal)), "1");
+  lapse();
+  EXPECT_EQ(renew(hold_of('a', proposal)), "E");
+  EXPECT_TRUE(is_free());
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_EQ(renew(hold_of('a', proposal)), "E");
+  EXPECT_TRUE(is_free());
+}
+
+TEST_F(RedlockVotes, HaveKeysThatOutliveThem) {
+  constexpr std::int64_t lasting = 10 * hour;
+  for (const std::int64_t lease : {std::int64_t{30'000}, lasting}) {
+    for (const char* const flags : {"q000", "q100"}) {
+      flush();
+      ASSERT_EQ(vote('a', {.flags = flags, .lease = lease}), granted(proposal));
+      expect_life(lease, flags);
+      ASSERT_EQ(undo('a'), "F");
+      age();
+      EXPECT_EQ(vote('b', {.flags = flags, .lease = lease, .number = proposal + 1}),
+                granted(proposal + 1));
+      expect_life(lease, "the next");
+      age();
+      EXPECT_EQ(renew(get("o"), lease), "1");
+      expect_life(lease, "renewed");
+      age();
+      EXPECT_EQ(relock('b', proposal + 1, "q0", 1, lease), granted(proposal + 1));
+      expect_life(lease, "taken again");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mortise::fault
