@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Goal: the key of a lock outlives each lease by an hour, however the lease began, since numbers
+// grow only as long as it is there, and a hold stands only as long as it does; and every key ends
+// some time. Method: scripts on keys whose time is nearly over.
+#include "fault/redis_script.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class RedisKeyLife : public RedisScriptTest {
+ protected:
+  void expect_life(std::int64_t lease, const std::string& about) {
+    EXPECT_GE(life(), lease + hour) << about;
+    EXPECT_LE(life(), lease + 3 * hour) << about;
+    EXPECT_NE(get("e"), "") << "it is prolonged each time, and seldom would do " << about;
+  }
+  /// Redisson holds it.
+  void theirs() {
+    server().talk().expect_ok({"HSET", "a", "java:1", "1"});
+    server().talk().expect_ok({"PEXPIRE", "a", "30000"});
+  }
+};
+
+TEST_F(RedisKeyLife, BeginsWithTheFirstHold) {
+  for (const char* const flags : {"f01", "u01", "f11"}) {
+    server().talk().expect_ok({"FLUSHALL"});
+    ASSERT_TRUE(acquire('a', {.flags = flags}).starts_with("G"));
+    expect_life(30'000, flags);
+  }
+}
+
+// Each is longer than the time that a key is given for a short one.
+TEST_F(RedisKeyLife, IsLongerThanALongLease) {
+  constexpr std::int64_t lease = 10 * hour;
+  for (const char* const flags : {"f01", "u01"}) {
+    server().talk().expect_ok({"FLUSHALL"});
+    ASSERT_TRUE(acquire('a', {.flags = flags, .lease = lease}).starts_with("G"));
+    expect_life(lease, flags);
+  }
+  server().talk().expect_ok({"FLUSHALL"});
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_EQ(renew(get("o"), lease), "1");
+  expect_life(lease, "renewed");
+}
+
+TEST_F(RedisKeyLife, IsProlongedByEachWayToHoldTheLock) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  for (const char* const flags : {"f01", "u01"}) {
+    ASSERT_EQ(release(), "F");
+    age();
+    ASSERT_TRUE(acquire('a', {.flags = flags}).starts_with("G"));
+    expect_life(30'000, flags);
+  }
+  age();
+  ASSERT_EQ(renew(get("o")), "1");
+  expect_life(30'000, "renewed");
+}
+
+TEST_F(RedisKeyLife, IsProlongedByAHandOver) {
+  const RedisTalk hears = listen("bc");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_TRUE(acquire('b').starts_with("Q"));
+  age();
+  ASSERT_EQ(release(), "F");
+  ASSERT_TRUE(holds('b'));
+  expect_life(2'000, "by a release");
+  ASSERT_TRUE(acquire('c').starts_with("Q"));
+  age();
+  lapse();
+  ASSERT_EQ(renew(get("o")), "0");
+  ASSERT_TRUE(holds('c'));
+  expect_life(2'000, "of a lapsed lock");
+}
+
+// These make a key that no hold has given a time to live.
+TEST_F(RedisKeyLife, EndsWhereNobodyEverHeldTheLock) {
+  static_cast<void>(cancel('a', "f1", 2));
+  EXPECT_FALSE(get("x").empty());
+  EXPECT_GT(life(), 60'000);
+  server().talk().expect_ok({"FLUSHALL"});
+  theirs();
+  ASSERT_TRUE(acquire('a', {.flags = "r01"}).starts_with("Q"));
+  EXPECT_GT(life(), hour);
+  server().talk().expect_ok({"FLUSHALL"});
+  theirs();
+  ASSERT_TRUE(call(redis::scripts::force_release, {"", "r"}).starts_with("O"));
+  EXPECT_GT(life(), hour);
+}
+
+TEST_F(RedisKeyLife, OfRedissonsKeyIsTheLease) {
+  ASSERT_TRUE(acquire('a', {.flags = "r01", .lease = 10'000}).starts_with("G"));
+  EXPECT_GT(life("a"), 5'000);
+  EXPECT_LE(life("a"), 10'000);
+  ASSERT_EQ(renew(get("o"), 60'000, "r"), "1");
+  EXPECT_GT(life("a"), 50'000);
+  EXPECT_LE(life("a"), 60'000);
+}
+
+}  // namespace
+}  // namespace mortise::fault
