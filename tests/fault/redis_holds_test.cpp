@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Goal: a hold is renewed, released and taken away by its own attempt and number only, and whoever
+// asks is told what became of it (S3, S4). Method: scripts, with holds that are wrong in one thing.
+#include "fault/redis_script.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class RedisHolds : public RedisScriptTest {
+ protected:
+  std::string release_of(const std::string& hold, const char* flags) {
+    return call(redis::scripts::release, {hold, flags, "1"});
+  }
+  /// That of another grant, and that of another client.
+  [[nodiscard]] std::vector<std::string> forgeries() {
+    const std::string number = std::to_string(this->number());
+    return {attempt('a') + " " + std::to_string(this->number() + 1), attempt('b') + " " + number,
+            attempt('a') + "1 " + number};
+  }
+};
+
+TEST_F(RedisHolds, AreReleasedByThemselvesOnly) {
+  for (const char* const flags : {"f0", "f1"}) {  // the quick way, and the slow one
+    ASSERT_TRUE(acquire('a').starts_with("G"));
+    for (const std::string& forged : forgeries()) {
+      EXPECT_EQ(release_of(forged, flags), "N") << forged << flags;
+      EXPECT_TRUE(holds('a')) << forged << flags;
+    }
+    const std::string hold = get("o");
+    EXPECT_EQ(release_of(hold, flags), "F");
+    EXPECT_EQ(get("g"), "");
+    EXPECT_EQ(release_of(hold, flags), "A") << "a copy, or an unlock too often";
+    ASSERT_TRUE(acquire('b').starts_with("G"));
+    EXPECT_EQ(release_of(hold, flags), "N");
+    EXPECT_TRUE(holds('b'));
+    ASSERT_EQ(release(), "F");
+  }
+}
+
+TEST_F(RedisHolds, ThatHaveLapsedAreReleasedAsSuch) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  lapse();
+  EXPECT_EQ(release("f1"), "L");
+}
+
+TEST_F(RedisHolds, AreRenewedByThemselvesOnlyWhileTheyStand) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  const std::string before = get("g");
+  for (const std::string& forged : forgeries()) {
+    EXPECT_EQ(renew(forged), "0") << forged;
+    EXPECT_EQ(get("g"), before);
+  }
+  EXPECT_EQ(renew(get("o"), 40'000), "1");
+  EXPECT_TRUE(get("g").ends_with(" 40000"));
+  lapse();
+  EXPECT_EQ(renew(get("o")), "0");
+  EXPECT_FALSE(is_held("a"));
+  EXPECT_EQ(release(), "F");
+  EXPECT_EQ(renew(get("o")), "0");
+  EXPECT_EQ(get("g"), "");
+}
+
+TEST_F(RedisHolds, ThatAreReleasedByForceAreTold) {
+  RedisTalk hears = listen("a");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  const std::string hold = get("o");
+  ASSERT_TRUE(call(redis::scripts::force_release, {"", "f"}).starts_with("O"));
+  const auto push = hears.receive(patience);
+  ASSERT_TRUE(push);
+  EXPECT_THAT(push->items.back().text, HasSubstr("T " + hold + " "));
+  EXPECT_EQ(renew(hold), "0");
+  EXPECT_EQ(release_of(hold, "f0"), "N");
+  EXPECT_TRUE(acquire('b').starts_with("G"));
+}
+
+TEST_F(RedisHolds, AreFoundByACancelThatComesTooLate) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  EXPECT_TRUE(cancel('a').starts_with("G")) << "it would be left behind";
+  EXPECT_TRUE(cancel('b').starts_with("B"));
+  EXPECT_TRUE(acquire('a').starts_with("G")) << "asked again it is the same";
+  EXPECT_EQ(waiting("a"), 0U);
+}
+
+}  // namespace
+}  // namespace mortise::fault

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Goal: each way to get a lock gives a number above the last one, although the server's clock has
+// stepped back (S2), and whoever is told of a grant is told that number. Method: scripts on a lock
+// whose last owner came when the clock was decades ahead.
+#include "fault/redis_script.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class RedisNumbers : public RedisScriptTest {
+ protected:
+  /// A hold of 'a' with such a number, and 'b' behind it.
+  void hold_ahead() {
+    ASSERT_TRUE(acquire('a').starts_with("G"));
+    set_ahead('a');
+    ASSERT_TRUE(acquire('b').starts_with("Q"));
+  }
+  void expect_told(RedisTalk& hears, std::uint64_t number) {
+    const auto push = hears.receive(patience);
+    ASSERT_TRUE(push);
+    EXPECT_THAT(push->items.back().text,
+                HasSubstr("G " + attempt('b') + " " + std::to_string(number) + " "));
+  }
+};
+
+TEST_F(RedisNumbers, GrowOverAReleaseWhenTheClockSteppedBack) {
+  for (const char* const flags : {"f01", "u01"}) {
+    ASSERT_TRUE(acquire('a').starts_with("G"));
+    ASSERT_EQ(release(), "F");
+    set_ahead('a');
+    ASSERT_TRUE(acquire('b', {.flags = flags}).starts_with("G"));
+    EXPECT_EQ(number(), ahead + 1) << flags;
+    ASSERT_EQ(release(), "F");
+  }
+}
+
+TEST_F(RedisNumbers, GrowOverAHandOverWhenTheClockSteppedBack) {
+  RedisTalk hears = listen("b");
+  ASSERT_NO_FATAL_FAILURE(hold_ahead());
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(holds('b'));
+  EXPECT_EQ(number(), ahead + 1);
+  expect_told(hears, ahead + 1);
+}
+
+TEST_F(RedisNumbers, GrowOverALapsedHoldWhenTheClockSteppedBack) {
+  RedisTalk hears = listen("b");
+  ASSERT_NO_FATAL_FAILURE(hold_ahead());
+  lapse();
+  ASSERT_EQ(renew(get("o")), "0");
+  EXPECT_TRUE(holds('b'));
+  EXPECT_EQ(number(), ahead + 1);
+  expect_told(hears, ahead + 1);
+}
+
+TEST_F(RedisNumbers, GrowTwiceOverAReleaseByForceWhenTheClockSteppedBack) {
+  RedisTalk hears = listen("b");
+  ASSERT_NO_FATAL_FAILURE(hold_ahead());
+  const std::string hold = get("o");
+  ASSERT_TRUE(call(redis::scripts::force_release, {"", "f"}).starts_with("O"));
+  EXPECT_TRUE(holds('b'));
+  EXPECT_EQ(number(), ahead + 2);
+  expect_told(hears, ahead + 2);
+  EXPECT_EQ(renew(hold), "0");
+}
+
+TEST_F(RedisNumbers, AreThoseOfTheHandOverThatIsTold) {
+  RedisTalk hears = listen("b");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_TRUE(acquire('b').starts_with("Q"));
+  const std::uint64_t before = number();
+  ASSERT_EQ(release(), "F");
+  EXPECT_GT(number(), before);
+  expect_told(hears, number());
+}
+
+}  // namespace
+}  // namespace mortise::fault
