@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Goal: the queue of a lock keeps its order and its counts in every order of requests: who can not
+// be told keeps his place, nobody passes one who lives, the first knows that he is the first, and
+// no script leaves a free lock to somebody who could be told. Method: scripts, and inboxes that are
+// open for some clients only.
+#include "fault/redis_script.hpp"
+
+#include <functional>
+
+namespace mortise::fault {
+namespace {
+
+class RedisQueue : public RedisScriptTest {
+ protected:
+  void wait(std::string_view clients) {
+    for (const char client : clients) ASSERT_TRUE(acquire(client).starts_with("Q")) << client;
+  }
+  /// He asks again. @return whether he is told that nobody waits in front of him
+  [[nodiscard]] bool is_first(char client) {
+    const std::string answer = acquire(client);
+    EXPECT_TRUE(answer.starts_with("Q")) << answer;
+    std::size_t at = 0;
+    for (int words = 0; words < 3; ++words) at = answer.find(' ', at) + 1;
+    return answer.at(at) == '1';
+  }
+  void last_heard_of(int place, std::string who, const std::string& when) {
+    set("#" + std::to_string(place), who.append(" ").append(when).append(" 30000 "));
+  }
+  /// Many that have no inbox any more.
+  void deaf(int count, const std::string& contact) {
+    for (int i = 0; i < count; ++i) {
+      const std::string who = std::string(32, 'd') + std::to_string(i);
+      static_cast<void>(call(redis::scripts::acquire, {who, "f01", "1", "30000", ""}));
+      if (!contact.empty()) last_heard_of(i, who, contact);
+    }
+  }
+};
+
+TEST_F(RedisQueue, IsServedInOrderAndCountsItsWaiters) {
+  const RedisTalk hears = listen("bcd");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("bcd"));
+  std::size_t left = 3;
+  for (const char next : {'b', 'c', 'd'}) {
+    EXPECT_EQ(waiting("a"), left--);
+    ASSERT_EQ(release(), "F");
+    EXPECT_TRUE(holds(next)) << next;
+    if (next != 'd') {
+      EXPECT_TRUE(is_first(static_cast<char>(next + 1))) << next;
+    }
+  }
+  EXPECT_EQ(get("w"), "") << "the quick way is closed";
+  ASSERT_EQ(release(), "F");
+  expect_free("a");
+}
+
+TEST_F(RedisQueue, KeepsThePlaceOfWhoHasNoInboxJustNow) {
+  const RedisTalk hears = listen("c");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("bc"));
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(holds('c'));
+  EXPECT_EQ(waiting("a"), 1U);
+  const RedisTalk also = listen("b");
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(holds('b'));
+}
+
+TEST_F(RedisQueue, KeepsAllWhereNobodyHasAnInbox) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  ASSERT_EQ(release(), "F");
+  EXPECT_FALSE(is_held("a"));
+  EXPECT_EQ(waiting("a"), 1U);
+  EXPECT_TRUE(acquire('b').starts_with("G"));
+  EXPECT_EQ(waiting("a"), 0U);
+}
+
+// A newcomer may not know that one of those whom the script did not look at lives.
+TEST_F(RedisQueue, IsNotPassedByWhoComesWhileManyCanNotBeTold) {
+  const RedisTalk hears = listen("b");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  deaf(70, "");
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(acquire('c', {.flags = "f00"}).starts_with("B"));
+  EXPECT_FALSE(is_held("a"));
+}
+
+TEST_F(RedisQueue, LosesItsDeadAFewAtATime) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  deaf(70, "1000000");
+  ASSERT_EQ(release(), "F");
+  EXPECT_EQ(waiting("a"), 6U) << "one script takes so long for 64, and all others wait";
+  EXPECT_TRUE(acquire('c').starts_with("G"));
+  EXPECT_EQ(waiting("a"), 0U);
+}
+
+// His process stands still, or is gone, and somebody who watches reads along.
+TEST_F(RedisQueue, LosesWhoIsSilentAlthoughHisInboxIsRead) {
+  const RedisTalk hears = listen("bc");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("bc"));
+  last_heard_of(0, attempt('b'), "1000000");
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(holds('c'));
+  EXPECT_EQ(waiting("a"), 0U);
+}
+
+TEST_F(RedisQueue, KeepsWhoAsksAgain) {
+  const RedisTalk hears = listen("b");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  last_heard_of(0, attempt('b'), "1000000");
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  EXPECT_EQ(waiting("a"), 1U);
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(holds('b'));
+}
+
+// He needs no message and no claim: he has an answer.
+TEST_F(RedisQueue, ServesWhoAsksWithHisWholeLease) {
+  RedisTalk hears = listen("b");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  lapse();
+  EXPECT_TRUE(acquire('b').starts_with("G"));
+  EXPECT_TRUE(get("g").ends_with(" 30000"));
+  EXPECT_EQ(waiting("a"), 0U);
+  EXPECT_FALSE(hears.receive(100ms));
+}
+
+// He would believe it, and the next one, too.
+TEST_F(RedisQueue, IsToldNothingThatTheServerRefusesToNote) {
+  RedisTalk hears = listen("b");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  lapse();
+  server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  EXPECT_THROW(acquire('c'), test::RedisTalkError);
+  EXPECT_THROW(renew(get("o")), test::RedisTalkError);
+  EXPECT_FALSE(hears.receive(100ms));
+  server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  EXPECT_TRUE(acquire('c').starts_with("Q"));
+  EXPECT_TRUE(holds('b'));
+}
+
+TEST_F(RedisQueue, TellsItsFirst) {
+  const RedisTalk hears = listen("bcdef");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("bcde"));
+  EXPECT_TRUE(is_first('b'));
+  EXPECT_FALSE(is_first('c'));
+  static_cast<void>(cancel('c'));
+  static_cast<void>(cancel('b'));
+  EXPECT_TRUE(is_first('d')) << "those in front have left";
+  static_cast<void>(cancel('e'));
+  ASSERT_EQ(release(), "F");
+  ASSERT_TRUE(holds('d'));
+  ASSERT_NO_FATAL_FAILURE(wait("f"));
+  EXPECT_TRUE(is_first('f')) << "the last of those before has left";
+}
+
+// Of the lease that is asked for with the release, the waiter's part is a claim.
+TEST_F(RedisQueue, HandsOverAClaim) {
+  const RedisTalk hears = listen("bc");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("bc"));
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(get("g").ends_with(" 2000"));
+  lapse();
+  ASSERT_EQ(renew(get("o")), "0");
+  ASSERT_TRUE(holds('c'));
+  EXPECT_TRUE(get("g").ends_with(" 2000"));
+}
+
+TEST_F(RedisQueue, IsServedByWhateverComesAfterAHoldHasLapsed) {
+  const std::string forged = attempt('z') + " 1";
+  const std::vector<std::pair<const char*, std::function<void()>>> ways{
+      {"a look",
+       [&] {
+         static_cast<void>(call(redis::scripts::inspect, {"", "f"}));
+       }},
+      {"a renewal", [&] { EXPECT_EQ(renew(get("o")), "0"); }},
+      {"another's renewal", [&] { EXPECT_EQ(renew(forged), "0"); }},
+      {"a release that is slow", [&] { EXPECT_EQ(release("f1", 2), "L"); }},
+      {"another's release",
+       [&] {
+         EXPECT_EQ(call(redis::scripts::release, {forged, "f0", "1"}), "N");
+       }},
+      {"a try", [&] { EXPECT_TRUE(acquire('z', {.flags = "f00"}).starts_with("B")); }},
+      {"a cancel", [&] { EXPECT_TRUE(cancel('z').starts_with("B")); }},
+      {"an administrator", [&] {
+         EXPECT_TRUE(call(redis::scripts::force_release, {"", "f"}).starts_with("E"));
+       }}};
+  const RedisTalk hears = listen("b");
+  for (const auto& [about, script] : ways) {
+    server().talk().expect_ok({"FLUSHALL"});
+    ASSERT_TRUE(acquire('a').starts_with("G"));
+    ASSERT_NO_FATAL_FAILURE(wait("b"));
+    lapse();
+    script();
+    EXPECT_TRUE(holds('b')) << about;
+    EXPECT_EQ(waiting("a"), 0U) << about;
+  }
+}
+
+TEST_F(RedisQueue, OfModeUnfairIsServedByTheSixteenthRelease) {
+  RedisTalk hears = listen("b");
+  ASSERT_TRUE(acquire('a', {.flags = "u01"}).starts_with("G"));
+  ASSERT_TRUE(acquire('b', {.flags = "u01"}).starts_with("Q"));
+  for (int i = 1; i < 16; ++i) {
+    ASSERT_EQ(release("u0"), "F");
+    EXPECT_EQ(get("g"), "") << i;  // to ask for the holder would give it to the waiter
+    const auto push = hears.receive(patience);
+    ASSERT_TRUE(push) << i;
+    EXPECT_THAT(push->items.back().text, HasSubstr("L " + attempt('b'))) << "he may look";
+    EXPECT_TRUE(acquire('a', {.flags = "u01"}).starts_with("G"))
+        << "newcomers may be quicker " << i;
+  }
+  ASSERT_EQ(release("u0"), "F");
+  EXPECT_TRUE(holds('b'));
+}
+
+}  // namespace
+}  // namespace mortise::fault
