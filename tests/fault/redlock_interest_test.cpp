@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Goal: who wants to hear that a lock may be free is known to each server, in the order of arrival,
+// as long as he asks; one of them is told at a release, who can be told; and the polite step back.
+// Also: what arrives late changes nothing there. Method: one server's scripts, and inboxes that are
+// open for some clients only.
+#include "fault/redlock_script.hpp"
+
+namespace mortise::fault {
+namespace {
+
+constexpr const char* late = "R";
+constexpr std::chrono::milliseconds soon{100};
+
+class RedlockInterest : public RedlockScriptTest {
+ protected:
+  /// They ask while somebody has the lock, and want to hear more.
+  void interest(std::string_view clients) {
+    for (const char client : clients) {
+      ASSERT_TRUE(vote(client, {.flags = "q010"}).starts_with("B")) << client;
+    }
+  }
+  /// @return those who are noted, by their letters.
+  [[nodiscard]] std::string interested() {
+    std::string letters;
+    const std::string all = get("i");
+    for (std::size_t at = 0; at < all.size(); at = all.find(';', at) + 1) letters += all[at];
+    return letters;
+  }
+  /// Nothing was heard of him since long ago.
+  void silence(char client) {
+    std::string all = get("i");
+    const std::size_t at = all.find(attempt(client)) + attempt(client).size() + 1;
+    all.replace(at, all.find(';', at) - at, "1000000");
+    set("i", all);
+  }
+  [[nodiscard]] static bool hears(RedisTalk& inbox, char client) {
+    const auto push = inbox.receive(patience);
+    return push && push->items.back().text.starts_with("L " + attempt(client) + " ");
+  }
+};
+
+TEST_F(RedlockInterest, IsToldOnceAndInTheOrderOfArrival) {
+  RedisTalk inboxes_of = listen("bcd");
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("bcdb"));
+  EXPECT_EQ(interested(), "bcd");
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_TRUE(hears(inboxes_of, 'b'));
+  EXPECT_FALSE(inboxes_of.receive(soon)) << "one of them";
+  EXPECT_EQ(interested(), "cd");
+  EXPECT_EQ(undo('a'), "A");
+  EXPECT_TRUE(hears(inboxes_of, 'c'));
+}
+
+TEST_F(RedlockInterest, OfWhoCanNotBeToldOrIsSilentIsPassedOver) {
+  RedisTalk inboxes_of = listen("cd");
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("bcd"));
+  silence('c');
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_TRUE(hears(inboxes_of, 'd'));
+  EXPECT_FALSE(has("i")) << "the quick way is closed";
+}
+
+TEST_F(RedlockInterest, IsRefreshedByAsking) {
+  RedisTalk inboxes_of = listen("bc");
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("b"));
+  const std::string before = get("i");
+  ASSERT_NO_FATAL_FAILURE(interest("b"));
+  EXPECT_NE(get("i"), before);
+  EXPECT_EQ(interested(), "b");
+}
+
+TEST_F(RedlockInterest, IsNotedOfWhoWantsItAndBounded) {
+  ASSERT_EQ(vote('a'), granted(proposal));
+  EXPECT_TRUE(vote('b').starts_with("B"));
+  EXPECT_EQ(get("i"), "");
+  for (int i = 0; i < 70; ++i) {
+    const std::string who = std::string(32, 'c') + std::to_string(i);
+    static_cast<void>(
+        call(redlock::scripts::acquire, {who, "q010", "1", "30000", "", std::to_string(proposal)}));
+  }
+  EXPECT_EQ(interested().size(), 64U);
+}
+
+TEST_F(RedlockInterest, OfTheDeadMakesRoom) {
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("bc"));
+  silence('b');
+  silence('c');
+  ASSERT_NO_FATAL_FAILURE(interest("d"));
+  EXPECT_EQ(interested(), "d");
+}
+
+TEST_F(RedlockInterest, EndsWithAVoteAndWithLeaving) {
+  RedisTalk inboxes_of = listen("bcd");
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("bcd"));
+  EXPECT_EQ(undo('c'), "N") << "he leaves, and has no vote";
+  EXPECT_EQ(interested(), "bd");
+  EXPECT_FALSE(inboxes_of.receive(soon)) << "it is still held";
+  lapse();
+  ASSERT_EQ(vote('d'), granted(proposal + 1));
+  EXPECT_EQ(interested(), "b");
+}
+
+TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
+  RedisTalk inboxes_of = listen("bcd");
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("bcd"));
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_TRUE(vote('c', {.flags = "q011", .number = proposal + 1}).starts_with("B"));
+  EXPECT_EQ(vote('c', {.flags = "q010"}), granted(proposal + 1)) << "whom nothing is asked of";
+  lapse();
+  silence('d');
+  EXPECT_EQ(vote('e', {.flags = "q011"}), granted(proposal + 2)) << "only the dead are before him";
+}
+
+class RedlockCopies : public RedlockScriptTest {
+ protected:
+  void bury(char client, int epoch = 2) { ASSERT_EQ(undo(client, "q1", epoch), "N"); }
+};
+
+TEST_F(RedlockCopies, AreRefusedInEachScript) {
+  bury('a', 3);
+  bury('b', 5);
+  EXPECT_EQ(vote('a', {.epoch = 2}), late);
+  EXPECT_EQ(vote('b', {.epoch = 4}), late);
+  EXPECT_EQ(relock('a', proposal, "q0", 2), late);
+  EXPECT_EQ(vote('a', {.epoch = 3}), granted(proposal));
+  EXPECT_EQ(undo('a', "q0", 2), "N");
+  EXPECT_TRUE(holds('a')) << "an undo of an earlier round freed a vote";
+  EXPECT_EQ(undo('a', "q0", 3), "F");
+  EXPECT_EQ(vote('c', {.epoch = 1}), granted(proposal + 1)) << "another client counts by itself";
+}
+
+TEST_F(RedlockCopies, AreKnownByWhatWasSentLast) {
+  ASSERT_EQ(vote('a', {.flags = "q100", .epoch = 2}), granted(proposal));
+  EXPECT_EQ(undo('a', "q0", 2), "F");
+  EXPECT_EQ(vote('a'), late);
+  server().talk().expect_ok({"FLUSHALL"});
+  ASSERT_EQ(vote('b'), granted(proposal));
+  EXPECT_EQ(undo('b', "q1", 2), "F");
+  EXPECT_EQ(vote('b'), late);
+  ASSERT_EQ(relock('c', proposal + 2, "q1", 2), granted(proposal + 2));
+  EXPECT_EQ(undo('c', "q0", 2), "F");
+  EXPECT_EQ(relock('c', proposal + 2), late);
+}
+
+TEST_F(RedlockCopies, AreForgottenAfterAMinute) {
+  bury('a');
+  EXPECT_GT(life(), 60'000);
+  const std::string mark = get("x");
+  EXPECT_EQ(vote('b'), granted(proposal));
+  EXPECT_EQ(get("x"), mark) << "it is not yet a minute old";
+  EXPECT_EQ(undo('b'), "F");
+  set("x", attempt('a') + " 2 1000000;");
+  EXPECT_EQ(vote('b'), granted(proposal + 1));
+  EXPECT_FALSE(has("x")) << "the quick way is closed";
+}
+
+TEST_F(RedlockCopies, ThatAreAMinuteOldMakeRoomForNewOnes) {
+  bury('z');
+  set("x", attempt('a') + " 2 1000000;" + get("x"));
+  ASSERT_EQ(vote('b', {.flags = "q100", .epoch = 2}), granted(proposal));
+  EXPECT_THAT(get("x"), Not(HasSubstr(attempt('a'))));
+  EXPECT_THAT(get("x"), HasSubstr(attempt('z')));
+  EXPECT_THAT(get("x"), HasSubstr(attempt('b')));
+}
+
+}  // namespace
+}  // namespace mortise::fault
