@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "zookeeper/wire.hpp"
 
+#include "zookeeper/frame.hpp"
+
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -20,6 +22,7 @@ constexpr std::size_t read_size = std::size_t{64} << 10U;
 // The server refuses requests above 1 MiB (jute.maxbuffer); a list of 200,000 waiters has 8 MiB.
 constexpr std::uint32_t largest_frame = std::uint32_t{64} << 20U;
 constexpr std::size_t length_size = 4;
+constexpr std::size_t request_header = 8;  // number, type
 constexpr std::size_t reply_header = 16;   // number, transaction, error
 constexpr std::size_t greeting_size = 37;  // the answer to it, with the mark of a read-only server
 constexpr std::size_t old_greeting_size = 36;
@@ -29,14 +32,6 @@ constexpr std::int32_t of_watch = -1;
 constexpr std::int32_t of_ping = -2;
 constexpr std::int32_t of_credentials = -4;
 constexpr std::int32_t of_watches = -8;
-
-std::uint32_t big_endian(const char* bytes) noexcept {
-  std::uint32_t number = 0;
-  for (int i = 0; i < 4; ++i) {
-    number = number << 8U | static_cast<unsigned char>(bytes[i]);
-  }
-  return number;
-}
 
 }  // namespace
 
@@ -97,17 +92,18 @@ ssize_t Wire::send_bytes(const void* bytes, std::size_t size) noexcept {
 }
 
 // Remembers the numbers of the requests, because a reply with another number, or one too many,
-// makes the C client end the process.
+// makes the C client end the process; and their types, because one of another shape does.
 void Wire::note_sent_frames() {
   while (out_.size() - counted_ >= length_size) {
     const std::size_t size = big_endian(out_.data() + counted_) + length_size;
     if (out_.size() - counted_ < size) return;
-    if (sent_frames_++ > 0 && size >= 2 * length_size) {
+    if (sent_frames_++ > 0 && size >= length_size + request_header) {
       const auto number = static_cast<std::int32_t>(big_endian(out_.data() + counted_ + 4));
+      const auto type = static_cast<std::int32_t>(big_endian(out_.data() + counted_ + 8));
       if (number == of_ping) {
         ++pings_;
       } else if (number != of_credentials && number != of_watches) {
-        awaited_.push_back(number);
+        awaited_.push_back({.number = number, .type = type});
       }
     }
     counted_ += size;
@@ -166,20 +162,31 @@ bool Wire::sound_frames() {
     if (in_.size() - sound_ < size + length_size) return true;
     if (!greeted_) {
       if (size != greeting_size && size != old_greeting_size) return false;
-    } else {
-      if (size < reply_header) return false;
-      const auto number = static_cast<std::int32_t>(big_endian(frame + length_size));
-      if (number == of_ping) {
-        pings_ = std::max(pings_ - 1, 0);
-      } else if (number != of_watch && number != of_credentials && number != of_watches) {
-        if (awaited_.empty() || awaited_.front() != number) return false;
-        awaited_.pop_front();
-      }
+    } else if (!sound_frame({frame + length_size, size})) {
+      return false;
     }
     greeted_ = true;
     sound_ += size + length_size;
   }
   return true;
+}
+
+bool Wire::sound_frame(std::string_view frame) {
+  if (frame.size() < reply_header) return false;
+  const auto number = static_cast<std::int32_t>(big_endian(frame.data()));
+  const bool fine = big_endian(frame.data() + reply_header - length_size) == 0;
+  const std::string_view body = frame.substr(reply_header);
+  switch (number) {
+    case of_watch: return sound_event(body);
+    case of_ping: pings_ = std::max(pings_ - 1, 0); return true;
+    case of_credentials:
+    case of_watches: return true;
+    default: break;
+  }
+  if (awaited_.empty() || awaited_.front().number != number) return false;
+  const std::int32_t type = awaited_.front().type;
+  awaited_.pop_front();
+  return !fine || sound_reply(type, body);
 }
 
 bool Wire::readable() const noexcept {

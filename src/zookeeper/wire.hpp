@@ -16,6 +16,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace mortise::zookeeper {
 
@@ -69,6 +70,7 @@ class Wire {
  private:
   void note_sent_frames();
   [[nodiscard]] bool sound_frames();
+  [[nodiscard]] bool sound_frame(std::string_view frame);
   void fail(int error) noexcept;
 
   static thread_local Wire* in_use;
@@ -83,7 +85,11 @@ class Wire {
   std::string out_;
   std::size_t counted_ = 0;  // of `out_`: frames before this were looked at
   std::uint64_t sent_frames_ = 0;
-  std::deque<std::int32_t> awaited_;  // the numbers of the requests, in order
+  struct Request {
+    std::int32_t number = 0;
+    std::int32_t type = 0;
+  };
+  std::deque<Request> awaited_;  // in order
   int pings_ = 0;
 
   std::string in_;

@@ -29,12 +29,17 @@ std::string frame(const std::string& body) {
   return number(static_cast<std::uint32_t>(body.size())) + body;
 }
 
-std::string request(std::int32_t xid) {
-  return frame(number(static_cast<std::uint32_t>(xid)) + number(1) + "body");
+/// Of one that is answered by a header alone, unless another type is given.
+std::string request(std::int32_t xid, std::uint32_t type = 2) {
+  return frame(number(static_cast<std::uint32_t>(xid)) + number(type) + "body");
 }
 
-std::string reply(std::int32_t xid) {
-  return frame(number(static_cast<std::uint32_t>(xid)) + std::string(12, '\0') + "more");
+std::string reply(std::int32_t xid, const std::string& body = "more") {
+  return frame(number(static_cast<std::uint32_t>(xid)) + std::string(12, '\0') + body);
+}
+
+std::string event(const std::string& path) {
+  return reply(-1, number(2) + number(3) + number(static_cast<std::uint32_t>(path.size())) + path);
 }
 
 const std::string greeting = frame(std::string(44, 'g'));
@@ -51,16 +56,23 @@ class ZooKeeperWireTest : public ::testing::Test {
     socklen_t size = sizeof address;
     EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
     EXPECT_EQ(::listen(listener_, 1), 0);
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    EXPECT_GE(wire_.open_socket(AF_INET, SOCK_STREAM, 0), 0);
-    wire_.connect_socket(&address, size);
-    server_ = ::accept(listener_, nullptr, nullptr);
+    connect();
   }
   ~ZooKeeperWireTest() override {
     ::close(server_);
     ::close(listener_);
   }
 
+  /// Anew, where it was connected.
+  void connect() {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    EXPECT_GE(wire_.open_socket(AF_INET, SOCK_STREAM, 0), 0);
+    wire_.connect_socket(&address, size);
+    if (server_ >= 0) ::close(server_);
+    server_ = ::accept(listener_, nullptr, nullptr);
+  }
   void ask(const std::string& bytes) {
     ASSERT_EQ(wire_.send_bytes(bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }
@@ -141,8 +153,9 @@ TEST_F(ZooKeeperWireTest, WatchesPingsAndCredentialsAreNobodysReplies) {
   ask(request(-4));
   ask(request(-8));
   ask(request(5));
-  answer(reply(-1) + reply(-4) + reply(-8) + reply(-2) + reply(5));
-  EXPECT_EQ(taken(), reply(-1) + reply(-4) + reply(-8) + reply(-2) + reply(5));
+  const std::string all = event("/a") + reply(-4) + reply(-8) + reply(-2) + reply(5);
+  answer(all);
+  EXPECT_EQ(taken(), all);
   EXPECT_FALSE(wire_.awaits_pong());
   EXPECT_EQ(wire_.error(), 0);
 }
@@ -163,6 +176,53 @@ TEST_F(ZooKeeperWireTest, AReplyShorterThanItsHeaderEndsTheConnection) {
   greet();
   ask(request(1));
   answer(frame(number(1) + "short"));
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+// The C client would hand out what nobody has written, or take memory for 2^31 names.
+TEST_F(ZooKeeperWireTest, AReplyThatLacksWhatTheClientReadsEndsTheConnection) {
+  const std::string stat(68, 's');
+  const std::string child = number(1) + "c";
+  const struct {
+    std::uint32_t type;
+    std::string body;
+  } wholes[] = {{1, child},
+                {3, stat},
+                {4, child + stat},
+                {8, number(2) + child + child},
+                {9, number(0)},
+                {19, child},
+                {15, child + stat},
+                {8, number(0)},
+                {4, number(0xffffffffU) + stat}};
+  for (const auto& whole : wholes) {
+    connect();
+    greet();
+    ask(request(1, whole.type) + request(2, whole.type));
+    answer(reply(1, whole.body));
+    EXPECT_EQ(wire_.error(), 0) << whole.type;
+    answer(reply(2, whole.body.substr(0, whole.body.size() - 1)));
+    EXPECT_EQ(wire_.error(), EPROTO) << whole.type;
+  }
+}
+
+TEST_F(ZooKeeperWireTest, ANegativeCountOrLengthEndsTheConnection) {
+  greet();
+  ask(request(1, 8));
+  answer(reply(1, number(0xffffffffU)));
+  EXPECT_EQ(wire_.error(), EPROTO);
+}
+
+TEST_F(ZooKeeperWireTest, AnErrorNeedsNoBody) {
+  greet();
+  ask(request(1, 8));
+  answer(frame(number(1) + std::string(8, '\0') + number(0xffffff9bU)));
+  EXPECT_EQ(wire_.error(), 0);
+}
+
+TEST_F(ZooKeeperWireTest, AWatchWithoutAPathEndsTheConnection) {
+  greet();
+  answer(reply(-1, number(2) + number(3)));
   EXPECT_EQ(wire_.error(), EPROTO);
 }
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "zookeeper/frame.hpp"
+
+#include <algorithm>
+
+namespace mortise::zookeeper {
+namespace {
+
+constexpr std::size_t number_size = 4;
+constexpr std::size_t stat_size = 68;
+
+// Of requests; those that are not named are answered by a header alone.
+constexpr std::int32_t create = 1;
+constexpr std::int32_t exists = 3;
+constexpr std::int32_t get_data = 4;
+constexpr std::int32_t get_children = 8;
+constexpr std::int32_t sync = 9;
+constexpr std::int32_t create_with_stat = 15;
+constexpr std::int32_t create_container = 19;
+
+bool skip(std::string_view& body, std::size_t size) noexcept {
+  if (body.size() < size) return false;
+  body.remove_prefix(size);
+  return true;
+}
+
+/// Takes a length; negative ones are those of what is null.
+bool take_length(std::string_view& body, std::int32_t& length) noexcept {
+  if (body.size() < number_size) return false;
+  length = static_cast<std::int32_t>(big_endian(body.data()));
+  return skip(body, number_size);
+}
+
+bool skip_string(std::string_view& body) noexcept {
+  std::int32_t length = 0;
+  return take_length(body, length) && length >= 0 && skip(body, static_cast<std::size_t>(length));
+}
+
+/// A node's data may be null.
+bool skip_data(std::string_view& body) noexcept {
+  std::int32_t length = 0;
+  return take_length(body, length) && length >= -1 &&
+         skip(body, static_cast<std::size_t>(std::max(length, 0)));
+}
+
+bool skip_strings(std::string_view& body) noexcept {
+  std::int32_t count = 0;
+  if (!take_length(body, count) || count < 0) return false;
+  for (; count > 0; --count) {
+    if (!skip_string(body)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint32_t big_endian(const char* bytes) noexcept {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < number_size; ++i) {
+    number = number << 8U | static_cast<unsigned char>(bytes[i]);
+  }
+  return number;
+}
+
+bool sound_reply(std::int32_t type, std::string_view body) noexcept {
+  switch (type) {
+    case create:
+    case create_container:
+    case sync: return skip_string(body);
+    case create_with_stat: return skip_string(body) && skip(body, stat_size);
+    case exists: return skip(body, stat_size);
+    case get_data: return skip_data(body) && skip(body, stat_size);
+    case get_children: return skip_strings(body);
+    default: return true;
+  }
+}
+
+bool sound_event(std::string_view body) noexcept {
+  // Its type, and the session's state.
+  return skip(body, 2 * number_size) && skip_string(body);
+}
+
+}  // namespace mortise::zookeeper
