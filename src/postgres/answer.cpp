@@ -26,26 +26,39 @@ std::optional<std::int64_t> next_number(std::string_view& words) {
   return next_word(words);
 }
 
+bool is_grant(std::int64_t number) noexcept {
+  return number > 0 && static_cast<std::uint64_t>(number) < core::grant_number_limit;
+}
+
 /// @param lease nothing: as it was asked for
 std::optional<Answer> granted(std::int64_t number, std::int64_t age,
                               std::optional<std::int64_t> lease) {
-  if (number <= 0 || static_cast<std::uint64_t>(number) >= core::grant_number_limit) {
-    return std::nullopt;
-  }
+  if (!is_grant(number)) return std::nullopt;
   if (lease && (*lease <= 0 || std::chrono::microseconds(*lease) > longest_lease)) {
     return std::nullopt;
   }
-  // A server's clock that was set back: no hold began in the future.
-  return Answer{.kind = Answer::Kind::granted,
-                .number = static_cast<std::uint64_t>(number),
-                .age = std::chrono::microseconds(std::max<std::int64_t>(age, 0)),
-                .lease = std::chrono::microseconds(lease.value_or(0))};
+  // A server's clock that was set back: no hold began in the future. One that was set forward: what
+  // is older than any lease has ended, and more would overflow where it becomes nanoseconds.
+  return Answer{
+      .kind = Answer::Kind::granted,
+      .number = static_cast<std::uint64_t>(number),
+      .age = std::chrono::microseconds(std::clamp<std::int64_t>(age, 0, longest_lease.count())),
+      .lease = std::chrono::microseconds(lease.value_or(0))};
+}
+
+/// From one moment to a later one. No lease is longer than the longest; and an end at infinity, or
+/// a beginning there, must not overflow.
+std::chrono::microseconds lease_between(std::int64_t clock, std::int64_t end) noexcept {
+  const bool long_one = clock < 0 || end - clock > longest_lease.count();
+  return long_one ? longest_lease : std::chrono::microseconds(end - clock);
 }
 
 Holder holder_with(std::int64_t number, std::chrono::microseconds left, std::string_view label) {
   Holder holder;
   holder.label = label.substr(0, core::longest_label);
-  holder.token = Token(static_cast<std::uint64_t>(number) * core::tokens_in_a_grant);
+  if (is_grant(number)) {
+    holder.token = Token(static_cast<std::uint64_t>(number) * core::tokens_in_a_grant);
+  }
   holder.expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left);
   return holder;
 }
@@ -56,8 +69,7 @@ std::optional<Holder> holder_in(const Result& result, int number, int ends, int 
   const std::optional<std::int64_t> end = result.integer(ends);
   const std::optional<std::int64_t> clock = result.integer(now);
   if (!grant || !end || !clock || *end <= *clock) return std::nullopt;
-  return holder_with(*grant, std::chrono::microseconds(*end - *clock),
-                     result.text(label).value_or(""));
+  return holder_with(*grant, lease_between(*clock, *end), result.text(label).value_or(""));
 }
 
 /// What look.sql tells of the holder.
@@ -69,9 +81,7 @@ std::optional<Answer> looked_at(std::string_view bytes) {
   Answer answer{.kind = Answer::Kind::held};
   // Its lease may end while it is looked at.
   if (end <= clock) return answer;
-  // No lease is longer; and an end at infinity must not overflow.
-  const bool long_one = clock < 0 || end - clock > longest_lease.count();
-  answer.left = long_one ? longest_lease : std::chrono::microseconds(end - clock);
+  answer.left = lease_between(clock, end);
   answer.holder =
       holder_with(integer_of(bytes.substr(0, each)), answer.left, bytes.substr(3 * each));
   return answer;
@@ -85,7 +95,7 @@ std::optional<Answer> held(Answer answer, std::string_view words) {
   words.remove_prefix(1);
   const std::string label = bytes_of(words);
   if (label.size() * 2 != words.size()) return std::nullopt;
-  answer.left = std::chrono::microseconds(*left);
+  answer.left = std::min(std::chrono::microseconds(*left), longest_lease);
   answer.holder = holder_with(*number, answer.left, label);
   return answer;
 }

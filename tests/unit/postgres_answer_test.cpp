@@ -6,8 +6,10 @@
 #include "postgres/server_error.hpp"
 
 #include <gtest/gtest.h>
+#include <libpq-fe.h>
 
 #include <string>
+#include <vector>
 
 namespace mortise::postgres {
 namespace {
@@ -35,6 +37,18 @@ TEST(PostgresAnswer, ReadsAGrantOfThisMoment) {
 TEST(PostgresAnswer, BelievesInNoHoldOfTheFuture) {
   // The server's clock was set back: the lease counts from now, and not from later.
   EXPECT_EQ(Answer::parse("G 7 -5000 30000000")->age, 0us);
+}
+
+TEST(PostgresAnswer, NoTimeIsLongerThanTheLongestLease) {
+  // They all become nanoseconds, which a number of microseconds at its end would overflow.
+  EXPECT_EQ(Answer::parse("G 7 9223372036854775807 30000000")->age, core::longest_lease);
+  EXPECT_EQ(Answer::parse("Q 7 9223372036854775807 61")->left, core::longest_lease);
+}
+
+TEST(PostgresAnswer, AHolderWithoutAGrantHasNoToken) {
+  for (const char* words : {"Q -7 1 61", "Q 0 1 61", "Q 9007199254740992 1 61"}) {
+    EXPECT_FALSE(Answer::parse(words)->holder->token) << words;
+  }
 }
 
 TEST(PostgresAnswer, ReadsTheOthers) {
@@ -128,6 +142,28 @@ TEST(PostgresAnswer, ALookAtAnEndlessLeaseIsNoLongerThanTheLongest) {
     EXPECT_EQ(answer->left, core::longest_lease);
   }
   EXPECT_FALSE(Answer::parse(looked_at(7, 2, 1).substr(0, 23)));
+}
+
+// One row of inspect.sql, as libpq keeps it.
+Result inspected(const std::vector<std::string>& values) {
+  PGresult* const result = PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK);
+  std::string name = "column";
+  std::vector<PGresAttDesc> columns(values.size());
+  for (PGresAttDesc& column : columns) column.name = name.data();
+  PQsetResultAttrs(result, static_cast<int>(columns.size()), columns.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::string value = values[i];
+    PQsetvalue(result, 0, static_cast<int>(i), value.data(), static_cast<int>(value.size()));
+  }
+  return Result(result);
+}
+
+TEST(PostgresAnswer, ALeaseBetweenTheEndsOfTimeIsNoLongerThanTheLongest) {
+  const std::string row = looked_at(7, INT64_MAX, INT64_MIN);
+  const auto holder =
+      holder_of(inspected({row.substr(0, 8), row.substr(8, 8), "host", row.substr(16)}));
+  ASSERT_TRUE(holder && *holder);
+  EXPECT_EQ((*holder)->expires_in, core::longest_lease);
 }
 
 struct Meant {
