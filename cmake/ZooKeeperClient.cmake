@@ -47,8 +47,11 @@ function(mortise_add_zookeeper_client target)
     file(CONFIGURE OUTPUT "${dir}/keeps" CONTENT "${keeps}" @ONLY)
     file(CONFIGURE OUTPUT "${dir}/zookeeper_renamed.h" CONTENT
         "/* Generated: the C client under its names in this library. */\n${defines}#include <zookeeper/zookeeper.h>\n" @ONLY)
-    execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND "${CMAKE_OBJCOPY}"
-        --redefine-syms=${dir}/renames --keep-global-symbols=${dir}/keeps "${whole}" "${object}")
+    # In two steps: LLVM's objcopy looks for what it keeps before it has renamed it, GNU's afterwards.
+    execute_process(COMMAND_ERROR_IS_FATAL ANY
+        COMMAND "${CMAKE_OBJCOPY}" --redefine-syms=${dir}/renames "${whole}" "${object}")
+    execute_process(COMMAND_ERROR_IS_FATAL ANY
+        COMMAND "${CMAKE_OBJCOPY}" --keep-global-symbols=${dir}/keeps "${object}")
 
     set_source_files_properties("${object}" TARGET_DIRECTORY ${target}
         PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <system_error>
 
@@ -37,7 +38,7 @@ class SocketStream final : public Stream {
 
  private:
   enum class Step { opening, connecting, reading, writing, ended };
-  struct Trouble {
+  struct alignas(std::uint64_t) Trouble {  // so that clang, too, reads it as one word
     Step step = Step::connecting;
     int error = 0;  // an errno; 0 = none
   };
