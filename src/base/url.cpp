@@ -39,7 +39,28 @@ std::string decode(std::string_view text, const char* part) {
   return out;
 }
 
+/// Whether what a message would quote may be a piece of a password whose '/' or '?' nobody escaped.
+bool may_hold_password(std::string_view url) {
+  const std::size_t begin = url.find("//");
+  if (begin == std::string_view::npos) return false;
+  const std::size_t end = url.find_first_of("/?#", begin + 2);
+  return end != begin + 2 && end != std::string_view::npos &&
+         url.find('@', end) != std::string_view::npos;
+}
+
 }  // namespace
+
+void refuse_control_characters(std::string_view text) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::any_of(text.begin(), text.end(), control)) refuse("URL: control character");
+}
+
+void refuse_without_password(std::string_view url, const LockError& error) {
+  if (error.errc() != Errc::misconfigured || !may_hold_password(url)) throw LockError(error);
+  refuse(
+      "URL: wrong, and not repeated, since an '@' behind the host may end a password; in one "
+      "'/' is %2F, '?' is %3F and '@' is %40");
+}
 
 std::string url_scheme(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -57,8 +78,7 @@ std::string url_scheme(std::string_view text) {
 }
 
 Url::Url(std::string_view text) : scheme_(url_scheme(text)) {
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(text.begin(), text.end(), control)) refuse("URL: control character");
+  refuse_control_characters(text);
   text.remove_prefix(scheme_.size() + 1);
   if (const std::size_t mark = text.find('#'); mark != std::string_view::npos) {
     refuse("URL: a fragment (#) means nothing here");

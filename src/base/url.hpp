@@ -3,7 +3,8 @@
 // user part never appears in a message.
 #pragma once
 
-#include <chrono>
+#include <mortise/error.hpp>
+
 #include <map>
 #include <optional>
 #include <string>
@@ -50,5 +51,12 @@ class Url {
 /// @return the scheme of a URL without looking further: "redis" of "redis://...".
 /// @throws LockError (`misconfigured`)
 [[nodiscard]] std::string url_scheme(std::string_view text);
+
+/// @throws LockError (`misconfigured`) where a byte of the text is a control character
+void refuse_control_characters(std::string_view text);
+
+/// Throws what refused a URL on, without repeating a word of it that may be a piece of a password
+/// whose '/' or '?' nobody escaped.
+[[noreturn]] void refuse_without_password(std::string_view url, const LockError& error);
 
 }  // namespace mortise::base

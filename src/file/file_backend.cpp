@@ -252,7 +252,9 @@ void FileBackend::tell_losses() noexcept {
   }
 }
 
-std::unique_ptr<Backend> backend(std::string_view url) {
+namespace {
+
+Settings read(std::string_view url) {
   base::Url parsed(url);
   const auto refused = [](const std::string& words) {
     return LockError({Errc::misconfigured, words});
@@ -269,7 +271,21 @@ std::unique_ptr<Backend> backend(std::string_view url) {
   settings.create = parsed.take_flag("create", false);
   settings.flush = parsed.take_flag("flush", false);
   parsed.refuse_the_rest();
-  return std::make_unique<FileBackend>(settings);
+  return settings;
+}
+
+}  // namespace
+
+Settings Settings::parse(std::string_view url) {
+  try {
+    return read(url);
+  } catch (const LockError& error) {
+    base::refuse_without_password(url, error);
+  }
+}
+
+std::unique_ptr<Backend> backend(std::string_view url) {
+  return std::make_unique<FileBackend>(Settings::parse(url));
 }
 
 }  // namespace mortise::file

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace mortise::file {
 
@@ -25,6 +26,10 @@ struct Settings {
   bool flush = false;
   Sleeping sleeping = Sleeping::on_both;
   std::size_t most_idle = 256;
+
+  /// Reads `file:` URLs; touches no file.
+  /// @throws LockError (`misconfigured`)
+  static Settings parse(std::string_view url);
 };
 
 /// All work is done on the calling threads; it has none of its own.

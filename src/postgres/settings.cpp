@@ -20,6 +20,18 @@ constexpr std::size_t most_connections = 64;
   throw LockError(Failure(Errc::misconfigured, words));
 }
 
+/// libpq ends a password at its first '@': the rest of one that has another would be a host.
+void refuse_open_password(std::string_view url) {
+  const std::size_t authority = url.find("//");
+  if (authority == std::string_view::npos) return;
+  const std::size_t stop = url.find_first_of("@/", authority + 2);
+  if (stop == std::string_view::npos || url[stop] == '/') return;
+  const std::string_view hosts = url.substr(stop + 1);
+  if (hosts.substr(0, hosts.find_first_of("/?")).find('@') != std::string_view::npos) {
+    refuse("URL: no host has an '@'; in a password it is %40");
+  }
+}
+
 /// Takes our own parameters out of a URL's query, and leaves every other byte as it is.
 Keywords take_ours(std::string& url) {
   Keywords taken;
@@ -59,7 +71,7 @@ bool yes_or_no(const std::string& key, const std::string& value) {
 void read_ours(const Keywords& taken, Settings& settings) {
   for (const auto& [key, value] : taken) {
     if (std::count_if(taken.begin(), taken.end(),
-                      [&](const auto& other) { return other.first == key; }) > 1) {
+                      [&key = key](const auto& other) { return other.first == key; }) > 1) {
       refuse("URL: parameter given twice: " + key);
     }
     if (key == "mortise.schema") {
@@ -168,24 +180,14 @@ void complete(Settings& settings) {
 
 bool is_default(const Keywords& given, const char* key) { return !has(given, key); }
 
-}  // namespace
-
-void check_identifier(std::string_view what, const std::string& name) {
-  const auto fine = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  if (name.empty() || name.size() > longest_identifier ||
-      !std::all_of(name.begin(), name.end(), fine) ||
-      (name.front() >= '0' && name.front() <= '9')) {
-    refuse(std::string(what) + ": an identifier of lower-case letters, digits and '_' is wanted");
-  }
-}
-
-Settings Settings::parse(std::string_view url) {
+Settings read(std::string_view url) {
   const std::string scheme = base::url_scheme(url);
   if (scheme != "postgresql" && scheme != "postgres") {
     refuse("URL: not a PostgreSQL scheme: " + scheme);
   }
+  // libpq would take a NUL for the end.
+  base::refuse_control_characters(url);
+  refuse_open_password(url);
   std::string text(url);
   Settings settings;
   read_ours(take_ours(text), settings);
@@ -206,6 +208,27 @@ Settings Settings::parse(std::string_view url) {
   }
   read_hosts(settings);
   return settings;
+}
+
+}  // namespace
+
+void check_identifier(std::string_view what, const std::string& name) {
+  const auto fine = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (name.empty() || name.size() > longest_identifier ||
+      !std::all_of(name.begin(), name.end(), fine) ||
+      (name.front() >= '0' && name.front() <= '9')) {
+    refuse(std::string(what) + ": an identifier of lower-case letters, digits and '_' is wanted");
+  }
+}
+
+Settings Settings::parse(std::string_view url) {
+  try {
+    return read(url);
+  } catch (const LockError& error) {
+    base::refuse_without_password(url, error);
+  }
 }
 
 std::string Settings::where() const {

@@ -131,15 +131,6 @@ void read_turns(base::Url& url, Settings& settings) {
   }
 }
 
-/// Whether what a message would quote may be a piece of a password whose '/' or '?' nobody escaped.
-bool may_hold_password(std::string_view url) {
-  const std::size_t begin = url.find("//");
-  if (begin == std::string_view::npos) return false;
-  const std::size_t end = url.find_first_of("/?#", begin + 2);
-  return end != begin + 2 && end != std::string_view::npos &&
-         url.find('@', end) != std::string_view::npos;
-}
-
 Settings read(std::string_view text) {
   base::Url url(text);
   if (url.scheme() == "redis+sentinel" || url.scheme() == "redis+cluster") {
@@ -178,7 +169,7 @@ Settings Settings::parse(std::string_view text) {
   try {
     return read(text);
   } catch (const LockError& error) {
-    refuse_without_password(text, error);
+    base::refuse_without_password(text, error);
   }
 }
 
@@ -187,13 +178,6 @@ void read_manners(base::Url& url, std::string_view encrypted, Settings& settings
   read_credentials(url, settings.credentials);
   read_tls(url, encrypted, settings);
   read_habits(url, settings);
-}
-
-void refuse_without_password(std::string_view url, const LockError& error) {
-  if (error.errc() != Errc::misconfigured || !may_hold_password(url)) throw LockError(error);
-  refuse(
-      "URL: wrong, and not repeated, since an '@' behind the host may end a password; in one "
-      "'/' is %2F, '?' is %3F and '@' is %40");
 }
 
 }  // namespace mortise::redis

@@ -2,8 +2,6 @@
 // What a Redis URL says.
 #pragma once
 
-#include <mortise/error.hpp>
-
 #include "base/address.hpp"
 #include "base/url.hpp"
 #include "redis/tls.hpp"
@@ -47,9 +45,5 @@ struct Settings {
 /// prefix, eviction.
 /// @param encrypted the scheme that means TLS
 void read_manners(base::Url& url, std::string_view encrypted, Settings& settings);
-
-/// Throws what refused a URL on, without repeating a word of it that may be a piece of a password
-/// whose '/' or '?' nobody escaped.
-[[noreturn]] void refuse_without_password(std::string_view url, const LockError& error);
 
 }  // namespace mortise::redis

@@ -75,7 +75,7 @@ Settings Settings::parse(std::string_view text) {
   try {
     return read(text);
   } catch (const LockError& error) {
-    redis::refuse_without_password(text, error);
+    base::refuse_without_password(text, error);
   }
 }
 

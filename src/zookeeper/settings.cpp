@@ -132,15 +132,6 @@ void refuse_what_is_not_there(base::Url& url) {
   }
 }
 
-/// Whether what a message would quote may be a piece of a password whose '/' or '?' nobody escaped.
-bool may_hold_password(std::string_view url) {
-  const std::size_t begin = url.find("//");
-  if (begin == std::string_view::npos) return false;
-  const std::size_t end = url.find_first_of("/?#", begin + 2);
-  return end != begin + 2 && end != std::string_view::npos &&
-         url.find('@', end) != std::string_view::npos;
-}
-
 Settings read(std::string_view text) {
   base::Url url(text);
   if (url.scheme() != "zookeeper") refuse("URL: not the scheme zookeeper: " + url.scheme());
@@ -178,10 +169,7 @@ Settings Settings::parse(std::string_view text) {
   try {
     return read(text);
   } catch (const LockError& error) {
-    if (error.errc() != Errc::misconfigured || !may_hold_password(text)) throw;
-    refuse(
-        "URL: wrong, and not repeated, since an '@' behind the host may end a password; in one "
-        "'/' is %2F, '?' is %3F and '@' is %40");
+    base::refuse_without_password(text, error);
   }
 }
 

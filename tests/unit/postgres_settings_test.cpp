@@ -124,11 +124,21 @@ TEST(PostgresSettings, RefuseWhatMakesNoSenseByName) {
   EXPECT_NE(refusal_of("mysql://db/x").find("mysql"), std::string::npos);
 }
 
+TEST(PostgresSettings, DoNotEndAtANul) {
+  EXPECT_NE(refusal_of(std::string("postgresql://db\0.example/x", 26)).find("control"),
+            std::string::npos);
+  EXPECT_NE(refusal_of("postgresql://db/x\n").find("control"), std::string::npos);
+}
+
 TEST(PostgresSettings, NeverQuoteAPassword) {
   for (const char* url : {
            "postgresql://shop:se%ZZcret@db/x",
            "postgresql://shop:secret/more@db/x",
-
+           "postgresql://shop:a@secret@db/x",
+           "postgresql://shop:a@@secret@db/x",
+           "postgresql://shop:a@%2Fsecret@db/x",
+           "postgresql://shop:a@b?mortise.fair=secret@db/x",
+           "postgresql://shop:a/b?mortise.secret@db/x",
            "postgresql://shop:secret@db/x?password=secret=2",
            "postgresql://shop:secret@db/x?secret=1",
            "postgresql://shop:secret@db:port/x",
