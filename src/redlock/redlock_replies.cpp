@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What the servers answer, each for itself, and what a majority of such answers means. Parts of
 // RedlockBackend.
-#include "core/figures.hpp"
 #include "redis/server_error.hpp"
 #include "redlock/redlock_backend.hpp"
+#include "redlock/vote.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace mortise::redlock {
@@ -16,17 +15,6 @@ using redis::Answer;
 using redis::Call;
 using redis::Reply;
 using redis::ServerError;
-
-/// "G <number>": a vote, or a number that was noted.
-std::optional<std::uint64_t> number_of(const Reply& reply) {
-  const std::string_view text = reply.text;
-  if (!text.starts_with("G ")) return std::nullopt;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (!whole || number == 0 || number >= core::grant_number_limit) return std::nullopt;
-  return number;
-}
 
 std::shared_ptr<Bid> bid_in(const Call& call) {
   return std::static_pointer_cast<Bid>(call.operation);
@@ -225,7 +213,7 @@ void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why) {
 }
 
 void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
-  const std::optional<std::uint64_t> number = number_of(reply);
+  const std::optional<std::uint64_t> number = vote_number(reply.text);
   const std::optional<Answer> answer = number ? std::nullopt : Answer::parse(reply.text);
   const bool refused =
       answer && (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused);
@@ -267,7 +255,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
 }
 
 void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply) {
-  const std::optional<std::uint64_t> number = number_of(reply);
+  const std::optional<std::uint64_t> number = vote_number(reply.text);
   if (!number && reply.text != "N" && reply.text != "H") return nonsense(node, call);
   const std::shared_ptr<Bid> bid = bid_in(call);
   Lock lock(bid->mutex);
