@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Goal: bytes of a Redis server that is no Redis, or no friend, become replies within the limits,
+// the same ones however they are cut, and all that is read of them is within its range. Method: the
+// first byte says how they are cut; each reply is then taken for everything that it may answer.
+#include "core/figures.hpp"
+#include "fuzz/fuzz.hpp"
+#include "redis/answer.hpp"
+#include "redis/attempts.hpp"
+#include "redis/greeting.hpp"
+#include "redis/lock_key.hpp"
+#include "redis/reply.hpp"
+#include "redis/server_error.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace mortise::redis;
+using mortise::Failure;
+using mortise::fuzz::expect;
+using mortise::fuzz::Input;
+namespace core = mortise::core;
+
+constexpr ReplyLimits limits{.bytes = 256, .items = 32};
+
+struct Read {
+  std::vector<Reply> replies;
+  bool broken = false;
+};
+
+Read read(std::string_view bytes, std::size_t step) {
+  Read out;
+  ReplyReader reader(limits);
+  for (std::size_t at = 0; at < bytes.size() && !out.broken; at += step) {
+    reader.feed(bytes.substr(at, step));
+    Reply reply;
+    auto next = reader.next(reply);
+    for (; next == ReplyReader::Next::reply; next = reader.next(reply)) {
+      out.replies.push_back(reply);
+    }
+    out.broken = next == ReplyReader::Next::broken;
+  }
+  expect(out.broken != reader.error().empty(), "who breaks says why", reader.error());
+  expect(mortise::fuzz::is_one_line(reader.error()), "the words quote no bytes", reader.error());
+  return out;
+}
+
+struct Size {
+  std::size_t bytes = 0;
+  std::size_t items = 0;
+};
+
+Size size_of(const Reply& reply) {
+  Size size{.bytes = reply.text.size(), .items = reply.items.size()};
+  for (const Reply& item : reply.items) {
+    const Size more = size_of(item);
+    size.bytes += more.bytes;
+    size.items += more.items;
+  }
+  return size;
+}
+
+bool same(const Reply& a, const Reply& b) {
+  if (a.kind != b.kind || a.integer != b.integer || a.text != b.text) return false;
+  if (a.items.size() != b.items.size()) return false;
+  for (std::size_t i = 0; i < a.items.size(); ++i) {
+    if (!same(a.items[i], b.items[i])) return false;
+  }
+  return true;
+}
+
+void check_lease(std::chrono::milliseconds lease) {
+  expect(lease.count() >= 0 && lease <= core::longest_lease, "a lease of 24 h at most");
+}
+
+void check(const Answer& answer) {
+  expect(answer.number < core::grant_number_limit, "a grant's number is exact");
+  expect(answer.holder_number < core::grant_number_limit, "a holder's number is exact");
+  expect(answer.label.size() <= core::longest_label, "a short label");
+  check_lease(answer.lease);
+  if (answer.kind == Answer::Kind::granted) expect(answer.number != 0, "a grant has a number");
+  if (const auto holder = answer.holder()) expect(holder->expires_in->count() >= 0, "a lease left");
+  // After a year of ours no difference between the clocks may overflow.
+  const mortise::Instant asked{std::chrono::hours(24 * 365)};
+  const Reading reading{.asked = asked, .at = answer.now};
+  const bool past = reading.not_later_than(answer.granted_at) <= asked;
+  expect(past == (answer.granted_at <= answer.now), "what was before is before");
+}
+
+void check_push(const Reply& message) {
+  const auto push = Push::parse(message.text);
+  if (!push) return;
+  expect(push->number < core::grant_number_limit && !push->key.empty(), "a push of one lock");
+  check_lease(push->lease);
+  if (const auto name = lock_name("mortise:", push->key)) {
+    expect(lock_key("mortise:", *name) == push->key, "a key has one name", push->key);
+  }
+}
+
+void check(const Reply& reply) {
+  if (reply.is_error()) {
+    const ServerError error = server_error("redis a:1", reply.text);
+    expect(error.failure && mortise::fuzz::is_one_line(error.failure.text), "one line of words");
+    expect(error.failure.text.size() < 256, "short words");
+  }
+  if (const auto answer = Answer::parse(reply.text)) check(*answer);
+  if (const auto answer = ReleaseAnswer::parse(reply.text); answer && answer->successor) {
+    check(*answer->successor);
+  }
+  if (const auto attempt = parse_attempt(reply.text)) {
+    expect(parse_attempt(AttemptText(*attempt).view()) == attempt, "one text an attempt");
+  }
+  check_push(reply);
+  for (const Reply& item : reply.items) check(item);
+}
+
+void greet(const std::vector<Reply>& replies, const std::string& inbox) {
+  Settings settings;
+  settings.credentials = {.user = "me", .password = "s3cr3t", .password_file = {}};
+  settings.database = 1;
+  Greeting greeting(settings, inbox);
+  for (const Reply& reply : replies) {
+    if (greeting.done()) break;
+    const Failure failure = greeting.read("redis a:1", reply);
+    expect(failure.text.size() < 512, "short words", failure.text);
+  }
+  expect(greeting.facts().run_id.size() <= 64 && greeting.facts().version.size() <= 40, "facts");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Input input(data, size);
+  const std::size_t step = input.byte() % 16 + 1U;
+  const std::string_view bytes = input.rest();
+  const Read whole = read(bytes, bytes.size() + 1);
+  const Read cut = read(bytes, step);
+  expect(whole.broken == cut.broken && whole.replies.size() == cut.replies.size(), "cut alike");
+  for (std::size_t i = 0; i < whole.replies.size(); ++i) {
+    const Reply& reply = whole.replies[i];
+    expect(same(reply, cut.replies[i]), "the same replies");
+    const Size found = size_of(reply);
+    expect(found.bytes <= limits.bytes && found.items <= limits.items, "within the limits");
+    check(reply);
+  }
+  greet(whole.replies, "");
+  greet(whole.replies, "inbox");
+  return 0;
+}

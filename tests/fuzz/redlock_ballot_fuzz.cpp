@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Goal: whatever the servers of a quorum answer, a round is won by a majority that remembers one
+// number, the largest that was given, and by nothing else. Method: lines, each the answer of one
+// server, read as the backend reads them.
+#include "core/figures.hpp"
+#include "fuzz/fuzz.hpp"
+#include "redis/answer.hpp"
+#include "redlock/ballot.hpp"
+#include "redlock/vote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace {
+
+using namespace mortise::redlock;
+using mortise::Instant;
+using mortise::fuzz::expect;
+using mortise::fuzz::Input;
+using mortise::redis::Answer;
+namespace core = mortise::core;
+
+/// The servers' side: which number each has really written down for us.
+struct Votes {
+  std::array<std::uint64_t, 16> numbers{};
+};
+
+void hear(Ballot& ballot, Votes& votes, std::size_t node, std::string_view text, bool settling) {
+  const auto number = vote_number(text);
+  const auto answer = number ? std::nullopt : Answer::parse(text);
+  if (number) {
+    expect(*number > 0 && *number < core::grant_number_limit, "a number that is exact", text);
+    // Only who voted is asked to note another number.
+    if (settling && (ballot.votes() & only(node)) != 0) {
+      ballot.settled(node, *number);
+    } else {
+      ballot.granted(node, *number, Instant{std::chrono::seconds(node)});
+    }
+    votes.numbers.at(node) = *number;
+  } else if (!settling && answer &&
+             (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused)) {
+    ballot.refused(node, answer->holder_number, answer->left);
+    votes.numbers.at(node) = 0;
+  } else {
+    ballot.silent(node);
+  }
+}
+
+void check(const Ballot& ballot, const Votes& votes, Quorum quorum) {
+  expect((ballot.votes() & ~quorum.all()) == 0, "votes of servers that exist");
+  if (ballot.outcome() == Ballot::Outcome::won) {
+    std::size_t same = 0;
+    for (const std::uint64_t number : votes.numbers) same += number == ballot.number() ? 1U : 0U;
+    expect(same >= quorum.majority(), "a majority remembers the number");
+    expect(ballot.counted_from() != mortise::never, "a lease counts from a moment");
+  }
+  if (ballot.outcome() == Ballot::Outcome::lost) {
+    expect(count(ballot.votes() | ballot.open()) < quorum.majority(), "nobody loses a majority");
+  }
+  expect(!ballot.held_elsewhere() || ballot.holders_nodes() != 0, "held by somebody");
+  if (const auto left = ballot.free_in()) {
+    expect(left->count() >= 0 && *left < std::chrono::hours(24 * 365 * 300), "a time that fits");
+  }
+}
+
+}  // namespace
+
+// The first byte: how many servers; a line's first byte: which of them answers, then its words.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Input input(data, size);
+  const Quorum quorum{.nodes = 3U + input.byte() % 13U};
+  Ballot ballot(quorum);
+  ballot.begin();
+  Votes votes;
+  for (std::size_t i = 0; i < quorum.nodes; ++i) ballot.asked(i);
+  bool settling = false;
+  while (!input.empty()) {
+    const std::size_t node = input.byte() % quorum.nodes;
+    const std::string_view words = input.line();
+    if ((ballot.open() & only(node)) == 0) continue;  // one answer a question
+    hear(ballot, votes, node, words, settling);
+    if (!settling && ballot.outcome() == Ballot::Outcome::settle) {
+      settling = true;
+      const NodeSet others = ballot.settle();
+      expect((others & ~ballot.votes()) == 0, "only who voted is told a number");
+      expect(*std::max_element(votes.numbers.begin(), votes.numbers.end()) == ballot.number(),
+             "the largest counts");
+      for (std::size_t i = 0; i < quorum.nodes; ++i) {
+        if ((others & only(i)) != 0) ballot.asked(i);
+      }
+    }
+    check(ballot, votes, quorum);
+  }
+  return 0;
+}
