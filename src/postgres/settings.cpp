@@ -145,7 +145,7 @@ void read_hosts(Settings& settings) {
         (host.name.empty() || host.name.front() == '/' || host.name.front() == '@')) {
       const std::string folder = host.name.empty() ? "/var/run/postgresql" : host.name;
       host.name = folder;
-      host.address.path = folder + "/.s.PGSQL." + digits;
+      host.address.path = std::string(folder).append("/.s.PGSQL.").append(digits);
     } else {
       host.address = {.host = number.empty() ? host.name : number, .port = value, .path = {}};
     }
