@@ -81,6 +81,24 @@ TEST_P(PostgresGuards, ASnapshotFromBeforeTheTakeOverDoesNotHelp) {
   }
 }
 
+// What was true when it began to wait for the row need not be true when it has it.
+TEST_P(PostgresGuards, AGuardThatWaitsBeyondTheLeaseRefuses) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 600ms, .renew = false});
+  lock.lock();
+  PostgresTalk root = server().talk();
+  root.run("begin; select * from mortise.lock for update");
+  PostgresTalk user = server().user();
+  user.run(begin());
+  user.send("do $$ begin if not mortise.guard('a', " + std::to_string(number("a")) +
+            ") then raise 'refused'; end if; end $$");
+  ASSERT_TRUE(
+      eventually([&] { return see("select count(*) from pg_locks where not granted") != "0"; }));
+  ASSERT_TRUE(eventually([&] { return !is_held("a"); }));
+  root.run("commit");
+  EXPECT_THROW(static_cast<void>(user.answered(patience)), PostgresTalkError);
+}
+
 TEST_P(PostgresGuards, ATakeOverWaitsForTheGuardedCommit) {
   constexpr std::chrono::milliseconds lease{400};
   Client mine = client();

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Goal: where first come is first served, nobody passes whoever is first, and a waiter that has
+// died keeps nobody waiting for longer than it takes to know that. Method: a waiter behind a proxy
+// that lets nothing through, so that it stands in the queue and can not come.
+#include "fault/postgres_fixture.hpp"
+
+#include <optional>
+#include <string>
+
+namespace mortise::fault {
+namespace {
+
+constexpr const char* fair = "mortise.fair=yes";
+/// Without a word from a waiter for so long (sql/take.sql), he is dead.
+constexpr std::chrono::seconds silence{3};
+
+class PostgresTickets : public PostgresTest {
+ protected:
+  void SetUp() override {
+    PostgresTest::SetUp();
+    if (IsSkipped()) return;
+    proxy_.emplace(server().port(), test::ProxyOptions{.protocol = test::ProxyProtocol::postgres});
+  }
+  [[nodiscard]] Client fair_client(const std::string& url) {
+    return Client(url + (url.find('?') == std::string::npos ? "?" : "&") + fair);
+  }
+  [[nodiscard]] Client distant_client() {
+    return fair_client(PostgresServer::url_by(proxy().port()));
+  }
+  [[nodiscard]] Proxy& proxy() { return *proxy_; }
+  [[nodiscard]] bool come_to_have_tickets(int count) {
+    return eventually(
+        [&] { return see("select count(*) from mortise.ticket") == std::to_string(count); });
+  }
+
+ private:
+  std::optional<Proxy> proxy_;
+};
+
+TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
+  Client mine = fair_client(server().url());
+  Client newcomer = fair_client(server().url());
+  newcomer.check(patience);
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Party first(distant_client(), "a");
+  auto served = first.start();
+  ASSERT_TRUE(come_to_have_tickets(1));
+  ASSERT_GT(proxy().freeze(true), 0U);
+  EXPECT_EQ(lock.release(), Released::released);
+  // Free, and promised to somebody whom nobody can tell at the moment.
+  EXPECT_FALSE(newcomer.lock("a").try_lock());
+  EXPECT_FALSE(lock.try_lock()) << "who had it last is a newcomer, too";
+  EXPECT_FALSE(is_held("a"));
+  proxy().freeze(false);
+  ASSERT_TRUE(comes(served, silence));
+  EXPECT_EQ(first.release(), Released::released);
+  EXPECT_TRUE(come_to_have_tickets(0));
+  EXPECT_TRUE(newcomer.lock("a").try_lock());
+}
+
+TEST_F(PostgresTickets, WhoHasDiedIsPassedOver) {
+  Client mine = fair_client(server().url());
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Party dead(distant_client(), "a");
+  auto never_served = dead.start();
+  ASSERT_TRUE(come_to_have_tickets(1));
+  Party second(fair_client(server().url()), "a");
+  auto served = second.start();
+  ASSERT_TRUE(come_to_have_tickets(2));
+  proxy().refuse(true);
+  ASSERT_GT(proxy().freeze(true), 0U);
+  EXPECT_EQ(lock.release(), Released::released);
+  ASSERT_TRUE(comes(served, silence + 2s)) << "a dead waiter keeps the name";
+  EXPECT_FALSE(comes(never_served, 0s));
+  EXPECT_EQ(second.release(), Released::released);
+}
+
+}  // namespace
+}  // namespace mortise::fault
