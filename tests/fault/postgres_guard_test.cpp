@@ -23,6 +23,32 @@ class PostgresGuards : public PostgresTest, public ::testing::WithParamInterface
     return std::string("begin isolation level ") + GetParam();
   }
   [[nodiscard]] std::string charged() { return see("select charged from orders"); }
+  [[nodiscard]] static bool is_read_committed() {
+    return std::string(GetParam()) == "read committed";
+  }
+  /// Gives the name a row.
+  void make_known(const std::string& name) {
+    Client mine = client();
+    Lock lock = mine.lock(name);
+    lock.lock();
+    lock.unlock();
+  }
+  /// Has `user` wait for 'a' until `before` has committed, and expects that outcome.
+  /// @return the SQLSTATE of its error
+  [[nodiscard]] std::string lock_in_behind(PostgresTalk& before, PostgresTalk& user,
+                                           const std::string& outcome) {
+    user.send("do $$ begin if mortise.lock_in('a', 5000) <> '" + outcome +
+              "' then raise 'another outcome'; end if; end $$");
+    EXPECT_TRUE(
+        eventually([&] { return see("select count(*) from pg_locks where not granted") != "0"; }));
+    before.run("commit");
+    try {
+      EXPECT_TRUE(user.answered(patience));
+    } catch (const PostgresTalkError& error) {
+      return error.state();
+    }
+    return "";
+  }
   /// The guard refuses, and what follows in the transaction can not be committed.
   static void expect_refused(PostgresTalk& user, const Guard& guard) {
     const Failure failure = failure_of([&] { postgres::guard(user.handle(), guard); });
@@ -119,6 +145,30 @@ TEST_P(PostgresGuards, ATakeOverWaitsForTheGuardedCommit) {
   EXPECT_GT(served.get(), guard.token());
   EXPECT_EQ(charged(), "1");
   EXPECT_EQ(other.release(), Released::released);
+}
+
+// The row was free when it began to wait for it, and is not when it has it.
+TEST_P(PostgresGuards, ALockInATransactionThatWaitsForAGrantFindsTheLease) {
+  make_known("a");
+  PostgresTalk granting = server().user();
+  granting.run("begin; select mortise.take('a', '\\x00', 20000000, '', 16)");
+  PostgresTalk user = server().user();
+  user.run(begin());
+  const std::string state = lock_in_behind(granting, user, "H");
+  EXPECT_EQ(state, is_read_committed() ? "" : "40001");
+}
+
+// Its transaction would not see what the one before it has done.
+TEST_P(PostgresGuards, ALockInATransactionIsNotGivenToAnOlderSnapshot) {
+  make_known("a");
+  PostgresTalk before = server().user();
+  before.run("begin");
+  ASSERT_TRUE(postgres::lock_in(before.handle(), "a", 1s));
+  PostgresTalk user = server().user();
+  user.run(begin());
+  user.run("select * from orders");
+  const std::string state = lock_in_behind(before, user, "T");
+  EXPECT_EQ(state, is_read_committed() ? "" : "40001");
 }
 
 TEST_P(PostgresGuards, ALockInATransactionLastsAsLongAsIt) {

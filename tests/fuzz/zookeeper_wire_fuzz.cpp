@@ -74,7 +74,7 @@ bool request(Handle& handle, unsigned kind, std::uint64_t call) {
 constexpr unsigned requests = 9;
 
 /// One answer of the server. @param kind above the requests
-void answer(ZooKeeperPeer& peer, unsigned kind, std::string body) {
+void answer(ZooKeeperPeer& peer, unsigned kind, const std::string& body) {
   const std::string transaction(8, '\1');
   const std::string fine(4, '\0');
   switch (kind) {
@@ -98,7 +98,7 @@ std::string greeting(std::string_view other) {
 void talk(Handle& handle, Reader& reader, Input& input) {
   handle.prepare(BootClock::now());
   ZooKeeperPeer peer;
-  handle.process(handle.interest() & POLLOUT);
+  handle.process(static_cast<short>(handle.interest() & POLLOUT));
   handle.flush();
   static_cast<void>(peer.next());
   peer.send_frame(greeting(input.bytes(input.byte())));
