@@ -20,12 +20,7 @@ struct Way {
 
 class PostgresNumbers : public PostgresTest, public ::testing::WithParamInterface<Way> {
  protected:
-  [[nodiscard]] Client client_of_way() {
-    const std::string url = server().url();
-    const std::string parameters = GetParam().parameters;
-    if (parameters.empty()) return Client(url);
-    return Client(url + (url.find('?') == std::string::npos ? "?" : "&") + parameters);
-  }
+  [[nodiscard]] Client client_of_way() { return Client(server().url() + GetParam().parameters); }
   void set_number(std::uint64_t value) {
     PostgresTalk talk = server().talk();
     talk.rows("update mortise.lock set number = $1 where name = 'a'", {std::to_string(value)});
@@ -60,9 +55,9 @@ TEST_P(PostgresNumbers, GrowWhateverTheRowSays) {
 
 INSTANTIATE_TEST_SUITE_P(Postgres, PostgresNumbers,
                          ::testing::Values(Way{"at_once", "", false},
-                                           Way{"pooled", "mortise.pooled=yes", false},
-                                           Way{"fair", "mortise.fair=yes", false},
-                                           Way{"fair_behind_others", "mortise.fair=yes", true}),
+                                           Way{"pooled", "?mortise.pooled=yes", false},
+                                           Way{"fair", "?mortise.fair=yes", false},
+                                           Way{"fair_behind_others", "?mortise.fair=yes", true}),
                          [](const auto& param_info) { return param_info.param.name; });
 
 }  // namespace

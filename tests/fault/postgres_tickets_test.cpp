@@ -10,7 +10,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr const char* fair = "mortise.fair=yes";
+constexpr const char* fair = "?mortise.fair=yes";
 /// Without a word from a waiter for so long (sql/take.sql), he is dead.
 constexpr std::chrono::seconds silence{3};
 
@@ -21,11 +21,9 @@ class PostgresTickets : public PostgresTest {
     if (IsSkipped()) return;
     proxy_.emplace(server().port(), test::ProxyOptions{.protocol = test::ProxyProtocol::postgres});
   }
-  [[nodiscard]] Client fair_client(const std::string& url) {
-    return Client(url + (url.find('?') == std::string::npos ? "?" : "&") + fair);
-  }
+  [[nodiscard]] Client fair_client() { return Client(server().url() + fair); }
   [[nodiscard]] Client distant_client() {
-    return fair_client(PostgresServer::url_by(proxy().port()));
+    return Client(PostgresServer::url_by(proxy().port()) + fair);
   }
   [[nodiscard]] Proxy& proxy() { return *proxy_; }
   [[nodiscard]] bool come_to_have_tickets(int count) {
@@ -38,8 +36,8 @@ class PostgresTickets : public PostgresTest {
 };
 
 TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
-  Client mine = fair_client(server().url());
-  Client newcomer = fair_client(server().url());
+  Client mine = fair_client();
+  Client newcomer = fair_client();
   newcomer.check(patience);
   Lock lock = mine.lock("a");
   lock.lock();
@@ -60,13 +58,13 @@ TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
 }
 
 TEST_F(PostgresTickets, WhoHasDiedIsPassedOver) {
-  Client mine = fair_client(server().url());
+  Client mine = fair_client();
   Lock lock = mine.lock("a");
   lock.lock();
   Party dead(distant_client(), "a");
   auto never_served = dead.start();
   ASSERT_TRUE(come_to_have_tickets(1));
-  Party second(fair_client(server().url()), "a");
+  Party second(fair_client(), "a");
   auto served = second.start();
   ASSERT_TRUE(come_to_have_tickets(2));
   proxy().refuse(true);

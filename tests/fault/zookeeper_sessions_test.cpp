@@ -55,6 +55,18 @@ TEST_F(ZooKeeperExpiry, LosesEveryHoldOfTheSessionAndTellsSo) {
   expect_free("b");
 }
 
+TEST_F(ZooKeeperExpiry, IsToldAtOnceFromTheFirstRenewalOn) {
+  const auto record = std::make_shared<Record>();
+  Client mine(url("session=6s"), {.observer = record});
+  Lock lock = mine.lock("a");
+  lock.lock();
+  ASSERT_TRUE(record->told(Record::Kind::renewed, 1));
+  server().expire(owner_of(queue("a").front()));
+  // The next renewal is nearly two seconds away.
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 1s));
+  EXPECT_EQ(lock.release(), Released::was_lost);
+}
+
 TEST_F(ZooKeeperExpiry, AWaiterQueuesAgainUnderItsNextSession) {
   Client theirs = client();
   Lock lock = theirs.lock("a");

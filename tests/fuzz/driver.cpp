@@ -6,8 +6,8 @@
 #include "fuzz/mutation.hpp"
 #include "model/dice.hpp"
 #include "model/seed.hpp"
+#include "support/contract_process.hpp"
 
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +18,6 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -36,21 +35,15 @@ std::string content_of(const fs::path& path) {
 }
 
 /// The input that is run now, where the parent sees it if the process does not survive it.
-struct Shared {
+struct Latest {
   std::size_t size = 0;
   std::array<char, std::size_t{64} << 10U> bytes{};
-
-  static Shared& made() {
-    void* const place =
-        ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    expect(place != MAP_FAILED, "shared memory");
-    return *new (place) Shared;
-  }
 };
+using SharedLatest = contract::Shared<Latest>;
 
-void run_one(Shared& shared, const std::string& input) {
-  shared.size = std::min(input.size(), shared.bytes.size());
-  input.copy(shared.bytes.data(), shared.size);
+void run_one(const SharedLatest& latest, const std::string& input) {
+  latest->size = std::min(input.size(), latest->bytes.size());
+  input.copy(latest->bytes.data(), latest->size);
   // A copy of exactly its size: what reads beyond its end is found by the address sanitizer.
   const std::vector<std::uint8_t> bytes(input.begin(), input.end());
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
@@ -69,11 +62,11 @@ std::vector<fs::path> files_of(const std::vector<fs::path>& arguments) {
   return files;
 }
 
-int run(Shared& shared, const std::vector<fs::path>& arguments) {
+int run(const SharedLatest& latest, const std::vector<fs::path>& arguments) {
   std::vector<std::string> corpus;
   for (const fs::path& file : files_of(arguments)) {
     corpus.push_back(content_of(file));
-    run_one(shared, corpus.back());
+    run_one(latest, corpus.back());
   }
   std::cout << corpus.size() << " files" << std::endl;
   if (corpus.empty()) return EXIT_FAILURE;
@@ -86,7 +79,7 @@ int run(Shared& shared, const std::vector<fs::path>& arguments) {
   const auto end = std::chrono::steady_clock::now() + enough;
   int done = 0;
   for (; done < mutations && std::chrono::steady_clock::now() < end; ++done) {
-    run_one(shared, mutated(corpus, dice));
+    run_one(latest, mutated(corpus, dice));
   }
   std::cout << done << " mutations" << std::endl;
   return EXIT_SUCCESS;
@@ -94,15 +87,15 @@ int run(Shared& shared, const std::vector<fs::path>& arguments) {
 
 /// Runs it all in a child, so that whatever ends that, its last input is kept.
 int run_in_child(const fs::path& program, const std::vector<fs::path>& arguments) {
-  Shared& shared = Shared::made();
+  const SharedLatest latest;
   const pid_t child = ::fork();
-  if (child == 0) return run(shared, arguments);
+  if (child == 0) return run(latest, arguments);
   int status = 0;
   if (child < 0 || ::waitpid(child, &status, 0) != child) return EXIT_FAILURE;
   if (status == 0) return EXIT_SUCCESS;
   const fs::path last = program.string() + ".last";
   std::ofstream(last, std::ios::binary)
-      .write(shared.bytes.data(), static_cast<std::streamsize>(shared.size));
+      .write(latest->bytes.data(), static_cast<std::streamsize>(latest->size));
   std::cerr << "the input is in " << last << '\n';
   return EXIT_FAILURE;
 }
