@@ -62,6 +62,6 @@ struct ServerFacts {
 
   [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
 };
-inline constexpr std::int64_t schema_version = 2;
+inline constexpr std::int64_t schema_version = 3;
 
 }  // namespace mortise::postgres

@@ -18,10 +18,21 @@ struct Call {
   Instant asked{};                      ///< the clock before it left
   Instant since{};                      ///< when the library asked
   std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection is no good
-  /// Of `acquire`: which statement. All but `take` look first, since a look writes nothing; `peek`
-  /// only at a row that is there.
-  enum class Way : std::uint8_t { ask, look, peek, take };
-  Way way = Way::ask;
+  /// Which statement says it. All that acquire look first, since a look writes nothing, but for
+  /// `take`; `peek` only at a row that is there. Those whose names end in `apart`, and `ask`, do
+  /// not need a session of ours, nor an attempt without older copies.
+  enum class Text : std::uint8_t {
+    ask,
+    look,
+    peek,
+    take,
+    cancel,
+    renew,
+    release,
+    release_apart,
+    inspect
+  };
+  Text text = Text::inspect;
   bool alone = false;  ///< in a transaction of its own
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }

@@ -115,7 +115,7 @@ bool Connection::send_together_locked(Flights& flights) {
   const bool pooled = pooled_.load();
   bool good = true;
   for (Flight& each : flights) {
-    const Statement& statement = statements_.of(each.call);
+    const Statement& statement = statements_.of(each.call.text);
     good = good && (pooled ? pq_->run(statement.text, each.arguments)
                            : pq_->run_prepared(statement.name, each.arguments));
     each.deadline = wave_sent_ + each.call.patience;

@@ -178,9 +178,8 @@ void PostgresBackend::submit(Call call) {
   for (;;) {
     Connection* const connection = pool_->choose(call);
     if (connection == nullptr) break;
-    const bool pooled = connection->pooled();
-    if (call.kind == Call::Kind::acquire) call.way = way_of(call.acquisition(), pooled);
-    switch (connection->send(call, arguments_of(call, pooled))) {
+    Arguments arguments = prepare(call, connection->pooled());
+    switch (connection->send(call, std::move(arguments))) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
@@ -192,13 +191,12 @@ void PostgresBackend::submit(Call call) {
   park(std::move(call));
 }
 
-Call::Way PostgresBackend::way_of(const Acquisition& wanted, bool pooled) const {
-  if (wanted.progress() != Acquisition::Progress::unsent) return Call::Way::ask;
-  if (!wanted.request().wait) {
-    return known_.has(wanted.request().name) ? Call::Way::peek : Call::Way::look;
-  }
+/// @param apart the plain ways will not do
+Call::Text PostgresBackend::text_of(const Acquisition& wanted, bool apart) const {
+  if (apart || wanted.progress() != Acquisition::Progress::unsent) return Call::Text::ask;
   // If the first of one that waits fails, something has to be written anyway.
-  return pooled ? Call::Way::ask : Call::Way::take;
+  if (wanted.request().wait) return Call::Text::take;
+  return known_.has(wanted.request().name) ? Call::Text::peek : Call::Text::look;
 }
 
 void PostgresBackend::not_sent(const Call& call) {
@@ -215,24 +213,35 @@ bool PostgresBackend::withdrawn(const Call& call) const {
   return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
 }
 
-Arguments PostgresBackend::arguments_of(const Call& call, bool pooled) {
+/// Chooses the statement. @return its arguments
+Arguments PostgresBackend::prepare(Call& call, bool pooled) {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      return statements_.acquire(request, told(request), attempts_.sent(request.attempt), pooled);
+      const Copies copies = attempts_.sent(request.attempt);
+      call.text = text_of(call.acquisition(), pooled || copies.strays);
+      return statements_.acquire(request, told(request), copies, pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
+      call.text = Call::Text::cancel;
       return Statements::cancel(request, attempts_.copies(request.attempt));
     }
     case Call::Kind::release: {
       const HoldId& hold = call.release().hold();
-      return Statements::release(hold, attempts_.copies(hold.attempt), pooled);
+      const Copies copies = attempts_.copies(hold.attempt);
+      call.text = pooled || copies.strays ? Call::Text::release_apart : Call::Text::release;
+      return Statements::release(hold, copies);
     }
-    case Call::Kind::renew: return Statements::renew(call.renewal().items());
-    case Call::Kind::inspect: return Statements::inspect(call.inspection().name());
+    case Call::Kind::renew:
+      call.text = Call::Text::renew;
+      return Statements::renew(call.renewal().items());
+    case Call::Kind::inspect:
+      call.text = Call::Text::inspect;
+      return Statements::inspect(call.inspection().name());
     case Call::Kind::check: break;
   }
+  call.text = Call::Text::inspect;
   return Statements::inspect(probe);
 }
 

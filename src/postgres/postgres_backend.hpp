@@ -63,9 +63,9 @@ class PostgresBackend final : public Backend, private Connection::User {
   void ask(const std::shared_ptr<Acquisition>& operation);
   void take_back(const std::shared_ptr<Acquisition>& operation);
   void submit(Call call);
-  [[nodiscard]] Call::Way way_of(const Acquisition& wanted, bool pooled) const;
+  [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
   void not_sent(const Call& call);
-  [[nodiscard]] Arguments arguments_of(const Call& call, bool pooled);
+  [[nodiscard]] Arguments prepare(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void park(Call call);
   void submit_parked();

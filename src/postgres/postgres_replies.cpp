@@ -128,12 +128,12 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
   if (result.kind() != Result::Kind::rows) return refused(call, result.error());
   switch (call.kind) {
     case Call::Kind::acquire:
-      if (call.way == Call::Way::peek && result.rows() == 0) {
+      if (call.text == Call::Text::peek && result.rows() == 0) {
         // Somebody has deleted the row.
         known_.missed(call.acquisition().request().name);
         return resubmit(call);
       }
-      if (call.way == Call::Way::look) known_.seen(call.acquisition().request().name);
+      if (call.text == Call::Text::look) known_.seen(call.acquisition().request().name);
       [[fallthrough]];
     case Call::Kind::cancel: {
       const std::optional<Answer> answer = Answer::of(result);

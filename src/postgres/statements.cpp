@@ -19,16 +19,15 @@ std::int64_t microseconds(std::chrono::nanoseconds span) {
   return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
 }
 
-// `how` of take.sql.
+// `how` of take.sql, and of ask.sql.
 constexpr std::int64_t waiting_bit = 1;
 constexpr std::int64_t fair_bit = 2;
 constexpr std::int64_t strays_bit = 4;
 constexpr std::int64_t own_session_bit = 8;
 constexpr std::int64_t first_copy = 16;
 
-std::int64_t how(const Copies& copies, bool pooled) {
-  return copies.number * first_copy + (copies.strays ? strays_bit : 0) +
-         (pooled ? 0 : own_session_bit);
+std::int64_t how(const Copies& copies) {
+  return copies.number * first_copy + (copies.strays ? strays_bit : 0);
 }
 
 }  // namespace
@@ -57,16 +56,15 @@ Statements::Statements(const std::string& schema, bool fair)
   const auto call = [&](const char* what) { return "SELECT " + schema + "." + what; };
   const Acquisition::Request nothing;
   all_ = {
-      // In the order of Call::Kind.
       {"mortise_ask", fill_in(sql::ask, schema), acquire(nothing, false, {}, false)},
-      {"mortise_cancel", call("cancel($1, $2, $3)"), cancel(nothing, {})},
-      {"mortise_renew", call("renew($1, $2, $3, $4)"), renew({})},
-      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
-      {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
-      // In the order of Call::Way, but for the first one.
       {"mortise_look", fill_in(sql::look, schema), acquire(nothing, false, {}, false)},
       {"mortise_peek", fill_in(sql::peek, schema), acquire(nothing, false, {}, false)},
       {"mortise_take", call("take($1, $2, $3, $4, $5)"), acquire(nothing, false, {}, false)},
+      {"mortise_cancel", call("cancel($1, $2, $3)"), cancel(nothing, {})},
+      {"mortise_renew", call("renew($1, $2, $3, $4)"), renew({})},
+      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {})},
+      {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {})},
+      {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
   };
 }
 
@@ -76,15 +74,6 @@ std::string Statements::listen(const AttemptId& of_client) const {
   return "LISTEN " + (fair_ ? "mortise_" + of_client.text().substr(0, digits_of_client) : schema_);
 }
 
-const Statement& Statements::of(const Call& call) const noexcept {
-  // `check` looks at a name that nobody locks.
-  if (call.kind == Call::Kind::check) return all_[static_cast<std::size_t>(Call::Kind::inspect)];
-  if (call.kind == Call::Kind::acquire && call.way != Call::Way::ask) {
-    return all_[static_cast<std::size_t>(Call::Kind::inspect) + static_cast<std::size_t>(call.way)];
-  }
-  return all_[static_cast<std::size_t>(call.kind)];
-}
-
 Arguments Statements::acquire(const Acquisition::Request& request, bool waits, const Copies& copies,
                               bool pooled) const {
   Arguments arguments;
@@ -92,24 +81,23 @@ Arguments Statements::acquire(const Acquisition::Request& request, bool waits, c
       .bytes(attempt_bytes(request.attempt).view())
       .integer(microseconds(request.lease))
       .bytes(request.label)
-      .integer(how(copies, pooled) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0));
+      .integer(how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0) |
+               (pooled ? 0 : own_session_bit));
   return arguments;
 }
 
 Arguments Statements::cancel(const Acquisition::Request& request, const Copies& copies) {
   Arguments arguments;
-  arguments.bytes(request.name)
-      .bytes(attempt_bytes(request.attempt).view())
-      .integer(how(copies, true));
+  arguments.bytes(request.name).bytes(attempt_bytes(request.attempt).view()).integer(how(copies));
   return arguments;
 }
 
-Arguments Statements::release(const HoldId& hold, const Copies& copies, bool pooled) {
+Arguments Statements::release(const HoldId& hold, const Copies& copies) {
   Arguments arguments;
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
       .integer(static_cast<std::int64_t>(hold.number))
-      .integer(how(copies, pooled));
+      .integer(how(copies));
   return arguments;
 }
 

@@ -9,6 +9,7 @@
 #include "postgres/pq.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,7 +46,9 @@ class Statements {
   Statements(const std::string& schema, bool fair);
 
   [[nodiscard]] const std::vector<Statement>& all() const noexcept { return all_; }
-  [[nodiscard]] const Statement& of(const Call& call) const noexcept;
+  [[nodiscard]] const Statement& of(Call::Text text) const noexcept {
+    return all_[static_cast<std::size_t>(text)];
+  }
   [[nodiscard]] const std::string& greet() const noexcept { return greet_; }
   [[nodiscard]] const std::string& session() const noexcept { return session_; }
   /// @return how a client hears of what is freed, given any attempt of it.
@@ -56,14 +59,14 @@ class Statements {
   [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
                                   const Copies& copies, bool pooled) const;
   [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
-  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies, bool pooled);
+  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies);
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
 
  private:
   const bool fair_;
   const std::string schema_;
-  std::vector<Statement> all_;
+  std::vector<Statement> all_;  // in the order of Call::Text
   std::string greet_;
   std::string session_;
 };

@@ -1,5 +1,6 @@
--- As look.sql, for an attempt that asked before: the hold may be its own, its older copies may have to be
--- buried, and what it waits for has to be written, unless it is already.
+-- As look.sql, for what is not plain: an attempt that asked before, whose hold it may be, whose older copies
+-- may have to be buried, and whose wait has to be written, unless it is already; and whatever a session asks
+-- that is not as session.sql makes it: $5 has 8 where it is.
 SELECT coalesce(
   (SELECT pg_catalog.int8send(l.number) || pg_catalog.timestamptz_send(l.expires_at)
           || pg_catalog.timestamptz_send(pg_catalog.clock_timestamp()) || l.label
@@ -8,4 +9,5 @@ SELECT coalesce(
       AND ($5 & 4) = 0
       AND (($5 & 1) = 0
            OR ($5 & 2) = 0 AND l.waiters_until > pg_catalog.clock_timestamp() + interval '5 seconds')),
-  pg_catalog.textsend(@schema@.take($1, $2, $3, $4, $5)))
+  pg_catalog.textsend(CASE WHEN ($5 & 12) = 8 THEN @schema@.take($1, $2, $3, $4, $5)
+                           ELSE @schema@.take_apart($1, $2, $3, $4, $5) END))

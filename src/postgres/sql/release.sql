@@ -2,7 +2,7 @@
 -- disk when it is told: a crash brings the hold back until its lease ends. So it shares a transaction
 -- with no grant and no renewal.
 --
--- `how` as in take(): 16 x the number of the last copy of the attempt + 4 strays + 8 the session is ours.
+-- `how` as in take(): 16 x the number of the last copy of the attempt + 4 strays.
 --
 -- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
 --          L  the row is locked: ask again soon
@@ -41,10 +41,10 @@ BEGIN
 END
 $function$;
 
--- As take() does.
+-- One for the plain case, one for all others, as take.sql says.
 CREATE OR REPLACE FUNCTION @schema@.release_apart(
   the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 BEGIN
   RETURN @schema@.release_row(the_name, me, my_number, how);
 END
@@ -56,7 +56,7 @@ DECLARE
   answer pg_catalog.text;
 BEGIN
   UPDATE @schema@.lock AS l SET expires_at = '-infinity'
-   WHERE l.name OPERATOR(pg_catalog.=) the_name AND how OPERATOR(pg_catalog.&) 12 OPERATOR(pg_catalog.=) 8
+   WHERE l.name OPERATOR(pg_catalog.=) the_name
      AND l.attempt OPERATOR(pg_catalog.=) me AND l.number OPERATOR(pg_catalog.=) my_number
      AND l.expires_at OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
      AND l.waiters_until OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()

@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS @schema@.ticket (
 
 -- What the library has to find.
 CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS integer
-LANGUAGE sql IMMUTABLE AS 'SELECT 2';
+LANGUAGE sql IMMUTABLE AS 'SELECT 3';
 
 -- From now on what was sent of this attempt before this copy comes too late, for five minutes.
 CREATE OR REPLACE FUNCTION @schema@.bury(graves jsonb, attempt bytea, copy bigint, t timestamptz)

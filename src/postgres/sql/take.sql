@@ -5,8 +5,7 @@
 -- on another connection, changes nothing: the newer one says so (`strays`) and buries the older ones.
 -- A grant is on disk before it is told: it shares its transaction with other calls of take() only.
 --
--- `how`: 16 x the number of this copy + 1 it waits + 2 fair + 4 strays + 8 the session is as session.sql
--- makes it.
+-- `how`: 16 x the number of this copy + 1 it waits + 2 fair + 4 strays.
 --
 -- Returns  <number>                   it is the owner from now on, for the lease that it asked for
 --          G <number> <age> <lease>   it is the owner, since <age> microseconds
@@ -110,14 +109,18 @@ BEGIN
 END
 $function$;
 
--- What applications call. The path by which names are found must be ours, or a caller could have his own
--- operators run with the owner's rights. That a function sets it costs 20 us a call, and that it looks at it
--- 2 us, so a session sets it once, what comes before the look names everything as a whole, and only where a
--- session did not set it (behind a pooler, or by a stranger's hand) the function does.
+-- What applications call: take() on a connection of their own, which is as session.sql makes it, for an
+-- attempt that has no older copies; take_apart() everywhere else. Which one is the client's choice, since a
+-- condition costs the server as much in each call as it costs the client once.
+--
+-- The path by which names are found must be ours, or a caller could have his own operators run with the
+-- owner's rights. That a function sets it costs 20 us a call, and that it looks at it 2 us: so a session sets
+-- it once, what comes before the look names everything as a whole, and where the path is another one after
+-- all (by a stranger's hand) take() goes the other way.
 CREATE OR REPLACE FUNCTION @schema@.take_apart(
   the_name bytea, me bytea, for_lease bigint, for_label bytea,
   how bigint) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 BEGIN
   RETURN @schema@.take_row(the_name, me, for_lease, for_label, how);
 END
@@ -140,7 +143,7 @@ BEGIN
          attempt = me, lease = for_lease, label = for_label,
          expires_at = pg_catalog.clock_timestamp()
            OPERATOR(pg_catalog.+) (for_lease OPERATOR(pg_catalog.*) interval '1 microsecond')
-   WHERE l.name OPERATOR(pg_catalog.=) the_name AND how OPERATOR(pg_catalog.&) 12 OPERATOR(pg_catalog.=) 8
+   WHERE l.name OPERATOR(pg_catalog.=) the_name
      AND l.expires_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()
      AND (l.xmax OPERATOR(pg_catalog.=) 0 OR l.xmax OPERATOR(pg_catalog.=) l.xmin) AND l.buried IS NULL
      AND (how OPERATOR(pg_catalog.&) 2 OPERATOR(pg_catalog.=) 0
