@@ -2,7 +2,7 @@
 # Makes C++ of src/postgres/sql: of the files that make the schema, in this order and as they are, and
 # of the statements that the library sends, without their comments.
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
-set(migration schema take release renew cancel guard rights)
+set(migration schema take release renew cancel guard force_release rights)
 set(statements look peek ask inspect greet session)
 
 set(definitions "extern const char* const migration =")

@@ -5,9 +5,11 @@
 #include <mortise/backend.hpp>
 #include <mortise/export.hpp>
 #include <mortise/guard.hpp>
+#include <mortise/holder.hpp>
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +42,23 @@ struct Migration {
 /// @blocking for the time to connect, look names up and run it
 MORTISE_API void migrate(std::string_view url, const Migration& options = {},
                          std::chrono::milliseconds wait = std::chrono::seconds(10));
+
+/// Takes a lock from whoever holds it, for an administrator: the holder's next renewal tells him
+/// (`lost()`), his release finds nothing, his `guard()` fails, and every later token is larger.
+///
+/// A transaction that is under way with a `guard()` still commits; nobody gets the lock before.
+/// What he does without a guard and without looking at `lost()`, only a store that checks tokens
+/// can refuse.
+/// @param url as for `backend()`, of the owner of the schema, or of somebody who was granted
+/// `EXECUTE` on its function `force_release`; a connection of its own is made
+/// @param name the lock's name
+/// @param wait the longest wait
+/// @return who held it; nothing = it was free, or a first request, whose answer was lost, freed it
+/// @errors `unavailable` (another transaction has the row locked all the time, too), `denied`,
+/// `misconfigured`, `protocol`, thrown as `LockError`
+/// @blocking up to `wait`
+MORTISE_API std::optional<Holder> force_release(std::string_view url, std::string_view name,
+                                                std::chrono::milliseconds wait);
 
 /// Ties a transaction to a hold: nobody else gets the lock before it is over, and it fails here if
 /// the hold is over already. So a holder that was replaced can not commit, whatever it believes.

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <string>
 
 namespace mortise::base {
 
@@ -28,6 +29,24 @@ void Errand::run(const Operation& operation, std::chrono::milliseconds at_most) 
     }
     if (now >= end) return;
   }
+}
+
+std::optional<Holder> run_errand(
+    Backend& backend, std::string_view name, std::chrono::milliseconds wait,
+    const std::function<void(const std::shared_ptr<Inspection>&)>& send) {
+  if (name.empty()) throw LockError({Errc::misconfigured, "the lock's name is empty"});
+  Errand errand;
+  const auto operation = std::make_shared<Inspection>(std::string(name));
+  backend.start(errand);
+  send(operation);
+  errand.run(*operation, wait);
+  const bool done = operation->done();
+  const std::optional<Failure> trouble = operation->trouble();
+  backend.stop();
+  if (done && !operation->failure()) return operation->holder();
+  if (done) throw LockError(operation->failure());
+  throw LockError(trouble ? *trouble
+                          : Failure{Errc::unavailable, backend.describe() + ": no answer in time"});
 }
 
 }  // namespace mortise::base

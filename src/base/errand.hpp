@@ -6,7 +6,10 @@
 #include <mortise/backend.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,5 +34,14 @@ class Errand final : public Host {
   std::shared_ptr<Clock> clock_;
   std::vector<Source*> sources_;
 };
+
+/// Has a backend of its own do what an administrator asks about one name.
+/// @param send hands the request to the backend, which was started; it is stopped afterwards
+/// @return what was answered
+/// @errors `misconfigured` (an empty name), `unavailable` (no answer in time), and what the
+/// request fails with; thrown as `LockError`
+std::optional<Holder> run_errand(
+    Backend& backend, std::string_view name, std::chrono::milliseconds wait,
+    const std::function<void(const std::shared_ptr<Inspection>&)>& send);
 
 }  // namespace mortise::base

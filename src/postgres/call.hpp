@@ -12,7 +12,7 @@
 namespace mortise::postgres {
 
 struct Call {
-  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check };
+  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
   Instant asked{};                      ///< the clock before it left
@@ -30,7 +30,8 @@ struct Call {
     renew,
     release,
     release_apart,
-    inspect
+    inspect,
+    force_release
   };
   Text text = Text::inspect;
   bool alone = false;  ///< in a transaction of its own
@@ -46,7 +47,8 @@ struct Call {
       case Kind::acquire:
       case Kind::cancel: return &acquisition().request().name;
       case Kind::release: return &release().hold().name;
-      case Kind::inspect: return &inspection().name();
+      case Kind::inspect:
+      case Kind::force: return &inspection().name();
       case Kind::renew:
       case Kind::check: return nullptr;
     }

@@ -258,6 +258,7 @@ void Connection::settle_in(Instant now) {
     good = good && pq_->run(listen_);
   } else {
     for (const Statement& statement : statements_.all()) {
+      if (*statement.name == '\0') continue;
       good = good && pq_->prepare(statement.name, statement.text, statement.like);
     }
   }

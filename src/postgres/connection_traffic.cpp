@@ -116,8 +116,9 @@ bool Connection::send_together_locked(Flights& flights) {
   bool good = true;
   for (Flight& each : flights) {
     const Statement& statement = statements_.of(each.call.text);
-    good = good && (pooled ? pq_->run(statement.text, each.arguments)
-                           : pq_->run_prepared(statement.name, each.arguments));
+    const bool prepared = !pooled && *statement.name != '\0';
+    good = good && (prepared ? pq_->run_prepared(statement.name, each.arguments)
+                             : pq_->run(statement.text, each.arguments));
     each.deadline = wave_sent_ + each.call.patience;
   }
   flights.front().together = flights.size();

@@ -2,6 +2,7 @@
 // What users call to open a backend and to make its schema: include/mortise/postgres.hpp.
 #include <mortise/postgres.hpp>
 
+#include "base/errand.hpp"
 #include "postgres/postgres_backend.hpp"
 #include "postgres/server_error.hpp"
 #include "postgres/sql.hpp"
@@ -44,6 +45,13 @@ void migrate(std::string_view url, const Migration& options, std::chrono::millis
   keywords.emplace_back("port", ports);
   const std::optional<PqError> error = run_script(keywords, text, wait);
   if (error) throw LockError(server_error("postgresql " + settings.where(), *error).failure);
+}
+
+std::optional<Holder> force_release(std::string_view url, std::string_view name,
+                                    std::chrono::milliseconds wait) {
+  PostgresBackend backend(Settings::parse(url));
+  return base::run_errand(backend, name, wait,
+                          [&](const auto& request) { backend.force_release(request); });
 }
 
 }  // namespace mortise::postgres

@@ -10,7 +10,7 @@
 namespace mortise::postgres {
 namespace {
 
-constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
+constexpr std::chrono::seconds usual_patience{1};  // for what has no lease of its own
 constexpr std::chrono::minutes longest_errand{1};
 constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
 constexpr std::string_view probe = "mortise.check";
@@ -18,7 +18,7 @@ constexpr std::string_view probe = "mortise.check";
 }  // namespace
 
 std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept {
-  return std::min<std::chrono::nanoseconds>(patience, 2 * core::command_timeout(lease));
+  return std::min<std::chrono::nanoseconds>(usual_patience, 2 * core::command_timeout(lease));
 }
 
 PostgresBackend::PostgresBackend(Settings settings)
@@ -103,12 +103,7 @@ void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 
 void PostgresBackend::ask(const std::shared_ptr<Acquisition>& operation) {
   if (!attempts_.wanted(operation)) return;
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::acquire,
-          .operation = operation,
-          .asked = now,
-          .since = now,
-          .patience = patience_for(operation->request().lease)});
+  begin(Call::Kind::acquire, operation, patience_for(operation->request().lease));
 }
 
 void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
@@ -121,34 +116,19 @@ void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
 }
 
 void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::cancel,
-          .operation = operation,
-          .asked = now,
-          .since = now,
-          .patience = patience_for(operation->request().lease)});
+  begin(Call::Kind::cancel, operation, patience_for(operation->request().lease));
 }
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (!open(*operation)) return;
-  const Instant now = clock_->now();
   core::Nanos shortest = core::longest_lease;
   for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
-  submit({.kind = Call::Kind::renew,
-          .operation = operation,
-          .asked = now,
-          .since = now,
-          .patience = patience_for(shortest)});
+  begin(Call::Kind::renew, operation, patience_for(shortest));
 }
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::release,
-          .operation = operation,
-          .asked = now,
-          .since = now,
-          .patience = patience});
+  begin(Call::Kind::release, operation, usual_patience);
   // A transaction of its own, right behind: a release is not worth a flush, a grant is.
   const auto& successor = operation->successor();
   if (successor && !successor->done()) ask(successor);
@@ -156,19 +136,24 @@ void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
 
 void PostgresBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::inspect,
-          .operation = operation,
-          .asked = now,
-          .since = now,
-          .patience = patience});
+  begin(Call::Kind::inspect, operation, usual_patience);
 }
 
 void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
+  begin(Call::Kind::check, operation, usual_patience);
+}
+
+void PostgresBackend::force_release(const std::shared_ptr<Inspection>& operation) {
+  if (!open(*operation)) return;
+  begin(Call::Kind::force, operation, usual_patience);
+}
+
+void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operation,
+                            std::chrono::nanoseconds patience) {
   const Instant now = clock_->now();
-  submit({.kind = Call::Kind::check,
-          .operation = operation,
+  submit({.kind = kind,
+          .operation = std::move(operation),
           .asked = now,
           .since = now,
           .patience = patience});
@@ -238,6 +223,9 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       return Statements::renew(call.renewal().items());
     case Call::Kind::inspect:
       call.text = Call::Text::inspect;
+      return Statements::inspect(call.inspection().name());
+    case Call::Kind::force:
+      call.text = Call::Text::force_release;
       return Statements::inspect(call.inspection().name());
     case Call::Kind::check: break;
   }

@@ -45,6 +45,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void release(const std::shared_ptr<Release>& operation) override;
   void inspect(const std::shared_ptr<Inspection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  /// Takes the lock from whoever holds it, who is the answer. The user must have the right to it.
+  void force_release(const std::shared_ptr<Inspection>& operation);
 
  private:
   /// Whether the server tells of releases.
@@ -62,6 +64,9 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool open(Operation& operation);
   void ask(const std::shared_ptr<Acquisition>& operation);
   void take_back(const std::shared_ptr<Acquisition>& operation);
+  /// @param patience unanswered for so long: the connection is no good
+  void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
+             std::chrono::nanoseconds patience);
   void submit(Call call);
   [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
   void not_sent(const Call& call);

@@ -144,7 +144,8 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       return outcome ? answered_release(call, *outcome) : nonsense(call);
     }
     case Call::Kind::renew: return answered_renewal(call, result);
-    case Call::Kind::inspect: {
+    case Call::Kind::inspect:
+    case Call::Kind::force: {
       auto holder = holder_of(result);
       if (!holder) return nonsense(call);
       return call.inspection().answered(std::move(*holder));
@@ -162,10 +163,15 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
     case Call::Kind::acquire:
     case Call::Kind::cancel:
     case Call::Kind::release:
+    case Call::Kind::force:
       // Not done: the library repeats it.
       call.operation->trouble(meaning.failure);
       // Sooner, if a lock was only waited for too long: see sql/take.sql.
-      if (error.state == lock_timed_out) again_at(call, clock_->now() + first_look);
+      if (error.state == lock_timed_out) {
+        again_at(call, clock_->now() + first_look);
+      } else if (call.kind == Call::Kind::force) {
+        again_at(call, clock_->now() + last_look);  // no library is behind that one
+      }
       break;
     case Call::Kind::renew:
     case Call::Kind::inspect:

@@ -65,6 +65,7 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {})},
       {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {})},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
+      {"", "SELECT * FROM " + schema + ".force_release($1)", inspect({})},
   };
 }
 

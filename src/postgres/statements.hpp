@@ -23,7 +23,7 @@ struct Copies {
   bool strays = false;      ///< there may be older ones
 };
 
-/// A statement that is prepared once a connection.
+/// A statement that is prepared once a connection, where it has a name.
 struct Statement {
   const char* name = "";
   std::string text{};

@@ -71,6 +71,23 @@ TEST_F(PostgresDurability, ARenewalSurvivesAKillThoughTheRoleCommitsAsynchronous
   }
 }
 
+TEST_F(PostgresDurability, AReleaseByForceSurvivesAKillThoughTheRoleCommitsAsynchronously) {
+  server().talk().run("alter role shop_owner set synchronous_commit = off");
+  bool could_lose = false;
+  for (int round = 0; round < 5; ++round) {
+    Client mine = client();
+    Lock lock = mine.lock("a" + std::to_string(round), {.lease = 60s, .renew = false});
+    lock.lock();
+    ASSERT_TRUE(postgres::force_release(server().owner_url(), lock.name(), patience));
+    mark();
+    kill_and_start();
+    could_lose = could_lose || marker_is_lost();
+    EXPECT_FALSE(is_held(lock.name())) << "the hold of round " << round << " is back";
+    server().talk().run("delete from marker");
+  }
+  EXPECT_TRUE(could_lose) << "nothing was lost that could be, which proves nothing";
+}
+
 TEST_F(PostgresDurability, ACrashRightAfterAReleaseCostsItsLeaseAndNoToken) {
   int undone = 0;
   Token last;

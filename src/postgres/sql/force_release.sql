@@ -1,0 +1,33 @@
+-- For administrators; applications have no right to it. Ends a hold, whoever has it: his next renewal and
+-- his release find nothing, a guard() of his fails from now on, and every later number is larger. A
+-- transaction that has a guard() already still commits, and nobody takes the name over before. Tells those
+-- who wait. On disk before it is told.
+--
+-- Returns  who held it, as inspect.sql does; no row where nobody did; error 55P03 while the row is locked
+CREATE OR REPLACE FUNCTION @schema@.force_release(the_name bytea)
+RETURNS TABLE (its_number bigint, its_end timestamptz, its_label bytea, at timestamptz, waiters bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  l record;
+  t timestamptz;
+  ignored text;
+BEGIN
+  SELECT number, expires_at, label, waiters_until INTO l
+    FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    IF EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN
+      RAISE EXCEPTION 'another transaction has the row of the lock' USING ERRCODE = '55P03';
+    END IF;
+    RETURN;
+  END IF;
+  t := clock_timestamp();
+  IF l.expires_at <= t THEN RETURN; END IF;
+  IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
+    ignored := set_config('synchronous_commit', 'on', true);
+  END IF;
+  UPDATE @schema@.lock SET expires_at = '-infinity' WHERE name = the_name;
+  IF l.waiters_until > t THEN PERFORM @schema@.tell(the_name, t); END IF;
+  RETURN QUERY SELECT l.number, l.expires_at, l.label, t,
+    (SELECT count(*) FROM @schema@.ticket WHERE name = the_name AND contact > t - interval '3 seconds');
+END
+$function$;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Goal: an administrator takes a lock from whoever holds it; the holder is told, those who wait are
+// served, what a guard ties is kept, and nobody else may do it. Method: the call, beside clients
+// and transactions of a real server.
+#include "fault/postgres_fixture.hpp"
+#include "support/free_port.hpp"
+
+#include <optional>
+#include <string>
+
+namespace mortise::fault {
+namespace {
+
+class PostgresForceRelease : public PostgresTest {
+ protected:
+  [[nodiscard]] std::optional<Holder> force(const std::string& name,
+                                            std::chrono::milliseconds wait = patience) {
+    return postgres::force_release(server().owner_url(), name, wait);
+  }
+  [[nodiscard]] Failure refusal(const std::string& url, const std::string& name,
+                                std::chrono::milliseconds wait = patience) {
+    return failure_of([&] { postgres::force_release(url, name, wait); });
+  }
+};
+
+TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  Lock lock = mine.lock("a", {.lease = 1500ms, .label = "old holder"});
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_wait("a"));
+  const std::optional<Holder> ended = force("a");
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->label, "old holder");
+  EXPECT_EQ(ended->token, lock.token());
+  // Woken, not found at its next look: that would come after a second.
+  ASSERT_TRUE(comes(served, core::fallback_period / 2));
+  EXPECT_GT(served.get(), lock.token());
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 1500ms));
+  EXPECT_TRUE(eventually([&] { return record->count(Record::Kind::lost) == 1; }));
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  EXPECT_TRUE(is_held("a")) << "the old holder's release took it from the new one";
+  EXPECT_EQ(waiter.release(), Released::released);
+  EXPECT_FALSE(force("a")) << "it was free";
+  EXPECT_FALSE(force("never locked"));
+}
+
+TEST_F(PostgresForceRelease, LetsAGuardedTransactionCommitBeforeAnybodyElseHasTheLock) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  const Guard guard(lock);
+  PostgresTalk user = server().user();
+  user.run("begin");
+  postgres::guard(user.handle(), guard);
+  ASSERT_TRUE(force("a"));
+  Client theirs = client();
+  Lock next = theirs.lock("a");
+  EXPECT_FALSE(next.try_lock_for(200ms)) << "beside an open guard";
+  user.run("commit");
+  EXPECT_TRUE(next.try_lock_for(patience));
+}
+
+TEST_F(PostgresForceRelease, HasALaterGuardOfTheOldHolderRefused) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  const Guard guard(lock);
+  ASSERT_TRUE(force("a"));
+  PostgresTalk user = server().user();
+  user.run("begin");
+  EXPECT_EQ(failure_of([&] { postgres::guard(user.handle(), guard); }).code, Errc::lost);
+}
+
+TEST_F(PostgresForceRelease, ComesBackUntilALockedRowIsFree) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  PostgresTalk other(server().owner_url());
+  other.run("begin; select from mortise.lock for update");
+  const Failure busy = refusal(server().owner_url(), "a", 300ms);
+  EXPECT_EQ(busy.code, Errc::unavailable);
+  EXPECT_THAT(busy.text, HasSubstr("another transaction has the row"));
+  EXPECT_TRUE(is_held("a"));
+  auto ended = std::async(std::launch::async, [&] { return force("a"); });
+  EXPECT_FALSE(comes(ended, 100ms));
+  other.run("rollback");
+  ASSERT_TRUE(comes(ended));
+  EXPECT_TRUE(ended.get());
+}
+
+TEST_F(PostgresForceRelease, NeedsNothingOfItsSession) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  EXPECT_TRUE(postgres::force_release(server().owner_url() + "?mortise.pooled=yes", "a", patience));
+  EXPECT_FALSE(is_held("a"));
+}
+
+TEST_F(PostgresForceRelease, IsNoRightOfApplicationsUntilTheyAreGivenIt) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  const Failure failure = refusal(server().url(), "a");
+  EXPECT_EQ(failure.code, Errc::denied);
+  EXPECT_THAT(failure.text, HasSubstr("force_release"));
+  EXPECT_TRUE(is_held("a"));
+  server().talk().run("grant execute on function mortise.force_release to shop");
+  EXPECT_TRUE(postgres::force_release(server().url(), "a", patience));
+}
+
+TEST_F(PostgresForceRelease, SaysWhyItCannot) {
+  EXPECT_EQ(refusal(server().owner_url(), "").code, Errc::misconfigured);
+  EXPECT_EQ(refusal("postgresql://h/db?mortise.x=1", "a").code, Errc::misconfigured);
+  const std::string nobody = "postgresql://127.0.0.1:" + std::to_string(test::free_port()) + "/db";
+  EXPECT_LT(duration_of([&] { EXPECT_EQ(refusal(nobody, "a", 300ms).code, Errc::unavailable); }),
+            300ms + allowance + slack);
+}
+
+}  // namespace
+}  // namespace mortise::fault
