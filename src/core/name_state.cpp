@@ -23,7 +23,7 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
   return Entry::wait;
 }
 
-void NameState::granted(Waiter& asker, Hold hold) {
+void NameState::granted(Waiter& asker, Hold&& hold) {
   assert(asker_ == &asker && !hold_);
   static_cast<void>(asker);
   asker_ = nullptr;

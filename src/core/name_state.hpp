@@ -39,7 +39,7 @@ class NameState {
   Entry enter(Waiter& waiter, bool may_wait);
 
   /// The asker was granted the name.
-  void granted(Waiter& asker, Hold hold);
+  void granted(Waiter& asker, Hold&& hold);
   /// Waiters that have become the owner while they waited (two threads use one `Owner`) re-enter.
   /// @return them, to be woken; nearly always none.
   std::vector<Waiter*> reenter_waiters();

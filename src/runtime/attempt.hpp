@@ -16,8 +16,8 @@ class ClientState;
 /// client, which releases a grant that comes late.
 class Attempt final : public Acquisition {
  public:
-  Attempt(Request request, std::weak_ptr<ClientState> client)
-      : Acquisition(std::move(request)), client_(std::move(client)) {}
+  Attempt(Request&& request, const std::weak_ptr<ClientState>& client)
+      : Acquisition(std::move(request)), client_(client) {}
   /// The caller stops waiting for it.
   /// @return false: it was completed before, and the caller has to deal with the result
   [[nodiscard]] bool abandon() noexcept { return (custody_.fetch_or(abandoned) & completed) == 0; }

@@ -41,7 +41,7 @@ void Slot::call_locked(core::Waiter* waiter) {
   if (waiter != nullptr) static_cast<AcquireCall*>(waiter)->wake_locked();
 }
 
-void Slot::hold_granted_locked(AcquireCall& call, core::Hold hold) {
+void Slot::hold_granted_locked(AcquireCall& call, core::Hold&& hold) {
   state_.granted(call, std::move(hold));
   for (core::Waiter* const waiter : state_.reenter_waiters()) call_locked(waiter);
   pin_ = shared_from_this();

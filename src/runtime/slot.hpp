@@ -78,7 +78,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   using Lock = std::unique_lock<std::mutex>;
 
   static void call_locked(core::Waiter* waiter);
-  void hold_granted_locked(AcquireCall& call, core::Hold hold);
+  void hold_granted_locked(AcquireCall& call, core::Hold&& hold);
   void expire_locked(Instant now, Aftermath& after);
   void lose_locked(Failure why, bool tell_server, Aftermath& after);
   void arm_locked();

@@ -44,6 +44,7 @@ TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
   EXPECT_TRUE(is_held("a")) << "the old holder's release took it from the new one";
   EXPECT_EQ(waiter.release(), Released::released);
   EXPECT_FALSE(force("a")) << "it was free";
+  EXPECT_EQ(server().talk().value("select count(*) from mortise.force_release('a')"), "0");
   EXPECT_FALSE(force("never locked"));
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Goal: the functions run with their owner's rights, and lend them to nobody: names are found by
 // their own path, whatever a caller's path is. Method: the application's role brings operators of
-// its own, for which everything is equal, in front of PostgreSQL's.
+// its own, by which all is equal and long over, in front of PostgreSQL's.
 #include "fault/postgres_fixture.hpp"
+
+#include <string>
 
 namespace mortise::fault {
 namespace {
@@ -14,18 +16,16 @@ class PostgresRights : public PostgresTest {
     server().talk().run(std::string("create schema hostile authorization ") +
                         test::postgres_application);
     PostgresTalk talk(server().url());
-    talk.run(
-        "create function hostile.never(bytea, bytea) returns boolean language sql"
-        " as 'select false'");
-    talk.run(
-        "create function hostile.never(bigint, bigint) returns boolean language sql"
-        " as 'select false'");
-    talk.run(
-        "create operator hostile.<> (leftarg = bytea, rightarg = bytea,"
-        " function = hostile.never)");
-    talk.run(
-        "create operator hostile.<> (leftarg = bigint, rightarg = bigint,"
-        " function = hostile.never)");
+    for (const std::string type : {"bytea", "bigint", "timestamptz"}) {
+      const std::string both = "(" + type + ", " + type + ")";
+      const std::string sides = " (leftarg = " + type + ", rightarg = " + type + ", function = ";
+      talk.run("create function hostile.never" + both +
+               " returns boolean language sql as 'select false'");
+      talk.run("create function hostile.always" + both +
+               " returns boolean language sql as 'select true'");
+      talk.run("create operator hostile.<>" + sides + "hostile.never)");
+      talk.run("create operator hostile.<=" + sides + "hostile.always)");
+    }
     talk.run("grant usage on schema hostile to public");  // or the owner would not look there
     talk.run("set search_path = hostile, pg_catalog");
     return talk;
@@ -38,12 +38,18 @@ TEST_F(PostgresRights, OfTheOwnerAreNotLentToOperatorsOfTheCaller) {
   lock.lock();
   PostgresTalk talk = hostile();
   ASSERT_EQ(talk.value("select '\\x01'::bytea <> '\\x02'::bytea"), "f") << "it finds PostgreSQL's";
-  EXPECT_EQ(talk.value("select mortise.release('a', '\\x00', 1, 16)"), "N");
-  EXPECT_EQ(talk.value("select mortise.release_apart('a', '\\x00', 1, 16)"), "N");
-  EXPECT_TRUE(is_held("a"));
   // The session that the library uses decides by a path, too; a stranger may set the same.
-  talk.run("set search_path = pg_catalog, pg_temp");
-  EXPECT_EQ(talk.value("select mortise.release('a', '\\x00', 1, 16)"), "N");
+  for (const std::string path : {"hostile, pg_catalog", "pg_catalog, pg_temp"}) {
+    talk.run("set search_path = " + path);
+    for (const std::string kind : {"", "_apart"}) {
+      EXPECT_THAT(talk.value("select mortise.take" + kind + "('a', '\\x00', 1000000, '', 16)"),
+                  ::testing::StartsWith("B "))
+          << path << kind;
+      EXPECT_EQ(talk.value("select mortise.release" + kind + "('a', '\\x00', 1, 16)"), "N")
+          << path << kind;
+    }
+    EXPECT_TRUE(is_held("a")) << path;
+  }
   EXPECT_EQ(lock.release(), Released::released);
 }
 
