@@ -16,16 +16,20 @@ class PostgresRights : public PostgresTest {
     server().talk().run(std::string("create schema hostile authorization ") +
                         test::postgres_application);
     PostgresTalk talk(server().url());
-    for (const std::string type : {"bytea", "bigint", "timestamptz"}) {
-      const std::string both = "(" + type + ", " + type + ")";
-      const std::string sides = " (leftarg = " + type + ", rightarg = " + type + ", function = ";
-      talk.run("create function hostile.never" + both +
-               " returns boolean language sql as 'select false'");
-      talk.run("create function hostile.always" + both +
-               " returns boolean language sql as 'select true'");
-      talk.run("create operator hostile.<>" + sides + "hostile.never)");
-      talk.run("create operator hostile.<=" + sides + "hostile.always)");
-    }
+    talk.run(R"(do $$
+      declare t text;
+      begin
+        foreach t in array '{bytea, bigint, timestamptz}'::text[] loop
+          execute format('create function hostile.never(%1$s, %1$s) returns boolean
+                            language sql as $f$select false$f$', t);
+          execute format('create function hostile.always(%1$s, %1$s) returns boolean
+                            language sql as $f$select true$f$', t);
+          execute format('create operator hostile.<> (leftarg = %1$s, rightarg = %1$s,
+                            function = hostile.never)', t);
+          execute format('create operator hostile.<= (leftarg = %1$s, rightarg = %1$s,
+                            function = hostile.always)', t);
+        end loop;
+      end $$)");
     talk.run("grant usage on schema hostile to public");  // or the owner would not look there
     talk.run("set search_path = hostile, pg_catalog");
     return talk;
