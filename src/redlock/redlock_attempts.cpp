@@ -12,7 +12,7 @@
 namespace mortise::redlock {
 namespace {
 
-constexpr std::size_t fewest_to_sweep = 256;
+constexpr std::size_t fewest_bids_to_sweep = 256;
 // An attempt that does not wait tries again so often where nobody has won.
 constexpr int most_splits = 4;
 /// Whether asking again can not help, whatever the caller's time.
@@ -32,7 +32,7 @@ std::shared_ptr<Bid> RedlockBackend::bid_of(const std::shared_ptr<Acquisition>& 
   if (bids_.size() >= sweep_at_) {
     // Cancelled, and given up by the library before enough servers were there to hear of it.
     std::erase_if(bids_, [](const auto& bid) { return bid.second->operation.use_count() == 1; });
-    sweep_at_ = std::max(fewest_to_sweep, bids_.size() * 2);
+    sweep_at_ = std::max(fewest_bids_to_sweep, bids_.size() * 2);
   }
   return bids_[operation->request().attempt] = std::make_shared<Bid>(operation, quorum_);
 }

@@ -10,7 +10,7 @@ namespace {
 
 using redis::Answer;
 
-constexpr std::chrono::seconds patience{1};
+constexpr std::chrono::seconds longest_look{1};
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void RedlockBackend::look_at(const std::shared_ptr<Looking>& looking, NodeSet no
   }
   const Instant now = clock_->now();
   const redis::Call call{
-      .tag = tag_of(Ask::look), .operation = looking, .asked = now, .deadline = now + patience};
+      .tag = tag_of(Ask::look), .operation = looking, .asked = now, .deadline = now + longest_look};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0 || send(*node, call)) continue;
     no_answer(*node, call, {});

@@ -18,7 +18,7 @@ using redis::Passage;
 
 constexpr std::size_t most_words = 12;
 
-Digits milliseconds(std::chrono::nanoseconds lease) {
+Digits lease_digits(std::chrono::nanoseconds lease) {
   return Digits(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(lease).count()));
 }
@@ -47,7 +47,7 @@ void Requests::take(std::string& out, const Passage& passage, const Acquisition:
   const std::array<char, 4> flags{'q', flag(passage.copies), flag(manners.interested),
                                   flag(manners.polite)};
   const Digits epoch(passage.epoch);
-  const Digits lease = milliseconds(request.lease);
+  const Digits lease = lease_digits(request.lease);
   const Digits number(proposal);
   append_call(out, scripts::acquire, passage, prefix_, request.name,
               {attempt.view(), {flags.data(), flags.size()}, epoch, lease, request.label, number});
@@ -93,7 +93,7 @@ void Requests::renew(std::string& out, const Passage& passage,
   words.emplace_back("q");
   for (const Renewal::Item& item : items) {
     words.push_back(texts.emplace_back(AttemptText(item.hold.attempt, item.hold.number).view()));
-    words.push_back(texts.emplace_back(milliseconds(item.lease)));
+    words.push_back(texts.emplace_back(lease_digits(item.lease)));
   }
   redis::append_command(out, words);
 }
@@ -103,7 +103,7 @@ void Requests::relock(std::string& out, const Passage& passage, const HoldId& ho
   const AttemptText ours(hold.attempt, hold.number);
   const std::array<char, 2> flags{'q', flag(passage.copies)};
   const Digits epoch(passage.epoch);
-  const Digits time = milliseconds(lease);
+  const Digits time = lease_digits(lease);
   append_call(out, scripts::relock, passage, prefix_, hold.name,
               {ours.view(), {flags.data(), flags.size()}, epoch, time});
 }

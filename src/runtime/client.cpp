@@ -4,19 +4,15 @@
 
 #include "core/terms.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
 #include <system_error>
 
 namespace mortise {
-namespace {
 
-void raise_if(const Failure& failure) {
-  if (failure) throw LockError(failure);
-}
-
-}  // namespace
+using runtime::raise_if;
 
 Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
   if (!backend) throw LockError({Errc::misconfigured, "the client was given no backend"});

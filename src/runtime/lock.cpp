@@ -2,14 +2,13 @@
 // The public lock: each call in a throwing and in an error_code form, over one form of the slot.
 #include <mortise/lock.hpp>
 
+#include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
 namespace mortise {
 namespace {
 
-void raise_if(const Failure& failure) {
-  if (failure) throw LockError(failure);
-}
+using runtime::raise_if;
 
 AcquireOptions one_try() { return {.wait = std::chrono::nanoseconds(0)}; }
 
