@@ -54,10 +54,18 @@ BEGIN {
         complain("src/core is handed the time; it reads no clock and does not sleep")
         next
     }
+    first = field[1] != file
     file = field[1]; place = file ":" field[2]
     quoted = field[3] ~ /^"/
     header = substr(field[3], 2, length(field[3]) - 2)
     public = header ~ /^mortise\//
+}
+first && file ~ /^src\/.*\.cpp$/ {
+    # What comes first compiles without help: the habit headers_compile_alone counts on it.
+    beside = file; sub(/\.cpp$/, ".hpp", beside)
+    own = beside; sub(/^src\//, "", own)
+    if ((getline line < beside) >= 0 && header != own) complain("the header beside it, " own ", comes first")
+    close(beside)
 }
 public {
     if (quoted) complain("write <" header ">")
