@@ -17,8 +17,8 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds first_pause{5};
-constexpr std::chrono::milliseconds longest_pause{100};
+constexpr std::chrono::milliseconds first_wait{5};
+constexpr std::chrono::milliseconds longest_wait{100};
 
 void check(const UserConnection& connection, std::string_view schema) {
   check_identifier("the schema", std::string(schema));
@@ -66,7 +66,7 @@ bool lock_in(pg_conn* connection, std::string_view name, std::chrono::millisecon
   }
   const Steady::time_point end =
       Steady::now() + std::min<std::chrono::milliseconds>(wait, std::chrono::hours(24 * 365));
-  auto pause = first_pause;
+  auto pause = first_wait;
   for (;;) {
     const auto left = std::clamp<std::int64_t>(
         std::chrono::ceil<std::chrono::milliseconds>(end - Steady::now()).count(), 0,
@@ -84,7 +84,7 @@ bool lock_in(pg_conn* connection, std::string_view name, std::chrono::millisecon
     // A lease ends without a word to this connection.
     if (answer == "H") {
       std::this_thread::sleep_for(std::min<Steady::duration>(pause, end - Steady::now()));
-      pause = std::min(pause * 2, longest_pause);
+      pause = std::min(pause * 2, longest_wait);
     }
   }
 }
