@@ -3,8 +3,11 @@
 // nothing and frees nothing (S3, S5). Method: a proxy keeps what the client sends, the client goes
 // on by a new connection, and then the proxy delivers.
 #include "fault/postgres_fixture.hpp"
+#include "postgres/sql.hpp"
+#include "postgres/statements.hpp"
 
 #include <optional>
+#include <string>
 
 namespace mortise::fault {
 namespace {
@@ -122,6 +125,25 @@ TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
     EXPECT_FALSE(eventually([&] { return is_held(name); }, 300ms)) << "a ghost holds the name";
     expect_no_ghost(name);
   }
+}
+
+// A look writes nothing, and so would leave nothing behind that refuses the late one. For a try
+// this takes a connection that breaks on the client's side alone, so its statements are sent by
+// hand.
+TEST_F(PostgresLateCopy, ACopyThatIsToldOfTheHolderLeavesTheOlderOnesNothingToTake) {
+  Client theirs = client();
+  Lock held = theirs.lock("a");
+  held.lock();
+  PostgresTalk talk(server().url());
+  const auto ask = [&](int how) {
+    return talk.value(
+        "select convert_from((" + postgres::fill_in(postgres::sql::ask, "mortise") + "), 'UTF8')",
+        {"a", "me", "20000000", "", std::to_string(how)});
+  };
+  EXPECT_THAT(ask(2 * 16 + 4), ::testing::StartsWith("B "));
+  held.unlock();
+  EXPECT_EQ(ask(1 * 16), "R");
+  EXPECT_FALSE(is_held("a"));
 }
 
 TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
