@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace mortise::fuzz {
 
 /// Ends the process where a property does not hold.
-inline void expect(bool truth, const char* property, std::string_view seen = {}) {
+inline void expect(bool truth, const char* property, std::string_view seen = "") {
   if (truth) return;
   std::fprintf(stderr, "fuzz: not true: %s: '%.*s'\n", property, static_cast<int>(seen.size()),
                seen.data());
