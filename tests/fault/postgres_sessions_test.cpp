@@ -139,6 +139,21 @@ TEST_F(PostgresSessions, AHoldOutlivesTheEndOfEverySession) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+TEST_F(PostgresSessions, AReleaseWhoseAnswerIsLostWithItsSessionIsStillReported) {
+  Proxy proxy(server().port());
+  Party holder(Client(PostgresServer::url_by(proxy.port())), "a", {.lease = 20s});
+  ASSERT_TRUE(comes(holder.start()));
+  proxy.delay(10s, 10s, Proxy::Direction::to_client);
+  auto released = holder.worker().start([&] { return holder.lock().release(); });
+  ASSERT_TRUE(eventually([&] { return !is_held("a"); }));
+  // The backend asks once more, behind the back of the library, which would know that a second
+  // request finds nothing: the server has to say who freed it.
+  proxy.cut_all();
+  proxy.delay(0ns, 0ns);
+  ASSERT_TRUE(comes(released));
+  EXPECT_EQ(released.get(), Released::released);
+}
+
 TEST_F(PostgresSessions, ATimeOutOfTheRoleEndsNoIdleSession) {
   server().talk().run("alter role shop set idle_session_timeout = '100ms'");
   PostgresTalk idle = server().user();
