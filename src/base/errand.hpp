@@ -40,7 +40,7 @@ class Errand final : public Host {
 /// @return what was answered
 /// @errors `misconfigured` (an empty name), `unavailable` (no answer in time), and what the
 /// request fails with; thrown as `LockError`
-std::optional<Holder> run_errand(
+[[nodiscard]] std::optional<Holder> run_errand(
     Backend& backend, std::string_view name, std::chrono::milliseconds wait,
     const std::function<void(const std::shared_ptr<Inspection>&)>& send);
 

@@ -21,7 +21,7 @@ constexpr int patience = 8;
 
 Outcome failed(Failure why) { return {.kind = Kind::failed, .failure = std::move(why)}; }
 
-Outcome too_late() { return failed({Errc::closed, "the client is closed"}); }
+Outcome client_is_closed() { return failed({Errc::closed, "the client is closed"}); }
 
 // Lets the lock go unless the grant was completed: also when an exception passes.
 class Unlocking {
@@ -79,7 +79,7 @@ void Entry::abandon() noexcept {
 
 Outcome Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant counted_from) {
   const Change change(*this);
-  if (closed_) return too_late();
+  if (closed_) return client_is_closed();
   if (retired_) return {.kind = Kind::retired};
   const Acquisition::Request& request = operation->request();
   if (owner_ && owner_->attempt == request.attempt) {
@@ -173,13 +173,13 @@ Outcome Entry::settle(const AttemptId& attempt) {
   std::shared_ptr<LockFile> file;
   {
     const Change change(*this);
-    if (!owner_ || owner_->attempt != attempt) return too_late();
+    if (!owner_ || owner_->attempt != attempt) return client_is_closed();
     file = file_;
   }
   // Not under the mutex: a cancelled waiter must not wait for the disk.
   Failure why = file->flush(directory_);
   const Change change(*this);
-  if (!owner_ || owner_->attempt != attempt) return too_late();
+  if (!owner_ || owner_->attempt != attempt) return client_is_closed();
   if (!why) {
     owner_->settled = true;
     return {.kind = Kind::granted, .grant = owner_->grant};
