@@ -174,7 +174,8 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
   const std::optional<Answer> answer = Answer::parse(reply.text);
   if (!answer) return nonsense(call);
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
+    answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer,
+                     false);
   } else if (call.kind == Call::Kind::check) {
     static_cast<Check&>(*call.operation).answered();
   } else {
@@ -250,7 +251,7 @@ void RedisBackend::nonsense(const Call& call) {
 }
 
 void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
-                                    const Answer& answer) {
+                                    const Answer& answer, bool by_release) {
   const Acquisition::Request& request = operation->request();
   switch (answer.kind) {
     case Answer::Kind::granted: break;
@@ -268,7 +269,13 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
       operation->busy(answer.holder());
       return;
   }
-  attempts_.decided(request.attempt, answer.granted_at < answer.now);
+  // Whoever was queued is told by a push as well: also at this very moment, where a release freed
+  // the lock for its own successor, which had been asked for meanwhile (the release had to be sent
+  // twice, since the server did not know its script yet). Taken for a grant to nobody, that push
+  // would have the hold given back while it is in use.
+  const bool push_may_come = by_release || answer.granted_at < answer.now ||
+                             operation->progress() == Acquisition::Progress::queued;
+  attempts_.decided(request.attempt, push_may_come);
   operation->granted({.number = answer.number,
                       .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
                       .lease = answer.lease.count() != 0 ? answer.lease : request.lease});
@@ -319,7 +326,8 @@ void RedisBackend::answered_release(const Call& call, const std::string& text) {
   if (!answer) return nonsense(call);
   auto& release = static_cast<Release&>(*call.operation);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
-  if (answer->successor) answered_attempt(release.successor(), call.asked, *answer->successor);
+  if (answer->successor)
+    answered_attempt(release.successor(), call.asked, *answer->successor, true);
   switch (answer->outcome) {
     case ReleaseAnswer::Outcome::freed: release.answered(Released::released); return;
     case ReleaseAnswer::Outcome::freed_before:

@@ -57,6 +57,26 @@ TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
   EXPECT_TRUE(newcomer.lock("a").try_lock());
 }
 
+// He was told of a lock that he does not want any more: that must not be the end of it.
+TEST_F(PostgresTickets, WhoIsFirstAndLeavesWhenHeWasToldHasTheNextTold) {
+  Client mine = fair_client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  const auto attempt = [](char digit) { return "decode('" + std::string(48, digit) + "', 'hex')"; };
+  PostgresTalk first = server().user();
+  PostgresTalk second = server().user();
+  second.run("listen mortise_" + std::string(32, '2'));
+  for (const char digit : {'1', '2'}) {
+    EXPECT_THAT(first.value("select mortise.take_apart('a', " + attempt(digit) +
+                            ", 1000000, '', 16 + 1 + 2)"),
+                ::testing::StartsWith("Q "));
+  }
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_FALSE(second.notification(100ms)) << "he was told before his turn";
+  EXPECT_EQ(first.value("select mortise.cancel('a', " + attempt('1') + ", 16)"), "B");
+  EXPECT_EQ(second.notification(patience), "61 " + std::string(48, '2'));
+}
+
 TEST_F(PostgresTickets, WhoHasDiedIsPassedOver) {
   Client mine = fair_client();
   Lock lock = mine.lock("a");
