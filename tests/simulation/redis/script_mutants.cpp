@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/redis/script_mutants.hpp"
+
+#include "simulation/redis/script_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace simulation::redis {
+namespace {
+
+constexpr auto mutants = std::to_array<ScriptMutant>({
+    {"redis.release_without_owner_check",
+     "A release frees whatever hold stands: a late one frees a stranger's (S1, S3).",
+     "redis/release.lua", "if owner and owner .. ' ' .. digits(number) == ARGV[1] then",
+     "if owner then"},
+    {"redis.release_without_owner_check", "The same for what the quick way answers.",
+     "redis/release_quick.lua", "local ours = f[1] == ARGV[1] and f[2]",
+     "local ours = f[1] and f[2]"},
+    {"redis.release_without_number_check",
+     "A release knows the attempt only: a late one frees the attempt's newer hold (S3).",
+     "redis/release.lua", "if owner and owner .. ' ' .. digits(number) == ARGV[1] then",
+     "if owner and owner == string.match(ARGV[1], '^%S+') then"},
+    {"redis.renew_without_owner_check",
+     "A renewal is confirmed whoever holds the lock: who was robbed believes on (S1, S3).",
+     "redis/renew.lua", "if held and owner .. ' ' .. digits(number) == ARGV[a] then",
+     "if held then"},
+    {"redis.renewal_revives_what_ended",
+     "A late renewal takes up a hold that has lapsed or was freed: the name is blocked (S4, L1).",
+     "redis/renew.lua", "if held and owner .. ' ' .. digits(number) == ARGV[a] then",
+     "if owner and owner .. ' ' .. digits(number) == ARGV[a] then"},
+    {"redis.number_falls_with_the_clock",
+     "A grant's number is the clock alone: when that steps back, so do tokens (S2).",
+     "redis/lock.lua", "number = math.max(number + 1, now)\nowner, held",
+     "number = now\nowner, held"},
+    {"redis.number_falls_with_the_clock", "The same for what a waiter is told.", "redis/lock.lua",
+     "digits(math.max(number + 1, now)) .. ' ' .. digits(now) .. ' ' .. lease",
+     "digits(now) .. ' ' .. digits(now) .. ' ' .. lease"},
+    {"redis.told_but_not_granted",
+     "A release tells the first waiter that the lock is its own, and leaves it free (S1).",
+     "redis/release_quick.lua", "if type(told) == 'number' and told > 0 then",
+     "if type(told) == 'number' and told > 0 then\ndo return 'F' end"},
+    {"redis.place_is_left_behind",
+     "A waiter that was served keeps its fields in the lock's hash, which grows for ever.",
+     "redis/release_quick.lua",
+     "redis.call('HDEL', key, attempt, '#' .. f[4], 'g', f[3] == '1' and 'w' or '-')",
+     "redis.call('HDEL', key, 'g', f[3] == '1' and 'w' or '-')"},
+    {"redis.late_copy_is_heard",
+     "A late copy of an attempt that was sent again takes the lock for nobody (S5, L1).",
+     "redis/lock.lua", "if a == attempt and tonumber(epoch) < tonumber(e) then return true end",
+     ""},
+    {"redis.newcomer_overtakes",
+     "Who comes when the lock is free takes it before those who wait (L5).", "redis/lock.lua",
+     "local all = (MODE == 'u' and not w) or settle(me)", "local all = not w or settle(me)"},
+    {"redis.newcomer_overtakes", "The same in the quick way.", "redis/acquire_quick.lua",
+     "if not f[2] and not f[3] and #now == 16", "if not f[2] and #now == 16"},
+    {"redis.dead_waiter_blocks_the_queue",
+     "The queue stops at a waiter that is silent: who stands behind it is never served (L5).",
+     "redis/lock.lua", "elseif w and now - w.contact > SILENCE then\ndequeue(w.attempt, at)",
+     "elseif w and now - w.contact > SILENCE then\nredis.call('HSET', K, 'h', digits(first or "
+     "at))\n"
+     "count()\ndo return false end"},
+    {"redis.claim_is_the_whole_lease",
+     "A waiter that dies unnoticed keeps what it was told for its whole lease (L1).",
+     "redis/lock.lua", "local CLAIM = 2000", "local CLAIM = 86400000"},
+    {"redis.claim_is_the_whole_lease", "The same in the quick way.", "redis/release_quick.lua",
+     "if lease + 0 > 2000 then lease = '2000' end", ""},
+    {"redis.cancel_leaves_the_place",
+     "Who takes its attempt back stays in the queue, and is handed the lock (L3).",
+     "redis/cancel.lua", "local w = waiting > 0 and waiter(ARGV[1])", "local w = nil"},
+    {"redis.asking_does_not_take",
+     "A waiter that asks again does not get the free lock, but only by a push (L2).",
+     "redis/lock.lua", "local all = (MODE == 'u' and not w) or settle(me)",
+     "local all = not w and (MODE == 'u' or settle(me))"},
+    {"redis.lease_ends_at_half",
+     "The server counts half of a lease: it grants what its holder still believes in (S1).",
+     "redis/lock.lua", "ends = since + lease_now * 1000", "ends = since + lease_now * 500"},
+    {"redlock.second_vote_while_held",
+     "A server votes for an attempt although another has its vote (S1).", "redlock/acquire.lua",
+     "if held or (others and string.sub(ARGV[2], 4, 4) == '1') then",
+     "if others and string.sub(ARGV[2], 4, 4) == '1' then"},
+    {"redlock.release_without_owner_check",
+     "A release takes whatever vote stands: a late one takes a stranger's (S1, S3).",
+     "redlock/release.lua",
+     "if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then",
+     "if owner then"},
+    {"redlock.number_of_the_client",
+     "A vote has the number that was proposed: a slow clock's is smaller than an older one (S2).",
+     "redlock/acquire.lua", "number = math.max(largest + 1, tonumber(ARGV[6]))",
+     "number = tonumber(ARGV[6])"},
+    {"redlock.late_copy_is_heard",
+     "A late copy of an attempt that was sent again votes for nobody (S5, L1).", "redlock/vote.lua",
+     "if a == attempt and tonumber(epoch) < tonumber(e) then return true end", ""},
+});
+
+std::string replaced_once(std::string text, const ScriptMutant& mutant) {
+  const std::size_t at = text.find(mutant.find);
+  if (at == std::string::npos || text.find(mutant.find, at + 1) != std::string::npos) {
+    throw std::logic_error(std::string(mutant.name) + " does not fit " + std::string(mutant.file) +
+                           ", where this must stand once: " + std::string(mutant.find));
+  }
+  return text.replace(at, mutant.find.size(), mutant.replace);
+}
+
+}  // namespace
+
+std::span<const ScriptMutant> script_mutants() { return mutants; }
+
+std::string with_mistake(std::string_view whole, std::string_view name) {
+  std::string text(whole);
+  for (const ScriptFile& file : script_files()) {
+    // Found in the text as it was sent: which files it is made of does not depend on patches.
+    if (whole.find(file.text) == std::string_view::npos) continue;
+    std::string patched(file.text);
+    for (const ScriptMutant& mutant : mutants) {
+      if (mutant.name != name || mutant.file != file.name) continue;
+      patched = replaced_once(std::move(patched), mutant);
+    }
+    if (patched != file.text) text.replace(text.find(file.text), file.text.size(), patched);
+  }
+  return text;
+}
+
+}  // namespace simulation::redis

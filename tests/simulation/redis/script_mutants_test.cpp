@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Each mutant fits the scripts as they are, changes those that it names, and is still Lua.
+#include "simulation/redis/script_mutants.hpp"
+
+#include "redis/scripts.hpp"
+#include "redlock/scripts.hpp"
+#include "simulation/redis/script_files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cctype>
+#include <lua.hpp>
+#include <memory>
+#include <set>
+
+namespace simulation::redis {
+namespace {
+
+namespace shipped = mortise::redis::scripts;
+namespace shipped_redlock = mortise::redlock::scripts;
+
+std::array<mortise::redis::Script, 12> all_scripts() {
+  return {shipped::acquire,         shipped::cancel,          shipped::force_release,
+          shipped::inspect,         shipped::release,         shipped::renew,
+          shipped_redlock::acquire, shipped_redlock::inspect, shipped_redlock::release,
+          shipped_redlock::relock,  shipped_redlock::renew,   shipped_redlock::settle};
+}
+
+TEST(ScriptMutants, EachChangesAScriptAndLeavesItLua) {
+  const std::unique_ptr<lua_State, decltype(&lua_close)> lua(luaL_newstate(), &lua_close);
+  for (const ScriptMutant& mutant : script_mutants()) {
+    int changed = 0;
+    for (const mortise::redis::Script& script : all_scripts()) {
+      const std::string text = with_mistake(script.text, mutant.name);  // throws if it does not fit
+      if (text == script.text) continue;
+      ++changed;
+      EXPECT_EQ(luaL_loadbuffer(lua.get(), text.data(), text.size(), "@user_script"), 0)
+          << mutant.name << ": " << lua_tostring(lua.get(), -1);
+      lua_settop(lua.get(), 0);
+    }
+    EXPECT_GT(changed, 0) << mutant.name;
+  }
+}
+
+TEST(ScriptMutants, EachRowFitsItsFileOnce) {
+  for (const ScriptMutant& mutant : script_mutants()) {
+    bool known = false;
+    for (const ScriptFile& file : script_files()) {
+      if (file.name != mutant.file) continue;
+      known = true;
+      const std::size_t at = file.text.find(mutant.find);
+      EXPECT_NE(at, std::string_view::npos) << mutant.name << ": " << mutant.find;
+      EXPECT_EQ(file.text.find(mutant.find, at + 1), std::string_view::npos) << mutant.name;
+    }
+    EXPECT_TRUE(known) << mutant.name << " names no script file: " << mutant.file;
+    EXPECT_NE(mutant.find, mutant.replace) << mutant.name;
+    EXPECT_THAT(mutant.sentence, testing::EndsWith(".")) << mutant.name;
+  }
+}
+
+TEST(ScriptMutants, OneOfAnotherKindChangesNothing) {
+  for (const mortise::redis::Script& script : all_scripts()) {
+    EXPECT_EQ(with_mistake(script.text, "redis.no_such_mistake"), script.text);
+    EXPECT_EQ(with_mistake(script.text, ""), script.text);
+  }
+}
+
+TEST(ScriptMutants, EveryScriptIsMadeOfKnownFiles) {
+  for (const mortise::redis::Script& script : all_scripts()) {
+    std::string left(script.text);
+    for (const ScriptFile& file : script_files()) {
+      const std::size_t at = left.find(file.text);
+      if (at != std::string::npos) left.erase(at, file.text.size());
+    }
+    EXPECT_EQ(left, "") << script.name;
+  }
+}
+
+}  // namespace
+}  // namespace simulation::redis
