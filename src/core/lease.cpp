@@ -77,6 +77,7 @@ Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
   // Until this renewal is answered the next look is a command time-out away.
   if (asked_) state_ = State::jeopardy;
   asked_ = true;
+  ++unconfirmed_;
   ask_at_ = now + command_timeout(lease_);
   return Step::renew;
 }
@@ -90,6 +91,7 @@ bool Lease::renewed(Instant counted_from, Nanos lease, Instant now) noexcept {
   }
   state_ = State::held;
   asked_ = false;
+  if (unconfirmed_ > 0) --unconfirmed_;
   count(counted_from, lease);
   return true;
 }

@@ -28,6 +28,9 @@ class Lease {
   [[nodiscard]] State state() const noexcept { return state_; }
   /// @return whether it is the longest hold, not the server's lease, that ends it first.
   [[nodiscard]] bool ends_by_max_hold() const noexcept { return hold_end_ < lease_end_; }
+  /// @return whether a renewal has left whose outcome is not known: the server may yet carry it
+  /// out, and then keeps the hold for a whole lease more, also where the hold is lost by then.
+  [[nodiscard]] bool in_doubt() const noexcept { return unconfirmed_ > 0; }
   /// @return the lease to ask for.
   [[nodiscard]] Nanos wanted() const noexcept { return wanted_; }
   /// @return when `tick()` has something to do next.
@@ -39,7 +42,8 @@ class Lease {
   /// The time has come. `renew`: send a renewal; `lose`: the hold is lost now.
   /// @param sooner up to `early()`
   Step tick(Instant now, Nanos sooner = Nanos(0)) noexcept;
-  /// The server moved its deadline. @return false: too late, the hold was lost before.
+  /// The server moved its deadline. @return false: too late, the hold is lost, and the server has
+  /// to be told, since it has just renewed it.
   bool renewed(Instant counted_from, Nanos lease, Instant now) noexcept;
   /// A renewal was not answered, or failed: it is repeated inside the lease.
   void unanswered(Instant now) noexcept;
@@ -63,6 +67,8 @@ class Lease {
   Instant hold_end_ = never;
   Instant ask_at_ = never;
   bool asked_ = false;  // a renewal is on its way
+  // Renewals that left and were not confirmed: one whose answer was lost stays among them.
+  std::uint32_t unconfirmed_ = 0;
   State state_ = State::held;
 };
 

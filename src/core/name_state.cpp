@@ -105,10 +105,11 @@ Waiter* NameState::release_sent() {
 
 std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) {
   if (!hold_ || hold_->generation != generation) return std::nullopt;
-  Loss loss{
-      .ended = std::move(*hold_), .next = nullptr, .lost = std::stop_source(std::nostopstate)};
+  // What needs memory comes first: where there is none, nothing has happened yet.
+  lost_.reserve(lost_.size() + 1);
+  std::stop_source lost = hold_->lost ? *hold_->lost : std::stop_source();
+  Loss loss{.ended = std::move(*hold_), .next = nullptr, .lost = std::move(lost)};
   hold_.reset();
-  loss.lost = loss.ended.lost ? *loss.ended.lost : std::stop_source();
   loss.ended.lease.refused();
   lost_.push_back({.owner = loss.ended.owner,
                    .depth = loss.ended.depth,

@@ -70,14 +70,13 @@ Failure AcquireCall::run() {
 }
 
 Failure AcquireCall::arrive(Instant now) {
-  Slot::Aftermath after;
   core::NameState::Entry entry{};
   {
+    Slot::Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex_);
     slot_.expire_locked(now, after);
     entry = slot_.state_.enter(*this, may_wait_);
   }
-  slot_.carry_out(std::move(after));
   switch (entry) {
     case core::NameState::Entry::reentered: return {};
     case core::NameState::Entry::lost:
@@ -114,9 +113,9 @@ Failure AcquireCall::wait_for_turn() {
 Failure AcquireCall::take_over() {
   // This thread may have slept through the end of the hold that it was passed.
   const Instant now = client_.now();
-  Slot::Aftermath after;
   bool stands = false;
   {
+    Slot::Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex_);
     slot_.expire_locked(now, after);
     const core::Hold* const live = slot_.state_.live();
@@ -128,7 +127,6 @@ Failure AcquireCall::take_over() {
       call = Call::none;
     }
   }
-  slot_.carry_out(std::move(after));
   if (stands) {
     tell_granted(now);
     return {};

@@ -3,13 +3,19 @@
 
 #include "runtime/client_state.hpp"
 
+#include <exception>
+
 namespace mortise::runtime {
 
 void Attempt::finished() noexcept {
   if ((custody_.fetch_or(completed) & abandoned) == 0) return;
   // Nobody waits: a grant that comes now would be a ghost hold.
   const std::shared_ptr<ClientState> client = client_.lock();
-  if (client && grant().number != 0) client->undo(*this);
+  try {
+    if (client && grant().number != 0) client->undo(*this);
+  } catch (const std::exception&) {
+    // Out of memory for the request: the grant ends with its lease, which nobody renews.
+  }
   custody_.fetch_or(settled_bit);
 }
 

@@ -6,17 +6,25 @@
 #include "runtime/slot.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace mortise::runtime {
+namespace {
+
+// How soon what could not be done is tried again, where this machine is out of memory.
+constexpr std::chrono::milliseconds pause_after_failure{10};
+
+}  // namespace
 
 Background::Background(Engine& engine, Backend& backend, Clock& clock)
     : engine_(engine), backend_(backend), clock_(clock), reaper_(backend) {}
 
 Background::~Background() { stop(); }
 
-void Background::set(SlotTimer& timer, Instant due) {
+void Background::set(SlotTimer& timer, Instant due, std::chrono::nanoseconds early) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
+  timer.early = early;
   heap_.set(timer, due);
   wake_before_locked(due);
 }
@@ -72,28 +80,43 @@ void Background::stop() noexcept {
 
 void Background::run() {
   for (;;) {
-    const Instant now = clock_.now();
-    tick(due_slots(now), now);
-    bool reap = false;
-    {
-      const std::lock_guard lock(mutex_);
-      reap = reap_ <= now;
-      if (reap) reap_ = never;
+    try {
+      if (!run_once()) return;
+    } catch (const std::exception&) {
+      // Out of memory, or a backend that throws: whatever was due is still due.
+      {
+        const std::lock_guard lock(mutex_);
+        reap_ = std::min(reap_, clock_.now());
+      }
+      std::this_thread::sleep_for(pause_after_failure);
     }
-    const Instant reap_again = reap ? reaper_.run(now) : never;
-    Instant until = never;
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_) return;
-      reap_ = std::min(reap_, reap_again);
-      // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
-      // anew each time: the moment that was planned is kept once.
-      const Instant idle = planned_ > now ? planned_ : never;
-      until = std::min(heap_.empty() ? idle : heap_.top().due, reap_);
-      planned_ = until;
-    }
-    engine_.background(until);
   }
+}
+
+bool Background::run_once() {
+  const Instant now = clock_.now();
+  tick(due_slots(now), now);
+  bool reap = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    reap = reap_ <= now;
+    if (reap) reap_ = never;
+  }
+  const Instant reap_again = reap ? reaper_.run(now) : never;
+  Instant until = never;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    reap_ = std::min(reap_, reap_again);
+    // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
+    // anew each time: the moment that was planned is kept once.
+    const Instant idle = planned_ > now ? planned_ : never;
+    until = std::min(heap_.empty() ? idle : heap_.top().due, reap_);
+    planned_ = until;
+  }
+  engine_.background(until);
+  return true;
 }
 
 std::vector<std::shared_ptr<Slot>> Background::due_slots(Instant now) {
@@ -103,8 +126,11 @@ std::vector<std::shared_ptr<Slot>> Background::due_slots(Instant now) {
   const bool any = !heap_.empty() && heap_.top().due <= now;
   while (any && !heap_.empty() && heap_.top().due - heap_.top().early <= now) {
     auto& timer = static_cast<SlotTimer&>(heap_.top());
-    heap_.remove(timer);
     slots.push_back(timer.slot->shared_from_this());
+    // The slot says when it is due next, or that it is not; where it cannot, out of memory, it must
+    // not be forgotten, or nobody would renew the hold.
+    timer.early = std::chrono::nanoseconds(0);
+    heap_.set(timer, now + pause_after_failure);
   }
   return slots;
 }

@@ -31,7 +31,8 @@ class Background {
   ~Background();
 
   /// Has the slot ticked at that moment; starts the thread the first time.
-  void set(SlotTimer& timer, Instant due);
+  /// @param early how much sooner, where others are ticked anyway
+  void set(SlotTimer& timer, Instant due, std::chrono::nanoseconds early);
   void remove(SlotTimer& timer) noexcept;
   /// Hands an attempt or a release to the reaper.
   void adopt(std::shared_ptr<Attempt> attempt);
@@ -45,6 +46,7 @@ class Background {
 
  private:
   void run();
+  [[nodiscard]] bool run_once();
   void start_locked();
   void wake_before_locked(Instant due);
   std::vector<std::shared_ptr<Slot>> due_slots(Instant now);

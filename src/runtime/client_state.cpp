@@ -178,8 +178,12 @@ void ClientState::poke_waiters() {
 
 void ClientState::release_holds(Instant until) noexcept {
   std::vector<std::shared_ptr<Release>> releases;
-  for (const std::shared_ptr<Slot>& slot : slots()) {
-    if (std::shared_ptr<Release> release = slot->close_hold()) releases.push_back(release);
+  try {
+    for (const std::shared_ptr<Slot>& slot : slots()) {
+      if (std::shared_ptr<Release> release = slot->close_hold()) releases.push_back(release);
+    }
+  } catch (const std::exception&) {
+    // Out of memory: what was not sent ends with its lease, which nobody renews any more.
   }
   for (const std::shared_ptr<Release>& release : releases) {
     if (!wait_done(*release, until - BootClock::now())) break;

@@ -10,10 +10,14 @@
 namespace mortise::runtime {
 namespace {
 
+// An attempt that is done is not over: what it was granted has yet to be given back.
+bool over(const Attempt& attempt) noexcept { return attempt.settled(); }
+bool over(const Release& release) noexcept { return release.done(); }
+
 /// Drops what is over, and collects what is to be asked now. @return when the next one is due.
 template <class Cases, class Items>
 Instant collect(Cases& cases, Items& due, Instant now) {
-  std::erase_if(cases, [&](const auto& c) { return c.item->done() || now >= c.until; });
+  std::erase_if(cases, [&](const auto& c) { return over(*c.item) || now >= c.until; });
   Instant next = never;
   for (auto& c : cases) {
     if (now >= c.again) {
@@ -59,10 +63,9 @@ Instant Reaper::run(Instant now) {
 
 bool Reaper::idle() {
   const std::lock_guard lock(mutex_);
-  return std::all_of(attempts_.begin(), attempts_.end(),
-                     [](const auto& c) { return c.item->settled(); }) &&
-         std::all_of(releases_.begin(), releases_.end(),
-                     [](const auto& c) { return c.item->done(); });
+  const auto is_over = [](const auto& c) { return over(*c.item); };
+  return std::all_of(attempts_.begin(), attempts_.end(), is_over) &&
+         std::all_of(releases_.begin(), releases_.end(), is_over);
 }
 
 }  // namespace mortise::runtime

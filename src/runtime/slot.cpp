@@ -73,7 +73,7 @@ Released Slot::release(Owner owner, Failure& failure) {
   if (!client_->alive()) return Released::unknown;
   owner = owner.or_this_thread();
   const Instant now = client_->now();
-  Aftermath after;
+  Aftermath after(*this);
   const std::atomic<std::uint32_t>* woken = nullptr;
   Lock lock(mutex_);
   expire_locked(now, after);
@@ -107,7 +107,6 @@ Released Slot::release(Owner owner, Failure& failure) {
   if (departure.exit == core::NameState::Exit::passed) {
     tell_released(*departure.ended, Released::released);
   }
-  carry_out(std::move(after));
   return lost ? Released::was_lost : Released::released;
 }
 
@@ -147,7 +146,9 @@ Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& 
     client_->send(release);
     repeated = true;
     if (!client_->wait_done(*release, half)) {
-      client_->background().adopt(release, ended.lease.deadline());
+      // A renewal that was under way may be carried out after the first try, and counts anew.
+      client_->background().adopt(
+          release, std::max(ended.lease.deadline(), client_->now() + ended.lease.wanted()));
       tell_failed(ended,
                   {Errc::unavailable, client_->backend().describe() + ": no answer in time"});
       return Released::unknown;

@@ -68,12 +68,21 @@ class Slot : public std::enable_shared_from_this<Slot> {
  private:
   friend class AcquireCall;
 
-  /// What is to be done once the mutex is free.
+  /// What is to be done once the mutex is free. Made before the mutex is taken, so that it is
+  /// carried out after it was given back, also where an exception ends the call in between: a loss
+  /// that nobody tells, or a release that nobody sends, would block the name for ever.
   struct Aftermath {
+    explicit Aftermath(Slot& slot) noexcept : slot_(slot) {}
+    Aftermath(const Aftermath&) = delete;
+    Aftermath& operator=(const Aftermath&) = delete;
+    ~Aftermath() { slot_.carry_out(*this); }
     std::shared_ptr<Slot> unpinned;
     std::optional<core::NameState::Loss> loss;
     Failure why;
     bool tell_server = false;
+
+   private:
+    Slot& slot_;
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -84,8 +93,9 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void arm_locked();
   void unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned);
 
-  void carry_out(Aftermath after);
-  void notify_loss(core::NameState::Loss loss, Failure why);
+  void carry_out(Aftermath& after) noexcept;
+  void notify_loss(const core::NameState::Loss& loss, const Failure& why);
+  void release_lost(const core::Hold& ended);
   /// @param successor the terms of whoever is to come next; may be null
   Released free_at_server(const core::Hold& ended,
                           const std::shared_ptr<const core::Terms>& successor);

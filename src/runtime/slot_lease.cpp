@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A slot's live hold over time: renewal, loss, and the end of the client.
+#include "base/mutant.hpp"
 #include "runtime/slot.hpp"
+
+#include <exception>
 
 namespace mortise::runtime {
 
@@ -12,54 +15,72 @@ void RenewalBatch::add(const std::shared_ptr<Slot>& slot, std::uint64_t generati
 void RenewalBatch::finished() noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const std::shared_ptr<Slot> slot = slots_[i].first.lock();
-    if (slot) slot->renewal_answered(slots_[i].second, items()[i], failure());
+    if (!slot) continue;
+    try {
+      slot->renewal_answered(slots_[i].second, items()[i], failure());
+    } catch (const std::exception&) {
+      // Out of memory: an answer that was not learned is asked for again, inside the lease.
+    }
   }
 }
 
 void Slot::arm_locked() {
-  const Instant next = state_.live()->lease.next();
-  timer_.early = state_.live()->lease.early();
-  if (next != never) client_->background().set(timer_, next);
+  const core::Lease& lease = state_.live()->lease;
+  if (lease.next() == never) {
+    client_->background().remove(timer_);
+  } else {
+    client_->background().set(timer_, lease.next(), lease.early());
+  }
 }
 
 void Slot::expire_locked(Instant now, Aftermath& after) {
   core::Hold* const live = state_.live();
   if (live == nullptr || now < live->lease.deadline()) return;
-  // A lease runs out at the server by itself, later than here; a hold that was merely long enough
-  // does not, so the server is told.
+  // A lease runs out at the server by itself, later than here. A hold that was merely long enough
+  // does not, nor one whose renewal is still under way: the server may carry that out after the
+  // deadline, and would then keep the name for a whole lease that nobody uses.
   const bool by_max_hold = live->lease.ends_by_max_hold();
+  const bool in_doubt = live->lease.in_doubt() && !base::mutant("core.leave_a_late_renewal");
   lose_locked(Failure(Errc::lost, name_ + (by_max_hold ? ": the longest hold has passed"
                                                        : ": the lease ran out")),
-              by_max_hold, after);
+              by_max_hold || in_doubt, after);
 }
 
 void Slot::lose_locked(Failure why, bool tell_server, Aftermath& after) {
-  after.why = std::move(why);
-  after.tell_server = tell_server;
   after.loss = state_.lose(state_.live()->generation, tell_server);
+  after.tell_server = tell_server;
+  after.why = std::move(why);
   client_->background().remove(timer_);
   call_locked(after.loss->next);
 }
 
-void Slot::carry_out(Aftermath after) {
+void Slot::carry_out(Aftermath& after) noexcept {
   if (!after.loss) return;
-  const core::Hold ended = after.loss->ended;
-  notify_loss(std::move(*after.loss), std::move(after.why));
+  try {
+    notify_loss(*after.loss, after.why);
+  } catch (const std::exception&) {
+    // Out of memory for the news: `valid_for()` and every later call tell of the loss as well.
+  }
   if (!after.tell_server) return;
+  try {
+    release_lost(after.loss->ended);
+  } catch (const std::exception&) {
+    // Out of memory for the request: the hold ends with its lease.
+  }
+  const Lock lock(mutex_);
+  call_locked(state_.release_sent());
+}
+
+void Slot::release_lost(const core::Hold& ended) {
   const auto release = std::make_shared<Release>(hold_id(ended));
   client_->send(release);
-  {
-    const Lock lock(mutex_);
-    call_locked(state_.release_sent());
-  }
   if (!release->done()) {
     client_->background().adopt(release, client_->now() + ended.lease.wanted());
   }
 }
 
-void Slot::notify_loss(core::NameState::Loss loss, Failure why) {
-  client_->notifier().post([observer = client_->shared_observer(), name = name_,
-                            loss = std::move(loss), why = std::move(why),
+void Slot::notify_loss(const core::NameState::Loss& loss, const Failure& why) {
+  client_->notifier().post([observer = client_->shared_observer(), name = name_, loss, why,
                             now = client_->now()]() mutable {
     loss.lost.request_stop();
     if (!observer) return;
@@ -72,32 +93,29 @@ void Slot::notify_loss(core::NameState::Loss loss, Failure why) {
 }
 
 void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
-  Aftermath after;
-  {
-    const Lock lock(mutex_);
-    expire_locked(now, after);
-    core::Hold* const live = state_.live();
-    if (live != nullptr) {
-      if (live->lease.tick(now, live->lease.early()) == core::Lease::Step::renew) {
-        if (!batch) batch = std::make_shared<RenewalBatch>();
-        batch->add(shared_from_this(), live->generation,
-                   {.hold = hold_id(*live), .lease = live->lease.wanted()});
-      }
-      arm_locked();
-    }
+  Aftermath after(*this);
+  const Lock lock(mutex_);
+  expire_locked(now, after);
+  core::Hold* const live = state_.live();
+  if (live == nullptr) return;
+  if (live->lease.tick(now, live->lease.early()) == core::Lease::Step::renew) {
+    if (!batch) batch = std::make_shared<RenewalBatch>();
+    batch->add(shared_from_this(), live->generation,
+               {.hold = hold_id(*live), .lease = live->lease.wanted()});
   }
-  carry_out(std::move(after));
+  arm_locked();
 }
 
 void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                             const Failure& failure) {
-  Aftermath after;
+  Aftermath after(*this);
   Token token;
   std::string label;
   {
     const Lock lock(mutex_);
     core::Hold* const live = state_.live();
-    if (live == nullptr || live->generation != generation) return;
+    const bool ours = live != nullptr && live->generation == generation;
+    if (!ours && !(live != nullptr && base::mutant("core.renewal_of_another_hold"))) return;
     const Instant now = client_->now();
     token = live->token();
     label = live->terms->label;
@@ -106,54 +124,47 @@ void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                   false, after);
     } else if (item.answer == Renewal::Answer::unknown || failure) {
       live->lease.unanswered(now);
-      arm_locked();
+      if (!base::mutant("core.unanswered_without_timer")) arm_locked();
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       arm_locked();
     } else {
-      lose_locked(Failure(Errc::lost, name_ + ": the renewal came too late"), false, after);
+      lose_locked(Failure(Errc::lost, name_ + ": the renewal came too late"),
+                  !base::mutant("core.leave_a_late_renewal"), after);
     }
   }
-  if (client_->observer() != nullptr && !after.loss) {
-    client_->notifier().post([observer = client_->shared_observer(), name = name_, token, label,
-                              answer = item.answer, failure] {
-      const Event event{.name = name, .label = label, .token = token};
-      if (answer == Renewal::Answer::renewed && !failure) {
-        observer->renewed(event);
-      } else {
-        observer->failed(
-            event, failure ? failure : Failure(Errc::unavailable, name + ": renewal unanswered"));
-      }
-    });
-  }
-  carry_out(std::move(after));
+  if (client_->observer() == nullptr || after.loss) return;
+  client_->notifier().post([observer = client_->shared_observer(), name = name_, token, label,
+                            answer = item.answer, failure] {
+    const Event event{.name = name, .label = label, .token = token};
+    if (answer == Renewal::Answer::renewed && !failure) {
+      observer->renewed(event);
+    } else {
+      observer->failed(
+          event, failure ? failure : Failure(Errc::unavailable, name + ": renewal unanswered"));
+    }
+  });
 }
 
 void Slot::taken_away(const HoldId& hold, const Failure& why) {
-  Aftermath after;
-  {
-    const Lock lock(mutex_);
-    const core::Hold* const live = state_.live();
-    if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
-    lose_locked(why, false, after);
-  }
-  carry_out(std::move(after));
+  Aftermath after(*this);
+  const Lock lock(mutex_);
+  const core::Hold* const live = state_.live();
+  if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
+  lose_locked(why, false, after);
 }
 
 std::shared_ptr<Release> Slot::close_hold() {
-  Aftermath after;
-  std::optional<HoldId> hold;
+  std::shared_ptr<Release> release;
   {
+    Aftermath after(*this);
     const Lock lock(mutex_);
     // Nobody unlocks the holds of a closed client: what waits for that would wait for ever.
     after.unpinned = std::move(pin_);
-    if (const core::Hold* const live = state_.live()) {
-      hold = hold_id(*live);
-      lose_locked(Failure(Errc::closed, name_ + ": the client was closed"), false, after);
-    }
+    const core::Hold* const live = state_.live();
+    if (live == nullptr) return nullptr;
+    release = std::make_shared<Release>(hold_id(*live));
+    lose_locked(Failure(Errc::closed, name_ + ": the client was closed"), false, after);
   }
-  carry_out(std::move(after));
-  if (!hold) return nullptr;
-  auto release = std::make_shared<Release>(std::move(*hold));
   client_->send(release);
   return release;
 }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Goal: a request that is under way when the state ends for which it was made leaves nothing behind
+// at the server: no hold that nobody uses, no name that stays blocked. Method: a backend that the
+// test plays by hand, on a clock in its hand.
+#include "support/contract_core.hpp"
+#include "support/contract_worker.hpp"
+
+namespace mortise::contract {
+namespace {
+
+using test::eventually;
+
+class LateAnswers : public CoreAnswers {
+ protected:
+  /// A hold whose renewal has left and is not answered.
+  void renewal_under_way(Lock& lock) {
+    lock.lock();
+    clock_->advance(10s);
+    ASSERT_TRUE(eventually([&] { return script_->renewals.load() == 1; }));
+  }
+  [[nodiscard]] bool release_was_asked(std::uint64_t number) const {
+    for (const auto& release : script_->released()) {
+      if (release->hold().number == number) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(LateAnswers, AHoldThatLapsesWithARenewalUnderWayIsReleased) {
+  be_kind();
+  Client client = open();
+  Lock lock = client.lock("name");
+  renewal_under_way(lock);
+  const std::uint64_t held = number_.load();
+  clock_->advance(20s);
+  EXPECT_EQ(lock.valid_for(), 0ns);
+  // The server may yet renew it, and would keep it for a lease that nobody uses.
+  EXPECT_TRUE(eventually([&] { return release_was_asked(held); }));
+  EXPECT_EQ(lock.release(), Released::was_lost);
+}
+
+TEST_F(LateAnswers, NeitherDoesARenewalWithoutAnswerCountAsOver) {
+  be_kind();
+  Client client = open();
+  Lock lock = client.lock("name");
+  renewal_under_way(lock);
+  const std::uint64_t held = number_.load();
+  // The connection broke: the request may have reached the server all the same.
+  answer_renewal(Renewal::Answer::unknown, clock_->now());
+  script_->on_renew = [](const auto& renewal) { renewal->answered(); };
+  clock_->advance(20s);
+  EXPECT_TRUE(eventually([&] { return release_was_asked(held); }));
+}
+
+TEST_F(LateAnswers, TheNextOfThisProcessAsksAfterThatRelease) {
+  be_kind();
+  std::atomic<bool> released_first{false};
+  Client client = open();
+  Lock lock = client.lock("name");
+  renewal_under_way(lock);
+  const std::uint64_t held = number_.load();
+  script_->on_acquire = [&](const auto& operation) {
+    released_first = release_was_asked(held);
+    operation->granted(grant(++number_));
+  };
+  Worker next;
+  auto served = next.start([&] { return lock.try_lock_for(forever); });
+  ASSERT_TRUE(next.falls_asleep());
+  clock_->advance(20s);
+  EXPECT_TRUE(served.get());
+  EXPECT_TRUE(released_first);
+}
+
+TEST_F(LateAnswers, ARenewalThatComesTooLateIsTakenBack) {
+  be_kind();
+  Client client = open();
+  Lock lock = client.lock("name");
+  // The answer finds the deadline passed before the watchdog has looked.
+  script_->on_renew = [this](const std::shared_ptr<Renewal>& renewal) {
+    const Instant asked = clock_->now();
+    clock_->advance(25s);
+    for (Renewal::Item& item : renewal->items()) {
+      item = {.hold = item.hold, .lease = item.lease, .answer = Renewal::Answer::renewed};
+      item.counted_from = asked;
+      item.granted = item.lease;
+    }
+    renewal->answered();
+  };
+  lock.lock();
+  const std::uint64_t held = number_.load();
+  clock_->advance(10s);
+  EXPECT_TRUE(eventually([&] { return release_was_asked(held); }));
+  EXPECT_EQ(lock.valid_for(), 0ns);
+}
+
+TEST_F(LateAnswers, ALeaseThatWasNotRenewedEndsByItself) {
+  be_kind();
+  Client client = open();
+  Lock lock = client.lock("name", {.lease = 30s, .renew = false});
+  lock.lock();
+  const std::stop_token lost = lock.lost();
+  clock_->advance(30s);
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  client.close();
+  EXPECT_EQ(script_->releases.load(), 0) << "there is nothing to take back";
+}
+
+TEST_F(LateAnswers, AnUnansweredReleaseGoesOnAsLongAsALateRenewalCounts) {
+  be_kind();
+  script_->on_release = nullptr;
+  script_->on_acquire = [this](const auto& operation) {
+    operation->granted(grant(++number_, 1'200ms));
+  };
+  Client client = open();
+  Lock lock = client.lock("name", {.lease = 1'200ms});
+  lock.lock();
+  clock_->advance(900ms);
+  ASSERT_TRUE(eventually([&] { return script_->renewals.load() >= 1; }));
+  EXPECT_EQ(lock.release(), Released::unknown);
+  const int releases = script_->releases.load();
+  // The deadline that the hold had has passed; what a late renewal brings has not.
+  clock_->advance(1'000ms);
+  EXPECT_TRUE(eventually([&] { return script_->releases.load() > releases; }));
+}
+
+}  // namespace
+}  // namespace mortise::contract
