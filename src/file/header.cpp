@@ -84,7 +84,7 @@ void Record::set_label(std::string_view text) noexcept {
     --size;
   }
   label_size = static_cast<std::uint32_t>(size);
-  std::memcpy(label, text.data(), size);
+  text.copy(label, size);  // memcpy() may not be called for an empty text, which can be at null
 }
 
 Holder Record::holder() const {

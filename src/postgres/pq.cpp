@@ -145,7 +145,7 @@ Arguments& Arguments::integer_array(const std::vector<std::int64_t>& values) {
 
 std::int64_t integer_of(std::string_view bytes) noexcept {
   std::array<char, sizeof(std::uint64_t)> last{};
-  std::memcpy(last.data() + (last.size() - bytes.size()), bytes.data(), bytes.size());
+  bytes.copy(last.data() + (last.size() - bytes.size()), bytes.size());
   std::uint64_t ordered = 0;
   std::memcpy(&ordered, last.data(), sizeof ordered);
   return static_cast<std::int64_t>(be64toh(ordered));

@@ -109,5 +109,16 @@ TEST_F(FileHeaderTest, LabelsAreCutBetweenCharacters) {
   EXPECT_EQ(record.holder().label, std::string(126, 'a') + "\xc3\xa9");
 }
 
+// An empty text may have no address, which memcpy() must not be handed even for no bytes: only the
+// sanitizers see that.
+TEST_F(FileHeaderTest, NoLabelIsALabel) {
+  Record record;
+  record.set_label("host:9");
+  record.set_label({});
+  EXPECT_EQ(record.holder().label, "");
+  ASSERT_EQ(write_record(fd(), record), 0);
+  EXPECT_EQ(read().record.holder().label, "");
+}
+
 }  // namespace
 }  // namespace mortise::file
