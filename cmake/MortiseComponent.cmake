@@ -9,7 +9,7 @@
 #       FIND_MODULES FindHiredis.cmake                  # find modules of cmake/ that users need too
 #       PRIVATE_LIBS hiredis::hiredis OpenSSL::SSL      # C libraries; never visible to users
 #       PC_REQUIRES hiredis openssl                     # the same for pkg-config, where they have a
-#       PC_LIBS -lzookeeper_st)                         # .pc file, and where they have none
+#       PC_LIBS -lpq)                                   # .pc file that serves, and where not
 #
 # It makes the target mortise_redis, called mortise::redis by everybody, and the option
 # MORTISE_WITH_REDIS. A public header that bears the name of a folder of src/ belongs to the
@@ -180,11 +180,21 @@ macro(_mortise_install_component)
     install(FILES "${component_file}" ${arg_FIND_MODULES} DESTINATION "${package_dir}")
 
     # A static library has nobody but its user to name what it needs, so for a static build all is
-    # public: `pkg-config --libs` is right with and without --static.
+    # public: `pkg-config --libs` is right with and without --static. Both mean our archives and the
+    # shared libraries of the system.
     list(TRANSFORM arg_DEPENDS PREPEND "mortise-" OUTPUT_VARIABLE pc_requires)
     set(pc_requires_private ${arg_PC_REQUIRES})
     set(pc_libs -L\${libdir} -l${output})
     set(pc_libs_private ${arg_PC_LIBS})
+    if(arg_PC_LIBS)
+        foreach(package IN LISTS arg_FIND)
+            # Where a find module has found them; a compiler looks into its own folders anyway.
+            set(dirs ${${package}_LIBRARY_DIRS})
+            list(REMOVE_ITEM dirs ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
+            list(TRANSFORM dirs PREPEND "-L")
+            list(PREPEND pc_libs_private ${dirs})
+        endforeach()
+    endif()
     set(pc_cflags -I\${includedir})
     if(type STREQUAL "STATIC_LIBRARY")
         list(APPEND pc_requires ${pc_requires_private})

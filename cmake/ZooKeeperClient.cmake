@@ -57,4 +57,13 @@ function(mortise_add_zookeeper_client target)
         PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     target_sources(${target} PRIVATE "${object}")
     target_include_directories(${target} SYSTEM PRIVATE "${dir}" "${ZOOKEEPER_INCLUDE_DIR}")
+
+    # Its code is in what we install, so its licenses and its notice have to be, too.
+    if(MORTISE_INSTALL)
+        install(FILES
+            "${PROJECT_SOURCE_DIR}/LICENSES/Apache-2.0.txt"
+            "${PROJECT_SOURCE_DIR}/LICENSES/hashtable.txt"
+            "${PROJECT_SOURCE_DIR}/LICENSES/NOTICE.txt"
+            DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+    endif()
 endfunction()

@@ -62,12 +62,36 @@ elseif(STEP STREQUAL "find_package")
     run_consumer("${WORK_DIR}/build/consumer")
 
 elseif(STEP STREQUAL "pkg_config")
-    # No --static: what a static package needs is public in it.
-    run("${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${PREFIX}/${LIBDIR}/pkgconfig"
-        sh -c "\"$1\" -std=c++20 \"$2\" -o \"$3\" $(pkg-config --cflags --libs mortise)"
-        sh "${CXX}" "${consumer}/main.cpp" "${WORK_DIR}/consumer")
-    run_consumer("${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${PREFIX}/${LIBDIR}"
-        "${WORK_DIR}/consumer")
+    # Without --static: what a static package needs is public in it. With it: the same program, since
+    # others' files say `pkg-config --static` for archives. It links Debian's shared libraries.
+    foreach(static IN ITEMS "" "--static")
+        run("${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${PREFIX}/${LIBDIR}/pkgconfig"
+            sh -c "\"$1\" -std=c++20 \"$2\" -o \"$3\" $(pkg-config ${static} --cflags --libs mortise)"
+            sh "${CXX}" "${consumer}/main.cpp" "${WORK_DIR}/consumer${static}")
+        run_consumer("${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${PREFIX}/${LIBDIR}"
+            "${WORK_DIR}/consumer${static}")
+    endforeach()
+
+elseif(STEP STREQUAL "licenses")
+    # Who gets the library gets the licenses of all that is in it, and of nothing else.
+    set(expected LICENSE)
+    file(GLOB with_zookeeper "${PREFIX}/${LIBDIR}/libmortise-zookeeper.*")
+    if(with_zookeeper)
+        list(APPEND expected LICENSES/Apache-2.0.txt LICENSES/NOTICE.txt LICENSES/hashtable.txt)
+    endif()
+    set(names)
+    foreach(file IN LISTS expected)
+        cmake_path(GET file FILENAME name)
+        list(APPEND names "${name}")
+        run("${CMAKE_COMMAND}" -E compare_files
+            "${SOURCE_DIR}/${file}" "${PREFIX}/${DOCDIR}/${name}")
+    endforeach()
+    file(GLOB found RELATIVE "${PREFIX}/${DOCDIR}" "${PREFIX}/${DOCDIR}/*")
+    list(SORT found)
+    list(SORT names)
+    if(NOT found STREQUAL names)
+        message(FATAL_ERROR "expected ${names}, found ${found}")
+    endif()
 
 elseif(STEP STREQUAL "one_component")
     run(${configure} -S "${consumer}" -D USE=one_component)
