@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The memory backend: its server is in the library, and misbehaves by itself when it is told to.
+#include <mortise/memory.hpp>
+
+#include "simulation/scene/stands.hpp"
+
+namespace simulation {
+namespace {
+
+class WorldClock final : public mortise::Clock {
+ public:
+  explicit WorldClock(World& world) : world_(world) {}
+  [[nodiscard]] mortise::Instant now() const noexcept override {
+    return mortise::Instant(std::chrono::hours(2) + world_.now());
+  }
+
+ private:
+  World& world_;
+};
+
+class MemoryStand final : public Stand {
+ public:
+  MemoryStand(const Plan& plan, Room& room)
+      : room_(room), server_(std::make_shared<WorldClock>(room.world)), seed_(plan.seed) {
+    calm();
+  }
+  [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
+    return server_.backend();
+  }
+  std::string special(std::uint64_t which, Random& random, Nanos length) override {
+    mortise::memory::Faults faults = usual();
+    faults.seed = random.next();
+    std::string words;
+    switch (which) {
+      case 0:
+        faults.delay_max = length;
+        words = "messages are late";
+        break;
+      case 1:
+        faults.lose_push = 0.5;
+        words = "pushes are lost";
+        break;
+      case 2:
+        faults.lose_reply = 0.3;
+        words = "answers are lost";
+        break;
+      case 3:
+        faults.lose_request = 0.3;
+        words = "requests are lost";
+        break;
+      default:
+        server_.set_reachable(false);
+        room_.world.after(length, [this] { server_.set_reachable(true); });
+        return "the server cannot be reached";
+    }
+    server_.set_faults(faults);
+    room_.world.after(length, [this] { calm(); });
+    return words;
+  }
+  void calm() override { server_.set_faults(usual()); }
+  [[nodiscard]] std::uint64_t work() const override { return server_.requests(); }
+  [[nodiscard]] std::uint64_t requests() const override { return server_.requests(); }
+
+ private:
+  [[nodiscard]] mortise::memory::Faults usual() const {
+    mortise::memory::Faults faults;
+    faults.seed = seed_ + 1;
+    if (seed_ % 2 == 1) faults.delay_max = std::chrono::microseconds(100);
+    return faults;
+  }
+  Room& room_;
+  mortise::memory::Server server_;
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stand> make_memory_stand(const Plan& plan, Room& room) {
+  return std::make_unique<MemoryStand>(plan, room);
+}
+
+}  // namespace simulation

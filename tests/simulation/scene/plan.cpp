@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <sstream>
+
+namespace simulation {
+namespace {
+
+constexpr std::uint64_t plan_stream = 5;
+constexpr std::uint64_t fault_stream = 6;
+
+constexpr Nanos us{1'000};
+constexpr Nanos ms{1'000'000};
+constexpr Nanos second{1'000'000'000};
+
+constexpr std::array<std::string_view, Fault::kinds> fault_names{
+    "stall",          "cut",          "part",    "pause client", "kill client", "pause server",
+    "restart server", "late threads", "preempt", "slow network", "special"};
+
+Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
+  Fault fault;
+  // Some kinds are worth more: two connections of one client that overtake each other, most of all.
+  constexpr std::array<int, Fault::kinds> weights{10, 5, 3, 4, 2, 2, 1, 3, 6, 2, 3};
+  int total = 0;
+  for (const int weight : weights) total += weight;
+  auto drawn = static_cast<int>(random.below(static_cast<std::uint64_t>(total)));
+  std::size_t what = 0;
+  while (drawn >= weights[what]) drawn -= weights[what++];
+  if (what == static_cast<std::size_t>(Fault::What::special) && specials == 0) what = 0;
+  fault.what = static_cast<Fault::What>(what);
+  fault.at = random.between(20 * ms, plan.storm);
+  // All is over when the storm is: what is expected of the calm counts from then.
+  fault.length = std::min(random.spread(100 * us, std::min(plan.lease * 2, 20 * second)),
+                          plan.storm - fault.at);
+  fault.who = random.next() >> 8U;
+  fault.which = fault.what == Fault::What::special ? random.below(specials) : random.next() >> 8U;
+  return fault;
+}
+
+}  // namespace
+
+std::string name_of(Kind kind) {
+  switch (kind) {
+    case Kind::memory: return "memory";
+    case Kind::redis: return "redis";
+    case Kind::redlock: return "redlock";
+    case Kind::zookeeper: return "zookeeper";
+    case Kind::postgres: return "postgres";
+  }
+  return "?";
+}
+
+std::string_view name_of(Fault::What what) { return fault_names[static_cast<std::size_t>(what)]; }
+
+std::string describe(const Fault& fault) {
+  std::array<char, 64> numbers{};
+  std::snprintf(numbers.data(), numbers.size(), " at %.3f s for %.3f ms",
+                static_cast<double>(fault.at.count()) / 1e9,
+                static_cast<double>(fault.length.count()) / 1e6);
+  return std::string(name_of(fault.what)) + numbers.data();
+}
+
+Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
+  Random random = Random::of({seed, plan_stream, static_cast<std::uint64_t>(kind)});
+  Plan plan;
+  plan.kind = kind;
+  plan.seed = seed;
+  plan.clients = 2 + random.below(4);
+  plan.threads = random.chance(0.6) ? 1 : 2 + random.below(3);
+  plan.names = random.chance(0.7) ? 1 : 2 + random.below(2);
+  plan.lease = random.spread(500 * ms, 30 * second);
+  plan.renew = random.chance(0.85);
+  plan.operations = 1 + static_cast<std::size_t>(random.spread(Nanos(20), Nanos(600)).count());
+  plan.storm = random.spread(second, 30 * second);
+  plan.longest_hold = random.spread(20 * us, 200 * ms);
+  plan.longest_pause = random.chance(0.4) ? Nanos(0) : random.spread(10 * us, 100 * ms);
+  plan.tries = random.chance(0.5) ? 0 : random.unit() * 0.6;
+  plan.timed = random.chance(0.4) ? 0 : random.unit() * 0.8;
+  plan.stopped = random.chance(0.7) ? 0 : random.unit() * 0.4;
+  plan.reentered = random.chance(0.7) ? 0 : 0.2;
+  plan.outlived = random.chance(0.8) ? 0 : 0.02;
+  Random faults = Random::of({seed, fault_stream, static_cast<std::uint64_t>(kind)});
+  const auto count = static_cast<std::size_t>(faults.spread(Nanos(1), Nanos(40)).count());
+  for (std::size_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(faults, plan, specials));
+  std::sort(plan.faults.begin(), plan.faults.end(),
+            [](const Fault& a, const Fault& b) { return a.at < b.at; });
+  return plan;
+}
+
+std::string Plan::word() const {
+  std::string text = std::to_string(seed) + ":";
+  for (const std::size_t each : left_out)
+    text += (text.back() == ':' ? "" : ",") + std::to_string(each);
+  return text + ":" + std::to_string(clients) + ":" + std::to_string(threads) + ":" +
+         std::to_string(operations);
+}
+
+bool Plan::apply(const std::string& word) {
+  std::istringstream text(word);
+  std::string part;
+  std::array<std::string, 5> parts;
+  for (std::string& each : parts) {
+    if (!std::getline(text, each, ':')) return false;
+  }
+  std::istringstream faults_left_out(parts[1]);
+  while (std::getline(faults_left_out, part, ',')) left_out.insert(std::stoul(part));
+  clients = std::stoul(parts[2]);
+  threads = std::stoul(parts[3]);
+  operations = std::stoul(parts[4]);
+  return true;
+}
+
+}  // namespace simulation

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// A kind of store in a run: its servers, how clients reach them, and what can befall only them.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "simulation/scene/plan.hpp"
+#include "simulation/world/room.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace simulation {
+
+class Stand {
+ public:
+  virtual ~Stand() = default;
+  /// @return a new client's backend. Called on a thread of the client's process.
+  [[nodiscard]] virtual std::unique_ptr<mortise::Backend> backend(std::size_t client) = 0;
+  /// Something that only this kind of store knows.
+  /// @return in words, for the trace
+  virtual std::string special(std::uint64_t which, Random& random, Nanos length) = 0;
+  /// The storm is over: whatever a special left behind ends.
+  virtual void calm() {}
+  /// @return how long a hold of a client that died may keep a name.
+  [[nodiscard]] virtual Nanos longest_hold_of_the_dead(const Plan& plan) const {
+    return plan.lease;
+  }
+  /// @return what the servers have worked so far: requests, instructions, whatever is counted.
+  [[nodiscard]] virtual std::uint64_t work() const = 0;
+  [[nodiscard]] virtual std::uint64_t requests() const = 0;
+  /// @return how much more the second use of a name may cost than a fresh one, once the storm is
+  /// long over.
+  [[nodiscard]] virtual double debris_factor() const { return 1.5; }
+};
+
+/// @return how many specials a kind of store has.
+[[nodiscard]] std::size_t specials_of(Kind kind);
+[[nodiscard]] std::unique_ptr<Stand> make_stand(const Plan& plan, Room& room);
+
+}  // namespace simulation

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Simulates clients, servers and the network between them, from seeds:
+//   mortise_simulate run KIND SECONDS [SEED]     random runs until the time is up or one fails
+//   mortise_simulate replay KIND WORD [MUTANT]   one run, told in words
+//   mortise_simulate mutants [KIND|NAME]         which of the built-in mistakes are found, and when
+#include "simulation/program/mutants.hpp"
+#include "simulation/program/runner.hpp"
+
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace simulation;
+
+constexpr std::size_t last_lines = 60;  // of a story that is printed
+
+const std::vector<Kind> kinds{Kind::memory, Kind::redis, Kind::redlock, Kind::zookeeper,
+                              Kind::postgres};
+
+std::vector<Kind> kinds_of(const std::string& text) {
+  if (text == "all") return kinds;
+  for (const Kind kind : kinds) {
+    if (name_of(kind) == text) return {kind};
+  }
+  return {};
+}
+
+unsigned jobs() {
+  const char* const given = std::getenv("MORTISE_SIMULATION_JOBS");
+  const long number = given == nullptr ? 0 : std::strtol(given, nullptr, 10);
+  return number > 0 ? static_cast<unsigned>(number)
+                    : std::max(1U, std::thread::hardware_concurrency());
+}
+
+void print(const Kind kind, const Figures& figures, double seconds) {
+  std::printf(
+      "%-9s %8lu seeds %11lu grants (%.0f/s) %12lu events (%.0f/s) %11lu requests, %.1f h of "
+      "virtual time\n",
+      name_of(kind).c_str(), figures.seeds, figures.grants,
+      static_cast<double>(figures.grants) / seconds, figures.events,
+      static_cast<double>(figures.events) / seconds, figures.requests,
+      figures.seconds_of_the_world / 3600);
+}
+
+void print_faults(const Figures& figures) {
+  std::printf("          faults:");
+  for (std::size_t i = 0; i < Fault::kinds; ++i) {
+    std::printf("%s %lu %s", i == 0 ? "" : ",", figures.faults[i],
+                std::string(name_of(static_cast<Fault::What>(i))).c_str());
+  }
+  std::printf("\n");
+}
+
+void tell(const Subject& subject, const Plan& plan) {
+  std::vector<std::string> story;
+  const std::optional<Verdict> verdict = run_apart(subject, plan, &story);
+  const std::size_t from = story.size() > last_lines ? story.size() - last_lines : 0;
+  if (from > 0) std::printf("  ... %zu lines before\n", from);
+  for (std::size_t i = from; i < story.size(); ++i) std::printf("  %s\n", story[i].c_str());
+  if (verdict) {
+    std::printf("%s: %s\n", verdict->promise.c_str(), verdict->words.c_str());
+  } else {
+    std::printf("no promise was broken\n");
+  }
+}
+
+int report(const Subject& subject, const Finding& finding) {
+  std::printf("%s, seed %lu: %s: %s\n", name_of(subject.kind).c_str(), finding.plan.seed,
+              finding.verdict.promise.c_str(), finding.verdict.words.c_str());
+  const Plan small = shorten(subject, finding, 30);
+  tell(subject, small);
+  std::printf("to see it again: ./dev simulate replay %s %s %s\n", name_of(subject.kind).c_str(),
+              small.word().c_str(), subject.mutant.c_str());
+  return 1;
+}
+
+int run(const std::string& what, double seconds, std::uint64_t seed) {
+  const std::vector<Kind> chosen = kinds_of(what);
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  for (const Kind kind : chosen) {
+    const Subject subject{kind, {}};
+    const double mine = seconds / static_cast<double>(chosen.size());
+    const auto began = std::chrono::steady_clock::now();
+    const auto past = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    };
+    Figures figures;
+    const auto finding =
+        run_many(subject, seed, UINT64_MAX / 2, mine, jobs(), figures, [&](const Figures& now) {
+          if (!terminal) return;
+          std::fprintf(stderr, "\r%s: %.0f s, %lu seeds, %lu grants ", name_of(kind).c_str(),
+                       past(), now.seeds, now.grants);
+        });
+    if (terminal) std::fprintf(stderr, "\r\033[K");
+    print(kind, figures, past());
+    print_faults(figures);
+    if (finding) return report(subject, *finding);
+  }
+  return 0;
+}
+
+int replay(const std::string& what, const std::string& word, const std::string& mutant) {
+  const std::vector<Kind> chosen = kinds_of(what);
+  if (chosen.size() != 1) return 2;
+  Plan plan = Plan::draw(chosen.front(), std::strtoull(word.c_str(), nullptr, 10),
+                         specials_of(chosen.front()));
+  if (word.find(':') != std::string::npos && !plan.apply(word)) return 2;
+  tell({chosen.front(), mutant}, plan);
+  return 0;
+}
+
+int find_mutants(const std::string& what) {
+  constexpr double limit = 60;
+  std::size_t missed = 0;
+  std::printf("%-44s %-9s %8s %9s  %s\n", "mutant", "store", "seconds", "seeds", "found as");
+  for (const Mutant& mutant : all_mutants()) {
+    const std::string store = name_of(mutant.kind);
+    if (what != "all" && what != store && what != mutant.name) continue;
+    Figures figures;
+    const auto began = std::chrono::steady_clock::now();
+    const auto finding =
+        run_many({mutant.kind, mutant.name}, 1, UINT64_MAX / 2, limit, 1, figures, {});
+    const double took =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    if (!finding) ++missed;
+    std::printf("%-44s %-9s %8.2f %9lu  %s\n", mutant.name.c_str(), store.c_str(), took,
+                figures.seeds, finding ? finding->verdict.promise.c_str() : "NOT FOUND");
+    std::fflush(stdout);
+  }
+  std::printf("%zu not found\n", missed);
+  return missed == 0 ? 0 : 1;
+}
+
+int usage() {
+  std::fputs(
+      "usage: mortise_simulate run KIND SECONDS [SEED] | replay KIND WORD [MUTANT] | "
+      "mutants [KIND|NAME]\n  KIND: memory redis redlock zookeeper postgres all\n",
+      stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Addresses must not differ from run to run: a seed replays to the byte.
+  const int persona = ::personality(0xffffffff);
+  if (persona >= 0 && (persona & ADDR_NO_RANDOMIZE) == 0 &&
+      ::personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) >= 0) {
+    ::execv("/proc/self/exe", argv);
+  }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const auto word = [&](std::size_t i, const char* otherwise) {
+    return words.size() > i ? words[i] : std::string(otherwise);
+  };
+  if (words.empty()) return usage();
+  if (words[0] == "mutants") return find_mutants(word(1, "all"));
+  if (kinds_of(word(1, "all")).empty()) return usage();
+  if (words[0] == "run") {
+    return run(word(1, "all"), std::strtod(word(2, "60").c_str(), nullptr),
+               std::strtoull(word(3, "1").c_str(), nullptr, 10));
+  }
+  if (words[0] == "replay" && words.size() >= 3) return replay(words[1], words[2], word(3, ""));
+  return usage();
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/world/world.hpp"
+
+#include "simulation/world/real.hpp"
+
+#include <sys/single_threaded.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace simulation {
+namespace {
+
+enum Stream : std::uint64_t { process_stream = 1, schedule_stream = 2 };
+
+constexpr Nanos a_moment{40};                  // that a system call takes
+constexpr std::uint64_t first_thread = 1'000;  // ids of threads
+
+}  // namespace
+
+World* World::current_ = nullptr;
+Thread* World::running_ = nullptr;
+
+Process::Process(World& world, std::uint64_t number, std::string name)
+    : world_(world),
+      number_(number),
+      name_(std::move(name)),
+      random_(Random::of({world.seed(), process_stream, number})),
+      luck_(Random::of({world.seed(), schedule_stream, number})) {}
+
+Nanos Process::boot_time() const noexcept { return clock.at(world_.now()); }
+
+World::World(std::uint64_t seed) : seed_(seed) {
+  current_ = this;
+  __libc_single_threaded = 0;  // or the standard library leaves out what only threads need
+}
+
+World::~World() {
+  // What outlives the run, because all runs of this process share it, must not stay locked.
+  for (const auto& thread : threads_) {
+    for (void* const mutex : thread->mutexes_) real::unlock(mutex);
+  }
+  current_ = nullptr;
+}
+
+void World::at(Nanos when, std::function<void()> act) {
+  events_.push_back({std::max(when, now_), events_planned_++, std::move(act)});
+  std::push_heap(events_.begin(), events_.end(), &later);
+}
+
+void World::run(Nanos until) {
+  stopped_ = false;
+  while (!stopped_ && !events_.empty() && events_.front().when <= until) {
+    std::pop_heap(events_.begin(), events_.end(), &later);
+    Event event = std::move(events_.back());
+    events_.pop_back();
+    now_ = std::max(now_, event.when);
+    ++events_done_;
+    event.act();
+  }
+  if (!stopped_) now_ = std::max(now_, until);
+}
+
+Process& World::process(std::string name) {
+  processes_.push_back(std::make_unique<Process>(*this, processes_.size(), std::move(name)));
+  return *processes_.back();
+}
+
+Thread& World::spawn(Process& process, std::function<void()> body) {
+  threads_.push_back(
+      std::make_unique<Thread>(process, first_thread + threads_.size(), std::move(body)));
+  Thread& thread = *threads_.back();
+  process.threads_.push_back(&thread);
+  plan(thread, process.luck_.between(Nanos(1'000), process.schedule.latency));
+  return thread;
+}
+
+Thread* World::find(std::uint64_t id) noexcept {
+  return id >= first_thread && id - first_thread < threads_.size()
+             ? threads_[id - first_thread].get()
+             : nullptr;
+}
+
+void World::pause(Process& process, Nanos until) {
+  process.paused_until_ = std::max(process.paused_until_, until);
+}
+
+void World::kill(Process& process) {
+  if (std::exchange(process.dead_, true)) return;
+  // What all simulated processes share in this one (the table of descriptors) must not stay locked.
+  for (Thread* const thread : process.threads_) {
+    for (void* const mutex : std::exchange(thread->mutexes_, {})) {
+      real::unlock(mutex);
+      wake_at(mutex, 1);
+    }
+  }
+  if (on_death) on_death(process);
+  // A thread that kills its own process does not come back from here.
+  if (running_ != nullptr && &running_->process_ == &process) running_->fiber_.give_way();
+}
+
+void World::plan(Thread& thread, Nanos delay) {
+  at(now_ + delay, [this, &thread] { run(thread); });
+}
+
+void World::run(Thread& thread) {
+  Process& process = thread.process_;
+  if (process.dead_ || thread.ended()) return;
+  if (process.paused_until_ > now_) {
+    steal(process, process.paused_until_ - now_);
+    at(process.paused_until_, [this, &thread] { run(thread); });
+    return;
+  }
+  running_ = &thread;
+  thread.fiber_.resume();
+  running_ = nullptr;
+  if (thread.ended()) finish(thread);
+}
+
+void World::steal(Process& process, Nanos time) {
+  std::erase_if(process.given_back_, [this](Nanos end) { return end <= now_; });
+  process.stolen_ += time;
+  process.given_back_.push_back(now_ + time);
+}
+
+Nanos World::stolen(const Process& process) const noexcept {
+  Nanos all = process.stolen_;
+  for (const Nanos end : process.given_back_) all -= std::max(end - now_, Nanos(0));
+  return all;
+}
+
+void World::finish(Thread& thread) {
+  for (Thread* const joiner : std::exchange(thread.joiners_, {})) wake(*joiner);
+}
+
+void World::point() {
+  pass(a_moment);
+  Thread& thread = *running_;
+  Process& process = thread.process_;
+  if (process.schedule.preempted <= 0) return;
+  if (process.until_preempted_ == 0) {
+    // Until the next time, evenly spread around the mean: one draw for many points.
+    process.until_preempted_ =
+        1 + static_cast<std::int64_t>(
+                process.luck_.below(static_cast<std::uint64_t>(2.0 / process.schedule.preempted)));
+  }
+  if (--process.until_preempted_ > 0) return;
+  const Nanos stop = process.luck_.spread(Nanos(1'000), process.schedule.longest);
+  steal(process, stop);
+  plan(thread, stop);
+  thread.fiber_.give_way();
+}
+
+bool World::sleep(Nanos at_most) {
+  Thread& thread = *running_;
+  thread.blocked_ = true;
+  thread.timed_out_ = false;
+  thread.deadline_ = at_most >= never - now_ ? never : now_ + at_most;
+  arm(thread);
+  thread.fiber_.give_way();
+  return !thread.timed_out_;
+}
+
+void World::arm(Thread& thread) {
+  // One event for many sleeps: most are over long before their time.
+  if (thread.deadline_ == never || thread.armed_ <= thread.deadline_) return;
+  thread.armed_ = thread.deadline_;
+  at(thread.deadline_, [this, &thread] { alarm(thread); });
+}
+
+void World::alarm(Thread& thread) {
+  if (now_ >= thread.armed_) thread.armed_ = never;
+  if (!thread.blocked_) return;
+  if (now_ < thread.deadline_) {
+    arm(thread);
+    return;
+  }
+  thread.timed_out_ = true;
+  wake(thread);
+}
+
+void World::wake(Thread& thread) {
+  if (!std::exchange(thread.blocked_, false)) return;
+  thread.deadline_ = never;
+  Process& process = thread.process_;
+  const Schedule& schedule = process.schedule;
+  Nanos delay = process.luck_.between(Nanos(500), schedule.latency);
+  if (schedule.late > 0 && process.luck_.chance(schedule.late)) {
+    delay = process.luck_.spread(schedule.latency, schedule.latest);
+    steal(process, delay);
+  }
+  plan(thread, delay);
+}
+
+bool World::wait_on(const void* address, Nanos at_most) {
+  Thread* const self = running_;
+  sleepers_[address].push_back(self);
+  if (sleep(at_most)) return true;
+  const auto found = sleepers_.find(address);
+  if (found != sleepers_.end()) {
+    std::erase(found->second, self);
+    if (found->second.empty()) sleepers_.erase(found);
+  }
+  return false;
+}
+
+int World::wake_at(const void* address, int count) {
+  if (sleepers_.empty()) return 0;
+  const auto found = sleepers_.find(address);
+  if (found == sleepers_.end()) return 0;
+  std::vector<Thread*>& there = found->second;
+  int woken = 0;
+  std::size_t taken = 0;
+  while (taken < there.size() && woken < count) {
+    Thread& thread = *there[taken++];
+    // Timed out, and not yet run: it counts as woken by neither side.
+    if (thread.process_.dead_ || !thread.blocked_) continue;
+    wake(thread);
+    ++woken;
+  }
+  there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(taken));
+  if (there.empty()) sleepers_.erase(found);
+  return woken;
+}
+
+void World::join(Thread& thread) {
+  while (!thread.ended()) {
+    thread.joiners_.push_back(running_);
+    sleep(never);
+  }
+}
+
+void World::lock(void* mutex) {
+  point();
+  while (!real::try_lock(mutex)) wait_on(mutex, never);
+  running_->mutexes_.push_back(mutex);
+}
+
+bool World::try_lock(void* mutex) {
+  if (!real::try_lock(mutex)) return false;
+  running_->mutexes_.push_back(mutex);
+  return true;
+}
+
+void World::unlock(void* mutex) {
+  real::unlock(mutex);
+  std::vector<void*>& held = running_->mutexes_;
+  const auto found = std::find(held.rbegin(), held.rend(), mutex);
+  if (found != held.rend()) held.erase(std::prev(found.base()));
+  wake_at(mutex, 1);
+}
+
+std::vector<std::string> World::threads_in_words() const {
+  std::vector<std::string> lines;
+  for (const auto& thread : threads_) {
+    if (thread->ended() || thread->process_.dead_) continue;
+    std::string line = "thread " + std::to_string(thread->id_) + " of " + thread->process_.name_;
+    if (!thread->blocked_) {
+      line += " is about to run";
+    } else if (thread->deadline_ == never) {
+      line += " sleeps for ever";
+    } else {
+      line += " sleeps for " + std::to_string((thread->deadline_ - now_).count()) + " ns";
+    }
+    for (const auto& [address, there] : sleepers_) {
+      if (std::find(there.begin(), there.end(), thread.get()) != there.end())
+        line += " on an address";
+    }
+    if (!thread->mutexes_.empty()) line += ", and holds a mutex";
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void World::note(std::string_view who, std::string_view words) {
+  if (!tells) return;
+  std::array<char, 32> time{};
+  std::snprintf(time.data(), time.size(), "%12.6f s  ", static_cast<double>(now_.count()) / 1e9);
+  std::string line = time.data();
+  line.append(who).append(": ").append(words);
+  story.push_back(std::move(line));
+}
+
+}  // namespace simulation
