@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// How long keys live: expire.c.
+#include "simulation/redis/command.hpp"
+#include "simulation/redis/commands.hpp"
+#include "simulation/redis/numbers.hpp"
+
+#include <limits>
+#include <string>
+
+namespace simulation::redis {
+namespace {
+
+struct Conditions {
+  bool if_none = false;     // NX
+  bool if_some = false;     // XX
+  bool if_longer = false;   // GT
+  bool if_shorter = false;  // LT
+};
+
+bool read_conditions(Call& call, Conditions& out) {
+  for (const std::string_view word : call.words.subspan(3)) {
+    if (is_word(word, "nx")) {
+      out.if_none = true;
+    } else if (is_word(word, "xx")) {
+      out.if_some = true;
+    } else if (is_word(word, "gt")) {
+      out.if_longer = true;
+    } else if (is_word(word, "lt")) {
+      out.if_shorter = true;
+    } else {
+      call.reply.error("ERR Unsupported option " + std::string(word));
+      return false;
+    }
+  }
+  if (out.if_none && (out.if_some || out.if_longer || out.if_shorter)) {
+    call.reply.error("ERR NX and XX, GT or LT options at the same time are not compatible");
+    return false;
+  }
+  if (out.if_longer && out.if_shorter) {
+    call.reply.error("ERR GT and LT options at the same time are not compatible");
+    return false;
+  }
+  return true;
+}
+
+bool hold(const Conditions& conditions, const Value& value, std::int64_t at) {
+  if (conditions.if_none && value.ends) return false;
+  if (conditions.if_some && !value.ends) return false;
+  if (conditions.if_longer && (!value.ends || at <= *value.ends)) return false;
+  return !conditions.if_shorter || !value.ends || at < *value.ends;
+}
+
+void set_end(Call& call, bool in_seconds, bool absolute) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  Conditions conditions;
+  if (!read_conditions(call, conditions)) return;
+  const auto number = parse_integer(call.word(2));
+  if (!number) return call.reply.error(not_an_integer);
+  const std::int64_t factor = in_seconds ? 1000 : 1;
+  const std::int64_t base = absolute ? 0 : call.now;
+  if (*number > most / factor || *number < least / factor || *number * factor > most - base) {
+    return call.reply.error("ERR invalid expire time in '" +
+                            std::string(find_command(call.words)->name) + "' command");
+  }
+  const std::int64_t at = *number * factor + base;
+  Value* const value = call.keys().find(call.word(1), call.now);
+  if (value == nullptr || !hold(conditions, *value, at)) return call.reply.integer(0);
+  if (at <= call.now) {
+    call.keys().erase(call.word(1));
+  } else {
+    call.keys().expire(call.word(1), *value, at);
+  }
+  call.reply.integer(1);
+}
+
+void tell_end(Call& call, bool in_seconds, bool absolute) {
+  const Value* const value = call.keys().find(call.word(1), call.now);
+  if (value == nullptr) return call.reply.integer(-2);
+  if (!value->ends) return call.reply.integer(-1);
+  const std::int64_t end = std::max<std::int64_t>(*value->ends - (absolute ? 0 : call.now), 0);
+  call.reply.integer(in_seconds ? (end + 500) / 1000 : end);
+}
+
+}  // namespace
+
+void expire(Call& call) { set_end(call, true, false); }
+void pexpire(Call& call) { set_end(call, false, false); }
+void expireat(Call& call) { set_end(call, true, true); }
+void pexpireat(Call& call) { set_end(call, false, true); }
+void ttl(Call& call) { tell_end(call, true, false); }
+void pttl(Call& call) { tell_end(call, false, false); }
+void expiretime(Call& call) { tell_end(call, true, true); }
+void pexpiretime(Call& call) { tell_end(call, false, true); }
+
+void persist(Call& call) {
+  Value* const value = call.keys().find(call.word(1), call.now);
+  const bool had_end = value != nullptr && value->ends;
+  if (had_end) value->ends.reset();
+  call.reply.integer(had_end ? 1 : 0);
+}
+
+}  // namespace simulation::redis

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/redis/redis_server.hpp"
+
+#include "simulation/redis/command.hpp"
+#include "simulation/redis/rules.hpp"
+#include "simulation/redis/script_engine.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace simulation::redis {
+namespace {
+
+constexpr std::int64_t between_sweeps = 100;  // ms, as Redis' own at hz 10
+
+}  // namespace
+
+RedisModel::RedisModel(Site& site, Options options) : state_(site, std::move(options)) {
+  begin_run();
+}
+
+void RedisModel::begin_run() {
+  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr std::size_t id_size = 40;
+  state_.started = state_.site.uptime();
+  state_.run_id.clear();
+  while (state_.run_id.size() < id_size) {
+    std::uint64_t luck = state_.site.random();
+    for (std::size_t i = 0; i < 8; ++i, luck >>= 4U) state_.run_id += digits[luck & 15U];
+  }
+}
+
+void RedisModel::opened(ConnectionId connection) {
+  Session& session = sessions_[connection];
+  session.connection = connection;
+  session.id = next_id_++;
+  session.logged_in = state_.options.password.empty();
+}
+
+void RedisModel::closed(ConnectionId connection) {
+  state_.subscriptions.remove_all(connection);
+  sessions_.erase(connection);
+}
+
+void RedisModel::restarted(bool keeps_data) {
+  sessions_.clear();
+  state_.subscriptions.clear();
+  state_.scripts->flush();
+  const bool replica = state_.faults.replica;
+  state_.faults = {};
+  state_.faults.replica = replica;
+  if (!keeps_data) flush_all();
+  begin_run();
+}
+
+void RedisModel::received(ConnectionId connection, std::string_view bytes) {
+  const auto found = sessions_.find(connection);
+  if (found == sessions_.end()) return;
+  Session& session = found->second;
+  RequestParser& parser = session.parser;
+  reply_.clear();
+  parser.begin(bytes);
+  while (!session.leaves) {
+    const RequestParser::Found what = parser.next();
+    if (what == RequestParser::Found::nothing) break;
+    if (what == RequestParser::Found::mistake) {
+      refuse(parser.mistake());
+      session.leaves = true;
+    } else if (!parser.words().empty()) {
+      carry_out(session);
+    }
+  }
+  parser.finish();
+  if (!reply_.bytes().empty()) state_.site.send(connection, reply_.bytes());
+  if (!session.leaves) return;
+  state_.site.hang_up(connection);
+  closed(connection);
+}
+
+void RedisModel::carry_out(Session& session) {
+  const std::span<const std::string_view> words = session.parser.words();
+  const std::int64_t now = state_.now_ms();
+  sweep(now);
+  ++state_.counters.commands;
+  const Command* const command = find_command(words);
+  if (command == nullptr) return answer_unknown(session);
+  if (!fits(*command, words.size()) || command->container) {
+    return refuse("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
+  }
+  if (const std::string why = refusal(state_, session, *command); !why.empty()) {
+    return refuse(why);
+  }
+  Call call{state_, session, words, reply_, now};
+  command->run(call);
+}
+
+void RedisModel::refuse(std::string_view words) {
+  ++state_.counters.errors;
+  reply_.error(words);
+}
+
+void RedisModel::answer_unknown(Session& session) {
+  constexpr std::size_t most = 128;
+  const std::span<const std::string_view> words = session.parser.words();
+  const auto cut = [](std::string_view word, std::size_t size) {
+    word = word.substr(0, size);
+    return std::string(word.substr(0, word.find('\0')));
+  };
+  if (const Command* const whole = find_command(words.first(1)); whole != nullptr) {
+    std::string name(words[0]);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return refuse("ERR unknown subcommand '" + cut(words[1], most) + "'. Try " + name + " HELP.");
+  }
+  std::string arguments;
+  for (const std::string_view word : words.subspan(1)) {
+    if (arguments.size() >= most) break;
+    arguments += "'" + cut(word, most - arguments.size()) + "' ";
+  }
+  refuse("ERR unknown command '" + cut(words[0], most) +
+         "', with args beginning with: " + arguments);
+}
+
+void RedisModel::sweep(std::int64_t now) {
+  if (now < swept_ + between_sweeps && now >= swept_) return;
+  swept_ = now;
+  for (Keyspace& keys : state_.databases) keys.sweep(now);
+}
+
+void RedisModel::flush_scripts() { state_.scripts->flush(); }
+
+void RedisModel::flush_all() {
+  for (Keyspace& keys : state_.databases) keys.clear();
+}
+
+bool RedisModel::evict(std::string_view key) {
+  const bool there = value(key) != nullptr;
+  if (there) state_.databases[0].erase(key);
+  return there;
+}
+
+std::string RedisModel::evict_one() {
+  std::vector<std::string> all = keys();
+  if (all.empty()) return {};
+  std::string key = std::move(all[state_.site.random() % all.size()]);
+  state_.databases[0].erase(key);
+  return key;
+}
+
+void RedisModel::make_mistake(std::string_view name) { state_.scripts->make_mistake(name); }
+
+void RedisModel::count_instructions(int step) { state_.scripts->count_instructions(step); }
+
+}  // namespace simulation::redis

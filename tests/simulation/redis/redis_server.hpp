@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// A Redis 7.0 server in the simulation: RESP2 bytes in and out, the shipped Lua scripts run by Lua
+// 5.1, the time and the luck of its Site. redis_*_test.cpp compares it with a real redis-server.
+// How commands are carried out is in <kind>_commands.cpp, when they are refused in rules.cpp.
+#pragma once
+
+#include "simulation/redis/keyspace.hpp"
+#include "simulation/redis/resp_reply.hpp"
+#include "simulation/redis/server_state.hpp"
+#include "simulation/redis/session.hpp"
+#include "simulation/server.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simulation::redis {
+
+/// A lock as its hash has it, whoever wrote that.
+struct LockSeen {
+  bool there = false;   ///< there is such a hash
+  bool held = false;    ///< the end of its lease lies ahead, by this server's clock
+  std::string attempt;  ///< of the owner, or of the last one
+  std::uint64_t number = 0;
+  std::int64_t since = 0;  ///< in us since 1970, of this server's clock; 0 = freed
+  std::int64_t ends = 0;   ///< in us since 1970; 0 = freed
+  std::uint64_t waiting = 0;
+  std::string label;
+};
+
+class RedisModel final : public Server {
+ public:
+  explicit RedisModel(Site& site, Options options = {});
+
+  void opened(ConnectionId connection) override;
+  void received(ConnectionId connection, std::string_view bytes) override;
+  void closed(ConnectionId connection) override;
+  /// Another run_id, no scripts, nobody listens; faults end, but for who is a replica.
+  void restarted(bool keeps_data) override;
+
+  // What the world does to it between events.
+  void flush_scripts();
+  void flush_all();
+  /// @return whether there was such a key in database 0
+  bool evict(std::string_view key);
+  /// @return the key, of database 0, that the seed has chosen; empty = there was none
+  std::string evict_one();
+  /// OOM for whatever takes memory; in a script before its first write only.
+  void refuse_memory(bool yes) { state_.faults.no_memory = yes; }
+  void set_loading(bool yes) { state_.faults.loading = yes; }
+  /// It becomes a replica, or a master.
+  void set_readonly(bool yes) { state_.faults.replica = yes; }
+  /// MISCONF: it cannot save.
+  void refuse_writes(bool yes) { state_.faults.no_disk = yes; }
+  /// BUSY: a stranger's script does not end.
+  void set_busy(bool yes) { state_.faults.busy = yes; }
+  /// NOPERM for a command: "publish", "client|setname".
+  void deny(std::string_view command) { state_.faults.denied.emplace(command); }
+  void allow_all() { state_.faults.denied.clear(); }
+  /// As a replica that was promoted: this data, and whatever else is this server's.
+  void take_data_of(const RedisModel& other) { state_.databases = other.state_.databases; }
+  /// From now on its scripts have this mistake (script_mutants.hpp); they are forgotten first.
+  /// @throws std::logic_error at the load of a script which that does not fit
+  void make_mistake(std::string_view name);
+
+  // What judges see. Nothing of this changes anything that a client could notice.
+  [[nodiscard]] const Counters& counters() const noexcept { return state_.counters; }
+  /// Counts Lua's instructions in steps of so many, from one script to the next; 0 = not at all. In
+  /// steps of 1 it makes scripts some three times as slow; in steps of 100 it costs nothing.
+  void count_instructions(int step);
+  [[nodiscard]] const std::string& run_id() const noexcept { return state_.run_id; }
+  /// @return the keys of database 0, sorted
+  [[nodiscard]] std::vector<std::string> keys() const;
+  [[nodiscard]] std::size_t key_count() const { return keys().size(); }
+  /// @return the bytes of all names and values in a key of database 0; 0 = no such key
+  [[nodiscard]] std::size_t bytes_of(std::string_view key);
+  /// @return a field of a hash in database 0
+  [[nodiscard]] std::optional<std::string> field(std::string_view key, std::string_view name);
+  /// @return who holds a lock, of the backends redis and redlock alike
+  [[nodiscard]] LockSeen lock(std::string_view key);
+  /// The same in words, for the trace of a failing run.
+  [[nodiscard]] std::string look(std::string_view key);
+  /// Values with their types and ends, for comparisons.
+  [[nodiscard]] Value* value(std::string_view key, std::size_t database = 0);
+
+ private:
+  void begin_run();
+  void carry_out(Session& session);
+  void answer_unknown(Session& session);
+  void refuse(std::string_view words);
+  void sweep(std::int64_t now);
+
+  ServerState state_;
+  std::map<ConnectionId, Session> sessions_;
+  std::int64_t next_id_ = 1;
+  std::int64_t swept_ = 0;  // in ms since 1970
+  RespReply reply_;
+};
+
+}  // namespace simulation::redis

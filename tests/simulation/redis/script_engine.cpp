@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/redis/script_engine.hpp"
+
+#include "simulation/redis/command.hpp"
+#include "simulation/redis/lua_reply.hpp"
+#include "simulation/redis/rules.hpp"
+#include "simulation/redis/script_library.hpp"
+#include "simulation/redis/script_mutants.hpp"
+#include "simulation/redis/sha1.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <lua.hpp>
+#include <new>
+
+namespace simulation::redis {
+namespace {
+
+// Word for word that of eval.c.
+constexpr std::string_view handler_text = R"lua(
+local dbg = ...
+return function(err)
+  local i = dbg.getinfo(2,'nSl')
+  if i and i.what == 'C' then
+    i = dbg.getinfo(3,'nSl')
+  end
+  if type(err) ~= 'table' then
+    err = {err='ERR ' .. tostring(err)}
+  end
+  if i then
+    err['source'] = i.source
+    err['line'] = i.currentline
+  end
+  return err
+end
+)lua";
+
+void* allocate(void* /*engine*/, void* old, std::size_t /*old_size*/, std::size_t size) {
+  if (size != 0) return std::realloc(old, size);  // NOLINT(cppcoreguidelines-no-malloc)
+  std::free(old);                                 // NOLINT(cppcoreguidelines-no-malloc)
+  return nullptr;
+}
+
+std::string_view text_at(lua_State* lua, int index) {
+  std::size_t size = 0;
+  const char* const bytes = lua_tolstring(lua, index, &size);
+  return bytes == nullptr ? std::string_view() : std::string_view(bytes, size);
+}
+
+/// As "%.17g" has it, which for what scripts count is a plain integer.
+std::string_view write_number(double number, std::array<char, 32>& out) {
+  constexpr double exact = 1e15;
+  if (std::trunc(number) == number && std::abs(number) < exact &&
+      (number != 0 || !std::signbit(number))) {
+    char* const end =
+        std::to_chars(out.data(), out.data() + out.size(), static_cast<std::int64_t>(number)).ptr;
+    return {out.data(), static_cast<std::size_t>(end - out.data())};
+  }
+  const int size = std::snprintf(out.data(), out.size(), "%.17g", number);
+  return {out.data(), static_cast<std::size_t>(size)};
+}
+
+void count(lua_State* lua, lua_Debug* /*where*/) {
+  void* counters = nullptr;
+  lua_getallocf(lua, &counters);
+  static_cast<Counters*>(counters)->instructions +=
+      static_cast<std::uint64_t>(lua_gethookcount(lua));
+}
+
+}  // namespace
+
+void ScriptEngine::Closer::operator()(lua_State* lua) const noexcept { lua_close(lua); }
+
+ScriptEngine::ScriptEngine(ServerState& server) : server_(server) { open(); }
+
+ScriptEngine::~ScriptEngine() = default;
+
+void ScriptEngine::open() {
+  lua_.reset(lua_newstate(allocate, &server_.counters));
+  if (!lua_) throw std::bad_alloc();
+  lua_State* const lua = lua_.get();
+  luaL_loadbuffer(lua, handler_text.data(), handler_text.size(), "@err_handler_def");
+  lua_pushcfunction(lua, luaopen_debug);
+  lua_call(lua, 0, 1);
+  lua_call(lua, 1, 1);  // before the library, which knows no `debug`
+  lua_pushnil(lua);
+  lua_setglobal(lua, LUA_DBLIBNAME);
+  handler_ = luaL_ref(lua, LUA_REGISTRYINDEX);
+  globals_ = open_library(lua, *this);
+  functions_.clear();
+  count_instructions(step_);
+}
+
+void ScriptEngine::flush() { open(); }
+
+void ScriptEngine::make_mistake(std::string_view name) {
+  mistake_ = name;
+  flush();
+}
+
+void ScriptEngine::count_instructions(int step) {
+  step_ = step;
+  lua_sethook(lua_.get(), step > 0 ? count : nullptr, step > 0 ? LUA_MASKCOUNT : 0, step);
+}
+
+bool ScriptEngine::knows(std::string_view sha) const { return functions_.contains(sha); }
+
+std::string ScriptEngine::load(Call& call, std::string_view text) {
+  std::string sha = sha1_hex(text);
+  if (knows(sha)) return sha;
+  lua_State* const lua = lua_.get();
+  const std::string patched = mistake_.empty() ? std::string() : with_mistake(text, mistake_);
+  if (!mistake_.empty()) text = patched;
+  if (luaL_loadbuffer(lua, text.data(), text.size(), "@user_script") != 0) {
+    call.reply.error("ERR Error compiling script (new function): " + std::string(text_at(lua, -1)));
+    lua_pop(lua, 1);
+    return {};
+  }
+  functions_.emplace(sha, luaL_ref(lua, LUA_REGISTRYINDEX));
+  return sha;
+}
+
+void ScriptEngine::set_global(const char* name, std::span<const std::string_view> values) {
+  lua_State* const lua = lua_.get();
+  lua_createtable(lua, static_cast<int>(values.size()), 0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    lua_pushlstring(lua, values[i].data(), values[i].size());
+    lua_rawseti(lua, -2, static_cast<int>(i) + 1);
+  }
+  lua_setfield(lua, -2, name);
+}
+
+void ScriptEngine::run(Call& call, std::string_view sha, std::span<const std::string_view> keys,
+                       std::span<const std::string_view> arguments) {
+  lua_State* const lua = lua_.get();
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, handler_);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, globals_);
+  set_global("KEYS", keys);
+  set_global("ARGV", arguments);
+  lua_pop(lua, 1);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, functions_.find(sha)->second);
+  running_ = &call;
+  has_written_ = false;
+  ++server_.counters.scripts;
+  const bool failed = lua_pcall(lua, 0, 1, -2) != 0;
+  running_ = nullptr;
+  if (failed) {
+    answer_failure(call, sha);
+    lua_pop(lua, 1);
+  } else {
+    answer_with(lua, call.reply);
+  }
+  lua_pop(lua, 1);  // the handler
+}
+
+void ScriptEngine::answer_failure(Call& call, std::string_view sha) {
+  lua_State* const lua = lua_.get();
+  if (!lua_istable(lua, -1)) {
+    call.reply.error("ERR Error running script " + std::string(sha) + ", " +
+                     std::string(text_at(lua, -1).substr(0, 100)));
+    return;
+  }
+  const auto field = [lua](const char* name) {
+    lua_getfield(lua, -1, name);
+    std::string text(text_at(lua, -1));
+    lua_pop(lua, 1);
+    return text;
+  };
+  std::string words = field("err");
+  const std::string source = field("source");
+  const std::string line = field("line");
+  if (!source.empty() && !line.empty()) {
+    words += " script: " + std::string(sha) + ", on " + source + ":" + line + ".";
+  }
+  call.reply.error(words);
+}
+
+bool ScriptEngine::read_words(lua_State* lua) {
+  const int size = lua_gettop(lua);
+  if (size == 0) {
+    push_error(lua, "Please specify at least one argument for this redis lib call");
+    return false;
+  }
+  words_.clear();
+  if (numbers_.size() < static_cast<std::size_t>(size)) {
+    numbers_.resize(static_cast<std::size_t>(size));
+  }
+  for (int i = 1; i <= size; ++i) {
+    const int type = lua_type(lua, i);
+    if (type == LUA_TNUMBER) {
+      words_.push_back(write_number(lua_tonumber(lua, i), numbers_[words_.size()]));
+    } else if (type == LUA_TSTRING) {
+      words_.push_back(text_at(lua, i));
+    } else {
+      push_error(lua, "Lua redis lib command arguments must be strings or integers");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ScriptEngine::call_from_script(lua_State* lua) { return read_words(lua) && call_command(lua); }
+
+bool ScriptEngine::call_command(lua_State* lua) {
+  const Command* const command = find_command(words_);
+  std::string_view why;
+  if (command == nullptr) {
+    why = "Unknown Redis command called from script";
+  } else if (!fits(*command, words_.size())) {
+    why = "Wrong number of args calling Redis command from script";
+  } else {
+    why = refusal_in_script(server_, *command, has_written_);
+  }
+  if (!why.empty()) {
+    push_error(lua, why);
+    return false;
+  }
+  if ((command->flags & writes) != 0) has_written_ = true;
+  ++server_.counters.commands_of_scripts;
+  LuaReply reply(lua);
+  Call call{server_, running_->session, words_, reply, running_->now};
+  command->run(call);
+  return !reply.failed();
+}
+
+}  // namespace simulation::redis

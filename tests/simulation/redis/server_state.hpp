@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// What a server is made of, for its commands: its data, who listens, its scripts, its faults.
+#pragma once
+
+#include "simulation/redis/keyspace.hpp"
+#include "simulation/redis/subscriptions.hpp"
+#include "simulation/server.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace simulation::redis {
+
+class ScriptEngine;
+
+struct Options {
+  std::string version = "7.0.15";  ///< as INFO tells it; the behaviour is always that of 7.0
+  std::string password;            ///< of the user "default"; empty = none is needed
+  std::string eviction_policy = "noeviction";
+  bool cluster = false;  ///< says that it is a node of a cluster; it behaves as a single master
+};
+
+/// What went through a server since it was made; a restart does not set it back.
+struct Counters {
+  std::uint64_t commands = 0;  ///< of connections
+  std::uint64_t commands_of_scripts = 0;
+  std::uint64_t scripts = 0;       ///< runs
+  std::uint64_t instructions = 0;  ///< of Lua; see RedisModel::count_instructions()
+  std::uint64_t published = 0;     ///< messages that were delivered to somebody
+  std::uint64_t errors = 0;        ///< answers to connections
+};
+
+/// What an administrator, or bad luck, has done to a server.
+struct Faults {
+  bool no_memory = false;
+  bool loading = false;
+  bool replica = false;
+  bool no_disk = false;                       ///< cannot save: MISCONF
+  bool busy = false;                          ///< in a script of somebody's that does not end
+  std::set<std::string, std::less<>> denied;  ///< commands that nobody may use: "client|setname"
+};
+
+struct ServerState {
+  static constexpr std::size_t database_count = 16;
+
+  ServerState(Site& its_site, Options its_options);
+  ~ServerState();
+  ServerState(const ServerState&) = delete;
+  ServerState& operator=(const ServerState&) = delete;
+
+  [[nodiscard]] std::int64_t now_ms() const;
+  /// Delivers to those who listen. @return how many they are
+  std::size_t publish(std::string_view channel, std::string_view message);
+
+  Site& site;
+  Options options;
+  Faults faults;
+  Counters counters;
+  std::string run_id;
+  Nanos started{};
+  std::array<Keyspace, database_count> databases;
+  Subscriptions subscriptions;
+  std::unique_ptr<ScriptEngine> scripts;
+};
+
+}  // namespace simulation::redis
