@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// cancel.sql.
+#include "simulation/postgres/functions.hpp"
+
+namespace simulation::postgres {
+namespace {
+
+/// A grave needs a row.
+Task<std::string> bury_without_row(Session& session, const std::string& name,
+                                   const std::string& attempt, const How& how, Moment t) {
+  if (!session.try_advisory(name)) co_return "L";
+  LockRow row{.name = name};
+  row.buried = bury({}, attempt, how.copy + 1, t);
+  const LockTuple* const inserted = co_await session.insert(std::move(row));
+  co_return inserted != nullptr ? "B" : "L";
+}
+
+}  // namespace
+
+Task<std::string> cancel(Session& session, const std::string& name, const std::string& attempt,
+                         std::int64_t how_bits) {
+  const How how(how_bits);
+  LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
+  co_await session.step();
+  if (tuple == nullptr && session.see(name) != nullptr) co_return "L";
+  const Moment t = session.clock();
+  if (tuple == nullptr) {
+    if (!how.strays) co_return "B";
+    co_return co_await bury_without_row(session, name, attempt, how, t);
+  }
+  LockRow row = session.row(*tuple);
+  if (how.strays) {
+    row.buried = bury(row.buried, attempt, how.copy + 1, t);
+    session.write(*tuple, row);
+    co_await session.step();
+  }
+  bool found = false;
+  if (!session.db.makes(Mistake::cancel_leaves_ticket)) {
+    for (const TicketRow* const each : session.tickets(name)) {
+      if (each->attempt != attempt) continue;
+      session.write_ticket(TicketRow(*each), true);
+      found = true;
+    }
+  }
+  co_await session.step();
+  if (found && row.expires_at <= t) co_await tell(session, name, t);
+  const bool owner = row.attempt == attempt && row.expires_at > t;
+  if (owner && !session.db.makes(Mistake::cancel_leaves_hold)) {
+    co_return "G " + std::to_string(row.number) + " " +
+        std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
+  }
+  co_return "B";
+}
+
+}  // namespace simulation::postgres

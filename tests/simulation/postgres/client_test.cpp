@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The library itself at the model, over real sockets: it is believed to be a PostgreSQL server.
+#include <mortise/client.hpp>
+#include <mortise/guard.hpp>
+#include <mortise/lock.hpp>
+
+#include "model/seed.hpp"
+#include "simulation/postgres/loopback.hpp"
+#include "simulation/postgres/postgres_server.hpp"
+#include "support/eventually.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace simulation::postgres {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ModelOfPostgres : public ::testing::Test {
+ protected:
+  ModelOfPostgres() { site.serve(model); }
+  ~ModelOfPostgres() override { site.stop(); }
+
+  [[nodiscard]] std::string url(const std::string& more = "") const {
+    return "postgresql://someone@127.0.0.1:" + std::to_string(site.port()) +
+           "/locks?sslmode=disable" + more;
+  }
+  [[nodiscard]] std::optional<PostgresModel::Holder> holder(const std::string& name) {
+    return site.with([&] { return model.holder(name); });
+  }
+
+  Loopback site{mortise::model::test_seed()};
+  PostgresModel model{site};
+};
+
+TEST_F(ModelOfPostgres, TakesAndReleases) {
+  mortise::Client client(url());
+  mortise::Lock lock = client.lock("order/1");
+  for (int i = 0; i < 20; ++i) {
+    mortise::Guard guard(lock, {.wait = 0s});
+    ASSERT_TRUE(guard);
+    ASSERT_TRUE(holder("order/1").has_value());
+    EXPECT_EQ(guard.release(), mortise::Released::released);
+    EXPECT_FALSE(holder("order/1").has_value());
+  }
+  EXPECT_EQ(site.with([&] { return model.row_count(); }), 1U);
+}
+
+TEST_F(ModelOfPostgres, KeepsTwoClientsApartAndWakesTheWaiter) {
+  for (const char* const fair : {"", "&mortise.fair=no"}) {
+    mortise::Client one(url(fair));
+    mortise::Client other(url(fair));
+    mortise::Lock first = one.lock(std::string("order/2") + fair);
+    mortise::Lock second = other.lock(std::string("order/2") + fair);
+    mortise::Guard guard(first, {.wait = 0s});
+    ASSERT_TRUE(guard);
+    EXPECT_FALSE(second.acquire({.wait = 0s}));
+    std::chrono::nanoseconds waited{};
+    std::thread waiter([&] {
+      mortise::Guard late(second, {.wait = 20s});
+      EXPECT_TRUE(late);
+      EXPECT_GT(late.token().value(), guard.token().value());
+    });
+    ASSERT_TRUE(mortise::test::eventually(
+        [&] { return site.with([&] { return model.row(first.name())->waiters_until > 0; }); }));
+    EXPECT_EQ(guard.release(), mortise::Released::released);
+    waiter.join();
+  }
+}
+
+TEST_F(ModelOfPostgres, RenewsAndLoses) {
+  mortise::Client client(url());
+  mortise::Lock lock = client.lock("order/3", {.lease = 300ms});
+  mortise::Guard guard(lock, {.wait = 0s});
+  ASSERT_TRUE(guard);
+  const auto before = site.with([&] { return model.row("order/3")->expires_at; });
+  EXPECT_TRUE(mortise::test::eventually(
+      [&] { return site.with([&] { return model.row("order/3")->expires_at; }) > before; }));
+  EXPECT_TRUE(site.with([&] { return model.delete_row("order/3"); }));
+  EXPECT_TRUE(mortise::test::eventually([&] { return guard.lost().stop_requested(); }));
+}
+
+TEST_F(ModelOfPostgres, SurvivesACrash) {
+  mortise::Client client(url());
+  mortise::Lock lock = client.lock("order/4");
+  mortise::Guard guard(lock, {.wait = 0s});
+  ASSERT_TRUE(guard);
+  site.restart([&] { model.restarted(true); });
+  ASSERT_TRUE(holder("order/4").has_value()) << "what was told was not on disk";
+  EXPECT_EQ(guard.release(), mortise::Released::released);
+  EXPECT_TRUE(lock.acquire({.wait = 10s}));
+  lock.unlock();
+}
+
+}  // namespace
+}  // namespace simulation::postgres

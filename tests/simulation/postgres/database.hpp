@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What the sessions of a server share: tables, locks that are not of rows, the log, who listens.
+#pragma once
+
+#include "simulation/postgres/disk.hpp"
+#include "simulation/postgres/mistakes.hpp"
+#include "simulation/postgres/options.hpp"
+#include "simulation/postgres/process.hpp"
+#include "simulation/postgres/statements.hpp"
+#include "simulation/postgres/tuple.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace simulation::postgres {
+
+/// A lock that is not of a row, taken by one at a time in the order of asking.
+struct PlainLock {
+  Session* holder = nullptr;
+  bool stranger = false;  ///< a session of another database has it
+  std::deque<Session*> waiters{};
+  [[nodiscard]] bool free() const noexcept { return holder == nullptr && !stranger; }
+};
+
+using Tickets = std::map<std::int64_t, TicketTuple>;
+
+struct Database {
+  Database(Site& the_site, Options its_options);
+
+  Site& site;
+  const Options options;
+  const StatementTexts texts;
+  Mistake mistake = Mistake::none;
+  Scheduler scheduler;
+  Disk disk;
+
+  std::map<std::string, LockTuple, std::less<>> locks{};
+  std::map<std::string, Tickets, std::less<>> tickets{};
+  std::map<std::string, PlainLock, std::less<>> advisory{};
+  /// Who notifies has it from before its commit until after it, in the whole cluster ("Async
+  /// notification" in async.c: "lock database 0").
+  PlainLock notifying{};
+  std::int64_t last_ticket = 0;
+  Xid next_xid = 700;
+  Commit commits = 0;
+  bool in_recovery = false;
+  std::map<std::uint64_t, Session*> sessions{};  ///< by process
+  bool somebody_ended = false;
+  std::uint64_t statements = 0;  ///< executed since the beginning
+
+  [[nodiscard]] Moment clock() const {
+    return std::chrono::duration_cast<std::chrono::microseconds>(site.wall()).count() -
+           epoch_offset;
+  }
+  [[nodiscard]] bool makes(Mistake one) const noexcept { return mistake == one; }
+  /// Empties the tables and fills them from a disk.
+  void load(const Image& from);
+  /// @return whether some session has a snapshot that is older than now.
+  [[nodiscard]] bool old_snapshots() const;
+  void deliver(const std::string& channel, const std::string& payload, int from);
+  /// Gives a lock that has become free to the first who waits for it.
+  void hand_on(PlainLock& lock);
+  void hand_on(TupleLocks& tuple);
+};
+
+}  // namespace simulation::postgres

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// force_release.sql.
+#include "simulation/postgres/functions.hpp"
+
+namespace simulation::postgres {
+
+Task<Rows> force_release(Session& session, const std::string& name) {
+  if (session.db.options.applications.contains(session.user())) {
+    throw SqlError("42501", "permission denied for function force_release");
+  }
+  Rows rows;
+  rows.columns = {Type::int8, Type::moment, Type::bytea, Type::moment, Type::int8};
+  LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
+  co_await session.step();
+  if (tuple == nullptr) {
+    if (session.see(name) != nullptr) {
+      throw SqlError("55P03", "another transaction has the row of the lock");
+    }
+    co_return rows;
+  }
+  const Moment t = session.clock();
+  LockRow row = session.row(*tuple);
+  if (row.expires_at <= t) co_return rows;
+  session.commit_on_disk();
+  std::vector<Value> values{Value::of(Type::int8, row.number),
+                            Value::of(Type::moment, row.expires_at), Value::binary(row.label),
+                            Value::of(Type::moment, t)};
+  const bool waited_for = row.waiters_until > t;
+  row.expires_at = minus_infinity;
+  session.write(*tuple, std::move(row));
+  co_await session.step();
+  if (waited_for) co_await tell(session, name, t);
+  std::int64_t waiters = 0;
+  for (const TicketRow* const each : session.tickets(name)) {
+    waiters += each->contact > t - ticket_lasts ? 1 : 0;
+  }
+  values.push_back(Value::of(Type::int8, waiters));
+  rows.rows.push_back(std::move(values));
+  co_return rows;
+}
+
+}  // namespace simulation::postgres

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The functions of src/postgres/sql, one to one in C++, each in the file that is named as its SQL.
+// A step() stands wherever one SQL statement of a function ends and the next one begins.
+#pragma once
+
+#include "simulation/postgres/session.hpp"
+#include "simulation/postgres/task.hpp"
+#include "simulation/postgres/value.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simulation::postgres {
+
+constexpr Moment second = in_a_second;
+/// A ticket whose owner was not heard of for so long counts no more.
+constexpr Moment ticket_lasts = 3 * second;
+
+/// `how` of take.sql and ask.sql.
+struct How {
+  explicit How(std::int64_t bits)
+      : waits((bits & 1) != 0), fair((bits & 2) != 0), strays((bits & 4) != 0), copy(bits >> 4) {}
+  bool waits;
+  bool fair;
+  bool strays;
+  std::int64_t copy;
+};
+
+/// The arguments of take(), look.sql and ask.sql.
+struct TakeRequest {
+  std::string name{};
+  std::string attempt{};
+  std::int64_t lease = 0;
+  std::string label{};
+  std::int64_t how = 0;
+};
+
+/// Microseconds since 1970: `extract(epoch FROM t) * 1000000`.
+[[nodiscard]] constexpr std::int64_t epoch(Moment t) noexcept { return t + epoch_offset; }
+
+[[nodiscard]] Graves bury(const std::optional<Graves>& graves, const std::string& attempt,
+                          std::int64_t copy, Moment t);
+
+Task<std::string> take(Session& session, const TakeRequest& request);
+Task<std::string> take_row(Session& session, const TakeRequest& request);
+Task<std::string> release(Session& session, const std::string& name, const std::string& attempt,
+                          std::int64_t number, std::int64_t how);
+Task<std::string> release_row(Session& session, const std::string& name, const std::string& attempt,
+                              std::int64_t number, std::int64_t how);
+Task<void> tell(Session& session, const std::string& name, Moment t);
+Task<std::string> cancel(Session& session, const std::string& name, const std::string& attempt,
+                         std::int64_t how);
+Task<std::string> renew(Session& session, const std::vector<std::string>& names,
+                        const std::vector<std::string>& attempts,
+                        const std::vector<std::int64_t>& numbers,
+                        const std::vector<std::int64_t>& leases);
+Task<Rows> force_release(Session& session, const std::string& name);
+Task<bool> guard(Session& session, const std::string& name, std::int64_t number);
+Task<std::string> lock_in(Session& session, const std::string& name, std::int64_t wait);
+Task<Value> look(Session& session, const TakeRequest& request);
+Task<Value> ask(Session& session, const TakeRequest& request);
+Task<Rows> peek(Session& session, const TakeRequest& request);
+Rows inspect(Session& session, const std::string& name);
+Rows greet(const Session& session);
+Rows settle_in(Session& session);
+
+Task<Rows> run_statement(Session& session, const Parsed& statement,
+                         const std::vector<Argument>& arguments);
+
+}  // namespace simulation::postgres

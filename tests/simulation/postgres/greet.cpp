@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// greet.sql and session.sql, and which function a statement calls.
+#include "postgres/answer.hpp"
+#include "simulation/postgres/functions.hpp"
+
+#include <utility>
+
+namespace simulation::postgres {
+namespace {
+
+const Argument& argument(const std::vector<Argument>& all, std::size_t place) {
+  if (place >= all.size()) throw SqlError("08P01", "bind message supplies too few parameters");
+  return all[place];
+}
+
+TakeRequest request_of(const std::vector<Argument>& all) {
+  return {.name = argument(all, 0).as_bytes(),
+          .attempt = argument(all, 1).as_bytes(),
+          .lease = argument(all, 2).as_number(),
+          .label = argument(all, 3).as_bytes(),
+          .how = argument(all, 4).as_number()};
+}
+
+Strength strength_of(const std::string& words) {
+  if (words == "UPDATE") return Strength::update;
+  if (words == "NO KEY UPDATE") return Strength::no_key_update;
+  return words == "SHARE" ? Strength::share : Strength::key_share;
+}
+
+Rows change_setting(Session& session, const Parsed& statement, bool local) {
+  const std::vector<std::string>& words = statement.words;
+  const std::size_t at = local ? 2 : 1;
+  if (words.size() < at + 2) throw SqlError("42601", "syntax error");
+  const std::size_t value = words[at + 1] == "TO" || words[at + 1] == "to" ? at + 2 : at + 1;
+  session.set(Settings::named(words[at]), words.at(value), local);
+  return Rows::command("SET");
+}
+
+Task<Rows> call(Session& session, Statement statement, const std::vector<Argument>& all) {
+  // What is awaited has a name of its own: GCC 12 destroys temporaries of such expressions twice.
+  const std::string name = argument(all, 0).as_bytes();
+  switch (statement) {
+    case Statement::release:
+    case Statement::release_apart: {
+      const std::string attempt = argument(all, 1).as_bytes();
+      const std::int64_t number = argument(all, 2).as_number();
+      const std::int64_t how = argument(all, 3).as_number();
+      Task<std::string> release_it = statement == Statement::release
+                                         ? release(session, name, attempt, number, how)
+                                         : release_row(session, name, attempt, number, how);
+      std::string answer = co_await release_it;
+      co_return Rows::one(Value::of(std::move(answer)));
+    }
+    case Statement::cancel: {
+      const std::string attempt = argument(all, 1).as_bytes();
+      const std::int64_t how = argument(all, 2).as_number();
+      std::string answer = co_await cancel(session, name, attempt, how);
+      co_return Rows::one(Value::of(std::move(answer)));
+    }
+    case Statement::guard: {
+      const std::int64_t number = argument(all, 1).as_number();
+      const bool stands = co_await guard(session, name, number);
+      co_return Rows::one(Value::of(Type::boolean, stands ? 1 : 0));
+    }
+    case Statement::lock_in: {
+      const std::int64_t wait = argument(all, 1).as_number();
+      std::string answer = co_await lock_in(session, name, wait);
+      co_return Rows::one(Value::of(std::move(answer)));
+    }
+    case Statement::inspect: co_return inspect(session, name);
+    default: co_return co_await force_release(session, name);
+  }
+}
+
+Task<Rows> call_take(Session& session, Statement statement, const std::vector<Argument>& all) {
+  const TakeRequest request = request_of(all);
+  switch (statement) {
+    case Statement::peek: co_return co_await peek(session, request);
+    case Statement::look: {
+      Value value = co_await look(session, request);
+      co_return Rows::one(std::move(value));
+    }
+    case Statement::ask: {
+      Value value = co_await ask(session, request);
+      co_return Rows::one(std::move(value));
+    }
+    default: break;
+  }
+  Task<std::string> take_it =
+      statement == Statement::take ? take(session, request) : take_row(session, request);
+  std::string answer = co_await take_it;
+  co_return Rows::one(Value::of(std::move(answer)));
+}
+
+}  // namespace
+
+Rows greet(const Session& session) {
+  const bool standby = session.db.in_recovery;
+  const bool read_committed = session.setting(Setting::default_isolation) == "read committed";
+  Rows rows;
+  rows.columns = {Type::int4,    Type::int4,    Type::boolean, Type::boolean,
+                  Type::boolean, Type::boolean, Type::boolean};
+  rows.rows.push_back(
+      {Value::of(Type::int4, mortise::postgres::schema_version),
+       Value::of(Type::int4, session.pid()), Value::of(Type::boolean, standby ? 1 : 0),
+       Value::of(Type::boolean, standby ? 1 : 0), Value::of(Type::boolean, read_committed ? 1 : 0),
+       Value::of(Type::boolean, 1), Value::of(Type::boolean, 1)});
+  return rows;
+}
+
+Rows settle_in(Session& session) {
+  session.set(Setting::default_isolation, "read committed", false);
+  session.set(Setting::lock_timeout, "50ms", false);
+  const std::string& commit = session.setting(Setting::synchronous_commit);
+  if (commit == "off" || commit == "local" || commit == "remote_write") {
+    session.set(Setting::synchronous_commit, "on", false);
+  }
+  constexpr std::size_t columns = 8;
+  Rows rows;
+  rows.columns.assign(columns, Type::text);
+  rows.rows.emplace_back(columns, Value::none());
+  return rows;
+}
+
+Task<Rows> run_statement(Session& session, const Parsed& statement,
+                         const std::vector<Argument>& arguments) {
+  switch (statement.statement) {
+    case Statement::ask:
+    case Statement::look:
+    case Statement::peek:
+    case Statement::take:
+    case Statement::take_apart:
+      co_return co_await call_take(session, statement.statement, arguments);
+    case Statement::renew: {
+      const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();
+      const std::vector<std::string> attempts = argument(arguments, 1).as_bytes_array();
+      const std::vector<std::int64_t> numbers = argument(arguments, 2).as_number_array();
+      const std::vector<std::int64_t> leases = argument(arguments, 3).as_number_array();
+      std::string answers = co_await renew(session, names, attempts, numbers, leases);
+      co_return Rows::one(Value::of(std::move(answers)));
+    }
+    case Statement::greet: co_return greet(session);
+    case Statement::session: co_return settle_in(session);
+    case Statement::savepoint:
+    case Statement::release_savepoint: {
+      const bool release = statement.statement == Statement::release_savepoint;
+      session.savepoint(statement.words.back(), release);
+      co_return Rows::command(release ? "RELEASE" : "SAVEPOINT");
+    }
+    case Statement::listen:
+    case Statement::unlisten: {
+      const bool on = statement.statement == Statement::listen;
+      session.listen(statement.words.at(1), on);
+      co_return Rows::command(on ? "LISTEN" : "UNLISTEN");
+    }
+    case Statement::notify:
+      session.notify(statement.words.at(1),
+                     statement.words.size() > 2 ? statement.words[2] : std::string());
+      co_return Rows::command("NOTIFY");
+    case Statement::set: co_return change_setting(session, statement, false);
+    case Statement::set_local: co_return change_setting(session, statement, true);
+    case Statement::select_one: co_return Rows::one(Value::of(Type::int4, 1));
+    case Statement::nothing: co_return Rows::command("");
+    case Statement::lock_row: {
+      const std::string name = argument(arguments, 0).as_bytes();
+      const LockTuple* const tuple =
+          co_await session.lock_row(name, strength_of(statement.words.front()), false);
+      Rows rows;
+      if (tuple != nullptr) rows.rows.emplace_back();
+      co_return rows;
+    }
+    default: co_return co_await call(session, statement.statement, arguments);
+  }
+}
+
+}  // namespace simulation::postgres

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Deliberate mistakes in the model's copy of the SQL functions: the simulation must find each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace simulation::postgres {
+
+enum class Mistake : std::uint8_t {
+  none,
+  release_ignores_attempt,
+  renew_revives,
+  number_by_clock_only,
+  number_never_by_clock,
+  late_copy_not_refused,
+  locked_row_is_free,
+  no_second_look,
+  guard_looks_before_it_locks,
+  guard_does_not_lock,
+  grant_not_on_disk,
+  never_told,
+  nobody_waits,
+  cancel_leaves_ticket,
+  cancel_leaves_hold,
+  tickets_last_for_ever,
+  take_in_wrong_turn,
+  freed_before_is_lost,
+  renew_not_on_disk,
+};
+
+struct MistakeName {
+  Mistake mistake;
+  std::string_view name;
+  std::string_view words;
+};
+
+constexpr std::array mistake_names{
+    MistakeName{Mistake::release_ignores_attempt, "postgres.release_ignores_attempt",
+                "release() frees whoever's hold it finds"},
+    MistakeName{Mistake::renew_revives, "postgres.renew_revives",
+                "renew() moves the end of a hold that has lapsed already"},
+    MistakeName{Mistake::number_by_clock_only, "postgres.number_by_clock_only",
+                "a grant's number is the clock, which an administrator may set back"},
+    MistakeName{Mistake::number_never_by_clock, "postgres.number_never_by_clock",
+                "a grant's number is one more than the last, which a fail-over may forget"},
+    MistakeName{Mistake::late_copy_not_refused, "postgres.late_copy_not_refused",
+                "take() grants to a copy that a newer one has buried"},
+    MistakeName{Mistake::locked_row_is_free, "postgres.locked_row_is_free",
+                "take() waits for a locked row and goes by what it saw before"},
+    MistakeName{Mistake::no_second_look, "postgres.no_second_look",
+                "take() does not look at the row again once it has it locked"},
+    MistakeName{Mistake::guard_looks_before_it_locks, "postgres.guard_looks_before_it_locks",
+                "guard() reads the clock before it waits for the row"},
+    MistakeName{Mistake::guard_does_not_lock, "postgres.guard_does_not_lock",
+                "guard() reads the row and leaves it unlocked"},
+    MistakeName{Mistake::grant_not_on_disk, "postgres.grant_not_on_disk",
+                "a grant is told before it is on disk"},
+    MistakeName{Mistake::never_told, "postgres.never_told", "a release tells nobody"},
+    MistakeName{Mistake::nobody_waits, "postgres.nobody_waits",
+                "who waits is not written into the lock's row"},
+    MistakeName{Mistake::cancel_leaves_ticket, "postgres.cancel_leaves_ticket",
+                "cancel() leaves the ticket of who has gone"},
+    MistakeName{Mistake::cancel_leaves_hold, "postgres.cancel_leaves_hold",
+                "cancel() says that nothing is left where it is the owner"},
+    MistakeName{Mistake::tickets_last_for_ever, "postgres.tickets_last_for_ever",
+                "a ticket whose owner was not heard of stays the first"},
+    MistakeName{Mistake::take_in_wrong_turn, "postgres.take_in_wrong_turn",
+                "take() grants a free lock to who comes, whoever waits"},
+    MistakeName{Mistake::freed_before_is_lost, "postgres.freed_before_is_lost",
+                "a repeated release says that the hold was somebody else's"},
+    MistakeName{Mistake::renew_not_on_disk, "postgres.renew_not_on_disk",
+                "a renewal is told before it is on disk"},
+};
+
+[[nodiscard]] constexpr std::optional<Mistake> mistake_of(std::string_view name) noexcept {
+  for (const MistakeName& each : mistake_names) {
+    if (each.name == name) return each.mistake;
+  }
+  return std::nullopt;
+}
+
+}  // namespace simulation::postgres

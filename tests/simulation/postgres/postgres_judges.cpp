@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// What judges ask the model.
+#include "simulation/postgres/postgres_server.hpp"
+#include "simulation/postgres/session.hpp"
+
+namespace simulation::postgres {
+namespace {
+
+template <class Data>
+const Data* committed(const Tuple<Data>& tuple) {
+  const Version<Data>* const last = tuple.committed();
+  return last == nullptr || last->gone ? nullptr : &last->data;
+}
+
+std::size_t count(const Tickets& tickets) {
+  std::size_t all = 0;
+  for (const auto& [number, tuple] : tickets) all += committed(tuple) != nullptr ? 1U : 0U;
+  return all;
+}
+
+}  // namespace
+
+std::optional<LockRow> PostgresModel::row(std::string_view name) const {
+  const auto found = database_.locks.find(name);
+  const LockRow* const last = found == database_.locks.end() ? nullptr : committed(found->second);
+  return last == nullptr ? std::nullopt : std::optional(*last);
+}
+
+std::optional<PostgresModel::Holder> PostgresModel::holder(std::string_view name) const {
+  const std::optional<LockRow> last = row(name);
+  const Moment now = database_.clock();
+  if (!last || last->expires_at <= now) return std::nullopt;
+  return Holder{.attempt = last->attempt,
+                .number = last->number,
+                .left = std::chrono::microseconds(last->expires_at - now)};
+}
+
+std::map<std::string, LockRow> PostgresModel::rows() const {
+  std::map<std::string, LockRow> all;
+  for (const auto& [name, tuple] : database_.locks) {
+    if (const LockRow* const last = committed(tuple)) all.emplace(name, *last);
+  }
+  return all;
+}
+
+std::size_t PostgresModel::row_count() const {
+  std::size_t all = 0;
+  for (const auto& [name, tuple] : database_.locks) all += committed(tuple) != nullptr ? 1U : 0U;
+  return all;
+}
+
+std::vector<TicketRow> PostgresModel::tickets() const {
+  std::vector<TicketRow> all;
+  for (const auto& [name, tickets] : database_.tickets) {
+    for (const auto& [number, tuple] : tickets) {
+      if (const TicketRow* const last = committed(tuple)) all.push_back(*last);
+    }
+  }
+  return all;
+}
+
+std::size_t PostgresModel::ticket_count() const {
+  std::size_t all = 0;
+  for (const auto& [name, tickets] : database_.tickets) all += count(tickets);
+  return all;
+}
+
+std::size_t PostgresModel::ticket_count(std::string_view name) const {
+  const auto found = database_.tickets.find(name);
+  return found == database_.tickets.end() ? 0 : count(found->second);
+}
+
+std::size_t PostgresModel::grave_count() const {
+  std::size_t all = 0;
+  for (const auto& [name, tuple] : database_.locks) {
+    const LockRow* const last = committed(tuple);
+    if (last != nullptr && last->buried) all += last->buried->size();
+  }
+  return all;
+}
+
+std::size_t PostgresModel::backends() const { return sessions_.size(); }
+
+std::map<int, std::string> PostgresModel::waits() const {
+  std::map<int, std::string> all;
+  for (const auto& [connection, session] : sessions_) {
+    all.emplace(session->pid(), session->waits_for());
+  }
+  return all;
+}
+
+}  // namespace simulation::postgres

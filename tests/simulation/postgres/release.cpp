@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// release.sql.
+#include "simulation/postgres/functions.hpp"
+
+namespace simulation::postgres {
+
+Task<std::string> release_row(Session& session, const std::string& name, const std::string& attempt,
+                              std::int64_t number, std::int64_t how_bits) {
+  const How how(how_bits);
+  LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
+  if (tuple == nullptr) {
+    co_await session.step();
+    const LockRow* const row = session.see(name);
+    const bool ours =
+        row != nullptr && (how.strays || (row->attempt == attempt && row->number == number));
+    co_return ours ? "L" : "N";
+  }
+  co_await session.step();
+  session.set(Setting::synchronous_commit, "off", true);
+  const Moment t = session.clock();
+  LockRow row = session.row(*tuple);
+  const bool not_his = (row.attempt != attempt || row.number != number) &&
+                       !session.db.makes(Mistake::release_ignores_attempt);
+  const char outcome = not_his                            ? 'N'
+                       : row.expires_at == minus_infinity ? 'A'
+                       : row.expires_at <= t              ? 'X'
+                                                          : 'F';
+  if (how.strays) {
+    row.buried = bury(row.buried, attempt, how.copy + 1, t);
+    session.write(*tuple, row);
+    co_await session.step();
+  }
+  if (outcome == 'F' || outcome == 'X') {
+    row.expires_at = minus_infinity;
+    session.write(*tuple, row);
+    if (row.waiters_until > t) {
+      co_await session.step();
+      co_await tell(session, name, t);
+    }
+  }
+  if (outcome == 'A' && session.db.makes(Mistake::freed_before_is_lost)) co_return "N";
+  co_return std::string(1, outcome);
+}
+
+Task<std::string> release(Session& session, const std::string& name, const std::string& attempt,
+                          std::int64_t number, std::int64_t how) {
+  const Where where = [&](const LockRow& row, const TupleLocks& tuple) {
+    const Moment t = session.clock();
+    const bool untouched = tuple.writer == &session
+                               ? tuple.pending_xmax == 0 || tuple.pending_xmax == tuple.pending_xmin
+                               : tuple.xmax == 0 || tuple.xmax == tuple.xmin;
+    const bool its = (row.attempt == attempt && row.number == number) ||
+                     session.db.makes(Mistake::release_ignores_attempt);
+    return its && row.expires_at > t && row.waiters_until <= t && untouched;
+  };
+  const Set set = [](LockRow& row) { row.expires_at = minus_infinity; };
+  const LockTuple* const freed = co_await session.update(name, where, set);
+  if (freed != nullptr) {
+    session.set(Setting::synchronous_commit, "off", true);
+    co_return "F";
+  }
+  co_await session.step();
+  co_return co_await release_row(session, name, attempt, number, how);
+}
+
+Task<void> tell(Session& session, const std::string& name, Moment t) {
+  if (session.db.makes(Mistake::never_told)) co_return;
+  const std::vector<const TicketRow*> all = session.tickets(name);
+  const std::string& schema = session.db.options.schema;
+  if (all.empty()) {
+    session.notify(schema, hex_of(name));
+    co_return;
+  }
+  co_await session.step();
+  for (const TicketRow* const each : all) {
+    const bool old = each->contact < t - ticket_lasts;
+    if (!old || session.db.makes(Mistake::tickets_last_for_ever)) continue;
+    session.write_ticket(TicketRow(*each), true);
+  }
+  co_await session.step();
+  const std::vector<const TicketRow*> left = session.tickets(name);
+  if (left.empty()) co_return;
+  constexpr std::size_t digits_of_client = 32;
+  const std::string first = hex_of(left.front()->attempt);
+  session.notify("mortise_" + first.substr(0, digits_of_client), hex_of(name) + " " + first);
+}
+
+}  // namespace simulation::postgres

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// renew.sql.
+#include "simulation/postgres/functions.hpp"
+
+#include <algorithm>
+
+namespace simulation::postgres {
+namespace {
+
+struct Asked {
+  std::string name{};
+  std::string attempt{};
+  std::int64_t number = 0;
+  std::int64_t lease = 0;
+  std::size_t place = 0;
+  LockTuple* picked = nullptr;
+  bool renewed = false;
+
+  [[nodiscard]] bool is(const LockRow* row) const {
+    return row != nullptr && row->attempt == attempt && row->number == number;
+  }
+};
+
+}  // namespace
+
+Task<std::string> renew(Session& session, const std::vector<std::string>& names,
+                        const std::vector<std::string>& attempts,
+                        const std::vector<std::int64_t>& numbers,
+                        const std::vector<std::int64_t>& leases) {
+  if (session.db.makes(Mistake::renew_not_on_disk)) {
+    session.set(Setting::synchronous_commit, "off", true);
+  } else {
+    session.commit_on_disk();
+  }
+  std::vector<Asked> all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all.push_back({.name = names[i],
+                   .attempt = attempts.at(i),
+                   .number = numbers.at(i),
+                   .lease = leases.at(i),
+                   .place = i});
+  }
+  const bool revives = session.db.makes(Mistake::renew_revives);
+  const auto lives = [&](const LockRow& row) {
+    return row.expires_at > session.clock() || (revives && row.expires_at != minus_infinity);
+  };
+  // One statement: what it reads is of its beginning, but for rows that it has locked.
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Asked& one, const Asked& other) { return one.name < other.name; });
+  for (Asked& each : all) {
+    const LockRow* const row = session.see(each.name);
+    if (!each.is(row) || !lives(*row)) continue;
+    LockTuple* const picked = co_await session.lock_row(each.name, Strength::no_key_update, true);
+    if (picked == nullptr) continue;
+    const LockRow& now = session.row(*picked);
+    if (each.is(&now) && lives(now)) each.picked = picked;
+  }
+  co_await session.step();
+  for (Asked& each : all) {
+    if (each.picked == nullptr || !lives(session.row(*each.picked))) continue;
+    LockRow row = session.row(*each.picked);
+    row.lease = each.lease;
+    row.expires_at = session.clock() + each.lease;
+    session.write(*each.picked, std::move(row));
+    each.renewed = true;
+  }
+  std::string answers(all.size(), '0');
+  for (const Asked& each : all) {
+    const LockRow* const row = session.see(each.name);
+    if (each.renewed) {
+      answers[each.place] = '1';
+    } else if (each.is(row) && row->expires_at > session.clock()) {
+      answers[each.place] = '?';
+    }
+  }
+  co_return answers;
+}
+
+}  // namespace simulation::postgres

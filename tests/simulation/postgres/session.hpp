@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// A server process: one connection's messages in, one statement after the other, one transaction at
+// a time. It goes on after its client has gone, until it notices.
+#pragma once
+
+#include "simulation/postgres/database.hpp"
+#include "simulation/postgres/process.hpp"
+#include "simulation/postgres/settings.hpp"
+#include "simulation/postgres/task.hpp"
+#include "simulation/postgres/transaction.hpp"
+#include "simulation/postgres/wire.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simulation::postgres {
+
+/// The condition and the new values of an UPDATE.
+using Where = std::function<bool(const LockRow&, const TupleLocks&)>;
+using Set = std::function<void(LockRow&)>;
+
+class Session final : public Process {
+ public:
+  /// Where its bytes go.
+  using Outlet = std::function<void(std::string_view)>;
+
+  Session(Database& database, ConnectionId connection, int pid);
+  /// Of a stranger, who has no connection in this world.
+  Session(Database& database, int pid, Outlet outlet);
+  ~Session() override;
+
+  // From outside.
+  void start();
+  void received(std::string_view bytes);
+  void left();       ///< its client, or the way to it
+  void cancel();     ///< pg_cancel_backend()
+  void terminate();  ///< pg_terminate_backend(), and a shutdown
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] bool greeted() const noexcept { return greeted_; }
+  [[nodiscard]] int pid() const noexcept { return pid_; }
+  [[nodiscard]] ConnectionId connection() const noexcept { return connection_; }
+  [[nodiscard]] const std::string& user() const noexcept { return user_; }
+  [[nodiscard]] const std::string& waits_for() const noexcept { return waits_for_; }
+  [[nodiscard]] const Transaction& transaction() const noexcept { return tx_; }
+  [[nodiscard]] std::uint64_t cancel_key() const noexcept { return id(); }
+  void hear(const std::string& channel, const std::string& payload, int from);
+
+  // For statements: clocks and settings.
+  Database& db;
+  [[nodiscard]] Moment clock() const { return db.clock(); }
+  [[nodiscard]] Moment statement_began() const noexcept { return tx_.statement_began; }
+  [[nodiscard]] const std::string& setting(Setting which) const { return settings_.of(which); }
+  void set(Setting which, const std::string& value, bool local);
+  /// `IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') ...`
+  void commit_on_disk();
+  /// Between two steps of a function: another process may come in between.
+  Task<void> step();
+
+  // Rows. What is seen is committed, or one's own.
+  [[nodiscard]] const LockRow* see(std::string_view name) const;
+  [[nodiscard]] LockTuple* find(std::string_view name) const;
+  [[nodiscard]] const LockRow& row(const LockTuple& tuple) const;
+  /// SELECT ... FOR `strength` [SKIP LOCKED]. @return null: no row, or passed over
+  /// @throws SqlError: waited in vain
+  Task<LockTuple*> lock_row(const std::string& name, Strength strength, bool skip);
+  /// UPDATE ... WHERE name = `name` AND `where`. @return null: no such row
+  Task<LockTuple*> update(const std::string& name, const Where& where, const Set& set);
+  /// The same of a row that this transaction has locked.
+  void write(LockTuple& tuple, LockRow values);
+  /// INSERT ... ON CONFLICT DO NOTHING. @return null: there is one
+  Task<LockTuple*> insert(LockRow values);
+  [[nodiscard]] std::vector<const TicketRow*> tickets(std::string_view name) const;
+  void write_ticket(const TicketRow& values, bool gone);
+  [[nodiscard]] bool try_advisory(const std::string& name);
+  Task<void> advisory(const std::string& name);
+  void notify(const std::string& channel, const std::string& payload);
+  void listen(const std::string& channel, bool on);
+  void savepoint(const std::string& name, bool release);
+  [[nodiscard]] std::size_t mark() const noexcept { return tx_.undo.size(); }
+  void roll_back_to(std::size_t mark);
+  void refuse_if_read_only(const char* what) const;
+  void give(TupleLocks& tuple, Strength strength);  ///< a claim, once it is free
+  void give(PlainLock& lock);
+
+ private:
+  struct Portal {
+    Parsed statement{};
+    std::vector<Argument> arguments{};
+    std::vector<bool> formats{};  // of results: binary; one for all, or one each
+    bool described = false;
+  };
+  // Its life.
+  Task<void> live();
+  Task<bool> greet_client();
+  Task<bool> await_message();
+  Task<void> serve(char kind, std::string body);
+  void say(char kind, const char* severity, const SqlError& what);
+  void fail(const SqlError& why);
+  void end();
+  void hang_up();
+  void stopped() override;
+  // Messages.
+  void parse(std::string_view body);
+  void bind(std::string_view body);
+  Task<void> execute();
+  Task<void> sync();
+  Task<void> simple(std::string text);
+  void answer(const Rows& rows, const std::vector<bool>& formats, bool with_columns);
+  void ready_for_query();
+  void tell_heard();
+  void flush();
+  void send(std::string_view bytes);
+  // Transactions.
+  void begin_if_none();
+  Task<Rows> run(const Parsed& statement, const std::vector<Argument>& arguments);
+  Task<Rows> control(const Parsed& statement);
+  Task<void> commit();
+  Task<void> replicated(Place place);
+  void finish_commit();
+  [[nodiscard]] LogRecord log_record() const;
+  void abort();
+  void undo(Undo& entry);
+  void assign_xid();
+  // Locks.
+  Task<bool> claim(TupleLocks& tuple, Strength strength, bool skip);
+  Task<void> wait_for_lock(std::string what, std::function<bool()> come,
+                           std::function<void()> give_up);
+  void check_interrupts();
+  void check_snapshot(const LockTuple& tuple, Strength strength) const;
+
+  const ConnectionId connection_;
+  const Outlet outlet_{};  // in place of a connection
+  const int pid_;
+  std::string user_{};
+  Task<void> life_{};
+  MessageStream in_{};
+  std::string out_{};
+  bool greeted_ = false;
+  bool ended_ = false;
+  bool client_left_ = false;
+  bool cancel_ = false;
+  bool terminate_ = false;
+  bool in_statement_ = false;
+  bool skips_ = false;  // till the next Sync
+  std::uint64_t steps_left_ = 0;
+  std::string waits_for_{};
+  std::map<std::string, Parsed, std::less<>> prepared_{};
+  std::optional<Portal> portal_{};
+  std::set<std::string, std::less<>> channels_{};
+  std::vector<std::string> heard_{};
+  Settings settings_{};
+  Transaction tx_{};
+};
+
+}  // namespace simulation::postgres

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// Rows and locks, as statements use them. The life of a session is in session.cpp.
+#include "simulation/postgres/session.hpp"
+
+#include <utility>
+
+namespace simulation::postgres {
+namespace {
+
+// Several transactions that have a row locked are one number, which no transaction has.
+constexpr Xid several = Xid{1} << 63U;
+
+}  // namespace
+
+LockTuple* Session::find(std::string_view name) const {
+  const auto found = db.locks.find(name);
+  return found == db.locks.end() ? nullptr : &found->second;
+}
+
+const LockRow* Session::see(std::string_view name) const {
+  const LockTuple* const tuple = find(name);
+  return tuple == nullptr ? nullptr : tuple->seen_by(this, tx_.sees_until());
+}
+
+const LockRow& Session::row(const LockTuple& tuple) const { return *tuple.seen_by(this, newest); }
+
+void Session::refuse_if_read_only(const char* what) const {
+  if (!db.in_recovery) return;
+  throw SqlError("25006", std::string("cannot execute ") + what + " in a read-only transaction");
+}
+
+void Session::assign_xid() {
+  if (tx_.xid == 0) tx_.xid = db.next_xid++;
+}
+
+void Session::give(TupleLocks& tuple, Strength strength) {
+  assign_xid();
+  Undo entry{.kind = Undo::Kind::claim, .tuple = &tuple};
+  const bool others = tuple.others(this);
+  for (Claim& each : tuple.claims) {
+    if (each.by != this) continue;
+    if (each.strength >= strength) return;
+    entry.had = true;
+    entry.strength = std::exchange(each.strength, strength);
+  }
+  if (!entry.had) tuple.claims.push_back({.by = this, .strength = strength});
+  tx_.undo.push_back(std::move(entry));
+  (tuple.writer == this ? tuple.pending_xmax : tuple.xmax) =
+      others ? several | db.next_xid++ : tx_.xid;
+}
+
+Task<bool> Session::claim(TupleLocks& tuple, Strength strength, bool skip) {
+  if (!tuple.free_for(this, strength)) {
+    if (skip) co_return false;
+    tuple.waiters.push_back({.by = this, .strength = strength});
+    co_await wait_for_lock(
+        "a row",
+        [this, &tuple, strength] {
+          const Claim* const mine = tuple.claim_of(this);
+          return mine != nullptr && mine->strength >= strength;
+        },
+        [this, &tuple] {
+          std::erase_if(tuple.waiters, [&](const Claim& each) { return each.by == this; });
+        });
+    co_return true;
+  }
+  give(tuple, strength);
+  co_return true;
+}
+
+void Session::check_snapshot(const LockTuple& tuple, Strength strength) const {
+  if (!tx_.snapshot || tuple.writer == this) return;
+  const Version<LockRow>* const last = tuple.committed();
+  const Version<LockRow>* const seen = tuple.committed(*tx_.snapshot);
+  if (last == seen) return;
+  // A lock of a key is in nobody's way who leaves the key as it is.
+  const bool key = last->gone || last->data.number != seen->data.number;
+  if (key || strength != Strength::key_share) {
+    throw SqlError("40001", "could not serialize access due to concurrent update");
+  }
+}
+
+Task<LockTuple*> Session::lock_row(const std::string& name, Strength strength, bool skip) {
+  if (strength != Strength::key_share) refuse_if_read_only("SELECT FOR UPDATE");
+  LockTuple* const tuple = find(name);
+  if (tuple == nullptr || see(name) == nullptr) co_return nullptr;
+  co_await step();
+  const bool taken = co_await claim(*tuple, strength, skip);
+  if (!taken) co_return nullptr;
+  check_snapshot(*tuple, strength);
+  co_return tuple->seen_by(this, newest) == nullptr ? nullptr : tuple;
+}
+
+Task<LockTuple*> Session::update(const std::string& name, const Where& where, const Set& set) {
+  refuse_if_read_only("UPDATE");
+  LockTuple* const tuple = find(name);
+  const LockRow* const seen = see(name);
+  if (seen == nullptr || !where(*seen, *tuple)) co_return nullptr;
+  LockRow values = *seen;
+  set(values);
+  const Commit version = tuple->committed() == nullptr ? 0 : tuple->committed()->commit;
+  const Strength strength =
+      values.number != seen->number ? Strength::update : Strength::no_key_update;
+  co_await step();
+  co_await claim(*tuple, strength, false);
+  check_snapshot(*tuple, strength);
+  const Version<LockRow>* const now = tuple->committed();
+  if (now != nullptr && now->commit != version && !db.makes(Mistake::no_second_look)) {
+    // Somebody has changed it meanwhile: as read committed has it, the new version counts.
+    if (now->gone || !where(now->data, *tuple)) co_return nullptr;
+    values = now->data;
+    set(values);
+  }
+  write(*tuple, std::move(values));
+  co_return tuple;
+}
+
+void Session::write(LockTuple& tuple, LockRow values) {
+  assign_xid();
+  const Claim* const mine = tuple.claim_of(this);
+  const bool locked_before = mine != nullptr && tuple.xmax == tx_.xid;
+  const bool key = tuple.committed() == nullptr || tuple.committed()->data.number != values.number;
+  give(tuple, key ? Strength::update : Strength::no_key_update);
+  Undo entry{.kind = Undo::Kind::lock, .had = tuple.pending.has_value(), .lock = &tuple};
+  if (tuple.pending) {
+    entry.lock_before = std::make_unique<Version<LockRow>>(std::move(*tuple.pending));
+  } else {
+    tuple.writer = this;
+    tuple.pending_xmin = tx_.xid;
+    // The new version keeps who has the old one locked, oneself included.
+    tuple.pending_xmax = tuple.others(this) ? tuple.xmax : locked_before ? tx_.xid : 0;
+    if (!tuple.others(this)) tuple.xmax = tx_.xid;
+  }
+  tuple.pending = Version<LockRow>{.data = std::move(values), .commit = 0, .gone = false};
+  tx_.undo.push_back(std::move(entry));
+}
+
+Task<LockTuple*> Session::insert(LockRow values) {
+  refuse_if_read_only("INSERT");
+  co_await step();
+  LockTuple& tuple = db.locks[values.name];
+  // Another one's insertion of the name is waited for.
+  co_await claim(tuple, Strength::update, false);
+  const Version<LockRow>* const there = tuple.committed();
+  const bool conflicts = (there != nullptr && !there->gone) || tuple.pending;
+  if (conflicts) co_return nullptr;
+  write(tuple, std::move(values));
+  tuple.pending_xmax = 0;
+  co_return &tuple;
+}
+
+std::vector<const TicketRow*> Session::tickets(std::string_view name) const {
+  std::vector<const TicketRow*> rows;
+  const auto found = db.tickets.find(name);
+  if (found == db.tickets.end()) return rows;
+  for (const auto& [number, tuple] : found->second) {
+    if (const TicketRow* const row = tuple.seen_by(this, tx_.sees_until())) rows.push_back(row);
+  }
+  return rows;
+}
+
+void Session::write_ticket(const TicketRow& values, bool gone) {
+  assign_xid();
+  TicketTuple& tuple = db.tickets[values.name][values.ticket];
+  // Nobody else can be at it: who changes tickets has the lock's row.
+  if (tuple.pending && tuple.writer != this) {
+    throw SqlError("XX000", "the model: two transactions at one ticket");
+  }
+  Undo entry{.kind = Undo::Kind::ticket, .had = tuple.pending.has_value()};
+  entry.ticket = &tuple;
+  if (tuple.pending) {
+    entry.ticket_before = std::make_unique<Version<TicketRow>>(std::move(*tuple.pending));
+  }
+  tuple.writer = this;
+  tuple.pending = Version<TicketRow>{.data = values, .commit = 0, .gone = gone};
+  tx_.undo.push_back(std::move(entry));
+}
+
+void Session::give(PlainLock& lock) {
+  lock.holder = this;
+  if (&lock == &db.notifying) return;  // until the end of the commit, not of the transaction
+  Undo entry{.kind = Undo::Kind::advisory};
+  entry.plain = &lock;
+  tx_.undo.push_back(std::move(entry));
+}
+
+bool Session::try_advisory(const std::string& name) {
+  PlainLock& lock = db.advisory[name];
+  if (lock.holder == this) return true;
+  if (!lock.free()) return false;
+  give(lock);
+  return true;
+}
+
+Task<void> Session::advisory(const std::string& name) {
+  PlainLock& lock = db.advisory[name];
+  if (lock.holder == this) co_return;
+  if (lock.free()) {
+    give(lock);
+    co_return;
+  }
+  lock.waiters.push_back(this);
+  co_await wait_for_lock(
+      "an advisory lock", [this, &lock] { return lock.holder == this; },
+      [this, &lock] { std::erase(lock.waiters, this); });
+}
+
+Task<void> Session::wait_for_lock(std::string what, std::function<bool()> come,
+                                  std::function<void()> give_up) {
+  const std::optional<Nanos> limit = settings_.lock_timeout();
+  waits_for_ = std::move(what);
+  const Wake why = co_await sleep(true, limit);
+  waits_for_.clear();
+  if (come()) co_return;
+  give_up();
+  check_interrupts();
+  if (why == Wake::time) throw SqlError("55P03", "canceling statement due to lock timeout");
+  throw SqlError("XX000", "the model: woken for nothing");
+}
+
+void Session::check_interrupts() {
+  if (terminate_) {
+    throw SqlError("57P01", "terminating connection due to administrator command", true);
+  }
+  if (std::exchange(cancel_, false)) {
+    throw SqlError("57014", "canceling statement due to user request");
+  }
+}
+
+Task<void> Session::step() {
+  const std::uint64_t every = db.options.pause_every;
+  if (every != 0 && db.options.longest_pause.count() > 0) {
+    if (steps_left_ == 0) steps_left_ = 1 + db.site.random() % (2 * every);
+    if (--steps_left_ == 0) {
+      const auto longest = static_cast<std::uint64_t>(db.options.longest_pause.count());
+      const Nanos pause(1 + db.site.random() % longest);
+      co_await sleep(false, pause);
+    }
+  }
+  check_interrupts();
+}
+
+}  // namespace simulation::postgres

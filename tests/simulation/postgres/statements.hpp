@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Which statement a text is. The library's are known by the very texts that it sends.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simulation::postgres {
+
+enum class Statement : std::uint8_t {
+  unknown,
+  ask,
+  look,
+  peek,
+  take,
+  take_apart,
+  cancel,
+  renew,
+  release,
+  release_apart,
+  inspect,
+  force_release,
+  greet,
+  session,
+  guard,
+  lock_in,
+  begin,
+  commit,
+  rollback,
+  savepoint,
+  rollback_to,
+  release_savepoint,
+  listen,
+  unlisten,
+  notify,
+  set,
+  set_local,
+  lock_row,  ///< an administrator's SELECT ... FOR ...
+  select_one,
+  nothing,  ///< an empty one
+};
+
+/// A statement and its words: an identifier, an isolation level.
+struct Parsed {
+  Statement statement = Statement::unknown;
+  std::string text{};
+  std::vector<std::string> words{};
+};
+
+class StatementTexts {
+ public:
+  explicit StatementTexts(const std::string& schema);
+  [[nodiscard]] Parsed recognise(std::string_view text) const;
+  /// Divides what is sent as one text into statements.
+  [[nodiscard]] std::vector<Parsed> recognise_all(std::string_view text) const;
+
+ private:
+  std::map<std::string, Statement, std::less<>> known_;
+};
+
+}  // namespace simulation::postgres

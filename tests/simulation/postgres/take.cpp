@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// take.sql, and bury() of schema.sql.
+#include "simulation/postgres/functions.hpp"
+
+#include <algorithm>
+
+namespace simulation::postgres {
+namespace {
+
+std::int64_t next_number(const Session& session, std::int64_t last, Moment t) {
+  if (session.db.makes(Mistake::number_by_clock_only)) return epoch(t);
+  if (session.db.makes(Mistake::number_never_by_clock)) return last + 1;
+  return std::max(last + 1, epoch(t));
+}
+
+void make_owner(const Session& session, LockRow& row, const TakeRequest& request, Moment t) {
+  row.number = next_number(session, row.number, t);
+  row.attempt = request.attempt;
+  row.lease = request.lease;
+  row.label = request.label;
+  row.expires_at = t + request.lease;
+}
+
+void on_disk(Session& session) {
+  if (session.db.makes(Mistake::grant_not_on_disk)) {
+    session.set(Setting::synchronous_commit, "off", true);
+  } else {
+    session.commit_on_disk();
+  }
+}
+
+/// There is no row of that name yet.
+Task<std::string> take_new(Session& session, const TakeRequest& request) {
+  const How how(request.how);
+  co_await session.step();
+  if (!session.try_advisory(request.name)) co_return "L";
+  co_await session.step();
+  const Moment t = session.clock();
+  LockRow row{.name = request.name};
+  make_owner(session, row, request, t);
+  row.number = epoch(t);
+  if (how.strays) row.buried = bury({}, request.attempt, how.copy, t);
+  LockTuple* const inserted = co_await session.insert(row);
+  if (inserted == nullptr) co_return "L";
+  on_disk(session);
+  co_return std::to_string(row.number);
+}
+
+/// Nothing for who waits yet: writes down that it does.
+Task<void> wait_in(Session& session, LockTuple& tuple, const TakeRequest& request, Moment t) {
+  const How how(request.how);
+  if (how.fair) {
+    bool found = false;
+    for (const TicketRow* const each : session.tickets(request.name)) {
+      if (each->attempt != request.attempt) continue;
+      TicketRow row = *each;
+      row.contact = t;
+      session.write_ticket(row, false);
+      found = true;
+    }
+    co_await session.step();
+    if (!found) {
+      session.write_ticket({.name = request.name,
+                            .ticket = ++session.db.last_ticket,
+                            .attempt = request.attempt,
+                            .contact = t},
+                           false);
+    }
+  }
+  LockRow row = session.row(tuple);
+  if (row.waiters_until < t + 5 * second && !session.db.makes(Mistake::nobody_waits)) {
+    co_await session.step();
+    row.waiters_until = t + 30 * second;
+    session.write(tuple, std::move(row));
+  }
+}
+
+/// @return whose turn it is; empty = nobody's.
+Task<std::string> first_in_line(Session& session, const TakeRequest& request, const LockRow& row,
+                                Moment t) {
+  if (row.waiters_until <= t || session.db.makes(Mistake::take_in_wrong_turn)) {
+    co_return std::string();
+  }
+  co_await session.step();
+  const std::vector<const TicketRow*> all = session.tickets(request.name);
+  for (const TicketRow* const each : all) {
+    const bool old = each->contact < t - ticket_lasts;
+    if (!old || session.db.makes(Mistake::tickets_last_for_ever)) continue;
+    session.write_ticket(TicketRow(*each), true);
+  }
+  co_await session.step();
+  const std::vector<const TicketRow*> left = session.tickets(request.name);
+  co_return left.empty() ? std::string() : left.front()->attempt;
+}
+
+void delete_ticket(Session& session, const TakeRequest& request) {
+  for (const TicketRow* const each : session.tickets(request.name)) {
+    if (each->attempt == request.attempt) session.write_ticket(TicketRow(*each), true);
+  }
+}
+
+std::string owner_words(const char* letter, const LockRow& row, Moment t) {
+  return std::string(letter) + " " + std::to_string(row.number) + " " +
+         std::to_string(row.expires_at - t) + " " + hex_of(row.label);
+}
+
+}  // namespace
+
+Graves bury(const std::optional<Graves>& graves, const std::string& attempt, std::int64_t copy,
+            Moment t) {
+  Graves left;
+  if (graves) {
+    for (const auto& [each, grave] : *graves) {
+      if (grave.until * in_a_second > epoch(t)) left.emplace(each, grave);
+    }
+  }
+  const std::int64_t rounded_up = (epoch(t) + in_a_second - 1) / in_a_second;
+  left.insert_or_assign(attempt, Grave{.copy = copy, .until = rounded_up + 300});
+  return left;
+}
+
+Task<std::string> take_row(Session& session, const TakeRequest& request) {
+  const How how(request.how);
+  LockTuple* tuple = co_await session.lock_row(request.name, Strength::update, true);
+  bool guarded = false;
+  if (tuple == nullptr) {
+    co_await session.step();
+    if (session.see(request.name) == nullptr) co_return co_await take_new(session, request);
+    if (session.db.makes(Mistake::locked_row_is_free) &&
+        session.see(request.name)->expires_at <= session.clock()) {
+      tuple = co_await session.lock_row(request.name, Strength::update, false);
+      LockRow row = session.row(*tuple);
+      make_owner(session, row, request, session.clock());
+      session.write(*tuple, row);
+      co_return std::to_string(row.number);
+    }
+    if (!how.waits) co_return "L";
+    tuple = co_await session.lock_row(request.name, Strength::no_key_update, true);
+    if (tuple == nullptr) co_return "L";
+    guarded = true;
+  }
+  co_await session.step();
+  const Moment t = session.clock();
+  LockRow row = session.row(*tuple);
+  const bool free = row.expires_at <= t;
+  if (row.buried && !session.db.makes(Mistake::late_copy_not_refused)) {
+    const auto grave = row.buried->find(request.attempt);
+    if (grave != row.buried->end() && grave->second.copy > how.copy) co_return "R";
+  }
+  if (how.strays) {
+    row.buried = bury(row.buried, request.attempt, how.copy, t);
+    session.write(*tuple, row);
+    co_await session.step();
+  }
+  if (!free && row.attempt == request.attempt) {
+    co_return "G " + std::to_string(row.number) + " " +
+        std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
+  }
+  std::string first;
+  if (free && how.fair) first = co_await first_in_line(session, request, row, t);
+  if (free && !guarded && (first.empty() || first == request.attempt)) {
+    co_await session.step();
+    make_owner(session, row, request, t);
+    session.write(*tuple, row);
+    if (!first.empty()) delete_ticket(session, request);
+    on_disk(session);
+    co_return std::to_string(row.number);
+  }
+  if (how.waits) co_await wait_in(session, *tuple, request, t);
+  if (free) co_return guarded ? "L" : "A";
+  co_return owner_words(how.waits ? "Q" : "B", row, t);
+}
+
+Task<std::string> take(Session& session, const TakeRequest& request) {
+  const How how(request.how);
+  std::int64_t number = 0;
+  const Where where = [&](const LockRow& row, const TupleLocks& tuple) {
+    const Moment t = session.clock();
+    const bool untouched = tuple.writer == &session
+                               ? tuple.pending_xmax == 0 || tuple.pending_xmax == tuple.pending_xmin
+                               : tuple.xmax == 0 || tuple.xmax == tuple.xmin;
+    return row.expires_at <= t && untouched && !row.buried && (!how.fair || row.waiters_until <= t);
+  };
+  const Set set = [&](LockRow& row) {
+    make_owner(session, row, request, session.clock());
+    number = row.number;
+  };
+  const LockTuple* const taken = co_await session.update(request.name, where, set);
+  if (taken != nullptr) {
+    if (session.db.makes(Mistake::grant_not_on_disk)) on_disk(session);
+    co_return std::to_string(number);
+  }
+  co_await session.step();
+  co_return co_await take_row(session, request);
+}
+
+}  // namespace simulation::postgres

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// What a session has done since its transaction began, so that it can be undone as a whole, or from
+// a savepoint on.
+#pragma once
+
+#include "simulation/postgres/database.hpp"
+#include "simulation/postgres/settings.hpp"
+#include "simulation/postgres/tuple.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace simulation::postgres {
+
+struct Undo {
+  enum class Kind : std::uint8_t { claim, lock, ticket, advisory, setting, local_setting };
+  Kind kind = Kind::claim;
+  TupleLocks* tuple = nullptr;
+  bool had = false;  ///< a claim, or a version of its own, before
+  Strength strength = Strength::key_share;
+  LockTuple* lock = nullptr;
+  std::unique_ptr<Version<LockRow>> lock_before{};
+  TicketTuple* ticket = nullptr;
+  std::unique_ptr<Version<TicketRow>> ticket_before{};
+  PlainLock* plain = nullptr;
+  Setting setting = Setting::other;
+  std::string text{};
+};
+
+struct Savepoint {
+  std::string name{};
+  std::size_t undo = 0;
+  std::size_t notifications = 0;
+};
+
+struct Transaction {
+  bool open = false;                 ///< one goes on
+  bool block = false;                ///< between BEGIN and COMMIT
+  bool failed = false;               ///< and has only to be rolled back
+  Xid xid = 0;                       ///< once it has written or locked something
+  std::optional<Commit> snapshot{};  ///< of repeatable read and above
+  Moment statement_began = 0;
+  std::vector<Undo> undo{};
+  std::vector<Savepoint> savepoints{};
+  std::vector<std::pair<std::string, std::string>> notifications{};
+  std::vector<std::string> listens{};
+  bool unlistens = false;
+
+  [[nodiscard]] Commit sees_until() const noexcept { return snapshot.value_or(newest); }
+};
+
+}  // namespace simulation::postgres
