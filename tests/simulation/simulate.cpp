@@ -21,8 +21,6 @@ namespace {
 
 using namespace simulation;
 
-constexpr std::size_t last_lines = 60;  // of a story that is printed
-
 const std::vector<Kind> kinds{Kind::memory, Kind::redis, Kind::redlock, Kind::zookeeper,
                               Kind::postgres};
 
@@ -63,6 +61,8 @@ void print_faults(const Figures& figures) {
 void tell(const Subject& subject, const Plan& plan) {
   std::vector<std::string> story;
   const std::optional<Verdict> verdict = run_apart(subject, plan, &story);
+  const char* const lines = std::getenv("MORTISE_SIMULATION_LINES");
+  const std::size_t last_lines = lines == nullptr ? 60 : std::strtoul(lines, nullptr, 10);
   const std::size_t from = story.size() > last_lines ? story.size() - last_lines : 0;
   if (from > 0) std::printf("  ... %zu lines before\n", from);
   for (std::size_t i = from; i < story.size(); ++i) std::printf("  %s\n", story[i].c_str());

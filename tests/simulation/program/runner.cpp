@@ -4,6 +4,7 @@
 #include "base/mutant.hpp"
 
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ namespace simulation {
 namespace {
 
 constexpr std::uint64_t seeds_of_a_batch = 20;
-constexpr unsigned longest_run = 60;  // s of this machine: then it goes in circles
+constexpr int longest_run = 10;  // s of a CPU: then it goes in circles
 constexpr std::size_t story_size = std::size_t{4} << 20U;
 
 /// What a child process tells, through memory that it shares, so that a crash loses nothing.
@@ -62,7 +63,8 @@ void put(std::array<char, Size>& into, std::string_view text) {
 
 void run_here(const Subject& subject, const Plan& plan, SharedReport& report, bool story) {
   report->seed = plan.seed;
-  ::alarm(longest_run);
+  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = longest_run, .tv_usec = 0}};
+  ::setitimer(ITIMER_VIRTUAL, &limit, nullptr);
   mortise::base::active_mutant = subject.mutant;
   Scene scene(plan, story);
   const Outcome outcome = scene.run();
@@ -99,7 +101,7 @@ pid_t start(Work work) {
 std::optional<Verdict> verdict_of(const SharedReport& report, int status) {
   if (report->found) return Verdict{report->promise.data(), report->words.data()};
   if (WIFSIGNALED(status)) {
-    const bool time = WTERMSIG(status) == SIGALRM;
+    const bool time = WTERMSIG(status) == SIGVTALRM;
     return Verdict{time ? "endless" : "crash",
                    time ? "the run does not end"
                         : std::string("ended by signal ") + ::strsignal(WTERMSIG(status))};

@@ -16,7 +16,8 @@ void Scene::befall(const Fault& fault) {
   ++outcome_.faults[static_cast<std::size_t>(fault.what)];
   switch (fault.what) {
     case Fault::What::stall:
-    case Fault::What::cut: befall_connection(fault); return;
+    case Fault::What::cut:
+    case Fault::What::overtake: befall_connection(fault); return;
     case Fault::What::part:
     case Fault::What::pause_client:
     case Fault::What::kill_client:
@@ -52,6 +53,17 @@ void Scene::befall_connection(const Fault& fault) {
     const bool deliver = fault.which % 2 == 0;
     tell("network", who + " is cut; what is under way is " + (deliver ? "worked on" : "lost"));
     connection.cut(deliver);
+    return;
+  }
+  if (fault.what == Fault::What::overtake) {
+    // All of one client's, each for a time of its own: what was sent first may arrive last.
+    tell("network", "all connections of " + connection.process().name() + " stall");
+    for (Connection* const each : held) {
+      if (&each->process() != &connection.process()) continue;
+      const Nanos time =
+          luck_.chance(0.5) ? fault.length : luck_.between(Nanos(1'000), fault.length);
+      each->stall(Connection::Way::both, room_.world.now() + time);
+    }
     return;
   }
   const auto way = static_cast<Connection::Way>(fault.which % 3);

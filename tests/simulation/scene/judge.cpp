@@ -24,7 +24,7 @@ std::string Judge::words(const Hold& hold) const {
 
 void Judge::blame(std::string promise, std::string words) {
   room_.world.note("judge", promise + " is broken: " + words);
-  if (room_.world.tells) {
+  if (room_.world.tells && promise == "L7") {
     for (const std::string& line : room_.world.threads_in_words()) room_.world.note("world", line);
   }
   if (!verdict_) verdict_ = Verdict{std::move(promise), std::move(words)};
@@ -66,8 +66,14 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   std::erase_if(all.holds, [](const auto& each) { return each.second.process->dead(); });
   all.holds.emplace(number, hold);
   look_for_rivals(name, number);
-  const Nanos idle = now - std::max({all.free_since, all.wanted_since, serve_from_});
-  if (serve_from_ != never && all.waiters > 0 && idle > serve_within_) {
+  // A hold whose owner has not looked since it ended says nothing of how long the name was free.
+  const bool unclear = std::any_of(all.holds.begin(), all.holds.end(), [&](const auto& each) {
+    return each.first != number && !each.second.ended;
+  });
+  const Nanos wanted =
+      all.waiters.empty() ? hold.asked_at : std::min(hold.asked_at, all.wanted_since);
+  const Nanos idle = now - std::max({all.free_since, wanted, serve_from_});
+  if (!unclear && serve_from_ != never && idle > serve_within_) {
     blame("L2", "name " + std::to_string(name) + " was free and wanted for " + seconds(idle));
   }
   return number;
@@ -92,10 +98,16 @@ void Judge::releasing(std::size_t name, HoldNumber number) {
   all.free_since = room_.world.now();
 }
 
-void Judge::waits(std::size_t name, int more) {
+void Judge::waits(std::size_t name, const Process& who, bool begins) {
   Name& all = names_[name];
-  if (all.waiters == 0) all.wanted_since = room_.world.now();
-  all.waiters += more;
+  std::erase_if(all.waiters, [](const Process* waiter) { return waiter->dead(); });
+  if (all.waiters.empty()) all.wanted_since = room_.world.now();
+  if (begins) {
+    all.waiters.push_back(&who);
+  } else if (const auto it = std::find(all.waiters.begin(), all.waiters.end(), &who);
+             it != all.waiters.end()) {
+    all.waiters.erase(it);
+  }
 }
 
 }  // namespace simulation

@@ -31,6 +31,7 @@ class Judge {
     mortise::Lock* lock = nullptr;
     mortise::Owner owner{};
     mortise::Token token{};
+    Nanos asked_at{};  ///< since when the owner has waited for it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
   };
@@ -43,7 +44,7 @@ class Judge {
   void releasing(std::size_t name, HoldNumber number);
 
   /// Somebody waits for a name from now on, or no longer.
-  void waits(std::size_t name, int more);
+  void waits(std::size_t name, const Process& who, bool begins);
   /// From this moment on a name that is free and wanted must be granted within the bound.
   void expect_service(Nanos from, Nanos within) {
     serve_from_ = from;
@@ -60,7 +61,7 @@ class Judge {
     mortise::Token largest{};
     Nanos free_since{0};
     Nanos wanted_since{0};
-    int waiters = 0;
+    std::vector<const Process*> waiters;
   };
   [[nodiscard]] bool believes(const Hold& hold);
   void look_for_rivals(std::size_t name, HoldNumber number);

@@ -17,13 +17,14 @@ constexpr Nanos ms{1'000'000};
 constexpr Nanos second{1'000'000'000};
 
 constexpr std::array<std::string_view, Fault::kinds> fault_names{
-    "stall",          "cut",          "part",    "pause client", "kill client", "pause server",
-    "restart server", "late threads", "preempt", "slow network", "special"};
+    "stall",        "cut",         "overtake",     "part",
+    "pause client", "kill client", "pause server", "restart server",
+    "late threads", "preempt",     "slow network", "special"};
 
 Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   Fault fault;
   // Some kinds are worth more: two connections of one client that overtake each other, most of all.
-  constexpr std::array<int, Fault::kinds> weights{10, 5, 3, 4, 2, 2, 1, 3, 6, 2, 3};
+  constexpr std::array<int, Fault::kinds> weights{10, 5, 8, 3, 4, 2, 2, 1, 3, 6, 2, 3};
   int total = 0;
   for (const int weight : weights) total += weight;
   auto drawn = static_cast<int>(random.below(static_cast<std::uint64_t>(total)));
@@ -33,8 +34,11 @@ Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   fault.what = static_cast<Fault::What>(what);
   fault.at = random.between(20 * ms, plan.storm);
   // All is over when the storm is: what is expected of the calm counts from then.
-  fault.length = std::min(random.spread(100 * us, std::min(plan.lease * 2, 20 * second)),
-                          plan.storm - fault.at);
+  // Half of them as long as what protocols count in: leases, claims, time-outs, fallback periods.
+  const Nanos length = random.chance(0.5)
+                           ? random.spread(100 * us, std::min(plan.lease * 2, 20 * second))
+                           : random.between(200 * ms, 6 * second);
+  fault.length = std::min(length, plan.storm - fault.at);
   fault.who = random.next() >> 8U;
   fault.which = fault.what == Fault::What::special ? random.below(specials) : random.next() >> 8U;
   return fault;
@@ -72,10 +76,14 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   plan.threads = random.chance(0.6) ? 1 : 2 + random.below(3);
   plan.names = random.chance(0.7) ? 1 : 2 + random.below(2);
   plan.lease = random.spread(500 * ms, 30 * second);
+  // There a hold lasts as long as its session, whose margin takes a second.
+  if (kind == Kind::zookeeper) plan.lease = random.spread(2'500 * ms, 12 * second);
   plan.renew = random.chance(0.85);
   plan.operations = 1 + static_cast<std::size_t>(random.spread(Nanos(20), Nanos(600)).count());
   plan.storm = random.spread(second, 30 * second);
-  plan.longest_hold = random.spread(20 * us, 200 * ms);
+  // Some hold for as long as protocols count in: what comes late then meets a hold.
+  plan.longest_hold =
+      random.chance(0.7) ? random.spread(20 * us, 200 * ms) : random.between(300 * ms, 4 * second);
   plan.longest_pause = random.chance(0.4) ? Nanos(0) : random.spread(10 * us, 100 * ms);
   plan.tries = random.chance(0.5) ? 0 : random.unit() * 0.6;
   plan.timed = random.chance(0.4) ? 0 : random.unit() * 0.8;

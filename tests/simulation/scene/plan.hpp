@@ -19,6 +19,7 @@ struct Fault {
   enum class What {
     stall,         ///< one connection, one way or both
     cut,           ///< one connection; what is under way may still arrive
+    overtake,      ///< the connections of one client, each for a time of its own
     part,          ///< all between one client and one server
     pause_client,  ///< SIGSTOP
     kill_client,   ///< SIGKILL; another process takes its place
@@ -29,7 +30,7 @@ struct Fault {
     slow_network,
     special,  ///< of the kind of store: see Stand
   };
-  static constexpr std::size_t kinds = 11;
+  static constexpr std::size_t kinds = 12;
   What what{};
   Nanos at{};
   Nanos length{};

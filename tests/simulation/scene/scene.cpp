@@ -6,6 +6,7 @@
 #include "core/figures.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <stop_token>
 #include <thread>
@@ -35,6 +36,7 @@ Scene::Scene(Plan plan, bool tells)
       calm_left_(plan_.clients, plan_.threads * calm_operations),
       luck_(Random::of({plan_.seed, scene_stream})) {
   room_.world.tells = tells;
+  room_.world.tells_bytes = tells && std::getenv("MORTISE_SIMULATION_BYTES") != nullptr;
   Weather& weather = room_.network.weather;
   weather.latency_least = luck_.spread(Nanos(5'000), Nanos(100'000));
   weather.latency_most = weather.latency_least * (1 + static_cast<int>(luck_.below(5)));
@@ -146,15 +148,24 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   const Nanos began = process.boot_time();
   const Nanos stolen = room_.world.stolen(process);
   const bool waits = options.wait > Nanos(0) && !stops;
-  if (waits) judge_.waits(name, 1);
+  const Nanos asked = room_.world.now();
+  if (waits) judge_.waits(name, process, true);
   if (room_.world.tells) {
     tell(process.name(), "asks for " + lock_name(name) + ", waits " +
                              std::to_string(options.wait.count()) + " ns" +
                              (stops ? ", stops" : ""));
   }
   std::error_code error;
-  const bool got = lock.acquire(options, error);
-  if (waits) judge_.waits(name, -1);
+  std::string text;
+  bool got = false;
+  try {
+    got = lock.acquire(options);
+    if (!got) error = mortise::Errc::timeout;
+  } catch (const mortise::LockError& failure) {
+    error = failure.code();
+    text = failure.what();
+  }
+  if (waits) judge_.waits(name, process, false);
   const Nanos took = process.boot_time() - began - (room_.world.stolen(process) - stolen);
   const Nanos limit = options.wait == mortise::forever ? never - 1h
                       : options.wait > Nanos(0)        ? options.wait
@@ -164,26 +175,31 @@ void Scene::operate(Party& party, Random& random, bool calm) {
                            " ns took " + std::to_string(took.count()));
   }
   if (got) {
-    hold(party, name, lock, random, calm);
+    hold(party, name, lock, random, calm, asked);
   } else {
-    if (room_.world.tells) tell(process.name(), "not acquired: " + error.message());
+    if (room_.world.tells)
+      tell(process.name(), "not acquired: " + (text.empty() ? error.message() : text));
     if (error == mortise::Errc::protocol || error == mortise::Errc::misconfigured ||
         error == mortise::Errc::denied || error == mortise::Errc::closed) {
-      judge_.blame("error", process.name() + ": " + error.message());
+      judge_.blame("error", process.name() + ": " + text);
     }
     if (calm && options.wait == mortise::forever && error == mortise::Errc::unavailable) {
-      judge_.blame("L7", process.name() + ": " + error.message() + " although all is well");
+      judge_.blame("L7", process.name() + ": " + text + " although all is well");
     }
     std::this_thread::sleep_for(random.spread(Nanos(10'000), 10ms));
   }
   if (stopper.joinable()) stopper.join();
 }
 
-void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm) {
+void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
+                 Nanos asked) {
   const Process& process = *party.process;
   const mortise::Owner owner = mortise::Owner::this_thread();
-  const auto number = judge_.granted(
-      name, {.process = &process, .lock = &lock, .owner = owner, .token = lock.token(owner)});
+  const auto number = judge_.granted(name, {.process = &process,
+                                            .lock = &lock,
+                                            .owner = owner,
+                                            .token = lock.token(owner),
+                                            .asked_at = asked});
   if (room_.world.tells) {
     tell(process.name(),
          "holds " + lock_name(name) + ", token " + std::to_string(lock.token(owner).value()));

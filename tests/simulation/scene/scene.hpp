@@ -49,7 +49,8 @@ class Scene {
   void live(Party& party);
   void work(Party& party, std::size_t thread);
   void operate(Party& party, Random& random, bool calm);
-  void hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm);
+  void hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
+            Nanos asked);
   void befall(const Fault& fault);
   void befall_connection(const Fault& fault);
   void befall_client(const Fault& fault);

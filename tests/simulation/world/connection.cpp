@@ -56,6 +56,7 @@ void Connection::opened() {
   // The kernel accepts also for a process that is stopped.
   socket_->state = Socket::State::connected;
   socket_->changed();
+  plan_down();
 }
 
 std::size_t Connection::room() const noexcept {
@@ -107,6 +108,7 @@ void Connection::deliver_up() {
       host_.server().opened(id_);
     }
     ++host_.requests;
+    if (network_.world().tells_bytes) tell(true, bytes);
     host_.server().received(id_, bytes);
     if (!server_side_) return;  // it has hung up
   }
@@ -147,11 +149,14 @@ void Connection::deliver_down() {
   }
   bool any = false;
   while (!down_.pieces.empty() && down_.pieces.front().arrives <= now) {
+    if (network_.world().tells_bytes) tell(false, down_.pieces.front().bytes);
     socket_->in.append(down_.pieces.front().bytes);
     down_.pieces.pop_front();
     any = true;
   }
-  if (down_.pieces.empty() && end_down_ && socket_->state == Socket::State::connected) {
+  if (socket_->state == Socket::State::connecting) return;  // see opened()
+  if (down_.pieces.empty() && std::exchange(end_down_, false) &&
+      socket_->state == Socket::State::connected) {
     socket_->state = Socket::State::ended;
     any = true;
   }
@@ -213,6 +218,18 @@ void Connection::cut(bool deliver) {
     plan_up();
   }
   break_client(ECONNRESET);
+}
+
+void Connection::tell(bool up, std::string_view bytes) const {
+  constexpr std::size_t most = 400;
+  std::string text;
+  for (const char byte : bytes.substr(0, most)) {
+    text += byte == '\n' ? ' ' : byte >= ' ' && byte <= '~' ? byte : byte == '\r' ? ' ' : '.';
+  }
+  if (bytes.size() > most) text += "...";
+  const std::string who = process_.name() + (up ? " => " : " <= ") + host_.name() +
+                          ", connection " + std::to_string(id_);
+  network_.world().note(who, text);
 }
 
 void Connection::break_client(int error) {

@@ -96,6 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void plan_down();
   void deliver_down();
   void break_client(int error);
+  void tell(bool up, std::string_view bytes) const;
   [[nodiscard]] Nanos under_way();
 
   Network& network_;

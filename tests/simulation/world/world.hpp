@@ -170,6 +170,7 @@ class World {
   /// A line of the story, kept only where somebody wants to read it.
   void note(std::string_view who, std::string_view words);
   bool tells = false;
+  bool tells_bytes = false;  ///< also what passes over the network
   std::vector<std::string> story;
 
  private:

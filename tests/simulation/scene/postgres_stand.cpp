@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// One PostgreSQL server, now and then with a standby that its commits wait for.
+#include <mortise/postgres.hpp>
+
+#include "simulation/postgres/postgres_server.hpp"
+#include "simulation/scene/stands.hpp"
+
+#include <memory>
+
+namespace simulation {
+namespace {
+
+constexpr const char* some_name = "name/0";
+
+class PostgresStand final : public Stand {
+ public:
+  PostgresStand(const Plan& plan, Room& room, std::string_view mistake) : room_(room) {
+    Random random = Random::of({plan.seed, 42});
+    Host& host = room.network.host("postgres");
+    postgres::Options options;
+    synchronous_ = random.chance(0.3);
+    if (synchronous_) options.standby = postgres::Standby::synchronous;
+    fair_ = random.chance(0.3);
+    options.flush = random.spread(std::chrono::microseconds(50), std::chrono::milliseconds(2));
+    server_ = std::make_unique<postgres::PostgresModel>(host, options);
+    server_->make_mistake(mistake);
+    host.serve(*server_);
+  }
+  [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
+    return mortise::postgres::backend(
+        std::string("postgresql://shop@10.0.0.1:5432/orders?sslmode=disable") +
+        (fair_ ? "&mortise.fair=yes" : ""));
+  }
+  std::string special(std::uint64_t which, Random& random, Nanos length) override {
+    switch (which) {
+      case 0: server_->stall_disk(length); return "the disk stalls";
+      case 1:
+        server_->strangers_notify(1 + random.below(16), length);
+        return "sessions of another database notify";
+      case 2: return server_->cancel_one() ? "a statement is cancelled" : "nothing to cancel";
+      case 3: return server_->terminate_one() ? "a session is ended" : "no session to end";
+      case 4: server_->terminate_all(); return "all sessions are ended";
+      case 5: server_->lock_row(some_name, length); return "a stranger has locked the row";
+      default:
+        if (!synchronous_) return "there is no standby";
+        server_->set_standby_gone(true);
+        room_.world.after(length, [this] { server_->set_standby_gone(false); });
+        return "the standby is gone";
+    }
+  }
+  void calm() override { server_->set_standby_gone(false); }
+  [[nodiscard]] std::uint64_t work() const override { return server_->statements(); }
+  [[nodiscard]] std::uint64_t requests() const override { return server_->statements(); }
+
+ private:
+  Room& room_;
+  bool synchronous_ = false;
+  bool fair_ = false;
+  std::unique_ptr<postgres::PostgresModel> server_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stand> make_postgres_stand(const Plan& plan, Room& room, std::string_view mistake) {
+  return std::make_unique<PostgresStand>(plan, room, mistake);
+}
+
+}  // namespace simulation
