@@ -2,7 +2,7 @@
 // Simulates clients, servers and the network between them, from seeds:
 //   mortise_simulate run KIND SECONDS [SEED]     random runs until the time is up or one fails
 //   mortise_simulate replay KIND WORD [MUTANT]   one run, told in words
-//   mortise_simulate mutants [KIND|NAME]         which of the built-in mistakes are found, and when
+//   mortise_simulate mutants [KIND|NAME] [ROUNDS]   which of the built-in mistakes are found, and when
 #include "simulation/program/mutants.hpp"
 #include "simulation/program/runner.hpp"
 
@@ -118,32 +118,66 @@ int replay(const std::string& what, const std::string& word, const std::string& 
   return 0;
 }
 
-int find_mutants(const std::string& what) {
+struct Found {
+  double seconds = 0;
+  std::uint64_t seeds = 0;
+  std::string as;  // empty: it was not found
+};
+
+Found look_for(const Mutant& mutant, std::uint64_t seed) {
   constexpr double limit = 60;
-  std::size_t missed = 0;
-  std::printf("%-44s %-9s %8s %9s  %s\n", "mutant", "store", "seconds", "seeds", "found as");
-  for (const Mutant& mutant : all_mutants()) {
-    const std::string store = name_of(mutant.kind);
-    if (what != "all" && what != store && what != mutant.name) continue;
+  Found found;
+  const auto began = std::chrono::steady_clock::now();
+  // A mistake of the core may show with one kind of store only.
+  for (std::size_t turn = 0; found.as.empty() && found.seconds < limit; ++turn) {
+    const Kind kind = mutant.kinds[turn % mutant.kinds.size()];
+    const double time = mutant.kinds.size() == 1 ? limit : 5;
     Figures figures;
-    const auto began = std::chrono::steady_clock::now();
-    const auto finding =
-        run_many({mutant.kind, mutant.name}, 1, UINT64_MAX / 2, limit, 1, figures, {});
-    const double took =
+    const auto finding = run_many({kind, mutant.name}, seed + turn * 100'000, UINT64_MAX / 2,
+                                  std::min(time, limit - found.seconds), 1, figures, {});
+    found.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    if (!finding) ++missed;
-    std::printf("%-44s %-9s %8.2f %9lu  %s\n", mutant.name.c_str(), store.c_str(), took,
-                figures.seeds, finding ? finding->verdict.promise.c_str() : "NOT FOUND");
+    found.seeds += figures.seeds;
+    if (finding) found.as = name_of(kind) + ", " + finding->verdict.promise;
+  }
+  return found;
+}
+
+int find_mutants(const std::string& what, std::size_t rounds) {
+  std::size_t missed = 0;
+  std::size_t looked = 0;
+  std::printf("%-48s %8s %8s  %s\n", "mutant", "seconds", "seeds", "found as (the median of its rounds)");
+  for (const Mutant& mutant : all_mutants()) {
+    const bool store = std::any_of(mutant.kinds.begin(), mutant.kinds.end(),
+                                   [&](Kind kind) { return name_of(kind) == what; });
+    if (what != "all" && what != mutant.name && !mutant.name.starts_with(what + ".") && !store) {
+      continue;
+    }
+    std::vector<Found> all;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      all.push_back(look_for(mutant, 1 + round * 1'000'000));
+    }
+    std::sort(all.begin(), all.end(),
+              [](const Found& a, const Found& b) { return a.seconds < b.seconds; });
+    const Found& median = all[all.size() / 2];
+    const bool every = std::none_of(all.begin(), all.end(),
+                                    [](const Found& each) { return each.as.empty(); });
+    ++looked;
+    if (!every) ++missed;
+    std::printf("%-48s %8.2f %8lu  %s\n", mutant.name.c_str(), median.seconds, median.seeds,
+                median.as.empty() ? "NOT FOUND"
+                : every           ? median.as.c_str()
+                                  : (median.as + " (not in every round)").c_str());
     std::fflush(stdout);
   }
-  std::printf("%zu not found\n", missed);
+  std::printf("%zu mutants, %zu not found\n", looked, missed);
   return missed == 0 ? 0 : 1;
 }
 
 int usage() {
   std::fputs(
       "usage: mortise_simulate run KIND SECONDS [SEED] | replay KIND WORD [MUTANT] | "
-      "mutants [KIND|NAME]\n  KIND: memory redis redlock zookeeper postgres all\n",
+      "mutants [KIND|NAME] [ROUNDS]\n  KIND: memory redis redlock zookeeper postgres all\n",
       stderr);
   return 2;
 }
@@ -162,7 +196,9 @@ int main(int argc, char** argv) {
     return words.size() > i ? words[i] : std::string(otherwise);
   };
   if (words.empty()) return usage();
-  if (words[0] == "mutants") return find_mutants(word(1, "all"));
+  if (words[0] == "mutants") {
+    return find_mutants(word(1, "all"), std::strtoul(word(2, "1").c_str(), nullptr, 10));
+  }
   if (kinds_of(word(1, "all")).empty()) return usage();
   if (words[0] == "run") {
     return run(word(1, "all"), std::strtod(word(2, "60").c_str(), nullptr),

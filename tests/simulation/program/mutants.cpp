@@ -1,10 +1,47 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/program/mutants.hpp"
 
+#include "simulation/postgres/mistakes.hpp"
+#include "simulation/redis/script_mutants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace simulation {
+namespace {
+
+/// What `base::mutant()` is asked for in the library's source: made by CMake (MutantNames.cmake).
+constexpr std::array in_the_library{
+#include "mutant_names.inc"
+};
+
+std::vector<Kind> kinds_of(std::string_view name) {
+  if (name.starts_with("redis.")) return {Kind::redis};
+  if (name.starts_with("redlock.")) return {Kind::redlock};
+  if (name.starts_with("zookeeper.")) return {Kind::zookeeper};
+  if (name.starts_with("postgres.")) return {Kind::postgres};
+  return {Kind::memory, Kind::redis, Kind::postgres};
+}
+
+void add(std::vector<Mutant>& all, std::string_view name) {
+  const bool there = std::any_of(all.begin(), all.end(),
+                                 [&](const Mutant& mutant) { return mutant.name == name; });
+  if (!there) all.push_back({std::string(name), kinds_of(name)});
+}
+
+}  // namespace
 
 const std::vector<Mutant>& all_mutants() {
-  static const std::vector<Mutant> all{};
+  static const std::vector<Mutant> all = [] {
+    std::vector<Mutant> made;
+    for (const std::string_view name : in_the_library) add(made, name);
+    for (const auto& mutant : redis::script_mutants()) add(made, mutant.name);
+    for (const auto& mistake : postgres::mistake_names) add(made, mistake.name);
+    std::sort(made.begin(), made.end(),
+              [](const Mutant& a, const Mutant& b) { return a.name < b.name; });
+    return made;
+  }();
   return all;
 }
 

@@ -11,8 +11,7 @@ namespace simulation {
 
 struct Mutant {
   std::string name;
-  Kind kind{};        ///< of the store with which it is looked for
-  std::string words;  ///< what it does
+  std::vector<Kind> kinds;  ///< of stores with which it is looked for
 };
 
 [[nodiscard]] const std::vector<Mutant>& all_mutants();
