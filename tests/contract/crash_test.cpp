@@ -72,7 +72,7 @@ TEST_P(Crash, WaitersOfAKilledHolderAreServed) {
     return lock.token();
   });
   ASSERT_TRUE(waiter.falls_asleep());
-  const auto took = duration_of([&] {
+  const auto took = own_duration_of([&] {
     EXPECT_EQ(holder.kill().signal, SIGKILL);
     EXPECT_TRUE(served.get());
   });

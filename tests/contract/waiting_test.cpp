@@ -40,7 +40,7 @@ TEST_P(Waiting, AWaiterIsServedWhenTheLockIsFreed) {
   });
   ASSERT_TRUE(waiter.falls_asleep());
   EXPECT_FALSE(served.is_set());
-  const auto took = duration_of([&] {
+  const auto took = own_duration_of([&] {
     held.unlock();
     EXPECT_TRUE(served.wait());
   });
@@ -186,7 +186,7 @@ TEST_P(Waiting, ALostPushIsSurvived) {
       ASSERT_TRUE(eventually([&] { return store().waiters() == 1; }));
     }
     const std::uint64_t pushes = has(Hook::counts) ? store().pushes() : 0;
-    const auto took = duration_of([&] {
+    const auto took = own_duration_of([&] {
       held.unlock();
       EXPECT_TRUE(waiter.served.get());
     });
@@ -299,7 +299,7 @@ TEST_P(Waiting, ADestroyedWaiterIsSkipped) {
   gone->client.close();
   EXPECT_THROW(gone->served.get(), LockError);
   gone.reset();
-  const auto took = duration_of([&] {
+  const auto took = own_duration_of([&] {
     held.unlock();
     EXPECT_TRUE(next->served.get());
   });

@@ -8,6 +8,7 @@
 #include "support/contract_observer.hpp"
 #include "support/contract_worker.hpp"
 #include "support/eventually.hpp"
+#include "support/own_time.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,6 +26,8 @@ using contract::Record;
 using contract::Worker;
 using test::duration_of;
 using test::eventually;
+using test::least_duration_of;
+using test::own_duration_of;
 using test::patience;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

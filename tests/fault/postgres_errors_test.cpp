@@ -20,7 +20,7 @@ class PostgresErrors : public PostgresTest {
       Client mine(url);
       Lock lock = mine.lock("a");
       Failure failure;
-      EXPECT_LT(duration_of([&] {
+      EXPECT_LT(own_duration_of([&] {
                   failure =
                       failure_of([&] { waits ? lock.lock() : static_cast<void>(lock.try_lock()); });
                 }),

@@ -176,15 +176,15 @@ TEST_F(PostgresSessions, AServerThatStandsStillCostsTimeAndNothingElse) {
   Lock lock = mine.lock("a", {.lease = 6s});
   server().stop();
   std::error_code error;
-  EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock(error)); }), 1s + allowance + slack);
+  EXPECT_LT(own_duration_of([&] { EXPECT_FALSE(lock.try_lock(error)); }), 1s + allowance + slack);
   EXPECT_TRUE(is_retryable(error)) << error.message();
   for (int i = 0; i < 3; ++i) {
-    EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock_for(100ms, error)); }),
+    EXPECT_LT(own_duration_of([&] { EXPECT_FALSE(lock.try_lock_for(100ms, error)); }),
               100ms + allowance + slack);
     EXPECT_TRUE(is_retryable(error)) << error.message();
   }
   Released outcome{};
-  EXPECT_LT(duration_of([&] { outcome = held.release(); }), 1s + slack);
+  EXPECT_LT(own_duration_of([&] { outcome = held.release(); }), 1s + slack);
   EXPECT_EQ(outcome, Released::unknown);
   server().resume();
   EXPECT_TRUE(lock.try_lock_for(4s));
@@ -198,7 +198,7 @@ TEST_F(PostgresSessions, ClosingIsBoundedWhenTheServerStandsStill) {
   Lock lock = mine->lock("a");
   lock.lock();
   server().stop();
-  EXPECT_LT(duration_of([&] { mine.reset(); }), 2s + slack);
+  EXPECT_LT(own_duration_of([&] { mine.reset(); }), 2s + slack);
   server().resume();
 }
 

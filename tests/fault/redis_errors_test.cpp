@@ -38,7 +38,7 @@ TEST_F(RedisErrors, AKeyOfAnotherTypeIsAProtocolErrorAndStaysAsItIs) {
   ASSERT_FALSE(server().talk().expect_ok({"SET", key("a"), "theirs"}).is_error());
   for (const auto wait : {0ms, 500ms, 60'000ms}) {
     Failure failure;
-    const auto took = duration_of(
+    const auto took = own_duration_of(
         [&] { failure = failure_of([&] { static_cast<void>(lock.try_lock_for(wait)); }); });
     EXPECT_EQ(failure.code, Errc::protocol) << failure.text;
     EXPECT_THAT(failure.text, HasSubstr("WRONGTYPE"));

@@ -18,7 +18,7 @@ TEST_F(RedisHostile, AnAcquireWhoseReplyIsCutAnywhereIsAHoldOrATypedError) {
     proxy().cut_reply_after(bytes, Proxy::Replies::scripts);
     std::error_code error;
     bool held = false;
-    const auto took = duration_of([&] { held = lock.try_lock_for(1s, error); });
+    const auto took = own_duration_of([&] { held = lock.try_lock_for(1s, error); });
     EXPECT_LT(took, 1s + allowance + slack) << bytes;
     EXPECT_TRUE(held) << bytes << ": " << error.message();
     expect_truth(lock, held, std::to_string(bytes));
@@ -34,7 +34,7 @@ TEST_F(RedisHostile, AReleaseWhoseReplyIsCutAnywhereFreesOnceAndKnowsIt) {
     proxy().cut_reply_after(bytes, Proxy::Replies::scripts);
     std::error_code error;
     Released outcome{};
-    EXPECT_LT(duration_of([&] { outcome = lock.release(error); }), 1s + slack) << bytes;
+    EXPECT_LT(own_duration_of([&] { outcome = lock.release(error); }), 1s + slack) << bytes;
     EXPECT_EQ(outcome, Released::released) << bytes;
     EXPECT_FALSE(error) << error.message();
     EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 2s)) << bytes;
@@ -74,7 +74,7 @@ TEST_F(RedisHostile, RepliesThatDripAreReplies) {
   std::error_code error;
   bool held = false;
   Lock slow = mine.lock("b", quick);
-  EXPECT_LT(duration_of([&] { held = slow.try_lock_for(400ms, error); }),
+  EXPECT_LT(own_duration_of([&] { held = slow.try_lock_for(400ms, error); }),
             400ms + allowance + slack);
   EXPECT_FALSE(held);
   EXPECT_TRUE(error == Errc::in_doubt || error == Errc::unavailable) << error.message();
@@ -88,14 +88,14 @@ TEST_F(RedisHostile, RepliesThatAreLateCostTheirDelayAndNoMore) {
   Client mine = ready_client();
   proxy().delay(40ms, 60ms, Proxy::Direction::to_client);
   Lock lock = mine.lock("a", {.lease = 6s});
-  EXPECT_LT(duration_of([&] { ASSERT_TRUE(lock.try_lock_for(2s)); }), 60ms + slack);
+  EXPECT_LT(own_duration_of([&] { ASSERT_TRUE(lock.try_lock_for(2s)); }), 60ms + slack);
   // Counted from before the request left.
   EXPECT_LT(lock.valid_for(), 6s - 40ms);
   EXPECT_EQ(lock.release(), Released::released);
   // Beyond the caller's time.
   proxy().delay(400ms, 400ms, Proxy::Direction::to_client);
   std::error_code error;
-  EXPECT_LT(duration_of([&] { EXPECT_FALSE(lock.try_lock_for(100ms, error)); }),
+  EXPECT_LT(own_duration_of([&] { EXPECT_FALSE(lock.try_lock_for(100ms, error)); }),
             100ms + allowance + slack);
   EXPECT_EQ(error, Errc::in_doubt) << error.message();
   proxy().delay(0ns, 0ns);

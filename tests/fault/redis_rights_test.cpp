@@ -31,7 +31,7 @@ class RedisRights : public RedisTest {
     std::string words;
     const auto expect = [&](const char* what, auto call) {
       Failure failure;
-      EXPECT_LT(duration_of([&] { failure = failure_of(call); }), 1s) << what;
+      EXPECT_LT(own_duration_of([&] { failure = failure_of(call); }), 1s) << what;
       EXPECT_EQ(failure.code, Errc::denied) << what << ": " << failure.text;
       EXPECT_THAT(failure.text, Not(HasSubstr(secret)));
       words = failure.text;
@@ -72,7 +72,7 @@ TEST_F(RedisRights, NoRightToTheKeysIsDeniedAtOnce) {
   Lock lock = mine.lock("a");
   for (const auto wait : {std::chrono::nanoseconds(0), std::chrono::nanoseconds(10s), forever}) {
     Failure failure;
-    EXPECT_LT(duration_of([&] {
+    EXPECT_LT(own_duration_of([&] {
                 failure = failure_of([&] { static_cast<void>(lock.acquire({.wait = wait})); });
               }),
               1s);
@@ -121,7 +121,7 @@ TEST_F(RedisRights, NoRightToChannelsDeniesWaitingAndLeavesNothing) {
   Client mine = shop();
   Lock lock = mine.lock("a");
   Failure failure;
-  EXPECT_LT(duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 1s);
+  EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 1s);
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
   EXPECT_TRUE(come_to_wait("a", 0));

@@ -22,7 +22,7 @@ class RedlockMajority : public RedlockTest {
     std::error_code error;
     bool held = true;
     const auto took = best_of(3, wait + allowance, [&] {
-      return duration_of([&] { held = lock.try_lock_for(wait, error); });
+      return own_duration_of([&] { held = lock.try_lock_for(wait, error); });
     });
     EXPECT_LT(took, wait + allowance + slack);
     EXPECT_FALSE(held);
@@ -140,7 +140,7 @@ TEST_F(RedlockMajority, AReleaseWithoutAMajorityIsUnknownAndIsMadeUpFor) {
   lock.lock();
   for (const std::size_t i : most) stop(i);
   Released outcome{};
-  EXPECT_LT(duration_of([&] { outcome = lock.release(); }), 1s + allowance + slack);
+  EXPECT_LT(own_duration_of([&] { outcome = lock.release(); }), 1s + allowance + slack);
   EXPECT_EQ(outcome, Released::unknown);
   EXPECT_EQ(lock.hold_count(), 0U);
   for (const std::size_t i : most) resume(i);
@@ -155,7 +155,7 @@ TEST_F(RedlockMajority, AReleaseByAMajorityIsReleased) {
   stop(1);
   kill(3);
   Released outcome{};
-  EXPECT_LT(duration_of([&] { outcome = lock.release(); }), 1s);
+  EXPECT_LT(own_duration_of([&] { outcome = lock.release(); }), 1s);
   EXPECT_EQ(outcome, Released::released);
   resume(1);
   expect_free("a", 5s);
@@ -204,7 +204,7 @@ class RedlockRefusals : public RedlockMajority {
     Client mine = client();
     Lock lock = mine.lock("a");
     Failure failure;
-    EXPECT_LT(duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 3s);
+    EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 3s);
     EXPECT_EQ(failure.code, code) << failure.text;
     EXPECT_THAT(failure.text, HasSubstr("127.0.0.1"));
     EXPECT_THAT(failure.text, Not(HasSubstr("open-sesame")));

@@ -10,6 +10,7 @@
 #include "support/contract_probe.hpp"
 #include "support/contract_worker.hpp"
 #include "support/eventually.hpp"
+#include "support/own_time.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 using test::best_of;
 using test::duration_of;
 using test::eventually;
+using test::own_duration_of;
 using test::patience;
 using test::Signal;
 

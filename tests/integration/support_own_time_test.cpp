@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Goal: a call's own time counts what the call does, asleep or awake, and leaves out only what the
+// machine makes it wait. Method: a computation, alone and with other processes on its processor.
+#include "model/process.hpp"
+#include "support/eventually.hpp"
+#include "support/own_time.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sched.h>
+
+#include <ctime>
+#include <thread>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::chrono::nanoseconds processor_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+void compute(std::chrono::nanoseconds time) {
+  const auto until = processor_time() + time;
+  while (processor_time() < until) {
+  }
+}
+
+TEST(SupportOwnTime, CountsWhatACallSleepsAndComputes) {
+  EXPECT_GE(own_duration_of([] { std::this_thread::sleep_for(30ms); }), 30ms - 1ms);
+  EXPECT_GE(own_duration_of([] { compute(30ms); }), 30ms - 1ms);
+}
+
+TEST(SupportOwnTime, LeavesOutWhatTheMachineMakesItWait) {
+  const Waits before = waits_for_processors();
+  if (before.empty()) GTEST_SKIP() << "this kernel does not count it";
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(::sched_getcpu(), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);  // the children's, too
+  std::vector<model::Process> others;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(model::Process::fork_child([]() -> int {
+      for (;;) compute(1s);
+    }));
+  }
+  std::chrono::nanoseconds whole{0};
+  const auto own = own_duration_of([&] { whole = duration_of([] { compute(200ms); }); });
+  for (auto& other : others) other.kill();
+  ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_GT(whole, 2 * 200ms) << "nothing was in its way";
+  EXPECT_GE(own, 200ms - 1ms);
+  EXPECT_LT(own, 300ms);
+}
+
+}  // namespace
+}  // namespace mortise::test
