@@ -67,6 +67,8 @@ class MORTISE_API Host {
   virtual void changed(Source& source) noexcept = 0;
   /// The server took a hold away (a session expired, a key was deleted): it is lost now.
   virtual void hold_lost(const HoldId& hold, Failure why) = 0;
+  /// Somebody asks the holder to let go: the hold stands, and the observer is told.
+  virtual void hold_wanted(const HoldId& hold);
 };
 
 /// The server side of locks, completion-based.

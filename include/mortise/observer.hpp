@@ -24,9 +24,9 @@ struct Event {
 /// Derive from it and override what interests you; every member does nothing by default.
 ///
 /// `granted`, `contended` and `released` run on the thread whose call caused them; `renewed`,
-/// `lost` and `failed` on the client's notifier thread. No mutex of the library is held, so an
-/// observer may block (it delays that caller or later notifications, never a renewal), lock, or
-/// destroy objects of the library.
+/// `lost`, `failed` and `wanted` on the client's notifier thread. No mutex of the library is held,
+/// so an observer may block (it delays that caller or later notifications, never a renewal), lock,
+/// or destroy objects of the library.
 /// @thread_safety members are called concurrently. They must not throw.
 class MORTISE_API Observer {
  public:
@@ -44,6 +44,9 @@ class MORTISE_API Observer {
   /// Something failed that no caller is told: a renewal that will be repeated, a release whose
   /// answer did not come.
   virtual void failed(const Event&, const Failure& /*why*/) noexcept {}
+  /// Somebody asks for a lock that is held here, as Curator's `Revoker` does: let go of it soon, if
+  /// you can. The hold stands until you do.
+  virtual void wanted(const Event&) noexcept {}
 };
 
 }  // namespace mortise

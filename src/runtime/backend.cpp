@@ -8,6 +8,7 @@ Source::~Source() = default;
 bool Source::linger() { return false; }
 void Source::send_gathered() {}
 Host::~Host() = default;
+void Host::hold_wanted(const HoldId& /*hold*/) {}
 Backend::~Backend() = default;
 
 bool Backend::wait(Operation& /*operation*/, std::uint32_t /*seen*/,

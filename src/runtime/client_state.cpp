@@ -70,6 +70,16 @@ void ClientState::hold_lost(const HoldId& hold, Failure why) {
   if (slot) slot->taken_away(hold, why);
 }
 
+void ClientState::hold_wanted(const HoldId& hold) {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto found = table_.find(hold.name);
+    if (found != table_.end()) slot = found->second.lock();
+  }
+  if (slot) slot->wanted(hold);
+}
+
 Failure ClientState::closed_failure() const {
   return {Errc::closed, forked() ? "this process is a fork of the one that opened the client"
                                  : backend_->describe()};

@@ -34,6 +34,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void detach(Source& source) noexcept override { engine_.detach(source); }
   void changed(Source& source) noexcept override { engine_.changed(source); }
   void hold_lost(const HoldId& hold, Failure why) override;
+  void hold_wanted(const HoldId& hold) override;
 
   /// Starts the backend; a separate step, because it may call back.
   void start();

@@ -59,6 +59,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
                         const Failure& failure);
   /// The server took the hold with this attempt away.
   void taken_away(const HoldId& hold, const Failure& why);
+  /// Somebody asks for the hold with this attempt.
+  void wanted(const HoldId& hold);
 
   // Closing.
   void poke_waiters();

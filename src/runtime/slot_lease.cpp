@@ -153,6 +153,22 @@ void Slot::taken_away(const HoldId& hold, const Failure& why) {
   lose_locked(why, false, after);
 }
 
+void Slot::wanted(const HoldId& hold) {
+  if (client_->observer() == nullptr) return;
+  Token token;
+  std::string label;
+  {
+    const Lock lock(mutex_);
+    const core::Hold* const live = state_.live();
+    if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
+    token = live->token();
+    label = live->terms->label;
+  }
+  client_->notifier().post([observer = client_->shared_observer(), name = name_, token, label] {
+    observer->wanted({.name = name, .label = label, .token = token});
+  });
+}
+
 std::shared_ptr<Release> Slot::close_hold() {
   std::shared_ptr<Release> release;
   {

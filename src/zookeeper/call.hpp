@@ -54,13 +54,19 @@ struct Contender {
   bool hurry = false;        ///< the predecessor went while a request was on its way
   Instant again{};           ///< not before then
   Instant lapse = never;     ///< a hold that was not renewed by then is over
+  Instant counted{};         ///< from when the library counts the hold
 };
 
-/// A renewal that waits for answers of one or more sessions.
-struct Renewing {
-  std::shared_ptr<Renewal> operation{};
-  Instant asked{};
-  int open = 0;
+/// A node that was asked for and was not there when it was looked for: the request may still be on
+/// its way, in a connection that has long been given up, and the node would stand in the queue as
+/// long as the session lives. So it is looked for again, ever more seldom.
+struct Doubt {
+  Session* session = nullptr;
+  std::string path{};    ///< of the queue
+  std::string prefix{};  ///< of the node: path and guid
+  Instant again{};
+  std::chrono::nanoseconds pause{};
+  int looks = 0;
 };
 
 struct Call {
@@ -78,8 +84,11 @@ struct Call {
     confirm,      ///< the own node, before an old grant is believed
     holder,       ///< the head of the queue, for a try
     remove,       ///< the own node
-    renew,        ///< a sign of life
     own_watch,    ///< the own node of a hold
+    beat,         ///< a sync that shows the leader what the pulse before has told
+    beat_write,   ///< the write that proves it
+    doubt,        ///< the list: has a node come that was given up?
+    doubt_gone,   ///< such a node is removed
     inspect,      ///< the list
     inspect_head,
     check,
@@ -91,10 +100,9 @@ struct Call {
   Step step = Step::ignore;
   std::shared_ptr<Contender> contender{};
   std::shared_ptr<Operation> operation{};  ///< of those that are for no contender
-  std::shared_ptr<Renewing> renewing{};
-  std::string path{};              ///< what was asked for, where it matters
-  std::size_t count = 0;           ///< of waiters
-  std::optional<Holder> holder{};  ///< who is removed
+  std::string path{};                      ///< what was asked for, where it matters
+  std::size_t count = 0;                   ///< of waiters
+  std::optional<Holder> holder{};          ///< who is removed
 };
 
 }  // namespace mortise::zookeeper

@@ -13,6 +13,7 @@ constexpr std::size_t stat_size = 68;
 constexpr std::int32_t create = 1;
 constexpr std::int32_t exists = 3;
 constexpr std::int32_t get_data = 4;
+constexpr std::int32_t set_data = 5;
 constexpr std::int32_t get_children = 8;
 constexpr std::int32_t sync = 9;
 constexpr std::int32_t create_with_stat = 15;
@@ -68,7 +69,8 @@ bool sound_reply(std::int32_t type, std::string_view body) noexcept {
     case create_container:
     case sync: return skip_string(body);
     case create_with_stat: return skip_string(body) && skip(body, stat_size);
-    case exists: return skip(body, stat_size);
+    case exists:
+    case set_data: return skip(body, stat_size);
     case get_data: return skip_data(body) && skip(body, stat_size);
     case get_children: return skip_strings(body);
     default: return true;

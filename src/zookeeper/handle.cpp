@@ -17,6 +17,8 @@ namespace {
 
 // Of the protocol; our header may be older than the server.
 constexpr int quota_exceeded = -125;
+// No node comes to it: one has to be written 2^31 times.
+constexpr int no_version = 0x7fffffff;
 
 thread_local Handle* current = nullptr;  // whose C client runs on this thread
 
@@ -26,6 +28,7 @@ Code code_of(int number) noexcept {
     case ZNONODE: return Code::no_node;
     case ZNODEEXISTS: return Code::exists;
     case ZNOTEMPTY: return Code::not_empty;
+    case ZBADVERSION: return Code::other_version;
     case ZNOAUTH:
     case ZINVALIDACL: return Code::denied;
     case ZNOCHILDRENFOREPHEMERALS: return Code::ephemeral;
@@ -220,6 +223,17 @@ bool Handle::exists(const std::string& path, std::uint64_t call) {
 bool Handle::sync(const std::string& path, std::uint64_t call) {
   const Callbacks::Scope scope(*this);
   return zoo_async(handle_, path.c_str(), &Callbacks::made_parent, data_of(call)) == ZOK;
+}
+
+bool Handle::set(const std::string& path, std::string_view data, std::uint64_t call) {
+  const Callbacks::Scope scope(*this);
+  return zoo_aset(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), -1,
+                  &Callbacks::seen, data_of(call)) == ZOK;
+}
+
+bool Handle::refused_write(const std::string& path, std::uint64_t call) {
+  const Callbacks::Scope scope(*this);
+  return zoo_aset(handle_, path.c_str(), "", 0, no_version, &Callbacks::seen, data_of(call)) == ZOK;
 }
 
 bool Handle::unwatch(const std::string& path, std::uint64_t call) {

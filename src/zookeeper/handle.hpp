@@ -24,9 +24,10 @@ enum class Code : std::uint8_t {
   no_node,
   exists,
   not_empty,
-  denied,     ///< the node's ACL
-  ephemeral,  ///< the parent is a node that may have no children
-  local,      ///< the session is a local one, which may own no ephemeral nodes
+  other_version,  ///< the node is there
+  denied,         ///< the node's ACL
+  ephemeral,      ///< the parent is a node that may have no children
+  local,          ///< the session is a local one, which may own no ephemeral nodes
   quota,
   unsupported,
   not_done,  ///< throttled or sent to the wrong server: not executed, may be repeated
@@ -85,6 +86,12 @@ class Handle {
   bool get(const std::string& path, bool watch, std::uint64_t call);
   bool exists(const std::string& path, std::uint64_t call);
   bool sync(const std::string& path, std::uint64_t call);
+  /// Replaces a node's data.
+  bool set(const std::string& path, std::string_view data, std::uint64_t call);
+  /// A write that changes nothing and wakes nobody, whether the node is there or not:
+  /// `other_version` or `no_node`. The leader has it committed as it has any other, because the
+  /// refusal depends on what was written before.
+  bool refused_write(const std::string& path, std::uint64_t call);
   /// Ends the watch of a node.
   bool unwatch(const std::string& path, std::uint64_t call);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "zookeeper/queue.hpp"
 
+#include "base/mutant.hpp"
 #include "base/random_id.hpp"
 
 #include <algorithm>
@@ -81,7 +82,9 @@ Place Place::of(const Children& children, std::string_view own) {
       there = true;
       continue;
     }
-    if (!mine || *number > *mine) continue;
+    if (!mine) continue;
+    const bool after = base::mutant("zookeeper.string_order") ? child > own : *number > *mine;
+    if (after) continue;
     tie = tie || *number == *mine;
     ++place.ahead;
     if (predecessor.empty() || *number > predecessor_number) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "zookeeper/session.hpp"
 
+#include "base/mutant.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -112,6 +114,7 @@ void Session::open(const std::string& servers, Instant now) {
 void Session::connect(Instant now) {
   state_ = State::connecting;
   limit_ = now + std::min(longest_connect, timeout_ / 3);
+  asked_to_connect_ = now;
   timed_out_ = false;
   const Handle::Prepared prepared = handle_->prepare(now);
   if (prepared.failed) {
@@ -164,6 +167,12 @@ void Session::look(Instant now) {
     case News::up:
       state_ = State::up;
       timeout_ = handle_->session_timeout();
+      // A ping each half tick, and what it takes. A session has two ticks at least.
+      life_.set_report(
+          std::min<std::chrono::nanoseconds>(settings_.margin / 10 * 11, timeout_ / 4));
+      life_.connected(asked_to_connect_);
+      // The first one proves what the connection has shown, and is not to wait.
+      pulse = {.last = now - life_.report()};
       failures_ = 0;
       trouble_ = Failure{};
       prepare_at_ = now;
@@ -182,6 +191,7 @@ void Session::lost(Instant now, Failure why) {
   trouble_ = std::move(why);
   failures_ = 0;
   pause(now);
+  life_.disconnected();
   drain_calls(Code::unknown);
   owner_.session_down(*this);
 }
@@ -189,6 +199,7 @@ void Session::lost(Instant now, Failure why) {
 void Session::over(Instant now, const Failure& why) {
   handle_.reset();
   news_ = News::none;
+  life_.over();
   drain_calls(Code::ended);
   forget_watches();
   ++failures_;
@@ -290,7 +301,7 @@ void Session::drain_calls(Code code) {
     const auto first = calls_.begin();
     const Pending pending = std::move(first->second);
     calls_.erase(first);
-    owner_.replied(*this, pending.call, {.code = code}, pending.asked);
+    owner_.replied(*this, pending.call, {.code = code});
   }
 }
 
@@ -299,10 +310,41 @@ void Session::replied(std::uint64_t number, const Reply& reply) {
   if (found == calls_.end()) return;
   const Pending pending = std::move(found->second);
   calls_.erase(found);
-  if (reply.code != Code::unknown && reply.code != Code::ended) {
-    acknowledged_ = std::max(acknowledged_, pending.asked);
+  count(pending, reply);
+  // Its list came right behind it.
+  if (const auto list = calls_.find(number + 1); pending.kind == Kind::sync &&
+                                                 reply.code != Code::ok && list != calls_.end() &&
+                                                 list->second.in_sync) {
+    list->second.sync_failed = reply.number;
   }
-  owner_.replied(*this, pending.call, reply, pending.asked);
+  if (pending.sync_failed != 0 && !base::mutant("zookeeper.sync_result_ignored")) {
+    const Reply refused{.code = Code::not_done, .number = pending.sync_failed};
+    return owner_.replied(*this, pending.call, refused);
+  }
+  owner_.replied(*this, pending.call, reply);
+}
+
+void Session::count(const Pending& pending, const Reply& reply) {
+  switch (reply.code) {
+    case Code::unknown:
+    case Code::ended:
+    case Code::not_done: return;
+    default: break;
+  }
+  const Instant now = clock_->now();
+  switch (reply.code) {
+    // What else is answered to a write may be the own server's word alone.
+    case Code::ok:
+    case Code::no_node:
+    case Code::exists:
+    case Code::not_empty:
+    case Code::other_version:
+      if (pending.kind != Kind::read) life_.passed(pending.asked);
+      if (pending.kind == Kind::write) life_.committed(pending.known, pending.asked, now);
+      break;
+    default: break;
+  }
+  life_.answered(pending.asked, now);
 }
 
 }  // namespace mortise::zookeeper

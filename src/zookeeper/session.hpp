@@ -9,6 +9,7 @@
 #include "base/resolver.hpp"
 #include "zookeeper/call.hpp"
 #include "zookeeper/handle.hpp"
+#include "zookeeper/life.hpp"
 #include "zookeeper/settings.hpp"
 
 #include <atomic>
@@ -35,7 +36,7 @@ class Session final : public Source, private Handle::User {
     virtual void session_down(Session& session) = 0;
     /// The server does not know the session any more: what it owned is gone.
     virtual void session_over(Session& session, const Failure& why) = 0;
-    virtual void replied(Session& session, const Call& call, const Reply& reply, Instant asked) = 0;
+    virtual void replied(Session& session, const Call& call, const Reply& reply) = 0;
     virtual void watched(Session& session, std::string_view path, bool gone) = 0;
   };
 
@@ -57,8 +58,14 @@ class Session final : public Source, private Handle::User {
   [[nodiscard]] bool up() const noexcept { return state_ == State::up; }
   [[nodiscard]] std::int64_t id() const noexcept { return handle_ ? handle_->session_id() : 0; }
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
-  /// @return the clock before the last request was sent that the server has answered.
-  [[nodiscard]] Instant acknowledged() const noexcept { return acknowledged_; }
+  /// @return a moment from which, or from later, the leader counts the time-out.
+  [[nodiscard]] Instant proven() const noexcept { return life_.proven(); }
+  /// @return whether enough of it is left for a lock to be granted by.
+  [[nodiscard]] bool is_proven(Instant now) const noexcept {
+    return now - proven() < timeout_ * 2 / 3;
+  }
+  /// @return in which time a follower has told the leader of a sign of life.
+  [[nodiscard]] std::chrono::nanoseconds report() const noexcept { return life_.report(); }
   /// @return why it is not up; empty: no try has failed yet.
   [[nodiscard]] const Failure& trouble() const noexcept { return trouble_; }
   /// @return when `tick()` has something to do.
@@ -75,6 +82,10 @@ class Session final : public Source, private Handle::User {
   bool exists(const std::string& path, Call call);
   /// The list as the leader has it by now: the own server may be behind.
   bool list_in_sync(const std::string& path, Call call);
+  bool sync(const std::string& path, Call call);
+  bool set(const std::string& path, std::string_view data, Call call);
+  /// See `Handle::refused_write()`.
+  bool refused_write(const std::string& path, Call call);
   [[nodiscard]] bool idle() const noexcept { return calls_.empty(); }
 
   /// Who waits for news of a path.
@@ -88,6 +99,17 @@ class Session final : public Source, private Handle::User {
   std::size_t owned_bytes = 0;
   /// How many wait for an event.
   std::size_t awaiting = 0;
+  /// How many of these are watches of holds.
+  std::size_t watched_holds = 0;
+  /// How many holds it has.
+  std::size_t holding = 0;
+  /// What keeps it alive, and proves that it lives: see zookeeper_pulse.cpp.
+  struct Pulse {
+    Instant last{};       ///< when the last one was answered
+    bool beats = false;   ///< one is on its way
+    bool wanted = false;  ///< by a renewal, as soon as it proves something
+    AttemptId turn{};     ///< whose node was written last
+  } pulse;
   [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
 
   // Source
@@ -102,9 +124,14 @@ class Session final : public Source, private Handle::User {
 
  private:
   enum class State : std::uint8_t { idle, resolving, waiting, connecting, up };
+  enum class Kind : std::uint8_t { read, sync, write };
   struct Pending {
     Call call{};
     Instant asked{};
+    Kind kind = Kind::read;
+    Instant known{};       ///< what it proves if it is a write, and committed
+    bool in_sync = false;  ///< it means nothing without the sync that was sent before it
+    int sync_failed = 0;   ///< that one was refused
   };
 
   // Handle::User
@@ -115,7 +142,8 @@ class Session final : public Source, private Handle::User {
   void replied(std::uint64_t number, const Reply& reply) override;
   void watched(std::string_view path, bool gone) override { owner_.watched(*this, path, gone); }
 
-  std::uint64_t note(Call call);
+  std::uint64_t note(Call call, Kind kind);
+  void count(const Pending& pending, const Reply& reply);
   bool sent(bool done, std::uint64_t number);
   void begin(Instant now);
   void resolved(Instant now);
@@ -152,7 +180,8 @@ class Session final : public Source, private Handle::User {
   Instant limit_ = never;  // of this state
   Instant next_ = never;
   Instant prepare_at_ = never;
-  Instant acknowledged_{};
+  Instant asked_to_connect_{};
+  Life life_;
   std::size_t failures_ = 0;  // in a row
   Failure trouble_{};
   bool containers_ = true;

@@ -13,9 +13,12 @@ constexpr std::size_t budget = std::size_t{256} << 10U;
 
 }  // namespace
 
-std::uint64_t Session::note(Call call) {
+std::uint64_t Session::note(Call call, Kind kind) {
   const std::uint64_t number = next_call_++;
-  calls_.emplace_hint(calls_.end(), number, Pending{std::move(call), clock_->now()});
+  calls_.emplace_hint(
+      calls_.end(), number,
+      Pending{
+          .call = std::move(call), .asked = clock_->now(), .kind = kind, .known = life_.known()});
   return number;
 }
 
@@ -26,45 +29,66 @@ bool Session::sent(bool done, std::uint64_t number) {
 
 bool Session::create(const std::string& prefix, std::string_view data, Call call) {
   if (!up()) return false;
-  const std::uint64_t number = note(std::move(call));
+  const std::uint64_t number = note(std::move(call), Kind::write);
   return sent(handle_->create_ephemeral(prefix, data, number), number);
 }
 
 bool Session::create_parent(const std::string& path, Call call) {
   if (!up()) return false;
-  const std::uint64_t number = note(std::move(call));
+  const std::uint64_t number = note(std::move(call), Kind::write);
   return sent(handle_->create_parent(path, containers_, number), number);
 }
 
 bool Session::remove(const std::string& path, Call call) {
   if (!up()) return false;
-  const std::uint64_t number = note(std::move(call));
+  const std::uint64_t number = note(std::move(call), Kind::write);
   return sent(handle_->remove(path, number), number);
 }
 
 bool Session::list(const std::string& path, Call call) {
   if (!up()) return false;
-  const std::uint64_t number = note(std::move(call));
+  const std::uint64_t number = note(std::move(call), Kind::read);
   return sent(handle_->list(path, number), number);
 }
 
 bool Session::get(const std::string& path, bool watch, Call call) {
   if (!up()) return false;
-  const std::uint64_t number = note(std::move(call));
+  const std::uint64_t number = note(std::move(call), Kind::read);
   return sent(handle_->get(path, watch, number), number);
 }
 
 bool Session::exists(const std::string& path, Call call) {
   if (!up()) return false;
-  const std::uint64_t number = note(std::move(call));
+  const std::uint64_t number = note(std::move(call), Kind::read);
   return sent(handle_->exists(path, number), number);
 }
 
 bool Session::list_in_sync(const std::string& path, Call call) {
   if (!up()) return false;
-  const std::uint64_t number = note(Call{});
-  if (!sent(handle_->sync(path, number), number)) return false;
-  return list(path, std::move(call));
+  // The two have numbers that follow each other: a list behind a sync that was refused is as old as
+  // the server pleases.
+  if (!sync(path, Call{})) return false;
+  const std::uint64_t number = note(std::move(call), Kind::read);
+  calls_.at(number).in_sync = true;
+  return sent(handle_->list(path, number), number);
+}
+
+bool Session::sync(const std::string& path, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call), Kind::sync);
+  return sent(handle_->sync(path, number), number);
+}
+
+bool Session::set(const std::string& path, std::string_view data, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call), Kind::write);
+  return sent(handle_->set(path, data, number), number);
+}
+
+bool Session::refused_write(const std::string& path, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call), Kind::write);
+  return sent(handle_->refused_write(path, number), number);
 }
 
 void Session::watch(const std::string& path, const std::shared_ptr<Contender>& contender) {
@@ -97,7 +121,7 @@ void Session::unwatch(const std::string& path, const Contender& contender) {
   });
   if (!found->second.empty()) return;
   watched_bytes_ -= found->first.size();
-  const std::uint64_t number = note(Call{});
+  const std::uint64_t number = note(Call{}, Kind::read);
   static_cast<void>(sent(handle_->unwatch(path, number), number));
   watches_.erase(found);
 }

@@ -2,6 +2,7 @@
 // What the library asks for.
 #include "zookeeper/zookeeper_backend.hpp"
 
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "zookeeper/lock_path.hpp"
 
@@ -67,8 +68,11 @@ void ZooKeeperBackend::stop() noexcept {
       open.insert(open.end(), contender->releases.begin(), contender->releases.end());
     }
     for (const Call& call : parked_) open.push_back(call.operation);
+    open.insert(open.end(), renewals_.begin(), renewals_.end());
     contenders_.clear();
     parked_.clear();
+    renewals_.clear();
+    doubts_.clear();
     const Instant until = BootClock::now() + farewell_time;
     for (const auto& session : sessions_) session->end(until);
     completions_.clear();
@@ -84,7 +88,10 @@ ZooKeeperBackend::Turn::~Turn() {
   Instant due = backend_.next_look_;
   for (const auto& session : backend_.sessions_) {
     look_again = session->publish() || look_again;
-    due = std::min(due, session->next());
+    due = std::min({due, session->next(), backend_.pulse_due(*session)});
+  }
+  for (const Doubt& doubt : backend_.doubts_) {
+    if (doubt.session->up()) due = std::min(due, doubt.again);
   }
   look_again = backend_.alarm_.show(due) || look_again;
   const std::vector<std::function<void()>> completions = std::exchange(backend_.completions_, {});
@@ -201,7 +208,9 @@ void ZooKeeperBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (contender->held) return;  // its grant is being told
   contender->leaving = true;
   contender->withdrawn = false;
-  if (contender->node.empty() && !contender->unsure && contender->flight == 0) {
+  const bool forgets = base::mutant("zookeeper.cancel_forgets_flight") && contender->node.empty();
+  if (forgets || base::mutant("zookeeper.cancel_leaves_node") ||
+      (contender->node.empty() && !contender->unsure && contender->flight == 0)) {
     gone(contender, Released::was_lost);
     return;
   }
@@ -222,7 +231,7 @@ void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
   if (!contender) {
     then([operation] { operation->answered(Released::was_lost); });
   } else {
-    contender->held = false;
+    set(*contender, &Contender::held, false);
     contender->leaving = true;
     if (!again) contender->releases.push_back(operation);
     if (!contender->session->up() && contender->session->trouble()) {
@@ -236,34 +245,11 @@ void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
 void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
   const Turn turn(*this);
   if (!open(operation)) return;
-  const auto renewing = std::make_shared<Renewing>();
-  renewing->operation = operation;
-  renewing->asked = clock_->now();
-  std::vector<Session*> spoken_for;
-  const auto speaks = [&](Session& session) {
-    return std::find(spoken_for.begin(), spoken_for.end(), &session) != spoken_for.end();
-  };
-  // The watch of the own node comes with the first renewal: a short hold does not pay for it. It is
-  // also the sign of life that all holds of the session need; others send one together.
-  for (const bool watch : {true, false}) {
-    for (const Renewal::Item& item : operation->items()) {
-      const ContenderPtr contender = hold_of(item.hold);
-      if (!contender || !contender->session->up()) continue;
-      Session& session = *contender->session;
-      if (contender->own_watch ? watch || speaks(session) : !watch) continue;
-      Call call{.step = watch ? Step::own_watch : Step::renew,
-                .contender = contender,
-                .renewing = renewing};
-      if (!watch ? !session.exists(contender->node, std::move(call))
-                 : !session.get(contender->node, true, std::move(call))) {
-        continue;
-      }
-      if (watch) session.watch(contender->node, contender);
-      ++renewing->open;
-      spoken_for.push_back(&session);
-    }
+  for (const Renewal::Item& item : operation->items()) {
+    if (const ContenderPtr contender = hold_of(item.hold)) watch_own(contender);
   }
-  if (renewing->open == 0) renewed(renewing);
+  renewals_.push_back(operation);
+  settle_renewals();
 }
 
 void ZooKeeperBackend::inspect(const std::shared_ptr<Inspection>& operation) {
@@ -287,7 +273,8 @@ void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& opera
   if (step != Step::check) {
     call.path = lock_path(settings_.root, static_cast<Inspection&>(*operation).name());
   }
-  const bool sent = step == Step::check ? session.exists(settings_.root, call)
+  // Whether locks can be taken the leader tells, not the server that we are connected to.
+  const bool sent = step == Step::check ? session.refused_write(settings_.root, call)
                                         : session.list_in_sync(call.path, call);
   if (sent) return;
   if (!operation->in_trouble()) session.urge(clock_->now());

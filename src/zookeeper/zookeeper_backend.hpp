@@ -2,7 +2,8 @@
 // The ZooKeeper backend: turns requests into nodes and their ends, and what the server says into
 // completions. What is asked for is in zookeeper_backend.cpp; the way of an attempt through its
 // queue in zookeeper_turns.cpp; replies in zookeeper_replies.cpp; the ends of nodes, connections
-// and sessions in zookeeper_ends.cpp.
+// and sessions in zookeeper_ends.cpp; what keeps holds alive in zookeeper_pulse.cpp; nodes that
+// come late in zookeeper_doubts.cpp.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -83,7 +84,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void session_up(Session& session) override;
   void session_down(Session& session) override;
   void session_over(Session& session, const Failure& why) override;
-  void replied(Session& session, const Call& call, const Reply& reply, Instant asked) override;
+  void replied(Session& session, const Call& call, const Reply& reply) override;
   void watched(Session& session, std::string_view path, bool gone) override;
 
   // Requests.
@@ -121,10 +122,9 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void watching(const ContenderPtr& contender, const Reply& reply);
   void confirmed(const ContenderPtr& contender, const Reply& reply);
   void removed(const ContenderPtr& contender, const Reply& reply);
-  void own_watched(const ContenderPtr& contender, bool watch, const Reply& reply);
+  void own_watched(const ContenderPtr& contender, const Reply& reply);
   void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);
   void replied_to_errand(Session& session, const Call& call, const Reply& reply);
-  void renewed(const std::shared_ptr<Renewing>& renewing);
 
   // Ends.
   void fail(const ContenderPtr& contender, Failure why);
@@ -134,10 +134,26 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void own_node_gone(const ContenderPtr& contender);
   void erase(const ContenderPtr& contender);
   void lapse(Instant now);
+
+  // Pulses.
+  [[nodiscard]] Instant pulse_due(const Session& session) const;
   void beat(Session& session, Instant now);
+  void beaten(Session& session, const Call& call, const Reply& reply);
+  [[nodiscard]] ContenderPtr next_to_write(Session& session);
+  void watch_own(const ContenderPtr& contender);
+  [[nodiscard]] bool decided(const Renewal::Item& item) const;
+  void settle_renewals();
+  void answer(Renewal& operation);
+
+  // Doubts.
+  void doubt(const Contender& contender);
+  void look_at_doubts(Instant now);
+  void sweep(Session& session, const std::string& path, const Children& children);
+  void drop_doubt(const std::string& prefix);
+  [[nodiscard]] bool is_orphan(const Contender& contender, std::int64_t owner) const;
   void tick(Instant now);
 
-  static void set(Contender& contender, bool Contender::*watch, bool value) noexcept;
+  static void set(Contender& contender, bool Contender::*flag, bool value) noexcept;
   [[nodiscard]] Failure failure_of(const Reply& reply, const std::string& what) const;
   [[nodiscard]] bool seen_held(const std::string& path, Instant now) const;
   void then(std::function<void()> completion) { completions_.push_back(std::move(completion)); }
@@ -156,6 +172,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   std::unordered_map<std::string, Instant> held_;    // queues that were seen held, and when
   std::unordered_map<std::string, Instant> queues_;  // that were seen there, and when
   std::vector<Call> parked_;                         // errands for when there is a connection
+  std::vector<std::shared_ptr<Renewal>> renewals_;   // that wait for a pulse
+  std::vector<Doubt> doubts_;
   std::vector<std::function<void()>> completions_;
   Instant next_look_ = never;  // at holds that lapse, and queues that drain
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How it ends: an attempt, its node, a connection, a session.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
@@ -47,6 +48,7 @@ void ZooKeeperBackend::gone(const ContenderPtr& contender, Released outcome) {
 void ZooKeeperBackend::erase(const ContenderPtr& contender) {
   set(*contender, &Contender::watching, false);
   set(*contender, &Contender::own_watch, false);
+  set(*contender, &Contender::held, false);
   contender->erased = true;
   contender->session->owned_bytes -= contender->bytes;
   contenders_.erase(contender->attempt);
@@ -69,7 +71,7 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
 }
 
 void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& words) {
-  contender->held = false;
+  set(*contender, &Contender::held, false);
   then([this, words,
         hold = HoldId{.name = contender->name,
                       .attempt = contender->attempt,
@@ -79,6 +81,7 @@ void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& wo
 }
 
 void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
+  if (base::mutant("zookeeper.own_deletion_ignored")) return;
   // Our own doing: the answer to it tells.
   if (contender->leaving || contender->withdrawn) return;
   if (contender->held) {
@@ -97,10 +100,8 @@ void ZooKeeperBackend::watched(Session& session, std::string_view path, bool gon
       set(*contender, &Contender::own_watch, false);
       if (gone) {
         own_node_gone(contender);
-      } else if (contender->held &&
-                 session.get(contender->node, true,
-                             {.step = Step::own_watch, .contender = contender})) {
-        session.watch(contender->node, contender);
+      } else if (contender->held) {
+        watch_own(contender);
       }
     } else if (contender->predecessor == path) {
       if (gone) {
@@ -129,6 +130,9 @@ void ZooKeeperBackend::session_up(Session& session) {
     if (contender->operation) contender->operation->trouble(Failure{});
     drive(contender);
   }
+  for (Doubt& doubt : doubts_) {
+    if (doubt.session == &session) doubt.again = clock_->now();
+  }
   if (&session == sessions_.front().get()) send_parked();
 }
 
@@ -138,6 +142,7 @@ void ZooKeeperBackend::session_down(Session& session) {
     if (contender->operation) contender->operation->trouble(session.trouble());
     for (const auto& release : contender->releases) release->trouble(session.trouble());
   }
+  settle_renewals();
   if (&session == sessions_.front().get()) fail_parked(session.trouble(), false);
 }
 
@@ -147,12 +152,14 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
     if (contender->session == &session) mine.push_back(contender);
   }
   for (const ContenderPtr& contender : mine) {
+    if (contender->held && base::mutant("zookeeper.expiry_not_told")) continue;
     if (contender->held) {
       lose(contender, "the session expired");
       erase(contender);
     } else if (contender->leaving) {
       gone(contender, contender->remove_unsure ? Released::unknown : Released::was_lost);
     } else {
+      if (base::mutant("zookeeper.old_node_kept") && !contender->node.empty()) continue;
       // Its node is gone or going: the attempt begins anew in the next session, with another guid.
       forget_node(contender);
       if (is_final(why)) {
@@ -162,6 +169,9 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
       }
     }
   }
+  // With the session all that it was asked for has ended.
+  std::erase_if(doubts_, [&](const Doubt& doubt) { return doubt.session == &session; });
+  settle_renewals();
   if (&session == sessions_.front().get()) {
     fail_parked(is_final(why) ? why : session.trouble(), is_final(why));
   }
@@ -172,6 +182,7 @@ void ZooKeeperBackend::lapse(Instant now) {
   std::vector<ContenderPtr> due;
   next_look_ = never;
   for (const auto& [attempt, contender] : contenders_) {
+    if (contender->held && base::mutant("zookeeper.lapse_ignored")) continue;
     if (contender->held) {
       if (contender->lapse <= now) {
         due.push_back(contender);
@@ -192,19 +203,12 @@ void ZooKeeperBackend::lapse(Instant now) {
   }
 }
 
-// Waiters are granted the lock by an event, which says nothing of their own session's time.
-void ZooKeeperBackend::beat(Session& session, Instant now) {
-  if (session.up() && session.awaiting > 0 && session.idle() &&
-      now - session.acknowledged() >= session.timeout() / 6) {
-    static_cast<void>(session.exists(settings_.root, Call{}));
-  }
-}
-
 void ZooKeeperBackend::tick(Instant now) {
   for (const auto& session : sessions_) {
     session->tick(now);
     beat(*session, now);
   }
+  look_at_doubts(now);
   lapse(now);
 }
 

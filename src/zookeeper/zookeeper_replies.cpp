@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the server answers, and what that makes of an attempt.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
@@ -8,8 +9,12 @@
 namespace mortise::zookeeper {
 namespace {
 
+/// What Curator's `Revoker` writes over the data of a node whose holder is to let go.
+constexpr std::string_view revoked = "__REVOKE__";
+
 Holder holder_of(const Reply& reply, std::size_t waiters) {
-  return {.label = std::string(reply.text.substr(0, core::longest_label)),
+  const std::string_view label = reply.text == revoked ? std::string_view() : reply.text;
+  return {.label = std::string(label.substr(0, core::longest_label)),
           .token = Token(static_cast<std::uint64_t>(reply.czxid) * core::tokens_in_a_grant),
           .expires_in = {},
           .waiters = waiters};
@@ -40,19 +45,29 @@ Failure ZooKeeperBackend::failure_of(const Reply& reply, const std::string& what
     case Code::no_node:
     case Code::exists:
     case Code::not_empty:
+    case Code::other_version:
     case Code::ephemeral:
     case Code::wrong: break;
   }
   return {Errc::protocol, words};
 }
 
-void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& reply,
-                               Instant /*asked*/) {
+void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& reply) {
   const ContenderPtr& contender = call.contender;
+  if (call.step == Step::beat || call.step == Step::beat_write) {
+    return beaten(session, call, reply);
+  }
+  if (call.step == Step::doubt) {
+    if (reply.code == Code::ok) sweep(session, call.path, *reply.children);
+    return;
+  }
+  if (call.step == Step::doubt_gone) {
+    if (reply.code == Code::ok || reply.code == Code::no_node) drop_doubt(call.path);
+    return;
+  }
   if (!contender) return replied_to_errand(session, call, reply);
-  if (call.step == Step::renew || call.step == Step::own_watch) {
-    if (!contender->erased) own_watched(contender, call.step == Step::own_watch, reply);
-    if (call.renewing && --call.renewing->open == 0) renewed(call.renewing);
+  if (call.step == Step::own_watch) {
+    if (!contender->erased) own_watched(contender, reply);
     return;
   }
   --contender->flight;
@@ -92,8 +107,11 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::confirm: return confirmed(contender, reply);
     case Step::holder: return told_of_holder(contender, call, reply);
     case Step::remove: return removed(contender, reply);
-    case Step::renew:
     case Step::own_watch:
+    case Step::beat:
+    case Step::beat_write:
+    case Step::doubt:
+    case Step::doubt_gone:
     case Step::inspect:
     case Step::inspect_head:
     case Step::check:
@@ -105,7 +123,10 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
 }
 
 void ZooKeeperBackend::created(const ContenderPtr& contender, const Reply& reply) {
-  if (is_lost(reply.code)) return drive(contender);  // to be settled
+  if (is_lost(reply.code)) {
+    if (base::mutant("zookeeper.lost_create_forgotten")) forget_node(contender);
+    return drive(contender);  // to be settled
+  }
   contender->unsure = false;
   if (reply.code == Code::ok) {
     contender->node = reply.text;
@@ -150,11 +171,14 @@ void ZooKeeperBackend::listed(const ContenderPtr& contender, const Call& call, c
 void ZooKeeperBackend::settled(const ContenderPtr& contender, const Reply& reply) {
   if (reply.code != Code::ok && reply.code != Code::no_node) return;
   const std::string_view guid =
-      std::string_view(contender->prefix).substr(contender->path.size() + 1);
+      base::mutant("zookeeper.settle_takes_any")
+          ? std::string_view()
+          : std::string_view(contender->prefix).substr(contender->path.size() + 1);
   const std::string_view found =
       reply.code == Code::ok ? find_prefix(*reply.children, guid) : std::string_view();
   if (found.empty()) {
-    // Behind a sync: it never came to be, or is gone.
+    // Behind a sync: it never came to be, or is gone; or is still on its way.
+    doubt(*contender);
     forget_node(contender);
     return drive(contender);
   }
@@ -166,7 +190,8 @@ void ZooKeeperBackend::settled(const ContenderPtr& contender, const Reply& reply
 void ZooKeeperBackend::settled_node(const ContenderPtr& contender, const Call& call,
                                     const Reply& reply) {
   if (reply.code != Code::ok && reply.code != Code::no_node) return;
-  if (reply.code == Code::ok && reply.owner == contender->session->id()) {
+  const bool any = base::mutant("zookeeper.settle_takes_any");
+  if (reply.code == Code::ok && (reply.owner == contender->session->id() || any)) {
     contender->unsure = false;
     contender->node = call.path;
     contender->czxid = reply.czxid;
@@ -183,6 +208,9 @@ void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& repl
     return fail(contender, failure_of(reply, contender->predecessor));
   }
   if (reply.code != Code::ok) return;
+  if (is_orphan(*contender, reply.owner)) {
+    static_cast<void>(contender->session->remove(contender->predecessor, Call{}));
+  }
   set(*contender, &Contender::watching, true);
   if (contender->operation) {
     contender->operation->queued(contender->ahead == 1
@@ -209,8 +237,16 @@ void ZooKeeperBackend::told_of_holder(const ContenderPtr& contender, const Call&
 
 void ZooKeeperBackend::confirmed(const ContenderPtr& contender, const Reply& reply) {
   if (contender->leaving || contender->withdrawn) return drive(contender);
-  if (reply.code == Code::ok && reply.owner == contender->session->id()) return grant(contender);
-  if (reply.code == Code::ok || reply.code == Code::no_node) forget_node(contender);
+  if (reply.code == Code::no_node) {
+    forget_node(contender);
+  } else if (reply.code == Code::other_version) {
+    const Session& session = *contender->session;
+    const Instant now = clock_->now();
+    if (session.is_proven(now)) return grant(contender);
+    // The leader has it that we live, but not yet since when.
+    contender->again = now + session.report();
+    next_look_ = std::min(next_look_, contender->again);
+  }
   drive(contender);
 }
 
@@ -222,7 +258,10 @@ void ZooKeeperBackend::removed(const ContenderPtr& contender, const Reply& reply
       // By the one before this, whose answer was lost; or by somebody else.
       return gone(contender, contender->remove_unsure ? Released::released : Released::was_lost);
     case Code::unknown:
-    case Code::ended: contender->remove_unsure = true; return;
+    case Code::ended:
+      if (base::mutant("zookeeper.delete_not_retried")) return gone(contender, Released::unknown);
+      contender->remove_unsure = true;
+      return;
     case Code::not_done: return;
     default: break;
   }
@@ -233,29 +272,17 @@ void ZooKeeperBackend::removed(const ContenderPtr& contender, const Reply& reply
   gone(contender, Released::unknown);
 }
 
-void ZooKeeperBackend::own_watched(const ContenderPtr& contender, bool watch, const Reply& reply) {
+void ZooKeeperBackend::own_watched(const ContenderPtr& contender, const Reply& reply) {
   if (reply.code == Code::no_node) return own_node_gone(contender);
-  if (reply.code == Code::ok && watch && contender->held) {
-    set(*contender, &Contender::own_watch, true);
-  }
-}
-
-// What the session has answered since the renewal was asked for goes for all that it holds.
-void ZooKeeperBackend::renewed(const std::shared_ptr<Renewing>& renewing) {
-  for (Renewal::Item& item : renewing->operation->items()) {
-    const ContenderPtr contender = hold_of(item.hold);
-    if (!contender) {
-      item.answer = Renewal::Answer::lost;
-      continue;
-    }
-    const Session& session = *contender->session;
-    if (!session.up() || session.acknowledged() < renewing->asked) continue;
-    item.answer = Renewal::Answer::renewed;
-    item.counted_from = session.acknowledged();
-    item.granted = session.timeout();
-    contender->lapse = item.counted_from + item.granted;
-  }
-  then([operation = renewing->operation] { operation->answered(); });
+  if (reply.code != Code::ok) return set(*contender, &Contender::own_watch, false);
+  if (!contender->held || reply.text != revoked || contender->label == revoked) return;
+  then([this, hold = HoldId{.name = contender->name,
+                            .attempt = contender->attempt,
+                            .number = static_cast<std::uint64_t>(contender->czxid)}] {
+    host_->hold_wanted(hold);
+  });
+  // Who looks at it is to see who holds it, and the next one who asks is to be heard, too.
+  static_cast<void>(contender->session->set(contender->node, contender->label, Call{}));
 }
 
 void ZooKeeperBackend::replied_to_errand(Session& session, const Call& call, const Reply& reply) {
@@ -270,7 +297,9 @@ void ZooKeeperBackend::replied_to_errand(Session& session, const Call& call, con
                        .path = call.path});
     return;
   }
-  if (reply.code != Code::ok && reply.code != Code::no_node) {
+  const bool refused =
+      call.step == Step::check && (reply.code == Code::other_version || reply.code == Code::denied);
+  if (reply.code != Code::ok && reply.code != Code::no_node && !refused) {
     then([operation, why = failure_of(reply, call.path)] { operation->failed(why); });
     return;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The way of an attempt through its queue: make a node, look where it stands, wait behind the one
 // before it, have the lock; and back.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "zookeeper/lock_path.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
@@ -21,9 +22,16 @@ constexpr std::chrono::milliseconds draining_pause{100};
 
 }  // namespace
 
-void ZooKeeperBackend::set(Contender& contender, bool Contender::*watch, bool value) noexcept {
-  if (std::exchange(contender.*watch, value) == value) return;
-  contender.session->awaiting += value ? 1U : std::size_t(-1);
+void ZooKeeperBackend::set(Contender& contender, bool Contender::*flag, bool value) noexcept {
+  if (std::exchange(contender.*flag, value) == value) return;
+  const std::size_t step = value ? 1U : std::size_t(-1);
+  Session& session = *contender.session;
+  if (flag == &Contender::held) {
+    session.holding += step;
+  } else {
+    session.awaiting += step;
+    if (flag == &Contender::own_watch) session.watched_holds += step;
+  }
 }
 
 bool ZooKeeperBackend::seen_held(const std::string& path, Instant now) const {
@@ -49,7 +57,7 @@ void ZooKeeperBackend::drive(const ContenderPtr& contender) {
     if (contender->leaving) return gone(contender, Released::was_lost);
     return take(contender);
   }
-  if (contender->held || contender->watching) return;
+  if (contender->held || contender->watching || clock_->now() < contender->again) return;
   look_at_queue(contender, Step::look);
 }
 
@@ -112,6 +120,7 @@ void ZooKeeperBackend::place(const ContenderPtr& contender, const Children& chil
   if (contender->leaving || contender->withdrawn || contender->held) return drive(contender);
   if (queues_.size() >= most_remembered) queues_.clear();
   queues_[contender->path] = clock_->now();
+  sweep(*contender->session, contender->path, children);
   const std::string_view own = std::string_view(contender->node).substr(contender->path.size() + 1);
   const Place place = Place::of(children, own);
   const std::int64_t number = sequence_of(own).value_or(last_sequence);
@@ -144,8 +153,9 @@ void ZooKeeperBackend::place(const ContenderPtr& contender, const Children& chil
 }
 
 void ZooKeeperBackend::wait_behind(const ContenderPtr& contender, const Place& place) {
-  std::string predecessor = contender->path + '/' + place.predecessor;
-  contender->ahead = place.ahead;
+  const bool head = base::mutant("zookeeper.watch_head");
+  std::string predecessor = contender->path + '/' + (head ? place.head : place.predecessor);
+  contender->ahead = head ? 1 : place.ahead;
   if (contender->watching && predecessor == contender->predecessor) return;
   contender->predecessor = std::move(predecessor);
   set(*contender, &Contender::watching, false);
@@ -181,7 +191,7 @@ void ZooKeeperBackend::predecessor_gone(const ContenderPtr& contender) {
   if (contender->held || contender->leaving || contender->withdrawn || contender->erased) return;
   if (contender->node.empty() || !contender->session->up()) return;
   // Nobody comes in before us, so who was the only one ahead has left the lock to us.
-  if (contender->ahead <= 1) {
+  if (contender->ahead <= 1 || base::mutant("zookeeper.event_is_grant")) {
     believe(contender);
     // Not before the grant, which would cost a round trip: only a stranger could have deleted our
     // node, and whoever holds the lock without one is to know it soon.
@@ -202,18 +212,22 @@ void ZooKeeperBackend::check_own(const ContenderPtr& contender) {
   }
 }
 
-// An answer that is old by now, because the process stood still for example, is no ground for a
-// grant: the session may have ended since.
+// The event and the list are true, but say nothing of our own session, which may have ended since
+// its last proof, where the process stood still for example. What proves it is a write that is
+// committed: see life.hpp.
 void ZooKeeperBackend::believe(const ContenderPtr& contender) {
   Session& session = *contender->session;
-  if (clock_->now() - session.acknowledged() < session.timeout() / 3) return grant(contender);
-  if (session.get(contender->node, false, {.step = Step::confirm, .contender = contender})) {
+  if (session.is_proven(clock_->now())) return grant(contender);
+  if (session.refused_write(contender->node, {.step = Step::confirm, .contender = contender})) {
     ++contender->flight;
   }
 }
 
 void ZooKeeperBackend::grant(const ContenderPtr& contender) {
   Session& session = *contender->session;
+  if (base::mutant("zookeeper.sequence_is_token")) {
+    contender->czxid = 1 + sequence_of(contender->node).value_or(0);
+  }
   const auto number = static_cast<std::uint64_t>(contender->czxid);
   if (contender->czxid <= 0 || number >= core::grant_number_limit) {
     fail(contender,
@@ -222,11 +236,12 @@ void ZooKeeperBackend::grant(const ContenderPtr& contender) {
     return;
   }
   set(*contender, &Contender::watching, false);
-  contender->held = true;
-  contender->lapse = session.acknowledged() + session.timeout();
+  set(*contender, &Contender::held, true);
+  contender->counted = base::mutant("zookeeper.grant_from_now") ? clock_->now() : session.proven();
+  contender->lapse = contender->counted + session.timeout();
   next_look_ = std::min(next_look_, contender->lapse);
   const Grant grant{.number = number,
-                    .counted_from = session.acknowledged(),
+                    .counted_from = contender->counted,
                     .lease = session.timeout(),
                     .fixed = true};
   then([operation = std::exchange(contender->operation, nullptr), grant] {

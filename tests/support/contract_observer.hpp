@@ -17,7 +17,7 @@ namespace mortise::contract {
 /// @thread_safety every member may be called concurrently.
 class Record final : public Observer {
  public:
-  enum class Kind { granted, contended, renewed, lost, released, failed };
+  enum class Kind { granted, contended, renewed, lost, released, failed, wanted };
   struct Entry {
     Kind kind;
     std::string name;
@@ -40,6 +40,7 @@ class Record final : public Observer {
   void failed(const Event& event, const Failure& why) noexcept override {
     add(Kind::failed, event, why);
   }
+  void wanted(const Event& event) noexcept override { add(Kind::wanted, event); }
 
   [[nodiscard]] std::vector<Entry> all(Kind kind) const {
     const std::lock_guard lock(mutex_);

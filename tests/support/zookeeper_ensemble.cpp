@@ -15,30 +15,60 @@ namespace {
 
 constexpr std::chrono::seconds to_elect{60};
 
-// The lines that each of them has: who they are, and how long they wait for each other. A machine
-// that starts three at once while it does other things is slow.
-std::vector<std::string> members() {
+std::vector<std::uint16_t> free_ports(std::size_t count) {
   std::set<std::uint16_t> ports;
-  while (ports.size() < 2 * ZooKeeperEnsemble::size) ports.insert(free_port());
-  std::vector<std::string> out{"initLimit=50", "syncLimit=10"};
-  auto port = ports.begin();
-  for (std::size_t i = 1; i <= ZooKeeperEnsemble::size; ++i) {
-    const std::string first = std::to_string(*port++);
-    out.push_back("server." + std::to_string(i) + "=127.0.0.1:" + first + ":" +
-                  std::to_string(*port++));
-  }
-  return out;
+  while (ports.size() < count) ports.insert(free_port());
+  return {ports.begin(), ports.end()};
 }
 
 }  // namespace
 
-ZooKeeperEnsemble::ZooKeeperEnsemble(ZooKeeperServerOptions options) {
-  const std::vector<std::string> lines = members();
-  options.lines.insert(options.lines.begin(), lines.begin(), lines.end());
+// The lines that each of them has: who they are, and how long they wait for each other. A machine
+// that starts three at once while it does other things is slow.
+std::vector<std::string> ZooKeeperEnsemble::members_for(std::size_t server) const {
+  std::vector<std::string> out{"initLimit=50", "syncLimit=10"};
+  for (std::size_t i = 0; i < size; ++i) {
+    std::uint16_t leads_at = ports_[2 * i];
+    for (const Way& way : ways_) {
+      if (way.from == server && way.to == i) leads_at = way.proxy->port();
+    }
+    out.push_back("server." + std::to_string(i + 1) + "=127.0.0.1:" + std::to_string(leads_at) +
+                  ":" + std::to_string(ports_[2 * i + 1]));
+  }
+  return out;
+}
+
+ZooKeeperEnsemble::ZooKeeperEnsemble(ZooKeeperServerOptions options, Links links)
+    : ports_(free_ports(2 * size)) {
+  for (std::size_t i = 0; links == Links::severable && i < size * size; ++i) {
+    if (i / size == i % size) continue;
+    ways_.push_back({.from = i / size,
+                     .to = i % size,
+                     // What servers say to each other is no protocol that the proxy knows.
+                     .proxy = std::make_unique<Proxy>(
+                         ports_[2 * (i % size)], ProxyOptions{.protocol = ProxyProtocol::redis})});
+  }
   options.jvm.emplace_back("-Dzookeeper.cnxTimeout=500");
+  const std::vector<std::string> lines = options.lines;
   for (std::size_t i = 0; i < size; ++i) {
     options.member = static_cast<int>(i) + 1;
+    options.lines = members_for(i);
+    options.lines.insert(options.lines.end(), lines.begin(), lines.end());
     servers_.push_back(std::make_unique<ZooKeeperServer>(options));
+  }
+  complete();
+}
+
+void ZooKeeperEnsemble::cut_off(std::size_t which) {
+  for (const Way& way : ways_) {
+    if (way.from == which || way.to == which) way.proxy->blackhole(true);
+  }
+}
+
+void ZooKeeperEnsemble::join() {
+  for (const Way& way : ways_) {
+    way.proxy->heal();
+    way.proxy->cut_all();
   }
   complete();
 }

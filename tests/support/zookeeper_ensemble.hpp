@@ -2,9 +2,11 @@
 // Three private ZooKeepers that elect one of them: what serves on when one of them dies.
 #pragma once
 
+#include "support/proxy.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +18,11 @@ class ZooKeeperEnsemble {
  public:
   static constexpr std::size_t size = 3;
 
+  /// Whether servers can be cut off from each other while clients reach all of them.
+  enum class Links { whole, severable };
+
   /// Returns when all three serve. @throws std::runtime_error where they do not in 60 s
-  explicit ZooKeeperEnsemble(ZooKeeperServerOptions options = {});
+  explicit ZooKeeperEnsemble(ZooKeeperServerOptions options = {}, Links links = Links::whole);
 
   /// One that all tests of this process share, as `ZooKeeperServer::shared()`; complete.
   static ZooKeeperEnsemble& shared();
@@ -31,10 +36,25 @@ class ZooKeeperEnsemble {
   [[nodiscard]] std::size_t follower() { return (leader() + 1) % size; }
   /// Starts and resumes whatever does not run, and waits until all serve.
   void complete();
+  /// From now on nothing moves between that server and the others, and nobody learns it at once:
+  /// all that a leader and its followers say to each other. Of severable links.
+  void cut_off(std::size_t which);
+  /// Again as it was; waits until all serve.
+  void join();
   /// At a server that serves now.
   [[nodiscard]] ZooKeeperTalk talk();
 
  private:
+  /// The way from one server to the port at which another leads.
+  struct Way {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::unique_ptr<Proxy> proxy;
+  };
+  [[nodiscard]] std::vector<std::string> members_for(std::size_t server) const;
+
+  std::vector<std::uint16_t> ports_;  // two of each: to lead at, and to elect at
+  std::vector<Way> ways_;
   std::vector<std::unique_ptr<ZooKeeperServer>> servers_;
 };
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// What keeps sessions alive and proves that they live: one pulse for all that a session holds and
+// waits for, however much that is. A pulse is a sync, and behind its answer a write that changes
+// nothing. The sync shows that the leader has been told of the pulse before; the write proves it,
+// and is the sign of life that the next pulse shows. See life.hpp.
+#include "base/mutant.hpp"
+#include "zookeeper/zookeeper_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::zookeeper {
+namespace {
+
+/// The nodes of so many holds of a session are watched: more would cost the server and the next
+/// connection more than what is learned from them is worth.
+constexpr std::size_t most_watched_holds = 32;
+constexpr int parts_of_progress = 24;  // of a session: what a renewal gains at least
+
+/// Between two pulses of a session that holds something. What a pulse proves began one pulse ago,
+/// and the library asks for more a quarter of a session after that, or a little later: by then the
+/// next proof is there, or all but there.
+std::chrono::nanoseconds period(const Session& session) {
+  const std::chrono::nanoseconds timeout = session.timeout();
+  return std::max(timeout / 100 * 15, session.report());
+}
+
+}  // namespace
+
+Instant ZooKeeperBackend::pulse_due(const Session& session) const {
+  if (!session.up() || session.pulse.beats) return never;
+  // Earlier than this it would prove nothing.
+  const Instant ripe = session.pulse.last + session.report();
+  if (session.pulse.wanted) return ripe;
+  // Whose session is idle or waits is to be granted a lock without another question, too.
+  if (session.holding == 0) return std::max(ripe, session.pulse.last + session.timeout() / 4);
+  return std::max(ripe, session.proven() + 2 * period(session));
+}
+
+void ZooKeeperBackend::beat(Session& session, Instant now) {
+  if (now < pulse_due(session)) return;
+  session.pulse.last = now;
+  session.pulse.beats = base::mutant("zookeeper.read_renews")
+                            ? session.exists(settings_.root, {.step = Step::beat_write})
+                            : session.sync(settings_.root, {.step = Step::beat});
+}
+
+void ZooKeeperBackend::beaten(Session& session, const Call& call, const Reply& reply) {
+  session.pulse.beats = false;
+  session.pulse.last = clock_->now();
+  const bool proves = session.holding + session.awaiting > 0 || session.pulse.wanted;
+  if (call.step == Step::beat && reply.code == Code::ok && proves &&
+      !base::mutant("zookeeper.sync_renews")) {
+    const ContenderPtr contender = next_to_write(session);
+    session.pulse.beats = session.refused_write(contender ? contender->node : settings_.root,
+                                                {.step = Step::beat_write, .contender = contender});
+    return;
+  }
+  const ContenderPtr& contender = call.contender;
+  if (contender && !contender->erased && reply.code == Code::no_node) own_node_gone(contender);
+  session.pulse.wanted = false;
+  settle_renewals();
+}
+
+// All nodes in turn, so that each is found out that somebody has deleted.
+ZooKeeperBackend::ContenderPtr ZooKeeperBackend::next_to_write(Session& session) {
+  auto next = contenders_.upper_bound(session.pulse.turn);
+  for (std::size_t i = 0; i < contenders_.size(); ++i, ++next) {
+    if (next == contenders_.end()) next = contenders_.begin();
+    const ContenderPtr& contender = next->second;
+    if (contender->session != &session || contender->node.empty() || contender->leaving ||
+        contender->withdrawn) {
+      continue;
+    }
+    session.pulse.turn = next->first;
+    return contender;
+  }
+  return nullptr;
+}
+
+// With the first renewal: a short hold does not pay for it.
+void ZooKeeperBackend::watch_own(const ContenderPtr& contender) {
+  Session& session = *contender->session;
+  if (contender->own_watch || session.watched_holds >= most_watched_holds) return;
+  if (!session.get(contender->node, true, {.step = Step::own_watch, .contender = contender})) {
+    return;
+  }
+  session.watch(contender->node, contender);
+  set(*contender, &Contender::own_watch, true);
+}
+
+bool ZooKeeperBackend::decided(const Renewal::Item& item) const {
+  const ContenderPtr contender = hold_of(item.hold);
+  if (!contender || !contender->session->up()) return true;
+  Session& session = *contender->session;
+  if (session.proven() >= contender->counted + session.timeout() / parts_of_progress) return true;
+  session.pulse.wanted = true;
+  return base::mutant("zookeeper.renewal_unasked");
+}
+
+// What was proven for a session goes for all that it holds.
+void ZooKeeperBackend::settle_renewals() {
+  std::erase_if(renewals_, [this](const std::shared_ptr<Renewal>& operation) {
+    const std::vector<Renewal::Item>& items = operation->items();
+    if (!std::all_of(items.begin(), items.end(),
+                     [this](const auto& item) { return decided(item); })) {
+      return false;
+    }
+    answer(*operation);
+    then([operation] { operation->answered(); });
+    return true;
+  });
+}
+
+void ZooKeeperBackend::answer(Renewal& operation) {
+  for (Renewal::Item& item : operation.items()) {
+    const ContenderPtr contender = hold_of(item.hold);
+    if (!contender) {
+      item.answer = Renewal::Answer::lost;
+      continue;
+    }
+    const Session& session = *contender->session;
+    if (!session.up()) continue;
+    item.answer = Renewal::Answer::renewed;
+    item.counted_from =
+        base::mutant("zookeeper.renewal_unasked") ? clock_->now() : session.proven();
+    item.granted = session.timeout();
+    contender->counted = item.counted_from;
+    contender->lapse = item.counted_from + item.granted;
+  }
+}
+
+}  // namespace mortise::zookeeper
