@@ -28,7 +28,7 @@ struct Settings {
   Credentials credentials{};
   std::string root = "/mortise";              ///< of all locks; never ends with '/'
   std::chrono::milliseconds session{10'000};  ///< the time-out that is asked for
-  std::chrono::milliseconds margin{1'000};    ///< the least part of it that is not used
+  std::chrono::milliseconds margin{1'000};    ///< how long a follower keeps signs of life to itself
   bool creator_only = false;                  ///< nodes are for the same credentials alone
 
   /// @throws LockError (`misconfigured`)

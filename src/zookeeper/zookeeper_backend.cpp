@@ -16,8 +16,10 @@ using std::chrono::milliseconds;
 
 /// For the servers to confirm that the sessions have ended.
 constexpr milliseconds farewell_time{300};
-// The server's ticks, of 2 s as a rule, end sessions; half of one can be lost with a follower.
+// What a follower has not told yet does not count (life.hpp), and ticks only ever end sessions
+// later: this is for the rest.
 constexpr int margin_permille = 100;
+constexpr milliseconds least_margin{20};
 // A longer queue is not listed each second.
 constexpr std::size_t short_queue = 16;
 constexpr std::size_t node_size = 34;  // slash, guid, "-lock-", number
@@ -40,7 +42,7 @@ Capabilities ZooKeeperBackend::capabilities() const {
           .survives_restart = Support::yes,
           // An ensemble does; whether there is more than one server a client can not tell.
           .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
-          .safety_margin = {.permille = margin_permille, .least = settings_.margin}};
+          .safety_margin = {.permille = margin_permille, .least = least_margin}};
 }
 
 std::string ZooKeeperBackend::describe() const { return where_; }
