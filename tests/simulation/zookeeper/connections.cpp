@@ -2,6 +2,7 @@
 #include "simulation/zookeeper/connections.hpp"
 
 #include "simulation/zookeeper/numbers.hpp"
+#include "simulation/zookeeper/rights.hpp"
 
 #include <utility>
 
@@ -138,7 +139,12 @@ void Connections::reply(ConnectionId id, std::int32_t cxid, std::int64_t zxid, s
   say(*connection, out.str());
 }
 
-void Connections::tell(ConnectionId who, std::int32_t event, std::string_view path) {
+// That those who may not read a node are told nothing is the mend of CVE-2024-23944, which Debian's
+// server has.
+void Connections::tell(ConnectionId who, std::int32_t event, std::string_view path,
+                       const Acls& acl) {
+  const Connection* const connection = find(who);
+  if (connection == nullptr || !permitted(acl, right::read, connection->who)) return;
   constexpr std::int32_t connected = 3;
   reply(who, xid::watch, -1, code::ok, Out().int32(event).int32(connected).text(path).str());
 }

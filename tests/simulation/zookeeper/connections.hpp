@@ -67,7 +67,7 @@ class Connections final : public Tree::Audience {
   void welcome(Connection& connection, bool yes);
   void reply(ConnectionId id, std::int32_t cxid, std::int64_t zxid, std::int32_t code,
              std::string_view body);
-  void tell(ConnectionId who, std::int32_t event, std::string_view path) override;
+  void tell(ConnectionId who, std::int32_t event, std::string_view path, const Acls& acl) override;
   /// Behind all that was said.
   void hang_up(Connection& connection);
   /// Sends what was said, and goes on with requests that had to wait for the greeting's answer.

@@ -60,6 +60,9 @@ void Peer::hear_leader(Message& message) {
     case Kind::up_to_date:
       serving_ = true;
       site_.note("follows");
+      // From here on it waits less long for a word.
+      ++life_;
+      watch_leader();
       break;
     case Kind::proposal:
       log_.push_back(message.txn);

@@ -81,7 +81,8 @@ std::int32_t Reading::end_watch(const Request& request, In& in) {
   const std::int32_t type = in.int32();
   if (type < of_children || type > of_any) throw Malformed();
   const auto end = [&](WatchTable& table) {
-    return request.type == op::check_watches ? table.contains(path, *request.connection)
+    // The server of our version says yes to whoever asks, if anyone watches.
+    return request.type == op::check_watches ? table.contains(path)
                                              : table.remove(path, *request.connection);
   };
   bool found = false;
@@ -98,16 +99,16 @@ void Reading::set_watches(const Request& request, In& in) {
   for (const std::string_view path : in.texts()) {
     const Node* const node = tree_.find(path);
     if (node == nullptr) {
-      audience_.tell(who, event::deleted, path);
+      audience_.tell(who, event::deleted, path, nullptr);
     } else if (node->stat.mzxid > seen) {
-      audience_.tell(who, event::data_changed, path);
+      audience_.tell(who, event::data_changed, path, nullptr);
     } else {
       watches_.data.add(path, who);
     }
   }
   for (const std::string_view path : in.texts()) {
     if (tree_.find(path) != nullptr) {
-      audience_.tell(who, event::created, path);
+      audience_.tell(who, event::created, path, nullptr);
     } else {
       watches_.data.add(path, who);
     }
@@ -115,9 +116,9 @@ void Reading::set_watches(const Request& request, In& in) {
   for (const std::string_view path : in.texts()) {
     const Node* const node = tree_.find(path);
     if (node == nullptr) {
-      audience_.tell(who, event::deleted, path);
+      audience_.tell(who, event::deleted, path, nullptr);
     } else if (node->stat.pzxid > seen) {
-      audience_.tell(who, event::children_changed, path);
+      audience_.tell(who, event::children_changed, path, nullptr);
     } else {
       watches_.children.add(path, who);
     }

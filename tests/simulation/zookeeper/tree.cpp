@@ -12,8 +12,8 @@ namespace {
 std::string_view or_root(std::string_view path) noexcept { return path.empty() ? "/" : path; }
 
 void tell_all(const std::vector<ConnectionId>& who, std::int32_t event, std::string_view path,
-              Tree::Audience& audience) {
-  for (const ConnectionId each : who) audience.tell(each, event, path);
+              const Acls& acl, Tree::Audience& audience) {
+  for (const ConnectionId each : who) audience.tell(each, event, path, acl);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Result Tree::apply(const Change& change, const Step& step) {
     found->stat.mzxid = step.txn.zxid;
     found->stat.version = change.number;
     out.stat = Stat::of(*found);
-    tell_all(step.watches.data.trigger(change.path), event::data_changed, change.path,
+    tell_all(step.watches.data.trigger(change.path), event::data_changed, change.path, found->acl,
              step.audience);
   } else if (change.type == op::set_acl) {
     found->acl = change.acl;
@@ -127,15 +127,16 @@ Result Tree::create(const Change& change, const Step& step, std::int64_t owner) 
     ephemerals_[owner].insert(path);
   }
   Result out{.type = change.type, .path = path, .stat = Stat::of(child)};
-  tell_all(step.watches.data.trigger(path), event::created, path, step.audience);
+  tell_all(step.watches.data.trigger(path), event::created, path, child.acl, step.audience);
   tell_all(step.watches.children.trigger(or_root(above)), event::children_changed, or_root(above),
-           step.audience);
+           parent->acl, step.audience);
   return out;
 }
 
 void Tree::remove(const std::string& path, const Step& step) {
   const std::string_view above = parent_of(path);
-  if (Node* const parent = node(above); parent != nullptr) {
+  Node* const parent = node(above);
+  if (parent != nullptr) {
     if (const auto child = parent->children.find(name_of(path)); child != parent->children.end()) {
       parent->children.erase(child);
     }
@@ -144,6 +145,7 @@ void Tree::remove(const std::string& path, const Step& step) {
   const auto found = nodes_.find(path);
   if (found == nodes_.end()) return;
   const std::int64_t owner = found->second.stat.owner;
+  const Acls acl = std::move(found->second.acl);
   nodes_.erase(found);
   if (owner == container_owner) {
     containers_.erase(path);
@@ -153,14 +155,15 @@ void Tree::remove(const std::string& path, const Step& step) {
   }
   // Whoever watches the node and its children is told once.
   const std::vector<ConnectionId> told = step.watches.data.trigger(path);
-  tell_all(told, event::deleted, path, step.audience);
+  tell_all(told, event::deleted, path, acl, step.audience);
   for (const ConnectionId who : step.watches.children.trigger(path)) {
     if (std::find(told.begin(), told.end(), who) == told.end()) {
-      step.audience.tell(who, event::deleted, path);
+      step.audience.tell(who, event::deleted, path, acl);
     }
   }
+  if (parent == nullptr) return;
   tell_all(step.watches.children.trigger(or_root(above)), event::children_changed, or_root(above),
-           step.audience);
+           parent->acl, step.audience);
 }
 
 void Tree::end_session(const Change& change, const Step& step) {

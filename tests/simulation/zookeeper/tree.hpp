@@ -35,7 +35,9 @@ class Tree {
   class Audience {
    public:
     virtual ~Audience() = default;
-    virtual void tell(ConnectionId who, std::int32_t event, std::string_view path) = 0;
+    /// @param acl of the node: whoever may not read it is not told; nullptr: anyone is
+    virtual void tell(ConnectionId who, std::int32_t event, std::string_view path,
+                      const Acls& acl) = 0;
   };
 
   Tree();

@@ -15,20 +15,17 @@ void WatchTable::add(std::string_view path, ConnectionId who) {
 }
 
 bool WatchTable::remove(std::string_view path, ConnectionId who) {
-  if (!contains(path, who)) return false;
+  const auto mine = by_connection_.find(who);
+  if (mine == by_connection_.end()) return false;
+  const auto watched = mine->second.find(path);
+  if (watched == mine->second.end()) return false;
+  mine->second.erase(watched);
+  if (mine->second.empty()) by_connection_.erase(mine);
   const auto found = by_path_.find(path);
   std::erase(found->second, who);
   if (found->second.empty()) by_path_.erase(found);
-  const auto mine = by_connection_.find(who);
-  mine->second.erase(mine->second.find(path));
-  if (mine->second.empty()) by_connection_.erase(mine);
   --count_;
   return true;
-}
-
-bool WatchTable::contains(std::string_view path, ConnectionId who) const {
-  const auto mine = by_connection_.find(who);
-  return mine != by_connection_.end() && mine->second.contains(path);
 }
 
 std::vector<ConnectionId> WatchTable::trigger(std::string_view path) {

@@ -26,7 +26,10 @@ class WatchTable {
   void add(std::string_view path, ConnectionId who);
   /// @return whether there was one.
   bool remove(std::string_view path, ConnectionId who);
-  [[nodiscard]] bool contains(std::string_view path, ConnectionId who) const;
+  /// @return whether anyone has one.
+  [[nodiscard]] bool contains(std::string_view path) const {
+    return by_path_.find(path) != by_path_.end();
+  }
   /// Ends all watches of a path. @return whose they were, in the order in which they were set.
   std::vector<ConnectionId> trigger(std::string_view path);
   /// The connection has gone.

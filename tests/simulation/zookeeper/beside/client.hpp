@@ -2,9 +2,9 @@
 // One session of a test, on one connection.
 #pragma once
 
-#include "simulation/zookeeper/channels.hpp"
+#include "simulation/zookeeper/beside/channels.hpp"
+#include "simulation/zookeeper/beside/talking.hpp"
 #include "simulation/zookeeper/numbers.hpp"
-#include "simulation/zookeeper/talking.hpp"
 
 #include <chrono>
 #include <cstddef>

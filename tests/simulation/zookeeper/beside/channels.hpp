@@ -3,9 +3,9 @@
 #pragma once
 
 #include "simulation/server.hpp"
+#include "simulation/zookeeper/beside/talking.hpp"
+#include "simulation/zookeeper/beside/virtual_sites.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
-#include "simulation/zookeeper/talking.hpp"
-#include "simulation/zookeeper/virtual_sites.hpp"
 
 #include <chrono>
 #include <cstddef>

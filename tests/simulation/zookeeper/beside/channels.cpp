@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulation/zookeeper/channels.hpp"
+#include "simulation/zookeeper/beside/channels.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

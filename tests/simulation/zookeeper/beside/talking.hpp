@@ -53,6 +53,7 @@ class Words {
   [[nodiscard]] std::string of(std::string_view frame, std::int32_t type) const;
 
  private:
+  void write(std::string_view frame, std::int32_t type, std::string& out) const;
   void stat(In& in, std::string& out) const;
   void steps(In& in, std::string& out) const;
   [[nodiscard]] std::string zxid(std::int64_t number) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulation/zookeeper/talking.hpp"
+#include "simulation/zookeeper/beside/talking.hpp"
 
 #include "simulation/zookeeper/numbers.hpp"
 
@@ -90,14 +90,17 @@ std::string Words::zxid(std::int64_t number) const {
 }
 
 void Words::stat(In& in, std::string& out) const {
-  out += " czxid " + zxid(in.int64()) + " mzxid " + zxid(in.int64());
+  out += " czxid " + zxid(in.int64());
+  out += " mzxid " + zxid(in.int64());
   in.int64();
   in.int64();
-  out += " version " + std::to_string(in.int32()) + " cversion " + std::to_string(in.int32());
+  out += " version " + std::to_string(in.int32());
+  out += " cversion " + std::to_string(in.int32());
   out += " aversion " + std::to_string(in.int32());
   const auto owner = sessions_.find(in.int64());
   out += " owner " + std::to_string(owner == sessions_.end() ? 0 : owner->second);
-  out += " length " + std::to_string(in.int32()) + " children " + std::to_string(in.int32());
+  out += " length " + std::to_string(in.int32());
+  out += " children " + std::to_string(in.int32());
   out += " pzxid " + zxid(in.int64());
 }
 
@@ -116,14 +119,25 @@ void Words::steps(In& in, std::string& out) const {
 }
 
 std::string Words::of(std::string_view frame, std::int32_t type) const {
+  std::string out;
+  try {
+    write(frame, type, out);
+  } catch (const Malformed&) {
+    out += " and ends too early";
+  }
+  return out;
+}
+
+void Words::write(std::string_view frame, std::int32_t type, std::string& out) const {
   In in(frame);
   const std::int32_t number = in.int32();
   const std::int64_t at = in.int64();
   const std::int32_t code = in.int32();
-  std::string out;
   if (number == xid::watch) {
-    out = "event " + std::to_string(in.int32()) + " state " + std::to_string(in.int32());
-    return out + " " + std::string(in.text());
+    out = "event " + std::to_string(in.int32());
+    out += " state " + std::to_string(in.int32());
+    out += " " + std::string(in.text());
+    return;
   }
   out = "reply " + std::to_string(number) + " zxid " + zxid(at) + " code " + std::to_string(code);
   if (code == code::ok) {
@@ -153,7 +167,8 @@ std::string Words::of(std::string_view frame, std::int32_t type) const {
       }
       case op::get_acl:
         for (std::int32_t left = in.int32(); left > 0; --left) {
-          out += " " + std::to_string(in.int32()) + ":" + std::string(in.text());
+          out += " " + std::to_string(in.int32());
+          out += ":" + std::string(in.text());
           out += ":" + std::string(in.text());
         }
         stat(in, out);
@@ -162,7 +177,7 @@ std::string Words::of(std::string_view frame, std::int32_t type) const {
       default: break;
     }
   }
-  return in.rest().empty() ? out : out + " and " + std::to_string(in.rest().size()) + " bytes";
+  if (!in.rest().empty()) out += " and " + std::to_string(in.rest().size()) + " bytes";
 }
 
 }  // namespace simulation::zookeeper
