@@ -12,9 +12,10 @@ namespace mortise::redis {
 struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
   Kind kind = Kind::check;
-  bool whole = false;     ///< sent with the script's text
-  std::uint32_t tag = 0;  ///< the user's own
-  std::uint64_t epoch = 0;
+  bool whole = false;        ///< sent with the script's text
+  std::uint32_t tag = 0;     ///< the user's own
+  std::uint64_t epoch = 0;   ///< generation of the connection that it is written for
+  std::uint64_t number = 0;  ///< the connection's own
   std::shared_ptr<Operation> operation{};
   Instant asked{};     ///< the clock before it left
   Instant since{};     ///< when the library asked

@@ -72,7 +72,7 @@ Instant Connection::due() const noexcept {
   if (state != State::up) return Instant(Instant::duration(limit_.load()));
   const std::lock_guard lock(mutex_);
   if (spoiled_ || suspect_.load()) return Instant{};
-  return calls_.empty() ? never : calls_.front().deadline;
+  return calls_.empty() ? never : calls_.oldest().deadline;
 }
 
 bool Connection::outstanding() const noexcept {
@@ -117,7 +117,7 @@ void Connection::check_time(Instant now) {
   {
     const std::lock_guard lock(mutex_);
     why = std::exchange(spoiled_, std::nullopt);
-    if (!why && !calls_.empty() && calls_.front().deadline <= now) {
+    if (!why && !calls_.empty() && calls_.oldest().deadline <= now) {
       why = unavailable("no answer in time");
     }
   }
@@ -240,7 +240,7 @@ void Connection::drop(const Failure& why) {
     state_.store(State::idle);
     descriptor_.store(-1);
     stream.swap(stream_);
-    unanswered.swap(calls_);
+    unanswered = calls_.end();
     unanswered_.store(0);
     out_.clear();
     gathering_.store(false);
@@ -263,7 +263,7 @@ std::deque<Call> Connection::close() {
   state_.store(State::idle);
   descriptor_.store(-1);
   stream.swap(stream_);
-  unanswered.swap(calls_);
+  unanswered = calls_.end();
   unanswered_.store(0);
   out_.clear();
   return unanswered;

@@ -12,6 +12,7 @@
 #include "redis/reply.hpp"
 #include "redis/settings.hpp"
 #include "redis/stream.hpp"
+#include "redis/under_way.hpp"
 
 #include <atomic>
 #include <deque>
@@ -70,8 +71,11 @@ class Connection final : public Source {
   /// For ever; call after the source was detached. @return what was not answered.
   std::deque<Call> close();
 
+  /// @return the number of the connection that there is, or that will be next; grows.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return calls_.generation(); }
   /// Sends one command whose reply will come to `answered()`, unless it is withdrawn.
-  /// @return false: not connected, nothing was done
+  /// @param call its epoch is the `generation()` that the bytes were written for
+  /// @return false: not connected, or by another connection meanwhile; nothing was done
   [[nodiscard]] bool send(Call call, std::string_view bytes);
   /// Sends what is answered by pushes only.
   [[nodiscard]] bool send(std::string_view bytes);
@@ -106,7 +110,7 @@ class Connection final : public Source {
   void check_time(Instant now);
   /// @return false: it broke before a byte has left
   bool flush(std::shared_ptr<Stream> stream);
-  void stop_writing(const Stream& stream, Stream::Status why, std::size_t done);
+  void stop_writing(Stream::Status why, std::size_t done);
   void write_queued();
   void gather();
   bool queue(Call* call, std::string_view bytes);
@@ -142,7 +146,7 @@ class Connection final : public Source {
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
   std::optional<Endpoint> only_;
   Endpoint endpoint_;
-  std::deque<Call> calls_;                  // sent, not answered
+  UnderWay calls_;                          // sent, not answered
   std::atomic<std::size_t> unanswered_{0};  // their number
   std::string out_;                         // not sent
   std::atomic<bool> gathering_{false};      // `out_` is kept back; set in the reader's role only

@@ -3,8 +3,6 @@
 // life is in connection.cpp.
 #include "redis/connection.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace mortise::redis {
@@ -82,11 +80,8 @@ void Connection::take(const Reply& reply) {
   std::optional<Call> call;
   {
     const std::lock_guard lock(mutex_);
-    if (!calls_.empty()) {
-      call = std::move(calls_.front());
-      calls_.pop_front();
-      unanswered_.store(calls_.size());
-    }
+    call = calls_.answered();
+    unanswered_.store(calls_.size());
   }
   if (call) {
     user_.answered(*call, reply);
@@ -113,14 +108,19 @@ bool Connection::send(Call call, std::string_view bytes) { return queue(&call, b
 bool Connection::send(std::string_view bytes) { return queue(nullptr, bytes); }
 
 bool Connection::queue(Call* call, std::string_view bytes) {
-  const Operation* const operation = call != nullptr ? call->operation.get() : nullptr;
   std::shared_ptr<Stream> stream;
+  UnderWay::Place place;
   {
     const std::lock_guard lock(mutex_);
     if (!up() || !stream_) return false;
+    // Written for a connection that has broken since: the server would take it for a late copy.
+    if (call != nullptr && call->epoch != calls_.generation() &&
+        !base::mutant("redis.send_with_a_stale_epoch")) {
+      return false;
+    }
     if (call != nullptr && user_.withdrawn(*call)) return true;
     if (call != nullptr) {
-      calls_.push_back(std::move(*call));
+      place = calls_.add(std::move(*call));
       unanswered_.store(calls_.size());
     }
     out_.append(bytes);
@@ -135,15 +135,12 @@ bool Connection::queue(Call* call, std::string_view bytes) {
     stream = stream_;
   }
   if (flush(std::move(stream))) return true;
-  // Not a byte has left: the server does not know of it, which is worth knowing.
+  // Not a byte has left: the server does not know of it, which is worth knowing. Where the
+  // connection was dropped meanwhile, its user was told that the call is unanswered.
   const std::lock_guard lock(mutex_);
-  const auto mine = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& other) {
-    return other.operation.get() == operation;
-  });
-  if (mine == calls_.rend()) return true;
-  calls_.erase(std::prev(mine.base()));
+  const bool mine = calls_.take_back(place);
   unanswered_.store(calls_.size());
-  return false;
+  return !mine;
 }
 
 void Connection::write_queued() {
@@ -158,47 +155,47 @@ void Connection::write_queued() {
   static_cast<void>(flush(std::move(stream)));
 }
 
-// Writes the batch, and whatever others have queued meanwhile.
+// Writes the batch, and whatever others have queued meanwhile: also on a connection that has come
+// after this one, whose greeting waits for whoever writes.
 bool Connection::flush(std::shared_ptr<Stream> stream) {
-  bool any = false;  // byte has left
+  bool mine = true;  // the caller's own bytes are in the first batch
+  bool left = false;
   for (;;) {
     std::size_t done = 0;
-    while (done < batch_.size()) {
+    Stream::Status status = Stream::Status::done;
+    while (done < batch_.size() && status == Stream::Status::done) {
       const Stream::Moved moved = stream->write({batch_.data() + done, batch_.size() - done});
-      if (moved.status != Stream::Status::done) {
-        stop_writing(*stream, moved.status, done);
-        return any || moved.status == Stream::Status::again;
-      }
-      any = true;
-      done += moved.bytes;
+      status = moved.status;
+      if (status == Stream::Status::done) done += moved.bytes;
+    }
+    if (mine) left = done > 0 || status == Stream::Status::again;
+    mine = false;
+    const std::unique_lock lock(mutex_);
+    if (status != Stream::Status::done && stream_ == stream) {
+      stop_writing(status, done);
+      return left;
     }
     batch_.clear();
-    const std::lock_guard lock(mutex_);
     if (out_.empty() || !stream_) {
       writing_ = false;
-      return true;
+      return left;
     }
     batch_.swap(out_);
-    if (stream != stream_) stream = stream_;
+    stream = stream_;
   }
 }
 
-void Connection::stop_writing(const Stream& stream, Stream::Status why, std::size_t done) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stream_.get() == &stream) {
-      if (why == Stream::Status::again) {
-        out_.insert(0, batch_, done);
-        blocked_.store(true);
-      } else {
-        spoiled_ = unavailable("the server closed the connection");
-        broken_.store(true);
-      }
-    }
-    batch_.clear();
-    writing_ = false;
+// Under the mutex.
+void Connection::stop_writing(Stream::Status why, std::size_t done) {
+  if (why == Stream::Status::again) {
+    out_.insert(0, batch_, done);
+    blocked_.store(true);
+  } else {
+    spoiled_ = unavailable("the server closed the connection");
+    broken_.store(true);
   }
-  host_.changed(*this);
+  batch_.clear();
+  writing_ = false;
 }
 
 }  // namespace mortise::redis

@@ -184,7 +184,7 @@ void RedisBackend::force_release(const std::shared_ptr<Inspection>& operation) {
 void RedisBackend::submit(Call call) {
   if (call.since == Instant{}) call.since = call.asked;
   if (commands_->up()) {
-    call.epoch = epoch_.load();
+    call.epoch = commands_->generation();
     const std::string& bytes = bytes_of(call);
     if (commands_->send(call, bytes)) {
       note_sent(call);
@@ -310,7 +310,7 @@ void RedisBackend::submit_parked() {
     call.whole = false;
     submit(std::move(call));
   }
-  for (const auto& operation : attempts_.undecided(epoch_.load())) ask(operation);
+  for (const auto& operation : attempts_.undecided(commands_->generation())) ask(operation);
 }
 
 }  // namespace mortise::redis

@@ -111,7 +111,6 @@ class RedisBackend final : public Backend, private Connection::User {
   std::atomic<bool> stopped_{false};
   std::atomic<bool> attached_{false};
   std::atomic<bool> inbox_up_{false};
-  std::atomic<std::uint64_t> epoch_{0};  // of the connection for commands
 
   std::mutex mutex_;
   std::vector<Call> parked_;  // to be sent when there is a connection

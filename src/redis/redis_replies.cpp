@@ -29,7 +29,6 @@ void RedisBackend::greeted(Connection& connection, const ServerFacts& facts) {
     inbox_run_id_ = facts.run_id;
     return;
   }
-  epoch_.fetch_add(1);
   bool another = false;
   {
     const std::lock_guard lock(mutex_);

@@ -154,7 +154,6 @@ void Node::connected(redis::Connection& connection) {
     connection.drop(why);
     return;
   }
-  epoch_.fetch_add(1);
   {
     const std::lock_guard lock(mutex_);
     why_ = Failure{};

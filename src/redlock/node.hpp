@@ -63,7 +63,7 @@ class Node final : private redis::Connection::User {
   /// @return why not, when that is known.
   [[nodiscard]] Failure why() const;
   /// @return the number of the connection; grows.
-  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_.load(); }
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return commands_.generation(); }
   /// @return false: not connected, nothing was done
   [[nodiscard]] bool send(redis::Call call, std::string_view bytes);
   /// Drops the connection; only from inside `answered()`.
@@ -133,7 +133,6 @@ class Node final : private redis::Connection::User {
   std::atomic<bool> attached_{false};
   std::atomic<bool> usable_{false};
   std::atomic<bool> listens_{false};
-  std::atomic<std::uint64_t> epoch_{0};
   Strays strays_;
 
   mutable std::mutex mutex_;

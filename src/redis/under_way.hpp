@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The calls that were sent on a connection and are not answered. A connection breaks and is made
+// anew while a thread stands between two steps of a send, so each connection is a generation of its
+// own, and what a thread learned of one is never applied to another.
+#pragma once
+
+#include "base/mutant.hpp"
+#include "redis/call.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace mortise::redis {
+
+/// @thread_safety for one thread at a time, but for `generation()`.
+class UnderWay {
+ public:
+  /// Where a call stands.
+  struct Place {
+    std::uint64_t generation = 0;
+    std::uint64_t number = 0;
+  };
+
+  /// @return the number of the connection; grows, and begins with 1.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
+  [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
+  /// @return the oldest; there must be one.
+  [[nodiscard]] const Call& oldest() const noexcept { return calls_.front(); }
+
+  Place add(Call call) {
+    call.number = ++numbers_;
+    calls_.push_back(std::move(call));
+    return {generation_.load(), numbers_};
+  }
+  /// A reply came. @return the call that it answers; nothing = nobody asked
+  std::optional<Call> answered() {
+    if (calls_.empty()) return std::nullopt;
+    Call call = std::move(calls_.front());
+    calls_.pop_front();
+    return call;
+  }
+  /// Exactly that call was never sent. @return false: it is not here; its connection broke, and
+  /// whoever was told of that has it
+  bool take_back(const Place& place) {
+    if (base::mutant("redis.take_back_from_another_connection") && !calls_.empty()) {
+      calls_.pop_back();
+      return true;
+    }
+    if (place.generation != generation_.load()) return false;
+    const auto mine = std::find_if(calls_.rbegin(), calls_.rend(),
+                                   [&](const Call& other) { return other.number == place.number; });
+    if (mine == calls_.rend()) return false;
+    calls_.erase(std::prev(mine.base()));
+    return true;
+  }
+  /// The connection broke; the next one begins. @return what was not answered
+  std::deque<Call> end() {
+    generation_.fetch_add(1);
+    return std::exchange(calls_, {});
+  }
+
+ private:
+  std::deque<Call> calls_;
+  std::uint64_t numbers_ = 0;
+  std::atomic<std::uint64_t> generation_{1};
+};
+
+}  // namespace mortise::redis
