@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "redis/attempts.hpp"
 
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>
@@ -27,124 +28,204 @@ bool Attempts::asked(const Operation& operation, std::uint64_t epoch) {
   const AttemptId& attempt = operation->request().attempt;
   const std::lock_guard lock(mutex_);
   if (operation->done()) return false;  // decided meanwhile: it must not come back here
-  Pending& pending = pending_[attempt];
-  pending.operation = operation;
-  pending.epoch = std::max(pending.epoch, epoch);
-  if (epoch != 0) ++pending.open;
-  return !strays_.empty() && strays_.contains(attempt);
+  Record& record = records_[attempt];
+  if (!record.decided()) {
+    record.operation = operation;
+    record.epoch = std::max(record.epoch, epoch);
+    if (epoch != 0) ++record.open;
+  }
+  return has_copies_locked(attempt);
 }
 
 void Attempts::refused(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  if (found == pending_.end()) return;
-  Pending& pending = found->second;
-  if (--pending.open == 0 && !pending.reading && !strays_.contains(attempt)) pending.epoch = 0;
+  const auto found = records_.find(attempt);
+  if (found == records_.end() || found->second.decided()) return;
+  Record& record = found->second;
+  if (--record.open == 0 && !record.reading && !strays_.contains(attempt)) record.epoch = 0;
 }
 
 bool Attempts::cancelled(const Operation& operation) {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(operation->request().attempt);
-  if (found == pending_.end()) return operation->progress() != Acquisition::Progress::unsent;
-  if (found->second.epoch == 0) {
-    pending_.erase(found);
+  const auto found = records_.find(operation->request().attempt);
+  if (found == records_.end()) return operation->progress() != Acquisition::Progress::unsent;
+  if (found->second.epoch == 0 && !found->second.decided()) {
+    records_.erase(found);
     return false;
   }
   found->second.cancelled = true;
   return true;
 }
 
-bool Attempts::is_cancelled(const AttemptId& attempt) const {
+bool Attempts::is_withdrawn(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  return found == pending_.end() || found->second.cancelled;
+  const auto found = records_.find(attempt);
+  return found == records_.end() || found->second.cancelled || found->second.decided();
 }
 
-bool Attempts::has_copies(const AttemptId& attempt) const {
-  const std::lock_guard lock(mutex_);
-  return strays_.contains(attempt);
+// Numbers grow at each grant of the name, also where the server's clock steps back. Where the reply
+// knew none (Redisson holds the name), its time has to do.
+bool Attempts::Record::is_over(const Push& push) const noexcept {
+  if (base::mutant("redis.believe_a_push_that_is_over")) return false;
+  if (seen != 0) return push.number <= seen;
+  return reading && push.granted_at < reading->at;
 }
 
-std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& reading) {
+std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& reading,
+                                    std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  if (found == pending_.end()) return std::nullopt;
-  found->second.reading = reading;
-  std::optional<Push> early = std::move(found->second.early);
-  if (early) pending_.erase(found);  // it is believed now
+  const auto found = records_.find(attempt);
+  if (found == records_.end() || found->second.decided()) return std::nullopt;
+  Record& record = found->second;
+  record.reading = reading;
+  record.seen = std::max(record.seen, number);
+  std::optional<Push> early = std::exchange(record.early, std::nullopt);
+  if (!early || record.is_over(*early)) return std::nullopt;
+  record.number = early->number;  // it is believed now
+  record.until = reading.not_later_than(early->granted_at) + early->lease;
   return early;
 }
 
-void Attempts::decided(const AttemptId& attempt, bool push_may_come) {
+void Attempts::held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until) {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  if (found == pending_.end()) return;
-  if (push_may_come && !found->second.early) told_.emplace(attempt, true);
-  pending_.erase(found);
+  if (records_.size() >= sweep_at_) sweep(since);
+  Record& record = records_[attempt];
+  if (record.decided()) return;
+  record.number = number;
+  record.until = until;
 }
 
-void Attempts::released(const AttemptId& attempt) {
+// Of holds that ended otherwise than by a release the library does not tell.
+void Attempts::sweep(Instant now) {
+  std::erase_if(records_, [&](const auto& entry) {
+    const Record& record = entry.second;
+    return record.decided() ? now - record.until > stray_time : record.operation.expired();
+  });
+  sweep_at_ = std::max<std::size_t>(1024, records_.size() * 2);
+}
+
+void Attempts::renewed(const std::vector<Renewal::Item>& items) {
   const std::lock_guard lock(mutex_);
-  if (!told_.empty()) told_.erase(attempt);
+  for (const Renewal::Item& item : items) {
+    if (item.answer != Renewal::Answer::renewed) continue;
+    const auto found = records_.find(item.hold.attempt);
+    if (found == records_.end() || found->second.number != item.hold.number) continue;
+    found->second.until = std::max(found->second.until, item.counted_from + item.granted);
+  }
+}
+
+void Attempts::over(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  if (found != records_.end() && !found->second.decided()) records_.erase(found);
+}
+
+void Attempts::released(const AttemptId& attempt, std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  if (found != records_.end() && found->second.number == number) records_.erase(found);
+  const auto stray = strays_.find(attempt);
+  if (stray == strays_.end()) return;
+  stray->second.release = false;
+  if (!stray->second.copies) strays_.erase(stray);
 }
 
 Attempts::Verdict Attempts::granted(const Push& push) {
   using enum Verdict::Kind;
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(push.attempt);
-  if (found == pending_.end()) {
-    // Told by a reply already: no grant to nobody. Releasing it would end a hold that is in use.
-    return {.kind = told_.erase(push.attempt) != 0 ? known : ghost};
+  const auto found = records_.find(push.attempt);
+  if (found == records_.end()) return {.kind = ghost};
+  Record& record = found->second;
+  if (record.decided()) {
+    if (base::mutant("redis.push_by_attempt")) {
+      return {.kind = std::exchange(record.told, true) ? ghost : known};
+    }
+    // The hold's own, or of a grant before it. Releasing what a reply has told of would end a hold
+    // that is in use; and a larger number is a grant that came after it, to nobody.
+    return {.kind = push.number <= record.number ? known : ghost};
   }
-  Pending& pending = found->second;
-  Operation operation = pending.operation.lock();
+  Operation operation = record.operation.lock();
   if (!operation) {
-    pending_.erase(found);
+    records_.erase(found);
     return {.kind = ghost};
   }
-  if (!pending.reading) {
-    pending.early = push;
+  if (record.is_over(push)) return {.kind = known};
+  if (!record.reading) {
+    if (!record.early || record.early->number < push.number) record.early = push;
     return {.kind = later, .operation = std::move(operation)};
   }
-  Verdict verdict{.kind = believe, .operation = std::move(operation), .reading = *pending.reading};
-  pending_.erase(found);
-  return verdict;
+  record.number = push.number;
+  record.until = record.reading->not_later_than(push.granted_at) + push.lease;
+  return {.kind = believe, .operation = std::move(operation), .reading = *record.reading};
 }
 
 Attempts::Operation Attempts::find(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  return found == pending_.end() ? nullptr : found->second.operation.lock();
+  const auto found = records_.find(attempt);
+  if (found == records_.end() || found->second.decided()) return nullptr;
+  return found->second.operation.lock();
 }
 
-void Attempts::unanswered(const AttemptId& attempt, bool release, Instant now) {
+void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch,
+                          Instant now) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(strays_, [&](const auto& stray) { return now - stray.second.since > stray_time; });
+  if (now - strays_swept_ >= std::chrono::seconds(1)) {  // not for each of thousands
+    strays_swept_ = now;
+    std::erase_if(strays_,
+                  [&](const auto& stray) { return now - stray.second.since > stray_time; });
+  }
   Stray& stray = strays_[attempt];
   stray.since = now;
+  stray.epoch = std::max(stray.epoch, epoch);
+  stray.copies = true;
   stray.release = stray.release || release;
+}
+
+void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch) {
+  if (base::mutant("redis.bury_copies_for_ever")) return;
+  const std::lock_guard lock(mutex_);
+  if (strays_.empty()) return;
+  const auto found = strays_.find(attempt);
+  if (found == strays_.end() || epoch <= found->second.epoch) return;
+  found->second.copies = false;
+  if (!found->second.release) strays_.erase(found);
+}
+
+bool Attempts::has_copies_locked(const AttemptId& attempt) const {
+  if (strays_.empty() || base::mutant("redis.late_copies_are_not_refused")) return false;
+  const auto found = strays_.find(attempt);
+  return found != strays_.end() && found->second.copies;
+}
+
+bool Attempts::has_copies(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  return has_copies_locked(attempt);
 }
 
 bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
+  if (strays_.empty()) return false;
   const auto found = strays_.find(attempt);
   return found != strays_.end() && found->second.release;
 }
 
 void Attempts::forget_readings() {
+  if (base::mutant("redis.keep_readings_of_another_server")) return;
   const std::lock_guard lock(mutex_);
-  for (auto& [attempt, pending] : pending_) {
-    pending.reading.reset();
-    pending.early.reset();
+  for (auto& [attempt, record] : records_) {
+    record.reading.reset();
+    record.early.reset();
+    record.seen = 0;
   }
 }
 
 std::vector<Attempts::Operation> Attempts::undecided(std::uint64_t newest) const {
   std::vector<Operation> operations;
   const std::lock_guard lock(mutex_);
-  for (const auto& [attempt, pending] : pending_) {
-    if (pending.cancelled || (newest != 0 && pending.epoch == newest)) continue;
-    Operation operation = pending.operation.lock();
+  for (const auto& [attempt, record] : records_) {
+    if (record.decided() || record.cancelled) continue;
+    if (newest != 0 && record.epoch == newest) continue;
+    Operation operation = record.operation.lock();
     if (operation && !operation->done()) operations.push_back(std::move(operation));
   }
   // First come first served, also after the server has forgotten its queues.
@@ -152,6 +233,11 @@ std::vector<Attempts::Operation> Attempts::undecided(std::uint64_t newest) const
     return a->request().attempt < b->request().attempt;
   });
   return operations;
+}
+
+std::size_t Attempts::size() const {
+  const std::lock_guard lock(mutex_);
+  return records_.size();
 }
 
 void Attempts::look_at(const AttemptId& attempt, Instant when) {
@@ -168,9 +254,9 @@ std::vector<Attempts::Operation> Attempts::looks(Instant now) {
   std::vector<Operation> due;
   const std::lock_guard lock(mutex_);
   while (!looks_.empty() && looks_.begin()->first <= now) {
-    const auto found = pending_.find(looks_.begin()->second);
+    const auto found = records_.find(looks_.begin()->second);
     looks_.erase(looks_.begin());
-    if (found == pending_.end() || found->second.cancelled) continue;
+    if (found == records_.end() || found->second.decided() || found->second.cancelled) continue;
     if (Operation operation = found->second.operation.lock()) due.push_back(std::move(operation));
   }
   next_look_.store((looks_.empty() ? never : looks_.begin()->first).time_since_epoch().count());

@@ -28,6 +28,10 @@ struct Reading {
   [[nodiscard]] Instant not_later_than(ServerTime moment) const noexcept;
 };
 
+/// One record an attempt, from the first request for it until it is over: as a failure, or, where
+/// it became a hold, with the answer to its release. Replies and pushes travel by different
+/// connections and are read in any order; so what either says of a grant is told apart by the
+/// grant's number, which grows, and never by which of them came first.
 /// @thread_safety every member may be called concurrently.
 class Attempts {
  public:
@@ -41,24 +45,31 @@ class Attempts {
   void refused(const AttemptId& attempt);
   /// It is taken back. @return whether the server was ever asked; if not, it is forgotten
   bool cancelled(const Operation& operation);
-  /// @return whether it was taken back: it must not be asked for any more.
-  [[nodiscard]] bool is_cancelled(const AttemptId& attempt) const;
-  /// @return whether copies of it may be on their way on older connections.
-  [[nodiscard]] bool has_copies(const AttemptId& attempt) const;
+  /// @return whether it must not be asked for any more: it was taken back, or it is over, or a
+  /// hold.
+  [[nodiscard]] bool is_withdrawn(const AttemptId& attempt) const;
 
-  /// A reply said that it waits. @return a push that came before that reply and can be read now
-  std::optional<Push> waits(const AttemptId& attempt, const Reading& reading);
-  /// It is decided. @param push_may_come a reply told of a grant that was also pushed
-  void decided(const AttemptId& attempt, bool push_may_come);
-  /// Its hold was released.
-  void released(const AttemptId& attempt);
+  /// A reply said that it waits. @param number the last that was granted: no grant up to that one
+  /// is this attempt's any more; 0 = not known
+  /// @return a push that came before that reply, can be read now, and is none of those
+  std::optional<Push> waits(const AttemptId& attempt, const Reading& reading, std::uint64_t number);
+  /// It is a hold since then, and not over before `until` unless it is released. Say so before its
+  /// operation is completed: the release may be answered right afterwards.
+  void held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until);
+  /// The library says that those are renewed.
+  void renewed(const std::vector<Renewal::Item>& items);
+  /// It is over, and no hold. Say so after its operation was completed, or it could be asked for
+  /// once more in between.
+  void over(const AttemptId& attempt);
+  /// The server has answered the release of this hold.
+  void released(const AttemptId& attempt, std::uint64_t number);
 
   /// What a push means.
   struct Verdict {
     enum class Kind {
       believe,  ///< the operation has the lock, by that reading
       later,    ///< the reply that makes its time readable is under way
-      known,    ///< a reply has told it already
+      known,    ///< told before, or of a grant that is over
       ghost,    ///< nobody wants it: to be released
     };
     Kind kind = Kind::ghost;
@@ -69,8 +80,14 @@ class Attempts {
   /// @return the operation of an attempt that is not decided; null = none.
   [[nodiscard]] Operation find(const AttemptId& attempt) const;
 
-  /// The connection broke while a request for the attempt was unanswered.
-  void unanswered(const AttemptId& attempt, bool release, Instant now);
+  /// A connection broke while a request for the attempt was unanswered.
+  /// @param epoch of that connection
+  void unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now);
+  /// The server has executed a request for it: it refuses older copies from now on.
+  void answered(const AttemptId& attempt, std::uint64_t epoch);
+  /// @return whether copies of it may be on their way on older connections, and the server has yet
+  /// to be told to refuse them.
+  [[nodiscard]] bool has_copies(const AttemptId& attempt) const;
   /// @return whether a release of its hold may have been executed without our knowing.
   [[nodiscard]] bool release_in_doubt(const AttemptId& attempt) const;
   /// The server has been started anew: its clock has to be read anew.
@@ -84,18 +101,29 @@ class Attempts {
   [[nodiscard]] Instant next_look() const noexcept;
   /// @return those that are due, once.
   [[nodiscard]] std::vector<Operation> looks(Instant now);
+  /// @return how many attempts are remembered.
+  [[nodiscard]] std::size_t size() const;
 
  private:
-  struct Pending {
-    std::weak_ptr<Acquisition> operation;
+  struct Record {
+    std::weak_ptr<Acquisition> operation{};
     std::uint64_t epoch = 0;  // of the connection that it was asked on last
     int open = 0;             // requests on their way
     bool cancelled = false;
+    bool told = false;  // of the mutant only
     std::optional<Reading> reading{};
     std::optional<Push> early{};
+    std::uint64_t seen = 0;    // what was granted up to here is over
+    std::uint64_t number = 0;  // of the hold; 0 = undecided
+    Instant until{};           // of the hold, if nothing renews it
+
+    [[nodiscard]] bool decided() const noexcept { return number != 0; }
+    [[nodiscard]] bool is_over(const Push& push) const noexcept;
   };
   struct Stray {
     Instant since{};
+    std::uint64_t epoch = 0;
+    bool copies = true;
     bool release = false;
   };
   struct Hash {
@@ -104,10 +132,14 @@ class Attempts {
   template <class Value>
   using Table = std::unordered_map<AttemptId, Value, Hash>;
 
+  void sweep(Instant now);
+  [[nodiscard]] bool has_copies_locked(const AttemptId& attempt) const;
+
   mutable std::mutex mutex_;
-  Table<Pending> pending_;
+  Table<Record> records_;
+  std::size_t sweep_at_ = 1024;
   Table<Stray> strays_;
-  Table<bool> told_;  // granted by a reply, and a push of that may yet come
+  Instant strays_swept_{};
   std::multimap<Instant, AttemptId> looks_;
   std::atomic<Instant::rep> next_look_{never.time_since_epoch().count()};
 };

@@ -2,6 +2,7 @@
 // What the library asks for, on its way to the server. Replies are in redis_replies.cpp.
 #include "redis/redis_backend.hpp"
 
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>
@@ -147,7 +148,9 @@ void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
 void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
   const Instant now = clock_->now();
-  attempts_.released(operation->hold().attempt);
+  if (base::mutant("redis.forget_a_hold_before_its_release")) {
+    attempts_.released(operation->hold().attempt, operation->hold().number);
+  }
   submit({.kind = Call::Kind::release,
           .operation = operation,
           .asked = now,
@@ -199,9 +202,10 @@ void RedisBackend::submit(Call call) {
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one
 // was granted, or behind a cancel, its request would make a ghost.
 bool RedisBackend::withdrawn(const Call& call) const {
-  if (call.kind != Call::Kind::acquire) return false;
+  if (call.kind != Call::Kind::acquire || base::mutant("redis.send_what_is_withdrawn"))
+    return false;
   return call.operation->done() ||
-         attempts_.is_cancelled(static_cast<Acquisition&>(*call.operation).request().attempt);
+         attempts_.is_withdrawn(static_cast<Acquisition&>(*call.operation).request().attempt);
 }
 
 // After it was sent, so that what never left is not in doubt; by the clock of before.
@@ -218,6 +222,7 @@ const std::string& RedisBackend::bytes_of(const Call& call) {
   thread_local std::string bytes;  // keeps its memory
   bytes.clear();
   Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
+  if (base::mutant("redis.epoch_does_not_grow")) passage.epoch = 1;
   switch (call.kind) {
     case Call::Kind::acquire: {
       const auto operation = std::static_pointer_cast<Acquisition>(call.operation);

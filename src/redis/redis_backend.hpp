@@ -81,7 +81,8 @@ class RedisBackend final : public Backend, private Connection::User {
   void nonsense(const Call& call);
   void fail_protocol(const Call& call, const Failure& why);
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
-                        const Answer& answer, bool by_release);
+                        const Answer& answer);
+  void note_executed(const Call& call);
   void answered_release(const Call& call, const std::string& text);
   void answered_renewal(const Call& call, const std::string& text);
   void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);

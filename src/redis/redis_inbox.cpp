@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What comes to a client's inbox, and when the first of a queue looks without being told: parts of
 // RedisBackend.
+#include "base/mutant.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -48,7 +49,9 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                            const Reading& reading) {
   operation->granted({.number = push.number,
                       .counted_from = reading.not_later_than(push.granted_at),
-                      .lease = push.lease});
+                      .lease = base::mutant("redis.take_a_claim_for_the_lease")
+                                   ? std::chrono::nanoseconds(operation->request().lease)
+                                   : push.lease});
   while (!operation->done()) std::this_thread::yield();
   if (operation->grant().number != push.number) {
     give_back(operation->request().name, push.attempt, push.number);

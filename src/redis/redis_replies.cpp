@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the server says, and what that makes of requests: the other half of RedisBackend. The inbox
 // is in redis_inbox.cpp.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 #include "redis/server_error.hpp"
@@ -90,12 +91,12 @@ void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
   for (const Call& call : calls) {
     if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
       attempts_.unanswered(static_cast<Acquisition&>(*call.operation).request().attempt, false,
-                           now);
+                           call.epoch, now);
     } else if (call.kind == Call::Kind::release) {
       const auto& release = static_cast<Release&>(*call.operation);
-      attempts_.unanswered(release.hold().attempt, true, now);
+      attempts_.unanswered(release.hold().attempt, true, call.epoch, now);
       if (release.successor()) {
-        attempts_.unanswered(release.successor()->request().attempt, false, now);
+        attempts_.unanswered(release.successor()->request().attempt, false, call.epoch, now);
       }
     }
   }
@@ -131,8 +132,8 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
   for (const auto& operation : attempts_.undecided()) {
     // What was never on that connection can not have caused a wrong reply there.
     if (final && why.code != Errc::protocol) {
-      attempts_.decided(operation->request().attempt, false);
       operation->failed(why);
+      attempts_.over(operation->request().attempt);
     } else {
       wanted = true;
       operation->trouble(why);
@@ -161,6 +162,7 @@ void RedisBackend::lost_inbox(const Failure& why, bool final) {
 void RedisBackend::answered(const Call& call, const Reply& reply) {
   if (reply.is_error()) return refused(call, reply);
   if (reply.kind != Reply::Kind::string) return nonsense(call);
+  note_executed(call);
   switch (call.kind) {
     case Call::Kind::release: return answered_release(call, reply.text);
     case Call::Kind::renew: return answered_renewal(call, reply.text);
@@ -173,12 +175,24 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
   const std::optional<Answer> answer = Answer::parse(reply.text);
   if (!answer) return nonsense(call);
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer,
-                     false);
+    answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
   } else if (call.kind == Call::Kind::check) {
     static_cast<Check&>(*call.operation).answered();
   } else {
     static_cast<Inspection&>(*call.operation).answered(answer->holder());
+  }
+}
+
+// What was sent of the same attempts before is refused at the server from now on.
+void RedisBackend::note_executed(const Call& call) {
+  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+    attempts_.answered(static_cast<Acquisition&>(*call.operation).request().attempt, call.epoch);
+  } else if (call.kind == Call::Kind::release) {
+    const auto& release = static_cast<Release&>(*call.operation);
+    attempts_.answered(release.hold().attempt, call.epoch);
+    if (const auto& next = release.successor()) {
+      attempts_.answered(next->request().attempt, call.epoch);
+    }
   }
 }
 
@@ -190,7 +204,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
     if (call.kind == Call::Kind::acquire &&
-        attempts_.is_cancelled(static_cast<Acquisition&>(operation).request().attempt)) {
+        attempts_.is_withdrawn(static_cast<Acquisition&>(operation).request().attempt)) {
       return;
     }
     Call again = call;
@@ -220,17 +234,15 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
       return;
     }
     if (next) {
-      attempts_.decided(next->request().attempt, false);
       next->failed(error.failure);
+      attempts_.over(next->request().attempt);
     }
     operation.failed(std::move(error.failure));
   } else if (call.kind == Call::Kind::acquire && error.failure.code == Errc::protocol) {
     fail_protocol(call, error.failure);  // a script may have failed halfway
   } else {
-    if (acquires) {
-      attempts_.decided(static_cast<Acquisition&>(operation).request().attempt, false);
-    }
     operation.failed(std::move(error.failure));
+    if (acquires) attempts_.over(static_cast<Acquisition&>(operation).request().attempt);
   }
 }
 
@@ -239,7 +251,7 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
   const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-  attempts_.unanswered(operation->request().attempt, false, clock_->now());
+  attempts_.unanswered(operation->request().attempt, false, call.epoch, clock_->now());
   cancel_behind(operation);
 }
 
@@ -250,34 +262,31 @@ void RedisBackend::nonsense(const Call& call) {
 }
 
 void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
-                                    const Answer& answer, bool by_release) {
+                                    const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   switch (answer.kind) {
     case Answer::Kind::granted: break;
     case Answer::Kind::queued: return waits(operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
-      if (request.wait && !attempts_.is_cancelled(request.attempt)) {
+      if (request.wait && !attempts_.is_withdrawn(request.attempt)) {
         return waits(operation, asked, answer);
       }
       [[fallthrough]];
     case Answer::Kind::refused:
     case Answer::Kind::held:
     case Answer::Kind::free:
-      attempts_.decided(request.attempt, false);
       operation->busy(answer.holder());
+      attempts_.over(request.attempt);
       return;
   }
-  // Whoever was queued is told by a push as well: also at this very moment, where a release freed
-  // the lock for its own successor, which had been asked for meanwhile (the release had to be sent
-  // twice, since the server did not know its script yet). Taken for a grant to nobody, that push
-  // would have the hold given back while it is in use.
-  const bool push_may_come = by_release || answer.granted_at < answer.now ||
-                             operation->progress() == Acquisition::Progress::queued;
-  attempts_.decided(request.attempt, push_may_come);
-  operation->granted({.number = answer.number,
-                      .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
-                      .lease = answer.lease.count() != 0 ? answer.lease : request.lease});
+  if (base::mutant("redis.count_from_the_reply")) asked = clock_->now();
+  const Grant grant{.number = answer.number,
+                    .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
+                    .lease = answer.lease.count() != 0 ? answer.lease : request.lease};
+  // Whoever was queued may be told by a push as well, before or after this reply.
+  attempts_.held(request.attempt, grant.number, asked, grant.counted_from + grant.lease);
+  operation->granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation->done()) std::this_thread::yield();
   if (operation->grant().number != answer.number) {
@@ -290,7 +299,7 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
   const Acquisition::Request& request = operation->request();
   const Reading reading{asked, answer.now};
   const bool queued = answer.kind == Answer::Kind::queued;
-  const std::optional<Push> early = attempts_.waits(request.attempt, reading);
+  const std::optional<Push> early = attempts_.waits(request.attempt, reading, answer.holder_number);
   if (early) return believe(operation, *early, reading);
   if (operation->done()) return;
   operation->queued(answer.holder());
@@ -311,6 +320,7 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
 }
 
 void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) {
+  if (base::mutant("redis.leave_what_failed_at_the_server")) return;
   // It has failed for its caller, but the server may have queued it, or grant it.
   if (!attempts_.cancelled(operation)) return;
   const Instant now = clock_->now();
@@ -325,8 +335,8 @@ void RedisBackend::answered_release(const Call& call, const std::string& text) {
   if (!answer) return nonsense(call);
   auto& release = static_cast<Release&>(*call.operation);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
-  if (answer->successor)
-    answered_attempt(release.successor(), call.asked, *answer->successor, true);
+  attempts_.released(release.hold().attempt, release.hold().number);
+  if (answer->successor) answered_attempt(release.successor(), call.asked, *answer->successor);
   switch (answer->outcome) {
     case ReleaseAnswer::Outcome::freed: release.answered(Released::released); return;
     case ReleaseAnswer::Outcome::freed_before:
@@ -352,6 +362,7 @@ void RedisBackend::answered_renewal(const Call& call, const std::string& text) {
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;
   }
+  attempts_.renewed(items);
   renewal.answered();
 }
 

@@ -101,6 +101,36 @@ TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
   expect_free("a");
 }
 
+// Two grants of one attempt: the first is told while all its traffic stands still, and lapses; the
+// second is told by a reply. Then both pushes come, and neither may be taken for a grant to nobody.
+TEST_F(RedisPushes, AnOlderPushThatComesIntoALaterHoldDoesNotEndIt) {
+  Proxy proxy(server().port());
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party late(Client(proxy.url()), "a");
+  auto served = late.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  proxy.freeze(true);
+  lock.unlock();
+  ASSERT_TRUE(is_held("a")) << "the first push had no reader";
+  ASSERT_TRUE(lock.try_lock_for(patience)) << "its claim did not lapse";
+  proxy.freeze(false, Proxy::Connections::commands);
+  ASSERT_TRUE(come_to_wait("a")) << "it did not queue again";
+  lock.unlock();
+  ASSERT_TRUE(comes(served, 3 * fallback_period));
+  const std::stop_token lost = late.run([&] { return late.lock().lost(); });
+  const std::uint64_t before = server().talk().command_stats()["evalsha"];
+  proxy.heal();
+  ASSERT_TRUE(eventually([&] { return proxy.pushes() >= 2; }));
+  // Whatever it makes of them, it has told the server soon after.
+  EXPECT_FALSE(eventually([&] { return lost.stop_requested() || !is_held("a"); }, 500ms));
+  EXPECT_LE(server().talk().command_stats()["evalsha"], before + 1) << "something was given back";
+  EXPECT_GT(late.run([&] { return late.lock().valid_for(); }), 0ns);
+  EXPECT_EQ(late.release(), Released::released);
+  expect_free("a");
+}
+
 TEST_F(RedisPushes, AGrantThatCameWhenNobodyWantedItIsGivenBack) {
   Proxy proxy(server().port());
   proxy.delay_push(600ms, 600ms);

@@ -29,8 +29,13 @@ std::shared_ptr<Acquisition> operation_of(std::uint64_t sequence) {
       Acquisition::Request{.attempt = id_of(sequence), .name = "a", .lease = 30s, .wait = true});
 }
 
-Push grant_of(std::uint64_t sequence) {
-  return {.kind = Push::Kind::granted, .attempt = id_of(sequence), .number = 77, .key = "m:{a}"};
+Push grant_of(std::uint64_t sequence, std::uint64_t number = 77) {
+  return {.kind = Push::Kind::granted,
+          .attempt = id_of(sequence),
+          .number = number,
+          .granted_at = reading.at,
+          .lease = 2s,
+          .key = "m:{a}"};
 }
 
 class RedisAttemptsTest : public ::testing::Test {
@@ -66,14 +71,14 @@ TEST(RedisReadingTest, IsNotLaterThanTheServersMoment) {
 
 TEST_F(RedisAttemptsTest, APushBehindItsReplyIsBelieved) {
   EXPECT_FALSE(attempts_.asked(one_, 1));
-  EXPECT_FALSE(attempts_.waits(id_of(1), reading));
+  EXPECT_FALSE(attempts_.waits(id_of(1), reading, 76));
   const auto verdict = attempts_.granted(grant_of(1));
   EXPECT_EQ(verdict.kind, believe);
   EXPECT_EQ(verdict.operation, one_);
   EXPECT_EQ(verdict.reading.asked, reading.asked);
   EXPECT_EQ(verdict.reading.at, reading.at);
   EXPECT_EQ(attempts_.find(id_of(1)), nullptr);
-  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, ghost);  // once only
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);  // the same hold
 }
 
 TEST_F(RedisAttemptsTest, APushBeforeItsReplyWaitsForIt) {
@@ -82,34 +87,104 @@ TEST_F(RedisAttemptsTest, APushBeforeItsReplyWaitsForIt) {
   EXPECT_EQ(verdict.kind, later);
   EXPECT_EQ(verdict.operation, one_);
   EXPECT_EQ(attempts_.find(id_of(1)), one_);
-  const auto early = attempts_.waits(id_of(1), reading);
+  const auto early = attempts_.waits(id_of(1), reading, 76);
   ASSERT_TRUE(early);
   EXPECT_EQ(early->number, 77U);
   EXPECT_EQ(attempts_.find(id_of(1)), nullptr);
-  EXPECT_FALSE(attempts_.waits(id_of(1), reading));
+  EXPECT_FALSE(attempts_.waits(id_of(1), reading, 76));
 }
 
-TEST_F(RedisAttemptsTest, WhatAReplyHasToldIsNoGhost) {
+// The two connections of a client are read in any order, and one of them may have stood still for
+// the time of several grants: a push that tells of an older grant than the hold's is not the push
+// that tells of the hold, and the hold's own changes nothing, however often and late it comes.
+TEST_F(RedisAttemptsTest, PushesAreToldApartByTheirNumbers) {
   attempts_.asked(one_, 1);
-  attempts_.decided(id_of(1), true);
-  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
-  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, ghost);  // it was pushed once
-  // No push goes with a grant on the spot, so that one that comes means another.
+  attempts_.held(id_of(1), 90, start, start + 30s);
+  EXPECT_EQ(attempts_.granted(grant_of(1, 77)).kind, known);
+  EXPECT_EQ(attempts_.granted(grant_of(1, 90)).kind, known);
+  EXPECT_EQ(attempts_.granted(grant_of(1, 90)).kind, known);
+  EXPECT_EQ(attempts_.granted(grant_of(1, 91)).kind, ghost);  // granted once more, to nobody
+}
+
+TEST_F(RedisAttemptsTest, AGrantThatWasOverAtTheReplyIsNotBelieved) {
+  attempts_.asked(one_, 1);
+  attempts_.waits(id_of(1), reading, 80);  // somebody else was granted 80
+  EXPECT_EQ(attempts_.granted(grant_of(1, 77)).kind, known);
+  EXPECT_EQ(attempts_.granted(grant_of(1, 80)).kind, known);
+  EXPECT_EQ(attempts_.find(id_of(1)), one_);  // it waits as before
+  EXPECT_EQ(attempts_.granted(grant_of(1, 81)).kind, believe);
+  // The same where the push came first.
   attempts_.asked(two_, 1);
-  attempts_.decided(id_of(2), false);
-  EXPECT_EQ(attempts_.granted(grant_of(2)).kind, ghost);
-  // The push came first: no other will.
+  EXPECT_EQ(attempts_.granted(grant_of(2, 77)).kind, later);
+  EXPECT_FALSE(attempts_.waits(id_of(2), reading, 77));
+  EXPECT_EQ(attempts_.find(id_of(2)), two_);
+  EXPECT_EQ(attempts_.granted(grant_of(2, 78)).kind, believe);
+  // Two that came first: only the newer one can be true.
   attempts_.asked(three_, 1);
-  EXPECT_EQ(attempts_.granted(grant_of(3)).kind, later);
-  attempts_.decided(id_of(3), true);
-  EXPECT_EQ(attempts_.granted(grant_of(3)).kind, ghost);
+  EXPECT_EQ(attempts_.granted(grant_of(3, 79)).kind, later);
+  EXPECT_EQ(attempts_.granted(grant_of(3, 78)).kind, later);
+  const auto early = attempts_.waits(id_of(3), reading, 76);
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->number, 79U);
 }
 
-TEST_F(RedisAttemptsTest, AfterTheReleaseNoPushIsExpected) {
+TEST_F(RedisAttemptsTest, WhereNoNumberIsToldTheTimeDecides) {
   attempts_.asked(one_, 1);
-  attempts_.decided(id_of(1), true);
-  attempts_.released(id_of(1));
+  attempts_.waits(id_of(1), reading, 0);
+  Push push = grant_of(1);
+  push.granted_at -= 1us;
+  EXPECT_EQ(attempts_.granted(push).kind, known);
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, believe);
+}
+
+// A thread that asks again late must not begin anew what another one has been granted.
+TEST_F(RedisAttemptsTest, WhatIsDecidedIsNotAskedForAgain) {
+  attempts_.asked(one_, 1);
+  EXPECT_FALSE(attempts_.is_withdrawn(id_of(1)));
+  attempts_.held(id_of(1), 77, start, start + 30s);
+  EXPECT_FALSE(one_->done());
+  attempts_.asked(one_, 1);
+  EXPECT_TRUE(attempts_.is_withdrawn(id_of(1)));
+  EXPECT_THAT(attempts_.undecided(), IsEmpty());
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
+  attempts_.over(id_of(1));  // a late "not yours" of the same attempt changes nothing
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
+}
+
+TEST_F(RedisAttemptsTest, HoldsThatEndedUntoldAreForgottenInTheEnd) {
+  for (std::uint64_t i = 1; i <= 3'000; ++i) {
+    attempts_.held(id_of(i), 77, start + i * 1s, start + i * 1s + 30s);
+  }
+  EXPECT_LT(attempts_.size(), 1'100U);
+  EXPECT_EQ(attempts_.granted(grant_of(3'000)).kind, known);
   EXPECT_EQ(attempts_.granted(grant_of(1)).kind, ghost);
+}
+
+TEST_F(RedisAttemptsTest, WhatIsRenewedIsNotForgotten) {
+  attempts_.held(id_of(1), 77, start, start + 30s);
+  const HoldId hold{.name = "a", .attempt = id_of(1), .number = 77};
+  for (std::uint64_t i = 2; i <= 3'000; ++i) {
+    attempts_.renewed({{.hold = hold,
+                        .lease = 30s,
+                        .answer = Renewal::Answer::renewed,
+                        .counted_from = start + i * 1s,
+                        .granted = 30s}});
+    attempts_.held(id_of(i), 77, start + i * 1s, start + i * 1s + 30s);
+  }
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
+}
+
+// A push that comes between a release's departure and its answer is no grant to nobody: given back,
+// it would free the hold first, and the release would be told that it was lost.
+TEST_F(RedisAttemptsTest, AHoldIsKnownUntilItsReleaseIsAnswered) {
+  attempts_.asked(one_, 1);
+  attempts_.held(id_of(1), 77, start, start + 30s);
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
+  attempts_.released(id_of(1), 76);  // of another grant
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
+  attempts_.released(id_of(1), 77);
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, ghost);
+  EXPECT_EQ(attempts_.size(), 0U);
 }
 
 TEST_F(RedisAttemptsTest, AGrantThatNobodyWantsIsAGhost) {
@@ -117,25 +192,25 @@ TEST_F(RedisAttemptsTest, AGrantThatNobodyWantsIsAGhost) {
   EXPECT_EQ(attempts_.granted(grant_of(9)).operation, nullptr);
   auto gone = operation_of(4);
   attempts_.asked(gone, 1);
-  attempts_.waits(id_of(4), reading);
+  attempts_.waits(id_of(4), reading, 76);
   gone.reset();
   EXPECT_EQ(attempts_.find(id_of(4)), nullptr);
   EXPECT_EQ(attempts_.granted(grant_of(4)).kind, ghost);
-  EXPECT_TRUE(attempts_.is_cancelled(id_of(4)));
-  attempts_.decided(id_of(9), true);  // not ours: changes nothing
+  EXPECT_TRUE(attempts_.is_withdrawn(id_of(4)));
+  attempts_.over(id_of(9));  // not ours: changes nothing
   EXPECT_EQ(attempts_.granted(grant_of(9)).kind, ghost);
 }
 
 TEST_F(RedisAttemptsTest, WhatIsTakenBackIsNotAskedAgain) {
   attempts_.asked(one_, 1);
   attempts_.asked(two_, 1);
-  EXPECT_FALSE(attempts_.is_cancelled(id_of(1)));
+  EXPECT_FALSE(attempts_.is_withdrawn(id_of(1)));
   EXPECT_TRUE(attempts_.cancelled(one_));
-  EXPECT_TRUE(attempts_.is_cancelled(id_of(1)));
+  EXPECT_TRUE(attempts_.is_withdrawn(id_of(1)));
   EXPECT_THAT(attempts_.undecided(), ElementsAre(two_));
   EXPECT_EQ(attempts_.find(id_of(1)), one_);  // until the answer to the cancel
   // A push may still come before the server reads the cancel.
-  attempts_.waits(id_of(1), reading);
+  attempts_.waits(id_of(1), reading, 76);
   EXPECT_EQ(attempts_.granted(grant_of(1)).operation, one_);
 }
 
@@ -144,7 +219,7 @@ TEST_F(RedisAttemptsTest, WhatNeverLeftIsForgottenWithoutACancel) {
   EXPECT_THAT(attempts_.undecided(), ElementsAre(one_));
   EXPECT_FALSE(attempts_.cancelled(one_));
   EXPECT_THAT(attempts_.undecided(), IsEmpty());
-  EXPECT_TRUE(attempts_.is_cancelled(id_of(1)));
+  EXPECT_TRUE(attempts_.is_withdrawn(id_of(1)));
   EXPECT_FALSE(attempts_.cancelled(two_));
   // Where it is not in the table, its own progress tells whether the server may know it.
   three_->sent(start);
@@ -160,13 +235,13 @@ TEST_F(RedisAttemptsTest, ARefusalUndoesOneRequest) {
   attempts_.refused(id_of(2));
   EXPECT_TRUE(attempts_.cancelled(two_));  // the other may have been executed
   attempts_.asked(three_, 1);
-  attempts_.waits(id_of(3), reading);
+  attempts_.waits(id_of(3), reading, 76);
   attempts_.asked(three_, 1);
   attempts_.refused(id_of(3));
   EXPECT_TRUE(attempts_.cancelled(three_));  // it has a place in the queue
   const auto four = operation_of(4);
   attempts_.asked(four, 1);
-  attempts_.unanswered(id_of(4), false, start);
+  attempts_.unanswered(id_of(4), false, 1, start);
   attempts_.refused(id_of(4));
   EXPECT_TRUE(attempts_.cancelled(four));  // a copy may be on its way
   attempts_.refused(id_of(9));
@@ -174,34 +249,52 @@ TEST_F(RedisAttemptsTest, ARefusalUndoesOneRequest) {
 
 TEST_F(RedisAttemptsTest, AnotherServersClockIsReadAnew) {
   attempts_.asked(one_, 1);
-  attempts_.waits(id_of(1), reading);
+  attempts_.waits(id_of(1), reading, 76);
   attempts_.asked(two_, 1);
   EXPECT_EQ(attempts_.granted(grant_of(2)).kind, later);
   attempts_.forget_readings();
   EXPECT_EQ(attempts_.granted(grant_of(1)).kind, later);
-  EXPECT_FALSE(attempts_.waits(id_of(2), reading));  // that push was of the server before
+  EXPECT_FALSE(attempts_.waits(id_of(2), reading, 76));  // that push was of the server before
   EXPECT_EQ(attempts_.granted(grant_of(2)).kind, believe);
 }
 
 TEST_F(RedisAttemptsTest, CopiesStayPossibleForAWhile) {
   EXPECT_FALSE(attempts_.has_copies(id_of(1)));
   attempts_.asked(one_, 1);
-  attempts_.unanswered(id_of(1), false, start);
+  attempts_.unanswered(id_of(1), false, 1, start);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
   EXPECT_FALSE(attempts_.has_copies(id_of(2)));
   EXPECT_FALSE(attempts_.release_in_doubt(id_of(1)));
   EXPECT_TRUE(attempts_.asked(one_, 2));
   EXPECT_FALSE(attempts_.asked(two_, 2));
-  attempts_.unanswered(id_of(1), true, start + 1min);
-  attempts_.unanswered(id_of(1), false, start + 1min);
+  attempts_.unanswered(id_of(1), true, 2, start + 1min);
+  attempts_.unanswered(id_of(1), false, 2, start + 1min);
   EXPECT_TRUE(attempts_.release_in_doubt(id_of(1)));
   // The server refuses late copies for one minute (lock.lua, BURIED); two are remembered here.
-  attempts_.unanswered(id_of(2), false, start + 3min);
+  attempts_.unanswered(id_of(2), false, 2, start + 3min);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
-  attempts_.unanswered(id_of(2), false, start + 3min + 1ns);
+  attempts_.unanswered(id_of(2), false, 2, start + 3min + 1s);
   EXPECT_FALSE(attempts_.has_copies(id_of(1)));
   EXPECT_FALSE(attempts_.release_in_doubt(id_of(1)));
   EXPECT_TRUE(attempts_.has_copies(id_of(2)));
+}
+
+// Telling the server once is enough: each time costs it, for each who waits.
+TEST_F(RedisAttemptsTest, CopiesAreRefusedOnceANewerRequestWasAnswered) {
+  attempts_.asked(one_, 3);
+  attempts_.unanswered(id_of(1), true, 3, start);
+  attempts_.answered(id_of(1), 3);  // of that connection still
+  EXPECT_TRUE(attempts_.has_copies(id_of(1)));
+  attempts_.answered(id_of(1), 4);
+  EXPECT_FALSE(attempts_.has_copies(id_of(1)));
+  EXPECT_FALSE(attempts_.asked(one_, 4));
+  EXPECT_TRUE(attempts_.release_in_doubt(id_of(1)));  // until that is answered as well
+  attempts_.unanswered(id_of(1), false, 4, start + 1s);
+  EXPECT_TRUE(attempts_.has_copies(id_of(1)));  // there are newer ones
+  attempts_.answered(id_of(1), 5);
+  attempts_.held(id_of(1), 77, start, start + 30s);
+  attempts_.released(id_of(1), 77);
+  EXPECT_FALSE(attempts_.release_in_doubt(id_of(1)));
 }
 
 TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {
@@ -213,7 +306,7 @@ TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {
   EXPECT_THAT(attempts_.undecided(5), ElementsAre(two_));
   one_->failed({Errc::closed, "closed"});
   EXPECT_THAT(attempts_.undecided(), ElementsAre(two_, three_));
-  attempts_.decided(id_of(3), false);
+  attempts_.over(id_of(3));
   EXPECT_THAT(attempts_.undecided(), ElementsAre(two_));
 }
 
@@ -232,7 +325,7 @@ TEST_F(RedisAttemptsTest, LooksAreDueInOrderAndOnce) {
   EXPECT_THAT(attempts_.looks(start + 2s), ElementsAre(two_, three_));
   EXPECT_EQ(attempts_.next_look(), start + 3s);
   EXPECT_THAT(attempts_.looks(start + 2s), IsEmpty());
-  attempts_.decided(id_of(1), false);
+  attempts_.over(id_of(1));
   EXPECT_TRUE(attempts_.cancelled(four));
   EXPECT_THAT(attempts_.looks(start + 5s), IsEmpty());  // neither is wanted any more
   EXPECT_EQ(attempts_.next_look(), never);

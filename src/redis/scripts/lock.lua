@@ -201,8 +201,8 @@ local function settle(me)
   return at >= tail
 end
 
--- Frees a lock that is held.
-local function free()
+-- Frees a lock that is held. @param me as in settle(): who is answered gets no push as well
+local function free(me)
   redis.call('HDEL', K, 'g')
   held = false
   if R then redis.call('HDEL', R, owner) end
@@ -211,13 +211,13 @@ local function free()
     -- releases; in mode r Redisson's waiters, who do not queue with us, have their turn.
     local turn = redis.call('HINCRBY', K, 'b', 1) % TURNS == 0
     if turn == (MODE == 'u') then
-      settle()
+      settle(me)
     else
       local first = waiter_at(tonumber(redis.call('HGET', K, 'h') or 0))
-      if first then redis.pcall('PUBLISH', inbox(first.attempt), 'L ' .. first.attempt .. ' ' .. K) end
+      if first and first.attempt ~= me then redis.pcall('PUBLISH', inbox(first.attempt), 'L ' .. first.attempt .. ' ' .. K) end
     end
   else
-    settle()
+    settle(me)
   end
   if R and not held then redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0') end
 end
@@ -230,7 +230,7 @@ end
 local function occupied(letter, ahead)
   local label = held and not foreign and redis.call('HGET', K, 'l')
   return letter .. ' ' .. digits(now) .. ' ' .. (held and digits(ends - now) or '0') .. ' ' ..
-    (ahead and '1' or '0') .. ' ' .. (held and not foreign and digits(number) or '0') .. ' ' .. waiting ..
+    (ahead and '1' or '0') .. ' ' .. (foreign and '0' or digits(number)) .. ' ' .. waiting ..
     ' ' .. (label or (foreign and 'redisson' or ''))
 end
 

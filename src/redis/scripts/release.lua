@@ -14,9 +14,11 @@ local outcome = 'N'
 if owner and owner .. ' ' .. digits(number) == ARGV[1] then
   outcome = held and 'F' or (since and 'L' or 'A')
 end
-if outcome == 'F' then free() else settle() end
+local heir, late = ARGV[4], ARGV[4] and is_late(ARGV[4], ARGV[3])
+if late then heir = nil end
+if outcome == 'F' then free(heir) else settle(heir) end
 if string.sub(ARGV[2], 2, 2) == '1' then bury_older(string.match(ARGV[1], '^%S+'), ARGV[3]) end
-if not ARGV[4] then return outcome end
-if is_late(ARGV[4], ARGV[3]) then return outcome .. ' R' end
-if string.sub(ARGV[2], 4, 4) == '1' then bury_older(ARGV[4], ARGV[3]) end
-return outcome .. ' ' .. take(ARGV[4], string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[5]), ARGV[6])
+if late then return outcome .. ' R' end
+if not heir then return outcome end
+if string.sub(ARGV[2], 4, 4) == '1' then bury_older(heir, ARGV[3]) end
+return outcome .. ' ' .. take(heir, string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[5]), ARGV[6])

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Goal: what was written for one connection is not sent on the next, where the server would take it
+// for a copy that comes late. Method: a connection alone, on a real server, that breaks between the
+// two steps of a send.
+#include "fault/redis_fixture.hpp"
+#include "redis/command.hpp"
+#include "redis/connection.hpp"
+#include "redis/settings.hpp"
+#include "support/fake_host.hpp"
+
+#include <array>
+
+namespace mortise::fault {
+namespace {
+
+class User final : public redis::Connection::User {
+ public:
+  void greeted(redis::Connection& /*connection*/, const redis::ServerFacts& /*facts*/) override {}
+  void connected(redis::Connection& /*connection*/) override { ++connections; }
+  void answered(const redis::Call& /*call*/, const redis::Reply& /*reply*/) override { ++answers; }
+  [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }
+  void pushed(const redis::Reply& /*message*/) override {}
+  void dropped(redis::Connection& /*connection*/, const Failure& /*why*/, bool /*was_up*/,
+               std::deque<redis::Call> unanswered) override {
+    lost += unanswered.size();
+  }
+  int connections = 0;
+  int answers = 0;
+  std::size_t lost = 0;
+};
+
+class RedisGenerations : public RedisTest {};
+
+TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
+  test::FakeHost host;
+  User user;
+  const redis::Settings settings = redis::Settings::parse(server().url());
+  redis::Connection connection(host, settings, nullptr, {}, user);
+  host.attach(connection);
+  const auto until = [&](const auto& condition) {
+    return eventually([&] {
+      connection.ready(0, Clock::real()->now());
+      return condition();
+    });
+  };
+  connection.want(true);
+  ASSERT_TRUE(until([&] { return user.connections == 1; }));
+  std::string ping;
+  redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
+  const auto call = [&](std::uint64_t generation) {
+    return redis::Call{.epoch = generation,
+                       .operation = std::make_shared<Check>(),
+                       .deadline = Clock::real()->now() + patience};
+  };
+  const std::uint64_t first = connection.generation();
+  ASSERT_TRUE(connection.send(call(first), ping));
+  ASSERT_TRUE(until([&] { return user.answers == 1; }));
+
+  connection.drop({Errc::unavailable, "broken"});
+  connection.want(true);
+  ASSERT_TRUE(until([&] { return user.connections == 2; }));
+  EXPECT_GT(connection.generation(), first);
+  EXPECT_FALSE(connection.send(call(first), ping)) << "written for the connection before";
+  EXPECT_FALSE(connection.outstanding());
+  EXPECT_TRUE(connection.send(call(connection.generation()), ping));
+  EXPECT_TRUE(until([&] { return user.answers == 2; }));
+  EXPECT_EQ(user.lost, 0U);
+  host.detach(connection);
+  static_cast<void>(connection.close());
+}
+
+}  // namespace
+}  // namespace mortise::fault
