@@ -40,6 +40,8 @@ class RedisScriptTest : public RedisTest {
                                           std::to_string(ask.lease), "label"});
   }
   std::string acquire(char client) { return acquire(client, Ask()); }
+  /// By a client with `interop=redisson`.
+  std::string acquire_keyed(char client) { return acquire(client, {.flags = "r01"}); }
   std::string cancel(char client, const std::string& flags = "f0", int epoch = 1) {
     return call(redis::scripts::cancel, {attempt(client), flags, std::to_string(epoch)});
   }

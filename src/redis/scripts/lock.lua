@@ -9,6 +9,9 @@
 --   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
 --   h, t  the first ticket of the queue, and the next to be drawn
 --   #<ticket> = "<attempt> <last contact> <lease in ms> <label>" of a waiter    <attempt> = ticket
+--               a zero in front of the lease: of a client in mode r, which has to have Redisson's key
+--   r  the number of the last grant with which Redisson's key was written: what has another number is
+--      a hold of a client that knows nothing of Redisson, and stands without that key
 --   x  attempts of which a late duplicate is refused: "<attempt> <epoch> <until>;..."
 -- Few fields, since each costs the server time; none longer than 64 bytes as a rule, since then the
 -- whole takes 200 bytes and not 600.
@@ -39,7 +42,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
 local K, R -- the keys
-local owner, number, since, lease_now, ends, waiting, buried, expires, held, foreign
+local owner, number, since, lease_now, ends, waiting, buried, expires, held, foreign, keyed
 
 local function digits(x)
   return string.format('%.0f', x)
@@ -48,7 +51,7 @@ end
 -- Reads one lock. A lock in Redisson's hands counts as held, by an owner without a name.
 local function open(key, redisson)
   K, R = key, redisson
-  local f = redis.call('HMGET', K, 'o', 'g', 'w', 'x', 'e')
+  local f = redis.call('HMGET', K, 'o', 'g', 'w', 'x', 'e', 'r')
   owner, number, since, lease_now, ends = nil, 0, nil, nil, nil
   if f[1] then
     owner, number = string.match(f[1], '^(%S+) (%d+)$')
@@ -61,11 +64,11 @@ local function open(key, redisson)
   end
   waiting, buried, expires = tonumber(f[3]) or 0, f[4], tonumber(f[5]) or 0
   held = ends ~= nil and ends > now
-  foreign = false
+  foreign, keyed = false, number > 0 and tonumber(f[6]) == number
   if R then
     local left = redis.call('PTTL', R)
     local ours = left ~= -2 and owner and redis.call('HEXISTS', R, owner) == 1
-    held = held and ours
+    held = held and (ours or not keyed)
     if left ~= -2 and not ours then
       foreign, held = true, true
       owner, ends = '', now + math.max(left, 1) * 1000
@@ -94,16 +97,21 @@ local function count()
   end
 end
 
+-- Writes Redisson's key for the hold that stands.
+local function write_key()
+  keyed = true
+  redis.call('HSET', K, 'r', digits(number))
+  redis.call('HSET', R, owner, 1)
+  redis.call('PEXPIRE', R, lease_now)
+end
+
 -- Makes an attempt the owner; lease in ms. The lock must be free.
-local function grant(attempt, lease, label)
+local function grant(attempt, lease, label, plain)
   number = math.max(number + 1, now)
   owner, held, since, lease_now, ends = attempt, true, now, lease, now + lease * 1000
   redis.call('HSET', K, 'o', attempt .. ' ' .. digits(number), 'g', digits(now) .. ' ' .. lease, 'l', label)
   remember(lease)
-  if R then
-    redis.call('HSET', R, attempt, 1)
-    redis.call('PEXPIRE', R, lease)
-  end
+  if R and not plain then write_key() end
 end
 
 -- The channel of a client: beside its locks, whose keys begin with the prefix, too.
@@ -151,7 +159,8 @@ local function waiter_at(ticket)
   local entry = redis.call('HGET', K, place(ticket))
   if not entry then return nil end
   local attempt, contact, lease, label = string.match(entry, '^(%S+) (%d+) (%d+) (.*)$')
-  return {ticket = ticket, attempt = attempt, contact = tonumber(contact), lease = tonumber(lease), label = label}
+  return {ticket = ticket, attempt = attempt, contact = tonumber(contact), lease = tonumber(lease), label = label,
+    plain = string.byte(lease) ~= 48}
 end
 
 local function waiter(attempt)
@@ -183,13 +192,19 @@ local function settle(me)
       grant(me, w.lease, w.label)
     elseif w and now - w.contact > SILENCE then
       dequeue(w.attempt, at)
+    elseif w and not w.plain and not R then
+      -- It has to have Redisson's key, which only its own script can write: it takes the lock itself,
+      -- and nobody overtakes it.
+      first = first or at
+      local told = redis.pcall('PUBLISH', inbox(w.attempt), 'L ' .. w.attempt .. ' ' .. K)
+      if type(told) == 'number' and told > 0 then tail = -1 end
     elseif w then
       local lease = math.min(w.lease, CLAIM)
       local told = redis.pcall('PUBLISH', inbox(w.attempt), 'G ' .. w.attempt .. ' ' ..
         digits(math.max(number + 1, now)) .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. K)
       if type(told) == 'number' and told > 0 then
         dequeue(w.attempt, at)
-        grant(w.attempt, lease, w.label)
+        grant(w.attempt, lease, w.label, w.plain)
       else
         first = first or at
       end
@@ -198,7 +213,7 @@ local function settle(me)
   end
   redis.call('HSET', K, 'h', digits(first or at))
   count()
-  return at >= tail
+  return tail >= 0 and at >= tail
 end
 
 -- Frees a lock that is held. @param me as in settle(): who is answered gets no push as well
@@ -256,7 +271,7 @@ local function take(me, wait, lease, label)
     if held and owner == me then return granted() end
   end
   if not wait then return occupied('B') end
-  local entry = me .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. label
+  local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. label
   if w then
     redis.call('HSET', K, place(w.ticket), entry)
     return occupied('Q', tonumber(redis.call('HGET', K, 'h')) == w.ticket)

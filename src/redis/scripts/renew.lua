@@ -15,7 +15,12 @@ for i = 1, #KEYS, step do
     redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
     redis.call('HSET', K, 'g', digits(now) .. ' ' .. lease)
     remember(lease)
-    if R then redis.call('PEXPIRE', R, lease) end
+    if R and keyed then
+      redis.call('PEXPIRE', R, lease)
+    elseif R then
+      lease_now = lease -- an older client handed it over without the key
+      write_key()
+    end
     answers[#answers + 1] = '1'
   else
     settle()
