@@ -9,13 +9,28 @@ local w = waiting > 0 and waiter(ARGV[1])
 if w then
   dequeue(ARGV[1], w.ticket)
   count()
-  if tonumber(redis.call('HGET', K, 'h')) == w.ticket then
+  local q = redis.call('HMGET', K, 'h', 't')
+  local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
+  if waiting <= 0 then
+    redis.call('HDEL', K, 'h', 't')
+  elseif w.ticket == head then
     -- The next one in the queue is its head now, and shall know that when it asks.
-    local at, last = w.ticket + 1, w.ticket + LOOKS
-    while waiting > 0 and at < last and not redis.call('HGET', K, place(at)) do
-      at = at + 1
+    local at, last, found = head + 1, math.min(tail, head + PLACES), false
+    while at < last and not found do
+      for _, entry in ipairs(places(at, math.min(64, last - at))) do
+        found = entry
+        if found then break end
+        at = at + 1
+      end
     end
     redis.call('HSET', K, 'h', digits(at))
+  elseif w.ticket == tail - 1 then
+    -- Who gives up is the last, as a rule: what is left of the queue shall not grow by each of them.
+    local last = tail - 1
+    while last > head and last > tail - LOOKS and not redis.call('HGET', K, place(last - 1)) do
+      last = last - 1
+    end
+    redis.call('HSET', K, 't', digits(last))
   end
 end
 if string.sub(ARGV[2], 2, 2) == '1' then bury_older(ARGV[1], ARGV[3]) end

@@ -12,7 +12,8 @@
 --               a zero in front of the lease: of a client in mode r, which has to have Redisson's key
 --   r  the number of the last grant with which Redisson's key was written: what has another number is
 --      a hold of a client that knows nothing of Redisson, and stands without that key
---   x  attempts of which a late duplicate is refused: "<attempt> <epoch> <until>;..."
+--   x  "<first> <next>" of the attempts of which a late duplicate is refused, in the order in which
+--      they are forgotten: !<n> = "<attempt> <until>", !<attempt> = "<epoch> <until>"; absent = none
 -- Few fields, since each costs the server time; none longer than 64 bytes as a rule, since then the
 -- whole takes 200 bytes and not 600.
 -- Times are the server's, in microseconds unless said. The key outlives the lease by an hour at least: as long
@@ -34,6 +35,7 @@ local SHORT = 1000 -- s, of most leases
 local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
 local CLAIM = 2000 -- ms to confirm a grant that was pushed
 local LOOKS = 64 -- waiters that one script looks at
+local PLACES = 1024 -- of the queue that one script reads; most of them were left
 local TURNS = 16 -- releases in a row that are all the same (modes u and r)
 local BURIED = 60000000 -- us that a duplicate may be late
 
@@ -119,33 +121,47 @@ local function inbox(attempt)
   return string.match(KEYS[1], '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 32)
 end
 
--- What is buried long enough is forgotten, and with it what keeps the quick ways closed.
+-- What is buried long enough is forgotten, a few at a time, and with the last of them what keeps the
+-- quick ways closed.
 local function exhume()
-  local last = buried and string.match(buried, '(%d+);$')
-  if not last or tonumber(last) > now then return end
-  buried = nil
-  redis.call('HDEL', K, 'x')
-  count()
+  if not buried then return end
+  local first, last = string.match(buried, '^(%d+) (%d+)$')
+  local at, after = tonumber(first) or 0, tonumber(last) or 0
+  while at < after and at < (tonumber(first) + 8) do
+    local entry = redis.call('HGET', K, '!' .. digits(at))
+    local attempt, till = string.match(entry or '', '^(%S+) (%d+)$')
+    if attempt and tonumber(till) > now then break end
+    if attempt then
+      -- Buried once more since, it has another end.
+      local mark = redis.call('HGET', K, '!' .. attempt)
+      if mark and string.match(mark, ' (%d+)$') == till then redis.call('HDEL', K, '!' .. attempt) end
+    end
+    redis.call('HDEL', K, '!' .. digits(at))
+    at = at + 1
+  end
+  if at >= after then
+    buried = nil
+    redis.call('HDEL', K, 'x')
+    count()
+  elseif digits(at) ~= first then
+    buried = digits(at) .. ' ' .. last
+    redis.call('HSET', K, 'x', buried)
+  end
 end
 
 -- A late duplicate of an attempt that was sent again on a newer connection (a larger epoch).
 local function is_late(attempt, epoch)
-  if not buried then return false end
-  for a, e in string.gmatch(buried, '(%S+) (%d+) %d+;') do
-    if a == attempt and tonumber(epoch) < tonumber(e) then return true end
-  end
-  return false
+  local mark = buried and redis.call('HGET', K, '!' .. attempt)
+  return mark and tonumber(epoch) < tonumber(string.match(mark, '^%d+'))
 end
 
 -- From now on what was sent of this attempt before this epoch comes too late.
 local function bury_older(attempt, epoch)
-  local kept = {}
-  for a, e, till in string.gmatch(buried or '', '(%S+) (%d+) (%d+);') do
-    if a ~= attempt and tonumber(till) > now then kept[#kept + 1] = a .. ' ' .. e .. ' ' .. till .. ';' end
-  end
-  kept[#kept + 1] = attempt .. ' ' .. epoch .. ' ' .. digits(now + BURIED) .. ';'
-  buried = table.concat(kept)
-  redis.call('HSET', K, 'x', buried)
+  exhume()
+  local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
+  local till = digits(now + BURIED)
+  buried = first .. ' ' .. digits(after + 1)
+  redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till, '!' .. attempt, epoch .. ' ' .. till)
   count()
   remember(0)
 end
@@ -154,18 +170,28 @@ local function place(ticket)
   return '#' .. digits(ticket)
 end
 
--- Who has that place in the queue.
-local function waiter_at(ticket)
-  local entry = redis.call('HGET', K, place(ticket))
+-- Who has that place in the queue, by its entry; nil = it was left.
+local function parse(entry, ticket)
   if not entry then return nil end
   local attempt, contact, lease, label = string.match(entry, '^(%S+) (%d+) (%d+) (.*)$')
   return {ticket = ticket, attempt = attempt, contact = tonumber(contact), lease = tonumber(lease), label = label,
     plain = string.byte(lease) ~= 48}
 end
 
+local function waiter_at(ticket)
+  return parse(redis.call('HGET', K, place(ticket)), ticket)
+end
+
 local function waiter(attempt)
   local ticket = redis.call('HGET', K, attempt)
   return ticket and waiter_at(tonumber(ticket))
+end
+
+-- The entries of so many places.
+local function places(ticket, many)
+  local fields = {}
+  for i = 1, many do fields[i] = place(ticket + i - 1) end
+  return redis.call('HMGET', K, unpack(fields))
 end
 
 -- Removes waiters from the queue (HDEL: never refused).
@@ -177,16 +203,20 @@ end
 -- Gives a free lock to the first waiter who lives: `me`, whose request this is, or one whose inbox
 -- has a reader and who was heard of lately. (Readers alone prove little: monitors, stopped
 -- processes and forked children count as well. A waiter without a reader connects again right now,
--- perhaps: he is passed over, and keeps his place.)
--- @return whether all who wait were looked at
+-- perhaps: he is passed over, and keeps his place.) Places that were left cost next to nothing.
+-- @return whether all who wait were looked at; if not, whether to look again would get further
 local function settle(me)
   if held or waiting <= 0 then return true end
   local q = redis.call('HMGET', K, 'h', 't')
   local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
-  local first, at = nil, head
+  local first, at, looks, stopped = nil, head, 0, false
+  local read, from = {}, head
   redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
-  while at < tail and at < head + LOOKS and not held do
-    local w = waiter_at(at)
+  while at < tail and at < head + PLACES and looks < LOOKS and not held and not stopped do
+    if at - from >= #read then
+      read, from = places(at, at == head and 1 or math.min(64, tail - at)), at
+    end
+    local w = parse(read[at - from + 1], at)
     if w and w.attempt == me then
       dequeue(me, at)
       grant(me, w.lease, w.label)
@@ -197,7 +227,7 @@ local function settle(me)
       -- and nobody overtakes it.
       first = first or at
       local told = redis.pcall('PUBLISH', inbox(w.attempt), 'L ' .. w.attempt .. ' ' .. K)
-      if type(told) == 'number' and told > 0 then tail = -1 end
+      stopped = type(told) == 'number' and told > 0
     elseif w then
       local lease = math.min(w.lease, CLAIM)
       local told = redis.pcall('PUBLISH', inbox(w.attempt), 'G ' .. w.attempt .. ' ' ..
@@ -207,13 +237,14 @@ local function settle(me)
         grant(w.attempt, lease, w.label, w.plain)
       else
         first = first or at
+        looks = looks + 1
       end
     end
     at = at + 1
   end
   redis.call('HSET', K, 'h', digits(first or at))
   count()
-  return tail >= 0 and at >= tail
+  return not stopped and at >= tail, not first
 end
 
 -- Frees a lock that is held. @param me as in settle(): who is answered gets no push as well
@@ -259,8 +290,10 @@ local function take(me, wait, lease, label)
     return granted()
   end
   local w = waiting > 0 and waiter(me)
+  local further = false
   if not held then
-    local all = (MODE == 'u' and not w) or settle(me)
+    local all = MODE == 'u' and not w
+    if not all then all, further = settle(me) end
     if not held and all then
       if w then
         dequeue(me, w.ticket)
@@ -274,12 +307,12 @@ local function take(me, wait, lease, label)
   local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. label
   if w then
     redis.call('HSET', K, place(w.ticket), entry)
-    return occupied('Q', tonumber(redis.call('HGET', K, 'h')) == w.ticket)
+    return occupied('Q', (further and not held) or tonumber(redis.call('HGET', K, 'h')) == w.ticket)
   end
   local ticket = redis.call('HINCRBY', K, 't', 1) - 1
   waiting = waiting + 1
   redis.call('HSET', K, place(ticket), entry, me, digits(ticket), 'w', waiting)
   if waiting == 1 then redis.call('HSET', K, 'h', digits(ticket)) end
   if foreign then remember(math.floor((ends - now) / 1000)) end
-  return occupied('Q', waiting == 1)
+  return occupied('Q', (further and not held) or waiting == 1)
 end
