@@ -7,6 +7,7 @@
 --   g  "<since when> <lease in ms>": it is held; absent = it was freed
 --   l  the owner's label                              e  in s: until then the key lives long enough
 --   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
+--   y  until then a lock that is free is kept for Redisson      c  which waiter hears Redisson's channel
 --   h, t  the first ticket of the queue, and the next to be drawn
 --   #<ticket> = "<attempt> <last contact> <lease in ms> <label>" of a waiter    <attempt> = ticket
 --               a zero in front of the lease: of a client in mode r, which has to have Redisson's key
@@ -37,6 +38,7 @@ local CLAIM = 2000 -- ms to confirm a grant that was pushed
 local LOOKS = 64 -- waiters that one script looks at
 local PLACES = 1024 -- of the queue that one script reads; most of them were left
 local TURNS = 16 -- releases in a row that are all the same (modes u and r)
+local KEPT = 4000 -- us for Redisson to take a lock that was freed: from the message to its try it takes 600
 local BURIED = 60000000 -- us that a duplicate may be late
 
 local MODE = string.sub(ARGV[2], 1, 1)
@@ -44,16 +46,26 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
 local K, R -- the keys
-local owner, number, since, lease_now, ends, waiting, buried, expires, held, foreign, keyed
+local owner, number, since, lease_now, ends, waiting, buried, expires, held, foreign, keyed, kept, hears
 
 local function digits(x)
   return string.format('%.0f', x)
 end
 
+-- Whether a key is a lock as Redisson keeps it: "<uuid>:<thread>" of whoever holds it, "mode" of a
+-- read-write lock, or what we have written. Whatever else is there is not touched.
+local function is_lock(key)
+  if redis.call('HLEN', key) > LOOKS then return false end
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    if not string.find(field, '^[%w%-]+:%d+') and not string.find(field, '^%x+$') and field ~= 'mode' then return false end
+  end
+  return true
+end
+
 -- Reads one lock. A lock in Redisson's hands counts as held, by an owner without a name.
 local function open(key, redisson)
   K, R = key, redisson
-  local f = redis.call('HMGET', K, 'o', 'g', 'w', 'x', 'e', 'r')
+  local f = redis.call('HMGET', K, 'o', 'g', 'w', 'x', 'e', 'r', 'y', 'c')
   owner, number, since, lease_now, ends = nil, 0, nil, nil, nil
   if f[1] then
     owner, number = string.match(f[1], '^(%S+) (%d+)$')
@@ -72,11 +84,16 @@ local function open(key, redisson)
     local ours = left ~= -2 and owner and redis.call('HEXISTS', R, owner) == 1
     held = held and (ours or not keyed)
     if left ~= -2 and not ours then
+      if not is_lock(R) then error('the key of that name is not a lock of Redisson') end
       foreign, held = true, true
-      owner, ends = '', now + math.max(left, 1) * 1000
+      -- Without a time to live nothing is known of its end.
+      owner, ends = '', now + (left < 0 and REMEMBERED * 1000 or math.max(left, 1)) * 1000
     elseif ours and not held then
       redis.call('DEL', R)
     end
+    -- No longer than it can have been set for, although the clock was set back.
+    kept, hears = tonumber(f[7]) or 0, f[8]
+    if held or kept <= now or kept > now + KEPT then kept = nil end
   end
 end
 
@@ -206,6 +223,7 @@ end
 -- perhaps: he is passed over, and keeps his place.) Places that were left cost next to nothing.
 -- @return whether all who wait were looked at; if not, whether to look again would get further
 local function settle(me)
+  if kept then return false end
   if held or waiting <= 0 then return true end
   local q = redis.call('HMGET', K, 'h', 't')
   local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
@@ -247,25 +265,42 @@ local function settle(me)
   return not stopped and at >= tail, not first
 end
 
+-- Has the first who waits look, but for `me`.
+local function tell_first(me)
+  local first = waiting > 0 and waiter_at(tonumber(redis.call('HGET', K, 'h') or 0))
+  if first and first.attempt ~= me then
+    redis.pcall('PUBLISH', inbox(first.attempt), 'L ' .. first.attempt .. ' ' .. K)
+  end
+end
+
+-- In mode r, after a release: Redisson's waiters do not queue with us, and are slower than ours to
+-- try once they are told. So where any of them listens, each of our releases is their turn, and the
+-- lock is kept for them a moment. Who tries without listening has a chance each so many releases.
+local function share(me)
+  local heard = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
+  if type(heard) ~= 'number' then heard = 0 end
+  local turn = waiting > 0 and redis.call('HINCRBY', K, 'b', 1) % TURNS == 0
+  -- The first of ours who waits may hear it, too.
+  if waiting > 0 and hears and redis.call('HGET', K, hears) == redis.call('HGET', K, 'h') then heard = heard - 1 end
+  if heard > 0 then
+    kept = now + KEPT
+    redis.call('HSET', K, 'y', digits(kept))
+  end
+  if heard > 0 or turn then tell_first(me) else settle(me) end
+end
+
 -- Frees a lock that is held. @param me as in settle(): who is answered gets no push as well
 local function free(me)
   redis.call('HDEL', K, 'g')
   held = false
-  if R then redis.call('HDEL', R, owner) end
-  if waiting > 0 and MODE ~= 'f' then
-    -- Not each release hands over: in mode u newcomers may be quicker, for a bounded number of
-    -- releases; in mode r Redisson's waiters, who do not queue with us, have their turn.
-    local turn = redis.call('HINCRBY', K, 'b', 1) % TURNS == 0
-    if turn == (MODE == 'u') then
-      settle(me)
-    else
-      local first = waiter_at(tonumber(redis.call('HGET', K, 'h') or 0))
-      if first and first.attempt ~= me then redis.pcall('PUBLISH', inbox(first.attempt), 'L ' .. first.attempt .. ' ' .. K) end
-    end
+  if R then
+    redis.call('HDEL', R, owner)
+    share(me)
+  elseif waiting > 0 and MODE == 'u' and redis.call('HINCRBY', K, 'b', 1) % TURNS ~= 0 then
+    tell_first(me) -- newcomers may be quicker, for a bounded number of releases
   else
     settle(me)
   end
-  if R and not held then redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0') end
 end
 
 -- The answers. Each is one string; a label, of any bytes, comes last.
@@ -275,9 +310,10 @@ end
 
 local function occupied(letter, ahead)
   local label = held and not foreign and redis.call('HGET', K, 'l')
-  return letter .. ' ' .. digits(now) .. ' ' .. (held and digits(ends - now) or '0') .. ' ' ..
+  local last = held and ends or kept or now
+  return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..
     (ahead and '1' or '0') .. ' ' .. (foreign and '0' or digits(number)) .. ' ' .. waiting ..
-    ' ' .. (label or (foreign and 'redisson' or ''))
+    ' ' .. (label or ((foreign or kept) and 'redisson' or ''))
 end
 
 -- Takes the lock for an attempt, or has it wait (`wait`), and answers. Asking again is the same
@@ -285,14 +321,14 @@ end
 local function take(me, wait, lease, label)
   exhume()
   if held and owner == me then return granted() end
-  if not held and waiting <= 0 then
+  if not held and waiting <= 0 and not kept then
     grant(me, lease, label)
     return granted()
   end
   local w = waiting > 0 and waiter(me)
   local further = false
   if not held then
-    local all = MODE == 'u' and not w
+    local all = MODE == 'u' and not w -- a newcomer
     if not all then all, further = settle(me) end
     if not held and all then
       if w then
