@@ -228,7 +228,8 @@ const std::string& RedisBackend::bytes_of(const Call& call) {
       const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
       const Acquisition::Request& request = operation->request();
       passage.copies = attempts_.asked(operation, call.epoch);
-      requests_.acquire(bytes, passage, request, request.wait && inbox_up_.load());
+      requests_.acquire(bytes, passage, request, request.wait && inbox_up_.load(),
+                        listens_to(request.name));
       break;
     }
     case Call::Kind::cancel: {

@@ -93,6 +93,8 @@ class RedisBackend final : public Backend, private Connection::User {
   void pushed_grant(const Push& push);
   void heard_of(const std::string& channel);
   void listen_to(const std::string& name);
+  [[nodiscard]] bool listens_to(const std::string& name);
+  void stop_listening_to(const std::string& name);
 
   void lost_commands(const Failure& why, std::deque<Call> unanswered, bool final, bool was_up);
   void note_unanswered(const std::deque<Call>& calls, Instant now);
@@ -117,9 +119,10 @@ class RedisBackend final : public Backend, private Connection::User {
   std::vector<Call> parked_;  // to be sent when there is a connection
   std::string run_id_;
   std::string inbox_run_id_;
-  Failure no_commands_;                          // why there is no connection
-  Failure no_inbox_;                             // why there will be none
-  std::map<std::string, std::string> channels_;  // Redisson's, to the names that wait there
+  Failure no_commands_;  // why there is no connection
+  Failure no_inbox_;     // why there will be none
+  std::map<std::string, std::string>
+      channels_;  // Redisson's, to the names that are waited for first
 };
 
 }  // namespace mortise::redis

@@ -53,6 +53,7 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                                    ? std::chrono::nanoseconds(operation->request().lease)
                                    : push.lease});
   while (!operation->done()) std::this_thread::yield();
+  stop_listening_to(operation->request().name);
   if (operation->grant().number != push.number) {
     give_back(operation->request().name, push.attempt, push.number);
   }
@@ -78,6 +79,26 @@ void RedisBackend::listen_to(const std::string& name) {
   }
 }
 
+bool RedisBackend::listens_to(const std::string& name) {
+  if (settings_.turns != Turns::redisson) return false;
+  const std::lock_guard lock(mutex_);
+  return channels_.contains(redisson_channel(name));
+}
+
+// Who listens and does not wait would be taken for one of Redisson's waiters, for whom each release
+// keeps the lock a moment.
+void RedisBackend::stop_listening_to(const std::string& name) {
+  if (settings_.turns != Turns::redisson) return;
+  const std::string channel = redisson_channel(name);
+  {
+    const std::lock_guard lock(mutex_);
+    if (channels_.erase(channel) == 0) return;
+  }
+  std::string bytes;
+  requests_.unsubscribe(bytes, channel);
+  if (Connection* const inbox = inbox_.load()) static_cast<void>(inbox->send(bytes));
+}
+
 void RedisBackend::heard_of(const std::string& channel) {
   std::string name;
   {
@@ -92,14 +113,7 @@ void RedisBackend::heard_of(const std::string& channel) {
     anybody = true;
     ask(operation);
   }
-  if (anybody) return;
-  {
-    const std::lock_guard lock(mutex_);
-    channels_.erase(channel);
-  }
-  std::string bytes;
-  requests_.unsubscribe(bytes, channel);
-  if (Connection* const inbox = inbox_.load()) static_cast<void>(inbox->send(bytes));
+  if (!anybody) stop_listening_to(name);
 }
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {

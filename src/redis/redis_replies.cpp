@@ -278,6 +278,7 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
     case Answer::Kind::free:
       operation->busy(answer.holder());
       attempts_.over(request.attempt);
+      stop_listening_to(request.name);
       return;
   }
   if (base::mutant("redis.count_from_the_reply")) asked = clock_->now();
@@ -289,6 +290,7 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
   operation->granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation->done()) std::this_thread::yield();
+  stop_listening_to(request.name);
   if (operation->grant().number != answer.number) {
     give_back(request.name, request.attempt, answer.number);
   }
@@ -304,10 +306,14 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
   if (operation->done()) return;
   operation->queued(answer.holder());
   if (queued && answer.first && answer.left < core::fallback_period) {
-    attempts_.look_at(request.attempt, asked + answer.left + after_the_end);
+    // Free, and not all who wait were looked at, or dropped: the next look gets further.
+    const bool at_once = answer.left.count() == 0;
+    attempts_.look_at(request.attempt, at_once ? asked : asked + answer.left + after_the_end);
     host_->changed(alarm_);
   }
-  if (queued && settings_.turns == Turns::redisson) listen_to(request.name);
+  // Who stands behind is told by the first.
+  const bool first = answer.first || base::mutant("redis.all_hear_redissons_channel");
+  if (queued && first && settings_.turns == Turns::redisson) listen_to(request.name);
   Failure why;
   if (!inbox_up_.load()) {
     const std::lock_guard lock(mutex_);

@@ -6,6 +6,8 @@
 #include "redis/lock_key.hpp"
 
 #include <array>
+#include <charconv>
+#include <initializer_list>
 
 namespace mortise::redis {
 namespace {
@@ -16,6 +18,24 @@ Digits milliseconds(std::chrono::nanoseconds lease) {
 }
 
 char flag(bool value) { return value ? '1' : '0'; }
+
+/// One character each, and how long the lock is to be remembered where that is not as usual. No
+/// allocation: part of every request.
+class Flags {
+ public:
+  Flags(std::initializer_list<char> flags, int remembered) {
+    for (const char one : flags) text_[size_++] = one;
+    if (remembered == Settings::usually_remembered) return;
+    text_[size_++] = '.';
+    char* const from = text_.data() + size_;
+    size_ += static_cast<std::size_t>(std::to_chars(from, from + 10, remembered).ptr - from);
+  }
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 16> text_{};
+  std::size_t size_ = 0;
+};
 
 /// The words of a call for one lock; views, so what they show must live until `append()`.
 class Line {
@@ -78,14 +98,16 @@ std::string redisson_channel(std::string_view name) {
 }
 
 void Requests::acquire(std::string& out, const Passage& passage,
-                       const Acquisition::Request& request, bool wait) const {
+                       const Acquisition::Request& request, bool wait, bool hears) const {
   const AttemptText attempt(request.attempt);
-  const std::array<char, 3> flags{mode_, flag(passage.copies), flag(wait)};
+  const Flags flags =
+      hears ? Flags({mode_, flag(passage.copies), flag(wait), '1'}, settings_.remembered)
+            : Flags({mode_, flag(passage.copies), flag(wait)}, settings_.remembered);
   const Digits epoch(passage.epoch);
   const Digits lease = milliseconds(request.lease);
   Line line(settings_, scripts::acquire, passage, request.name);
   line.add(attempt.view());
-  line.add({flags.data(), flags.size()});
+  line.add(flags.view());
   line.add(epoch);
   line.add(lease);
   line.add(request.label);
@@ -95,11 +117,11 @@ void Requests::acquire(std::string& out, const Passage& passage,
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
   const AttemptText attempt(request.attempt);
-  const std::array<char, 2> flags{mode_, flag(passage.copies)};
+  const Flags flags({mode_, flag(passage.copies)}, settings_.remembered);
   const Digits epoch(passage.epoch);
   Line line(settings_, scripts::cancel, passage, request.name);
   line.add(attempt.view());
-  line.add({flags.data(), flags.size()});
+  line.add(flags.view());
   line.add(epoch);
   line.append(out);
 }
@@ -108,12 +130,15 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
   const AttemptText ours(hold.attempt, hold.number);
-  const std::array<char, 4> flags{mode_, flag(passage.copies), flag(wait),
-                                  flag(copies_of_successor)};
+  const Flags flags =
+      successor == nullptr
+          ? Flags({mode_, flag(passage.copies)}, settings_.remembered)
+          : Flags({mode_, flag(passage.copies), flag(wait), flag(copies_of_successor)},
+                  settings_.remembered);
   const Digits epoch(passage.epoch);
   Line line(settings_, scripts::release, passage, hold.name);
   line.add(ours.view());
-  line.add({flags.data(), successor == nullptr ? 2 : flags.size()});
+  line.add(flags.view());
   line.add(epoch);
   if (successor == nullptr) return line.append(out);
   const AttemptText next(successor->attempt);
@@ -139,7 +164,8 @@ void Requests::renew(std::string& out, const Passage& passage,
     if (both) words.push_back(item.hold.name);
   }
   words.emplace_back();
-  words.emplace_back(&mode_, 1);
+  const Flags flags({mode_}, settings_.remembered);
+  words.push_back(flags.view());
   for (const Renewal::Item& item : items) {
     words.push_back(texts.emplace_back(AttemptText(item.hold.attempt, item.hold.number).view()));
     words.push_back(texts.emplace_back(milliseconds(item.lease)));
@@ -160,7 +186,8 @@ void Requests::short_call(std::string& out, const Script& script, const Passage&
                           std::string_view name) const {
   Line line(settings_, script, passage, name);
   line.add({});
-  line.add({&mode_, 1});
+  const Flags flags({mode_}, settings_.remembered);
+  line.add(flags.view());
   line.append(out);
 }
 

@@ -27,8 +27,9 @@ class Requests {
  public:
   explicit Requests(const Settings& settings);
 
+  /// @param hears whether this client listens to Redisson's channel of the name
   void acquire(std::string& out, const Passage& passage, const Acquisition::Request& request,
-               bool wait) const;
+               bool wait, bool hears = false) const;
   void cancel(std::string& out, const Passage& passage, const Acquisition::Request& request) const;
   /// @param successor null = none
   void release(std::string& out, const Passage& passage, const HoldId& hold,

@@ -131,6 +131,19 @@ void read_turns(base::Url& url, Settings& settings) {
   }
 }
 
+void read_memory(base::Url& url, Settings& settings) {
+  constexpr int least = 60;
+  constexpr int most = 365 * 86'400;
+  const auto text = url.take("remember");
+  if (!text) return;
+  int& seconds = settings.remembered;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+  if (error != std::errc{} || end != text->data() + text->size() || seconds < least ||
+      seconds > most) {
+    refuse("URL: remember is a number of seconds from 60 to 31536000, not '" + *text + "'");
+  }
+}
+
 Settings read(std::string_view text) {
   base::Url url(text);
   if (url.scheme() == "redis+sentinel" || url.scheme() == "redis+cluster") {
@@ -144,6 +157,7 @@ Settings read(std::string_view text) {
   read_place(url, settings);
   read_manners(url, "rediss", settings);
   read_turns(url, settings);
+  read_memory(url, settings);
   url.refuse_the_rest();
   return settings;
 }

@@ -35,6 +35,8 @@ struct Settings {
   std::string prefix = "mortise:";  ///< of all keys and channels
   Turns turns = Turns::fair;
   bool eviction_accepted = false;
+  static constexpr int usually_remembered = 3600;
+  int remembered = usually_remembered;  ///< seconds: a name that is not used, see scripts/lock.lua
 
   /// Reads `redis://`, `rediss://` and `redis+unix://` URLs.
   /// @throws LockError (`misconfigured`, or `unsupported` for Sentinel and Cluster)

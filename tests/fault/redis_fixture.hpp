@@ -75,7 +75,8 @@ class RedisTest : public ::testing::Test {
   [[nodiscard]] std::vector<std::string> queued(const std::string& name) {
     std::vector<std::string> fields;
     for (const RedisAnswer& one : server().talk().command({"HKEYS", key(name)}).items) {
-      if (one.text.size() > 1) fields.push_back(one.text);
+      // What begins so tells of late copies, which stay known for a minute.
+      if (one.text.size() > 1 && !one.text.starts_with('!')) fields.push_back(one.text);
     }
     return fields;
   }

@@ -111,11 +111,12 @@ TEST_F(RedisPushes, AnOlderPushThatComesIntoALaterHoldDoesNotEndIt) {
   Party late(Client(proxy.url()), "a");
   auto served = late.start();
   ASSERT_TRUE(come_to_wait("a"));
-  proxy.freeze(true);
+  proxy.freeze(true, Proxy::Connections::inboxes);
+  proxy.blackhole(true);
   lock.unlock();
   ASSERT_TRUE(is_held("a")) << "the first push had no reader";
   ASSERT_TRUE(lock.try_lock_for(patience)) << "its claim did not lapse";
-  proxy.freeze(false, Proxy::Connections::commands);
+  proxy.blackhole(false);
   ASSERT_TRUE(come_to_wait("a")) << "it did not queue again";
   lock.unlock();
   ASSERT_TRUE(comes(served, 3 * fallback_period));

@@ -10,6 +10,8 @@
 namespace mortise::fault {
 namespace {
 
+using ::testing::MatchesRegex;
+
 class RedisQueue : public RedisScriptTest {
  protected:
   void wait(std::string_view clients) {
@@ -220,6 +222,56 @@ TEST_F(RedisQueue, OfModeUnfairIsServedByTheSixteenthRelease) {
   }
   ASSERT_EQ(release("u0"), "F");
   EXPECT_TRUE(holds('b'));
+}
+
+// Thousands of tries that timed out stood in front of the only one who waits, and behind the first:
+// whoever gave up costs the others no look.
+TEST_F(RedisQueue, IsNoLongerForThoseWhoGaveUp) {
+  const RedisTalk hears = listen("y");
+  const auto one = [](int i) { return std::string(32, 'd') + std::to_string(i); };
+  const auto come = [&](int i) {
+    static_cast<void>(call(redis::scripts::acquire, {one(i), "f01", "1", "30000", ""}));
+  };
+  const auto go = [&](int i) {
+    static_cast<void>(call(redis::scripts::cancel, {one(i), "f0", "1"}));
+  };
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  for (int i = 0; i < 900; ++i) come(i);
+  ASSERT_NO_FATAL_FAILURE(wait("y"));
+  for (int i = 0; i < 900; ++i) go(i);
+  ASSERT_TRUE(cancel('b').starts_with("B"));
+  ASSERT_EQ(waiting("a"), 1U);
+  EXPECT_TRUE(is_first('y'));
+  ASSERT_EQ(release(), "F");
+  EXPECT_TRUE(holds('y'));
+}
+
+TEST_F(RedisQueue, DoesNotGrowByThoseWhoComeAndGoAtItsEnd) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  const std::string end = get("t");
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_NO_FATAL_FAILURE(wait("cde"));
+    for (const char who : {'d', 'e', 'c'}) ASSERT_TRUE(cancel(who).starts_with("B"));
+  }
+  EXPECT_EQ(get("t"), end);
+  ASSERT_TRUE(cancel('b').starts_with("B"));
+  EXPECT_EQ(get("t"), "") << "nobody waits";
+  EXPECT_EQ(get("h"), "");
+}
+
+// Where the look ended before all were looked at, whoever asks is told to ask again at once.
+TEST_F(RedisQueue, IsLookedAtAgainAtOnceWhereALookGetsFurther) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  deaf(200, "1000000");
+  ASSERT_NO_FATAL_FAILURE(wait("b"));
+  lapse();
+  for (int asked = 0; asked < 3; ++asked) {
+    const std::string answer = acquire('b');
+    EXPECT_THAT(answer, MatchesRegex("Q [0-9]+ 0 1 .*")) << asked;  // free, and you are the first
+  }
+  EXPECT_TRUE(acquire('b').starts_with("G"));
 }
 
 }  // namespace

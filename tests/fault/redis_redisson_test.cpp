@@ -20,6 +20,12 @@ class RedisRedisson : public RedisScriptTest {
     server().talk().expect_ok({"HSET", "a", "java:1", "1"});
     server().talk().expect_ok({"PEXPIRE", "a", "30000"});
   }
+  [[nodiscard]] static RedisTalk::Command eval(const redis::Script& script,
+                                               const RedisTalk::Command& words) {
+    RedisTalk::Command command{"EVAL", std::string(script.text), "2", key("a"), "a"};
+    command.insert(command.end(), words.begin(), words.end());
+    return command;
+  }
   [[nodiscard]] RedisTalk java() {
     RedisTalk talk = server().talk();
     talk.expect_ok({"SUBSCRIBE", channel});
@@ -67,10 +73,10 @@ TEST_F(RedisRedisson, HearsOfAReleaseByForce) {
   EXPECT_TRUE(waits.receive(patience)) << "of ours";
 }
 
-// The first of our queue is asked to look, fifteen times of sixteen he is given the lock.
-TEST_F(RedisRedisson, HasItsTurnEachSixteenthRelease) {
-  RedisTalk waits = java();
-  const RedisTalk inboxes_of = listen("ab");
+// Nobody of theirs listens: fifteen times of sixteen the first of our queue is given the lock, then
+// it is asked to look, and who tries without listening has a chance.
+TEST_F(RedisRedisson, HasItsTurnEachSixteenthReleaseWithoutListening) {
+  RedisTalk inboxes_of = listen("ab");
   ASSERT_TRUE(take('a').starts_with("G"));
   for (int i = 1; i < 16; ++i) {
     const char next = i % 2 == 1 ? 'b' : 'a';
@@ -78,11 +84,91 @@ TEST_F(RedisRedisson, HasItsTurnEachSixteenthRelease) {
     ASSERT_EQ(release("r0"), "F");
     EXPECT_TRUE(owns(next)) << i;
   }
-  EXPECT_FALSE(waits.receive(std::chrono::milliseconds(50)));
   ASSERT_TRUE(take('a').starts_with("Q"));
   ASSERT_EQ(release("r0"), "F");
   EXPECT_EQ(server().talk().command({"EXISTS", "a"}).integer, 0);
+  EXPECT_FALSE(is_held("a"));
+}
+
+// They are told at each release, and then a while passes until they try: the lock is theirs so
+// long.
+TEST_F(RedisRedisson, HasTheLockKeptForThoseWhoListen) {
+  RedisTalk waits = java();
+  const RedisTalk inboxes_of = listen("ab");
+  ASSERT_TRUE(take('a').starts_with("G"));
+  ASSERT_TRUE(take('b').starts_with("Q"));
+  // At one moment, since it is short.
+  RedisTalk talk = server().talk();
+  talk.expect_ok({"MULTI"});
+  talk.expect_ok(eval(redis::scripts::release, {get("o"), "r0", "1"}));
+  talk.expect_ok(eval(redis::scripts::acquire, {attempt('b'), "r01", "1", "30000", "label"}));
+  talk.expect_ok(eval(redis::scripts::acquire, {attempt('c'), "r00", "1", "30000", "label"}));
+  talk.expect_ok({"EXISTS", "a"});
+  const auto answers = talk.expect_ok({"EXEC"}).items;
+  EXPECT_EQ(answers.at(0).text, "F");
+  EXPECT_TRUE(answers.at(1).text.starts_with("Q")) << answers.at(1).text;
+  EXPECT_TRUE(answers.at(2).text.starts_with("B")) << "nor who does not wait";
+  EXPECT_EQ(answers.at(3).integer, 0);
   EXPECT_TRUE(waits.receive(patience));
+  theirs();
+  EXPECT_TRUE(take('b').starts_with("Q"));
+}
+
+TEST_F(RedisRedisson, HasItKeptForAMomentOnly) {
+  const RedisTalk waits = java();
+  const RedisTalk inboxes_of = listen("b");
+  ASSERT_TRUE(take('a').starts_with("G"));
+  ASSERT_TRUE(take('b').starts_with("Q"));
+  ASSERT_EQ(release("r0"), "F");
+  EXPECT_TRUE(eventually([&] { return take('b').starts_with("G"); }, 1s));
+  // However far the server's clock is set back: a later end than a moment from now is no end.
+  ASSERT_EQ(release("r0"), "F");
+  set("y", std::to_string(ahead));
+  EXPECT_TRUE(take('a').starts_with("G"));
+}
+
+// The first of ours listens as well, and is no reason to keep the lock from ourselves.
+TEST_F(RedisRedisson, IsNotTakenForOneOfOurs) {
+  const RedisTalk ours = java();
+  const RedisTalk inboxes_of = listen("b");
+  ASSERT_TRUE(take('a').starts_with("G"));
+  ASSERT_TRUE(take('b').starts_with("Q"));
+  ASSERT_TRUE(acquire('b', {.flags = "r011"}).starts_with("Q"));
+  ASSERT_EQ(release("r0"), "F");
+  EXPECT_TRUE(holds('b'));
+}
+
+// A key of that name may be anybody's.
+TEST_F(RedisRedisson, IsAllThatIsTouchedAtThatName) {
+  RedisTalk talk = server().talk();
+  const auto fails = [&](const redis::Script& script, const RedisTalk::Command& words) {
+    const RedisAnswer answer = talk.command(eval(script, words));
+    EXPECT_TRUE(answer.is_error()) << answer.text;
+  };
+  const auto expect_untouched = [&](const char* type) {
+    fails(redis::scripts::force_release, {"", "r"});
+    fails(redis::scripts::acquire, {attempt('a'), "r01", "1", "30000", "label"});
+    EXPECT_EQ(talk.command({"TYPE", "a"}).text, type);
+    EXPECT_EQ(talk.command({"EXISTS", key("a")}).integer, 0);
+    talk.expect_ok({"DEL", "a"});
+  };
+  talk.expect_ok({"SET", "a", "somebody's"});
+  expect_untouched("string");
+  talk.expect_ok({"HSET", "a", "name", "somebody's"});
+  expect_untouched("hash");
+  talk.expect_ok({"HSET", "a", "java:1", "1", "name", "somebody's"});
+  expect_untouched("hash");
+  talk.expect_ok({"RPUSH", "a", "somebody's"});
+  expect_untouched("list");
+}
+
+// Nothing is known of its end: the first of the queue must not look all the time.
+TEST_F(RedisRedisson, WithoutATimeToLiveIsHeldForLong) {
+  server().talk().expect_ok({"HSET", "a", "java:1", "1"});
+  const std::string answer = take('b');
+  ASSERT_TRUE(answer.starts_with("Q ")) << answer;
+  const std::string rest = answer.substr(answer.find(' ', 2) + 1);
+  EXPECT_GT(std::stoll(rest), 60'000'000) << answer;
 }
 
 }  // namespace

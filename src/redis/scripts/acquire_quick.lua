@@ -2,7 +2,9 @@
 -- What nearly always happens: the lock was freed and nobody waits. In a straight line, since each
 -- `local function` of lock.lua costs as much as a call of the server. Whatever is not plain is left
 -- to what follows, which gives the same answer here, only slower.
-if (ARGV[2] == 'f01' or ARGV[2] == 'f00') and #ARGV[4] <= 6 then
+local flags, life = ARGV[2], 3600 -- REMEMBERED
+if string.sub(flags, 4, 4) == '.' then flags, life = string.sub(flags, 1, 3), string.sub(flags, 5) + 0 end
+if (flags == 'f01' or flags == 'f00') and #ARGV[4] <= 6 and (life >= 1000 or ARGV[4] + 0 <= life * 1000) then
   local time = redis.call('TIME')
   local key = KEYS[1]
   local f = redis.call('HMGET', key, 'o', 'g', 'w', 'e')
@@ -11,8 +13,8 @@ if (ARGV[2] == 'f01' or ARGV[2] == 'f00') and #ARGV[4] <= 6 then
   if not f[2] and not f[3] and #now == 16 and (not f[1] or string.sub(f[1], -17) < ' ' .. now) then
     redis.call('HSET', key, 'o', ARGV[1] .. ' ' .. now, 'g', now .. ' ' .. ARGV[4], 'l', ARGV[5])
     if not f[4] or f[4] <= time[1] then
-      redis.call('HSET', key, 'e', time[1] + 3600)
-      redis.call('PEXPIRE', key, 8200000) -- REMEMBERED twice, and SHORT
+      redis.call('HSET', key, 'e', time[1] + life)
+      redis.call('PEXPIRE', key, (2 * life + math.min(1000, life)) * 1000) -- REMEMBERED twice, and SHORT
     end
     return 'G ' .. now
   end

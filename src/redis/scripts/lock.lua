@@ -17,8 +17,8 @@
 --      they are forgotten: !<n> = "<attempt> <until>", !<attempt> = "<epoch> <until>"; absent = none
 -- Few fields, since each costs the server time; none longer than 64 bytes as a rule, since then the
 -- whole takes 200 bytes and not 600.
--- Times are the server's, in microseconds unless said. The key outlives the lease by an hour at least: as long
--- as it is there, numbers grow although the server's clock steps back. Without it they grow by the
+-- Times are the server's, in microseconds unless said. The key outlives the lease by REMEMBERED at least: as
+-- long as it is there, numbers grow although the server's clock steps back. Without it they grow by the
 -- clock.
 --
 -- Invariants. Held means: the end of the lease lies ahead. After each script: held, or nobody waits who could be told.
@@ -30,9 +30,11 @@
 --
 -- KEYS  1 the lock    2 the same lock as Redisson keeps it (mode r only)
 -- ARGV  1 whose request it is    2 flags, one character each, of which the first is the mode: f fair,
---       u unfair, r with Redisson. Few arguments, since each costs the server time.
-local REMEMBERED = 3600 -- s that a lock is remembered after its lease, up to twice that
-local SHORT = 1000 -- s, of most leases
+--       u unfair, r with Redisson; then ".<REMEMBERED>", where that is not 3600. Few arguments, since
+--       each costs the server time.
+local REMEMBERED = tonumber(string.match(ARGV[2], '%.(%d+)$')) or 3600 -- s that a lock is remembered after its
+-- lease, up to twice that
+local SHORT = math.min(1000, REMEMBERED) -- s, of most leases
 local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
 local CLAIM = 2000 -- ms to confirm a grant that was pushed
 local LOOKS = 64 -- waiters that one script looks at
@@ -87,7 +89,7 @@ local function open(key, redisson)
       if not is_lock(R) then error('the key of that name is not a lock of Redisson') end
       foreign, held = true, true
       -- Without a time to live nothing is known of its end.
-      owner, ends = '', now + (left < 0 and REMEMBERED * 1000 or math.max(left, 1)) * 1000
+      owner, ends = '', now + (left < 0 and 3600000 or math.max(left, 1)) * 1000
     elseif ours and not held then
       redis.call('DEL', R)
     end
@@ -240,6 +242,7 @@ local function settle(me)
       grant(me, w.lease, w.label)
     elseif w and now - w.contact > SILENCE then
       dequeue(w.attempt, at)
+      looks = looks + 1
     elseif w and not w.plain and not R then
       -- It has to have Redisson's key, which only its own script can write: it takes the lock itself,
       -- and nobody overtakes it.

@@ -3,7 +3,7 @@
 -- straight line: see acquire_quick.lua. Whether the lease has run out is not asked: a hold that has
 -- lapsed, and that nobody came after, is given back as any other; whether it had lapsed for its
 -- owner, his own clock has told him before.
-if ARGV[2] == 'f0' then
+if ARGV[2] == 'f0' or string.sub(ARGV[2], 1, 3) == 'f0.' then
   local key = KEYS[1]
   local f = redis.call('HMGET', key, 'o', 'g', 'w', 'h')
   local ours = f[1] == ARGV[1] and f[2]
