@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "redlock/ballot.hpp"
 
+#include "base/mutant.hpp"
+
 #include <algorithm>
 
 namespace mortise::redlock {
@@ -41,7 +43,8 @@ NodeSet Ballot::with_number(std::uint64_t number) const noexcept {
 }
 
 Ballot::Outcome Ballot::outcome() const noexcept {
-  const std::size_t majority = quorum_.majority();
+  const std::size_t majority =
+      quorum_.majority() - (base::mutant("redlock.majority_is_one_too_few") ? 1 : 0);
   if (count(granted_ | asked_) < majority) {
     // Lost it is; whether to somebody else, or to servers that do not answer, a majority tells.
     const bool told = asked_ == 0 || count(granted_ | refused_) >= majority;
@@ -49,6 +52,7 @@ Ballot::Outcome Ballot::outcome() const noexcept {
   }
   if (count(granted_) < majority) return Outcome::open;
   if (count(with_number(number())) >= majority) return Outcome::won;
+  if (base::mutant("redlock.votes_need_not_agree_on_the_number")) return Outcome::won;
   return decided_ == 0 ? Outcome::settle : Outcome::open;
 }
 

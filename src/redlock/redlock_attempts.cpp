@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rounds of an attempt: how one begins, what becomes of it, and when the next one comes. Parts
 // of RedlockBackend.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -242,6 +243,7 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
 }
 
 void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
+  if (base::mutant("redlock.lost_round_is_not_undone")) return;
   const Instant now = clock_->now();
   const redis::Call call{.tag = tag_of(Ask::undo, step),
                          .operation = bid,

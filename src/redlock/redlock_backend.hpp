@@ -115,6 +115,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void on_free(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_look(Node& node, const redis::Call& call, const redis::Reply& reply);
+  static void note_executed(Node& node, const redis::Call& call);
   void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
   bool vote_late(Node& node, const redis::Call& call);
   void nonsense(Node& node, const redis::Call& call);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the servers answer, each for itself, and what a majority of such answers means. Parts of
 // RedlockBackend.
+#include "base/mutant.hpp"
 #include "redis/server_error.hpp"
 #include "redlock/redlock_backend.hpp"
 #include "redlock/vote.hpp"
@@ -23,6 +24,7 @@ std::shared_ptr<Bid> bid_in(const Call& call) {
 }  // namespace
 
 Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
+  if (base::mutant("redlock.one_server_votes_twice")) return {};
   const std::lock_guard lock(mutex_);
   run_ids_[node.index()] = run_id;
   for (std::size_t i = 0; i < run_ids_.size(); ++i) {
@@ -73,13 +75,16 @@ void RedlockBackend::down(Node& node, std::deque<Call> unanswered) {
   for (Call& call : unanswered) {
     switch (ask_of(call)) {
       case Ask::take:
-      case Ask::undo: node.strays().add(bid_in(call)->request().attempt, false, now); break;
+      case Ask::undo:
+        node.strays().add(bid_in(call)->request().attempt, false, call.epoch, now);
+        break;
       case Ask::relock:
-        node.strays().add(static_cast<Relocking&>(*call.operation).hold.attempt, false, now);
+        node.strays().add(static_cast<Relocking&>(*call.operation).hold.attempt, false, call.epoch,
+                          now);
         break;
       case Ask::free:
         node.strays().add(static_cast<Freeing&>(*call.operation).release->hold().attempt, true,
-                          now);
+                          call.epoch, now);
         break;
       case Ask::settle:
       case Ask::renew:
@@ -108,6 +113,7 @@ void RedlockBackend::down(Node& node, std::deque<Call> unanswered) {
 void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) {
   if (reply.is_error()) return refused(node, call, reply);
   if (reply.kind != Reply::Kind::string) return nonsense(node, call);
+  note_executed(node, call);
   switch (ask_of(call)) {
     case Ask::take: return on_take(node, call, reply);
     case Ask::settle: return on_settle(node, call, reply);
@@ -116,6 +122,23 @@ void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) 
     case Ask::renew: return on_renew(node, call, reply);
     case Ask::relock: return;  // a vote more, or not
     case Ask::look: return on_look(node, call, reply);
+  }
+}
+
+// What was sent of the same attempt before is refused there from now on.
+void RedlockBackend::note_executed(Node& node, const Call& call) {
+  switch (ask_of(call)) {
+    case Ask::take:
+    case Ask::undo: return node.strays().answered(bid_in(call)->request().attempt, call.epoch);
+    case Ask::relock:
+      return node.strays().answered(static_cast<Relocking&>(*call.operation).hold.attempt,
+                                    call.epoch);
+    case Ask::free:
+      return node.strays().answered(static_cast<Freeing&>(*call.operation).release->hold().attempt,
+                                    call.epoch);
+    case Ask::settle:
+    case Ask::renew:
+    case Ask::look: return;
   }
 }
 
@@ -222,7 +245,8 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
   const std::size_t index = node.index();
   Lock lock(bid->mutex);
   bid->spoke |= only(index);
-  if (bid->step.load() != step_of(call)) {
+  if (bid->step.load() != step_of(call) &&
+      !base::mutant("redlock.votes_of_an_earlier_round_count")) {
     // The hold was granted without this vote, which has to know its number now.
     const bool laggard = bid->phase == Bid::Phase::won && bid->won_step == step_of(call) &&
                          number && *number != bid->number.load();
@@ -235,7 +259,9 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     return;
   }
   if (number) {
-    bid->ballot.granted(index, *number, call.asked);
+    bid->ballot.granted(
+        index, *number,
+        base::mutant("redlock.validity_counts_from_the_answer") ? clock_->now() : call.asked);
     if (bid->phase == Bid::Phase::settling && *number != bid->number.load()) {
       lock.unlock();
       Call late = call;
@@ -281,6 +307,7 @@ void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
   if (reply.text.size() != 1 || reply.text.find_first_of("FALN") != 0) return nonsense(node, call);
   const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
   const bool before = node.strays().has_release(freeing->release->hold().attempt);
+  node.strays().released(freeing->release->hold().attempt);
   const char outcome = reply.text.front();
   Lock lock(freeing->mutex);
   if (outcome == 'F' || (outcome == 'A' && before)) {
@@ -346,7 +373,8 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
     Renewal::Item& item = items[i];
     item.counted_from = renewing->asked;
     item.granted = item.lease;
-    switch (verdicts[i].verdict(quorum_)) {
+    const bool wrong = base::mutant("redlock.minority_renews") && verdicts[i].yes != 0;
+    switch (wrong ? Tally::Verdict::yes : verdicts[i].verdict(quorum_)) {
       case Tally::Verdict::open: item.answer = Renewal::Answer::unknown; break;
       case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
       case Tally::Verdict::yes:

@@ -9,7 +9,7 @@
 --   l  the owner's label                              e  in s: until then the key lives long enough
 --   m  the largest number that was given here, where it is larger than that in o
 --   i  who wants to hear that it may be free: "<attempt> <last contact>;..."
---   x  attempts of which a late duplicate is refused: "<attempt> <epoch> <until>;..."
+--   x  of which attempts a late duplicate is refused, with fields !...: as in src/redis/scripts/lock.lua
 -- Times are this server's, in microseconds unless said. The key outlives the lease by an hour at
 -- least: as long as it is there, numbers grow although the server's clock steps back.
 --
@@ -60,33 +60,46 @@ local function remember(lease)
   redis.call('PEXPIRE', K, digits((more + SHORT + 2 * REMEMBERED) * 1000))
 end
 
+-- What is buried long enough is forgotten, a few at a time.
+local function exhume()
+  if not buried then return end
+  local first, last = string.match(buried, '^(%d+) (%d+)$')
+  local at, after = tonumber(first) or 0, tonumber(last) or 0
+  while at < after and at < (tonumber(first) + 8) do
+    local entry = redis.call('HGET', K, '!' .. digits(at))
+    local attempt, till = string.match(entry or '', '^(%S+) (%d+)$')
+    if attempt and tonumber(till) > now then break end
+    if attempt then
+      -- Buried once more since, it has another end.
+      local mark = redis.call('HGET', K, '!' .. attempt)
+      if mark and string.match(mark, ' (%d+)$') == till then redis.call('HDEL', K, '!' .. attempt) end
+    end
+    redis.call('HDEL', K, '!' .. digits(at))
+    at = at + 1
+  end
+  if at >= after then
+    buried = nil
+    redis.call('HDEL', K, 'x')
+  elseif digits(at) ~= first then
+    buried = digits(at) .. ' ' .. last
+    redis.call('HSET', K, 'x', buried)
+  end
+end
+
 -- A late duplicate of an attempt that was sent again on a newer connection (a larger epoch).
 local function is_late(attempt, epoch)
-  if not buried then return false end
-  for a, e in string.gmatch(buried, '(%S+) (%d+) %d+;') do
-    if a == attempt and tonumber(epoch) < tonumber(e) then return true end
-  end
-  return false
+  local mark = buried and redis.call('HGET', K, '!' .. attempt)
+  return mark and tonumber(epoch) < tonumber(string.match(mark, '^%d+'))
 end
 
--- From now on what was sent of this attempt before this epoch comes too late. What was buried long
--- enough is forgotten.
+-- From now on what was sent of this attempt before this epoch comes too late.
 local function bury_older(attempt, epoch)
-  local kept = {}
-  for a, e, till in string.gmatch(buried or '', '(%S+) (%d+) (%d+);') do
-    if a ~= attempt and tonumber(till) > now then kept[#kept + 1] = a .. ' ' .. e .. ' ' .. till .. ';' end
-  end
-  kept[#kept + 1] = attempt .. ' ' .. epoch .. ' ' .. digits(now + BURIED) .. ';'
-  buried = table.concat(kept)
-  redis.call('HSET', K, 'x', buried)
+  exhume()
+  local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
+  local till = digits(now + BURIED)
+  buried = first .. ' ' .. digits(after + 1)
+  redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till, '!' .. attempt, epoch .. ' ' .. till)
   remember(0)
-end
-
-local function exhume()
-  local last = buried and string.match(buried, '(%d+);$')
-  if not last or tonumber(last) > now then return end
-  buried = nil
-  redis.call('HDEL', K, 'x')
 end
 
 -- Goes through those who are interested and live. `visit` says whether one stays.
