@@ -191,5 +191,36 @@ TEST_F(RedisRequestsTest, Inboxes) {
               ElementsAre("UNSUBSCRIBE", "c d"));
 }
 
+// Behind the flags, where it does not change what each of them means.
+TEST_F(RedisRequestsTest, TellHowLongANameIsRememberedWhereThatIsNotAsUsual) {
+  Settings settings = settings_of(Turns::fair);
+  settings.remembered = 600;
+  const Requests requests(settings);
+  const auto request = request_of(attempt, "a", "");
+  const HoldId hold{.name = "a", .attempt = attempt, .number = 1};
+  const auto flags = [](const Words& words) { return words.at(5); };
+  EXPECT_EQ(flags(words_of([&](auto& out) { requests.acquire(out, {}, request, true); })),
+            "f01.600");
+  EXPECT_EQ(flags(words_of([&](auto& out) { requests.cancel(out, {}, request); })), "f0.600");
+  EXPECT_EQ(
+      flags(words_of([&](auto& out) { requests.release(out, {}, hold, nullptr, false, false); })),
+      "f0.600");
+  EXPECT_EQ(
+      flags(words_of([&](auto& out) { requests.release(out, {}, hold, &request, true, false); })),
+      "f010.600");
+  EXPECT_EQ(flags(words_of([&](auto& out) { requests.inspect(out, {}, "a"); })), "f.600");
+  EXPECT_EQ(flags(words_of([&](auto& out) {
+              requests.renew(out, {}, {{.hold = hold, .lease = std::chrono::seconds(30)}});
+            })),
+            "f.600");
+}
+
+TEST_F(RedisRequestsTest, TellWhetherTheClientHearsRedissonsChannel) {
+  const auto request = request_of(attempt, "a", "");
+  const Words words =
+      words_of([&](auto& out) { with_java_.acquire(out, {}, request, true, true); });
+  EXPECT_EQ(words.at(6), "r011");
+}
+
 }  // namespace
 }  // namespace mortise::redis

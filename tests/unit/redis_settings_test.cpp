@@ -165,6 +165,15 @@ TEST(RedisSettingsTest, ThePasswordOfTheEnvironment) {
   ::unsetenv("MORTISE_TEST_PASSWORD");
 }
 
+TEST(RedisSettingsTest, HowLongANameIsRemembered) {
+  EXPECT_EQ(Settings::parse("redis://a").remembered, 3600);
+  EXPECT_EQ(Settings::parse("redis://a?remember=60").remembered, 60);
+  EXPECT_EQ(Settings::parse("redis://a?remember=31536000").remembered, 31'536'000);
+  for (const char* const wrong : {"59", "31536001", "", "1h", "-60", "6e2", "99999999999"}) {
+    EXPECT_THROW(Settings::parse(std::string("redis://a?remember=") + wrong), LockError) << wrong;
+  }
+}
+
 class RedisPasswordFileTest : public ::testing::Test {
  protected:
   void write(std::string_view text) {

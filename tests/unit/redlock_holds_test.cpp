@@ -92,16 +92,35 @@ TEST(RedlockHoldsTest, TheLapsedAreForgottenInTheEnd) {
 TEST(RedlockStraysTest, AreRememberedAsLongAsServersRefuseThem) {
   Strays strays;
   EXPECT_FALSE(strays.has(hold().attempt));
-  strays.add(hold().attempt, false, now);
+  strays.add(hold().attempt, false, 1, now);
   EXPECT_TRUE(strays.has(hold().attempt));
   EXPECT_FALSE(strays.has_release(hold().attempt));
-  strays.add(hold().attempt, true, now + 1s);
-  strays.add(hold().attempt, false, now + 2s);
+  strays.add(hold().attempt, true, 1, now + 1s);
+  strays.add(hold().attempt, false, 1, now + 2s);
   EXPECT_TRUE(strays.has_release(hold().attempt));
   AttemptId other = hold().attempt;
   ++other.sequence;
-  strays.add(other, false, now + 10min);
+  strays.add(other, false, 1, now + 10min);
   EXPECT_FALSE(strays.has(hold().attempt));
+}
+
+// Telling the server once is enough: each time costs it.
+TEST(RedlockStraysTest, AreOverOnceANewerRequestWasAnswered) {
+  Strays strays;
+  const AttemptId attempt = hold().attempt;
+  strays.add(attempt, true, 3, now);
+  strays.answered(attempt, 3);  // of that connection still
+  EXPECT_TRUE(strays.has(attempt));
+  strays.answered(attempt, 4);
+  EXPECT_FALSE(strays.has(attempt));
+  EXPECT_TRUE(strays.has_release(attempt));  // until that is answered as well
+  strays.add(attempt, false, 4, now + 1s);
+  EXPECT_TRUE(strays.has(attempt));  // there are newer ones
+  strays.released(attempt);
+  EXPECT_FALSE(strays.has_release(attempt));
+  EXPECT_TRUE(strays.has(attempt));
+  strays.answered(attempt, 5);
+  EXPECT_FALSE(strays.has(attempt));
 }
 
 }  // namespace
