@@ -32,7 +32,9 @@ Connection::Connection(Host& host, const Settings& settings, const Tls* tls, std
 Connection::~Connection() = default;
 
 void Connection::want(bool now) {
-  if (now) limit_.store(0);
+  // Not by the limit of this state, which may be that of a try under way: whoever comes meanwhile
+  // would end it, and begin anew what was nearly done.
+  if (now) at_once_.store(true);
   const bool news = !wanted_.exchange(true);
   if ((news || now) && state_.load() == State::idle) host_.changed(*this);
 }
@@ -69,6 +71,7 @@ short Connection::interest() const noexcept {
 Instant Connection::due() const noexcept {
   const State state = state_.load();
   if (state == State::idle && !wanted_.load()) return never;
+  if (state == State::idle && at_once_.load()) return Instant{};
   if (state != State::up) return Instant(Instant::duration(limit_.load()));
   const std::lock_guard lock(mutex_);
   if (spoiled_ || suspect_.load()) return Instant{};
@@ -139,6 +142,7 @@ Instant Connection::retry_time(Instant now) {
 }
 
 void Connection::begin(Instant now) {
+  at_once_.store(false);
   limit_.store((now + connect_time).time_since_epoch().count());
   std::optional<Endpoint> only;
   {

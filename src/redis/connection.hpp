@@ -138,6 +138,7 @@ class Connection final : public Source {
 
   std::atomic<State> state_{State::idle};
   std::atomic<bool> wanted_{false};
+  std::atomic<bool> at_once_{false};  // the pause between two tries does not count
   std::atomic<bool> suspect_{false};
   std::atomic<bool> blocked_{false};    // the socket takes no more bytes: poll for POLLOUT
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: what was written for one connection is not sent on the next, where the server would take it
-// for a copy that comes late. Method: a connection alone, on a real server, that breaks between the
-// two steps of a send.
+// for a copy that comes late, and who comes while one is made does not end it. Method: a connection
+// alone, on a real server, that breaks between the two steps of a send, or whose greeting is kept.
 #include "fault/redis_fixture.hpp"
 #include "redis/command.hpp"
 #include "redis/connection.hpp"
@@ -22,10 +22,12 @@ class User final : public redis::Connection::User {
   void pushed(const redis::Reply& /*message*/) override {}
   void dropped(redis::Connection& /*connection*/, const Failure& /*why*/, bool /*was_up*/,
                std::deque<redis::Call> unanswered) override {
+    ++drops;
     lost += unanswered.size();
   }
   int connections = 0;
   int answers = 0;
+  int drops = 0;
   std::size_t lost = 0;
 };
 
@@ -65,6 +67,32 @@ TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
   EXPECT_TRUE(connection.send(call(connection.generation()), ping));
   EXPECT_TRUE(until([&] { return user.answers == 2; }));
   EXPECT_EQ(user.lost, 0U);
+  host.detach(connection);
+  static_cast<void>(connection.close());
+}
+
+// Each caller that comes while the connection is being made wants it at once: that must not end the
+// try that is under way, or a crowd never gets connected, and the pauses between the tries grow.
+TEST_F(RedisGenerations, AreNotEndedByThoseWhoComeWhileTheyBegin) {
+  Proxy proxy(server().port());
+  proxy.blackhole(true);
+  test::FakeHost host;
+  User user;
+  const redis::Settings settings = redis::Settings::parse(proxy.url());
+  redis::Connection connection(host, settings, nullptr, {}, user);
+  host.attach(connection);
+  for (int i = 0; i < 20; ++i) {
+    connection.want(true);
+    connection.ready(0, Clock::real()->now());
+  }
+  EXPECT_EQ(user.drops, 0);
+  proxy.heal();
+  EXPECT_TRUE(eventually([&] {
+    connection.want(true);
+    connection.ready(0, Clock::real()->now());
+    return user.connections == 1;
+  }));
+  EXPECT_EQ(user.drops, 0);
   host.detach(connection);
   static_cast<void>(connection.close());
 }
