@@ -3,6 +3,7 @@
 // the servers answer in redlock_replies.cpp.
 #include "redlock/redlock_backend.hpp"
 
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>
@@ -90,6 +91,22 @@ bool RedlockBackend::open(Operation& operation) {
     }
   }
   return true;
+}
+
+Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
+  if (base::mutant("redlock.one_server_votes_twice")) return {};
+  const std::lock_guard lock(mutex_);
+  run_ids_[node.index()] = run_id;
+  for (std::size_t i = 0; i < run_ids_.size(); ++i) {
+    if (i == node.index() || run_ids_[i] != run_id) continue;
+    // Two votes of one server would be worth one.
+    twins_ = {Errc::misconfigured, nodes_[i]->where() + " and " + node.where() +
+                                       " are one server (run_id), which has one vote"};
+    doubles_.fetch_or(only(node.index()));
+    return twins_;
+  }
+  doubles_.fetch_and(~only(node.index()));
+  return {};
 }
 
 NodeSet RedlockBackend::usable() const noexcept {
