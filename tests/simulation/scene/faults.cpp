@@ -144,6 +144,5 @@ void Scene::calm_down() {
   stand_->calm();
 }
 
-void Scene::look_for_debris() {}
 
 }  // namespace simulation

@@ -51,6 +51,21 @@ class PostgresStand final : public Stand {
   void calm() override { server_->set_standby_gone(false); }
   [[nodiscard]] std::uint64_t work() const override { return server_->statements(); }
   [[nodiscard]] std::uint64_t requests() const override { return server_->statements(); }
+  [[nodiscard]] std::string complaint(std::size_t clients) override {
+    // `mortise.connections` for statements, one that listens, and one that is being replaced.
+    const std::size_t most = clients * 10;
+    const std::size_t now = server_->backends();
+    return now <= most ? std::string()
+                       : std::to_string(now) + " server processes for " +
+                             std::to_string(clients) + " clients";
+  }
+  [[nodiscard]] std::string leftovers(const std::vector<std::string>& /*names*/) override {
+    if (server_->ticket_count() > 0) return std::to_string(server_->ticket_count()) + " tickets";
+    if (server_->grave_count() > 0) {
+      return std::to_string(server_->grave_count()) + " attempts that are refused";
+    }
+    return {};
+  }
 
  private:
   Room& room_;

@@ -91,6 +91,25 @@ class RedisStand final : public Stand {
     for (const auto& server : servers_) all += server->counters().commands;
     return all;
   }
+  [[nodiscard]] Nanos hand_over() const override {
+    using namespace std::chrono_literals;
+    // A quorum hands nothing over, and Redisson's waiters have their turns in between.
+    const bool push = !quorum_ && modes_.size() == 1 && modes_.front() != "?interop=redisson";
+    return push ? Nanos(100ms) : Nanos(1'500ms);
+  }
+  [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
+    for (const auto& server : servers_) {
+      for (const std::string& name : names) {
+        const std::string key = (quorum_ ? "mortise:{" : "mortise:{") + name + "}";
+        constexpr std::size_t of_a_free_lock = 330;
+        const std::size_t bytes = server->bytes_of(key);
+        if (bytes > of_a_free_lock) {
+          return name + " takes " + std::to_string(bytes) + " bytes: " + server->look(key);
+        }
+      }
+    }
+    return {};
+  }
 
  private:
   Room& room_;

@@ -123,6 +123,7 @@ void Scene::work(Party& party, std::size_t thread) {
 }
 
 void Scene::operate(Party& party, Random& random, bool calm) {
+  ++operations_;
   const std::size_t name = random.below(plan_.names);
   mortise::Lock lock = party.client->lock(
       lock_name(name), {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
@@ -195,14 +196,15 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
                  Nanos asked) {
   const Process& process = *party.process;
   const mortise::Owner owner = mortise::Owner::this_thread();
+  const mortise::Token token = lock.token(owner);
   const auto number = judge_.granted(name, {.process = &process,
                                             .lock = &lock,
                                             .owner = owner,
-                                            .token = lock.token(owner),
+                                            .token = token,
                                             .asked_at = asked});
   if (room_.world.tells) {
     tell(process.name(),
-         "holds " + lock_name(name) + ", token " + std::to_string(lock.token(owner).value()));
+         "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
   }
   const bool again = random.chance(plan_.reentered);
   bool entered = false;
@@ -217,6 +219,7 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
   }
   const std::stop_token lost = lock.lost(owner);
   const bool held = judge_.still_holds(name, number);
+  if (!held && !lost.stop_requested()) await_the_loss(process, lost);
   if (held && lost.stop_requested()) {
     judge_.blame("S6", process.name() + ": lost, and valid all the same");
   }
@@ -246,6 +249,17 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
   }
 }
 
+// S6: within 50 ms of the deadline, or of going on.
+void Scene::await_the_loss(const Process& process, const std::stop_token& lost) {
+  for (int i = 0; i < 20; ++i) {
+    const Nanos stolen = room_.world.stolen(process);
+    std::this_thread::sleep_for(grace);
+    if (lost.stop_requested()) return;
+    if (room_.world.stolen(process) == stolen) break;
+  }
+  judge_.blame("S6", process.name() + ": a hold is over, and lost() says nothing");
+}
+
 bool Scene::all_done() const { return working_ == 0 && births_ == 0; }
 
 bool Scene::run_until_done(Nanos limit) {
@@ -262,12 +276,13 @@ Outcome Scene::run() {
     const Fault& fault = plan_.faults[i];
     world.at(fault.at, [this, &fault] { befall(fault); });
   }
+  look_every_second();
   world.run(plan_.storm);
   if (!judge_.verdict()) {
     calm_down();
     // The longest that anything left over may keep a name, and then one fallback period.
     const Nanos dead = stand_->longest_hold_of_the_dead(plan_);
-    judge_.expect_service(world.now() + dead + 6s, 1'500ms);
+    judge_.expect_service(world.now() + dead + 6s, stand_->hand_over());
     const Nanos patience =
         dead * 2 + 60s + plan_.longest_hold * static_cast<int>(plan_.clients * plan_.threads * 10);
     if (!run_until_done(world.now() + patience) && !judge_.verdict()) {

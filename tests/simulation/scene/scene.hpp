@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,7 +59,9 @@ class Scene {
   void calm_down();
   [[nodiscard]] bool all_done() const;
   [[nodiscard]] bool run_until_done(Nanos limit);
+  void look_every_second();
   void look_for_debris();
+  void await_the_loss(const Process& process, const std::stop_token& lost);
   void tell(const std::string& who, const std::string& words) { room_.world.note(who, words); }
 
   const Plan plan_;
@@ -73,6 +76,10 @@ class Scene {
   bool calm_ = false;
   bool closing_ = false;
   std::size_t working_ = 0;  // threads of clients
+  std::uint64_t operations_ = 0;
+  std::uint64_t operations_before_ = 0;
+  std::uint64_t requests_before_ = 0;
+  std::deque<std::uint64_t> recent_operations_;  // of the last seconds
   std::size_t births_ = 0;   // clients that have yet to start theirs
   Outcome outcome_;
 };

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace simulation {
 
@@ -30,9 +31,16 @@ class Stand {
   /// @return what the servers have worked so far: requests, instructions, whatever is counted.
   [[nodiscard]] virtual std::uint64_t work() const = 0;
   [[nodiscard]] virtual std::uint64_t requests() const = 0;
-  /// @return how much more the second use of a name may cost than a fresh one, once the storm is
-  /// long over.
-  [[nodiscard]] virtual double debris_factor() const { return 1.5; }
+  /// @return how long a name that is wanted may lie free when all is well: with a push to the next
+  /// one no longer than a few messages take.
+  [[nodiscard]] virtual Nanos hand_over() const { return std::chrono::milliseconds(100); }
+  /// Looked at every second. @return what must never be; empty = all is well
+  [[nodiscard]] virtual std::string complaint(std::size_t /*clients*/) { return {}; }
+  /// @param names that were used, and are free by now
+  /// @return what was left behind although the storm is long over; empty = nothing
+  [[nodiscard]] virtual std::string leftovers(const std::vector<std::string>& /*names*/) {
+    return {};
+  }
 };
 
 /// @return how many specials a kind of store has.

@@ -76,8 +76,20 @@ class ZooKeeperStand final : public Stand {
     for (const auto& host : room_.network.hosts()) all += host->requests;
     return all;
   }
+  [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
+    for (const std::string& name : names) {
+      const std::size_t left = ensemble_->children("/locks/" + escaped(name));
+      if (left > 0) return name + " has " + std::to_string(left) + " nodes";
+    }
+    return {};
+  }
 
  private:
+  static std::string escaped(const std::string& name) {
+    std::string text;
+    for (const char each : name) text += each == '/' ? std::string("%2F") : std::string(1, each);
+    return text;
+  }
   Room& room_;
   const Nanos session_;
   zookeeper::Options options_;

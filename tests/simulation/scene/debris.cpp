@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// What trouble must not leave behind: haste while it lasts, debris when it is long over.
+#include "simulation/scene/scene.hpp"
+
+#include <numeric>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Longer than anything is remembered: late copies, silent waiters, tickets.
+constexpr Nanos long_over = 150s;
+
+// What may be asked in a second, whatever happens: each waiter asks once, connections greet.
+constexpr std::uint64_t idle_requests = 300;
+// What one call may cost, with its renewals, its copies and its cancellation.
+constexpr std::uint64_t requests_of_a_call = 20;
+
+constexpr std::size_t a_while = 20;  // s
+
+constexpr int probes = 4;
+
+}  // namespace
+
+void Scene::look_every_second() {
+  room_.world.after(1s, [this] {
+    if (closing_) return;
+    const std::uint64_t requests = stand_->requests() - requests_before_;
+    // What a server is owed from calls of a while ago comes when it can be reached again.
+    recent_operations_.push_back(operations_ - operations_before_);
+    if (recent_operations_.size() > a_while) recent_operations_.pop_front();
+    const std::uint64_t operations =
+        std::accumulate(recent_operations_.begin(), recent_operations_.end(), std::uint64_t{0});
+    if (requests > idle_requests + operations * requests_of_a_call) {
+      judge_.blame("haste", std::to_string(requests) + " requests in a second, for " +
+                                std::to_string(operations) + " calls");
+    }
+    requests_before_ += requests;
+    operations_before_ = operations_;
+    const std::string complaint = stand_->complaint(parties_.size());
+    if (!complaint.empty()) judge_.blame("limit", complaint);
+    look_every_second();
+  });
+}
+
+// The ten-thousandth operation after trouble costs what the first one did on a fresh store.
+void Scene::look_for_debris() {
+  World& world = room_.world;
+  world.run(world.now() + long_over);
+  std::vector<std::string> used;
+  for (std::size_t i = 0; i < plan_.names; ++i) used.push_back("name/" + std::to_string(i));
+  std::vector<std::string> fresh;
+  for (std::size_t i = 0; i < plan_.names; ++i) fresh.push_back("fresh/" + std::to_string(i));
+  std::uint64_t cost_of_used = 0;
+  std::uint64_t cost_of_fresh = 0;
+  bool done = false;
+  Process& process = world.process("probe");
+  process.schedule = usual_;
+  world.spawn(process, [&, this] {
+    mortise::Client client(stand_->backend(plan_.clients));
+    const auto cost = [&](const std::string& name) {
+      mortise::Lock lock = client.lock(name);
+      lock.lock();  // the first one clears away what has had its time
+      lock.unlock();
+      const std::uint64_t before = stand_->work();
+      for (int i = 0; i < probes; ++i) {
+        lock.lock();
+        lock.unlock();
+      }
+      return stand_->work() - before;
+    };
+    try {
+      cost("first/0");  // connects, and has the scripts loaded
+      for (const std::string& name : fresh) cost_of_fresh += cost(name);
+      for (const std::string& name : used) cost_of_used += cost(name);
+      client.close();
+    } catch (const std::exception& error) {
+      judge_.blame("L7", std::string("long after the storm: ") + error.what());
+    }
+    done = true;
+  });
+  for (int i = 0; i < 300 && !done && !judge_.verdict(); ++i) world.run(world.now() + 100ms);
+  if (judge_.verdict()) return;
+  if (!done) {
+    judge_.blame("L7", "long after the storm a free name is not to be had");
+    return;
+  }
+  if (cost_of_used * 2 > cost_of_fresh * 3 + 60) {
+    judge_.blame("debris", "a name that has seen trouble costs " + std::to_string(cost_of_used) +
+                               ", a fresh one " + std::to_string(cost_of_fresh));
+    return;
+  }
+  const std::string left = stand_->leftovers(used);
+  if (!left.empty()) judge_.blame("debris", left);
+}
+
+}  // namespace simulation
