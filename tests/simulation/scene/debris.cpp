@@ -29,7 +29,8 @@ void Scene::look_every_second() {
     if (closing_) return;
     const std::uint64_t requests = stand_->requests() - requests_before_;
     // What a server is owed from calls of a while ago comes when it can be reached again.
-    recent_operations_.push_back(operations_ - operations_before_);
+    const std::uint64_t calls = operations_ + judge_.grants();
+    recent_operations_.push_back(calls - operations_before_);
     if (recent_operations_.size() > a_while) recent_operations_.pop_front();
     const std::uint64_t operations =
         std::accumulate(recent_operations_.begin(), recent_operations_.end(), std::uint64_t{0});
@@ -38,7 +39,7 @@ void Scene::look_every_second() {
                                 std::to_string(operations) + " calls");
     }
     requests_before_ += requests;
-    operations_before_ = operations_;
+    operations_before_ = calls;
     const std::string complaint = stand_->complaint(parties_.size());
     if (!complaint.empty()) judge_.blame("limit", complaint);
     look_every_second();

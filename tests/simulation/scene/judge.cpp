@@ -24,7 +24,7 @@ std::string Judge::words(const Hold& hold) const {
 
 void Judge::blame(std::string promise, std::string words) {
   room_.world.note("judge", promise + " is broken: " + words);
-  if (room_.world.tells && promise == "L7") {
+  if (room_.world.tells && (promise == "L7" || promise == "S6")) {
     for (const std::string& line : room_.world.threads_in_words()) room_.world.note("world", line);
   }
   if (!verdict_) verdict_ = Verdict{std::move(promise), std::move(words)};
@@ -34,10 +34,7 @@ void Judge::blame(std::string promise, std::string words) {
 bool Judge::believes(const Hold& hold) {
   if (hold.process->dead()) return false;  // it can do no harm any more
   const World::Outside outside;
-  return room_.as(*hold.process, [&] {
-    return hold.lock->valid_for(hold.owner) > Nanos(0) &&
-           hold.lock->token(hold.owner) == hold.token;
-  });
+  return room_.as(*hold.process, [&] { return hold.valid(); });
 }
 
 void Judge::look_for_rivals(std::size_t name, HoldNumber number) {
@@ -58,7 +55,7 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   const Nanos now = room_.world.now();
   const HoldNumber number = ++grants_;
   hold.granted_at = now;
-  if (exclusion_ && hold.token <= all.largest && believes(hold)) {
+  if (exclusion_ && hold.token && hold.token <= all.largest && believes(hold)) {
     blame("S2", "the token of name " + std::to_string(name) + " did not grow: " + words(hold) +
                     " after " + std::to_string(all.largest.value()));
   }

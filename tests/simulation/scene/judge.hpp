@@ -8,6 +8,7 @@
 #include "simulation/world/room.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,9 +29,8 @@ class Judge {
   /// One owner's hold, from the return of the call that took it.
   struct Hold {
     const Process* process = nullptr;
-    mortise::Lock* lock = nullptr;
-    mortise::Owner owner{};
-    mortise::Token token{};
+    std::function<bool()> valid;  ///< whether the owner believes it; asked from outside of threads
+    mortise::Token token{};       ///< none: a stranger's
     Nanos asked_at{};  ///< since when the owner has waited for it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid

@@ -33,6 +33,8 @@ class RedisStand final : public Stand {
              : drawn < 9 ? std::vector<std::string>{"?interop=redisson"}
                          : std::vector<std::string>{"", "?interop=redisson", "?fair=no"};
     if (std::getenv("MORTISE_SIMULATION_ONE_MODE") != nullptr) modes_.resize(1);
+    const bool interop = modes_ == std::vector<std::string>{"?interop=redisson"};
+    if (interop) strangers_ = random.below(3);
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
     if (!quorum_) {
@@ -91,6 +93,7 @@ class RedisStand final : public Stand {
     for (const auto& server : servers_) all += server->counters().commands;
     return all;
   }
+  [[nodiscard]] std::size_t strangers() const override { return strangers_; }
   [[nodiscard]] Nanos hand_over() const override {
     using namespace std::chrono_literals;
     // A quorum hands nothing over, and Redisson's waiters have their turns in between.
@@ -116,6 +119,7 @@ class RedisStand final : public Stand {
   const bool quorum_;
   std::vector<std::unique_ptr<redis::RedisModel>> servers_;
   std::vector<std::string> modes_;
+  std::size_t strangers_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <mortise/guard.hpp>
 
 #include "core/figures.hpp"
+#include "simulation/scene/redisson.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -70,6 +71,16 @@ void Scene::begin_party(std::size_t index) {
   Party& made = *party;
   parties_.push_back(std::move(party));
   room_.world.spawn(process, [this, &made] { live(made); });
+}
+
+void Scene::begin_stranger(std::size_t index) {
+  Process& process = room_.world.process("redisson " + std::to_string(index));
+  process.clock.offset = std::chrono::hours(1);
+  process.schedule = usual_;
+  room_.world.spawn(process, [this, &process] {
+    Redisson stranger(room_, judge_, process, plan_.names, [this] { return !calm_; });
+    stranger.live();
+  });
 }
 
 void Scene::live(Party& party) {
@@ -197,11 +208,14 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
   const Process& process = *party.process;
   const mortise::Owner owner = mortise::Owner::this_thread();
   const mortise::Token token = lock.token(owner);
-  const auto number = judge_.granted(name, {.process = &process,
-                                            .lock = &lock,
-                                            .owner = owner,
-                                            .token = token,
-                                            .asked_at = asked});
+  const auto number = judge_.granted(
+      name, {.process = &process,
+             .valid =
+                 [&lock, owner, token] {
+                   return lock.valid_for(owner) > Nanos(0) && lock.token(owner) == token;
+                 },
+             .token = token,
+             .asked_at = asked});
   if (room_.world.tells) {
     tell(process.name(),
          "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
@@ -251,7 +265,7 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
 
 // S6: within 50 ms of the deadline, or of going on.
 void Scene::await_the_loss(const Process& process, const std::stop_token& lost) {
-  for (int i = 0; i < 20; ++i) {
+  for (;;) {
     const Nanos stolen = room_.world.stolen(process);
     std::this_thread::sleep_for(grace);
     if (lost.stop_requested()) return;
@@ -276,6 +290,7 @@ Outcome Scene::run() {
     const Fault& fault = plan_.faults[i];
     world.at(fault.at, [this, &fault] { befall(fault); });
   }
+  for (std::size_t i = 0; i < stand_->strangers(); ++i) begin_stranger(i);
   look_every_second();
   world.run(plan_.storm);
   if (!judge_.verdict()) {

@@ -47,6 +47,7 @@ class Scene {
     bool closed = false;
   };
   void begin_party(std::size_t index);
+  void begin_stranger(std::size_t index);
   void live(Party& party);
   void work(Party& party, std::size_t thread);
   void operate(Party& party, Random& random, bool calm);

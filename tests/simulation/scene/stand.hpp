@@ -31,6 +31,8 @@ class Stand {
   /// @return what the servers have worked so far: requests, instructions, whatever is counted.
   [[nodiscard]] virtual std::uint64_t work() const = 0;
   [[nodiscard]] virtual std::uint64_t requests() const = 0;
+  /// @return how many processes with Redisson's locks are there as well.
+  [[nodiscard]] virtual std::size_t strangers() const { return 0; }
   /// @return how long a name that is wanted may lie free when all is well: with a push to the next
   /// one no longer than a few messages take.
   [[nodiscard]] virtual Nanos hand_over() const { return std::chrono::milliseconds(100); }

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redisson.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos lease = 3s;
+constexpr Nanos patience = 3s;
+
+// RedissonLock.tryLockInnerAsync and RedissonLock.unlockInnerAsync.
+constexpr const char* lock_script =
+    "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then "
+    "redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); "
+    "return nil; end; return redis.call('pttl', KEYS[1]);";
+constexpr const char* unlock_script =
+    "if (redis.call('hexists', KEYS[1], ARGV[3]) == 0) then return nil; end; "
+    "local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1); "
+    "if (counter > 0) then redis.call('pexpire', KEYS[1], ARGV[2]); return 0; "
+    "else redis.call('del', KEYS[1]); redis.call('publish', KEYS[2], ARGV[1]); return 1; end; "
+    "return nil;";
+
+struct Broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string channel_of(const std::string& key) { return "redisson_lock__channel:{" + key + "}"; }
+
+}  // namespace
+
+/// A connection that blocks, with a time limit.
+struct Redisson::Wire {
+  Wire() {
+    fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(6379);
+    address.sin_addr.s_addr = htonl((10U << 24U) + 1);
+    ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    wait_for(POLLOUT, patience);
+  }
+  ~Wire() { ::close(fd); }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  bool wait_for(short events, Nanos at_most) const {
+    pollfd polled{.fd = fd, .events = events, .revents = 0};
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
+    return ::poll(&polled, 1, static_cast<int>(ms)) > 0;
+  }
+
+  void send(const std::vector<std::string>& words) const {
+    std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
+    for (const std::string& word : words) {
+      bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+    }
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t sent = ::send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+      if (sent > 0) {
+        done += static_cast<std::size_t>(sent);
+      } else if (errno != EAGAIN || !wait_for(POLLOUT, patience)) {
+        throw Broken("send");
+      }
+    }
+  }
+
+  std::string line(Nanos at_most) {
+    for (;;) {
+      const std::size_t end = in.find("\r\n");
+      if (end != std::string::npos) {
+        std::string found = in.substr(0, end);
+        in.erase(0, end + 2);
+        return found;
+      }
+      fill(at_most);
+    }
+  }
+
+  void fill(Nanos at_most) {
+    char bytes[1024];
+    const ssize_t got = ::recv(fd, bytes, sizeof bytes, 0);
+    if (got > 0) {
+      in.append(bytes, static_cast<std::size_t>(got));
+    } else if (got == 0 || errno != EAGAIN || !wait_for(POLLIN, at_most)) {
+      throw Broken("receive");
+    }
+  }
+
+  /// @return a number, or nothing for nil; of an array, nothing
+  std::optional<std::int64_t> reply(Nanos at_most) {
+    const std::string first = line(at_most);
+    switch (first[0]) {
+      case ':': return std::strtoll(first.c_str() + 1, nullptr, 10);
+      case '$':
+        if (first != "$-1") line(at_most);
+        return std::nullopt;
+      case '*':
+        for (long i = std::strtol(first.c_str() + 1, nullptr, 10); i > 0; --i) reply(at_most);
+        return std::nullopt;
+      case '+': return std::nullopt;
+      default: throw Broken(first);  // an error: loading, no memory, ...
+    }
+  }
+
+  int fd = -1;
+  std::string in;
+};
+
+Redisson::Redisson(Room& room, Judge& judge, Process& process, std::size_t names,
+                   std::function<bool()> goes_on)
+    : room_(room),
+      judge_(judge),
+      process_(process),
+      names_(names),
+      goes_on_(std::move(goes_on)),
+      owner_("5e1f0000-0000-4000-8000-" + std::to_string(100'000'000'000 + process.number()) +
+             ":1") {}
+
+bool Redisson::lock(Wire& commands, Wire& inbox, const std::string& key, Nanos& valid_until) {
+  const Nanos until = room_.world.now() + patience;
+  bool subscribed = false;
+  bool got = false;
+  for (;;) {
+    const Nanos before = room_.world.now();
+    commands.send({"EVAL", lock_script, "1", key, std::to_string(lease / 1ms), owner_});
+    const auto left = commands.reply(patience);
+    if (!left) {
+      valid_until = before + lease - lease / 500;  // both clocks drift
+      got = true;
+      break;
+    }
+    if (!std::exchange(subscribed, true)) {
+      inbox.send({"SUBSCRIBE", channel_of(key)});
+      inbox.reply(patience);
+      continue;  // it looks once more, or misses what was told meanwhile
+    }
+    const Nanos now = room_.world.now();
+    if (now >= until) break;
+    if (inbox.in.empty()) {
+      inbox.wait_for(POLLIN, std::min(until - now, std::max(Nanos(1ms) * *left, Nanos(1ms))));
+    }
+    // All messages that are there are one reason to look.
+    try {
+      inbox.fill(Nanos(0));
+    } catch (const Broken&) {
+      if (inbox.in.empty() && room_.world.now() >= until) break;
+    }
+    inbox.in.clear();
+  }
+  if (subscribed) {
+    inbox.send({"UNSUBSCRIBE", channel_of(key)});
+    std::this_thread::sleep_for(1ms);
+    inbox.in.clear();
+    try {
+      inbox.fill(Nanos(0));
+    } catch (const Broken&) {
+    }
+    inbox.in.clear();
+  }
+  return got;
+}
+
+void Redisson::unlock(Wire& commands, const std::string& key) {
+  commands.send({"EVAL", unlock_script, "2", key, channel_of(key), "0",
+                 std::to_string(lease / 1ms), owner_});
+  commands.reply(patience);
+}
+
+void Redisson::live() {
+  Random& random = process_.random();
+  std::string persistent;  // a key that nothing but its owner ends
+  while (goes_on_() || !persistent.empty()) {
+    try {
+      Wire commands;
+      Wire inbox;
+      if (!persistent.empty()) unlock(commands, persistent);
+      persistent.clear();
+      while (goes_on_()) {
+        const std::size_t name = random.below(names_);
+        const std::string key = "name/" + std::to_string(name);
+        Nanos valid_until{};
+        if (lock(commands, inbox, key, valid_until)) {
+          Judge::Hold hold;
+          hold.process = &process_;
+          hold.valid = [this, valid_until] { return room_.world.now() < valid_until; };
+          hold.asked_at = room_.world.now();
+          const auto number = judge_.granted(name, hold);
+          if (room_.world.tells) room_.world.note(process_.name(), "holds " + key);
+          // Now and then somebody takes the time to live from its key: nobody knows the end then.
+          const bool persists = random.chance(0.05);
+          if (persists) {
+            persistent = key;
+            commands.send({"PERSIST", key});
+            commands.reply(patience);
+          }
+          std::this_thread::sleep_for(random.spread(Nanos(10us), persists ? Nanos(2s) : Nanos(50ms)));
+          judge_.releasing(name, number);
+          unlock(commands, key);
+          persistent.clear();
+          if (room_.world.tells) room_.world.note(process_.name(), "released " + key);
+        }
+        std::this_thread::sleep_for(random.spread(Nanos(10us), Nanos(50ms)));
+      }
+    } catch (const Broken& broken) {
+      if (room_.world.tells) room_.world.note(process_.name(), std::string("connects anew: ") + broken.what());
+      std::this_thread::sleep_for(50ms);
+    }
+  }
+}
+
+}  // namespace simulation
