@@ -27,9 +27,10 @@ class MORTISE_API Source {
   [[nodiscard]] virtual short interest() const noexcept { return 0; }
   /// @return when `ready()` is to be called even without an event; `never` = not at all.
   [[nodiscard]] virtual Instant due() const noexcept { return never; }
-  /// @return true: nobody asked for what comes (pushes, timers), so that it is polled always, by
-  /// the background thread or by a caller that waits for a push (for up to 0.4 s after he has left,
-  /// by nobody); false: it carries replies, and the callers that wait for them poll it. Constant.
+  /// @return true: nobody asked for what comes (pushes, timers), so that it is polled always, by a
+  /// caller that awaits a push, or by the background thread (which comes to it within a millisecond
+  /// after the last such caller has left); false: it carries replies, and the callers that await
+  /// them poll it. Constant.
   [[nodiscard]] virtual bool pushes() const noexcept { return true; }
   /// @return for a source of replies: whether one is awaited, so that the background thread has to
   /// poll although no caller waits. Called from any thread.

@@ -23,8 +23,9 @@ class ClientState;
 /// One client of one backend. Make one for a process and share it.
 ///
 /// Threads are started when they are first needed: one in the background (renewals, timers,
-/// pushes), and one that delivers notifications. A client must not be used by a forked child: there
-/// every call fails with `closed` (see `Errc::closed`), and the child keeps no lock alive.
+/// pushes), and those that deliver losses and notifications. A client must not be used by a forked
+/// child: there every call fails with `closed` (see `Errc::closed`), and the child keeps no lock
+/// alive.
 /// @thread_safety every member may be called concurrently, except destruction and move.
 class MORTISE_API Client {
  public:
@@ -68,7 +69,8 @@ class MORTISE_API Client {
   /// Ends the client: waiters return with `closed`, live holds are released at the server as far as
   /// it answers and count as lost (`lost()` fires), every later acquisition fails with `closed`.
   ///
-  /// `unlock()` and destructors are silent afterwards. Idempotent; may be called from a callback.
+  /// `unlock()` and destructors are silent afterwards. Idempotent: a second call returns when the
+  /// first has ended. May be called from a callback, where it waits for no other.
   /// @blocking bounded by two command time-outs
   void close() noexcept;
 

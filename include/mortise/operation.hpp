@@ -85,6 +85,10 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
   /// Set it, then compare `signal()` again, then poll.
   void nudge_through(int eventfd) noexcept { nudge_.store(eventfd); }
 
+  /// @return whether every reply has come that was asked for, so that only a push can complete it:
+  /// whoever waits for it then leaves the reading of replies to those who await one.
+  [[nodiscard]] virtual bool awaits_push() const noexcept { return false; }
+
   /// Tells the library what keeps the request from being answered ("connection refused"), so that
   /// the caller gets it as the reason when its time is up. `Failure{}` = no trouble any more.
   void trouble(Failure why);
@@ -142,12 +146,15 @@ class MORTISE_API Acquisition : public Operation {
   explicit Acquisition(Request request) : request_(std::move(request)) {}
   [[nodiscard]] const Request& request() const noexcept { return request_; }
 
-  /// Notes that the request leaves now. @return when it *first* left: the base of its lease.
+  /// Notes that the request leaves now, each time. @return when it *first* left: the base of its
+  /// lease.
   Instant sent(Instant now) noexcept;
   /// Notes the answer "held by somebody else, you wait".
   void queued(std::optional<Holder> holder);
   /// @return how far it got.
   [[nodiscard]] Progress progress() const noexcept { return progress_.load(); }
+  /// @return whether it is queued, and was not asked again since that was told.
+  [[nodiscard]] bool awaits_push() const noexcept override { return queued_.load(); }
   /// @return who held the name when that was last told.
   [[nodiscard]] std::optional<Holder> holder() const;
 
@@ -163,6 +170,7 @@ class MORTISE_API Acquisition : public Operation {
   Grant grant_;
   std::atomic<Instant::rep> first_sent_{0};
   std::atomic<Progress> progress_{Progress::unsent};
+  std::atomic<bool> queued_{false};  // and no reply is under way
   mutable std::mutex holder_mutex_;
   std::optional<Holder> holder_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/lease.hpp"
 
+#include "base/mutant.hpp"
+
 #include <algorithm>
 
 namespace mortise::core {
@@ -13,6 +15,7 @@ Instant plus(Instant moment, Nanos span) noexcept {
 }
 
 Nanos unusable(Nanos lease, SafetyMargin margin) noexcept {
+  if (base::mutant("core.no_margin")) return Nanos(0);
   const Nanos drift = lease / 1000 * drift_permille;
   return drift + std::max<Nanos>(lease / 1000 * margin.permille, margin.least);
 }
@@ -54,6 +57,7 @@ Nanos Lease::valid_for(Instant now) const noexcept {
   if (state_ == State::lost) return Nanos(0);
   const Instant end = deadline();
   if (end == never) return Nanos::max();
+  if (base::mutant("core.valid_until_told")) return std::max(end - now, Nanos(1));
   return std::max(end - now, Nanos(0));
 }
 
@@ -84,7 +88,7 @@ Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
 
 bool Lease::renewed(Instant counted_from, Nanos lease, Instant now) noexcept {
   if (state_ == State::lost) return false;
-  if (now >= deadline()) {
+  if (now >= deadline() && !base::mutant("core.renewal_revives")) {
     // The holder may have looked at its clock and stopped: a lapsed hold stays lapsed.
     state_ = State::lost;
     return false;
@@ -106,6 +110,7 @@ void Lease::unanswered(Instant now) noexcept {
 }
 
 bool Lease::fit_to_pass(Instant now) const noexcept {
+  if (base::mutant("core.expired_hold_is_passed")) return true;
   if (state_ != State::held || now >= deadline()) return false;
   return lease_ == no_lease || lease_end_ - now >= lease_ / 2;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/name_state.hpp"
 
+#include "base/mutant.hpp"
+
 #include <algorithm>
 #include <cassert>
 
@@ -12,7 +14,9 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
     return Entry::reentered;
   }
   // The owner believes that it holds the name: it must unlock before it may try again.
-  if (lost_hold(waiter.owner) != nullptr) return Entry::lost;
+  if (lost_hold(waiter.owner) != nullptr && !base::mutant("core.lost_hold_is_reentered")) {
+    return Entry::lost;
+  }
   if (!hold_ && asker_ == nullptr && !releasing_ && queue_.empty()) {
     asker_ = &waiter;
     waiter.call = Waiter::Call::ask;
@@ -30,17 +34,16 @@ void NameState::granted(Waiter& asker, Hold&& hold) {
   hold_.emplace(std::move(hold));
 }
 
-std::vector<Waiter*> NameState::reenter_waiters() {
-  std::vector<Waiter*> woken;
-  for (Waiter* const waiter : queue_) {
-    if (waiter->owner == hold_->owner) woken.push_back(waiter);
-  }
-  for (Waiter* const waiter : woken) {
-    waiter->call = Waiter::Call::held;
-    ++hold_->depth;
-    std::erase(queue_, waiter);
-  }
-  return woken;
+Waiter* NameState::reenter_waiter() noexcept {
+  const auto found = std::find_if(queue_.begin(), queue_.end(), [this](const Waiter* waiter) {
+    return waiter->owner == hold_->owner;
+  });
+  if (found == queue_.end()) return nullptr;
+  Waiter* const waiter = *found;
+  queue_.erase(found);
+  waiter->call = Waiter::Call::held;
+  ++hold_->depth;
+  return waiter;
 }
 
 Waiter* NameState::leave(Waiter& waiter) {
@@ -73,7 +76,7 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
     if (--lost->depth == 0) std::erase_if(lost_, [&](const LostHold& l) { return &l == lost; });
     return {.exit = Exit::was_lost};
   }
-  if (--hold_->depth > 0) return {.exit = Exit::nested};
+  if (--hold_->depth > 0 && !base::mutant("core.inner_unlock_frees")) return {.exit = Exit::nested};
   Departure departure;
   if (may_pass(now, turn)) {
     departure.exit = Exit::passed;
@@ -87,7 +90,7 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
     hold_->owned_since = now;
     hold_->lost.reset();  // each owner learns its own loss only
     hold_->lease.passed(now);
-    ++hold_->passes;
+    if (!base::mutant("core.token_stays_at_a_hand_over")) ++hold_->passes;
     return departure;
   }
   departure.exit = Exit::release;
@@ -107,7 +110,10 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   if (!hold_ || hold_->generation != generation) return std::nullopt;
   // What needs memory comes first: where there is none, nothing has happened yet.
   lost_.reserve(lost_.size() + 1);
-  std::stop_source lost = hold_->lost ? *hold_->lost : std::stop_source();
+  const bool asked_for = hold_->lost.has_value();
+  std::stop_source lost = asked_for ? *hold_->lost : std::stop_source();
+  // Nobody can have a callback on it yet: whoever asks for the token later finds it stopped.
+  if (!asked_for) lost.request_stop();
   Loss loss{.ended = std::move(*hold_), .next = nullptr, .lost = std::move(lost)};
   hold_.reset();
   loss.ended.lease.refused();

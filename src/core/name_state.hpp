@@ -40,9 +40,9 @@ class NameState {
 
   /// The asker was granted the name.
   void granted(Waiter& asker, Hold&& hold);
-  /// Waiters that have become the owner while they waited (two threads use one `Owner`) re-enter.
-  /// @return them, to be woken; nearly always none.
-  std::vector<Waiter*> reenter_waiters();
+  /// A waiter that has become the owner while it waited (two threads use one `Owner`) re-enters.
+  /// @return it, to be woken; nearly always none. To be called until there is none.
+  Waiter* reenter_waiter() noexcept;
   /// A waiter, asker or not, stops waiting. @return whoever is to ask the server next, if anybody.
   Waiter* leave(Waiter& waiter);
 
@@ -67,7 +67,8 @@ class NameState {
   struct Loss {
     Hold ended;
     Waiter* next = nullptr;  ///< whoever is to ask the server now, if anybody
-    std::stop_source lost;   ///< to be fired by the notifier
+    std::stop_source
+        lost;  ///< to be fired by the notifier, if `ended.lost` says that it was asked for
   };
   /// The live hold ended without an unlock.
   /// @param sent_first whether the server is told before anybody asks it again: then

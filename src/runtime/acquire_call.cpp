@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/acquire_call.hpp"
 
+#include "base/mutant.hpp"
 #include "core/ask_schedule.hpp"
 #include "core/figures.hpp"
 #include "runtime/slot.hpp"
@@ -89,6 +90,7 @@ Failure AcquireCall::arrive(Instant now) {
 }
 
 Failure AcquireCall::wait_for_turn() {
+  if (until_ != never) client_.watch_for_suspend();
   for (;;) {
     const std::uint32_t ticket = parker_.ticket();
     const Instant now = client_.now();
@@ -119,7 +121,8 @@ Failure AcquireCall::take_over() {
     const Slot::Lock lock(slot_.mutex_);
     slot_.expire_locked(now, after);
     const core::Hold* const live = slot_.state_.live();
-    stands = live != nullptr && live->owner == owner;
+    stands = (live != nullptr && live->owner == owner) || base::mutant("core.sleeper_believes") ||
+             base::mutant("core.expired_hold_is_passed");
     if (!stands) {
       // The caller never knew of it, and so owes no unlock for it.
       slot_.state_.unlock(owner, now, client_.turn());
@@ -194,12 +197,13 @@ bool AcquireCall::wait_for_answer() {
       terms->lease, attempt_->asked_last(now),
       attempt_->request().attempt.client_low + attempt_->request().attempt.sequence);
   for (;; now = client_.now()) {
-    const std::uint32_t seen = attempt_->signal();
+    std::uint32_t seen = attempt_->signal();
     if (attempt_->done()) return true;
     const bool in_trouble = attempt_->in_trouble();
     note_trouble(now, in_trouble);
     if ((why_ = reason_to_give_up(now))) return false;
-    const Instant again = schedule.next(attempt_->progress(), in_trouble);
+    const Instant again =
+        base::mutant("core.asks_once") ? never : schedule.next(attempt_->progress(), in_trouble);
     if (now >= again) {
       client_.backend().acquire(attempt_);
       attempt_->asked(now);
@@ -210,6 +214,7 @@ bool AcquireCall::wait_for_answer() {
     if (until_ == never && trouble_since_ && client_.options().give_up.count() > 0) {
       wake = std::min(wake, *trouble_since_ + client_.options().give_up);
     }
+    if (base::mutant("core.signal_after_condition")) seen = attempt_->signal();
     client_.wait(*attempt_, seen, wake - now);
   }
 }
@@ -236,8 +241,9 @@ std::optional<Failure> AcquireCall::settle() {
 }
 
 std::optional<Failure> AcquireCall::accept() {
-  const Grant& grant = attempt_->grant();
+  Grant grant = attempt_->grant();
   const Instant now = client_.now();
+  if (base::mutant("core.lease_from_the_reply")) grant.counted_from = now;
   core::Hold hold{.owner = owner,
                   .attempt = attempt_->request().attempt,
                   .number = grant.number,
@@ -247,7 +253,8 @@ std::optional<Failure> AcquireCall::accept() {
                   .terms = terms};
   hold.lease = core::Lease(*terms, grant, client_.safety_margin(), now, spread_of(hold.generation));
   const bool sane = grant.number < core::grant_number_limit;
-  const bool late = hold.lease.valid_for(now) == core::Nanos(0);
+  const bool late =
+      hold.lease.valid_for(now) == core::Nanos(0) && !base::mutant("core.late_grant_is_believed");
   bool closed = false;
   {
     const Slot::Lock lock(slot_.mutex_);
@@ -291,7 +298,8 @@ std::optional<Failure> AcquireCall::give_up() {
       // The place in the server's queue goes to the next thread of this process.
       holder_ = attempt_->holder();
       heir->inherit_locked(std::exchange(attempt_, nullptr), trouble_since_);
-      Slot::call_locked(slot_.state_.leave(*this));
+      core::Waiter* const next = slot_.state_.leave(*this);
+      if (!base::mutant("core.heir_is_not_told")) Slot::call_locked(next);
     }
   }
   if (attempt_) return take_back(trouble);
@@ -303,11 +311,11 @@ std::optional<Failure> AcquireCall::give_up() {
 
 std::optional<Failure> AcquireCall::take_back(const std::optional<Failure>& trouble) {
   const Acquisition::Progress progress = attempt_->progress();
-  client_.backend().cancel(attempt_);
+  if (!base::mutant("core.leaves_its_place_in_the_queue")) client_.backend().cancel(attempt_);
   if (client_.wait_done(*attempt_, core::grace) || !attempt_->abandon()) {
     if (attempt_->grant().number != 0) return accept();
   } else {
-    client_.adopt(attempt_);
+    if (!base::mutant("core.leaves_its_place_in_the_queue")) client_.adopt(attempt_);
   }
   holder_ = attempt_->holder();
   const bool gone = attempt_->done();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/attempt.hpp"
 
+#include "base/mutant.hpp"
 #include "runtime/client_state.hpp"
 
 #include <exception>
@@ -12,7 +13,8 @@ void Attempt::finished() noexcept {
   // Nobody waits: a grant that comes now would be a ghost hold.
   const std::shared_ptr<ClientState> client = client_.lock();
   try {
-    if (client && grant().number != 0) client->undo(*this);
+    const bool keeps = base::mutant("core.abandoned_grant_is_kept");
+    if (client && grant().number != 0 && !keeps) client->undo(*this);
   } catch (const std::exception&) {
     // Out of memory for the request: the grant ends with its lease, which nobody renews.
   }

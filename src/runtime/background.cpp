@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace mortise::runtime {
 namespace {
@@ -16,17 +17,23 @@ constexpr std::chrono::milliseconds pause_after_failure{10};
 
 }  // namespace
 
-Background::Background(Engine& engine, Backend& backend, Clock& clock)
-    : engine_(engine), backend_(backend), clock_(clock), reaper_(backend) {}
+Background::Background(Engine& engine, Backend& backend, Clock& clock,
+                       std::function<void()> clock_was_set)
+    : engine_(engine),
+      backend_(backend),
+      clock_(clock),
+      clock_was_set_(std::move(clock_was_set)),
+      reaper_(backend) {}
 
 Background::~Background() { stop(); }
 
 void Background::set(SlotTimer& timer, Instant due, std::chrono::nanoseconds early) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
+  // The thread first: where there is none, the timer is not left behind in the heap.
+  wake_before_locked(due);
   timer.early = early;
   heap_.set(timer, due);
-  wake_before_locked(due);
 }
 
 void Background::remove(SlotTimer& timer) noexcept {
@@ -62,8 +69,8 @@ void Background::start_locked() {
 
 void Background::wake_before_locked(Instant due) {
   if (due >= planned_) return;
-  planned_ = due;
   start_locked();
+  planned_ = due;
   engine_.interrupt();
 }
 
@@ -115,7 +122,7 @@ bool Background::run_once() {
     until = std::min(heap_.empty() ? idle : heap_.top().due, reap_);
     planned_ = until;
   }
-  engine_.background(until);
+  if (engine_.background(until)) clock_was_set_();
   return true;
 }
 

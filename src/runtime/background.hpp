@@ -10,6 +10,7 @@
 #include "runtime/reaper.hpp"
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -27,7 +28,8 @@ struct SlotTimer : core::Timer {
 /// this one's.
 class Background {
  public:
-  Background(Engine& engine, Backend& backend, Clock& clock);
+  /// @param clock_was_set called when the clock was set, or the machine was suspended
+  Background(Engine& engine, Backend& backend, Clock& clock, std::function<void()> clock_was_set);
   ~Background();
 
   /// Has the slot ticked at that moment; starts the thread the first time.
@@ -55,6 +57,7 @@ class Background {
   Engine& engine_;
   Backend& backend_;
   Clock& clock_;
+  const std::function<void()> clock_was_set_;
   Reaper reaper_;
   std::mutex mutex_;
   core::TimerHeap heap_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/client_state.hpp"
 
+#include "base/mutant.hpp"
 #include "base/random_id.hpp"
 #include "runtime/slot.hpp"
 
@@ -18,6 +19,13 @@ namespace mortise::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds patience_with_callers{100};
+
+// While so many callbacks of `lost()` block, the next loss is told only when one of them ends.
+constexpr int most_loss_threads = 64;
+// The observer is one object: who blocks in it has it called by a few threads, and misses what does
+// not fit.
+constexpr int most_observer_threads = 4;
+constexpr std::size_t most_news = 10'000;
 
 std::string host_and_pid() {
   std::array<char, 65> host{};
@@ -37,7 +45,9 @@ ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options
       client_id_{.client_high = base::random_bits(), .client_low = base::random_bits()},
       engine_(clock_),
       backend_(std::move(backend)),
-      background_(engine_, *backend_, *clock_) {
+      losses_(most_loss_threads),
+      news_(most_observer_threads, most_news),
+      background_(engine_, *backend_, *clock_, [this] { look_at_the_clock(); }) {
   const Capabilities capabilities = backend_->capabilities();
   margin_ = capabilities.safety_margin;
   leases_ = capabilities.leases != Support::no;
@@ -48,11 +58,14 @@ ClientState::~ClientState() = default;
 void ClientState::start() {
   clock_steps_ = clock_->on_step([weak = weak_from_this()] {
     const std::shared_ptr<ClientState> self = weak.lock();
-    if (!self || self->forked()) return;
-    self->engine_.nudge_all();
-    self->poke_waiters();
+    if (self && !self->forked()) self->look_at_the_clock();
   });
   backend_->start(*this);
+}
+
+void ClientState::look_at_the_clock() {
+  engine_.nudge_all();
+  poke_waiters();
 }
 
 void ClientState::attach(Source& source) {
@@ -92,6 +105,14 @@ Failure ClientState::check(std::chrono::nanoseconds wait) {
   if (wait_done(*check, wait)) return check->failure();
   if (const std::optional<Failure> trouble = check->trouble()) return *trouble;
   return {Errc::unavailable, backend_->describe() + ": no answer in time"};
+}
+
+void ClientState::watch_for_suspend() noexcept {
+  try {
+    background_.start();
+  } catch (const std::system_error&) {
+    // No thread to be had: the caller sleeps on for the rest of its time after a suspend.
+  }
 }
 
 Failure ClientState::prepare(const core::Terms& terms) {
@@ -201,7 +222,22 @@ void ClientState::release_holds(Instant until) noexcept {
 }
 
 void ClientState::close() noexcept {
-  if (forked() || closed_.exchange(true)) return;
+  if (forked()) return;
+  if (!closed_.exchange(true)) {
+    close_once();
+    const std::lock_guard lock(close_mutex_);
+    close_has_ended_ = true;
+    close_ended_.notify_all();
+    return;
+  }
+  // Another thread closes. What runs inside of a callback must not wait for it, since it waits for
+  // the callbacks.
+  if (Notifier::inside() || Inside::is_caller()) return;
+  std::unique_lock lock(close_mutex_);
+  close_ended_.wait(lock, [this] { return close_has_ended_; });
+}
+
+void ClientState::close_once() noexcept {
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
   const auto wait_while = [](auto condition, Instant end) {
     while (condition() && BootClock::now() < end) {
@@ -209,7 +245,7 @@ void ClientState::close() noexcept {
     }
   };
   poke_waiters();
-  release_holds(until);
+  if (!base::mutant("core.close_leaves_the_holds")) release_holds(until);
   // Not for long where it may be one of them, in an observer, that closes the client.
   wait_while(
       [this] {
@@ -221,7 +257,8 @@ void ClientState::close() noexcept {
   wait_while([this] { return freeing_.load() > 0 || !background_.idle(); }, until);
   background_.stop();
   backend_->stop();
-  notifier_.close();
+  losses_.close();
+  news_.close();
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "runtime/notifier.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -55,7 +56,10 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] Instant now() const noexcept { return clock_->now(); }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
   [[nodiscard]] Background& background() noexcept { return background_; }
-  [[nodiscard]] Notifier& notifier() noexcept { return notifier_; }
+  /// Requests the stop of those who are told of a loss.
+  [[nodiscard]] Notifier& losses() noexcept { return losses_; }
+  /// Tells the observer, apart from that: one that blocks delays no loss.
+  [[nodiscard]] Notifier& news() noexcept { return news_; }
   [[nodiscard]] Observer* observer() const noexcept { return options_.observer.get(); }
   [[nodiscard]] const std::shared_ptr<Observer>& shared_observer() const noexcept {
     return options_.observer;
@@ -73,6 +77,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most);
   /// Waits until the operation is done, at most as long as said. @return whether it is done.
   bool wait_done(Operation& operation, std::chrono::nanoseconds at_most);
+  /// Has a caller that is about to sleep woken after a suspend, which its sleep does not count.
+  void watch_for_suspend() noexcept;
   /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
   Failure prepare(const core::Terms& terms);
   /// Hands a release to the backend; one that can not be sent is left to be repeated.
@@ -116,7 +122,9 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
  private:
   [[nodiscard]] std::vector<std::shared_ptr<Slot>> slots();
   void poke_waiters();
+  void look_at_the_clock();
   void release_holds(Instant until) noexcept;
+  void close_once() noexcept;
 
   const std::uint32_t generation_ = base::fork_generation();
   ClientOptions options_;
@@ -131,6 +139,9 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   std::atomic<int> asking_{0};
   std::atomic<int> freeing_{0};
   std::atomic<bool> closed_{false};
+  std::mutex close_mutex_;
+  std::condition_variable close_ended_;
+  bool close_has_ended_ = false;
 
   std::mutex table_mutex_;
   std::unordered_map<std::string, std::weak_ptr<Slot>> table_;
@@ -139,7 +150,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   std::shared_ptr<void> clock_steps_;
   Engine engine_;
   std::unique_ptr<Backend> backend_;
-  Notifier notifier_;
+  Notifier losses_;
+  Notifier news_;
   Background background_;
 };
 

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/engine.hpp"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
+#include "base/mutant.hpp"
+#include "runtime/engine_frames.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace mortise::runtime {
@@ -22,45 +17,55 @@ constexpr std::size_t crowd = 128;
 // Who has less time than this can not spend a part of it where no wake-up reaches him.
 constexpr std::chrono::milliseconds shortest_linger{10};
 
-// How long pushes may lie unread after a caller has left them, if nobody waits for one any more.
-constexpr std::chrono::milliseconds pushes_unattended{400};
+// How soon the background thread comes to pushes that a caller has left while no other awaits one.
+// A thread that passes a lock to and fro with another process is back before; waking the background
+// at each turn, and again to take the pushes from it, would cost two switches a turn.
+constexpr std::chrono::milliseconds pushes_unattended{1};
 
-thread_local int calls_on_this_thread = 0;  // how deep inside Source::ready()
+// What `Operation::poke()` adds to the signal.
+constexpr std::uint32_t signal_of_a_poke = 2;
 
-void signal(int eventfd) noexcept {
-  const std::uint64_t one = 1;
-  if (::write(eventfd, &one, sizeof one) < 0) return;  // EAGAIN: signalled already
+/// Has an operation's completion, and each poke, end a poll.
+class NudgedThrough {
+ public:
+  NudgedThrough(Operation& operation, int eventfd) noexcept : operation_(operation) {
+    operation_.nudge_through(eventfd);
+  }
+  NudgedThrough(const NudgedThrough&) = delete;
+  NudgedThrough& operator=(const NudgedThrough&) = delete;
+  ~NudgedThrough() { operation_.nudge_through(-1); }
+
+ private:
+  Operation& operation_;
+};
+
+bool crowded(const ReaderRole& role) noexcept { return role.followers.size() >= crowd; }
+
+bool may_read(const ReaderRole& role) noexcept { return role.reader == nullptr && !crowded(role); }
+
+/// Whether no caller reads, nor is about to.
+bool unattended(const ReaderRole& role) noexcept {
+  return role.reader == nullptr && role.called == nullptr;
 }
 
-void drain(int eventfd) noexcept {
-  std::uint64_t count = 0;
-  if (::read(eventfd, &count, sizeof count) < 0) return;  // EAGAIN: nothing to drain
-}
-
-base::UniqueFd make(const char* what, int (*create)()) {
-  base::UniqueFd fd = base::UniqueFd::open(create);
-  if (!fd) throw std::system_error(errno, std::system_category(), what);
-  return fd;
-}
-
-void arm(int timer, std::chrono::nanoseconds in) noexcept {
-  itimerspec spec{};
-  const auto bounded =
-      std::clamp<std::chrono::nanoseconds>(in, std::chrono::nanoseconds(1), std::chrono::hours(24));
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(bounded);
-  spec.it_value = {.tv_sec = static_cast<time_t>(seconds.count()),
-                   .tv_nsec = static_cast<long>((bounded - seconds).count())};
-  ::timerfd_settime(timer, 0, &spec, nullptr);
+void choose(Attendance& attendance, const std::vector<Source*>& some,
+            const std::vector<Source*>& more = {}) {
+  attendance.sources.resize(some.size() + more.size());
+  const auto rest = std::copy(some.begin(), some.end(), attendance.sources.items().begin());
+  std::copy(more.begin(), more.end(), rest);
 }
 
 }  // namespace
 
 Engine::Engine(std::shared_ptr<Clock> clock)
     : clock_(std::move(clock)),
-      leader_wake_(make("eventfd", [] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })),
-      background_wake_(make("eventfd", [] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })),
-      background_timer_(make(
-          "timerfd", [] { return ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); })) {
+      poll_(clock_),
+      background_wake_(make_eventfd()),
+      background_timer_(make_timer()),
+      unread_timer_(make_timer()),
+      clock_watch_(make_clock_watch()) {
+  replies_.wake = make_eventfd();
+  pushes_.wake = make_eventfd();
 }
 
 Engine::~Engine() = default;
@@ -68,24 +73,33 @@ Engine::~Engine() = default;
 void Engine::attach(Source& source) {
   {
     const std::lock_guard lock(mutex_);
-    (source.pushes() ? pushes_ : replies_).push_back(&source);
+    ReaderRole& role = source.pushes() ? pushes_ : replies_;
+    role.sources.push_back(&source);
+    ++role.version;
   }
   nudge_all();
 }
 
 void Engine::detach(Source& source) noexcept {
-  std::unique_lock lock(mutex_);
-  std::erase(pushes_, &source);
-  std::erase(replies_, &source);
+  Lock lock(mutex_);
+  for (ReaderRole* const role : {&replies_, &pushes_}) {
+    std::erase(role->sources, &source);
+    ++role->version;
+  }
   nudge_all();
-  // A source that detaches itself, or another, from inside ready() can not wait for its own return.
-  if (calls_on_this_thread == 0) left_.wait(lock, [&] { return !used_locked(source); });
+  // A source that detaches itself, or another, from inside ready() cannot wait for its own return.
+  if (!SourcePoll::inside()) left_.wait(lock, [&] { return !used_locked(source); });
 }
 
-void Engine::changed(Source& /*source*/) noexcept { nudge_all(); }
+void Engine::changed(Source& source) noexcept {
+  // Only who polls it looks again: a waiter is not woken for the bytes of other callers.
+  signal((source.pushes() ? pushes_ : replies_).wake.get());
+  signal(background_wake_.get());
+}
 
 void Engine::nudge_all() noexcept {
-  signal(leader_wake_.get());
+  signal(replies_.wake.get());
+  signal(pushes_.wake.get());
   signal(background_wake_.get());
 }
 
@@ -94,181 +108,193 @@ void Engine::interrupt() noexcept {
   signal(background_wake_.get());
 }
 
-bool Engine::replies_outstanding_locked() const {
-  return std::any_of(replies_.begin(), replies_.end(),
+ReaderRole& Engine::role_of(const Operation& operation) noexcept {
+  // Where pushes come on the connection of the replies there is but one role.
+  return operation.awaits_push() && !pushes_.sources.empty() ? pushes_ : replies_;
+}
+
+bool Engine::outstanding_locked() const noexcept {
+  return std::any_of(replies_.sources.begin(), replies_.sources.end(),
                      [](const Source* source) { return source->outstanding(); });
 }
 
 void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) {
-  std::unique_lock lock(mutex_);
-  if (replies_.empty()) {
+  // Before anything that takes time: whatever is done here is a part of the caller's time.
+  const Instant now = clock_->now();
+  Follower self{.operation = operation,
+                .seen = seen,
+                .until = at_most >= never - now ? never : now + at_most};
+  Lock lock(mutex_);
+  if (replies_.sources.empty()) {
     lock.unlock();
     operation.sleep(seen, at_most);
     return;
   }
-  if (leader_ == nullptr && followers_.size() < crowd) {
-    lead(lock, operation, seen, at_most);
-    return;
+  ReaderRole* role = &role_of(operation);
+  if (role == &pushes_) have_replies_read_locked();
+  if (!may_read(*role)) {
+    if (unattended(*role) && !role->background) signal(background_wake_.get());
+    role = follow(lock, *role, self);
   }
-  if (leader_ == nullptr) signal(background_wake_.get());
-  followers_.push_back(&operation);
-  lock.unlock();
-  operation.sleep(seen, at_most);
-  lock.lock();
-  std::erase(followers_, &operation);
-  if (last_ == &operation) send_gathered(lock);
-  // It may have been poked to lead and leave instead: the role goes on.
-  if (leader_ == nullptr) hand_on_locked();
+  if (role != nullptr) read(lock, *role, self);
 }
 
-void Engine::lead(std::unique_lock<std::mutex>& lock, Operation& operation, std::uint32_t seen,
-                  std::chrono::nanoseconds at_most) {
-  leader_ = &operation;
-  bool take_over = std::exchange(background_leads_, false);
-  std::vector<Source*> sources = replies_;
-  // Who awaits no reply awaits a push: it reaches him sooner if he looks for it himself.
-  if (!pushes_.empty() && !replies_outstanding_locked()) {
-    leader_has_pushes_ = true;
-    take_over = take_over || std::exchange(background_has_pushes_, false);
-    sources.insert(sources.end(), pushes_.begin(), pushes_.end());
-  }
-  in_use_.push_back(&sources);
-  lock.unlock();
-  if (take_over) signal(background_wake_.get());
-  if (at_most < shortest_linger || operation.signal() != seen || !linger(sources)) {
-    operation.nudge_through(leader_wake_.get());
-    if (operation.signal() == seen) {
-      const Instant now = clock_->now();
-      const Instant until = at_most >= never - now ? never : now + at_most;
-      poll_sources(sources, leader_wake_.get(), -1, until, &operation);
-    }
-    operation.nudge_through(-1);
-  }
-  lock.lock();
-  leader_ = nullptr;
-  leader_has_pushes_ = false;  // the background comes back to them soon, and is not woken for it
-  leave_sources_locked(sources);
-  hand_on_locked();
-  choose_last(lock);
-}
-
-// Whoever was answered last runs last, if there are more of them than CPUs, and soon if not.
-void Engine::choose_last(std::unique_lock<std::mutex>& lock) {
-  const auto gathering = [](const Source* source) { return source->gathering(); };
-  if (std::none_of(replies_.begin(), replies_.end(), gathering)) return;
-  const auto done = [](const Operation* follower) { return follower->done(); };
-  const auto last = std::find_if(followers_.rbegin(), followers_.rend(), done);
-  if (last == followers_.rend()) {
-    send_gathered(lock);
-  } else {
-    last_ = *last;
-  }
-}
-
-void Engine::send_gathered(std::unique_lock<std::mutex>& lock) {
-  last_ = nullptr;
-  const std::vector<Source*> sources = replies_;
-  in_use_.push_back(&sources);
-  lock.unlock();
-  for (Source* const source : sources) {
-    if (source->gathering()) source->send_gathered();
-  }
-  lock.lock();
-  leave_sources_locked(sources);
-}
-
-bool Engine::linger(const std::vector<Source*>& sources) {
-  if (sources.size() != 1) return false;
-  ++calls_on_this_thread;
-  const bool came = sources.front()->linger();
-  --calls_on_this_thread;
-  return came;
-}
-
-void Engine::leave_sources_locked(const std::vector<Source*>& sources) {
-  std::erase(in_use_, &sources);
-  left_.notify_all();
-}
-
-bool Engine::used_locked(const Source& source) const {
-  return std::any_of(in_use_.begin(), in_use_.end(), [&](const std::vector<Source*>* chosen) {
-    return std::find(chosen->begin(), chosen->end(), &source) != chosen->end();
-  });
-}
-
-void Engine::hand_on_locked() noexcept {
-  // The caller that came last has the longest to wait, so it keeps the role longest.
-  if (!followers_.empty() && followers_.size() < crowd) {
-    followers_.back()->poke();
-  } else if (!background_leads_ && replies_outstanding_locked()) {
+// Whoever awaits a push leaves to others even the replies that it has asked for on the way.
+void Engine::have_replies_read_locked() const noexcept {
+  if (unattended(replies_) && !replies_.background && outstanding_locked()) {
     signal(background_wake_.get());
   }
 }
 
-void Engine::background(Instant until) {
-  if (interrupted_.exchange(false)) return;
-  std::vector<Source*> sources;
+void Engine::read(Lock& lock, ReaderRole& role, Follower& self) {
   {
-    const std::lock_guard lock(mutex_);
-    background_has_pushes_ = !leader_has_pushes_;
-    if (background_has_pushes_) {
-      sources = pushes_;
-    } else {
-      until = std::min(until, clock_->now() + pushes_unattended);
+    Attending attending(*this, lock);
+    choose(attending.attendance(), role.sources);
+    const Reading reading(*this, lock, role, self);
+    for (std::uint64_t version = role.version;;) {
+      lock.unlock();
+      poll_for(role, attending.attendance(), self);
+      const Instant now = clock_->now();
+      lock.lock();
+      // Others' answers are no reason to leave: the role would have to be handed on, and be taken
+      // again by this very thread.
+      const bool stays = self.operation.signal() == self.seen && now < self.until &&
+                         !crowded(role) && &role_of(self.operation) == &role;
+      if (!stays) break;
+      if (&role == &pushes_) have_replies_read_locked();
+      choose_last(lock);
+      if (version != role.version) choose(attending.attendance(), role.sources);
+      version = role.version;
     }
-    const bool unattended =
-        leader_ == nullptr && (followers_.empty() || followers_.size() >= crowd);
-    if (unattended && replies_outstanding_locked()) {
-      background_leads_ = true;
-      sources.insert(sources.end(), replies_.begin(), replies_.end());
-    }
-    in_use_.push_back(&sources);
   }
-  poll_sources(sources, background_wake_.get(), background_timer_.get(), until, nullptr);
-  std::unique_lock lock(mutex_);
-  background_leads_ = false;
-  background_has_pushes_ = false;
-  leave_sources_locked(sources);
   choose_last(lock);
 }
 
-void Engine::poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until,
-                          Operation* own) {
-  std::vector<pollfd> polled{{.fd = wake, .events = POLLIN, .revents = 0}};
-  if (timer >= 0) polled.push_back({.fd = timer, .events = POLLIN, .revents = 0});
-  const std::size_t first = polled.size();
-  {
-    const std::lock_guard calling(calling_);
-    for (const Source* source : sources) {
-      until = std::min(until, source->due());
-      polled.push_back({source->descriptor(), source->interest(), 0});
-    }
+ReaderRole* Engine::follow(Lock& lock, ReaderRole& role, Follower& self) {
+  const Following following(*this, lock, role, self);
+  for (;;) {
+    lock.unlock();
+    self.operation.sleep(self.seen, self.until - clock_->now());
+    lock.lock();
+    while (last_ == &self) send_gathered(lock);
+    ReaderRole& mine = *self.role;
+    if (mine.called != &self) return nullptr;
+    // The call itself changes the signal once; anything else is the caller's business.
+    if (self.operation.signal() != self.seen + signal_of_a_poke) return nullptr;
+    if (&role_of(self.operation) != &mine) return nullptr;
+    self.seen += signal_of_a_poke;
+    mine.called = nullptr;
+    if (may_read(mine)) return &mine;
+    // Somebody who came meanwhile reads, or there are too many.
+    if (mine.reader == nullptr) hand_on_locked(mine);
   }
-  const Instant before = clock_->now();
-  const auto left = until == never ? std::chrono::nanoseconds(std::chrono::hours(24))
-                                   : std::max(until - before, std::chrono::nanoseconds(0));
-  const auto bounded = std::min<std::chrono::nanoseconds>(left, std::chrono::hours(24));
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(bounded);
-  const timespec limit{.tv_sec = static_cast<time_t>(seconds.count()),
-                       .tv_nsec = static_cast<long>((bounded - seconds).count())};
-  if (timer >= 0 && left.count() > 0) arm(timer, left);
-  ::ppoll(polled.data(), polled.size(), &limit, nullptr);
-  // Awake: what completes the own operation from here on, this thread itself most of all, need not
-  // say so through a descriptor that would only end the next poll too early.
-  if (own != nullptr) own->nudge_through(-1);
-  if (polled[0].revents != 0) drain(wake);
-  if (timer >= 0 && polled[1].revents != 0) drain(timer);
+}
 
+void Engine::poll_for(ReaderRole& role, const Attendance& attendance, Follower& self) {
+  const auto sources = attendance.sources.items();
   const Instant now = clock_->now();
-  const std::lock_guard calling(calling_);
-  ++calls_on_this_thread;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const short events = polled[first + i].revents;
-    // A source may have been detached by another source's ready() just now: its owner waits in
-    // detach() until we leave, so the object is still there, and a late call does no harm.
-    if (events != 0 || sources[i]->due() <= now) sources[i]->ready(events, now);
+  if (&role == &replies_ && sources.size() == 1 && self.until - now >= shortest_linger &&
+      self.operation.signal() == self.seen && SourcePoll::linger(*sources.front())) {
+    return;
   }
-  --calls_on_this_thread;
+  const Instant until = base::mutant("core.moment_after_linger") && self.until != never
+                            ? self.until + (clock_->now() - now) * 2
+                            : self.until;
+  const NudgedThrough nudged(self.operation, role.wake.get());
+  if (self.operation.signal() != self.seen) return;
+  poll_.once(sources, {.wake = role.wake.get(), .until = until, .own = &self.operation});
+}
+
+// Whoever was answered last runs last, if there are more of them than CPUs, and soon if not.
+void Engine::choose_last(Lock& lock) {
+  const auto gathering = [](const Source* source) { return source->gathering(); };
+  if (std::none_of(replies_.sources.begin(), replies_.sources.end(), gathering)) return;
+  for (const Follower* each = replies_.followers.last(); each != nullptr; each = each->before) {
+    if (!each->operation.done()) continue;
+    last_ = each;
+    return;
+  }
+  send_gathered(lock);
+}
+
+void Engine::send_gathered(Lock& lock) {
+  last_ = nullptr;
+  Attending attending(*this, lock);
+  choose(attending.attendance(), replies_.sources);
+  lock.unlock();
+  for (Source* const source : attending.attendance().sources.items()) {
+    if (source->gathering()) source->send_gathered();
+  }
+  lock.lock();
+}
+
+bool Engine::used_locked(const Source& source) const noexcept {
+  for (const Attendance* each = attended_.first(); each != nullptr; each = each->after) {
+    const auto chosen = each->sources.items();
+    if (std::find(chosen.begin(), chosen.end(), &source) != chosen.end()) return true;
+  }
+  return false;
+}
+
+Follower* Engine::heir_locked(ReaderRole& role) noexcept {
+  // The caller that came last has the longest to wait, so it keeps the role longest.
+  for (Follower* each = role.followers.last(); each != nullptr;) {
+    Follower* const earlier = each->before;
+    ReaderRole& fit = role_of(each->operation);
+    if (!each->operation.done()) {
+      if (&fit == &role) return each;
+      // It was told since that it has to await a push.
+      if (role.called != each) {
+        role.followers.remove(*each);
+        each->role = &fit;
+        fit.followers.push_back(*each);
+      }
+    }
+    each = earlier;
+  }
+  return nullptr;
+}
+
+void Engine::hand_on_locked(ReaderRole& role) noexcept {
+  if (role.called != nullptr) return;  // it comes
+  if (base::mutant("core.leave_without_a_call")) return;
+  Follower* const heir = crowded(role) ? nullptr : heir_locked(role);
+  if (heir != nullptr) {
+    role.called = heir;
+    heir->operation.poke();
+  } else if (&role == &pushes_) {
+    arm(unread_timer_.get(), pushes_unattended);
+  } else if (!role.background && outstanding_locked()) {
+    signal(background_wake_.get());
+  }
+  // Who follows the replies and turned out to await a push is to read the pushes itself.
+  if (&role == &replies_ && may_read(pushes_) && pushes_.followers.size() > 0) {
+    hand_on_locked(pushes_);
+  }
+}
+
+bool Engine::background(Instant until) {
+  if (interrupted_.exchange(false)) return false;
+  bool clock_was_set = false;
+  Lock lock(mutex_);
+  {
+    Attending attending(*this, lock);
+    const bool pushes = unattended(pushes_) && !base::mutant("core.pushes_left_unread");
+    const bool replies = unattended(replies_) && outstanding_locked();
+    static const std::vector<Source*> none;
+    choose(attending.attendance(), pushes ? pushes_.sources : none,
+           replies ? replies_.sources : none);
+    const InBackground roles(*this, lock, pushes, replies);
+    lock.unlock();
+    clock_was_set = poll_.once(attending.attendance().sources.items(),
+                               {.wake = background_wake_.get(),
+                                .timers = {background_timer_.get(), unread_timer_.get()},
+                                .clock_watch = clock_watch_.get(),
+                                .until = until});
+    lock.lock();
+  }
+  choose_last(lock);
+  return clock_was_set;
 }
 
 }  // namespace mortise::runtime

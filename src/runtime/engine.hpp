@@ -7,17 +7,21 @@
 #include <mortise/backend.hpp>
 
 #include "base/fork.hpp"
+#include "runtime/reader_role.hpp"
+#include "runtime/source_poll.hpp"
 
 #include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 namespace mortise::runtime {
 
-/// Exactly one thread, the *leader*, polls the sources of replies. The others (*followers*) sleep,
-/// each on its own operation; a leader that leaves pokes one of them, or the background thread.
+/// Two roles, each held by one thread at a time: the *reader of replies*, a caller that awaits a
+/// reply, and the *reader of pushes*, a caller that awaits nothing but a push. Whoever awaits a
+/// push reads no replies: so a waiter costs the other callers of its client nothing, and pushes are
+/// read however many replies come. The other callers (*followers*) sleep, each on its own
+/// operation; a reader that leaves calls one of them, or the background thread.
 /// @thread_safety every member may be called concurrently; `background()` by one thread.
 class Engine {
  public:
@@ -29,50 +33,52 @@ class Engine {
   void changed(Source& source) noexcept;
 
   /// Waits for an operation, and polls for everybody if nobody else does. Returns when the signal
-  /// is not `seen`, the time is up, or earlier.
+  /// is not `seen`, the time is up, or earlier. What a source throws passes through.
   void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most);
 
   /// The background thread's part: polls until the moment comes or `interrupt()` is called.
-  void background(Instant until);
+  /// @return whether the clock was set, or the machine was suspended: whoever sleeps has to look at
+  /// the clock again
+  bool background(Instant until);
   /// Ends `background()` early, once, also when it comes first.
   void interrupt() noexcept;
   /// Wakes everybody who polls, so that each looks at the clock again.
   void nudge_all() noexcept;
 
  private:
-  [[nodiscard]] bool replies_outstanding_locked() const;
-  [[nodiscard]] bool used_locked(const Source& source) const;
-  void lead(std::unique_lock<std::mutex>& lock, Operation& operation, std::uint32_t seen,
-            std::chrono::nanoseconds at_most);
-  void hand_on_locked() noexcept;
-  void choose_last(std::unique_lock<std::mutex>& lock);
-  void send_gathered(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] bool linger(const std::vector<Source*>& sources);
-  /// @param own the operation that is nudged through `wake`; may be null
-  void poll_sources(const std::vector<Source*>& sources, int wake, int timer, Instant until,
-                    Operation* own);
-  void leave_sources_locked(const std::vector<Source*>& sources);
+  class Reading;
+  class Following;
+  class InBackground;
+  class Attending;
+  using Lock = std::unique_lock<std::mutex>;
+
+  [[nodiscard]] ReaderRole& role_of(const Operation& operation) noexcept;
+  [[nodiscard]] bool outstanding_locked() const noexcept;
+  void have_replies_read_locked() const noexcept;
+  [[nodiscard]] bool used_locked(const Source& source) const noexcept;
+  [[nodiscard]] Follower* heir_locked(ReaderRole& role) noexcept;
+  void hand_on_locked(ReaderRole& role) noexcept;
+  void read(Lock& lock, ReaderRole& role, Follower& self);
+  /// @return the role that the caller is to read in now; null = it is to return
+  [[nodiscard]] ReaderRole* follow(Lock& lock, ReaderRole& role, Follower& self);
+  void poll_for(ReaderRole& role, const Attendance& attendance, Follower& self);
+  void choose_last(Lock& lock);
+  void send_gathered(Lock& lock);
 
   std::shared_ptr<Clock> clock_;
-  base::UniqueFd leader_wake_;  // eventfds, made with the first source
+  SourcePoll poll_;
   base::UniqueFd background_wake_;
   base::UniqueFd background_timer_;  // CLOCK_BOOTTIME: a sleep must end after a suspend, too
+  base::UniqueFd unread_timer_;      // nobody has come for the pushes that a caller has left
+  base::UniqueFd clock_watch_;
   std::atomic<bool> interrupted_{false};
 
   std::mutex mutex_;
-  std::vector<Source*> replies_;  // polled by whoever waits
-  std::vector<Source*> pushes_;   // polled by whoever waits for one, or else by the background
-  bool leader_has_pushes_ = false;
-  bool background_has_pushes_ = false;
-  Operation* leader_ = nullptr;
-  bool background_leads_ = false;
-  std::vector<Operation*> followers_;
+  ReaderRole replies_;
+  ReaderRole pushes_;
   // Of the followers that were answered together the last: it sends what the others ask next.
-  const Operation* last_ = nullptr;
-
-  // Never held while polling: a source is called by one thread at a time even while roles change.
-  std::mutex calling_;
-  std::vector<const std::vector<Source*>*> in_use_;  // what each polling thread chose
+  const Follower* last_ = nullptr;
+  List<Attendance> attended_;
   std::condition_variable left_;
 };
 

@@ -1,91 +1,176 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/notifier.hpp"
 
+#include "base/mutant.hpp"
 #include "base/quiet_thread.hpp"
 
-#include <pthread.h>
-
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
+#include <list>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace mortise::runtime {
 namespace {
 
+using Time = std::chrono::steady_clock;
+
 constexpr std::chrono::milliseconds patience_at_close{500};
+// How long a task waits for those before it, which nearly always end at once.
+constexpr std::chrono::milliseconds patience{10};
+// How long a thread that is not needed stays.
+constexpr std::chrono::seconds leisure{1};
+
+thread_local bool in_task = false;
 
 }  // namespace
 
 struct Notifier::State {
+  struct Task {
+    std::function<void()> run;
+    Time::time_point since;
+  };
+
+  State(int threads_at_most, std::size_t tasks_at_most)
+      : most_threads(threads_at_most), most_tasks(tasks_at_most) {}
+
+  static void start_locked(const std::shared_ptr<State>& self, bool watches);
+  [[nodiscard]] bool watch_locked(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool await_work_locked(std::unique_lock<std::mutex>& lock);
+  void leave_locked();
+
+  const int most_threads;
+  const std::size_t most_tasks;
   std::mutex mutex;
-  std::condition_variable work;
+  std::condition_variable work;  // for those who have nothing to do
+  std::condition_variable late;  // for the one who watches
   std::condition_variable ended;
-  std::deque<std::function<void()>> tasks;
-  std::vector<std::thread> threads;
-  int idle = 0;
-  int running = 0;  // threads that have not left run()
+  std::deque<Task> tasks;
+  std::list<std::thread> threads;
+  std::list<std::thread> over;  // threads that are about to end, to be joined
+  std::size_t idle = 0;
+  bool watched = false;  // by a thread that looks whether a task has to wait
+  int running = 0;       // threads that have not left run()
   bool closed = false;
 };
 
-Notifier::Notifier() : state_(std::make_shared<State>()) {}
+Notifier::Notifier(int most_threads, std::size_t most_tasks)
+    : state_(std::make_shared<State>(most_threads, most_tasks)) {}
 Notifier::~Notifier() { close(); }
 
-void Notifier::post(std::function<void()> task) {
-  const std::lock_guard lock(state_->mutex);
-  if (state_->closed) return;
-  state_->tasks.push_back(std::move(task));
-  const bool starts = static_cast<std::size_t>(state_->idle) < state_->tasks.size() &&
-                      state_->running < most_threads;
-  if (!starts) {
-    state_->work.notify_one();
-    return;
-  }
+bool Notifier::inside() noexcept { return in_task; }
+
+void Notifier::State::start_locked(const std::shared_ptr<State>& self, bool watches) {
+  if (self->running >= self->most_threads) return;
   try {
-    state_->threads.push_back(base::quiet_thread([state = state_] { run(state); }));
-    ++state_->running;
+    self->threads.emplace_back();
+    self->threads.back() = base::quiet_thread([self, watches] { run(self, watches); });
+    ++self->running;
+    self->watched = self->watched || watches;
   } catch (const std::system_error&) {
     // No thread to be had now: one that runs already, or the next post, takes the task.
-    state_->work.notify_one();
+    self->threads.pop_back();
   }
 }
 
-void Notifier::run(const std::shared_ptr<State>& state) {
+void Notifier::post(std::function<void()> task) {
+  std::list<std::thread> over;
+  {
+    const std::lock_guard lock(state_->mutex);
+    State& state = *state_;
+    if (state.closed || state.tasks.size() >= state.most_tasks) return;
+    state.tasks.push_back({.run = std::move(task), .since = Time::now()});
+    over.swap(state.over);
+    if (state.running == 0) {
+      State::start_locked(state_, false);
+    } else if (state.idle >= state.tasks.size()) {
+      state.work.notify_one();
+    } else if (!state.watched && !base::mutant("core.losses_behind_a_blocked_callback")) {
+      State::start_locked(state_, true);
+    } else {
+      state.late.notify_one();
+    }
+  }
+  for (std::thread& thread : over) thread.join();
+}
+
+// @return whether this thread has to run what waits too long; false: nothing has come for a while.
+bool Notifier::State::watch_locked(std::unique_lock<std::mutex>& lock) {
+  while (!closed) {
+    if (tasks.empty()) {
+      const bool quiet = late.wait_for(lock, leisure) == std::cv_status::timeout;
+      if (quiet && tasks.empty() && !closed) return false;
+      continue;
+    }
+    const Time::time_point due = tasks.front().since + patience;
+    if (Time::now() >= due) return true;
+    late.wait_until(lock, due);
+  }
+  return true;
+}
+
+// @return whether there is a task; false: this thread is not needed any more.
+bool Notifier::State::await_work_locked(std::unique_lock<std::mutex>& lock) {
+  while (tasks.empty() && !closed) {
+    ++idle;
+    const bool quiet = work.wait_for(lock, leisure) == std::cv_status::timeout;
+    --idle;
+    if (quiet && tasks.empty() && idle > 0) return false;
+  }
+  return !tasks.empty();
+}
+
+void Notifier::State::leave_locked() {
+  const auto self = std::find_if(threads.begin(), threads.end(), [](const std::thread& thread) {
+    return thread.get_id() == std::this_thread::get_id();
+  });
+  // Closed notifiers have taken the threads to join or leave them.
+  if (self != threads.end()) over.splice(over.end(), threads, self);
+  --running;
+  ended.notify_all();
+}
+
+void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
   std::unique_lock lock(state->mutex);
-  for (;;) {
-    ++state->idle;
-    state->work.wait(lock, [&] { return !state->tasks.empty() || state->closed; });
-    --state->idle;
-    if (state->tasks.empty()) break;
+  if (watches) {
+    const bool needed = state->watch_locked(lock);
+    state->watched = false;
+    if (!needed) return state->leave_locked();
+    // Somebody has to look after those behind the one that this thread runs now.
+    if (state->tasks.size() > 1) State::start_locked(state, true);
+  }
+  while (state->await_work_locked(lock)) {
     {
-      const std::function<void()> task = std::move(state->tasks.front());
+      const std::function<void()> task = std::move(state->tasks.front().run);
       state->tasks.pop_front();
       lock.unlock();
+      in_task = true;
       task();
+      in_task = false;
     }
     lock.lock();
   }
-  --state->running;
-  state->ended.notify_all();
+  state->leave_locked();
 }
 
 void Notifier::close() noexcept {
-  std::vector<std::thread> threads;
+  std::list<std::thread> threads;
   {
     std::unique_lock lock(state_->mutex);
     // The destructor comes here again, perhaps from inside a task that waits for nobody.
     if (std::exchange(state_->closed, true)) return;
     threads.swap(state_->threads);
+    threads.splice(threads.end(), state_->over);
     state_->work.notify_all();
+    state_->late.notify_all();
     bool inside = false;
     for (const std::thread& thread : threads)
       inside |= thread.get_id() == std::this_thread::get_id();
-    // Closed from inside a task: this thread can not wait for its own end.
+    // Closed from inside a task: this thread cannot wait for its own end.
     const int others = inside ? 1 : 0;
     const bool quiet =
         state_->ended.wait_for(lock, patience_at_close, [&] { return state_->running <= others; });

@@ -3,28 +3,35 @@
 // of the library and no I/O role, so user code may block here, and destroy anything.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
 namespace mortise::runtime {
 
-/// A queue of tasks and the threads that run them, started when the first task comes. A task waits
-/// only while `most_threads` others block.
+/// A queue of tasks and the threads that run them: one, started when the first task comes, and one
+/// more whenever a task has waited for `patience` because those before it block. Threads that are
+/// not needed any more end by themselves.
 /// @thread_safety every member may be called concurrently; from inside a task, too.
 class Notifier {
  public:
-  static constexpr int most_threads = 4;
-  Notifier();
+  /// @param most_threads while so many tasks block the next ones wait
+  /// @param most_tasks what is posted while so many wait is dropped
+  explicit Notifier(int most_threads, std::size_t most_tasks = static_cast<std::size_t>(-1));
   ~Notifier();
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
   /// Has the task run, after those posted before it have begun.
   void post(std::function<void()> task);
   /// Takes no more tasks; waits a bounded time for those that are queued. A task that blocks longer
   /// ends on its own thread later; it keeps alive what it needs.
   void close() noexcept;
+  /// @return whether the calling thread runs a task of any notifier.
+  [[nodiscard]] static bool inside() noexcept;
 
  private:
   struct State;
-  static void run(const std::shared_ptr<State>& state);
+  static void run(const std::shared_ptr<State>& state, bool watches);
   std::shared_ptr<State> state_;
 };
 

@@ -75,7 +75,8 @@ Instant Acquisition::sent(Instant now) noexcept {
   // The first send counts, whichever copy of the request the server executes.
   Instant::rep expected = 0;
   const Instant::rep mine = now.time_since_epoch().count();
-  first_sent_.compare_exchange_strong(expected, mine);
+  // The answer to the first request may have overtaken the note of its sender.
+  if (!first_sent_.compare_exchange_strong(expected, mine)) queued_.store(false);
   Progress unsent = Progress::unsent;
   progress_.compare_exchange_strong(unsent, Progress::sent);
   return Instant(Instant::duration(expected == 0 ? mine : expected));
@@ -87,6 +88,7 @@ void Acquisition::queued(std::optional<Holder> holder) {
     holder_ = std::move(holder);
   }
   progress_.store(Progress::queued);
+  queued_.store(true);
   trouble(Failure{});
 }
 

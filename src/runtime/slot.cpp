@@ -2,8 +2,10 @@
 // Unlock, and what a caller can ask about its hold. Loss and renewal are in slot_lease.cpp.
 #include "runtime/slot.hpp"
 
+#include "base/mutant.hpp"
+
 #include <algorithm>
-#include <new>
+#include <exception>
 
 namespace mortise::runtime {
 
@@ -42,10 +44,16 @@ void Slot::call_locked(core::Waiter* waiter) {
 }
 
 void Slot::hold_granted_locked(AcquireCall& call, core::Hold&& hold) {
-  state_.granted(call, std::move(hold));
-  for (core::Waiter* const waiter : state_.reenter_waiters()) call_locked(waiter);
+  // What needs memory, or a thread, comes first: where there is none, the hold is not recorded, and
+  // the call that fails gives it back.
+  arm_locked(hold.lease);
   pin_ = shared_from_this();
-  arm_locked();
+  state_.granted(call, std::move(hold));
+  call_reentered_locked();
+}
+
+void Slot::call_reentered_locked() {
+  while (core::Waiter* const waiter = state_.reenter_waiter()) call_locked(waiter);
 }
 
 void Slot::unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned) {
@@ -76,7 +84,7 @@ Released Slot::release(Owner owner, Failure& failure) {
   Aftermath after(*this);
   const std::atomic<std::uint32_t>* woken = nullptr;
   Lock lock(mutex_);
-  expire_locked(now, after);
+  if (!base::mutant("core.expired_hold_is_passed")) expire_locked(now, after);
   core::NameState::Departure departure = state_.unlock(owner, now, client_->turn());
   switch (departure.exit) {
     case core::NameState::Exit::not_owner: failure = Failure(Errc::not_owner, name_); break;
@@ -84,7 +92,7 @@ Released Slot::release(Owner owner, Failure& failure) {
     case core::NameState::Exit::was_lost: unpin_if_idle_locked(after.unpinned); break;
     case core::NameState::Exit::passed:
       woken = static_cast<AcquireCall*>(departure.next)->mark_locked();
-      for (core::Waiter* const waiter : state_.reenter_waiters()) call_locked(waiter);
+      call_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
@@ -102,12 +110,14 @@ Released Slot::release(Owner owner, Failure& failure) {
     }
   }
   lock.unlock();
-  if (woken != nullptr) base::futex_wake(*woken);
-  const bool lost = departure.exit == core::NameState::Exit::was_lost;
+  if (woken != nullptr && !base::mutant("core.next_is_not_woken")) base::futex_wake(*woken);
+  // Whoever has no hold frees none, as an empty guard does not.
+  const bool stood = departure.exit == core::NameState::Exit::nested ||
+                     departure.exit == core::NameState::Exit::passed;
   if (departure.exit == core::NameState::Exit::passed) {
     tell_released(*departure.ended, Released::released);
   }
-  return lost ? Released::was_lost : Released::released;
+  return stood ? Released::released : Released::was_lost;
 }
 
 Released Slot::free_at_server(const core::Hold& ended,
@@ -118,7 +128,7 @@ Released Slot::free_at_server(const core::Hold& ended,
     if (successor) attempt = new_attempt(*successor, true);
     release = std::make_shared<Release>(hold_id(ended), attempt);
     client_->send(release);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     // The hold ends with its lease; whoever waits here must not wait for its release.
     attempt = nullptr;
   }
@@ -136,7 +146,12 @@ Released Slot::free_at_server(const core::Hold& ended,
     call_locked(state_.release_sent());
   }
   if (orphan) client_->abandon(attempt);
-  return release ? await(release, ended) : Released::unknown;
+  try {
+    if (release) return await(release, ended);
+  } catch (const std::exception&) {
+    // Out of memory while it waited: the release is on its way, its answer is not learned.
+  }
+  return Released::unknown;
 }
 
 Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& ended) {
@@ -147,8 +162,10 @@ Released Slot::await(const std::shared_ptr<Release>& release, const core::Hold& 
     repeated = true;
     if (!client_->wait_done(*release, half)) {
       // A renewal that was under way may be carried out after the first try, and counts anew.
-      client_->background().adopt(
-          release, std::max(ended.lease.deadline(), client_->now() + ended.lease.wanted()));
+      const Instant until = std::max(ended.lease.deadline(), client_->now() + ended.lease.wanted());
+      if (!base::mutant("core.release_is_not_repeated")) {
+        client_->background().adopt(release, until);
+      }
       tell_failed(ended,
                   {Errc::unavailable, client_->backend().describe() + ": no answer in time"});
       return Released::unknown;
@@ -177,9 +194,8 @@ void Slot::tell_released(const core::Hold& ended, Released outcome) {
 
 void Slot::tell_failed(const core::Hold& ended, Failure why) {
   if (client_->observer() == nullptr) return;
-  client_->notifier().post([observer = client_->shared_observer(), name = name_,
-                            label = ended.terms->label, token = ended.token(),
-                            why = std::move(why)] {
+  client_->news().post([observer = client_->shared_observer(), name = name_,
+                        label = ended.terms->label, token = ended.token(), why = std::move(why)] {
     observer->failed({.name = name, .label = label, .token = token}, why);
   });
 }

@@ -92,7 +92,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void hold_granted_locked(AcquireCall& call, core::Hold&& hold);
   void expire_locked(Instant now, Aftermath& after);
   void lose_locked(Failure why, bool tell_server, Aftermath& after);
-  void arm_locked();
+  void arm_locked(const core::Lease& lease);
+  void call_reentered_locked();
   void unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned);
 
   void carry_out(Aftermath& after) noexcept;

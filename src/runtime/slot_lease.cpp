@@ -24,8 +24,7 @@ void RenewalBatch::finished() noexcept {
   }
 }
 
-void Slot::arm_locked() {
-  const core::Lease& lease = state_.live()->lease;
+void Slot::arm_locked(const core::Lease& lease) {
   if (lease.next() == never) {
     client_->background().remove(timer_);
   } else {
@@ -80,16 +79,16 @@ void Slot::release_lost(const core::Hold& ended) {
 }
 
 void Slot::notify_loss(const core::NameState::Loss& loss, const Failure& why) {
-  client_->notifier().post([observer = client_->shared_observer(), name = name_, loss, why,
-                            now = client_->now()]() mutable {
-    loss.lost.request_stop();
-    if (!observer) return;
-    observer->lost({.name = name,
-                    .label = loss.ended.terms->label,
-                    .token = loss.ended.token(),
-                    .took = now - loss.ended.owned_since},
-                   why);
-  });
+  // Where nobody asked for the token its stop is requested already.
+  if (loss.ended.lost) {
+    client_->losses().post([source = loss.lost]() mutable { source.request_stop(); });
+  }
+  const std::shared_ptr<Observer>& observer = client_->shared_observer();
+  if (!observer) return;
+  client_->news().post(
+      [observer, name = name_, label = loss.ended.terms->label, token = loss.ended.token(),
+       took = client_->now() - loss.ended.owned_since,
+       why] { observer->lost({.name = name, .label = label, .token = token, .took = took}, why); });
 }
 
 void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
@@ -103,7 +102,7 @@ void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
     batch->add(shared_from_this(), live->generation,
                {.hold = hold_id(*live), .lease = live->lease.wanted()});
   }
-  arm_locked();
+  arm_locked(live->lease);
 }
 
 void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
@@ -124,17 +123,17 @@ void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                   false, after);
     } else if (item.answer == Renewal::Answer::unknown || failure) {
       live->lease.unanswered(now);
-      if (!base::mutant("core.unanswered_without_timer")) arm_locked();
+      if (!base::mutant("core.unanswered_without_timer")) arm_locked(live->lease);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
-      arm_locked();
+      arm_locked(live->lease);
     } else {
       lose_locked(Failure(Errc::lost, name_ + ": the renewal came too late"),
                   !base::mutant("core.leave_a_late_renewal"), after);
     }
   }
   if (client_->observer() == nullptr || after.loss) return;
-  client_->notifier().post([observer = client_->shared_observer(), name = name_, token, label,
-                            answer = item.answer, failure] {
+  client_->news().post([observer = client_->shared_observer(), name = name_, token, label,
+                        answer = item.answer, failure] {
     const Event event{.name = name, .label = label, .token = token};
     if (answer == Renewal::Answer::renewed && !failure) {
       observer->renewed(event);
@@ -164,7 +163,7 @@ void Slot::wanted(const HoldId& hold) {
     token = live->token();
     label = live->terms->label;
   }
-  client_->notifier().post([observer = client_->shared_observer(), name = name_, token, label] {
+  client_->news().post([observer = client_->shared_observer(), name = name_, token, label] {
     observer->wanted({.name = name, .label = label, .token = token});
   });
 }

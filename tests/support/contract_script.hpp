@@ -32,6 +32,7 @@ struct Script {
   std::atomic<int> cancels{0};
   std::atomic<int> releases{0};
   std::atomic<int> renewals{0};
+  std::atomic<bool> stopped{false};
 
   /// @return the requests so far, oldest first; one that is repeated is there once more.
   [[nodiscard]] std::vector<std::shared_ptr<Acquisition>> asked() const {
@@ -61,6 +62,7 @@ class ScriptedBackend final : public Backend {
   [[nodiscard]] std::string describe() const override { return "script"; }
   void start(Host& host) override { script_->host.store(&host); }
   void stop() noexcept override {
+    script_->stopped.store(true);
     const auto acquisitions = script_->asked();
     for (const auto& each : acquisitions) each->failed({Errc::closed, "script"});
     if (const auto renewal = script_->renewal()) renewal->failed({Errc::closed, "script"});

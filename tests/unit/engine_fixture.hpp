@@ -17,10 +17,19 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <set>
+#include <thread>
 
 namespace mortise::runtime {
 
 using namespace std::chrono_literals;
+
+/// An operation that only a push completes.
+class AwaitedPush final : public Check {
+ public:
+  [[nodiscard]] bool awaits_push() const noexcept override { return true; }
+};
 
 /// Requests are bytes; each reply byte completes the oldest request.
 class EchoSource final : public Source {
@@ -57,6 +66,14 @@ class EchoSource final : public Source {
     asked_.push_back(operation);
   }
 
+  /// Has the next `ready()` throw.
+  void throw_once() { throws_.store(true); }
+  /// @return the threads that have read it so far.
+  [[nodiscard]] std::set<std::thread::id> readers() const {
+    const std::lock_guard lock(mutex_);
+    return readers_;
+  }
+
   [[nodiscard]] int descriptor() const noexcept override { return ours_; }
   [[nodiscard]] short interest() const noexcept override { return POLLIN; }
   [[nodiscard]] bool pushes() const noexcept override { return pushes_; }
@@ -66,6 +83,14 @@ class EchoSource final : public Source {
   }
   void ready(short events, Instant /*now*/) override {
     EXPECT_EQ(inside_.fetch_add(1), 0) << "two threads inside one source";
+    {
+      const std::lock_guard lock(mutex_);
+      readers_.insert(std::this_thread::get_id());
+    }
+    if (throws_.exchange(false)) {
+      inside_.fetch_sub(1);
+      throw std::bad_alloc();
+    }
     if ((events & POLLIN) != 0) {
       char replies[64];
       const ssize_t got = ::recv(ours_, replies, sizeof replies, MSG_DONTWAIT);
@@ -90,7 +115,34 @@ class EchoSource final : public Source {
   int theirs_ = -1;
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<Check>> asked_;
+  std::set<std::thread::id> readers_;
   std::atomic<int> inside_{0};
+  std::atomic<bool> throws_{false};
+};
+
+/// The background thread of an engine.
+class BackgroundThread {
+ public:
+  explicit BackgroundThread(Engine& engine) : engine_(engine) {}
+  BackgroundThread(const BackgroundThread&) = delete;
+  BackgroundThread& operator=(const BackgroundThread&) = delete;
+  ~BackgroundThread() {
+    stop_.store(true);
+    engine_.interrupt();
+    thread_.join();
+  }
+  [[nodiscard]] std::thread::id id() const noexcept { return thread_.get_id(); }
+  [[nodiscard]] int rounds() const noexcept { return rounds_.load(); }
+
+ private:
+  void run() {
+    for (; !stop_.load(); rounds_.fetch_add(1)) engine_.background(never);
+  }
+
+  Engine& engine_;
+  std::atomic<bool> stop_{false};
+  std::atomic<int> rounds_{0};
+  std::thread thread_{[this] { run(); }};
 };
 
 inline void wait_done(Engine& engine, Operation& operation) {

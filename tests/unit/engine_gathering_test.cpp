@@ -2,6 +2,7 @@
 // Goal: what a source offers for speed is used where it may be, and costs no request: requests that
 // it keeps back are sent by whoever was answered last, and a caller sleeps in the read itself only
 // if it has the time. Method: sources that count, over a socketpair.
+#include "support/eventually.hpp"
 #include "unit/engine_fixture.hpp"
 
 #include <algorithm>
@@ -142,6 +143,40 @@ TEST(EngineTest, WhoHasTimeSleepsInTheReadItself) {
   while (!short_of_time->done()) engine.wait(*short_of_time, short_of_time->signal(), 9ms);
   EXPECT_EQ(source.lingered(), 1);
   server.join();
+  engine.detach(source);
+}
+
+/// Sleeps in the read in vain.
+class IdleSource final : public Source {
+ public:
+  static constexpr auto idle = 8ms;
+  explicit IdleSource(EchoSource& wire) : wire_(wire) {}
+  [[nodiscard]] int descriptor() const noexcept override { return wire_.descriptor(); }
+  [[nodiscard]] short interest() const noexcept override { return wire_.interest(); }
+  [[nodiscard]] bool pushes() const noexcept override { return false; }
+  [[nodiscard]] bool linger() override {
+    pollfd polled{.fd = wire_.descriptor(), .events = POLLIN, .revents = 0};
+    ::poll(&polled, 1, static_cast<int>(idle.count()));
+    return false;
+  }
+  void ready(short events, Instant now) override { wire_.ready(events, now); }
+
+ private:
+  EchoSource& wire_;
+};
+
+TEST(EngineTest, TheTimeSpentInTheReadIsAPartOfTheCallersTime) {
+  Engine engine(Clock::real());
+  EchoSource wire(false);
+  IdleSource source(wire);
+  engine.attach(source);
+  const auto operation = std::make_shared<Check>();
+  wire.request(operation);
+  constexpr auto wait = 40ms;
+  const auto over_run = test::best_of(20, IdleSource::idle / 4, [&] {
+    return test::duration_of([&] { engine.wait(*operation, operation->signal(), wait); }) - wait;
+  });
+  EXPECT_LT(over_run, IdleSource::idle / 2);
   engine.detach(source);
 }
 

@@ -125,37 +125,6 @@ TEST(EngineTest, PushesAreReadByTheBackgroundWhileCallersWaitForReplies) {
   engine.detach(pushes);
 }
 
-TEST(EngineTest, PushesThatACallerHasLeftAreReadSoon) {
-  Engine engine(Clock::real());
-  EchoSource replies(false);
-  EchoSource pushes(true);
-  engine.attach(replies);
-  engine.attach(pushes);
-  std::atomic<bool> stop{false};
-  std::atomic<int> rounds{0};
-  std::thread background([&] {
-    for (; !stop.load(); rounds.fetch_add(1)) engine.background(never);
-  });
-  // A caller looks for pushes itself, and the background thread leaves them to it.
-  const auto left = std::make_shared<Check>();
-  std::thread caller([&] { engine.wait(*left, left->signal(), 10s); });
-  const Instant until = BootClock::now() + 10s;
-  while (rounds.load() == 0 && BootClock::now() < until) std::this_thread::yield();
-  EXPECT_GT(rounds.load(), 0);
-  left->poke();
-  caller.join();
-  const auto pushed = std::make_shared<Check>();
-  pushes.expect_push(pushed);
-  pushes.push();
-  pushed->sleep(pushed->signal(), 5s);
-  EXPECT_TRUE(pushed->done());
-  stop.store(true);
-  engine.interrupt();
-  background.join();
-  engine.detach(replies);
-  engine.detach(pushes);
-}
-
 TEST(EngineTest, InterruptIsRememberedWhenItComesFirst) {
   Engine engine(Clock::real());
   engine.interrupt();

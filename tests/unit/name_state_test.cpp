@@ -182,7 +182,8 @@ TEST_F(NameStateTest, TwoThreadsOfOneOwnerEnterTogether) {
   ASSERT_EQ(state_.enter(b, true), Entry::wait);
   ASSERT_EQ(state_.enter(twin, true), Entry::wait);
   state_.granted(a, hold(a));
-  EXPECT_EQ(state_.reenter_waiters(), std::vector<Waiter*>{&twin});
+  EXPECT_EQ(state_.reenter_waiter(), &twin);
+  EXPECT_EQ(state_.reenter_waiter(), nullptr);
   EXPECT_EQ(state_.live()->depth, 2U);
   EXPECT_EQ(state_.queue().size(), 1U);
 }

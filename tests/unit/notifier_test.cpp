@@ -9,15 +9,20 @@
 #include <chrono>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <semaphore>
+#include <set>
+#include <thread>
 
 namespace mortise::runtime {
 namespace {
 
 using namespace std::chrono_literals;
 
+constexpr int most_threads = 16;
+
 TEST(NotifierTest, EachTaskRunsOnce) {
-  Notifier notifier;
+  Notifier notifier(most_threads);
   std::atomic<int> ran{0};
   constexpr int tasks = 1000;
   std::latch all(tasks);
@@ -33,11 +38,11 @@ TEST(NotifierTest, EachTaskRunsOnce) {
 }
 
 TEST(NotifierTest, ABlockedTaskDoesNotDelayTheNext) {
-  Notifier notifier;
+  Notifier notifier(most_threads);
   std::binary_semaphore release{0};
-  std::latch others(Notifier::most_threads - 1);
+  std::latch others(most_threads - 1);
   notifier.post([&] { release.acquire(); });
-  for (int i = 0; i < Notifier::most_threads - 1; ++i) {
+  for (int i = 0; i < most_threads - 1; ++i) {
     notifier.post([&] { others.count_down(); });
   }
   others.wait();
@@ -45,7 +50,7 @@ TEST(NotifierTest, ABlockedTaskDoesNotDelayTheNext) {
 }
 
 TEST(NotifierTest, ATaskMayDestroyTheNotifier) {
-  auto notifier = std::make_unique<Notifier>();
+  auto notifier = std::make_unique<Notifier>(most_threads);
   const auto done = std::make_shared<std::latch>(1);
   Notifier& raw = *notifier;
   raw.post([owned = std::make_shared<std::unique_ptr<Notifier>>(std::move(notifier)), done] {
@@ -56,7 +61,7 @@ TEST(NotifierTest, ATaskMayDestroyTheNotifier) {
 }
 
 TEST(NotifierTest, CloseIsBoundedWhileATaskBlocks) {
-  Notifier notifier;
+  Notifier notifier(most_threads);
   const auto release = std::make_shared<std::binary_semaphore>(0);
   const auto inside = std::make_shared<std::latch>(1);
   notifier.post([release, inside] {
@@ -70,8 +75,74 @@ TEST(NotifierTest, CloseIsBoundedWhileATaskBlocks) {
   release->release();
 }
 
+TEST(NotifierTest, AsManyTasksMayBlockAsThereAreThreads) {
+  Notifier notifier(most_threads);
+  std::counting_semaphore release{0};
+  std::latch all_inside(most_threads - 1);
+  for (int i = 0; i < most_threads - 1; ++i) {
+    notifier.post([&] {
+      all_inside.count_down();
+      release.acquire();
+    });
+  }
+  all_inside.wait();
+  std::latch another(1);
+  notifier.post([&] { another.count_down(); });
+  another.wait();
+  release.release(most_threads);
+}
+
+TEST(NotifierTest, TasksThatEndAtOnceNeedNoMoreThreadsThanOneAndItsWatch) {
+  Notifier notifier(most_threads);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  const auto seen = [&] {
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  };
+  constexpr int tasks = 100;
+  for (int i = 0; i < tasks; ++i) {
+    std::latch done(1);
+    notifier.post([&] {
+      seen();
+      done.count_down();
+    });
+    done.wait();
+  }
+  EXPECT_LE(threads.size(), 2U);
+}
+
+TEST(NotifierTest, WhatDoesNotFitIsDropped) {
+  Notifier notifier(1, 2);
+  std::binary_semaphore release{0};
+  std::latch inside(1);
+  std::atomic<int> ran{0};
+  notifier.post([&] {
+    inside.count_down();
+    release.acquire();
+  });
+  inside.wait();
+  for (int i = 0; i < 5; ++i) notifier.post([&] { ran.fetch_add(1); });
+  release.release();
+  notifier.close();
+  EXPECT_EQ(ran.load(), 2);
+}
+
+TEST(NotifierTest, KnowsWhoIsInsideOfATask) {
+  Notifier notifier(most_threads);
+  EXPECT_FALSE(Notifier::inside());
+  std::atomic<bool> inside{false};
+  std::latch done(1);
+  notifier.post([&] {
+    inside = Notifier::inside();
+    done.count_down();
+  });
+  done.wait();
+  EXPECT_TRUE(inside);
+}
+
 TEST(NotifierTest, NothingRunsAfterClose) {
-  Notifier notifier;
+  Notifier notifier(most_threads);
   notifier.close();
   notifier.post([] { ADD_FAILURE() << "ran after close"; });
   notifier.close();

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What a thread inside of the engine holds: each is taken under the engine's mutex and given back
+// under it by its destructor, whichever way the thread leaves. Part of engine.cpp.
+#pragma once
+
+#include "base/mutant.hpp"
+#include "runtime/engine.hpp"
+
+#include <utility>
+
+namespace mortise::runtime {
+
+/// Keeps the sources of a thread that polls from being taken away.
+class Engine::Attending {
+ public:
+  /// Under the mutex, as is `attendance()` changed.
+  Attending(Engine& engine, Lock& lock) noexcept : engine_(engine), lock_(lock) {
+    engine_.attended_.push_back(attendance_);
+  }
+  Attending(const Attending&) = delete;
+  Attending& operator=(const Attending&) = delete;
+  ~Attending() {
+    if (!lock_.owns_lock()) lock_.lock();
+    engine_.attended_.remove(attendance_);
+    engine_.left_.notify_all();
+  }
+  [[nodiscard]] Attendance& attendance() noexcept { return attendance_; }
+
+ private:
+  Engine& engine_;
+  Lock& lock_;
+  Attendance attendance_;
+};
+
+/// Holds a role for a caller, and hands it on whichever way the caller leaves.
+class Engine::Reading {
+ public:
+  Reading(Engine& engine, Lock& lock, ReaderRole& role, const Follower& self) noexcept
+      : engine_(engine), lock_(lock), role_(role) {
+    role_.reader = &self;
+    if (std::exchange(role_.background, false)) signal(engine_.background_wake_.get());
+  }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  ~Reading() {
+    if (!lock_.owns_lock()) lock_.lock();
+    if (base::mutant("core.role_kept_by_who_left")) return;
+    role_.reader = nullptr;
+    engine_.hand_on_locked(role_);
+  }
+
+ private:
+  Engine& engine_;
+  Lock& lock_;
+  ReaderRole& role_;
+};
+
+/// Keeps a caller in the list of those who wait for a role's reader, and passes a call on that the
+/// caller does not follow.
+class Engine::Following {
+ public:
+  Following(Engine& engine, Lock& lock, ReaderRole& role, Follower& self) noexcept
+      : engine_(engine), lock_(lock), self_(self) {
+    self_.role = &role;
+    role.followers.push_back(self_);
+  }
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+  ~Following() {
+    if (!lock_.owns_lock()) lock_.lock();
+    self_.role->followers.remove(self_);
+    if (engine_.last_ == &self_) engine_.last_ = nullptr;
+    for (ReaderRole* const role : {&engine_.replies_, &engine_.pushes_}) {
+      if (role->called != &self_) continue;
+      role->called = nullptr;
+      if (role->reader == nullptr) engine_.hand_on_locked(*role);
+    }
+  }
+
+ private:
+  Engine& engine_;
+  Lock& lock_;
+  Follower& self_;
+};
+
+/// Holds roles for the background thread, as long as no caller takes them.
+class Engine::InBackground {
+ public:
+  InBackground(Engine& engine, Lock& lock, bool pushes, bool replies) noexcept
+      : engine_(engine), lock_(lock) {
+    engine_.pushes_.background = pushes;
+    engine_.replies_.background = replies;
+  }
+  InBackground(const InBackground&) = delete;
+  InBackground& operator=(const InBackground&) = delete;
+  ~InBackground() {
+    if (!lock_.owns_lock()) lock_.lock();
+    engine_.pushes_.background = false;
+    engine_.replies_.background = false;
+  }
+
+ private:
+  Engine& engine_;
+  Lock& lock_;
+};
+
+}  // namespace mortise::runtime

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What the engine knows of those who read for others and of those who wait for them. Everything is
+// linked through the frames of the waiting threads: a role changes hands without an allocation, so
+// that it cannot be lost where there is no memory.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "base/fork.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mortise::runtime {
+
+/// A list of objects that are their own links. It never allocates.
+template <class Node>
+class List {
+ public:
+  void push_back(Node& node) noexcept {
+    node.before = last_;
+    node.after = nullptr;
+    (last_ != nullptr ? last_->after : first_) = &node;
+    last_ = &node;
+    ++size_;
+  }
+  void remove(Node& node) noexcept {
+    (node.before != nullptr ? node.before->after : first_) = node.after;
+    (node.after != nullptr ? node.after->before : last_) = node.before;
+    --size_;
+  }
+  [[nodiscard]] Node* first() const noexcept { return first_; }
+  [[nodiscard]] Node* last() const noexcept { return last_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  Node* first_ = nullptr;
+  Node* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+struct ReaderRole;
+
+/// A caller inside of `Engine::wait()`.
+struct Follower {
+  Operation& operation;
+  std::uint32_t seen;
+  Instant until;
+  ReaderRole* role = nullptr;  // in whose list it is
+  Follower* before = nullptr;
+  Follower* after = nullptr;
+};
+
+/// The right to poll a set of sources, and those who wait for what comes from them.
+struct ReaderRole {
+  std::vector<Source*> sources{};
+  std::uint64_t version = 0;         // of the sources
+  base::UniqueFd wake{};             // eventfd: reaches the caller that reads
+  const Follower* reader = nullptr;  // the caller that reads
+  const Follower* called = nullptr;  // a follower that was woken to read, and has not come yet
+  bool background = false;           // the background thread reads
+  List<Follower> followers{};
+
+  [[nodiscard]] bool has(const Source* source) const noexcept {
+    for (const Source* const each : sources) {
+      if (each == source) return true;
+    }
+    return false;
+  }
+};
+
+/// As many as most threads ever need without memory from the heap, and more where there are more.
+template <class Item, std::size_t few>
+class Few {
+ public:
+  /// Makes room for so many; what was there before is gone.
+  void resize(std::size_t size) {
+    if (size > few) many_.resize(size);
+    size_ = size;
+  }
+  [[nodiscard]] std::span<Item> items() noexcept {
+    return {size_ > few ? many_.data() : few_.data(), size_};
+  }
+  [[nodiscard]] std::span<const Item> items() const noexcept {
+    return {size_ > few ? many_.data() : few_.data(), size_};
+  }
+
+ private:
+  std::array<Item, few> few_{};
+  std::vector<Item> many_;
+  std::size_t size_ = 0;
+};
+
+/// The sources that a thread polls at present: they stay until it has left.
+struct Attendance {
+  Few<Source*, 8> sources;
+  Attendance* before = nullptr;
+  Attendance* after = nullptr;
+};
+
+}  // namespace mortise::runtime

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Goal: a caller that awaits a push and callers that await replies do not stand in each other's
+// way; no role is lost, whichever way its holder leaves it. Method: two sources over socketpairs,
+// of replies and of pushes, which note who reads them.
+#include "support/asleep.hpp"
+#include "support/eventually.hpp"
+#include "unit/engine_fixture.hpp"
+
+#include <sys/syscall.h>
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace mortise::runtime {
+namespace {
+
+using test::best_of;
+using test::duration_of;
+using test::eventually;
+
+class EngineRoles : public ::testing::Test {
+ protected:
+  EngineRoles() {
+    engine_.attach(replies_);
+    engine_.attach(pushes_);
+  }
+  ~EngineRoles() override {
+    engine_.detach(replies_);
+    engine_.detach(pushes_);
+  }
+  /// Request and reply, `count` times, with a server of its own.
+  void cycles(int count) {
+    std::thread server([&] { replies_.answer(count); });
+    for (int i = 0; i < count; ++i) {
+      const auto operation = std::make_shared<Check>();
+      replies_.request(operation);
+      wait_done(engine_, *operation);
+    }
+    server.join();
+  }
+
+  Engine engine_{Clock::real()};
+  EchoSource replies_{false};
+  EchoSource pushes_{true};
+};
+
+/// A thread that waits for one push.
+class PushWaiter {
+ public:
+  PushWaiter(Engine& engine, EchoSource& pushes) : engine_(engine), pushes_(pushes) {
+    pushes_.expect_push(operation);
+    thread_.emplace([this] {
+      kernel_id_.store(static_cast<pid_t>(::syscall(SYS_gettid)));
+      wait_done(engine_, *operation);
+    });
+  }
+  PushWaiter(const PushWaiter&) = delete;
+  PushWaiter& operator=(const PushWaiter&) = delete;
+  ~PushWaiter() { join(); }
+  /// @return whether it sleeps in the poll, as reader, or on its own operation
+  [[nodiscard]] bool sleeps() const {
+    if (!eventually([&] { return kernel_id_.load() != 0; })) return false;
+    return test::falls_asleep(kernel_id_.load(), {SYS_ppoll, SYS_futex});
+  }
+  [[nodiscard]] std::thread::id id() const { return thread_->get_id(); }
+  void join() {
+    if (thread_) thread_->join();
+    thread_.reset();
+  }
+
+  const std::shared_ptr<AwaitedPush> operation = std::make_shared<AwaitedPush>();
+
+ private:
+  Engine& engine_;
+  EchoSource& pushes_;
+  std::atomic<pid_t> kernel_id_{0};
+  std::optional<std::thread> thread_;
+};
+
+TEST_F(EngineRoles, WhoAwaitsAPushReadsNoReplies) {
+  const BackgroundThread background(engine_);
+  PushWaiter waiter(engine_, pushes_);
+  ASSERT_TRUE(waiter.sleeps());
+  cycles(200);
+  // The caller has read its replies itself, as if nobody waited: no thread switch.
+  EXPECT_EQ(replies_.readers(), std::set{std::this_thread::get_id()});
+  pushes_.push();
+  waiter.join();
+}
+
+TEST_F(EngineRoles, WhoAwaitsAPushReadsItItself) {
+  const BackgroundThread background(engine_);
+  PushWaiter waiter(engine_, pushes_);
+  ASSERT_TRUE(waiter.sleeps());
+  // From its next round on the background thread leaves the pushes to the waiter.
+  const int round = background.rounds();
+  engine_.interrupt();
+  ASSERT_TRUE(eventually([&] { return background.rounds() > round + 1; }));
+  const std::thread::id id = waiter.id();
+  pushes_.push();
+  waiter.join();
+  EXPECT_TRUE(pushes_.readers().contains(id));
+}
+
+TEST_F(EngineRoles, PushesAreReadHoweverManyRepliesAreAwaited) {
+  const BackgroundThread background(engine_);
+  // A reply that does not come, and nobody who waits for it.
+  replies_.request(std::make_shared<Check>());
+  const auto longest = [&] {
+    PushWaiter waiter(engine_, pushes_);
+    EXPECT_TRUE(waiter.sleeps());
+    // It was called for some reason, and waits on.
+    for (int i = 0; i < 3; ++i) {
+      waiter.operation->poke();
+      EXPECT_TRUE(waiter.sleeps());
+    }
+    return duration_of([&] {
+      pushes_.push();
+      waiter.join();
+    });
+  };
+  EXPECT_LT(best_of(5, 100ms, longest), 100ms);
+}
+
+TEST_F(EngineRoles, PushesThatNobodyAwaitsAnyMoreAreReadSoon) {
+  const BackgroundThread background(engine_);
+  const auto lateness = [&] {
+    {
+      PushWaiter waiter(engine_, pushes_);
+      EXPECT_TRUE(waiter.sleeps());
+      pushes_.push();
+    }
+    // The waiter has taken the pushes from the background thread, and has left.
+    const auto pushed = std::make_shared<Check>();
+    pushes_.expect_push(pushed);
+    return duration_of([&] {
+      pushes_.push();
+      pushed->sleep(pushed->signal(), 5s);
+      EXPECT_TRUE(pushed->done());
+    });
+  };
+  EXPECT_LT(best_of(10, 50ms, lateness), 50ms);
+}
+
+TEST_F(EngineRoles, ThePushesPassFromWaiterToWaiter) {
+  // Without a background thread nobody else reads them.
+  std::vector<std::unique_ptr<PushWaiter>> waiters;
+  for (int i = 0; i < 8; ++i) {
+    waiters.push_back(std::make_unique<PushWaiter>(engine_, pushes_));
+    ASSERT_TRUE(waiters.back()->sleeps());
+  }
+  for (const auto& waiter : waiters) {
+    pushes_.push();
+    ASSERT_TRUE(eventually([&] { return waiter->operation->done(); })) << "nobody reads";
+    waiter->join();
+  }
+}
+
+TEST_F(EngineRoles, AReaderThatTimesOutPassesTheRoleOn) {
+  const auto leaves = std::make_shared<Check>();
+  replies_.request(leaves);
+  std::thread reader([&] { engine_.wait(*leaves, leaves->signal(), 300ms); });
+  const auto stays = std::make_shared<Check>();
+  replies_.request(stays);
+  std::thread follower([&] { wait_done(engine_, *stays); });
+  reader.join();
+  replies_.answer(2);
+  EXPECT_TRUE(eventually([&] { return stays->done(); })) << "nobody reads";
+  follower.join();
+}
+
+TEST_F(EngineRoles, WhatASourceThrowsReachesItsReaderAndCostsNobodyElse) {
+  const auto first = std::make_shared<Check>();
+  replies_.request(first);
+  replies_.throw_once();
+  replies_.answer(1);
+  EXPECT_THROW(engine_.wait(*first, first->signal(), 10s), std::bad_alloc);
+  wait_done(engine_, *first);
+  cycles(20);
+  // The same with a follower, which is called when the reader has thrown.
+  const auto thrown = std::make_shared<Check>();
+  replies_.request(thrown);
+  const auto other = std::make_shared<Check>();
+  std::thread reader([&] {
+    try {
+      wait_done(engine_, *thrown);
+    } catch (const std::bad_alloc&) {
+      // Leaves without its answer.
+    }
+  });
+  replies_.request(other);
+  std::thread follower([&] {
+    while (!other->done()) {
+      try {
+        wait_done(engine_, *other);
+      } catch (const std::bad_alloc&) {
+        // It was the reader, and asks again.
+      }
+    }
+  });
+  replies_.throw_once();
+  replies_.answer(2);
+  EXPECT_TRUE(eventually([&] { return other->done(); }));
+  reader.join();
+  follower.join();
+}
+
+}  // namespace
+}  // namespace mortise::runtime
