@@ -30,12 +30,15 @@ class MORTISE_API Guard {
   Guard() noexcept;
   /// Takes the lock.
   ///
-  /// @param lock the lock; need not outlive the guard
+  /// @param lock the lock; need not outlive the guard, and may be a temporary
   /// @param options wait, stop, owner; the guard unlocks for the owner that took it
   /// @errors as `Lock::lock()`, thrown as `LockError`; contention is not thrown
   explicit Guard(Lock& lock, const AcquireOptions& options = {});
+  explicit Guard(Lock&& lock, const AcquireOptions& options = {}) : Guard(lock, options) {}
   /// The same without exceptions: `ec` equals `error()`.
   Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec);
+  Guard(Lock&& lock, const AcquireOptions& options, std::error_code& ec)
+      : Guard(lock, options, ec) {}
   Guard(Guard&& other) noexcept;
   /// Frees what it held before it takes over.
   Guard& operator=(Guard&& other) noexcept;

@@ -90,11 +90,11 @@ class MORTISE_API Lock {
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
     return acquire({.wait = clamp(wait)});
   }
-  /// The same without exceptions.
+  /// The same without exceptions: contention gives `false` and a clear `ec`.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait,
                                   std::error_code& ec) {
-    return acquire({.wait = clamp(wait)}, ec);
+    return try_for(clamp(wait), ec);
   }
 
   /// Waits for the lock until a moment of any clock; one that is stepped is looked at again.
@@ -103,19 +103,20 @@ class MORTISE_API Lock {
   /// @errors as `lock()`
   template <class C, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<C, Duration>& until) {
-    do {
-      if (try_lock_for(until - C::now())) return true;
-    } while (C::now() < until);
-    return false;
+    for (;;) {
+      const std::chrono::nanoseconds left = left_until(until);
+      if (acquire({.wait = left})) return true;
+      if (left_until(until).count() == 0) return false;
+    }
   }
-  /// The same without exceptions.
+  /// The same without exceptions: contention gives `false` and a clear `ec`.
   template <class C, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<C, Duration>& until,
                                     std::error_code& ec) {
-    do {
-      if (try_lock_for(until - C::now(), ec)) return true;
-    } while (!ec && C::now() < until);
-    return false;
+    for (;;) {
+      if (try_for(left_until(until), ec)) return true;
+      if (ec || left_until(until).count() == 0) return false;
+    }
   }
 
   /// Takes the lock with everything that can be said: wait, cancellation, owner.
@@ -144,7 +145,7 @@ class MORTISE_API Lock {
   /// `unknown` where the answer did not come, and after `Client::close()` or in a forked child
   /// @errors `not_owner`
   Released release(Owner owner = {});
-  /// The same without exceptions.
+  /// The same without exceptions; an owner without a hold gets `was_lost` beside `not_owner`.
   Released release(std::error_code& ec, Owner owner = {});
 
   /// @return how many unlocks the owner owes, lost holds included; 0 = no hold.
@@ -161,9 +162,10 @@ class MORTISE_API Lock {
   [[nodiscard]] std::chrono::nanoseconds valid_for(Owner owner = {}) const;
 
   /// @return a token whose stop is requested exactly once, when the owner's hold is lost: as soon
-  /// as that is known, at the deadline at the latest (+ 50 ms). Callbacks run on the client's
-  /// notifier thread and may block, lock, unlock or destroy anything, the `Client` included.
-  /// Without a hold: a token for which no stop can be requested.
+  /// as that is known, at the deadline at the latest (+ 50 ms). Callbacks run on threads that the
+  /// client has for them and may block, lock, unlock or destroy anything, the `Client` included;
+  /// other holds' losses are told meanwhile, as long as fewer than 64 callbacks of the client
+  /// block. Without a hold: a token for which no stop can be requested.
   [[nodiscard]] std::stop_token lost(Owner owner = {}) const;
 
   /// Asks the backend who holds the lock: one round trip.
@@ -182,14 +184,31 @@ class MORTISE_API Lock {
   friend class Guard;
   Lock(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms) noexcept;
 
-  /// Any duration as nanoseconds, rounded up; what does not fit is a wait without end.
+  bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);
+
+  // Compared as floating point, which no duration overflows.
+  using Seconds = std::chrono::duration<double>;
+  static constexpr Seconds longest_wait = std::chrono::hours(24 * 365 * 100);
+
+  /// Any duration as nanoseconds, rounded up; what does not fit is a wait without end, and what is
+  /// below zero, or no number, is none.
   template <class Rep, class Period>
   static std::chrono::nanoseconds clamp(const std::chrono::duration<Rep, Period>& wait) {
-    using Seconds = std::chrono::duration<double>;
-    if (std::chrono::duration_cast<Seconds>(wait) > std::chrono::hours(24 * 365 * 100)) {
-      return forever;
-    }
+    const auto seconds = std::chrono::duration_cast<Seconds>(wait);
+    if (seconds > longest_wait) return forever;
+    if (!(seconds > Seconds(0))) return std::chrono::nanoseconds(0);
     return std::chrono::ceil<std::chrono::nanoseconds>(wait);
+  }
+  /// The time until a moment; zero if it has come.
+  template <class C, class Duration>
+  static std::chrono::nanoseconds left_until(const std::chrono::time_point<C, Duration>& until) {
+    const auto now = C::now();
+    const auto about = std::chrono::duration_cast<Seconds>(until.time_since_epoch()) -
+                       std::chrono::duration_cast<Seconds>(now.time_since_epoch());
+    if (about > longest_wait) return forever;
+    // Far in the past, where the exact difference could overflow; near, it is exact.
+    if (!(about > Seconds(-1))) return std::chrono::nanoseconds(0);
+    return clamp(until - now);
   }
 
   std::shared_ptr<runtime::Slot> slot_;

@@ -9,12 +9,14 @@ namespace mortise {
 
 Guard::Guard() noexcept = default;
 
-Guard::Guard(Lock& lock, const AcquireOptions& options) {
+// Both delegate, so that the destructor runs, and frees what was taken, where the rest of the work
+// throws: there may be no memory for the stop state.
+Guard::Guard(Lock& lock, const AcquireOptions& options) : Guard() {
   take(lock, options);
   if (failure_ && !is_contention(failure_.code)) throw LockError(failure_);
 }
 
-Guard::Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec) {
+Guard::Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec) : Guard() {
   take(lock, options);
   ec = failure_.code;
 }

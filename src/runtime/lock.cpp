@@ -42,8 +42,10 @@ void Lock::lock(std::error_code& ec) { ec = slot_->acquire(terms_, {}, nullptr).
 
 bool Lock::try_lock() { return acquired(slot_->acquire(terms_, one_try(), nullptr)); }
 
-bool Lock::try_lock(std::error_code& ec) {
-  const Failure failure = slot_->acquire(terms_, one_try(), nullptr);
+bool Lock::try_lock(std::error_code& ec) { return try_for(std::chrono::nanoseconds(0), ec); }
+
+bool Lock::try_for(std::chrono::nanoseconds wait, std::error_code& ec) {
+  const Failure failure = slot_->acquire(terms_, {.wait = wait}, nullptr);
   ec = is_contention(failure.code) ? std::error_code() : failure.code;
   return !failure;
 }
