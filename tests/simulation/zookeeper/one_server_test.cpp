@@ -34,7 +34,9 @@ class ZooKeeperModelBeside : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (ZooKeeperServer::missing().empty()) {
-      real_ = new ZooKeeperServer({.jvm = {"-Dzookeeper.forceSync=no"}});
+      // Containers go when nobody asks for it, which would be at another moment here and there.
+      real_ = new ZooKeeperServer(
+          {.jvm = {"-Dzookeeper.forceSync=no", "-Dznode.container.checkIntervalMs=2000000000"}});
     }
   }
   static void TearDownTestSuite() {
