@@ -290,8 +290,14 @@ void Handle::set_servers(const std::string& servers) {
   zoo_set_servers(handle_, servers.c_str());
 }
 
+// The C client closes its socket in the middle of its work. The number of a closed one is nobody's,
+// which a poll reports without end, or a stranger's.
+int Handle::descriptor() const noexcept {
+  return wire_.is_open() && wire_.owns(descriptor_) ? descriptor_ : -1;
+}
+
 short Handle::interest() const noexcept {
-  if (descriptor_ < 0) return 0;
+  if (descriptor() < 0) return 0;
   int events = POLLIN;
   if ((wanted_ & ZOOKEEPER_WRITE) != 0 || wire_.blocked()) events |= POLLOUT;
   return static_cast<short>(events);

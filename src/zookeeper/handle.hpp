@@ -111,7 +111,7 @@ class Handle {
   /// Ends the session at the server, which frees what it owns.
   void end(Instant until) noexcept;
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] int descriptor() const noexcept;
   [[nodiscard]] short interest() const noexcept;
   [[nodiscard]] const Wire& wire() const noexcept { return wire_; }
   [[nodiscard]] std::int64_t session_id() const noexcept;

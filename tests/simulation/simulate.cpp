@@ -2,7 +2,8 @@
 // Simulates clients, servers and the network between them, from seeds:
 //   mortise_simulate run KIND SECONDS [SEED]     random runs until the time is up or one fails
 //   mortise_simulate replay KIND WORD [MUTANT]   one run, told in words
-//   mortise_simulate mutants [KIND|NAME] [ROUNDS]   which of the built-in mistakes are found, and when
+//   mortise_simulate mutants [KIND|NAME] [ROUNDS]   which of the built-in mistakes are found, and
+//   when
 #include "simulation/program/mutants.hpp"
 #include "simulation/program/runner.hpp"
 
@@ -76,7 +77,7 @@ void tell(const Subject& subject, const Plan& plan) {
 int report(const Subject& subject, const Finding& finding) {
   std::printf("%s, seed %lu: %s: %s\n", name_of(subject.kind).c_str(), finding.plan.seed,
               finding.verdict.promise.c_str(), finding.verdict.words.c_str());
-  const Plan small = shorten(subject, finding, 30);
+  const Plan small = shorten(subject, finding, 15);
   tell(subject, small);
   std::printf("to see it again: ./dev simulate replay %s %s %s\n", name_of(subject.kind).c_str(),
               small.word().c_str(), subject.mutant.c_str());
@@ -135,8 +136,7 @@ Found look_for(const Mutant& mutant, std::uint64_t seed) {
     Figures figures;
     const auto finding = run_many({kind, mutant.name}, seed + turn * 100'000, UINT64_MAX / 2,
                                   std::min(time, limit - found.seconds), 1, figures, {});
-    found.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     found.seeds += figures.seeds;
     if (finding) found.as = name_of(kind) + ", " + finding->verdict.promise;
   }
@@ -146,7 +146,8 @@ Found look_for(const Mutant& mutant, std::uint64_t seed) {
 int find_mutants(const std::string& what, std::size_t rounds) {
   std::size_t missed = 0;
   std::size_t looked = 0;
-  std::printf("%-48s %8s %8s  %s\n", "mutant", "seconds", "seeds", "found as (the median of its rounds)");
+  std::printf("%-48s %8s %8s  %s\n", "mutant", "seconds", "seeds",
+              "found as (the median of its rounds)");
   for (const Mutant& mutant : all_mutants()) {
     const bool store = std::any_of(mutant.kinds.begin(), mutant.kinds.end(),
                                    [&](Kind kind) { return name_of(kind) == what; });
@@ -160,8 +161,8 @@ int find_mutants(const std::string& what, std::size_t rounds) {
     std::sort(all.begin(), all.end(),
               [](const Found& a, const Found& b) { return a.seconds < b.seconds; });
     const Found& median = all[all.size() / 2];
-    const bool every = std::none_of(all.begin(), all.end(),
-                                    [](const Found& each) { return each.as.empty(); });
+    const bool every =
+        std::none_of(all.begin(), all.end(), [](const Found& each) { return each.as.empty(); });
     ++looked;
     if (!every) ++missed;
     std::printf("%-48s %8.2f %8lu  %s\n", mutant.name.c_str(), median.seconds, median.seeds,

@@ -144,5 +144,4 @@ void Scene::calm_down() {
   stand_->calm();
 }
 
-
 }  // namespace simulation

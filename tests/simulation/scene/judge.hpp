@@ -31,7 +31,7 @@ class Judge {
     const Process* process = nullptr;
     std::function<bool()> valid;  ///< whether the owner believes it; asked from outside of threads
     mortise::Token token{};       ///< none: a stranger's
-    Nanos asked_at{};  ///< since when the owner has waited for it
+    Nanos asked_at{};             ///< since when the owner has waited for it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
   };

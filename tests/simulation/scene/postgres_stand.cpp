@@ -56,8 +56,8 @@ class PostgresStand final : public Stand {
     const std::size_t most = clients * 10;
     const std::size_t now = server_->backends();
     return now <= most ? std::string()
-                       : std::to_string(now) + " server processes for " +
-                             std::to_string(clients) + " clients";
+                       : std::to_string(now) + " server processes for " + std::to_string(clients) +
+                             " clients";
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& /*names*/) override {
     if (server_->ticket_count() > 0) return std::to_string(server_->ticket_count()) + " tickets";

@@ -26,7 +26,8 @@ constexpr Nanos patience = 3s;
 
 // RedissonLock.tryLockInnerAsync and RedissonLock.unlockInnerAsync.
 constexpr const char* lock_script =
-    "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then "
+    "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) "
+    "then "
     "redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); "
     "return nil; end; return redis.call('pttl', KEYS[1]);";
 constexpr const char* unlock_script =
@@ -177,8 +178,8 @@ bool Redisson::lock(Wire& commands, Wire& inbox, const std::string& key, Nanos& 
 }
 
 void Redisson::unlock(Wire& commands, const std::string& key) {
-  commands.send({"EVAL", unlock_script, "2", key, channel_of(key), "0",
-                 std::to_string(lease / 1ms), owner_});
+  commands.send(
+      {"EVAL", unlock_script, "2", key, channel_of(key), "0", std::to_string(lease / 1ms), owner_});
   commands.reply(patience);
 }
 
@@ -209,7 +210,8 @@ void Redisson::live() {
             commands.send({"PERSIST", key});
             commands.reply(patience);
           }
-          std::this_thread::sleep_for(random.spread(Nanos(10us), persists ? Nanos(2s) : Nanos(50ms)));
+          std::this_thread::sleep_for(
+              random.spread(Nanos(10us), persists ? Nanos(2s) : Nanos(50ms)));
           judge_.releasing(name, number);
           unlock(commands, key);
           persistent.clear();
@@ -218,7 +220,8 @@ void Redisson::live() {
         std::this_thread::sleep_for(random.spread(Nanos(10us), Nanos(50ms)));
       }
     } catch (const Broken& broken) {
-      if (room_.world.tells) room_.world.note(process_.name(), std::string("connects anew: ") + broken.what());
+      if (room_.world.tells)
+        room_.world.note(process_.name(), std::string("connects anew: ") + broken.what());
       std::this_thread::sleep_for(50ms);
     }
   }

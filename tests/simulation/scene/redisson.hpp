@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A stranger in a run: a process with Redisson's RLock (its scripts, its channel, as of 3.2x), which
-// excludes ours under `interop=redisson`.
+// A stranger in a run: a process with Redisson's RLock (its scripts, its channel, as of 3.2x),
+// which excludes ours under `interop=redisson`.
 #pragma once
 
 #include "simulation/scene/judge.hpp"

@@ -209,16 +209,14 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
   const mortise::Owner owner = mortise::Owner::this_thread();
   const mortise::Token token = lock.token(owner);
   const auto number = judge_.granted(
-      name, {.process = &process,
-             .valid =
-                 [&lock, owner, token] {
-                   return lock.valid_for(owner) > Nanos(0) && lock.token(owner) == token;
-                 },
-             .token = token,
-             .asked_at = asked});
+      name,
+      {.process = &process,
+       .valid = [&lock, owner,
+                 token] { return lock.valid_for(owner) > Nanos(0) && lock.token(owner) == token; },
+       .token = token,
+       .asked_at = asked});
   if (room_.world.tells) {
-    tell(process.name(),
-         "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
+    tell(process.name(), "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
   }
   const bool again = random.chance(plan_.reentered);
   bool entered = false;

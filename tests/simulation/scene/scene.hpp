@@ -81,7 +81,7 @@ class Scene {
   std::uint64_t operations_before_ = 0;
   std::uint64_t requests_before_ = 0;
   std::deque<std::uint64_t> recent_operations_;  // of the last seconds
-  std::size_t births_ = 0;   // clients that have yet to start theirs
+  std::size_t births_ = 0;                       // clients that have yet to start theirs
   Outcome outcome_;
 };
 
