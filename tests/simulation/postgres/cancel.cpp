@@ -20,6 +20,11 @@ Task<std::string> bury_without_row(Session& session, const std::string& name,
 Task<std::string> cancel(Session& session, const std::string& name, const std::string& attempt,
                          std::int64_t how_bits) {
   const How how(how_bits);
+  const bool wakes = (how_bits & 1) != 0 && session.db.texts.has_wake() &&
+                     !session.db.makes(Mistake::release_waits_for_notify);
+  if (session.db.texts.has_wake() && session.setting(Setting::synchronous_commit) != "off") {
+    session.set(Setting::synchronous_commit, "local", true);
+  }
   LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
   co_await session.step();
   if (tuple == nullptr && session.see(name) != nullptr) co_return "L";
@@ -43,13 +48,15 @@ Task<std::string> cancel(Session& session, const std::string& name, const std::s
     }
   }
   co_await session.step();
-  if (found && row.expires_at <= t) co_await tell(session, name, t);
+  const bool next_one = found && row.expires_at <= t;
+  if (next_one && !wakes) co_await tell(session, name, t);
   const bool owner = row.attempt == attempt && row.expires_at > t;
   if (owner && !session.db.makes(Mistake::cancel_leaves_hold)) {
+    session.commit_on_disk();
     co_return "G " + std::to_string(row.number) + " " +
         std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
   }
-  co_return "B";
+  co_return next_one&& wakes ? "W" : "B";
 }
 
 }  // namespace simulation::postgres

@@ -47,6 +47,7 @@ struct Database {
   Xid next_xid = 700;
   Commit commits = 0;
   bool in_recovery = false;
+  std::int64_t timeline = 1;                     ///< grows when a standby takes over
   std::map<std::uint64_t, Session*> sessions{};  ///< by process
   bool somebody_ended = false;
   std::uint64_t statements = 0;  ///< executed since the beginning

@@ -8,6 +8,7 @@
 #include "simulation/postgres/value.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,7 @@ struct TakeRequest {
 /// Microseconds since 1970: `extract(epoch FROM t) * 1000000`.
 [[nodiscard]] constexpr std::int64_t epoch(Moment t) noexcept { return t + epoch_offset; }
 
+[[nodiscard]] std::optional<Graves> unbury(const Graves& graves, Moment t);
 [[nodiscard]] Graves bury(const std::optional<Graves>& graves, const std::string& attempt,
                           std::int64_t copy, Moment t);
 
@@ -49,6 +51,8 @@ Task<std::string> release(Session& session, const std::string& name, const std::
                           std::int64_t number, std::int64_t how);
 Task<std::string> release_row(Session& session, const std::string& name, const std::string& attempt,
                               std::int64_t number, std::int64_t how);
+/// @param names may be free, and waited for
+Task<void> wake(Session& session, const std::vector<std::string>& names);
 Task<void> tell(Session& session, const std::string& name, Moment t);
 Task<std::string> cancel(Session& session, const std::string& name, const std::string& attempt,
                          std::int64_t how);
@@ -64,6 +68,7 @@ Task<Value> ask(Session& session, const TakeRequest& request);
 Task<Rows> peek(Session& session, const TakeRequest& request);
 Rows inspect(Session& session, const std::string& name);
 Rows greet(const Session& session);
+Rows census(const Session& session, const std::vector<std::int64_t>& processes);
 Rows settle_in(Session& session);
 
 Task<Rows> run_statement(Session& session, const Parsed& statement,

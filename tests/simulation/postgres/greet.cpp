@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // greet.sql and session.sql, and which function a statement calls.
-#include "postgres/answer.hpp"
 #include "simulation/postgres/functions.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace simulation::postgres {
@@ -100,12 +100,29 @@ Rows greet(const Session& session) {
   Rows rows;
   rows.columns = {Type::int4,    Type::int4,    Type::boolean, Type::boolean,
                   Type::boolean, Type::boolean, Type::boolean};
-  rows.rows.push_back(
-      {Value::of(Type::int4, mortise::postgres::schema_version),
-       Value::of(Type::int4, session.pid()), Value::of(Type::boolean, standby ? 1 : 0),
-       Value::of(Type::boolean, standby ? 1 : 0), Value::of(Type::boolean, read_committed ? 1 : 0),
-       Value::of(Type::boolean, 1), Value::of(Type::boolean, 1)});
+  rows.rows.push_back({Value::of(Type::int4, 3), Value::of(Type::int4, session.pid()),
+                       Value::of(Type::boolean, standby ? 1 : 0),
+                       Value::of(Type::boolean, standby ? 1 : 0),
+                       Value::of(Type::boolean, read_committed ? 1 : 0),
+                       Value::of(Type::boolean, 1), Value::of(Type::boolean, 1)});
+  if (session.db.texts.has_wake()) {
+    // The versions of clients that the schema serves; and which server this is.
+    rows.columns.front() = Type::text;
+    rows.rows.front().front() = Value::of("3 4");
+    rows.columns.push_back(Type::text);
+    rows.rows.front().push_back(
+        Value::of(standby ? "" : "7077 " + std::to_string(session.db.timeline)));
+  }
   return rows;
+}
+
+Rows census(const Session& session, const std::vector<std::int64_t>& processes) {
+  std::string living;
+  for (const auto& [id, other] : session.db.sessions) {
+    if (std::find(processes.begin(), processes.end(), other->pid()) == processes.end()) continue;
+    living += (living.empty() ? "" : " ") + std::to_string(other->pid());
+  }
+  return Rows::one(Value::of(std::move(living)));
 }
 
 Rows settle_in(Session& session) {
@@ -138,6 +155,15 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
       const std::vector<std::int64_t> leases = argument(arguments, 3).as_number_array();
       std::string answers = co_await renew(session, names, attempts, numbers, leases);
       co_return Rows::one(Value::of(std::move(answers)));
+    }
+    case Statement::wake: {
+      const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();
+      co_await wake(session, names);
+      co_return Rows::one(Value::of(Type::nothing, 0));
+    }
+    case Statement::census: {
+      const std::vector<std::int64_t> processes = argument(arguments, 0).as_number_array();
+      co_return census(session, processes);
     }
     case Statement::greet: co_return greet(session);
     case Statement::session: co_return settle_in(session);

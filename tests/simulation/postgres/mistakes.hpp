@@ -29,6 +29,9 @@ enum class Mistake : std::uint8_t {
   take_in_wrong_turn,
   freed_before_is_lost,
   renew_not_on_disk,
+  release_waits_for_notify,
+  lock_timeout_bounds_notify,
+  graves_never_cleared,
 };
 
 struct MistakeName {
@@ -73,6 +76,13 @@ constexpr std::array mistake_names{
                 "a repeated release says that the hold was somebody else's"},
     MistakeName{Mistake::renew_not_on_disk, "postgres.renew_not_on_disk",
                 "a renewal is told before it is on disk"},
+    MistakeName{
+        Mistake::release_waits_for_notify, "postgres.release_waits_for_notify",
+        "release() tells who waits by itself, and so waits for the notifications of others"},
+    MistakeName{Mistake::lock_timeout_bounds_notify, "postgres.lock_timeout_bounds_notify",
+                "the time-out of row locks ends the wait for the notifications of others, too"},
+    MistakeName{Mistake::graves_never_cleared, "postgres.graves_never_cleared",
+                "a name that was once in doubt takes the slow way for ever"},
 };
 
 [[nodiscard]] constexpr std::optional<Mistake> mistake_of(std::string_view name) noexcept {

@@ -56,6 +56,7 @@ void PostgresModel::restarted(bool keeps_data) {
 
 void PostgresModel::failed_over() {
   end_all();
+  ++database_.timeline;
   database_.load(database_.disk.after_failover());
 }
 

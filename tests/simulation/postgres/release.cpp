@@ -21,10 +21,12 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
   LockRow row = session.row(*tuple);
   const bool not_his = (row.attempt != attempt || row.number != number) &&
                        !session.db.makes(Mistake::release_ignores_attempt);
-  const char outcome = not_his                            ? 'N'
-                       : row.expires_at == minus_infinity ? 'A'
-                       : row.expires_at <= t              ? 'X'
-                                                          : 'F';
+  const bool wakes = (how_bits & 1) != 0 && session.db.texts.has_wake() &&
+                     !session.db.makes(Mistake::release_waits_for_notify);
+  char outcome = not_his                            ? 'N'
+                 : row.expires_at == minus_infinity ? 'A'
+                 : row.expires_at <= t              ? 'X'
+                                                    : 'F';
   if (how.strays) {
     row.buried = bury(row.buried, attempt, how.copy + 1, t);
     session.write(*tuple, row);
@@ -33,7 +35,9 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
   if (outcome == 'F' || outcome == 'X') {
     row.expires_at = minus_infinity;
     session.write(*tuple, row);
-    if (row.waiters_until > t) {
+    if (row.waiters_until > t && wakes) {
+      outcome = outcome == 'F' ? 'T' : 'Y';
+    } else if (row.waiters_until > t) {
       co_await session.step();
       co_await tell(session, name, t);
     }
@@ -63,25 +67,40 @@ Task<std::string> release(Session& session, const std::string& name, const std::
   co_return co_await release_row(session, name, attempt, number, how);
 }
 
+Task<void> wake(Session& session, const std::vector<std::string>& names) {
+  const Moment t = session.clock();
+  session.set(Setting::synchronous_commit, "off", true);
+  for (const std::string& name : names) {
+    co_await session.step();
+    const LockRow* const row = session.see(name);
+    if (row != nullptr && row->expires_at <= t && row->waiters_until > t) {
+      co_await tell(session, name, t);
+    }
+  }
+}
+
 Task<void> tell(Session& session, const std::string& name, Moment t) {
   if (session.db.makes(Mistake::never_told)) co_return;
   const std::vector<const TicketRow*> all = session.tickets(name);
-  const std::string& schema = session.db.options.schema;
-  if (all.empty()) {
-    session.notify(schema, hex_of(name));
-    co_return;
-  }
-  co_await session.step();
+  std::string first;
   for (const TicketRow* const each : all) {
     const bool old = each->contact < t - ticket_lasts;
-    if (!old || session.db.makes(Mistake::tickets_last_for_ever)) continue;
-    session.write_ticket(TicketRow(*each), true);
+    if (!old || session.db.makes(Mistake::tickets_last_for_ever)) {
+      if (first.empty()) first = hex_of(each->attempt);
+    } else if (!session.db.texts.has_wake()) {
+      session.write_ticket(TicketRow(*each), true);
+    }
   }
   co_await session.step();
-  const std::vector<const TicketRow*> left = session.tickets(name);
-  if (left.empty()) co_return;
+  if (first.empty() && !all.empty()) co_return;
+  if (session.db.texts.has_wake() && !session.db.makes(Mistake::lock_timeout_bounds_notify)) {
+    session.set(Setting::lock_timeout, "0", true);
+  }
+  if (first.empty()) {
+    session.notify(session.db.options.schema, hex_of(name));
+    co_return;
+  }
   constexpr std::size_t digits_of_client = 32;
-  const std::string first = hex_of(left.front()->attempt);
   session.notify("mortise_" + first.substr(0, digits_of_client), hex_of(name) + " " + first);
 }
 

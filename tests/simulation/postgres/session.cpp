@@ -190,16 +190,15 @@ void Session::hang_up() {
 }
 
 void Session::say(char kind, const char* severity, const SqlError& what) {
-  MessageWriter(out_, kind)
-      .byte('S')
-      .text(severity)
-      .byte('V')
-      .text(severity)
-      .byte('C')
-      .text(what.state())
-      .byte('M')
-      .text(what.what())
-      .byte('\0');
+  MessageWriter writer(out_, kind);
+  const auto field = [&](char name, std::string_view text) { writer.byte(name).text(text); };
+  field('S', severity);
+  field('V', severity);
+  field('C', what.state());
+  field('M', what.what());
+  // The only warning here; who listens knows it by its function.
+  if (kind == 'N') field('R', "SyncRepWaitForLSN");
+  writer.byte('\0');
 }
 
 void Session::fail(const SqlError& why) {

@@ -22,7 +22,9 @@ const LockRow* Session::see(std::string_view name) const {
   return tuple == nullptr ? nullptr : tuple->seen_by(this, tx_.sees_until());
 }
 
-const LockRow& Session::row(const LockTuple& tuple) const { return *tuple.seen_by(this, newest); }
+const LockRow& Session::row(const LockTuple& tuple) const {
+  return *tuple.seen_by(this, tx_.sees_until());
+}
 
 void Session::refuse_if_read_only(const char* what) const {
   if (!db.in_recovery) return;
@@ -85,6 +87,7 @@ Task<LockTuple*> Session::lock_row(const std::string& name, Strength strength, b
   LockTuple* const tuple = find(name);
   if (tuple == nullptr || see(name) == nullptr) co_return nullptr;
   co_await step();
+  check_snapshot(*tuple, strength);
   const bool taken = co_await claim(*tuple, strength, skip);
   if (!taken) co_return nullptr;
   check_snapshot(*tuple, strength);
@@ -143,6 +146,9 @@ Task<LockTuple*> Session::insert(LockRow values) {
   co_await claim(tuple, Strength::update, false);
   const Version<LockRow>* const there = tuple.committed();
   const bool conflicts = (there != nullptr && !there->gone) || tuple.pending;
+  if (conflicts && tx_.snapshot && tuple.seen_by(this, *tx_.snapshot) == nullptr) {
+    throw SqlError("40001", "could not serialize access due to concurrent update");
+  }
   if (conflicts) co_return nullptr;
   write(tuple, std::move(values));
   tuple.pending_xmax = 0;

@@ -32,7 +32,12 @@ Task<Rows> Session::run(const Parsed& statement, const std::vector<Argument>& ar
   }
   ++db.statements;
   tx_.statement_began = clock();
-  if (!tx_.snapshot && settings_.of(Setting::isolation) != "read committed") {
+  // The first statement that reads takes the snapshot.
+  const bool reads = statement.statement != Statement::savepoint &&
+                     statement.statement != Statement::release_savepoint &&
+                     statement.statement != Statement::set &&
+                     statement.statement != Statement::set_local;
+  if (reads && !tx_.snapshot && settings_.of(Setting::isolation) != "read committed") {
     tx_.snapshot = db.commits;
   }
   co_return co_await run_statement(*this, statement, arguments);

@@ -70,7 +70,8 @@ Statement command_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
-StatementTexts::StatementTexts(const std::string& schema) {
+StatementTexts::StatementTexts(const std::string& schema)
+    : has_wake_(std::string_view(sql::greet).find("schema_versions") != std::string_view::npos) {
   const auto file = [&](const char* text, Statement statement) {
     known_.emplace(trimmed(mortise::postgres::fill_in(text, schema)), statement);
   };
@@ -89,6 +90,7 @@ StatementTexts::StatementTexts(const std::string& schema) {
   call("renew($1, $2, $3, $4)", Statement::renew);
   call("release($1, $2, $3, $4)", Statement::release);
   call("release_apart($1, $2, $3, $4)", Statement::release_apart);
+  call("wake($1)", Statement::wake);
   call("guard($1, $2)", Statement::guard);
   call("lock_in($1, $2::integer)", Statement::lock_in);
   known_.emplace("SELECT * FROM " + schema + ".force_release($1)", Statement::force_release);
@@ -106,6 +108,10 @@ Parsed StatementTexts::recognise(std::string_view text) const {
     if (parsed.statement == Statement::lock_row) {
       parsed.words = {std::string(text.substr(text.rfind("FOR ") + 4))};
     }
+    return parsed;
+  }
+  if (text.find("FROM pg_catalog.pg_stat_activity AS a WHERE a.pid") != std::string_view::npos) {
+    parsed.statement = Statement::census;
     return parsed;
   }
   parsed.words = words_of(text);

@@ -21,6 +21,8 @@ enum class Statement : std::uint8_t {
   renew,
   release,
   release_apart,
+  wake,
+  census,
   inspect,
   force_release,
   greet,
@@ -53,12 +55,15 @@ struct Parsed {
 class StatementTexts {
  public:
   explicit StatementTexts(const std::string& schema);
+  /// @return whether the SQL that is compiled in has wake(), and what came with it.
+  [[nodiscard]] bool has_wake() const noexcept { return has_wake_; }
   [[nodiscard]] Parsed recognise(std::string_view text) const;
   /// Divides what is sent as one text into statements.
   [[nodiscard]] std::vector<Parsed> recognise_all(std::string_view text) const;
 
  private:
   std::map<std::string, Statement, std::less<>> known_;
+  bool has_wake_;
 };
 
 }  // namespace simulation::postgres

@@ -3,6 +3,7 @@
 #include "simulation/postgres/functions.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace simulation::postgres {
 namespace {
@@ -106,6 +107,14 @@ std::string owner_words(const char* letter, const LockRow& row, Moment t) {
 
 }  // namespace
 
+std::optional<Graves> unbury(const Graves& graves, Moment t) {
+  Graves left;
+  for (const auto& [each, grave] : graves) {
+    if (grave.until * in_a_second > epoch(t)) left.emplace(each, grave);
+  }
+  return left.empty() ? std::nullopt : std::optional(std::move(left));
+}
+
 Graves bury(const std::optional<Graves>& graves, const std::string& attempt, std::int64_t copy,
             Moment t) {
   Graves left;
@@ -153,6 +162,7 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
     co_await session.step();
   }
   if (!free && row.attempt == request.attempt) {
+    session.commit_on_disk();
     co_return "G " + std::to_string(row.number) + " " +
         std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
   }
@@ -161,6 +171,10 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
   if (free && !guarded && (first.empty() || first == request.attempt)) {
     co_await session.step();
     make_owner(session, row, request, t);
+    if (row.buried && session.db.texts.has_wake() &&
+        !session.db.makes(Mistake::graves_never_cleared)) {
+      row.buried = unbury(*row.buried, t);
+    }
     session.write(*tuple, row);
     if (!first.empty()) delete_ticket(session, request);
     on_disk(session);

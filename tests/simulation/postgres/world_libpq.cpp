@@ -289,6 +289,10 @@ char* PQresultErrorField(const PGresult* result, int field) {
   return found == result->fields.end() ? nullptr
                                        : const_cast<char*>(found->second.c_str());  // NOLINT
 }
+char* PQcmdStatus(PGresult* result) {
+  static char none[] = "";
+  return result == nullptr ? none : result->tag.data();
+}
 int PQntuples(const PGresult* result) {
   return result == nullptr ? 0 : static_cast<int>(result->rows.size());
 }

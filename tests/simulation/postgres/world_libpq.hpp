@@ -24,6 +24,7 @@ struct pg_result {
   std::vector<std::vector<Cell>> rows{};
   std::map<char, std::string> fields{};  ///< of an error or a notice
   std::string message{};
+  std::string tag{};  ///< of a command that was done
 };
 
 struct pg_conn {

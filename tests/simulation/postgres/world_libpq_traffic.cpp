@@ -185,6 +185,7 @@ bool pg_conn::take(const Message& message_) {
   switch (message_.kind) {
     case 'C':
       if (!result) result = std::make_unique<pg_result>();
+      result->tag = reader.text();
       async = Async::ready;
       break;
     case 'I':

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// The two servers of both.hpp. The real one runs the shipped SQL, in which only the clock is
+// another: it is a setting of the session.
+#include "simulation/postgres/both.hpp"
+
+#include <mortise/postgres.hpp>
+
+#include "postgres/sql.hpp"
+#include "postgres/statements.hpp"
+
+#include <sstream>
+#include <utility>
+
+namespace simulation::postgres {
+namespace {
+
+using mortise::test::PostgresRow;
+using mortise::test::PostgresTalkError;
+
+std::string with_clock(std::string text, const std::string& schema) {
+  const std::string ours = schema + ".test_clock()";
+  for (const std::string name :
+       {"pg_catalog.clock_timestamp()", "pg_catalog.statement_timestamp()", "clock_timestamp()"}) {
+    for (std::size_t at = text.find(name); at != std::string::npos;
+         at = text.find(name, at + ours.size())) {
+      // Not the end of our own name, nor of a whole one that was replaced already.
+      text.replace(at, name.size(), ours);
+    }
+  }
+  return text;
+}
+
+std::string words_of(const Answers& answers) {
+  std::ostringstream out;
+  for (const auto& row : answers) {
+    out << "(";
+    for (const std::string& value : row) out << value << ",";
+    out << ")";
+  }
+  return out.str();
+}
+
+std::string difference(const std::string& what, const Answers& model, const Answers& real) {
+  if (model == real) return {};
+  return what + "\n  model: " + words_of(model) + "\n  real:  " + words_of(real);
+}
+
+std::string micros(const std::string& column) {
+  return "CASE WHEN " + column + " = '-infinity' THEN '-infinity' ELSE ((extract(epoch FROM " +
+         column + ") - 946684800) * 1000000)::bigint::text END";
+}
+
+std::string text_of(Moment moment) {
+  return moment == minus_infinity ? "-infinity" : std::to_string(moment);
+}
+
+}  // namespace
+
+Both::Both(mortise::test::PostgresServer& server, const std::string& schema, std::size_t sessions,
+           std::uint64_t seed)
+    : schema_(schema),
+      site_(seed),
+      model_(site_, Options{.schema = schema, .flush = Nanos(1), .pause_every = 0}),
+      owner_(server.talk()) {
+  // begin.sql makes the schema, or schema.sql does: the clock's function is there before.
+  owner_.run("CREATE SCHEMA " + schema);
+  owner_.run("CREATE FUNCTION " + schema +
+             ".test_clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$ SELECT "
+             "'2000-01-01 00:00:00+00'::pg_catalog.timestamptz OPERATOR(pg_catalog.+) "
+             "(pg_catalog.current_setting('mortise_test.clock')::pg_catalog.int8 "
+             "OPERATOR(pg_catalog.*) interval '1 microsecond') $$");
+  owner_.run(with_clock(mortise::postgres::migration({.schema = schema}), schema));
+  for (std::size_t i = 0; i < sessions; ++i) {
+    real_.push_back(std::make_unique<mortise::test::PostgresTalk>(server.talk()));
+    talks_.push_back(std::make_unique<DirectTalk>(site_, model_, i + 1));
+    real_.back()->run("SET lock_timeout = '1ms'");
+    talks_.back()->ask("SET lock_timeout = '1ms'");
+  }
+}
+
+void Both::set_clock(Moment moment) {
+  clock_ = moment;
+  site_.clock = std::chrono::microseconds(moment + epoch_offset);
+}
+
+std::string Both::ask(std::size_t session, const Question& question) {
+  last_ = talks_[session]->ask(question.model, question.model_arguments);
+  Answers real;
+  try {
+    // In a transaction that has failed this fails, too, as the statement does.
+    static_cast<void>(
+        real_[session]->refusal("SET mortise_test.clock = '" + std::to_string(clock_) + "'"));
+    real = real_[session]->rows(with_clock(question.real, schema_), question.real_arguments);
+  } catch (const PostgresTalkError& error) {
+    real = {{"error " + error.state()}};
+  }
+  return difference(question.words, last_, real);
+}
+
+std::string Both::compare_rows() {
+  Answers model;
+  for (const auto& [name, row] : model_.rows()) {
+    std::string graves = row.buried ? "{}" : "";
+    if (row.buried) {
+      for (const auto& [attempt, grave] : *row.buried) {
+        graves += hex_of(attempt) + ":" + std::to_string(grave.copy) + ":" +
+                  std::to_string(grave.until) + ",";
+      }
+    }
+    model.push_back({hex_of(name), std::to_string(row.number), hex_of(row.attempt),
+                     std::to_string(row.lease), text_of(row.expires_at), hex_of(row.label),
+                     text_of(row.waiters_until), graves});
+  }
+  const Answers real = owner_.rows(
+      "SELECT encode(name, 'hex'), number, encode(attempt, 'hex'), lease, " + micros("expires_at") +
+      ", encode(label, 'hex'), " + micros("waiters_until") +
+      ", CASE WHEN buried IS NULL THEN '' ELSE '{}' || coalesce((SELECT string_agg(key || ':' || "
+      "(value ->> 0) || ':' || (value ->> 1) || ',', '' ORDER BY key) FROM jsonb_each(buried)), "
+      "'') END FROM " +
+      schema_ + ".lock ORDER BY name");
+  return difference("rows", model, real);
+}
+
+std::string Both::compare_tickets() {
+  Answers model;
+  for (const TicketRow& row : model_.tickets()) {
+    model.push_back({hex_of(row.name), hex_of(row.attempt), text_of(row.contact)});
+  }
+  const Answers real =
+      owner_.rows("SELECT encode(name, 'hex'), encode(attempt, 'hex'), " + micros("contact") +
+                  " FROM " + schema_ + ".ticket ORDER BY name, ticket");
+  return difference("tickets", model, real);
+}
+
+std::string Both::compare_notifications() {
+  Answers model;
+  Answers real;
+  for (std::string& each : talks_.back()->notifications()) model.push_back({std::move(each)});
+  constexpr std::chrono::seconds patience{10};
+  while (real.size() < model.size()) {
+    const auto next = real_.back()->notification(patience);
+    if (!next) break;
+    real.push_back({*next});
+  }
+  while (const auto more = real_.back()->notification(std::chrono::milliseconds(0))) {
+    real.push_back({*more});
+  }
+  return difference("notifications", model, real);
+}
+
+std::string Both::compare() {
+  std::string found = compare_rows();
+  if (found.empty()) found = compare_tickets();
+  if (found.empty()) found = compare_notifications();
+  return found;
+}
+
+}  // namespace simulation::postgres
