@@ -5,6 +5,7 @@
 #include "simulation/redis/numbers.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 namespace simulation::redis {
@@ -55,7 +56,8 @@ bool read_hello(Call& call) {
       if (!set_name(call, call.word(i + 1))) return false;
       ++i;
     } else {
-      call.reply.error("ERR Syntax error in HELLO option '" + std::string(call.word(i)) + "'");
+      call.reply.error("ERR Syntax error in HELLO option '" + std::string(c_text(call.word(i))) +
+                       "'");
       return false;
     }
   }
@@ -123,6 +125,10 @@ void hello(Call& call) {
 void select(Call& call) {
   const auto number = parse_integer(call.word(1));
   if (!number) return call.reply.error(not_an_integer);
+  if (*number < std::numeric_limits<int>::min() || *number > std::numeric_limits<int>::max()) {
+    return call.reply.error(
+        "ERR value is out of range, value must between -2147483648 and 2147483647");
+  }
   if (*number < 0 || *number >= static_cast<std::int64_t>(ServerState::database_count)) {
     return call.reply.error("ERR DB index is out of range");
   }

@@ -4,6 +4,7 @@
 #include "simulation/redis/commands.hpp"
 #include "simulation/redis/numbers.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -28,7 +29,7 @@ bool read_conditions(Call& call, Conditions& out) {
     } else if (is_word(word, "lt")) {
       out.if_shorter = true;
     } else {
-      call.reply.error("ERR Unsupported option " + std::string(word));
+      call.reply.error("ERR Unsupported option " + std::string(c_text(word)));
       return false;
     }
   }
@@ -78,8 +79,9 @@ void tell_end(Call& call, bool in_seconds, bool absolute) {
   const Value* const value = call.keys().find(call.word(1), call.now);
   if (value == nullptr) return call.reply.integer(-2);
   if (!value->ends) return call.reply.integer(-1);
-  const std::int64_t end = std::max<std::int64_t>(*value->ends - (absolute ? 0 : call.now), 0);
-  call.reply.integer(in_seconds ? (end + 500) / 1000 : end);
+  const std::int64_t left = std::max<std::int64_t>(*value->ends - (absolute ? 0 : call.now), 0);
+  const auto rounded = (static_cast<std::uint64_t>(left) + 500) / 1000;  // room for the largest
+  call.reply.integer(in_seconds ? static_cast<std::int64_t>(rounded) : left);
 }
 
 }  // namespace

@@ -33,4 +33,9 @@ namespace simulation::redis {
                                                   [](char a, char b) { return small(a) == b; });
 }
 
+/// @return what C takes for the text: all before the first zero byte
+[[nodiscard]] constexpr std::string_view c_text(std::string_view text) noexcept {
+  return text.substr(0, text.find('\0'));
+}
+
 }  // namespace simulation::redis

@@ -2,6 +2,7 @@
 #include "simulation/redis/redis_server.hpp"
 
 #include "simulation/redis/command.hpp"
+#include "simulation/redis/numbers.hpp"
 #include "simulation/redis/rules.hpp"
 #include "simulation/redis/script_engine.hpp"
 
@@ -103,8 +104,7 @@ void RedisModel::answer_unknown(Session& session) {
   constexpr std::size_t most = 128;
   const std::span<const std::string_view> words = session.parser.words();
   const auto cut = [](std::string_view word, std::size_t size) {
-    word = word.substr(0, size);
-    return std::string(word.substr(0, word.find('\0')));
+    return std::string(c_text(word.substr(0, size)));
   };
   if (const Command* const whole = find_command(words.first(1)); whole != nullptr) {
     std::string name(words[0]);

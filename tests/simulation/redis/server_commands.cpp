@@ -98,9 +98,17 @@ void config_get(Call& call) {
 
 // There are no replicas that could confirm.
 void wait(Call& call) {
-  if (!parse_integer(call.word(1)) || !parse_integer(call.word(2))) {
-    return call.reply.error(not_an_integer);
+  const auto time = parse_integer(call.word(2));
+  if (call.server.faults.replica) {
+    return call.reply.error(
+        "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if "
+        "a "
+        "replica is configured to be writable (which is not the default) writes to replicas are "
+        "just local and are not propagated.");
   }
+  if (!parse_integer(call.word(1))) return call.reply.error(not_an_integer);
+  if (!time) return call.reply.error("ERR timeout is not an integer or out of range");
+  if (*time < 0) return call.reply.error("ERR timeout is negative");
   call.reply.integer(0);
 }
 

@@ -29,11 +29,14 @@ struct SetOptions {
   bool timed = false;
 };
 
-/// @return whether that is an option with a time behind it, which this is then
+/// @return whether that is an option with a time behind it, which this is then. One that is said
+/// twice counts as it was said last; two of them are a mistake.
 bool read_time(SetOptions& options, std::string_view word, std::string_view next) {
   const bool seconds = is_word(word, "ex") || is_word(word, "exat");
   const bool absolute = is_word(word, "exat") || is_word(word, "pxat");
   if (!seconds && !absolute && !is_word(word, "px")) return false;
+  if (options.timed && (options.in_seconds != seconds || options.absolute != absolute))
+    return false;
   options.timed = true;
   options.in_seconds = seconds;
   options.absolute = absolute;
@@ -52,7 +55,7 @@ bool read_options(Call& call, SetOptions& options) {
       options.get = true;
     } else if (is_word(word, "keepttl") && !options.timed) {
       options.keeps_end = true;
-    } else if (i + 1 < call.words.size() && !options.keeps_end && !options.timed &&
+    } else if (i + 1 < call.words.size() && !options.keeps_end &&
                read_time(options, word, call.word(i + 1))) {
       ++i;
     } else {

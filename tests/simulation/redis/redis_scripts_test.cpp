@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// The model beside a real redis-server: the shipped scripts of both backends, called as clients,
+// late copies and strangers might, with the same answers, pushes and keys to the byte.
+#include "model/seed.hpp"
+#include "redis/scripts.hpp"
+#include "redlock/scripts.hpp"
+#include "simulation/redis/beside/pair.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <initializer_list>
+#include <random>
+#include <set>
+
+namespace simulation::redis {
+namespace {
+
+namespace shipped = mortise::redis::scripts;
+namespace votes = mortise::redlock::scripts;
+
+class Callers {
+ public:
+  Callers(std::uint64_t seed, Pair& pair) : luck_(seed), pair_(pair) {
+    for (int client = 0; client < clients; ++client) {
+      for (int i = 0; i < 3; ++i) {
+        attempts_.push_back(std::string(32, static_cast<char>('a' + client)) + "-" +
+                            std::to_string(i));
+      }
+    }
+  }
+
+  std::size_t below(std::size_t size) {
+    return std::uniform_int_distribution<std::size_t>(0, size - 1)(luck_);
+  }
+
+  void act() {
+    switch (below(24)) {
+      case 0: listen(); break;
+      case 1: meddle(); break;
+      case 2: administrate(); break;
+      case 3: forget_scripts(); break;
+      case 4:
+      case 5:
+      case 6: vote(); break;
+      case 7: call(shipped::inspect, {"", mode_ + life_}); break;
+      case 8:
+        if (below(3) == 0) call(shipped::force_release, {"", mode_ + life_});
+        break;
+      case 9:
+      case 10: renew(); break;
+      case 11:
+      case 12: cancel(); break;
+      case 13:
+      case 14:
+      case 15:
+      case 16:
+      case 17: release(); break;
+      default: acquire();
+    }
+  }
+
+  /// Which of the modes f, u and r the next calls have, how long the lock is remembered, and which
+  /// it is.
+  void choose() {
+    constexpr std::array<std::string_view, 4> modes{"f", "f", "u", "r"};
+    constexpr std::array<std::string_view, 4> lives{"", "", ".60", ".7200"};
+    mode_ = modes[below(modes.size())];
+    life_ = lives[below(lives.size())];
+    name_ = "lock " + std::to_string(below(3));
+  }
+
+ private:
+  static constexpr int clients = 4;
+
+  const std::string& attempt() { return attempts_[below(attempts_.size())]; }
+  std::string flag() { return below(10) == 0 ? "1" : "0"; }
+  std::string epoch() { return std::to_string(below(4)); }
+  std::string lease() {
+    static const std::array<std::string, 5> leases{"100", "1000", "5000", "30000", "86400000"};
+    return leases[below(leases.size())];
+  }
+  std::string label() {
+    static const std::array<std::string, 4> labels{"", "host 7", "a\r\nb",
+                                                   std::string("\0\xff", 2)};
+    return labels[below(labels.size())];
+  }
+  std::string key() const { return "mortise:{" + name_ + "}"; }
+  /// The owner and its number, as the hash has them; or something stale.
+  std::string hold(const std::string& of_key) {
+    const std::optional<std::string> owner = pair_.model().field(of_key, "o");
+    if (owner && below(5) != 0) return *owner;
+    return attempt() + " " + std::to_string(1'700'000'000'000'000 + below(3));
+  }
+
+  void call(const mortise::redis::Script& script, Words arguments,
+            const std::string& other_key = {}) {
+    const bool both = mode_ == "r" && other_key.empty();
+    const bool whole = !loaded_.contains(std::string(script.sha)) || below(30) == 0;
+    if (whole && !no_memory_) loaded_.insert(std::string(script.sha));
+    Words words{whole ? "EVAL" : "EVALSHA", std::string(whole ? script.text : script.sha),
+                both ? "2" : "1", other_key.empty() ? key() : other_key};
+    if (both) words.push_back(name_);
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    pair_.say(std::move(words));
+  }
+
+  void acquire() {
+    call(shipped::acquire,
+         {attempt(),
+          mode_ + flag() + (below(4) == 0 ? "0" : "1") + (mode_ == "r" ? flag() : "") + life_,
+          epoch(), lease(), label()});
+  }
+  void cancel() { call(shipped::cancel, {attempt(), mode_ + flag() + life_, epoch()}); }
+  void release() {
+    Words words{hold(key()), mode_ + flag(), epoch()};
+    if (below(3) == 0) {
+      words[1] += flag() + flag();
+      words.insert(words.end(), {attempt(), lease(), label()});
+    }
+    words[1] += life_;
+    call(shipped::release, std::move(words));
+  }
+  void renew() {
+    Words words{"EVAL", std::string(shipped::renew.text)};
+    const std::size_t locks = 1 + below(3);
+    words.push_back(std::to_string(mode_ == "r" ? locks * 2 : locks));
+    Words arguments{"", mode_ + life_};
+    for (std::size_t i = 0; i < locks; ++i) {
+      const std::string name = "lock " + std::to_string(i);
+      words.push_back("mortise:{" + name + "}");
+      if (mode_ == "r") words.push_back(name);
+      arguments.insert(arguments.end(), {hold("mortise:{" + name + "}"), lease()});
+    }
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    pair_.say(std::move(words));
+  }
+
+  void vote() {
+    const std::string key = "quorum:{" + name_ + "}";
+    const std::string number = std::to_string(1'700'000'000'000'000 + below(20) * 1'000'000);
+    switch (below(8)) {
+      case 0: return call(votes::settle, {attempt(), "q", number}, key);
+      case 1: return call(votes::relock, {hold(key), "q" + flag(), epoch(), lease()}, key);
+      case 2: return call(votes::inspect, {}, key);
+      case 3: return call(votes::release, {hold(key), "q" + flag(), epoch()}, key);
+      case 4: return call(votes::release, {attempt() + " ", "q" + flag(), epoch()}, key);
+      case 5: return call(votes::renew, {"", "q", hold(key), lease()}, key);
+      default:
+        call(votes::acquire,
+             {attempt(), "q" + flag() + flag() + flag(), epoch(), lease(), label(), number}, key);
+    }
+  }
+
+  // A client begins to listen to its inbox, or ends; on connections of their own.
+  void listen() {
+    const auto client = static_cast<int>(below(clients));
+    const std::string prefix = below(4) == 0 ? "quorum:" : "mortise:";
+    pair_.say({below(3) == 0 ? "UNSUBSCRIBE" : "SUBSCRIBE",
+               prefix + "inbox:" + std::string(32, static_cast<char>('a' + client))},
+              2 + client);
+  }
+
+  // Strangers: Redisson, an administrator, other software.
+  void meddle() {
+    switch (below(6)) {
+      case 0: return pair_.say({"DEL", key()});
+      case 1: return pair_.say({"SET", key(), "a stranger's", "PX", "700"});
+      case 2: return pair_.say({"HSET", name_, "8d4c:77", "1"});
+      case 3: return pair_.say({"PEXPIRE", name_, "1500"});
+      case 4: return pair_.say({"DEL", name_});
+      default: pair_.say({"SADD", name_, "x"});
+    }
+  }
+
+  void administrate() {
+    if (below(2) == 0) return pair_.say({"CLIENT", "SETNAME", "mortise"});
+    no_memory_ = !no_memory_ && below(3) == 0;
+    pair_.refuse_memory(no_memory_);
+  }
+
+  void forget_scripts() {
+    if (below(4) != 0) return;
+    pair_.say({"SCRIPT", "FLUSH"});
+    if (below(2) == 0) loaded_.clear();  // otherwise they are missed: NOSCRIPT
+  }
+
+  std::mt19937_64 luck_;
+  Pair& pair_;
+  std::vector<std::string> attempts_;
+  std::set<std::string> loaded_;
+  std::string mode_ = "f";
+  std::string life_;
+  std::string name_ = "lock 0";
+  bool no_memory_ = false;
+};
+
+void run(std::size_t rounds) {
+  const std::uint64_t seed = mortise::model::test_seed();
+  SCOPED_TRACE("MORTISE_SEED=" + std::to_string(seed));
+  Pair pair;
+  Callers callers(seed, pair);
+  for (std::size_t round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+    for (int i = 0; i < 6; ++i) {
+      callers.choose();
+      const std::size_t calls = 1 + callers.below(4);
+      for (std::size_t j = 0; j < calls; ++j) callers.act();
+      pair.exchange();
+    }
+    for (int connection = 2; connection < 6; ++connection) pair.compare_connection(connection);
+    if (round % 4 == 0) pair.compare_keys();
+    constexpr std::array<int, 6> pauses{0, 1, 40, 700, 2100, 6000};  // ms
+    pair.pass(std::chrono::milliseconds(pauses[callers.below(pauses.size())]) +
+              std::chrono::microseconds(callers.below(1000)));
+  }
+  pair.refuse_memory(false);
+  pair.compare_keys();
+  std::cout << pair.commands() << " commands compared\n";
+}
+
+TEST(RedisScripts, AnswerAsOnARealServer) {
+  MORTISE_NEEDS_REDIS_SERVER();
+  run(250);
+}
+
+TEST(RedisScriptsLong, AnswerAsOnARealServer) {
+  MORTISE_NEEDS_REDIS_SERVER();
+  run(8000);
+}
+
+// What the table of shapes does not reach: Lua's own errors, and how values are converted.
+TEST(RedisScripts, ConvertAndFailAsOnARealServer) {
+  MORTISE_NEEDS_REDIS_SERVER();
+  Pair pair;
+  for (const std::string_view text : {
+           "return 1",
+           "return 1.9",
+           "return -1.9",
+           "return true",
+           "return false",
+           "return nil",
+           "return",
+           "return {}",
+           "return {1, 2, {3, 'x'}, true, false, 4}",
+           "return {1, nil, 3}",
+           "return {ok='FINE'}",
+           "return {err='CODE words'}",
+           "return {err='a\\nb'}",
+           "return redis.status_reply('A\\r\\nB')",
+           "return redis.error_reply('MY words')",
+           "return redis.error_reply('-MY words')",
+           "return redis.error_reply('words')",
+           "return redis.error_reply(1)",
+           "return redis.sha1hex('')",
+           "return redis.sha1hex()",
+           "return redis.call('SET', KEYS[1], 1.5)",
+           "return redis.call('SET', KEYS[1], 2^53)",
+           "return redis.call('SET', KEYS[1], 1e300)",
+           "return redis.call('SET', KEYS[1], -0)",
+           "return redis.call('SET', KEYS[1], 0.1)",
+           "return redis.call('GET', KEYS[1])",
+           "return redis.call('SET', KEYS[1], true)",
+           "return redis.call('SET', KEYS[1], {})",
+           "return redis.call()",
+           "return redis.pcall()",
+           "return redis.call('NOSUCH')",
+           "return redis.pcall('NOSUCH')",
+           "return redis.call('GET')",
+           "return redis.pcall('GET')",
+           "return redis.call('EVAL', 'return 1', 0)",
+           "return redis.call('SUBSCRIBE', 'a')",
+           "return redis.call('HSET', KEYS[1], 'a', 'b')",
+           "return redis.pcall('HSET', KEYS[1], 'a', 'b')",
+           "return {redis.pcall('HSET', KEYS[1], 'a', 'b'), 1}",
+           "redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], 'a', 'b') error('end')",
+           "error({err='MY own'})",
+           "error('x')",
+           "error()",
+           "error(5)",
+
+           "local a = nil return a.b",
+           "return nosuch",
+           "x = 1",
+           "redis = 1",
+           "return type(os)",
+           "return #ARGV .. KEYS[1]",
+           "KEYS[1] = 'y' return KEYS[1]",
+           "return tostring(1e15)",
+           "return tostring(2^53)",
+           "return string.format('%.0f', 1700000000123456)",
+           "return {pcall(redis.call, 'NOSUCH')}",
+           "return {pcall(error, {err='A b'})}",
+           "return {pcall(error, 'A b')}",
+           "return {xpcall(function() error('z') end, tostring)}",
+           "return redis.call('TIME')",
+           "return redis.call('TYPE', KEYS[1])",
+           "return redis.call('TYPE', KEYS[1]).ok",
+           "return redis.call('PING')",
+           "return redis.call('HMGET', KEYS[1], 'a', 'x')[2] == false",
+           "return redis.call('HGET', KEYS[1], 'x') == false",
+           "return #redis.call('HGETALL', KEYS[1])",
+           "return redis.call('HGETALL', 'none')",
+           "return redis.call('publish', 'nobody', 'x')",
+           "return {1, 2, 3, 'a', 5}",
+           "return loadstring('return 5')()",
+           "return redis.replicate_commands()",
+           "return math.floor(-1.5)",
+           "return unpack({1, 2})",
+           "return cjsonx",
+           "return {1, redis.error_reply('E x')}",
+           "for",
+           "return redis.LOG_WARNING",
+           "return redis.call('PEXPIRE', KEYS[1], 1.5)",
+           "return redis.call('CLIENT', 'ID')",
+           "return redis.call('client', 'nosuch')",
+           "return 9007199254740993",
+           "return redis.setresp(2)",
+           "return 2^63",
+           "return -2^63",
+       }) {
+    pair.ask({"EVAL", std::string(text), "1", "key", "argument"});
+  }
+  pair.compare_keys();
+}
+
+}  // namespace
+}  // namespace simulation::redis
