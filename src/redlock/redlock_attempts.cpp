@@ -211,7 +211,6 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
   // A release is over with a majority: who asks just then, and can not reach all, may meet servers
   // that have yet to hear of it.
   const bool proven = count(bid->ballot.holders_nodes()) >= quorum_.majority();
-  bid->awaited.end();
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
   const NodeSet nodes = bid->maybe;
   bid->splits = (wait ? held : proven) ? 0 : bid->splits + 1;
@@ -227,6 +226,11 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
     next = bid->next = next_try(*bid, now);
   }
   const Bid::Phase phase = bid->phase;
+  // Until the next round the answers to the undoing count: a server that has lost its scripts
+  // undoes nothing before it is told them, and votes that stand keep everybody from a majority.
+  if (phase != Bid::Phase::waiting || base::mutant("redlock.nobody_reads_what_is_undone")) {
+    bid->awaited.end();
+  }
   lock.unlock();
   undo(bid, nodes, step);
   if (phase == Bid::Phase::parked) return tell_unreachable(bid);

@@ -20,6 +20,7 @@ constexpr std::uint64_t requests_of_a_call = 20;
 
 constexpr std::size_t a_while = 20;  // s
 
+constexpr int passers_by = 30;
 constexpr int probes = 4;
 
 }  // namespace
@@ -63,8 +64,11 @@ void Scene::look_for_debris() {
     mortise::Client client(stand_->backend(plan_.clients));
     const auto cost = [&](const std::string& name) {
       mortise::Lock lock = client.lock(name);
-      lock.lock();  // the first one clears away what has had its time
-      lock.unlock();
+      // What has had its time is cleared away by those who come by, a few at a time.
+      for (int i = 0; i < passers_by; ++i) {
+        lock.lock();
+        lock.unlock();
+      }
       const std::uint64_t before = stand_->work();
       for (int i = 0; i < probes; ++i) {
         lock.lock();
@@ -90,7 +94,8 @@ void Scene::look_for_debris() {
   }
   if (cost_of_used * 2 > cost_of_fresh * 3 + 60) {
     judge_.blame("debris", "a name that has seen trouble costs " + std::to_string(cost_of_used) +
-                               ", a fresh one " + std::to_string(cost_of_fresh));
+                               ", a fresh one " + std::to_string(cost_of_fresh) + "; " +
+                               stand_->leftovers(used));
     return;
   }
   const std::string left = stand_->leftovers(used);

@@ -107,7 +107,8 @@ class RedisStand final : public Stand {
         constexpr std::size_t of_a_free_lock = 330;
         const std::size_t bytes = server->bytes_of(key);
         if (bytes > of_a_free_lock) {
-          return name + " takes " + std::to_string(bytes) + " bytes: " + server->look(key);
+          return name + " takes " + std::to_string(bytes) + " bytes: " + server->look(key) +
+                 fields_of(*server, key);
         }
       }
     }
@@ -115,12 +116,22 @@ class RedisStand final : public Stand {
   }
 
  private:
+  static std::string fields_of(redis::RedisModel& server, const std::string& key);
   Room& room_;
   const bool quorum_;
   std::vector<std::unique_ptr<redis::RedisModel>> servers_;
   std::vector<std::string> modes_;
   std::size_t strangers_ = 0;
 };
+
+std::string RedisStand::fields_of(redis::RedisModel& server, const std::string& key) {
+  std::string text;
+  const redis::Value* const value = server.value(key);
+  const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
+  if (hash == nullptr) return text;
+  for (const auto& field : hash->fields()) text += " [" + field.first + "=" + field.second + "]";
+  return text;
+}
 
 }  // namespace
 

@@ -89,18 +89,18 @@ struct Redisson::Wire {
         in.erase(0, end + 2);
         return found;
       }
-      fill(at_most);
+      if (!fill(at_most)) throw Broken("no answer");
     }
   }
 
-  void fill(Nanos at_most) {
+  /// @return false: nothing came in that time
+  bool fill(Nanos at_most) {
+    if (!wait_for(POLLIN, at_most)) return false;
     char bytes[1024];
     const ssize_t got = ::recv(fd, bytes, sizeof bytes, 0);
-    if (got > 0) {
-      in.append(bytes, static_cast<std::size_t>(got));
-    } else if (got == 0 || errno != EAGAIN || !wait_for(POLLIN, at_most)) {
-      throw Broken("receive");
-    }
+    if (got == 0 || (got < 0 && errno != EAGAIN)) throw Broken("the connection has ended");
+    if (got > 0) in.append(bytes, static_cast<std::size_t>(got));
+    return got > 0;
   }
 
   /// @return a number, or nothing for nil; of an array, nothing
@@ -154,23 +154,16 @@ bool Redisson::lock(Wire& commands, Wire& inbox, const std::string& key, Nanos& 
     const Nanos now = room_.world.now();
     if (now >= until) break;
     if (inbox.in.empty()) {
-      inbox.wait_for(POLLIN, std::min(until - now, std::max(Nanos(1ms) * *left, Nanos(1ms))));
+      // Of a key without a time to live it knows no end, and waits to be told.
+      const Nanos end = *left < 0 ? until - now : Nanos(1ms) * (*left + 1);
+      inbox.fill(std::min(until - now, end));
     }
-    // All messages that are there are one reason to look.
-    try {
-      inbox.fill(Nanos(0));
-    } catch (const Broken&) {
-      if (inbox.in.empty() && room_.world.now() >= until) break;
-    }
-    inbox.in.clear();
+    inbox.in.clear();  // all messages that are there are one reason to look
   }
   if (subscribed) {
     inbox.send({"UNSUBSCRIBE", channel_of(key)});
     std::this_thread::sleep_for(1ms);
-    inbox.in.clear();
-    try {
-      inbox.fill(Nanos(0));
-    } catch (const Broken&) {
+    while (inbox.fill(Nanos(0))) {
     }
     inbox.in.clear();
   }
