@@ -66,11 +66,13 @@ void Scene::look_for_debris() {
       mortise::Lock lock = client.lock(name);
       // What has had its time is cleared away by those who come by, a few at a time.
       for (int i = 0; i < passers_by; ++i) {
+        ++operations_;
         lock.lock();
         lock.unlock();
       }
       const std::uint64_t before = stand_->work();
       for (int i = 0; i < probes; ++i) {
+        ++operations_;
         lock.lock();
         lock.unlock();
       }

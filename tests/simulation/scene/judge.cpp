@@ -70,7 +70,7 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   const Nanos wanted =
       all.waiters.empty() ? hold.asked_at : std::min(hold.asked_at, all.wanted_since);
   const Nanos idle = now - std::max({all.free_since, wanted, serve_from_});
-  if (!unclear && serve_from_ != never && idle > serve_within_) {
+  if (!unclear && serve_from_ != never && idle > (all.released ? hand_over_ : fallback_)) {
     blame("L2", "name " + std::to_string(name) + " was free and wanted for " + seconds(idle));
   }
   return number;
@@ -84,15 +84,17 @@ bool Judge::still_holds(std::size_t name, HoldNumber number) {
     look_for_rivals(name, number);
   } else if (!std::exchange(hold.ended, true)) {
     names_[name].free_since = room_.world.now();
+    names_[name].released = false;
   }
   return valid;
 }
 
 void Judge::releasing(std::size_t name, HoldNumber number) {
   Name& all = names_[name];
-  still_holds(name, number);
+  const bool valid = still_holds(name, number);
   all.holds.erase(number);
   all.free_since = room_.world.now();
+  all.released = valid;
 }
 
 void Judge::waits(std::size_t name, const Process& who, bool begins) {

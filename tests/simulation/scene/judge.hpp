@@ -46,9 +46,12 @@ class Judge {
   /// Somebody waits for a name from now on, or no longer.
   void waits(std::size_t name, const Process& who, bool begins);
   /// From this moment on a name that is free and wanted must be granted within the bound.
-  void expect_service(Nanos from, Nanos within) {
+  /// @param hand_over after a release
+  /// @param fallback after the end of a lease, of which nobody is told
+  void expect_service(Nanos from, Nanos hand_over, Nanos fallback) {
     serve_from_ = from;
-    serve_within_ = within;
+    hand_over_ = hand_over;
+    fallback_ = fallback;
   }
 
   void blame(std::string promise, std::string words);
@@ -61,6 +64,7 @@ class Judge {
     mortise::Token largest{};
     Nanos free_since{0};
     Nanos wanted_since{0};
+    bool released = false;  ///< by its owner in time; otherwise nobody is told that it is free
     std::vector<const Process*> waiters;
   };
   [[nodiscard]] bool believes(const Hold& hold);
@@ -73,7 +77,8 @@ class Judge {
   std::uint64_t grants_ = 0;
   std::optional<Verdict> verdict_;
   Nanos serve_from_ = never;
-  Nanos serve_within_{};
+  Nanos hand_over_{};
+  Nanos fallback_{};
 };
 
 }  // namespace simulation

@@ -64,8 +64,12 @@ void Scene::begin_party(std::size_t index) {
       "client " + std::to_string(index) +
       (parties_.size() >= plan_.clients ? "'" + std::to_string(parties_.size()) : std::string()));
   Process& process = *party->process;
-  process.clock.offset = std::chrono::hours(1) + Nanos(luck_.below(1'000'000'000));
-  process.clock.ppm = static_cast<std::int64_t>(luck_.below(801)) - 400;
+  process.clock.offset = std::chrono::hours(1);
+  // The memory backend's clients share a process, and so its clock.
+  if (plan_.kind != Kind::memory) {
+    process.clock.offset += Nanos(luck_.below(1'000'000'000));
+    process.clock.ppm = static_cast<std::int64_t>(luck_.below(801)) - 400;
+  }
   process.wall = std::chrono::hours(24 * 365 * 50);
   process.schedule = usual_;
   Party& made = *party;
@@ -295,7 +299,7 @@ Outcome Scene::run() {
     calm_down();
     // The longest that anything left over may keep a name, and then one fallback period.
     const Nanos dead = stand_->longest_hold_of_the_dead(plan_);
-    judge_.expect_service(world.now() + dead + 6s, stand_->hand_over());
+    judge_.expect_service(world.now() + dead + 6s, stand_->hand_over(), 1'500ms);
     const Nanos patience =
         dead * 2 + 60s + plan_.longest_hold * static_cast<int>(plan_.clients * plan_.threads * 10);
     if (!run_until_done(world.now() + patience) && !judge_.verdict()) {
