@@ -41,8 +41,7 @@ std::vector<Asked> Asked::read_multi(In& in) {
     Asked asked = read(type, in);
     // The server of our version makes its steps of what is asked for, not of how.
     if (type == op::create || type == op::create_2 || type == op::create_container) {
-      // Nor can it read such a step back where that is a node with a time to live.
-      if (asked.flags > flag::container && asked.flags <= flag::last) throw Malformed();
+      asked.unfit = asked.flags > flag::container && asked.flags <= flag::last;
       asked.type = asked.flags == flag::container ? op::create_container : op::create;
     }
     out.push_back(std::move(asked));

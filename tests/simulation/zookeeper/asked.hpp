@@ -19,6 +19,8 @@ struct Asked {
   std::vector<Acl> acl{};
   std::int32_t flags = 0;    ///< of a create
   std::int32_t version = 0;  ///< of all others
+  bool unfit = false;  ///< a step of a multi at which the server fails: a plain create of a node
+                       ///< with a time to live
 
   /// @throws Malformed, also where no change is asked for
   static Asked read(std::int32_t type, In& in);

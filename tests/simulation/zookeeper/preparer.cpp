@@ -228,6 +228,10 @@ std::int32_t Preparer::multi(const Request& request) {
   txn_->changes.reserve(steps.size());
   outstanding_.begin();
   for (const Asked& asked : steps) {
+    if (asked.unfit) {
+      outstanding_.roll_back();
+      throw Malformed();
+    }
     Change& out = txn_->changes.emplace_back(Change{.type = asked.type});
     const std::int32_t failed = step(request, asked, out);
     if (failed == code::ok) continue;

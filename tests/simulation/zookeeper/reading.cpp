@@ -80,6 +80,9 @@ std::int32_t Reading::end_watch(const Request& request, In& in) {
   const std::string_view path = in.text();
   const std::int32_t type = in.int32();
   if (type < of_children || type > of_any) throw Malformed();
+  // The server climbs from slash to slash, and falls off a path without any.
+  const bool climbs = request.type == op::check_watches && !path.empty();
+  if (climbs && path.find('/') == std::string_view::npos) throw Malformed();
   const auto end = [&](WatchTable& table) {
     // The server of our version says yes to whoever asks, if anyone watches.
     return request.type == op::check_watches ? table.contains(path)
