@@ -9,7 +9,12 @@ DECLARE
   strays constant boolean := (how & 4) <> 0;
   l @schema@.lock%ROWTYPE;
   t timestamptz;
+  ignored text;
 BEGIN
+  -- Nothing of it is for a standby: what a crash brings back nobody sends any more.
+  IF current_setting('synchronous_commit') <> 'off' THEN
+    ignored := set_config('synchronous_commit', 'local', true);
+  END IF;
   SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
   IF NOT FOUND AND EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN RETURN 'L'; END IF;
   t := clock_timestamp();
@@ -32,6 +37,7 @@ BEGIN
   -- It may have been told of a free lock that the next one waits for.
   IF FOUND AND l.expires_at <= t THEN PERFORM @schema@.tell(the_name, t); END IF;
   IF l.attempt = me AND l.expires_at > t THEN
+    PERFORM @schema@.promise();
     RETURN 'G ' || l.number || ' '
            || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
   END IF;

@@ -10,8 +10,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $func
 DECLARE
   l record;
   t timestamptz;
-  ignored text;
 BEGIN
+  PERFORM @schema@.promise();
   SELECT number, expires_at, label, waiters_until INTO l
     FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
@@ -22,9 +22,6 @@ BEGIN
   END IF;
   t := clock_timestamp();
   IF l.expires_at <= t THEN RETURN; END IF;
-  IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
-    ignored := set_config('synchronous_commit', 'on', true);
-  END IF;
   UPDATE @schema@.lock SET expires_at = '-infinity' WHERE name = the_name;
   IF l.waiters_until > t THEN PERFORM @schema@.tell(the_name, t); END IF;
   RETURN QUERY SELECT l.number, l.expires_at, l.label, t,

@@ -8,12 +8,8 @@ CREATE OR REPLACE FUNCTION @schema@.renew(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   answers text;
-  ignored text;
 BEGIN
-  -- On disk before it is told, whatever is the role's default.
-  IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
-    ignored := set_config('synchronous_commit', 'on', true);
-  END IF;
+  PERFORM @schema@.promise();
   WITH asked AS (
     SELECT * FROM unnest(names, attempts, numbers, leases)
              WITH ORDINALITY AS a(name, attempt, number, lease, place)

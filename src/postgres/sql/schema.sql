@@ -42,6 +42,22 @@ CREATE TABLE IF NOT EXISTS @schema@.ticket (
 CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS integer
 LANGUAGE sql IMMUTABLE AS 'SELECT 3';
 
+-- What this transaction promises is on disk, and at the standbys, before it is told, whatever is the role's
+-- default; and a wait for them that somebody ends is told of, which is a warning.
+CREATE OR REPLACE FUNCTION @schema@.promise() RETURNS void
+LANGUAGE plpgsql AS $function$
+DECLARE
+  ignored text;
+BEGIN
+  IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
+    ignored := set_config('synchronous_commit', 'on', true);
+  END IF;
+  IF current_setting('client_min_messages') = 'error' THEN
+    ignored := set_config('client_min_messages', 'warning', true);
+  END IF;
+END
+$function$;
+
 -- From now on what was sent of this attempt before this copy comes too late, for five minutes.
 CREATE OR REPLACE FUNCTION @schema@.bury(graves jsonb, attempt bytea, copy bigint, t timestamptz)
 RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $function$

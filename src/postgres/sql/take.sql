@@ -27,7 +27,6 @@ DECLARE
   guarded boolean := false;
   first bytea;
   n bigint;
-  ignored text;
 BEGIN
   SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
     FROM @schema@.lock WHERE name = the_name FOR UPDATE SKIP LOCKED;
@@ -44,9 +43,7 @@ BEGIN
               CASE WHEN strays THEN @schema@.bury(NULL, me, copy, t) END)
       ON CONFLICT (name) DO NOTHING;
       IF NOT FOUND THEN RETURN 'L'; END IF;
-      IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
-        ignored := set_config('synchronous_commit', 'on', true);
-      END IF;
+      PERFORM @schema@.promise();
       RETURN n;
     END IF;
     IF NOT waits THEN RETURN 'L'; END IF;
@@ -67,6 +64,8 @@ BEGIN
     UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
   END IF;
   IF NOT free AND l.attempt = me THEN
+    -- That transaction's wait for a standby may have been ended: this one waits for both.
+    PERFORM @schema@.promise();
     RETURN 'G ' || l.number || ' '
            || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
   END IF;
@@ -84,10 +83,7 @@ BEGIN
     IF first = me THEN
       DELETE FROM @schema@.ticket WHERE name = the_name AND attempt = me;
     END IF;
-    -- On disk before it is told, whatever is the role's default.
-    IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
-      ignored := set_config('synchronous_commit', 'on', true);
-    END IF;
+    PERFORM @schema@.promise();
     RETURN n;
   END IF;
 
