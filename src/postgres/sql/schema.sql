@@ -58,6 +58,14 @@ BEGIN
 END
 $function$;
 
+-- What is left of these graves. An empty set of them would cost every later call what one that is not empty
+-- costs.
+CREATE OR REPLACE FUNCTION @schema@.unbury(graves jsonb, t timestamptz)
+RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $function$
+  SELECT jsonb_object_agg(grave.key, grave.value) FROM jsonb_each(graves) AS grave
+   WHERE (grave.value ->> 1)::bigint > extract(epoch FROM t)
+$function$;
+
 -- From now on what was sent of this attempt before this copy comes too late, for five minutes.
 CREATE OR REPLACE FUNCTION @schema@.bury(graves jsonb, attempt bytea, copy bigint, t timestamptz)
 RETURNS jsonb LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $function$

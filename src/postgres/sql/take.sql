@@ -76,8 +76,9 @@ BEGIN
   END IF;
   IF free AND NOT guarded AND (first IS NULL OR first = me) THEN
     n := greatest(l.number + 1, floor(extract(epoch FROM t) * 1000000)::bigint);
+    IF l.buried IS NOT NULL THEN l.buried := @schema@.unbury(l.buried, t); END IF;
     UPDATE @schema@.lock
-       SET number = n, attempt = me, lease = for_lease, label = for_label,
+       SET number = n, attempt = me, lease = for_lease, label = for_label, buried = l.buried,
            expires_at = t + for_lease * interval '1 microsecond'
      WHERE name = the_name;
     IF first = me THEN
