@@ -2,8 +2,8 @@
 # Makes C++ of src/postgres/sql: of the files that make the schema, in this order and as they are, and
 # of the statements that the library sends, without their comments.
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
-set(migration schema take release renew cancel guard force_release rights)
-set(statements look peek ask inspect greet session)
+set(migration begin steps schema take release renew cancel guard force_release rights)
+set(statements look peek ask inspect greet session census)
 
 set(definitions "extern const char* const migration =")
 foreach(name IN LISTS migration)

@@ -31,12 +31,16 @@ struct Migration {
   std::string role{};              ///< of the application: gets its rights; empty = none is named
 };
 
-/// @return the SQL of the schema, for psql and for review; it may be run again.
+/// @return the SQL of the schema, for psql and for review; it may be run again. It brings every
+/// older version of the schema to this one, and refuses a newer one.
 /// @errors `misconfigured` (a name that is no plain identifier)
 [[nodiscard]] MORTISE_API std::string migration(const Migration& options = {});
 
-/// Runs that, as the user of the URL, who must be allowed to make the schema and then owns it.
+/// Runs that, as the user of the URL, who must be allowed to make the schema and then owns it:
+/// always the same one. Clients of the version before go on meanwhile, and afterwards.
 ///
+/// Its functions run with that user's rights. So it is refused (`denied`) where anything in the
+/// schema is somebody else's, or the tables have triggers or rules.
 /// @param wait the longest time to connect
 /// @errors `unavailable`, `denied`, `misconfigured`, `protocol`, thrown as `LockError`
 /// @blocking for the time to connect, look names up and run it
@@ -76,8 +80,24 @@ MORTISE_API std::optional<Holder> force_release(std::string_view url, std::strin
 MORTISE_API void guard(pg_conn* connection, const Guard& guard,
                        std::string_view schema = "mortise");
 
+/// Looks again, as `guard()` does, and commits. Call it in place of `COMMIT` where the transaction
+/// may have been rolled back to a savepoint: what was locked behind that savepoint is not locked
+/// any more, a `guard()` too, and somebody else may have had the lock since. Where nobody had, it
+/// is tied to the hold again, and committed.
+///
+/// @param connection with an open transaction, whose first statement was `guard()`
+/// @param guard holds the lock
+/// @errors `lost`, `unavailable`, `misconfigured`, `denied`, as `guard()`: nothing is committed,
+/// roll back. `in_doubt`: the connection broke before the answer to `COMMIT`; the transaction is
+/// committed or not. Thrown as `LockError`.
+/// @thread_safety one thread at a time for each connection
+/// @blocking for two round trips
+MORTISE_API void commit(pg_conn* connection, const Guard& guard,
+                        std::string_view schema = "mortise");
+
 /// Takes a lock for the length of the open transaction, by its row alone: freed by its commit or
-/// rollback, not renewed, never lost. Excludes holders of leases, and other transactions.
+/// rollback, not renewed, never lost. Excludes holders of leases, and other transactions. A
+/// rollback to a savepoint that was set before frees it, too, and nothing tells of that.
 ///
 /// At repeatable read and above call it first: who waited with an older snapshot gets
 /// `unavailable`.

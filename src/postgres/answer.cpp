@@ -144,6 +144,7 @@ std::optional<Answer> Answer::parse(std::string_view words) {
     case 'A': answer.kind = Kind::ahead; return answer;
     case 'L': answer.kind = Kind::locked; return answer;
     case 'R': answer.kind = Kind::refused; return answer;
+    case 'W': answer.for_others = true; return answer;
     default: return std::nullopt;
   }
 }
@@ -157,7 +158,7 @@ std::optional<ReleaseOutcome> release_outcome(const Result& result) {
   const auto word = result.text(0);
   if (!word || word->size() != 1) return std::nullopt;
   const char letter = word->front();
-  if (std::string_view("FAXNL").find(letter) == std::string_view::npos) return std::nullopt;
+  if (std::string_view("FAXNLTY").find(letter) == std::string_view::npos) return std::nullopt;
   return static_cast<ReleaseOutcome>(letter);
 }
 
@@ -171,16 +172,37 @@ std::optional<std::optional<Holder>> holder_of(const Result& result) {
   return holder;
 }
 
+std::optional<std::vector<std::int64_t>> numbers_in(std::string_view words) {
+  std::vector<std::int64_t> numbers;
+  for (bool first = true; !words.empty(); first = false) {
+    const auto number = first ? next_word(words) : next_number(words);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+std::optional<std::vector<std::int64_t>> numbers_of(const Result& result) {
+  const auto words = result.text(0);
+  return words ? numbers_in(*words) : std::nullopt;
+}
+
 std::optional<ServerFacts> ServerFacts::read(const Result& result) {
-  const auto version = result.integer(0);
+  const auto versions = numbers_in(result.text(0).value_or(""));
   const auto pid = result.integer(1);
-  if (!version || *version != schema_version || !pid) return std::nullopt;
+  if (!versions || versions->size() != 2 || !pid) return std::nullopt;
+  const auto where = numbers_in(result.text(7).value_or(""));
+  const bool tells = where && where->size() == 2;
   return ServerFacts{.backend_pid = static_cast<int>(*pid),
                      .standby = result.flag(2).value_or(true),
                      .read_only = result.flag(3).value_or(true),
                      .read_committed = result.flag(4).value_or(false),
                      .logged = result.flag(5).value_or(false),
-                     .indexes = result.flag(6).value_or(false)};
+                     .indexes = result.flag(6).value_or(false),
+                     .oldest_version = versions->front(),
+                     .version = versions->back(),
+                     .whereabouts = {.cluster = tells ? where->front() : 0,
+                                     .timeline = tells ? where->back() : 0}};
 }
 
 }  // namespace mortise::postgres

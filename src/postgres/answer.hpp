@@ -5,6 +5,7 @@
 
 #include <mortise/operation.hpp>
 
+#include "postgres/lineage.hpp"
 #include "postgres/pq.hpp"
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::postgres {
 
@@ -31,6 +33,7 @@ struct Answer {
   std::chrono::microseconds lease{};  // granted; none: the one that was asked for
   std::chrono::microseconds left{};   // held: until the holder's lease ends
   std::optional<Holder> holder{};
+  bool for_others = false;  // nothing is left of it, and somebody else may wait for what is free
 
   [[nodiscard]] static std::optional<Answer> of(const Result& result);
   [[nodiscard]] static std::optional<Answer> parse(std::string_view words);
@@ -40,6 +43,8 @@ enum class ReleaseOutcome : char {
   freed = 'F',
   freed_before = 'A',
   lapsed = 'X',
+  freed_for_others = 'T',   ///< and somebody may wait: see wake()
+  lapsed_for_others = 'Y',  ///< the same
   not_ours = 'N',
   locked = 'L',
 };
@@ -51,6 +56,11 @@ enum class ReleaseOutcome : char {
 /// Who holds a name; the inner one is empty where nobody does.
 [[nodiscard]] std::optional<std::optional<Holder>> holder_of(const Result& result);
 
+/// @return numbers with a space in between.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> numbers_in(std::string_view words);
+/// What census.sql tells.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> numbers_of(const Result& result);
+
 /// What greet.sql tells.
 struct ServerFacts {
   int backend_pid = 0;
@@ -58,10 +68,14 @@ struct ServerFacts {
   bool read_only = false;
   bool read_committed = false;  ///< by default
   bool logged = false;
-  bool indexes = false;  ///< the unique ones are there
+  bool indexes = false;             ///< the unique ones are there
+  std::int64_t oldest_version = 0;  ///< of the clients that the schema serves
+  std::int64_t version = 0;         ///< of the schema, and of the newest of them
+  Whereabouts whereabouts{};
 
   [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
 };
-inline constexpr std::int64_t schema_version = 3;
+/// Of this client: which functions it calls, and what it makes of their answers.
+inline constexpr std::int64_t schema_version = 4;
 
 }  // namespace mortise::postgres

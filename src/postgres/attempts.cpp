@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "postgres/attempts.hpp"
 
+#include "base/mutant.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -56,7 +58,10 @@ void Attempts::unanswered(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);
   if (found != pending_.end() && found->second.open > 0) --found->second.open;
-  ++stray_locked(attempt, now).copy;
+  if (base::mutant("postgres.late_copies_not_numbered")) return;
+  Stray& stray = stray_locked(attempt, now);
+  ++stray.copy;
+  stray.buried = false;
 }
 
 void Attempts::release_unanswered(const AttemptId& attempt, Instant now) {
@@ -72,7 +77,16 @@ Copies Attempts::copies(const AttemptId& attempt) const {
 Copies Attempts::copies_locked(const AttemptId& attempt) const {
   const auto found = strays_.find(attempt);
   if (found == strays_.end()) return {};
-  return {.number = found->second.copy, .strays = found->second.copy > 1};
+  return {.number = found->second.copy, .strays = found->second.copy > 1 && !found->second.buried};
+}
+
+void Attempts::buried(const AttemptId& attempt, const Copies& copies, Instant now) {
+  if (!copies.strays) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = strays_.find(attempt);
+  if (found == strays_.end() || found->second.copy != copies.number) return;
+  found->second.since = now;
+  if (!base::mutant("postgres.bury_for_ever")) found->second.buried = true;
 }
 
 bool Attempts::release_in_doubt(const AttemptId& attempt) const {

@@ -35,6 +35,9 @@ class Attempts {
   void unanswered(const AttemptId& attempt, Instant now);
   /// The same for a release of its hold.
   void release_unanswered(const AttemptId& attempt, Instant now);
+  /// A request that said this of older copies was executed: the server refuses them from now on,
+  /// and need not be told again.
+  void buried(const AttemptId& attempt, const Copies& copies, Instant now);
   /// @return what a cancel or a release has to say of older copies.
   [[nodiscard]] Copies copies(const AttemptId& attempt) const;
   /// @return whether a release of its hold may have been executed without our knowing.
@@ -69,6 +72,7 @@ class Attempts {
   struct Stray {
     Instant since{};
     std::int64_t copy = 1;  // the newest that may be on its way
+    bool buried = false;    // the server knows that, and refuses older ones
     bool release = false;
   };
   struct Hash {

@@ -11,8 +11,24 @@
 
 namespace mortise::postgres {
 
+/// Copies of an attempt that may be on their way on connections that were lost.
+struct Copies {
+  std::int64_t number = 1;  ///< of the one that is sent now; grows
+  bool strays = false;      ///< there may be older ones
+};
+
 struct Call {
-  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
+  enum class Kind : std::uint8_t {
+    acquire,
+    cancel,
+    renew,
+    release,
+    inspect,
+    check,
+    force,
+    census,
+    wake
+  };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
   Instant asked{};                      ///< the clock before it left
@@ -31,10 +47,15 @@ struct Call {
     release,
     release_apart,
     inspect,
-    force_release
+    force_release,
+    census,
+    wake
   };
   Text text = Text::inspect;
-  bool alone = false;  ///< in a transaction of its own
+  bool alone = false;     ///< in a transaction of its own
+  Copies copies{};        ///< as it was sent last
+  bool executed = false;  ///< once, without an answer that counts: it has to be asked once more
+  unsigned in_vain = 0;   ///< how often in a row the row was locked
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }
@@ -50,7 +71,9 @@ struct Call {
       case Kind::inspect:
       case Kind::force: return &inspection().name();
       case Kind::renew:
-      case Kind::check: return nullptr;
+      case Kind::check:
+      case Kind::census:
+      case Kind::wake: return nullptr;
     }
     return nullptr;
   }

@@ -2,6 +2,8 @@
 // The life of a connection. Its statements are in connection_traffic.cpp.
 #include "postgres/connection.hpp"
 
+#include "base/mutant.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -15,14 +17,18 @@ namespace {
 constexpr std::chrono::seconds connect_time{2};
 constexpr std::chrono::milliseconds first_pause{10};
 constexpr std::chrono::milliseconds longest_pause{1'000};
+/// A pooler's connection that does not answer: nobody can be asked whether there is a process of
+/// the server's behind it.
+constexpr std::chrono::minutes longest_silence{1};
 
 }  // namespace
 
 Connection::Connection(Host& host, const Settings& settings, const Statements& statements,
-                       std::string listen, User& user)
+                       Lineage& lineage, std::string listen, User& user)
     : host_(host),
       settings_(settings),
       statements_(statements),
+      lineage_(lineage),
       listen_(std::move(listen)),
       where_("postgresql " + settings.where()),
       user_(user),
@@ -42,14 +48,16 @@ Instant Connection::due() const noexcept {
   const State state = state_.load();
   if (state == State::idle && !wanted_.load()) return never;
   if (state != State::up) return Instant(Instant::duration(limit_.load()));
-  if (spoiled_.load() || suspect_.load() || retired_.load()) return Instant{};
+  if (spoiled_.load() || suspect_.load() || retired_.load() || forsaken_.load()) return Instant{};
   const std::lock_guard lock(mutex_);
+  if (stuck_.load()) return stuck_until_;
   return wave_due_locked();
 }
 
 bool Connection::outstanding() const noexcept {
   if (state_.load() != State::up) return wanted_.load();
-  return load_.load() > 0 || spoiled_.load() || suspect_.load() || retired_.load();
+  return load_.load() > 0 || spoiled_.load() || suspect_.load() || retired_.load() ||
+         forsaken_.load();
 }
 
 void Connection::ready(short /*events*/, Instant now) {
@@ -84,12 +92,49 @@ void Connection::check_time(Instant now) {
     case State::up: break;
   }
   if (spoiled_.load()) return drop(broken());
+  if (forsaken_.load()) return drop(lost("another server has taken its place"));
   bool late = false;
+  bool arrived = false;
   {
     const std::lock_guard lock(mutex_);
-    late = !flights_.empty() && flights_.front().deadline <= now;
+    late = stuck_.load() ? stuck_until_ <= now : deadline_locked() <= now;
+    arrived = late && pq_->arrived();
   }
-  if (late) drop(lost("no answer in time"));
+  if (!late) return;
+  // One that listens never waits for a commit.
+  if (stuck_.load() || !arrived || !listen_.empty() ||
+      base::mutant("postgres.drop_stuck_connection")) {
+    return drop(lost("no answer in time"));
+  }
+  get_stuck(now);
+}
+
+void Connection::get_stuck(Instant now) {
+  std::deque<Call> unanswered;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Flight& flight : flights_) unanswered.push_back(flight.call);
+    for (Flight& flight : queued_) unanswered.push_back(std::move(flight.call));
+    queued_.clear();
+    load_.store(flights_.size());
+    stuck_until_ = pooled_.load() ? now + longest_silence : never;
+    stuck_.store(true);
+  }
+  user_.stuck(*this, lost("no answer in time"), std::move(unanswered));
+}
+
+void Connection::forsake_outdated() {
+  Whereabouts mine;
+  {
+    const std::lock_guard lock(mutex_);
+    mine = whereabouts_;
+  }
+  if (state_.load() == State::up && lineage_.outdated(mine)) forsake();
+}
+
+void Connection::forsake() {
+  forsaken_.store(true);
+  host_.changed(*this);
 }
 
 ServerError Connection::lost(const char* words) const {
@@ -216,6 +261,12 @@ void Connection::take_greeting(Instant now) {
     const std::optional<ServerFacts> facts = ServerFacts::read(*result);
     if (const std::optional<ServerError> bad = unfit(facts)) return fail_over(*bad, now);
     pooled_.store(settings_.pooled.value_or(facts->backend_pid != pq_->backend_pid()));
+    server_process_.store(facts->backend_pid);
+    {
+      const std::lock_guard lock(mutex_);
+      whereabouts_ = facts->whereabouts;
+    }
+    if (lineage_.follow(facts->whereabouts)) user_.replaced();
     if (!pooled_.load()) return settle_in(now);
     if (!facts->read_committed) {
       return fail_over({.kind = ServerError::Kind::final,
@@ -239,10 +290,17 @@ std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& f
     return ServerError{.kind = ServerError::Kind::final,
                        .failure = {Errc::misconfigured, where + ": " + words}};
   };
-  if (!facts) {
-    return never_mind("the schema is of another version (run mortise::postgres::migrate)");
+  if (!facts) return never_mind("the schema does not tell its version");
+  if (facts->version < schema_version) {
+    return never_mind("the schema is of an older version (run mortise::postgres::migrate)");
+  }
+  if (facts->oldest_version > schema_version) {
+    return never_mind("the schema is of a newer version: use a newer library");
   }
   if (facts->standby) return lost("a standby, which can not be written to");
+  if (lineage_.outdated(facts->whereabouts)) {
+    return lost("an older timeline: another server was promoted in its place");
+  }
   if (facts->read_only) return lost("read-only: default_transaction_read_only is on");
   if (!facts->logged) {
     return never_mind("the table of locks is unlogged, so that a crash would empty it");
@@ -291,6 +349,7 @@ void Connection::drop(const ServerError& why) {
   const bool was_up = state_.load() == State::up;
   if (!was_up) ++failures_;
   std::deque<Call> unanswered;
+  bool under_way = false;
   std::unique_ptr<Pq> pq;  // closed after the mutex was left
   limit_.store(retry_time(clock_->now()).time_since_epoch().count());
   {
@@ -299,12 +358,14 @@ void Connection::drop(const ServerError& why) {
     descriptor_.store(-1);
     interest_.store(0);
     pq.swap(pq_);
+    under_way = !flights_.empty();
     unanswered = take_all_locked();
     spoiled_.store(false);
     suspect_.store(false);
     retired_.store(false);
+    forsaken_.store(false);
   }
-  if (pq && !unanswered.empty()) pq->abandon();
+  if (pq && under_way) pq->abandon();
   pq.reset();
   wanted_.store(false);
   route_.rest();
@@ -325,6 +386,8 @@ std::deque<Call> Connection::close() {
 
 std::deque<Call> Connection::take_all_locked() {
   std::deque<Call> all;
+  // What is under way on one that is stuck was told of then.
+  if (stuck_.exchange(false)) flights_.clear();
   for (Flights* const each : {&flights_, &queued_}) {
     for (Flight& flight : *each) all.push_back(std::move(flight.call));
   }

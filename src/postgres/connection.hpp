@@ -8,6 +8,7 @@
 #include "base/random_id.hpp"
 #include "postgres/answer.hpp"
 #include "postgres/call.hpp"
+#include "postgres/lineage.hpp"
 #include "postgres/pq.hpp"
 #include "postgres/route.hpp"
 #include "postgres/server_error.hpp"
@@ -40,12 +41,22 @@ class Connection final : public Source {
     virtual void connected(Connection& connection) = 0;
     /// The oldest call has its result, and its transaction is over.
     virtual void answered(const Call& call, const Result& result) = 0;
+    /// These calls are not answered in time, but the server has them, and may be executing them: in
+    /// a commit that waits for a standby, say. The connection is kept, and not up until it has
+    /// their answers: another one would be one more process of the server's, which notices of none
+    /// that nobody is behind it any more.
+    virtual void stuck(Connection& connection, const ServerError& why,
+                       std::deque<Call> unanswered) = 0;
+    /// One of those was executed after all.
+    virtual void answered_late(const Call& call, const Result& result) = 0;
     /// Asked under the connection's mutex right before a call takes its place among the others:
     /// what is not wanted any more must not come behind what ended it. Must call nothing of the
     /// connection.
     [[nodiscard]] virtual bool withdrawn(const Call& call) const = 0;
     /// A call that had to wait for others was withdrawn meanwhile.
     virtual void dismissed(const Call& call) = 0;
+    /// A server was met that has taken the place of those before.
+    virtual void replaced() = 0;
     /// A listener heard something.
     virtual void notified(const std::string& payload) = 0;
     /// It broke, or could not be made. What was not answered may or may not have been executed.
@@ -54,8 +65,9 @@ class Connection final : public Source {
   };
   /// @param listen the statement by which it listens; empty = a connection for calls
   /// @param settings, statements, user outlive it
-  Connection(Host& host, const Settings& settings, const Statements& statements, std::string listen,
-             User& user);
+  /// @param lineage of all connections of the client; outlives it
+  Connection(Host& host, const Settings& settings, const Statements& statements, Lineage& lineage,
+             std::string listen, User& user);
   ~Connection() override;
 
   /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
@@ -74,8 +86,20 @@ class Connection final : public Source {
   enum class Sent { sent, withdrawn, refused };
   /// Sends one call. @return `refused`: not connected, nothing was done
   [[nodiscard]] Sent send(const Call& call, Arguments arguments);
-  [[nodiscard]] bool up() const noexcept { return state_.load() == State::up && !spoiled_.load(); }
+  [[nodiscard]] bool up() const noexcept {
+    return state_.load() == State::up && !spoiled_.load() && !stuck_.load() && !forsaken_.load();
+  }
+  /// @return whether it awaits answers that are late: it will be up again, or break.
+  [[nodiscard]] bool stuck() const noexcept { return stuck_.load(); }
+  /// @return the process of the server that serves it, once it was up; without a pooler.
+  [[nodiscard]] int server_process() const noexcept { return server_process_.load(); }
+  /// Drops it soon: the server has no such process any more.
+  void forsake();
+  /// The same, if its server was replaced by another one.
+  void forsake_outdated();
   [[nodiscard]] bool wanted() const noexcept { return wanted_.load(); }
+  /// Gives back what waits for a wave, and was not sent.
+  [[nodiscard]] std::deque<Call> take_waiting();
   /// @return how many calls are not answered.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(); }
   /// @return whether a pooler is in between; once it was up.
@@ -115,6 +139,8 @@ class Connection final : public Source {
   [[nodiscard]] Sent queue(Flights& one, Flights& dismissed);
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
+  [[nodiscard]] Instant deadline_locked() const noexcept;
+  [[nodiscard]] std::chrono::milliseconds gap_locked() const noexcept;
   void send_wave_locked(Instant now);
   void next_wave_locked(Instant now, Flights& dismissed);
   [[nodiscard]] Flights take_out_locked(std::optional<Call::Kind> kind);
@@ -123,6 +149,7 @@ class Connection final : public Source {
   [[nodiscard]] std::deque<Call> take_all_locked();
   void check_time(Instant now);
   void leave();
+  void get_stuck(Instant now);
   void look_again_locked() noexcept;
   [[nodiscard]] ServerError lost(const char* words) const;
   [[nodiscard]] ServerError broken();
@@ -131,6 +158,7 @@ class Connection final : public Source {
   Host& host_;
   const Settings& settings_;
   const Statements& statements_;
+  Lineage& lineage_;
   const std::string listen_;
   const std::string where_;
   User& user_;
@@ -149,6 +177,9 @@ class Connection final : public Source {
   std::atomic<bool> wanted_{false};
   std::atomic<bool> spoiled_{false};  // broken, to be dropped by the reader
   std::atomic<bool> suspect_{false};
+  std::atomic<bool> stuck_{false};  // `flights_` were told of as unanswered
+  std::atomic<bool> forsaken_{false};
+  std::atomic<int> server_process_{0};
   std::atomic<bool> retired_{false};
   std::atomic<bool> used_{false};
   std::atomic<bool> pooled_{false};
@@ -165,7 +196,9 @@ class Connection final : public Source {
   Flights::iterator latest_;    // whose came last, while there are any
   Instant wave_sent_{};         // the younger one
   Instant heard_{};
-  Flights queued_;  // for the next one
+  Instant stuck_until_{};  // when a pooler's is given up all the same
+  Flights queued_;         // for the next one
+  Whereabouts whereabouts_;
 };
 
 }  // namespace mortise::postgres

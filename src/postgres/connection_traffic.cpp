@@ -7,6 +7,7 @@
 // transaction, its takes another one, so that many grants cost one flush of the server's log;
 // whatever else there is has a transaction each. A statement that fails takes its transaction with
 // it: the others of it are sent once more, each alone.
+#include "base/mutant.hpp"
 #include "postgres/connection.hpp"
 
 #include <poll.h>
@@ -25,6 +26,9 @@ constexpr std::size_t most_together = 64;
 // A wave that is under way for so long is worth a second one behind it, but not a third: each may
 // cost the server a flush, one after the other.
 constexpr std::chrono::milliseconds long_way{1};
+// One that tells waits at commit for all others of the server that do: what comes meanwhile waits
+// for another connection, for so long.
+constexpr std::chrono::milliseconds while_it_tells{500};
 // Who was heard of so lately still stands.
 constexpr std::chrono::milliseconds fresh{1};
 
@@ -67,8 +71,9 @@ Connection::Sent Connection::queue(Flights& one, Flights& dismissed) {
 
 bool Connection::may_send_locked(Instant now) {
   if (queued_.empty() || spoiled_.load()) return false;
+  if (stuck_.load()) return false;
   return flights_.empty() ||
-         (!pooled_.load() && first_wave_ == flights_.size() && now - wave_sent_ >= long_way);
+         (!pooled_.load() && first_wave_ == flights_.size() && now - wave_sent_ >= gap_locked());
 }
 
 void Connection::send_wave_locked(Instant now) {
@@ -142,11 +147,33 @@ bool Connection::linger() {
   return true;
 }
 
+/// How long a second wave waits for the one that is under way.
+std::chrono::milliseconds Connection::gap_locked() const noexcept {
+  const bool tells = !flights_.empty() && flights_.back().call.kind == Call::Kind::wake;
+  return tells && !base::mutant("postgres.wait_behind_notify") ? while_it_tells : long_way;
+}
+
+std::deque<Call> Connection::take_waiting() {
+  std::deque<Call> waiting;
+  const std::lock_guard lock(mutex_);
+  for (Flight& flight : queued_) waiting.push_back(std::move(flight.call));
+  load_.fetch_sub(queued_.size());
+  queued_.clear();
+  return waiting;
+}
+
+Instant Connection::deadline_locked() const noexcept {
+  // Not of the first alone, which may have more patience than what waits behind it.
+  Instant first = never;
+  for (const Flight& flight : flights_) first = std::min(first, flight.deadline);
+  return first;
+}
+
 Instant Connection::wave_due_locked() const noexcept {
   if (flights_.empty()) return never;
-  const Instant deadline = flights_.front().deadline;
+  const Instant deadline = deadline_locked();
   const bool second = !queued_.empty() && !pooled_.load() && first_wave_ == flights_.size();
-  return second ? std::min(deadline, wave_sent_ + long_way) : deadline;
+  return second ? std::min(deadline, wave_sent_ + gap_locked()) : deadline;
 }
 
 void Connection::receive() {
@@ -154,6 +181,8 @@ void Connection::receive() {
   Flights done;
   Flights dismissed;
   std::vector<std::string> news;
+  const bool late = stuck_.load();  // changes in the reader's role only
+  bool again = false;
   {
     const std::lock_guard lock(mutex_);
     if (!pq_ || spoiled_.load()) return;
@@ -165,6 +194,8 @@ void Connection::receive() {
     while (std::optional<std::string> payload = pq_->notification()) {
       news.push_back(std::move(*payload));
     }
+    again = good && late && flights_.empty();
+    if (again) stuck_.store(false);
     if (good) {
       heard_ = clock_->now();
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
@@ -173,9 +204,13 @@ void Connection::receive() {
       spoiled_.store(true);
     }
   }
-  for (const Flight& flight : done) user_.answered(flight.call, *flight.result);
+  for (const Flight& flight : done) {
+    late ? user_.answered_late(flight.call, *flight.result)
+         : user_.answered(flight.call, *flight.result);
+  }
   for (const Flight& flight : dismissed) user_.dismissed(flight.call);
   for (const std::string& payload : news) user_.notified(payload);
+  if (again) user_.connected(*this);
 }
 
 /// @return false: that is no result of what was sent
@@ -195,14 +230,24 @@ bool Connection::take_locked(Result result, Flights& done) {
   results_ = 0;
   Flights over;
   over.splice(over.end(), flights_, flights_.begin(), std::next(latest_));
-  const bool failed =
-      together > 1 && std::any_of(over.begin(), over.end(), [](const Flight& flight) {
-        return flight.result->kind() != Result::Kind::rows;
-      });
-  if (failed) {
-    // None of it has happened. Whose fault it was comes out when each is asked alone.
+  const bool failed = std::any_of(over.begin(), over.end(), [](const Flight& flight) {
+    return flight.result->kind() != Result::Kind::rows;
+  });
+  // Committed here, and perhaps nowhere else: it is no answer. The same statements are, once a
+  // standby has what they say: they find what they did, and their commit waits again.
+  // A release waits for no standby, and is no promise.
+  const bool in_doubt = pq_->commit_in_doubt() && !failed &&
+                        over.front().call.kind != Call::Kind::release &&
+                        !base::mutant("postgres.cancelled_wait_counts_as_commit");
+  if (stuck_.load()) {
+    // Asked once more elsewhere, long ago.
+    load_.fetch_sub(together);
+    if (!failed) done.splice(done.end(), over);
+  } else if (in_doubt || (failed && together > 1)) {
+    // Or none of it has happened. Whose fault it was comes out when each is asked alone.
     for (Flight& each : over) {
-      each.call.alone = true;
+      each.call.alone = each.call.alone || failed;
+      each.call.executed = each.call.executed || in_doubt;
       each.result.reset();
     }
     queued_.splice(queued_.begin(), over);

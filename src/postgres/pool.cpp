@@ -32,20 +32,27 @@ Connection* Pool::least_busy_locked(const Call& call) {
   bool coming = false;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     Connection* const each = all_[i].get();
+    if (each->stuck()) continue;
     const bool fits = (i % 2 == 0) == flushes;
     if (each->up()) {
       Connection*& least = fits ? best : other;
-      if (least == nullptr || each->load() < least->load()) least = each;
+      // What tells waits for all others of the server that do: nobody else shall wait behind it.
+      const auto burden = [&](const Connection* one) {
+        return one->load() + (one == ringing_ ? crowd : 0);
+      };
+      if (least == nullptr || burden(each) < burden(least)) least = each;
     } else if (each->wanted()) {
       coming = true;
     } else if (spare == nullptr || fits) {
       spare = each;
     }
   }
-  Connection* const chosen = best != nullptr ? best : other;
+  Connection* const chosen = best == ringing_ && other != nullptr ? other
+                             : best != nullptr                    ? best
+                                                                  : other;
   if (chosen == nullptr || coming || closed_) return chosen;
   // One more for next time, one after the other.
-  if (chosen->load() >= (chosen == best ? crowd : 1)) {
+  if (chosen->load() >= (chosen == best && chosen != ringing_ ? crowd : 1)) {
     if (spare == nullptr && all_.size() < most_) spare = &open_locked();
     if (spare != nullptr) spare->want();
   }
@@ -55,7 +62,11 @@ Connection* Pool::least_busy_locked(const Call& call) {
 Connection* Pool::choose(const Call& call) {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
-  if (name == nullptr) return least_busy_locked(call);
+  if (name == nullptr) {
+    Connection* const best = least_busy_locked(call);
+    if (call.kind == Call::Kind::wake) ringing_ = best;
+    return best;
+  }
   Way& way = way_locked(*name);
   if (way.calls == 0 || !way.connection->up()) {
     Connection* const best = least_busy_locked(call);
@@ -71,10 +82,17 @@ Pool::Way& Pool::way_locked(const std::string& name) {
   return ways_[std::hash<std::string>{}(name) % ways_.size()];
 }
 
+std::deque<Call> Pool::relieve(const Connection& by) {
+  const std::lock_guard lock(mutex_);
+  if (ringing_ == nullptr || ringing_ == &by) return {};
+  return ringing_->take_waiting();
+}
+
 void Pool::done(const Call& call) {
   const std::string* const name = call.name();
-  if (name == nullptr) return;
   const std::lock_guard lock(mutex_);
+  if (call.kind == Call::Kind::wake) ringing_ = nullptr;
+  if (name == nullptr) return;
   Way& way = way_locked(*name);
   assert(way.calls > 0);
   --way.calls;
@@ -86,10 +104,40 @@ void Pool::want(bool now) {
   for (const auto& each : all_) {
     if (each->up()) return;
   }
-  const auto coming =
-      std::find_if(all_.begin(), all_.end(), [](const auto& each) { return each->wanted(); });
-  Connection& one = coming != all_.end() ? **coming : all_.empty() ? open_locked() : *all_.front();
-  one.want(now);
+  Connection* one = nullptr;
+  for (const auto& each : all_) {
+    if (each->stuck()) continue;
+    if (one == nullptr || (each->wanted() && !one->wanted())) one = each.get();
+  }
+  if (one == nullptr && all_.size() < most_) one = &open_locked();
+  if (one != nullptr) one->want(now);
+}
+
+bool Pool::all_stuck() const {
+  const std::lock_guard lock(mutex_);
+  return all_.size() >= most_ &&
+         std::all_of(all_.begin(), all_.end(), [](const auto& each) { return each->stuck(); });
+}
+
+std::vector<std::int64_t> Pool::stuck_processes() const {
+  std::vector<std::int64_t> processes;
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : all_) {
+    if (each->stuck() && !each->pooled()) processes.push_back(each->server_process());
+  }
+  return processes;
+}
+
+void Pool::keep_stuck(const std::vector<std::int64_t>& asked_for,
+                      const std::vector<std::int64_t>& living) {
+  const auto among = [](const std::vector<std::int64_t>& list, std::int64_t process) {
+    return std::find(list.begin(), list.end(), process) != list.end();
+  };
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : all_) {
+    const std::int64_t process = each->server_process();
+    if (each->stuck() && among(asked_for, process) && !among(living, process)) each->forsake();
+  }
 }
 
 bool Pool::up() const {
@@ -106,14 +154,23 @@ bool Pool::has(const Connection& connection) const {
 bool Pool::tidy() {
   const std::lock_guard lock(mutex_);
   std::size_t up = 0;
-  for (const auto& each : all_) up += each->up() ? 1U : 0U;
+  bool stuck = false;
+  for (const auto& each : all_) {
+    up += each->up() ? 1U : 0U;
+    stuck = stuck || each->stuck();
+  }
   // The last ones first: the others are those that are chosen.
   for (auto each = all_.rbegin(); each != all_.rend() && up > 1; ++each) {
     if (!(*each)->up() || (*each)->load() > 0 || (*each)->was_used()) continue;
     (*each)->retire();
     --up;
   }
-  return up > 1;
+  return up > 1 || stuck;
+}
+
+void Pool::forsake_outdated() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : all_) each->forsake_outdated();
 }
 
 void Pool::suspect() {

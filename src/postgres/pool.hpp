@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,16 +27,28 @@ class Pool {
   /// @return the connection for a call, which counts as under way from now on; null = none is up,
   /// and nothing is counted
   [[nodiscard]] Connection* choose(const Call& call);
+  /// Another connection is up. @return what waits behind one that tells of what was freed, and was
+  /// not sent
+  [[nodiscard]] std::deque<Call> relieve(const Connection& by);
   /// The call is not under way any more.
   void done(const Call& call);
   /// Has one connect, if none is up. @param now as in Connection::want()
   void want(bool now);
   [[nodiscard]] bool up() const;
+  /// @return whether none is up, nor can be: all that there may be are stuck.
+  [[nodiscard]] bool all_stuck() const;
+  /// @return the processes of the server that serve those that are stuck.
+  [[nodiscard]] std::vector<std::int64_t> stuck_processes() const;
+  /// Of those processes these live; the others have gone without a word.
+  void keep_stuck(const std::vector<std::int64_t>& asked_for,
+                  const std::vector<std::int64_t>& living);
   /// @return whether that is one of them.
   [[nodiscard]] bool has(const Connection& connection) const;
   /// Closes those that nobody has used since this was called last, but for one. @return whether
-  /// there are still several
+  /// there are still several, or one that is stuck
   bool tidy();
+  /// Drops those whose server was replaced by another one.
+  void forsake_outdated();
   /// Has all looked at that are up.
   void suspect();
   /// Detaches and closes all. @return what was not answered
@@ -55,6 +68,7 @@ class Pool {
   const Make make_;
   mutable std::mutex mutex_;
   bool closed_ = false;
+  Connection* ringing_ = nullptr;  // tells of what was freed, which may take long
   std::vector<std::unique_ptr<Connection>> all_;
   // By the hash of the name: names that share one go the same way while both have calls.
   std::array<Way, 1024> ways_{};

@@ -2,6 +2,7 @@
 // What the library asks for, on its way to the server. Results are in postgres_replies.cpp.
 #include "postgres/postgres_backend.hpp"
 
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>
@@ -14,8 +15,15 @@ constexpr std::chrono::seconds usual_patience{1};  // for what has no lease of i
 constexpr std::chrono::minutes longest_errand{1};
 constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
 constexpr std::string_view probe = "mortise.check";
+// What found a row locked: how soon to look again, doubled each time.
+constexpr std::chrono::milliseconds first_look{2};
+constexpr std::chrono::milliseconds last_look{250};
 
 }  // namespace
+
+std::chrono::nanoseconds next_look(unsigned in_vain) {
+  return std::min<std::chrono::nanoseconds>(last_look, first_look * (1U << std::min(in_vain, 10U)));
+}
 
 std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept {
   return std::min<std::chrono::nanoseconds>(usual_patience, 2 * core::command_timeout(lease));
@@ -54,7 +62,8 @@ void PostgresBackend::start(Host& host) {
   clock_ = host.clock();
   Connection::User& user = *this;
   pool_ = std::make_unique<Pool>(host, settings_.connections, [this, &user] {
-    return std::make_unique<Connection>(*host_, settings_, statements_, std::string(), user);
+    return std::make_unique<Connection>(*host_, settings_, statements_, lineage_, std::string(),
+                                        user);
   });
 }
 
@@ -194,7 +203,7 @@ void PostgresBackend::dismissed(const Call& call) { not_sent(call); }
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one
 // was granted, or behind a cancel, its request would make a ghost.
 bool PostgresBackend::withdrawn(const Call& call) const {
-  if (call.kind != Call::Kind::acquire) return false;
+  if (call.kind != Call::Kind::acquire || call.executed) return false;
   return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
 }
 
@@ -203,20 +212,21 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      const Copies copies = attempts_.sent(request.attempt);
-      call.text = text_of(call.acquisition(), pooled || copies.strays);
-      return statements_.acquire(request, told(request), copies, pooled);
+      call.copies = attempts_.sent(request.attempt);
+      call.text = text_of(call.acquisition(), pooled || call.copies.strays);
+      return statements_.acquire(request, told(request), call.copies, pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
       call.text = Call::Text::cancel;
-      return Statements::cancel(request, attempts_.copies(request.attempt));
+      call.copies = attempts_.copies(request.attempt);
+      return Statements::cancel(request, call.copies);
     }
     case Call::Kind::release: {
       const HoldId& hold = call.release().hold();
-      const Copies copies = attempts_.copies(hold.attempt);
-      call.text = pooled || copies.strays ? Call::Text::release_apart : Call::Text::release;
-      return Statements::release(hold, copies);
+      call.copies = attempts_.copies(hold.attempt);
+      call.text = pooled || call.copies.strays ? Call::Text::release_apart : Call::Text::release;
+      return Statements::release(hold, call.copies);
     }
     case Call::Kind::renew:
       call.text = Call::Text::renew;
@@ -227,6 +237,12 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::force:
       call.text = Call::Text::force_release;
       return Statements::inspect(call.inspection().name());
+    case Call::Kind::wake:
+      call.text = Call::Text::wake;
+      return Statements::wake(static_cast<const Wake&>(*call.operation).names);
+    case Call::Kind::census:
+      call.text = Call::Text::census;
+      return Statements::census(static_cast<const Census&>(*call.operation).processes);
     case Call::Kind::check: break;
   }
   call.text = Call::Text::inspect;
@@ -246,7 +262,16 @@ void PostgresBackend::park(Call call) {
   // Who comes now is not charged for the tries that failed before; who asks again is. The library
   // paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
+  const bool in_vain = call.kind == Call::Kind::renew && pool_->all_stuck();
   Failure why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (in_vain) why = no_server_;
+  }
+  if (in_vain) {
+    operation->trouble(std::move(why));
+    return call.renewal().answered();  // unknown: repeated inside the lease
+  }
   {
     const std::lock_guard lock(mutex_);
     const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
@@ -265,6 +290,8 @@ void PostgresBackend::park(Call call) {
 }
 
 bool PostgresBackend::is_over(const Call& call, Instant now) const {
+  if (call.kind == Call::Kind::census) return true;  // another one will be taken
+  if (call.kind == Call::Kind::wake) return false;
   if (call.kind == Call::Kind::acquire) {
     if (withdrawn(call)) return true;
   } else if (call.kind != Call::Kind::cancel && call.operation->done()) {
@@ -300,13 +327,20 @@ void PostgresBackend::again_at(const Call& call, Instant when) {
   if (later_.add(call, when)) host_->changed(later_);
 }
 
+// What found its row locked comes again soon, and then ever later.
+void PostgresBackend::again_soon(const Call& call) {
+  Call next = call;
+  ++next.in_vain;
+  again_at(next, clock_->now() + next_look(call.in_vain));
+}
+
 void PostgresBackend::open_listener(const AttemptId& of_client) {
   listened_.store(true);
   if (listener_.load() == nullptr) {
     const std::lock_guard lock(mutex_);
     if (listener_owner_ || stopped_.load()) return;
     Connection::User& user = *this;
-    listener_owner_ = std::make_unique<Connection>(*host_, settings_, statements_,
+    listener_owner_ = std::make_unique<Connection>(*host_, settings_, statements_, lineage_,
                                                    statements_.listen(of_client), user);
     listener_.store(listener_owner_.get());
     host_->attach(*listener_owner_);
@@ -323,8 +357,42 @@ void PostgresBackend::tidy_later() {
   if (later_.tidy_at(clock_->now() + idle_time)) host_->changed(later_);
 }
 
+// In a transaction of its own, so that no release depends on it, and one at a time.
+void PostgresBackend::wake(std::vector<std::string> names) {
+  if (names.empty() || stopped_.load() || base::mutant("postgres.forget_to_wake")) return;
+  begin(Call::Kind::wake, std::make_shared<Wake>(std::move(names)), longest_errand);
+}
+
+// A connection that does not answer is kept, since its process may be waiting for a standby. Where
+// somebody in between has lost it, the process has gone: the server knows.
+void PostgresBackend::look_after_stuck() {
+  std::vector<std::int64_t> processes = pool_->stuck_processes();
+  if (processes.empty()) return;
+  const Instant now = clock_->now();
+  Call call{.kind = Call::Kind::census,
+            .operation = std::make_shared<Census>(std::move(processes)),
+            .asked = now,
+            .since = now,
+            .patience = usual_patience};
+  Connection* connection = pool_->choose(call);
+  if (connection == nullptr && listening_.load()) connection = listener_.load();
+  if (connection != nullptr) {
+    Arguments arguments = prepare(call, false);
+    static_cast<void>(connection->send(call, std::move(arguments)));
+  }
+  AttemptId of_client;
+  {
+    const std::lock_guard lock(mutex_);
+    of_client = of_client_;
+  }
+  if (!pool_->up() && hearing_.load() == Hearing::possible && !deaf_.load()) {
+    open_listener(of_client);
+  }
+}
+
 void PostgresBackend::tidy() {
   bool more = pool_->tidy();
+  look_after_stuck();
   Connection* const listener = listener_.load();
   if (listener != nullptr && listening_.load()) {
     const bool idle = !listened_.exchange(false) && !attempts_.anybody_waits();

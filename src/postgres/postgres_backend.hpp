@@ -7,6 +7,7 @@
 
 #include "postgres/answer.hpp"
 #include "postgres/attempts.hpp"
+#include "postgres/bell.hpp"
 #include "postgres/connection.hpp"
 #include "postgres/known_rows.hpp"
 #include "postgres/later.hpp"
@@ -26,6 +27,21 @@ namespace mortise::postgres {
 /// Unanswered for so long: the connection is no good. Twice what the library waits before it asks
 /// again, since a statement waits for a disk, and another connection costs the server a process.
 [[nodiscard]] std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept;
+
+/// How soon to look again where nobody will tell, after so many looks in vain.
+[[nodiscard]] std::chrono::nanoseconds next_look(unsigned in_vain);
+
+/// Which of these processes of the server live? Nobody waits for the answer.
+struct Census final : Operation {
+  explicit Census(std::vector<std::int64_t> of) : processes(std::move(of)) {}
+  const std::vector<std::int64_t> processes;
+};
+
+/// Tells those who wait for names. Nobody waits for the answer.
+struct Wake final : Operation {
+  explicit Wake(std::vector<std::string> of) : names(std::move(of)) {}
+  const std::vector<std::string> names;
+};
 
 /// A few connections for statements, and one that listens, made when somebody has to wait for the
 /// first time. Nothing is kept on a connection: while there is none, requests wait here, and those
@@ -57,7 +73,10 @@ class PostgresBackend final : public Backend, private Connection::User {
   void answered(const Call& call, const Result& result) override;
   [[nodiscard]] bool withdrawn(const Call& call) const override;
   void dismissed(const Call& call) override;
+  void replaced() override;
   void notified(const std::string& payload) override;
+  void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered) override;
+  void answered_late(const Call& call, const Result& result) override;
   void dropped(Connection& connection, const ServerError& why, bool was_up,
                std::deque<Call> unanswered) override;
 
@@ -76,6 +95,9 @@ class PostgresBackend final : public Backend, private Connection::User {
   void submit_parked();
   void resubmit(Call call);
   void again_at(const Call& call, Instant when);
+  void again_soon(const Call& call);
+  void look_after_stuck();
+  void wake(std::vector<std::string> names);
   void open_listener(const AttemptId& of_client);
   [[nodiscard]] bool told(const Acquisition::Request& request) const;
   void tidy_later();
@@ -99,8 +121,11 @@ class PostgresBackend final : public Backend, private Connection::User {
   std::shared_ptr<Clock> clock_;
   Attempts attempts_;
   KnownRows known_;
+  Bell bell_;
+  Lineage lineage_;
   Later later_;
   std::unique_ptr<Pool> pool_;
+  std::atomic<const Connection*> ringing_{nullptr};  // stuck, with a request of the bell's
   std::atomic<Connection*> listener_{nullptr};
   std::unique_ptr<Connection> listener_owner_;
   std::atomic<bool> stopped_{false};
@@ -113,6 +138,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   bool later_attached_ = false;
   std::vector<Call> parked_;  // to be sent when there is a connection
   Failure no_server_;         // why there is none
+  AttemptId of_client_{};     // any of it
 };
 
 }  // namespace mortise::postgres

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the server says, and what that makes of requests: the other half of PostgresBackend.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
 
@@ -12,14 +13,16 @@ namespace {
 
 // Who waits looks again this long after the holder's lease has ended.
 constexpr std::chrono::milliseconds after_the_end{2};
-// Where nobody will tell: how soon to look again, doubled each time.
-constexpr std::chrono::milliseconds first_look{2};
-constexpr std::chrono::milliseconds last_look{250};
-
 constexpr std::string_view lock_timed_out = "55P03";
 
-std::chrono::nanoseconds next_look(unsigned in_vain) {
-  return std::min<std::chrono::nanoseconds>(last_look, first_look * (1U << std::min(in_vain, 10U)));
+const AttemptId* attempt_of(const Call& call) {
+  switch (call.kind) {
+    case Call::Kind::acquire:
+    case Call::Kind::cancel: return &call.acquisition().request().attempt;
+    case Call::Kind::release: return &call.release().hold().attempt;
+    case Call::Kind::renew: return &call.renewal().items().front().hold.attempt;
+    default: return nullptr;
+  }
 }
 
 }  // namespace
@@ -32,6 +35,10 @@ void PostgresBackend::connected(Connection& connection) {
       no_server_ = Failure{};
     }
     tidy_later();
+    for (Call& call : pool_->relieve(connection)) {
+      not_sent(call);
+      resubmit(std::move(call));
+    }
     submit_parked();
     return;
   }
@@ -43,16 +50,24 @@ void PostgresBackend::connected(Connection& connection) {
   }
 }
 
+void PostgresBackend::replaced() {
+  pool_->forsake_outdated();
+  if (Connection* const listener = listener_.load()) listener->forsake_outdated();
+}
+
 void PostgresBackend::notified(const std::string& payload) {
   const std::size_t space = payload.find(' ');
   const std::string first = space == std::string::npos ? "" : payload.substr(space + 1);
   const std::string name = bytes_of(std::string_view(payload).substr(0, space));
+  if (base::mutant("postgres.ignore_notifications")) return;
   for (const auto& operation : attempts_.waiting(name, bytes_of(first))) ask(operation);
 }
 
 void PostgresBackend::dropped(Connection& connection, const ServerError& why, bool was_up,
                               std::deque<Call> unanswered) {
   if (stopped_.load()) return;
+  const Connection* ringing = &connection;
+  if (ringing_.compare_exchange_strong(ringing, nullptr)) wake(bell_.told());
   if (pool_->has(connection)) {
     lost_commands(why, was_up, std::move(unanswered));
   } else {
@@ -60,6 +75,45 @@ void PostgresBackend::dropped(Connection& connection, const ServerError& why, bo
     // Whatever broke it may have broken the others, which nobody may be looking at.
     if (was_up) pool_->suspect();
   }
+}
+
+void PostgresBackend::stuck(Connection& connection, const ServerError& why,
+                            std::deque<Call> unanswered) {
+  if (stopped_.load()) return;
+  for (const Call& call : unanswered) {
+    if (call.kind == Call::Kind::wake) {
+      // Another one would be as long in coming. It is answered late, or lost with the connection.
+      pool_->done(call);
+      ringing_.store(&connection);
+      continue;
+    }
+    const AttemptId* const attempt = attempt_of(call);
+    if (attempt == nullptr) continue;
+    const std::lock_guard lock(mutex_);
+    of_client_ = *attempt;
+  }
+  std::erase_if(unanswered, [](const Call& call) { return call.kind == Call::Kind::wake; });
+  lost_commands(why, true, std::move(unanswered));
+  tidy_later();
+}
+
+// It never grants: what was asked since, and numbered as a newer copy, does. But where nobody wants
+// the hold any more, nothing else knows of it.
+void PostgresBackend::answered_late(const Call& call, const Result& result) {
+  if (stopped_.load()) return;
+  if (call.kind == Call::Kind::wake) {
+    ringing_.store(nullptr);
+    return wake(bell_.told());
+  }
+  if (call.kind != Call::Kind::acquire) return;
+  const std::optional<Answer> answer = Answer::of(result);
+  if (!answer || answer->kind != Answer::Kind::granted) return;
+  Acquisition& operation = call.acquisition();
+  if (!operation.done()) {
+    return ask(std::static_pointer_cast<Acquisition>(call.operation));
+  }
+  if (base::mutant("postgres.forget_late_grant")) return;
+  if (operation.grant().number != answer->number) give_back(operation, answer->number);
 }
 
 void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
@@ -84,7 +138,7 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
   }
   const bool final = why.kind == ServerError::Kind::final && !others;
   // A connection that was up is up again at once, as a rule.
-  const bool once_more = others || (was_up && !final);
+  const bool once_more = others || (was_up && !final && !pool_->all_stuck());
   for (Call& call : calls) {
     if (is_over(call, now)) continue;
     const bool frees = call.kind == Call::Kind::release || call.kind == Call::Kind::cancel;
@@ -153,12 +207,21 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
     case Call::Kind::check:
       if (!holder_of(result)) return nonsense(call);
       return static_cast<Check&>(*call.operation).answered();
+    case Call::Kind::census: {
+      const auto living = numbers_of(result);
+      if (!living) return nonsense(call);
+      return pool_->keep_stuck(static_cast<const Census&>(*call.operation).processes, *living);
+    }
+    case Call::Kind::wake: return wake(bell_.told());
   }
 }
 
 void PostgresBackend::refused(const Call& call, const PqError& error) {
   const ServerError meaning = server_error(where_, error);
-  if (meaning.kind == ServerError::Kind::final) return fail(call, meaning.failure);
+  if (meaning.kind == ServerError::Kind::final) {
+    if (call.kind == Call::Kind::wake) return wake(bell_.told());
+    return fail(call, meaning.failure);
+  }
   switch (call.kind) {
     case Call::Kind::acquire:
     case Call::Kind::cancel:
@@ -168,14 +231,17 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
       call.operation->trouble(meaning.failure);
       // Sooner, if a lock was only waited for too long: see sql/take.sql.
       if (error.state == lock_timed_out) {
-        again_at(call, clock_->now() + first_look);
+        again_soon(call);
       } else if (call.kind == Call::Kind::force) {
-        again_at(call, clock_->now() + last_look);  // no library is behind that one
+        again_at(call,
+                 clock_->now() + next_look(call.in_vain + 4));  // no library is behind that one
       }
       break;
     case Call::Kind::renew:
     case Call::Kind::inspect:
-    case Call::Kind::check: call.operation->failed(meaning.failure); break;
+    case Call::Kind::check:
+    case Call::Kind::census: call.operation->failed(meaning.failure); break;
+    case Call::Kind::wake: return wake(bell_.told());  // who waits looks by time
   }
   if (meaning.kind == ServerError::Kind::elsewhere) pool_->suspect();
 }
@@ -202,24 +268,35 @@ void PostgresBackend::nonsense(const Call& call) {
 void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, bool over) {
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
+  if (answer.for_others) wake(bell_.freed(request.name));
+  if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::refused) {
+    attempts_.buried(request.attempt, call.copies, clock_->now());
+  }
   if (answer.kind != Answer::Kind::granted) {
     if (over) return;
     if (call.kind == Call::Kind::acquire) {
       if (request.wait && answer.kind != Answer::Kind::refused) return waits(call, answer);
+      // It may be an older copy of its own that has the row, and waits for its commit.
+      const bool itself = answer.kind == Answer::Kind::locked && call.copies.strays &&
+                          !base::mutant("postgres.row_of_own_copy_is_busy");
+      if (itself && !operation.done()) return again_soon(call);
     } else if (answer.kind == Answer::Kind::locked) {
-      return again_at(call, clock_->now() + first_look);
+      return again_soon(call);
     }
     attempts_.decided(request.attempt);
     operation.busy(answer.holder ? answer.holder : operation.holder());
     return;
   }
   attempts_.decided(request.attempt);
-  const std::chrono::nanoseconds age = answer.age;
+  const std::chrono::nanoseconds age =
+      base::mutant("postgres.old_grant_counts_as_new") ? std::chrono::microseconds(0) : answer.age;
+  const Instant asked = base::mutant("postgres.deadline_from_reply") ? clock_->now() : call.asked;
   operation.granted({.number = answer.number,
-                     .counted_from = call.asked - age - age * core::drift_permille / 1000,
+                     .counted_from = asked - age - age * core::drift_permille / 1000,
                      .lease = answer.lease.count() > 0 ? answer.lease : request.lease});
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
+  if (base::mutant("postgres.keep_grant_of_ended_call")) return;
   if (operation.grant().number != answer.number) give_back(operation, answer.number);
 }
 
@@ -247,17 +324,23 @@ void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t numb
 
 void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome) {
   Release& release = call.release();
+  // First: a program may end as soon as it is answered.
+  if (outcome == ReleaseOutcome::freed_for_others || outcome == ReleaseOutcome::lapsed_for_others) {
+    wake(bell_.freed(release.hold().name));
+  }
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   switch (outcome) {
-    case ReleaseOutcome::freed: return release.answered(Released::released);
+    case ReleaseOutcome::freed:
+    case ReleaseOutcome::freed_for_others: return release.answered(Released::released);
     case ReleaseOutcome::freed_before:
       return release.answered(before ? Released::released : Released::was_lost);
-    case ReleaseOutcome::lapsed: return release.answered(Released::was_lost);
+    case ReleaseOutcome::lapsed:
+    case ReleaseOutcome::lapsed_for_others: return release.answered(Released::was_lost);
     case ReleaseOutcome::not_ours:
       // The copy of which no answer came may have freed it, and somebody else have taken it since.
       return release.answered(before ? Released::unknown : Released::was_lost);
     case ReleaseOutcome::locked:
-      if (!release.done()) again_at(call, clock_->now() + first_look);
+      if (!release.done()) again_soon(call);
       return;
   }
 }
@@ -272,7 +355,8 @@ void PostgresBackend::answered_renewal(const Call& call, const Result& result) {
   }
   if (renewal.done()) return;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (answers[i] == '?') continue;  // its row was locked: unknown, and repeated
+    if (answers[i] == '?' && !base::mutant("postgres.locked_row_counts_as_lost"))
+      continue;  // its row was locked: unknown, and repeated
     items[i].answer = answers[i] == '1' ? Renewal::Answer::renewed : Renewal::Answer::lost;
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;

@@ -4,7 +4,9 @@
 #include <libpq-fe.h>
 
 #include <endian.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -90,6 +92,18 @@ PqError error_of(const PGconn* connection) {
 
 /// The library never prints; libpq would, to stderr.
 void ignore_notice(void* /*context*/, const PGresult* /*notice*/) {}
+
+/// The wait of a commit for its standbys was ended by pg_cancel_backend() or a shutdown; the commit
+/// is a success all the same (src/backend/replication/syncrep.c). The words may be in any language,
+/// and the state is that of any warning: the function's name has been the same since 9.1.
+bool ends_wait_for_standby(const PGresult* notice) {
+  const char* const function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+  if (function != nullptr) return std::string_view(function) == "SyncRepWaitForLSN";
+  // Somebody in between has left it out.
+  const char* const words = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  return words != nullptr &&
+         std::string_view(words).find("synchronous replication") != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -204,7 +218,11 @@ Pq::Pq(const Keywords& keywords) {
   });
   if (connection_ == nullptr) return;
   PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
-  PQsetNoticeReceiver(connection_, &ignore_notice, nullptr);
+  PQsetNoticeReceiver(connection_, &Pq::note, this);
+}
+
+void Pq::note(void* itself, const pg_result* notice) {
+  if (ends_wait_for_standby(notice)) static_cast<Pq*>(itself)->in_doubt_ = true;
 }
 
 Pq::~Pq() {
@@ -310,6 +328,17 @@ bool Pq::stands() {
   return got > 0 && receive();
 }
 
+bool Pq::arrived() const noexcept {
+  // A unix socket has no other side that could go without a word.
+  int domain = AF_UNIX;
+  socklen_t size = sizeof domain;
+  ::getsockopt(descriptor(), SOL_SOCKET, SO_DOMAIN, &domain, &size);
+  if (domain == AF_UNIX) return true;
+  int unacknowledged = 0;
+  return !blocked_ &&
+         (::ioctl(descriptor(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0);
+}
+
 void Pq::abandon() const noexcept {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   if (descriptor() >= 0) {
@@ -333,6 +362,16 @@ Result UserConnection::run(const std::string& text, const Arguments& arguments) 
   const ArgumentList list(arguments);
   return Result(PQexecParams(connection_, text.c_str(), list.count, list.types.data(),
                              list.values.data(), list.lengths.data(), list.formats.data(), binary));
+}
+
+UserConnection::End UserConnection::commit(PqError& error) {
+  PGresult* const answer = PQexec(connection_, "COMMIT");
+  // Of a transaction that has failed the server makes a rollback, and calls that a success.
+  const bool rolled_back = std::string_view(PQcmdStatus(answer)) == "ROLLBACK";
+  const Result result(answer);
+  if (result.kind() == Result::Kind::rows) return rolled_back ? End::rolled_back : End::committed;
+  error = result.error();
+  return End::error;
 }
 
 std::optional<PqError> run_script(const Keywords& keywords, const std::string& text,

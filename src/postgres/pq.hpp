@@ -123,17 +123,27 @@ class Pq {
   [[nodiscard]] bool receive();
   /// @return the next result that is there; nothing = the rest is under way.
   [[nodiscard]] std::optional<Result> next();
+  /// @return whether the server has said, since this was asked last, that it did not wait for a
+  /// standby although it should have: what was committed may be lost by a fail-over. It says so
+  /// behind the results of a transaction, and in front of its end.
+  [[nodiscard]] bool commit_in_doubt() noexcept { return std::exchange(in_doubt_, false); }
   /// @return the payload of a notification that is there.
   [[nodiscard]] std::optional<std::string> notification();
   /// Looks whether a connection that nobody awaits anything from still stands.
   [[nodiscard]] bool stands();
   /// What was sent and is still on its way shall not arrive.
   void abandon() const noexcept;
+  /// @return whether all that was sent has reached the other side's kernel: whoever serves the
+  /// connection there has it, or will read it, and goes on by itself when this side leaves.
+  [[nodiscard]] bool arrived() const noexcept;
 
  private:
   pg_conn* connection_ = nullptr;
+  static void note(void* itself, const pg_result* notice);
+
   base::BorrowedFd descriptor_;
   bool blocked_ = false;
+  bool in_doubt_ = false;
 };
 
 /// A user's connection: every call blocks.
@@ -143,6 +153,10 @@ class UserConnection {
   enum class State { idle, in_transaction, failed, unusable };
   [[nodiscard]] State state() const noexcept;
   [[nodiscard]] Result run(const std::string& text, const Arguments& arguments = {});
+  /// How a transaction ended. An error says why it was not committed; without a state nobody knows
+  /// whether it was.
+  enum class End { committed, rolled_back, error };
+  [[nodiscard]] End commit(PqError& error);
 
  private:
   pg_conn* connection_;

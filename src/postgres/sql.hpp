@@ -14,5 +14,6 @@ extern const char* const ask;
 extern const char* const inspect;
 extern const char* const greet;
 extern const char* const session;
+extern const char* const census;
 
 }  // namespace mortise::postgres::sql

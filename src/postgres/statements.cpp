@@ -21,6 +21,7 @@ std::int64_t microseconds(std::chrono::nanoseconds span) {
 
 // `how` of take.sql, and of ask.sql.
 constexpr std::int64_t waiting_bit = 1;
+constexpr std::int64_t wakes_bit = 1;  // of cancel.sql and release.sql
 constexpr std::int64_t fair_bit = 2;
 constexpr std::int64_t strays_bit = 4;
 constexpr std::int64_t own_session_bit = 8;
@@ -66,6 +67,8 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {})},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
       {"", "SELECT * FROM " + schema + ".force_release($1)", inspect({})},
+      {"", sql::census, census({})},
+      {"mortise_wake", call("wake($1)"), wake({})},
   };
 }
 
@@ -89,7 +92,9 @@ Arguments Statements::acquire(const Acquisition::Request& request, bool waits, c
 
 Arguments Statements::cancel(const Acquisition::Request& request, const Copies& copies) {
   Arguments arguments;
-  arguments.bytes(request.name).bytes(attempt_bytes(request.attempt).view()).integer(how(copies));
+  arguments.bytes(request.name)
+      .bytes(attempt_bytes(request.attempt).view())
+      .integer(how(copies) | wakes_bit);
   return arguments;
 }
 
@@ -98,7 +103,7 @@ Arguments Statements::release(const HoldId& hold, const Copies& copies) {
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
       .integer(static_cast<std::int64_t>(hold.number))
-      .integer(how(copies));
+      .integer(how(copies) | wakes_bit);
   return arguments;
 }
 
@@ -121,6 +126,18 @@ Arguments Statements::renew(const std::vector<Renewal::Item>& items) {
 Arguments Statements::inspect(std::string_view name) {
   Arguments arguments;
   arguments.bytes(name);
+  return arguments;
+}
+
+Arguments Statements::wake(const std::vector<std::string>& names) {
+  Arguments arguments;
+  arguments.bytes_array(names);
+  return arguments;
+}
+
+Arguments Statements::census(const std::vector<std::int64_t>& processes) {
+  Arguments arguments;
+  arguments.integer_array(processes);
   return arguments;
 }
 

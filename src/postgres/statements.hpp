@@ -17,12 +17,6 @@
 
 namespace mortise::postgres {
 
-/// Copies of an attempt that may be on their way on connections that were lost.
-struct Copies {
-  std::int64_t number = 1;  ///< of the one that is sent now; grows
-  bool strays = false;      ///< there may be older ones
-};
-
 /// A statement that is prepared once a connection, where it has a name.
 struct Statement {
   const char* name = "";
@@ -62,6 +56,8 @@ class Statements {
   [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies);
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
+  [[nodiscard]] static Arguments wake(const std::vector<std::string>& names);
+  [[nodiscard]] static Arguments census(const std::vector<std::int64_t>& processes);
 
  private:
   const bool fair_;

@@ -29,6 +29,34 @@ TEST_P(PostgresGuards, AHolderCommits) {
   EXPECT_EQ(charged(), "1");
 }
 
+// A rollback to an earlier savepoint frees the row, and nothing tells of that.
+TEST_P(PostgresGuards, ARollbackBehindTheGuardIsFoundByACommitThatLooksAgain) {
+  for (const bool replaced : {false, true}) {
+    server().talk().run("update orders set charged = 0");
+    Client mine = client();
+    Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+    const Guard guard(lock);
+    PostgresTalk user = server().user();
+    user.run(begin());
+    user.run("savepoint before");
+    postgres::guard(user.handle(), guard);
+    user.run("rollback to before");
+    user.run("update orders set charged = charged + 1");
+    if (replaced) {
+      server().talk().run("set lock_timeout = '5s'; update mortise.lock set number = number + 1");
+      const Failure failure = failure_of([&] { postgres::commit(user.handle(), guard); });
+      EXPECT_TRUE(failure.code == Errc::lost || failure.code == Errc::unavailable) << failure.text;
+      user.run("rollback");
+      EXPECT_EQ(charged(), "0");
+    } else {
+      postgres::commit(user.handle(), guard);
+      EXPECT_EQ(user.refusal("savepoint over"), "25P01") << "the transaction is still open";
+      EXPECT_EQ(charged(), "1");
+    }
+    server().talk().run("update mortise.lock set expires_at = '-infinity'");
+  }
+}
+
 TEST_P(PostgresGuards, AHolderWhoseLeaseIsOverIsRefusedThoughNobodyElseHolds) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 300ms, .renew = false});

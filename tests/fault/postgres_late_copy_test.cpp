@@ -146,6 +146,51 @@ TEST_F(PostgresLateCopy, ACopyThatIsToldOfTheHolderLeavesTheOlderOnesNothingToTa
   EXPECT_FALSE(is_held("a"));
 }
 
+// What was buried is forgotten after five minutes; a name that was once in doubt is then as fast as
+// every other one.
+TEST_F(PostgresLateCopy, AGraveGoesWithTheNextGrantAfterItsTime) {
+  PostgresTalk talk = server().user();
+  const auto take = [&](const std::string& who, int how) {
+    return talk.value("select mortise.take_apart('a', $1, 60000000, '', $2::bigint)",
+                      {who, std::to_string(how)});
+  };
+  const auto free = [&] {
+    server().talk().run("update mortise.lock set expires_at = '-infinity'");
+  };
+  const auto buried = [&] { return see("select buried from mortise.lock"); };
+  EXPECT_THAT(take("\\x01", 2 * 16 + 4), Not(::testing::StartsWith("R")));
+  free();
+  EXPECT_THAT(take("\\x02", 16), Not(::testing::StartsWith("R")));
+  EXPECT_THAT(buried(), HasSubstr("\"01\"")) << "it was forgotten too early";
+  free();
+  server().talk().run("update mortise.lock set buried = '{\"01\": [2, 1000]}'");
+  EXPECT_THAT(take("\\x02", 16), Not(::testing::StartsWith("R")));
+  EXPECT_EQ(buried(), "") << "the name is slow for ever";
+}
+
+// Each burial writes all graves of the row anew: who buries at each question feeds a storm.
+TEST_F(PostgresLateCopy, AWaiterBuriesItsOlderCopiesOnce) {
+  Client theirs = client();
+  Lock held = theirs.lock("a", {.lease = 60s});
+  held.lock();
+  Client mine = ready_client();
+  Party waiter(std::move(mine), "a", {.lease = 60s});
+  proxy().hold_requests(true);
+  auto served = waiter.start();
+  const auto graves = [&] { return see("select buried from mortise.lock where name = 'a'"); };
+  ASSERT_TRUE(eventually([&] { return !graves().empty(); }));
+  const auto written = [&] { return see("select xmin from mortise.lock where name = 'a'"); };
+  proxy().hold_requests(false);
+  proxy().release_held();
+  // Its question of each second writes nothing, once somebody knows that it waits.
+  std::string before = written();
+  EXPECT_TRUE(eventually([&] { return std::exchange(before, written()) == written(); }));
+  EXPECT_FALSE(eventually([&] { return written() != before; }, 2500ms)) << "it buries for ever";
+  held.unlock();
+  EXPECT_TRUE(comes(served));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
 TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
   Client mine = ready_client();
   Lock lock = mine.lock("a", {.lease = 20s});

@@ -1,12 +1,15 @@
 -- Takes an attempt back. The answer is that nothing of it is left, or that it is the owner: then it was
--- too late. Safe to repeat. `how` as in take().
+-- too late. Safe to repeat. `how` as in take(), + 1 where the caller calls wake() if it is told to.
 --
 -- Returns  G <number> <age> <lease>  it is the owner    B  nothing is left    L  ask again soon
+--          W  as B, and somebody else may wait for what is free
 CREATE OR REPLACE FUNCTION @schema@.cancel(the_name bytea, me bytea, how bigint)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   strays constant boolean := (how & 4) <> 0;
+  wakes constant boolean := (how & 1) <> 0;
+  next_one boolean := false;
   l @schema@.lock%ROWTYPE;
   t timestamptz;
   ignored text;
@@ -35,12 +38,15 @@ BEGIN
   END IF;
   DELETE FROM @schema@.ticket WHERE name = the_name AND attempt = me;
   -- It may have been told of a free lock that the next one waits for.
-  IF FOUND AND l.expires_at <= t THEN PERFORM @schema@.tell(the_name, t); END IF;
+  IF FOUND AND l.expires_at <= t THEN
+    next_one := wakes;
+    IF NOT wakes THEN PERFORM @schema@.tell(the_name, t); END IF;
+  END IF;
   IF l.attempt = me AND l.expires_at > t THEN
     PERFORM @schema@.promise();
     RETURN 'G ' || l.number || ' '
            || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
   END IF;
-  RETURN 'B';
+  RETURN CASE WHEN next_one THEN 'W' ELSE 'B' END;
 END
 $function$;

@@ -1,8 +1,9 @@
 -- Is this server good enough, and is it one: a pooler's connections have several.
-SELECT @schema@.schema_version(), pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
+SELECT @schema@.schema_versions(), pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(),
   pg_catalog.current_setting('transaction_read_only') = 'on',
   pg_catalog.current_setting('default_transaction_isolation') = 'read committed',
   c.relpersistence = 'p',
   (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique
-      AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL) >= 2
+      AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL) >= 2,
+  @schema@.whereabouts()
 FROM pg_catalog.pg_class AS c WHERE c.oid = '@schema@.lock'::pg_catalog.regclass

@@ -1,16 +1,19 @@
--- Frees exactly one hold, or nothing, and tells those who wait, if there may be any. It need not be on
--- disk when it is told: a crash brings the hold back until its lease ends. So it shares a transaction
--- with no grant and no renewal.
+-- Frees exactly one hold, or nothing. It need not be on disk when it is told: a crash brings the hold back
+-- until its lease ends. So it shares a transaction with no grant and no renewal. Those who wait are told in
+-- another one, by wake(): a NOTIFY takes a lock of the whole server at commit, which may be long in coming,
+-- and nobody's release depends on that.
 --
--- `how` as in take(): 16 x the number of the last copy of the attempt + 4 strays.
+-- `how` as in take(): 16 x the number of the last copy of the attempt + 4 strays; + 1 where the caller calls
+-- wake() then. The clients of version 3 do not: it is done for them here.
 --
 -- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
---          L  the row is locked: ask again soon
+--          L  the row is locked: ask again soon    T and Y  as F and X, and somebody may wait
 CREATE OR REPLACE FUNCTION @schema@.release_row(
   the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
 LANGUAGE plpgsql AS $function$
 DECLARE
   strays constant boolean := (how & 4) <> 0;
+  wakes constant boolean := (how & 1) <> 0;
   l record;
   t timestamptz;
   outcome text;
@@ -35,7 +38,13 @@ BEGIN
   END IF;
   IF outcome IN ('F', 'X') THEN
     UPDATE @schema@.lock SET expires_at = '-infinity' WHERE name = the_name;
-    IF l.waiters_until > t THEN PERFORM @schema@.tell(the_name, t); END IF;
+    IF l.waiters_until > t THEN
+      IF wakes THEN
+        outcome := translate(outcome, 'FX', 'TY');
+      ELSE
+        PERFORM @schema@.tell(the_name, t);
+      END IF;
+    END IF;
   END IF;
   RETURN outcome;
 END
@@ -71,22 +80,41 @@ BEGIN
 END
 $function$;
 
--- Tells who waits for a name that it is free: the first of those who drew a ticket, or, where nobody
--- did, all.
+-- Tells who waits for a name that it is free: the first of those who drew a ticket and still asks, or,
+-- where nobody did, all. Writes nothing.
 CREATE OR REPLACE FUNCTION @schema@.tell(the_name bytea, t timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   first bytea;
-  tickets boolean := EXISTS (SELECT FROM @schema@.ticket WHERE name = the_name);
+  ignored text;
 BEGIN
-  IF tickets THEN
-    DELETE FROM @schema@.ticket WHERE name = the_name AND contact < t - interval '3 seconds';
-    SELECT attempt INTO first FROM @schema@.ticket WHERE name = the_name ORDER BY ticket LIMIT 1;
-    IF NOT FOUND THEN RETURN; END IF;
-  END IF;
+  SELECT attempt INTO first FROM @schema@.ticket
+   WHERE name = the_name AND contact >= t - interval '3 seconds' ORDER BY ticket LIMIT 1;
+  IF NOT FOUND AND EXISTS (SELECT FROM @schema@.ticket WHERE name = the_name) THEN RETURN; END IF;
+  -- Of this transaction only: its commit waits for those of all others that notify, in any database.
+  ignored := set_config('lock_timeout', '0', true);
   -- By a channel of the client's own, whose number is in the first 16 bytes; or by everybody's.
   PERFORM pg_notify(CASE WHEN first IS NULL THEN '@schema@'
                          ELSE 'mortise_' || left(encode(first, 'hex'), 32) END,
                     encode(the_name, 'hex') || coalesce(' ' || encode(first, 'hex'), ''));
+END
+$function$;
+
+-- Tells those who wait for these names, if they are free: where somebody else has one again, the release of
+-- that hold does. Its commit waits for a lock of the whole server, and for nothing else.
+CREATE OR REPLACE FUNCTION @schema@.wake(names bytea[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  t constant timestamptz := clock_timestamp();
+  the_name bytea;
+  ignored text;
+BEGIN
+  ignored := set_config('synchronous_commit', 'off', true);
+  FOREACH the_name IN ARRAY names LOOP
+    IF EXISTS (SELECT FROM @schema@.lock
+                WHERE name = the_name AND expires_at <= t AND waiters_until > t) THEN
+      PERFORM @schema@.tell(the_name, t);
+    END IF;
+  END LOOP;
 END
 $function$;

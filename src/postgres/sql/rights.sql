@@ -1,3 +1,19 @@
 -- Nobody may anything but the owner, and those who are granted it below.
 REVOKE ALL ON ALL TABLES IN SCHEMA @schema@ FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA @schema@ FROM PUBLIC;
+
+-- Who had them before.
+DO $grants$
+DECLARE
+  who regrole;
+BEGIN
+  FOR who IN SELECT application::oid
+               FROM unnest(string_to_array(current_setting('@schema@.applications'), ' ')) AS application LOOP
+    EXECUTE 'GRANT USAGE ON SCHEMA @schema@ TO ' || who;
+    EXECUTE 'GRANT SELECT ON @schema@.lock, @schema@.ticket TO ' || who;
+    EXECUTE 'GRANT EXECUTE ON FUNCTION @schema@.schema_version(), @schema@.schema_versions(), '
+      '@schema@.whereabouts(), @schema@.take, @schema@.take_apart, @schema@.release, @schema@.release_apart, '
+      '@schema@.wake, @schema@.renew, @schema@.cancel, @schema@.guard, @schema@.lock_in TO ' || who;
+  END LOOP;
+END
+$grants$;

@@ -1,16 +1,3 @@
--- SPDX-License-Identifier: MIT
--- The schema of Mortise's locks. Run it as the owner of the database, by psql or by
--- mortise::postgres::migrate(); it may be run again.
---
--- Invariants. A row is a name that was ever locked; it stays, because `number`, the grant number, must
--- outlive every hold. Held means: `expires_at` lies ahead of the server's clock; `attempt` is the owner
--- then, and the last one otherwise. Who decides about a row has it locked, and reads the clock after
--- that. Nobody waits for a row lock: a row that somebody else has locked counts as held.
-BEGIN;
-SELECT pg_advisory_xact_lock(7077, 1);
-
-CREATE SCHEMA IF NOT EXISTS @schema@;
-
 CREATE TABLE IF NOT EXISTS @schema@.lock (
   -- No CHECKs: each would be read from its text anew by every statement that writes, which costs more
   -- than the statement. The client checks names and numbers.
@@ -38,9 +25,25 @@ CREATE TABLE IF NOT EXISTS @schema@.ticket (
   PRIMARY KEY (name, ticket)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
--- What the library has to find.
-CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS integer
-LANGUAGE sql IMMUTABLE AS 'SELECT 3';
+-- The versions of clients that this schema serves: the oldest, and its own.
+CREATE OR REPLACE FUNCTION @schema@.schema_versions() RETURNS text
+LANGUAGE sql IMMUTABLE AS $function$SELECT '3 4'$function$;
+-- What clients of version 3 look for.
+CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS bigint
+LANGUAGE sql IMMUTABLE AS 'SELECT 3::bigint';
+
+-- Which server this is, for clients that can reach several: the number of the cluster, which all standbys have
+-- too, and its timeline, which grows when a standby is promoted. Nothing where the server does not tell.
+CREATE OR REPLACE FUNCTION @schema@.whereabouts() RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
+BEGIN
+  IF pg_is_in_recovery() THEN RETURN ''; END IF;
+  RETURN (SELECT system_identifier FROM pg_control_system()) || ' '
+         || ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint;
+EXCEPTION WHEN OTHERS THEN
+  RETURN '';
+END
+$function$;
 
 -- What this transaction promises is on disk, and at the standbys, before it is told, whatever is the role's
 -- default; and a wait for them that somebody ends is told of, which is a warning.

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The names that were freed and whose waiters are still to be told. A NOTIFY waits at commit for
+// all others of the server, so that one request at a time tells of all that came together
+// meanwhile.
+#pragma once
+
+#include "base/mutant.hpp"
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mortise::postgres {
+
+/// @thread_safety every member may be called concurrently.
+class Bell {
+ public:
+  using Names = std::vector<std::string>;
+
+  /// Somebody may wait for a name that was freed. @return what is to be told in one request now;
+  /// none = one is under way, and the name goes with the next
+  [[nodiscard]] Names freed(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (base::mutant("postgres.forget_names_freed_meanwhile") && under_way_) return {};
+    names_.insert(name);
+    return under_way_ ? Names() : next_locked();
+  }
+  /// The request was answered. @return the next one
+  [[nodiscard]] Names told() {
+    const std::lock_guard lock(mutex_);
+    under_way_ = false;
+    return next_locked();
+  }
+  /// The request is not answered, and never will be. @return the next one
+  [[nodiscard]] Names lost(const Names& names) {
+    const std::lock_guard lock(mutex_);
+    under_way_ = false;
+    names_.insert(names.begin(), names.end());
+    return next_locked();
+  }
+
+ private:
+  Names next_locked() {
+    // In one statement; its transaction reads a row for each.
+    constexpr std::size_t most = 256;
+    Names names;
+    while (!names_.empty() && names.size() < most) {
+      names.push_back(std::move(names_.extract(names_.begin()).value()));
+    }
+    under_way_ = !names.empty();
+    return names;
+  }
+
+  std::mutex mutex_;
+  std::set<std::string> names_;
+  bool under_way_ = false;
+};
+
+}  // namespace mortise::postgres

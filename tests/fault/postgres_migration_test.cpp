@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Goal: every schema that was ever made becomes this one, with its locks and rights and under its
+// clients' feet, and never an older one; and whoever migrates runs no code but his own. Method: the
+// schemas of versions 1 to 3 as they were printed, and strangers who were there first.
+#include "fault/postgres_fixture.hpp"
+#include "support/postgres_programs.hpp"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace mortise::fault {
+namespace {
+
+std::string schema_of_version(int version) {
+  std::ifstream file(std::string(MORTISE_TESTS_DIR "/fault/postgres_schemas/version_") +
+                     std::to_string(version) + ".sql");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class PostgresMigration : public PostgresTest {
+ protected:
+  PostgresServer& bare() {
+    if (!bare_) bare_.emplace();
+    return *bare_;
+  }
+  /// The role of the application is named only where it is new to the schema.
+  void migrate(const std::string& role = {}) {
+    postgres::migrate(bare().owner_url(), {.role = role});
+  }
+  std::string value(const std::string& sql) { return bare().talk().value(sql); }
+  /// @return all that the schema is, as pg_dump prints it.
+  std::string dump() {
+    const model::TemporaryDirectory directory;
+    const std::string to = directory.file("dump");
+    const std::string script = "'" + test::postgres_program("pg_dump") + "' -s -h " +
+                               bare().socket_folder() + " -p " + std::to_string(bare().port()) +
+                               " -U postgres shop >" + to;
+    EXPECT_EQ(std::system(script.c_str()), 0);
+    std::ifstream file(to);
+    std::string text;
+    for (std::string line; std::getline(file, line);) {
+      // Its key is another one each time.
+      if (line.find("restrict") == std::string::npos) text += line + "\n";
+    }
+    return text;
+  }
+  void expect_refused(const std::string& url, const std::string& because) {
+    const Failure failure = failure_of([&] { postgres::migrate(url, {.role = "shop"}); });
+    EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr(because));
+  }
+  std::string superuser_url() {
+    return "postgresql://postgres@/shop?host=" + bare().socket_folder() +
+           "&port=" + std::to_string(bare().port());
+  }
+  /// Who may make schemas, and is nobody here.
+  PostgresTalk stranger() {
+    bare().talk().run("grant create on database shop to shop");
+    return bare().user();
+  }
+
+ private:
+  std::optional<PostgresServer> bare_;
+};
+
+TEST_F(PostgresMigration, OfEachOlderVersionComesToTheSameAndKeepsLocksAndRights) {
+  migrate("shop");
+  const std::string fresh = dump();
+  for (int version = 1; version <= 3; ++version) {
+    bare().talk().run("drop schema mortise cascade");
+    PostgresTalk(bare().owner_url()).run(schema_of_version(version));
+    bare().talk().run(
+        "insert into mortise.lock (name, number, attempt, lease, expires_at, label)"
+        " values ('held', 4102444800000000, 'x', 1, 'infinity', ''),"
+        " ('free', 4102444800000000, 'x', 1, '-infinity', '')");
+    migrate();
+    EXPECT_EQ(dump(), fresh) << "from version " << version;
+    migrate();
+    EXPECT_EQ(dump(), fresh) << "once more, from version " << version;
+    Client mine(bare().url());
+    EXPECT_FALSE(mine.lock("held").try_lock()) << version;
+    Lock lock = mine.lock("free");
+    EXPECT_TRUE(lock.try_lock()) << version;
+    EXPECT_GT(grant_of(lock.token()), 4102444800000000U) << version;
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+}
+
+TEST_F(PostgresMigration, LetsClientsGoOn) {
+  migrate("shop");
+  bare().talk().run("drop schema mortise cascade");
+  PostgresTalk(bare().owner_url()).run(schema_of_version(3));
+  // As a client of version 3 does it, before and after.
+  PostgresTalk old = bare().user();
+  old.run(
+      "prepare take as select mortise.take($1::bytea, $2::bytea, $3::bigint, $4::bytea, "
+      "$5::bigint)");
+  const std::string number = old.value("execute take('a', '\\x01', 60000000, '', 16)");
+  migrate();
+  EXPECT_EQ(old.value("select mortise.schema_version()"), "3");
+  EXPECT_EQ(old.value("select mortise.release('a', '\\x01', " + number + ", 16)"), "F");
+  EXPECT_THAT(old.value("execute take('a', '\\x01', 60000000, '', 16)"), Not(IsEmpty()));
+  EXPECT_FALSE(Client(bare().url()).lock("a").try_lock());
+}
+
+TEST_F(PostgresMigration, NeverGoesDown) {
+  migrate("shop");
+  // The migration of version 3 itself.
+  try {
+    PostgresTalk(bare().owner_url()).run(schema_of_version(3));
+    ADD_FAILURE() << "it goes down";
+  } catch (const PostgresTalkError& error) {
+    EXPECT_EQ(error.state(), "42P13") << error.what();
+  }
+  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+  // A version that is not yet.
+  PostgresTalk(bare().owner_url())
+      .run(
+          "create or replace function mortise.schema_versions() returns text"
+          " language sql immutable as $$select '5 9'$$");
+  const Failure failure = failure_of([&] { migrate("shop"); });
+  EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("version 9"));
+  EXPECT_EQ(value("select mortise.schema_versions()"), "5 9");
+  const Failure told = failure_of([&] { Client(bare().url()).check(patience); });
+  EXPECT_EQ(told.code, Errc::misconfigured) << told.text;
+  EXPECT_THAT(told.text, HasSubstr("newer library"));
+  EXPECT_THAT(told.text, Not(HasSubstr("migrate")));
+}
+
+TEST_F(PostgresMigration, IsWhatAnOlderSchemaIsToldToNeed) {
+  PostgresTalk(bare().owner_url()).run(schema_of_version(3));
+  const Failure told = failure_of([&] { Client(bare().url()).check(patience); });
+  EXPECT_EQ(told.code, Errc::misconfigured) << told.text;
+  EXPECT_THAT(told.text, HasSubstr("migrate"));
+  // And one that serves newer clients, too, is good enough.
+  migrate();
+  PostgresTalk(bare().owner_url())
+      .run(
+          "create or replace function mortise.schema_versions() returns text"
+          " language sql immutable as $$select '3 9'$$");
+  Client(bare().url()).check(patience);
+}
+
+TEST_F(PostgresMigration, RunsNothingOfAStrangerWhoMadeTheSchemaFirst) {
+  PostgresTalk talk = stranger();
+  talk.run("create schema mortise");
+  expect_refused(bare().owner_url(), "the schema, of shop");
+  expect_refused(superuser_url(), "the schema, of shop");
+  // Down to the trap itself: a table of his with a trigger of his.
+  talk.run(
+      "create table mortise.lock (name bytea primary key, number bigint not null, attempt bytea "
+      "not null,"
+      " lease bigint not null, expires_at timestamptz not null, label bytea not null,"
+      " waiters_until timestamptz not null default '-infinity', buried jsonb, unique (number, "
+      "name));"
+      "create function mortise.trap() returns trigger language plpgsql as"
+      " $$ begin alter role shop superuser; return new; end $$;"
+      "create trigger trap before insert or update on mortise.lock"
+      " for each row execute function mortise.trap()");
+  expect_refused(superuser_url(), "trap");
+}
+
+TEST_F(PostgresMigration, RefusesWhatOthersHaveAddedToIt) {
+  migrate("shop");
+  const auto added = [&](const std::string& what, const std::string& undo,
+                         const std::string& words) {
+    bare().talk().run(what);
+    expect_refused(bare().owner_url(), words);
+    bare().talk().run(undo);
+    migrate("shop");
+  };
+  bare().talk().run(
+      "create function public.f() returns trigger language plpgsql as 'begin return new; end'");
+  added("create trigger t before update on mortise.ticket for each row execute function public.f()",
+        "drop trigger t on mortise.ticket", "trigger t");
+  added("create rule r as on insert to mortise.lock do also select 1",
+        "drop rule r on mortise.lock", "rule r");
+  added("create policy p on mortise.lock", "drop policy p on mortise.lock", "policy p");
+  added("create function mortise.z() returns int language sql as 'select 1'",
+        "drop function mortise.z()", "mortise.z()");
+  added("create operator mortise.<> (leftarg = bytea, rightarg = bytea, function = byteane)",
+        "drop operator mortise.<> (bytea, bytea)", "operator");
+  added("grant create on schema mortise to shop", "revoke create on schema mortise from shop",
+        "CREATE, of shop");
+  added("grant trigger on mortise.lock to shop", "revoke trigger on mortise.lock from shop",
+        "TRIGGER, of shop");
+}
+
+TEST_F(PostgresMigration, FindsNamesByItsOwnPath) {
+  // Whoever may write to `public`, or to any schema of the path, is not asked.
+  bare().talk().run(
+      "create function public.pg_advisory_xact_lock(integer, integer) returns void language "
+      "plpgsql as"
+      " $$ begin raise 'a stranger was here'; end $$;"
+      "alter role shop_owner set search_path = public, pg_catalog");
+  migrate("shop");
+  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+}
+
+}  // namespace
+}  // namespace mortise::fault

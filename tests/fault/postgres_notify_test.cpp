@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Goal: a release depends on nothing that others do to NOTIFY, whose commit takes a lock of the
+// whole cluster (L4); those who wait are told as soon as that can be had. Method: a session of
+// another database that has that lock, and sixteen that take it without pause.
+#include "fault/postgres_fixture.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace mortise::fault {
+namespace {
+
+// The lock that a NOTIFY takes at commit is database 0 (src/backend/commands/async.c). It is held
+// until the end of that commit, which a standby that does not exist delays where it writes, too.
+class PostgresNotify : public PostgresTest {
+ protected:
+  /// Somebody of another database, whose NOTIFY is in the middle of its commit.
+  class Notifier {
+   public:
+    explicit Notifier(const PostgresServer& server)
+        : server_(server), talk_(server.talk("postgres")) {
+      PostgresTalk settings = server.talk("postgres");
+      settings.run("create table written (i int)");
+      settings.run("alter system set synchronous_standby_names = 'nobody'");
+      settings.run("select pg_reload_conf()");
+      EXPECT_TRUE(eventually([&] {
+        talk_.send("insert into written values (1); notify other");
+        return !talk_.answered(100ms);
+      }));
+    }
+    ~Notifier() {
+      PostgresTalk settings = server_.talk("postgres");
+      settings.run("alter system reset synchronous_standby_names");
+      settings.run("select pg_reload_conf()");
+      EXPECT_TRUE(talk_.answered(patience));
+    }
+    Notifier(const Notifier&) = delete;
+    Notifier& operator=(const Notifier&) = delete;
+
+   private:
+    const PostgresServer& server_;
+    PostgresTalk talk_;
+  };
+  /// @return how long each of so many hand-offs took, from one client to another, sorted.
+  std::vector<std::chrono::microseconds> hand_offs(int rounds) {
+    std::vector<std::chrono::microseconds> took;
+    Client theirs = client();
+    Lock lock = theirs.lock("a");
+    Party waiter(client(), "a");
+    for (int round = 0; round < rounds; ++round) {
+      EXPECT_TRUE(lock.try_lock_for(patience));
+      auto served = waiter.start();
+      EXPECT_TRUE(waiter.worker().falls_asleep());
+      std::this_thread::sleep_for(5ms);  // it waits in earnest: nothing is sure, this is a figure
+      const auto before = std::chrono::steady_clock::now();
+      EXPECT_EQ(lock.release(), Released::released);
+      EXPECT_TRUE(comes(served));
+      took.push_back(std::chrono::duration_cast<std::chrono::microseconds>(
+          std::chrono::steady_clock::now() - before));
+      EXPECT_EQ(waiter.release(), Released::released);
+    }
+    std::sort(took.begin(), took.end());
+    return took;
+  }
+};
+class PostgresNotifyLong : public PostgresNotify {};
+
+TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoRelease) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 20s});
+  Lock other = mine.lock("b", {.lease = 20s});
+  lock.lock();
+  other.lock();
+  Party waiter(client(), "a", {.lease = 20s});
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_wait("a"));
+  {
+    const Notifier notifier(server());
+    // Releases wait for no standby, and so for nothing.
+    Released outcome{};
+    EXPECT_LT(duration_of([&] { outcome = lock.release(); }), 500ms);
+    EXPECT_EQ(outcome, Released::released);
+    EXPECT_FALSE(is_held("a"));
+    ASSERT_TRUE(eventually([&] {
+      return see("select count(*) from pg_locks where locktype = 'object' and classid = 1262"
+                 " and objid = 0 and not granted") == "1";
+    })) << "nobody is told by NOTIFY: this test is about nothing";
+    // Whoever knocks at that door does not stand in the way of others.
+    EXPECT_EQ(other.release(), Released::released);
+  }
+  EXPECT_TRUE(comes(served));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// As a client of version 3 asks.
+TEST_F(PostgresNotify, IsDoneInsideTheReleaseForClientsThatDoNotDoIt) {
+  PostgresTalk talk = server().user();
+  talk.run("listen mortise");
+  PostgresTalk old = server().user();
+  const auto take = [&] {
+    return old.value("select mortise.take('a', '\\x01', 20000000, '', 16)");
+  };
+  std::string number = take();
+  server().talk().run("update mortise.lock set waiters_until = now() + interval '1 minute'");
+  EXPECT_EQ(old.value("select mortise.release('a', '\\x01', " + number + ", 16)"), "F");
+  EXPECT_EQ(talk.notification(patience), "61");
+  number = take();
+  EXPECT_EQ(old.value("select mortise.release('a', '\\x01', " + number + ", 17)"), "T");
+  EXPECT_EQ(talk.notification(100ms), std::nullopt) << "told twice";
+  old.run("select mortise.wake('{a}')");
+  EXPECT_EQ(talk.notification(patience), "61");
+  number = take();
+  old.run("select mortise.wake('{a}')");
+  EXPECT_EQ(talk.notification(100ms), std::nullopt) << "told of what is held";
+}
+
+TEST_F(PostgresNotifyLong, WithoutPauseElsewhereHardlyDelaysAHandOff) {
+  constexpr int rounds = 300;
+  const auto percentile = [](const auto& sorted, std::size_t of_hundred) {
+    return static_cast<double>(
+               sorted[std::min(sorted.size() - 1, sorted.size() * of_hundred / 100)].count()) /
+           1000;
+  };
+  const auto quiet = hand_offs(rounds);
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> noise;
+  for (int i = 0; i < 16; ++i) {
+    noise.emplace_back([&] {
+      PostgresTalk talk = server().talk("postgres");
+      while (!over.load()) talk.run("notify other");
+    });
+  }
+  const auto loud = hand_offs(rounds);
+  over.store(true);
+  noise.clear();
+  std::printf("hand-off, ms: quiet p50 %.2f p99 %.2f; beside 16 that notify p50 %.2f p99 %.2f\n",
+              percentile(quiet, 50), percentile(quiet, 99), percentile(loud, 50),
+              percentile(loud, 99));
+  // Before: a second for the release, and 25 to 30 for who waits.
+  EXPECT_LT(percentile(loud, 99), 500);
+}
+
+}  // namespace
+}  // namespace mortise::fault
