@@ -364,14 +364,10 @@ Result UserConnection::run(const std::string& text, const Arguments& arguments) 
                              list.values.data(), list.lengths.data(), list.formats.data(), binary));
 }
 
-UserConnection::End UserConnection::commit(PqError& error) {
-  PGresult* const answer = PQexec(connection_, "COMMIT");
-  // Of a transaction that has failed the server makes a rollback, and calls that a success.
-  const bool rolled_back = std::string_view(PQcmdStatus(answer)) == "ROLLBACK";
-  const Result result(answer);
-  if (result.kind() == Result::Kind::rows) return rolled_back ? End::rolled_back : End::committed;
-  error = result.error();
-  return End::error;
+std::optional<PqError> UserConnection::commit() {
+  const Result result(PQexec(connection_, "COMMIT"));
+  if (result.kind() == Result::Kind::rows) return std::nullopt;
+  return result.error();
 }
 
 std::optional<PqError> run_script(const Keywords& keywords, const std::string& text,

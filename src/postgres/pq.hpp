@@ -153,10 +153,9 @@ class UserConnection {
   enum class State { idle, in_transaction, failed, unusable };
   [[nodiscard]] State state() const noexcept;
   [[nodiscard]] Result run(const std::string& text, const Arguments& arguments = {});
-  /// How a transaction ended. An error says why it was not committed; without a state nobody knows
-  /// whether it was.
-  enum class End { committed, rolled_back, error };
-  [[nodiscard]] End commit(PqError& error);
+  /// Commits a transaction that is `in_transaction`. @return nothing: it is. Otherwise why it is
+  /// not; without a state nobody knows whether it is.
+  [[nodiscard]] std::optional<PqError> commit();
 
  private:
   pg_conn* connection_;

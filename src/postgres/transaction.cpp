@@ -60,17 +60,12 @@ void guard(pg_conn* connection, const Guard& guard, std::string_view schema) {
 void commit(pg_conn* connection, const Guard& hold, std::string_view schema) {
   guard(connection, hold, schema);
   const std::string about = "postgresql: lock " + one_line(hold.name());
-  PqError error;
-  switch (UserConnection(connection).commit(error)) {
-    case UserConnection::End::committed: return;
-    case UserConnection::End::rolled_back:
-      throw LockError({Errc::unavailable, about + ": the transaction was rolled back"});
-    case UserConnection::End::error: break;
+  const std::optional<PqError> error = UserConnection(connection).commit();
+  if (!error) return;
+  if (!error->state.empty() && !error->state.starts_with("57P")) {
+    throw LockError(server_error(about, *error).failure);
   }
-  if (!error.state.empty() && !error.state.starts_with("57P")) {
-    throw LockError(server_error(about, error).failure);
-  }
-  throw LockError({Errc::in_doubt, about + ": no answer to COMMIT: " + one_line(error.words)});
+  throw LockError({Errc::in_doubt, about + ": no answer to COMMIT: " + one_line(error->words)});
 }
 
 bool lock_in(pg_conn* connection, std::string_view name, std::chrono::milliseconds wait,
