@@ -21,7 +21,7 @@ std::vector<Kind> kinds_of(std::string_view name) {
   if (name.starts_with("redlock.")) return {Kind::redlock};
   if (name.starts_with("zookeeper.")) return {Kind::zookeeper};
   if (name.starts_with("postgres.")) return {Kind::postgres};
-  return {Kind::memory, Kind::redis, Kind::postgres};
+  return {Kind::memory, Kind::redis};
 }
 
 void add(std::vector<Mutant>& all, std::string_view name) {

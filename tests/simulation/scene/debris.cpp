@@ -82,7 +82,15 @@ void Scene::look_for_debris() {
       cost("first/0");  // connects, and has the scripts loaded
       for (const std::string& name : fresh) cost_of_fresh += cost(name);
       for (const std::string& name : used) cost_of_used += cost(name);
+      // S9: whoever closes its client leaves no hold behind.
+      mortise::Lock left = client.lock("left/0");
+      left.lock();
       client.close();
+      mortise::Client other(stand_->backend(plan_.clients));
+      std::error_code error;
+      if (!other.lock("left/0").acquire({.wait = std::chrono::seconds(3)}, error)) {
+        judge_.blame("S9", "a client that was closed still holds: " + error.message());
+      }
     } catch (const std::exception& error) {
       judge_.blame("L7", std::string("long after the storm: ") + error.what());
     }

@@ -58,6 +58,7 @@ struct Plan {
   double stopped = 0;     ///< how many are stopped by a stop token
   double reentered = 0;
   double outlived = 0;  ///< how many are held beyond the lease
+  bool blocks = false;  ///< what is called at a loss takes long
   std::vector<Fault> faults;
   std::set<std::size_t> left_out;  ///< of the faults: to make a failing run smaller
 

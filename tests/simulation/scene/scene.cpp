@@ -149,7 +149,8 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   std::thread stopper;
   if (!calm && random.chance(plan_.tries)) {
     options.wait = Nanos(0);
-  } else if (!calm && random.chance(plan_.timed)) {
+  } else if (calm ? random.chance(0.3) : random.chance(plan_.timed)) {
+    // In the calm, too: who leaves a queue must leave nothing that keeps others waiting.
     options.wait = random.spread(Nanos(50'000), 3s);
   }
   const bool stops = !calm && random.chance(plan_.stopped);
@@ -191,7 +192,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
                            " ns took " + std::to_string(took.count()));
   }
   if (got) {
-    hold(party, name, lock, random, calm, asked);
+    hold(party, name, lock, random, calm, {asked, stolen});
   } else {
     if (room_.world.tells)
       tell(process.name(), "not acquired: " + (text.empty() ? error.message() : text));
@@ -208,7 +209,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
 }
 
 void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
-                 Nanos asked) {
+                 Asked asked) {
   const Process& process = *party.process;
   const mortise::Owner owner = mortise::Owner::this_thread();
   const mortise::Token token = lock.token(owner);
@@ -218,15 +219,25 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
        .valid = [&lock, owner,
                  token] { return lock.valid_for(owner) > Nanos(0) && lock.token(owner) == token; },
        .token = token,
-       .asked_at = asked});
+       .asked_at = asked.at});
   if (room_.world.tells) {
     tell(process.name(), "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
+  }
+  // S8: whoever was not stopped on the way is told of nothing that is over.
+  if (!judge_.still_holds(name, number) && room_.world.stolen(process) == asked.stolen) {
+    judge_.blame("S8", process.name() + ": a grant that is over when it is told");
   }
   const bool again = random.chance(plan_.reentered);
   bool entered = false;
   if (again) {
     std::error_code error;
     entered = lock.acquire({.wait = Nanos(0)}, error);
+  }
+  const std::stop_token at_a_loss = lock.lost(owner);
+  // Kept for ever, or its destructor would wait for the call: callbacks may outlive what they tell.
+  if (plan_.blocks && random.chance(0.3)) {
+    static_cast<void>(new std::stop_callback(
+        at_a_loss, +[] { std::this_thread::sleep_for(5s); }));
   }
   const Nanos longest =
       !calm && random.chance(plan_.outlived) ? plan_.lease + plan_.lease / 2 : plan_.longest_hold;
@@ -236,6 +247,12 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
   const std::stop_token lost = lock.lost(owner);
   const bool held = judge_.still_holds(name, number);
   if (!held && !lost.stop_requested()) await_the_loss(process, lost);
+  if (!held) {
+    std::error_code refused;
+    if (lock.acquire({.wait = Nanos(0)}, refused)) {
+      judge_.blame("S7", process.name() + ": a lost hold was entered again");
+    }
+  }
   if (held && lost.stop_requested()) {
     judge_.blame("S6", process.name() + ": lost, and valid all the same");
   }
@@ -299,7 +316,11 @@ Outcome Scene::run() {
     calm_down();
     // The longest that anything left over may keep a name, and then one fallback period.
     const Nanos dead = stand_->longest_hold_of_the_dead(plan_);
-    judge_.expect_service(world.now() + dead + 6s, stand_->hand_over(), 1'500ms);
+    // Where nobody died nothing may be left that has to end by itself.
+    const bool died = std::any_of(parties_.begin(), parties_.end(),
+                                  [](const auto& party) { return party->process->dead(); });
+    const Nanos rest = died || plan_.kind == Kind::zookeeper ? dead : std::min<Nanos>(dead, 4s);
+    judge_.expect_service(world.now() + rest + 6s, stand_->hand_over(), 1'500ms);
     const Nanos patience =
         dead * 2 + 60s + plan_.longest_hold * static_cast<int>(plan_.clients * plan_.threads * 10);
     if (!run_until_done(world.now() + patience) && !judge_.verdict()) {

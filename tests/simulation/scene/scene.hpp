@@ -47,12 +47,17 @@ class Scene {
     bool closed = false;
   };
   void begin_party(std::size_t index);
+  /// When a call began, and what had been stolen from its process by then.
+  struct Asked {
+    Nanos at{};
+    Nanos stolen{};
+  };
   void begin_stranger(std::size_t index);
   void live(Party& party);
   void work(Party& party, std::size_t thread);
   void operate(Party& party, Random& random, bool calm);
   void hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
-            Nanos asked);
+            Asked asked);
   void befall(const Fault& fault);
   void befall_connection(const Fault& fault);
   void befall_client(const Fault& fault);

@@ -249,6 +249,16 @@ int __wrap_clock_gettime(clockid_t id, timespec* time) {
   *time = to_timespec(read_clock(id));
   return 0;
 }
+std::int64_t __real__ZNSt6chrono3_V212steady_clock3nowEv();
+std::int64_t __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {
+  return self() == nullptr ? __real__ZNSt6chrono3_V212steady_clock3nowEv()
+                           : read_clock(CLOCK_MONOTONIC).count();
+}
+std::int64_t __real__ZNSt6chrono3_V212system_clock3nowEv();
+std::int64_t __wrap__ZNSt6chrono3_V212system_clock3nowEv() {
+  return self() == nullptr ? __real__ZNSt6chrono3_V212system_clock3nowEv()
+                           : read_clock(CLOCK_REALTIME).count();
+}
 int __real_gettimeofday(timeval*, void*);
 int __wrap_gettimeofday(timeval* time, void* zone) {
   if (self() == nullptr) return __real_gettimeofday(time, zone);
