@@ -42,7 +42,7 @@ TEST(SupportOwnTime, LeavesOutWhatTheMachineMakesItWait) {
   ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
   cpu_set_t one;
   CPU_ZERO(&one);
-  CPU_SET(::sched_getcpu(), &one);
+  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
   ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);  // the children's, too
   std::vector<model::Process> others;
   for (int i = 0; i < 3; ++i) {

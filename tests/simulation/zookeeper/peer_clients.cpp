@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One server of an ensemble and its clients: connections, sessions, requests.
 #include "simulation/zookeeper/numbers.hpp"
 #include "simulation/zookeeper/peer.hpp"
 #include "simulation/zookeeper/rights.hpp"

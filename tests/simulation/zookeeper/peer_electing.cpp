@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One server of an ensemble while there is no leader.
 #include "simulation/zookeeper/peer.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One server of an ensemble that follows: what the leader sends, and what is handed to it.
 #include "simulation/zookeeper/numbers.hpp"
 #include "simulation/zookeeper/peer.hpp"
 

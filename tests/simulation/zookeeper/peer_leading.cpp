@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One server of an ensemble that leads: proposals, commits, the ends of sessions.
 #include "simulation/zookeeper/numbers.hpp"
 #include "simulation/zookeeper/peer.hpp"
 

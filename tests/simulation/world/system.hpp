@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The system's calls, as the linker leads them here (--wrap): on a thread of the simulation they
+// act in its world, everywhere else they are what they were. So the library's code is the shipped
+// one, down to the call. This is what system_*.cpp share.
+#pragma once
+
+#include "simulation/world/room.hpp"
+
+#include <sys/time.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace simulation::system {
+
+inline World& world() { return *World::current(); }
+inline Thread* self() noexcept { return World::running(); }
+inline Process& process() { return self()->process(); }
+
+inline int fail(int error) noexcept {
+  errno = error;
+  return -1;
+}
+
+inline constexpr Nanos second{1'000'000'000};
+
+inline Nanos of(const timespec& time) noexcept {
+  return second * time.tv_sec + Nanos(time.tv_nsec);
+}
+inline timespec to_timespec(Nanos time) noexcept {
+  return {.tv_sec = time / second, .tv_nsec = (time % second).count()};
+}
+/// @return how long the world takes for that much of the process' clock.
+inline Nanos own_time(Nanos own) { return process().clock.in_world(own); }
+
+inline Nanos read_clock(clockid_t id) {
+  world().pass(Nanos(20));
+  const Nanos boot = process().boot_time();
+  return id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE ? boot + process().wall : boot;
+}
+
+}  // namespace simulation::system
