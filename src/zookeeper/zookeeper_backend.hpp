@@ -120,7 +120,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void settled(const ContenderPtr& contender, const Reply& reply);
   void settled_node(const ContenderPtr& contender, const Call& call, const Reply& reply);
   void watching(const ContenderPtr& contender, const Reply& reply);
-  void confirmed(const ContenderPtr& contender, const Reply& reply);
+  void confirmed(const ContenderPtr& contender, const Call& call, const Reply& reply);
   void removed(const ContenderPtr& contender, const Reply& reply);
   void own_watched(const ContenderPtr& contender, const Reply& reply);
   void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);

@@ -104,7 +104,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::own_check:
       if (reply.code == Code::no_node) return own_node_gone(contender);
       return drive(contender);
-    case Step::confirm: return confirmed(contender, reply);
+    case Step::confirm: return confirmed(contender, call, reply);
     case Step::holder: return told_of_holder(contender, call, reply);
     case Step::remove: return removed(contender, reply);
     case Step::own_watch:
@@ -235,8 +235,12 @@ void ZooKeeperBackend::told_of_holder(const ContenderPtr& contender, const Call&
   drive(contender);
 }
 
-void ZooKeeperBackend::confirmed(const ContenderPtr& contender, const Reply& reply) {
-  if (contender->leaving || contender->withdrawn) return drive(contender);
+void ZooKeeperBackend::confirmed(const ContenderPtr& contender, const Call& call,
+                                 const Reply& reply) {
+  // Of a node that is no more it says nothing of the present one.
+  if (contender->leaving || contender->withdrawn || call.path != contender->node) {
+    return drive(contender);
+  }
   // Two of these may be on their way, by two looks at the queue: the first answer has granted.
   const bool granted = contender->held || contender->erased || !contender->operation;
   if (granted && !base::mutant("zookeeper.second_proof_grants_again")) return drive(contender);

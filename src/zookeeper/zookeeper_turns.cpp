@@ -218,7 +218,9 @@ void ZooKeeperBackend::check_own(const ContenderPtr& contender) {
 void ZooKeeperBackend::believe(const ContenderPtr& contender) {
   Session& session = *contender->session;
   if (session.is_proven(clock_->now())) return grant(contender);
-  if (session.refused_write(contender->node, {.step = Step::confirm, .contender = contender})) {
+  if (session.refused_write(
+          contender->node,
+          {.step = Step::confirm, .contender = contender, .path = contender->node})) {
     ++contender->flight;
   }
 }

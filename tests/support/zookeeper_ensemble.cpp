@@ -65,14 +65,6 @@ void ZooKeeperEnsemble::cut_off(std::size_t which) {
   }
 }
 
-void ZooKeeperEnsemble::join() {
-  for (const Way& way : ways_) {
-    way.proxy->heal();
-    way.proxy->cut_all();
-  }
-  complete();
-}
-
 ZooKeeperEnsemble& ZooKeeperEnsemble::shared() {
   static ZooKeeperEnsemble ensemble;
   ensemble.complete();

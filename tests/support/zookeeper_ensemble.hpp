@@ -39,8 +39,6 @@ class ZooKeeperEnsemble {
   /// From now on nothing moves between that server and the others, and nobody learns it at once:
   /// all that a leader and its followers say to each other. Of severable links.
   void cut_off(std::size_t which);
-  /// Again as it was; waits until all serve.
-  void join();
   /// At a server that serves now.
   [[nodiscard]] ZooKeeperTalk talk();
 
