@@ -132,6 +132,7 @@ class Session final : public Process {
   Task<void> wait_for_lock(std::string what, std::function<bool()> come,
                            std::function<void()> give_up);
   void check_interrupts();
+  [[nodiscard]] bool waits_at_old_version(const LockTuple& tuple, Strength strength) const;
   void check_snapshot(const LockTuple& tuple, Strength strength) const;
 
   const ConnectionId connection_;

@@ -2,6 +2,7 @@
 // Rows and locks, as statements use them. The life of a session is in session.cpp.
 #include "simulation/postgres/session.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace simulation::postgres {
@@ -45,7 +46,7 @@ void Session::give(TupleLocks& tuple, Strength strength) {
     entry.had = true;
     entry.strength = std::exchange(each.strength, strength);
   }
-  if (!entry.had) tuple.claims.push_back({.by = this, .strength = strength});
+  if (!entry.had) tuple.claims.push_back({.by = this, .strength = strength, .since = db.commits});
   tx_.undo.push_back(std::move(entry));
   (tuple.writer == this ? tuple.pending_xmax : tuple.xmax) =
       others ? several | db.next_xid++ : tx_.xid;
@@ -82,12 +83,25 @@ void Session::check_snapshot(const LockTuple& tuple, Strength strength) const {
   }
 }
 
+/// At repeatable read the version of the snapshot is locked, and who had it locked before it was
+/// changed is waited for first, whatever comes then.
+bool Session::waits_at_old_version(const LockTuple& tuple, Strength strength) const {
+  if (!tx_.snapshot) return false;
+  const auto changed = std::find_if(tuple.history.begin(), tuple.history.end(),
+                                    [&](const auto& each) { return each.commit > *tx_.snapshot; });
+  return changed != tuple.history.end() &&
+         std::any_of(tuple.claims.begin(), tuple.claims.end(), [&](const Claim& each) {
+           return each.by != this && conflict(each.strength, strength) &&
+                  each.since < changed->commit;
+         });
+}
+
 Task<LockTuple*> Session::lock_row(const std::string& name, Strength strength, bool skip) {
   if (strength != Strength::key_share) refuse_if_read_only("SELECT FOR UPDATE");
   LockTuple* const tuple = find(name);
   if (tuple == nullptr || see(name) == nullptr) co_return nullptr;
   co_await step();
-  check_snapshot(*tuple, strength);
+  if (!waits_at_old_version(*tuple, strength)) check_snapshot(*tuple, strength);
   const bool taken = co_await claim(*tuple, strength, skip);
   if (!taken) co_return nullptr;
   check_snapshot(*tuple, strength);

@@ -34,6 +34,7 @@ enum class Strength : std::uint8_t { key_share, share, no_key_update, update };
 struct Claim {
   Session* by = nullptr;
   Strength strength = Strength::key_share;
+  Commit since = 0;  ///< the last commit before it
 };
 
 /// What does not depend on what is in the row.
