@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Longer than anything is remembered: late copies, silent waiters, tickets.
-constexpr Nanos long_over = 150s;
+constexpr Nanos long_over = 320s;
 
 // What may be asked in a second, whatever happens: each waiter asks once, connections greet.
 constexpr std::uint64_t idle_requests = 300;

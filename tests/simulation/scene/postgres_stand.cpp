@@ -49,8 +49,13 @@ class PostgresStand final : public Stand {
     }
   }
   void calm() override { server_->set_standby_gone(false); }
+  // A release tells who waits, and the first to come has it: who meets a locked row asks again soon.
+  [[nodiscard]] Nanos hand_over() const override { return std::chrono::milliseconds(1'200); }
   [[nodiscard]] std::uint64_t work() const override { return server_->statements(); }
-  [[nodiscard]] std::uint64_t requests() const override { return server_->statements(); }
+  // What clients send: sessions of another database work here, too.
+  [[nodiscard]] std::uint64_t requests() const override {
+    return room_.network.hosts().front()->requests;
+  }
   [[nodiscard]] std::string complaint(std::size_t clients) override {
     // `mortise.connections` for statements, one that listens, and one that is being replaced.
     const std::size_t most = clients * 10;
