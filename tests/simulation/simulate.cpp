@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Simulates clients, servers and the network between them, from seeds:
-//   mortise_simulate run KIND SECONDS [SEED]     random runs until the time is up or one fails
+//   mortise_simulate run KIND SECONDS [SEED [COUNT]]   random runs until the time is up, so many
+//   were
+//                                                made, or one fails
 //   mortise_simulate replay KIND WORD [MUTANT]   one run, told in words
 //   mortise_simulate mutants [KIND|NAME] [ROUNDS]   which of the built-in mistakes are found, and
 //   when
@@ -84,7 +86,7 @@ int report(const Subject& subject, const Finding& finding) {
   return 1;
 }
 
-int run(const std::string& what, double seconds, std::uint64_t seed) {
+int run(const std::string& what, double seconds, std::uint64_t seed, std::uint64_t at_most) {
   const std::vector<Kind> chosen = kinds_of(what);
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   for (const Kind kind : chosen) {
@@ -96,7 +98,7 @@ int run(const std::string& what, double seconds, std::uint64_t seed) {
     };
     Figures figures;
     const auto finding =
-        run_many(subject, seed, UINT64_MAX / 2, mine, jobs(), figures, [&](const Figures& now) {
+        run_many(subject, seed, at_most, mine, jobs(), figures, [&](const Figures& now) {
           if (!terminal) return;
           std::fprintf(stderr, "\r%s: %.0f s, %lu seeds, %lu grants ", name_of(kind).c_str(),
                        past(), now.seeds, now.grants);
@@ -173,7 +175,7 @@ int find_mutants(const std::string& what, std::size_t rounds) {
 
 int usage() {
   std::fputs(
-      "usage: mortise_simulate run KIND SECONDS [SEED] | replay KIND WORD [MUTANT] | "
+      "usage: mortise_simulate run KIND SECONDS [SEED [COUNT]] | replay KIND WORD [MUTANT] | "
       "mutants [KIND|NAME] [ROUNDS]\n  KIND: memory redis redlock zookeeper postgres all\n",
       stderr);
   return 2;
@@ -199,7 +201,8 @@ int main(int argc, char** argv) {
   if (kinds_of(word(1, "all")).empty()) return usage();
   if (words[0] == "run") {
     return run(word(1, "all"), std::strtod(word(2, "60").c_str(), nullptr),
-               std::strtoull(word(3, "1").c_str(), nullptr, 10));
+               std::strtoull(word(3, "1").c_str(), nullptr, 10),
+               std::strtoull(word(4, "1000000000000").c_str(), nullptr, 10));
   }
   if (words[0] == "replay" && words.size() >= 3) return replay(words[1], words[2], word(3, ""));
   return usage();

@@ -22,7 +22,7 @@ namespace simulation {
 namespace {
 
 constexpr std::uint64_t seeds_of_a_batch = 20;
-constexpr int longest_run = 10;  // s of a CPU: then it goes in circles
+constexpr int longest_run = 60;  // s of a CPU: then it goes in circles
 constexpr std::size_t story_size = std::size_t{4} << 20U;
 
 /// What a child process tells, through memory that it shares, so that a crash loses nothing.

@@ -63,7 +63,7 @@ void Scene::look_for_debris() {
   world.spawn(process, [&, this] {
     mortise::Client client(stand_->backend(plan_.clients));
     const auto cost = [&](const std::string& name) {
-      mortise::Lock lock = client.lock(name);
+      mortise::Lock lock = client.lock(name, {.label = "probe"});
       // What has had its time is cleared away by those who come by, a few at a time.
       for (int i = 0; i < passers_by; ++i) {
         ++operations_;

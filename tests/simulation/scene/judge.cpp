@@ -55,7 +55,7 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   const Nanos now = room_.world.now();
   const HoldNumber number = ++grants_;
   hold.granted_at = now;
-  if (exclusion_ && hold.token && hold.token <= all.largest && believes(hold)) {
+  if (hold.token && hold.token <= all.largest && believes(hold)) {
     blame("S2", "the token of name " + std::to_string(name) + " did not grow: " + words(hold) +
                     " after " + std::to_string(all.largest.value()));
   }

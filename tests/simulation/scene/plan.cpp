@@ -91,6 +91,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   plan.reentered = random.chance(0.7) ? 0 : 0.2;
   plan.outlived = random.chance(0.7) ? 0 : 0.03;
   plan.blocks = random.chance(0.3);
+  plan.steps = random.chance(0.1) && (kind == Kind::redis || kind == Kind::redlock);
   Random faults = Random::of({seed, fault_stream, static_cast<std::uint64_t>(kind)});
   const auto count = static_cast<std::size_t>(faults.spread(Nanos(1), Nanos(40)).count());
   for (std::size_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(faults, plan, specials));

@@ -43,7 +43,7 @@ struct Fault {
 struct Plan {
   Kind kind{};
   std::uint64_t seed = 0;
-  bool outside = false;  ///< with faults outside of the assumptions: exclusion is not judged
+  bool steps = false;  ///< servers' clocks are set back (outside of A2): exclusion is not judged
   std::size_t clients = 2;
   std::size_t threads = 1;  ///< of each client
   std::size_t names = 1;

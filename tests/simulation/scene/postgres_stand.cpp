@@ -49,7 +49,8 @@ class PostgresStand final : public Stand {
     }
   }
   void calm() override { server_->set_standby_gone(false); }
-  // A release tells who waits, and the first to come has it: who meets a locked row asks again soon.
+  // A release tells who waits, and the first to come has it: who meets a locked row asks again
+  // soon.
   [[nodiscard]] Nanos hand_over() const override { return std::chrono::milliseconds(1'200); }
   [[nodiscard]] std::uint64_t work() const override { return server_->statements(); }
   // What clients send: sessions of another database work here, too.

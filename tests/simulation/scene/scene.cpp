@@ -22,6 +22,10 @@ constexpr std::uint64_t scene_stream = 7;
 constexpr std::uint64_t worker_stream = 8;
 constexpr std::size_t calm_operations = 6;
 
+// How often clocks are set back in a run, and by how much at most.
+constexpr int steps = 3;
+constexpr Nanos longest_step = 5s;
+
 /// What the contract gives a timed call beyond its time (L3), and the simulation's own latency.
 constexpr Nanos grace = 50ms;
 
@@ -32,7 +36,7 @@ std::string lock_name(std::size_t number) { return "name/" + std::to_string(numb
 Scene::Scene(Plan plan, bool tells)
     : plan_(std::move(plan)),
       room_(plan_.seed * 8 + static_cast<std::uint64_t>(plan_.kind)),
-      judge_(room_, !plan_.outside),
+      judge_(room_, !plan_.steps),
       left_(plan_.clients, std::vector<std::size_t>(plan_.threads, plan_.operations)),
       calm_left_(plan_.clients, plan_.threads * calm_operations),
       luck_(Random::of({plan_.seed, scene_stream})) {
@@ -75,6 +79,18 @@ void Scene::begin_party(std::size_t index) {
   Party& made = *party;
   parties_.push_back(std::move(party));
   room_.world.spawn(process, [this, &made] { live(made); });
+}
+
+void Scene::step_clocks() {
+  for (int i = 0; i < steps; ++i) {
+    const auto& hosts = room_.network.hosts();
+    Host& host = *hosts[luck_.below(hosts.size())];
+    const Nanos step = luck_.spread(Nanos(1'000'000), longest_step);
+    room_.world.at(luck_.between(Nanos(0), plan_.storm), [this, &host, step] {
+      tell(host.name(), "its clock is set back by " + std::to_string(step.count()) + " ns");
+      host.step_wall_clock(-step);
+    });
+  }
 }
 
 void Scene::begin_stranger(std::size_t index) {
@@ -310,6 +326,7 @@ Outcome Scene::run() {
     world.at(fault.at, [this, &fault] { befall(fault); });
   }
   for (std::size_t i = 0; i < stand_->strangers(); ++i) begin_stranger(i);
+  if (plan_.steps) step_clocks();
   look_every_second();
   world.run(plan_.storm);
   if (!judge_.verdict()) {
@@ -320,7 +337,9 @@ Outcome Scene::run() {
     const bool died = std::any_of(parties_.begin(), parties_.end(),
                                   [](const auto& party) { return party->process->dead(); });
     const Nanos rest = died || plan_.kind == Kind::zookeeper ? dead : std::min<Nanos>(dead, 4s);
-    judge_.expect_service(world.now() + rest + 6s, stand_->hand_over(), 1'500ms);
+    // A lease lasts longer by as much as a clock was set back.
+    judge_.expect_service(world.now() + rest + 6s + (plan_.steps ? longest_step * steps : 0s),
+                          stand_->hand_over(), 1'500ms);
     const Nanos patience =
         dead * 2 + 60s + plan_.longest_hold * static_cast<int>(plan_.clients * plan_.threads * 10);
     if (!run_until_done(world.now() + patience) && !judge_.verdict()) {

@@ -47,6 +47,7 @@ class Scene {
     bool closed = false;
   };
   void begin_party(std::size_t index);
+  void step_clocks();
   /// When a call began, and what had been stolen from its process by then.
   struct Asked {
     Nanos at{};
