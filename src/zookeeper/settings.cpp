@@ -21,7 +21,6 @@ constexpr std::size_t longest_root = 200;
 constexpr std::size_t most_servers = 32;
 constexpr milliseconds shortest_session{100};
 constexpr milliseconds longest_session{24 * 60 * 60 * 1'000};
-constexpr milliseconds least_margin{20};
 
 [[noreturn]] void refuse(const std::string& words) {
   throw LockError(Failure(Errc::misconfigured, words));

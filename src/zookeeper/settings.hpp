@@ -12,6 +12,9 @@
 
 namespace mortise::zookeeper {
 
+/// Of the safety margin, whatever a session's length.
+inline constexpr std::chrono::milliseconds least_margin{20};
+
 /// How a client proves who it is: the `digest` scheme. The password never appears in a message.
 struct Credentials {
   std::string user{};

@@ -19,7 +19,6 @@ constexpr milliseconds farewell_time{300};
 // What a follower has not told yet does not count (life.hpp), and ticks only ever end sessions
 // later: this is for the rest.
 constexpr int margin_permille = 100;
-constexpr milliseconds least_margin{20};
 // A longer queue is not listed each second.
 constexpr std::size_t short_queue = 16;
 constexpr std::size_t node_size = 34;  // slash, guid, "-lock-", number

@@ -39,7 +39,7 @@ TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
   ASSERT_TRUE(comes(served, core::fallback_period / 2));
   EXPECT_GT(served.get(), lock.token());
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 1500ms));
-  EXPECT_TRUE(eventually([&] { return record->count(Record::Kind::lost) == 1; }));
+  EXPECT_TRUE(record->told(Record::Kind::lost, 1));
   EXPECT_EQ(lock.release(), Released::was_lost);
   EXPECT_TRUE(is_held("a")) << "the old holder's release took it from the new one";
   EXPECT_EQ(waiter.release(), Released::released);

@@ -40,7 +40,7 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAHoldersNodeHaveItLostAndTold) {
   // Far sooner than by its deadline, which renewals move on.
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, session / 2));
   EXPECT_EQ(lock.valid_for(), 0ns);
-  EXPECT_EQ(record->count(Record::Kind::lost), 1U);
+  EXPECT_TRUE(record->told(Record::Kind::lost, 1));
   Lock next = other.lock("a");
   EXPECT_TRUE(next.try_lock_for(patience));
   EXPECT_GT(next.token(), token);
@@ -73,7 +73,7 @@ TEST_F(ZooKeeperStrangers, WhoReleaseByForceHaveTheHolderToldAndTheNextServed) {
   ASSERT_TRUE(comes(served));
   EXPECT_GT(served.get(), lock.token());
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, session / 2));
-  EXPECT_EQ(record->count(Record::Kind::lost), 1U);
+  EXPECT_TRUE(record->told(Record::Kind::lost, 1));
   EXPECT_EQ(lock.release(), Released::was_lost);
   EXPECT_EQ(queue("a").size(), 1U) << "the old holder's release took it from the new one";
   EXPECT_EQ(waiter.release(), Released::released);
