@@ -100,13 +100,14 @@ bool ZooKeeperBackend::decided(const Renewal::Item& item) const {
 
 // What was proven for a session goes for all that it holds.
 void ZooKeeperBackend::settle_renewals() {
-  std::erase_if(renewals_, [this](const std::shared_ptr<Renewal>& operation) {
+  const Instant now = clock_->now();
+  std::erase_if(renewals_, [this, now](const AwaitedRenewal& awaited) {
+    const std::shared_ptr<Renewal>& operation = awaited.operation;
     const std::vector<Renewal::Item>& items = operation->items();
-    if (!std::all_of(items.begin(), items.end(),
-                     [this](const auto& item) { return decided(item); })) {
-      return false;
-    }
-    answer(*operation);
+    const bool all =
+        std::all_of(items.begin(), items.end(), [this](const auto& item) { return decided(item); });
+    if (!all && now < awaited.until) return false;
+    if (all) answer(*operation);
     then([operation] { operation->answered(); });
     return true;
   });
