@@ -55,10 +55,10 @@ struct PostgresPlay : PrivatePostgres, ServerPlay {
     break_function("take", "RETURNING l.number::pg_catalog.text",
                    "RETURNING CASE WHEN pg_catalog.set_config('synchronous_commit', 'off', true)"
                    " IS NOT NULL THEN l.number::pg_catalog.text END");
-    break_function("take_row",
+    break_function("promise",
                    "current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
                    "true");
-    break_function("take_row", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'");
+    break_function("promise", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'");
   }
   void kill_and_start() {
     server.kill();
