@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace simulation::postgres {
@@ -34,6 +35,7 @@ class Both {
   /// Compares tables, and what was told since. @return as `ask()`
   std::string compare();
   [[nodiscard]] const PostgresModel& model() const noexcept { return model_; }
+  bool make_mistake(std::string_view name) { return model_.make_mistake(name); }
   /// @return as text what the model's session gave last.
   [[nodiscard]] const Answers& last() const noexcept { return last_; }
 

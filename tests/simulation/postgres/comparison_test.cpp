@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace simulation::postgres {
@@ -50,6 +51,8 @@ class Sequence {
     }
     return both_.compare();
   }
+
+  bool make_mistake(std::string_view name) { return both_.make_mistake(name); }
 
  private:
   std::uint64_t pick(std::uint64_t count) { return random_() % count; }
@@ -277,6 +280,25 @@ void compare(std::size_t operations, std::size_t at_once) {
 }
 
 TEST(PostgresComparison, RandomSequences) { compare(2'000, 1'000); }
+// A comparison that nothing can fail would say nothing. The mistakes that need a crash, or somebody
+// who comes in between two steps, are the simulation's to find.
+TEST(PostgresComparisonLong, FindsMistakes) {
+  MORTISE_NEEDS_POSTGRES_SERVER();
+  const std::uint64_t seed = mortise::model::test_seed();
+  mortise::test::PostgresServer server({.settings = {"fsync = off", "deadlock_timeout = 10s"}});
+  std::size_t count = 0;
+  for (const std::string name :
+       {"release_ignores_attempt", "renew_revives", "number_never_by_clock",
+        "late_copy_not_refused", "guard_does_not_lock", "never_told", "nobody_waits",
+        "cancel_leaves_ticket", "cancel_leaves_hold", "tickets_last_for_ever", "take_in_wrong_turn",
+        "freed_before_is_lost", "release_waits_for_notify", "graves_never_cleared"}) {
+    Sequence sequence(server, seed, "mistake_" + std::to_string(++count));
+    ASSERT_TRUE(sequence.make_mistake("postgres." + name));
+    constexpr std::size_t enough = 40'000;
+    EXPECT_NE(sequence.run(enough), "") << name;
+  }
+}
+
 TEST(PostgresComparisonLong, RandomSequences) { compare(120'000, 3'000); }
 
 }  // namespace
