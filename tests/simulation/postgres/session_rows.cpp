@@ -73,13 +73,12 @@ Task<bool> Session::claim(TupleLocks& tuple, Strength strength, bool skip) {
 
 void Session::check_snapshot(const LockTuple& tuple, Strength strength) const {
   if (!tx_.snapshot || tuple.writer == this) return;
-  const Version<LockRow>* const last = tuple.committed();
-  const Version<LockRow>* const seen = tuple.committed(*tx_.snapshot);
-  if (last == seen) return;
-  // A lock of a key is in nobody's way who leaves the key as it is.
-  const bool key = last->gone || last->data.number != seen->data.number;
-  if (key || strength != Strength::key_share) {
-    throw SqlError("40001", "could not serialize access due to concurrent update");
+  for (const Version<LockRow>& each : tuple.history) {
+    if (each.commit <= *tx_.snapshot) continue;
+    // A lock of the key is in nobody's way who leaves the key as it is.
+    if (each.gone || each.key || strength != Strength::key_share) {
+      throw SqlError("40001", "could not serialize access due to concurrent update");
+    }
   }
 }
 

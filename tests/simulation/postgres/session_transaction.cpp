@@ -209,7 +209,9 @@ namespace {
 
 template <class Data>
 void become_visible(Tuple<Data>& tuple, Commit commit, bool keep_old) {
+  const Claim* const claim = tuple.claim_of(tuple.writer);
   if (!keep_old) tuple.history.clear();
+  tuple.pending->key = claim != nullptr && claim->strength == Strength::update;
   tuple.pending->commit = commit;
   tuple.history.push_back(std::move(*tuple.pending));
   tuple.pending.reset();

@@ -68,6 +68,7 @@ struct Version {
   Data data{};
   Commit commit = 0;
   bool gone = false;  ///< deleted
+  bool key = false;   ///< its writer had the row locked FOR UPDATE, as one has who changes the key
 };
 
 template <class Data>
