@@ -32,7 +32,12 @@ class ZooKeeperStand final : public Stand {
       url += (i == 0 ? "10.0.0." : ",10.0.0.") + std::to_string((i + client) % count + 1);
     }
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(session_).count();
-    return mortise::zookeeper::backend(url + "/locks?session=" + std::to_string(ms) + "ms");
+    // A follower tells the leader of its sessions each half tick, and the page wants more than
+    // that.
+    const auto margin =
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.tick).count() * 6 / 10;
+    return mortise::zookeeper::backend(url + "/locks?session=" + std::to_string(ms) +
+                                       "ms&margin=" + std::to_string(margin) + "ms");
   }
   std::string special(std::uint64_t which, Random& random, Nanos length) override {
     const std::size_t count = ensemble_->size();

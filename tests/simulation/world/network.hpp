@@ -84,6 +84,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// The server is gone: whoever sends, is told.
   void server_gone();
   [[nodiscard]] std::size_t room() const noexcept;
+  /// @return how many bytes have not arrived at the server.
+  [[nodiscard]] std::size_t unacknowledged() const noexcept { return up_.size; }
   /// @return the port number of the client's end.
   [[nodiscard]] std::uint16_t port() const noexcept {
     return static_cast<std::uint16_t>(20'000 + id_ % 40'000);

@@ -4,9 +4,11 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -214,11 +216,27 @@ int __wrap_getsockopt(int fd, int level, int name, void* value, socklen_t* size)
   if (name == SO_ERROR && *size >= sizeof(int)) {
     const int error = socket->take_error();
     std::memcpy(value, &error, sizeof error);
+  } else if (name == SO_DOMAIN && *size >= sizeof(int)) {
+    const int family = AF_INET;
+    std::memcpy(value, &family, sizeof family);
   } else if (name == SO_RCVTIMEO && *size >= sizeof(timeval)) {
     const timespec limit = to_timespec(socket->receive_limit);
     const timeval set{.tv_sec = limit.tv_sec, .tv_usec = limit.tv_nsec / 1'000};
     std::memcpy(value, &set, sizeof set);
   }
+  return 0;
+}
+int __real_ioctl(int, unsigned long, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...) {
+  va_list list;
+  va_start(list, request);
+  void* const argument = va_arg(list, void*);
+  va_end(list);
+  if (!ours(fd)) return __real_ioctl(fd, request, argument);
+  const Socket* const socket = socket_of(fd);
+  if (socket == nullptr || request != SIOCOUTQ) return fail(socket == nullptr ? EBADF : EINVAL);
+  const int left = socket->connection ? static_cast<int>(socket->connection->unacknowledged()) : 0;
+  std::memcpy(argument, &left, sizeof left);
   return 0;
 }
 int __real_getpeername(int, sockaddr*, socklen_t*);
