@@ -21,8 +21,6 @@ constexpr milliseconds farewell_time{300};
 constexpr int margin_permille = 100;
 // A longer queue is not listed each second.
 constexpr std::size_t short_queue = 16;
-// Of a session: in one of them a renewal is proven as a rule, or was not heard.
-constexpr int parts_for_a_proof = 5;
 constexpr std::size_t node_size = 34;  // slash, guid, "-lock-", number
 
 }  // namespace
@@ -71,7 +69,7 @@ void ZooKeeperBackend::stop() noexcept {
       open.insert(open.end(), contender->releases.begin(), contender->releases.end());
     }
     for (const Call& call : parked_) open.push_back(call.operation);
-    for (const AwaitedRenewal& awaited : renewals_) open.push_back(awaited.operation);
+    open.insert(open.end(), renewals_.begin(), renewals_.end());
     contenders_.clear();
     parked_.clear();
     renewals_.clear();
@@ -251,9 +249,7 @@ void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
   for (const Renewal::Item& item : operation->items()) {
     if (const ContenderPtr contender = hold_of(item.hold)) watch_own(contender);
   }
-  const Instant until = clock_->now() + sessions_.front()->timeout() / parts_for_a_proof;
-  renewals_.push_back({operation, until});
-  next_look_ = std::min(next_look_, until);
+  renewals_.push_back(operation);
   settle_renewals();
 }
 

@@ -45,12 +45,6 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void force_release(const std::shared_ptr<Inspection>& operation);
 
  private:
-  /// A renewal that waits for a proof. Without one by then nothing is learned, and the library asks
-  /// again: it does so inside the lease, and tells whoever observes.
-  struct AwaitedRenewal {
-    std::shared_ptr<Renewal> operation{};
-    Instant until{};
-  };
   using ContenderPtr = std::shared_ptr<Contender>;
   using Step = Call::Step;
 
@@ -149,6 +143,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void watch_own(const ContenderPtr& contender);
   [[nodiscard]] bool decided(const Renewal::Item& item) const;
   void settle_renewals();
+  [[nodiscard]] bool is_renewed(const Contender& contender) const;
+  [[nodiscard]] bool is_unheard(const Renewal::Item& item) const;
   void answer(Renewal& operation);
 
   // Doubts.
@@ -178,7 +174,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   std::unordered_map<std::string, Instant> held_;    // queues that were seen held, and when
   std::unordered_map<std::string, Instant> queues_;  // that were seen there, and when
   std::vector<Call> parked_;                         // errands for when there is a connection
-  std::vector<AwaitedRenewal> renewals_;             // that wait for a pulse
+  std::vector<std::shared_ptr<Renewal>> renewals_;   // that wait for a pulse
   std::vector<Doubt> doubts_;
   std::vector<std::function<void()>> completions_;
   Instant next_look_ = never;  // at holds that lapse, and queues that drain

@@ -211,7 +211,6 @@ void ZooKeeperBackend::tick(Instant now) {
   look_at_doubts(now);
   lapse(now);
   settle_renewals();
-  for (const AwaitedRenewal& awaited : renewals_) next_look_ = std::min(next_look_, awaited.until);
 }
 
 }  // namespace mortise::zookeeper

@@ -89,28 +89,46 @@ void ZooKeeperBackend::watch_own(const ContenderPtr& contender) {
   set(*contender, &Contender::own_watch, true);
 }
 
+bool ZooKeeperBackend::is_renewed(const Contender& contender) const {
+  const Session& session = *contender.session;
+  return session.proven() >= contender.counted + session.timeout() / parts_of_progress;
+}
+
 bool ZooKeeperBackend::decided(const Renewal::Item& item) const {
   const ContenderPtr contender = hold_of(item.hold);
   if (!contender || !contender->session->up()) return true;
   Session& session = *contender->session;
-  if (session.proven() >= contender->counted + session.timeout() / parts_of_progress) return true;
+  if (is_renewed(*contender)) return true;
   session.pulse.wanted = true;
   return base::mutant("zookeeper.renewal_unasked");
 }
 
+// A pulse whose answer does not come: nothing is learned now, and whoever observes is to know of it
+// while the hold still stands. The library asks again.
+bool ZooKeeperBackend::is_unheard(const Renewal::Item& item) const {
+  const ContenderPtr contender = hold_of(item.hold);
+  if (!contender) return false;
+  const Session& session = *contender->session;
+  return session.pulse.beats && clock_->now() >= session.pulse.last + session.timeout() / 4;
+}
+
 // What was proven for a session goes for all that it holds.
 void ZooKeeperBackend::settle_renewals() {
-  const Instant now = clock_->now();
-  std::erase_if(renewals_, [this, now](const AwaitedRenewal& awaited) {
-    const std::shared_ptr<Renewal>& operation = awaited.operation;
+  std::erase_if(renewals_, [this](const std::shared_ptr<Renewal>& operation) {
     const std::vector<Renewal::Item>& items = operation->items();
-    const bool all =
-        std::all_of(items.begin(), items.end(), [this](const auto& item) { return decided(item); });
-    if (!all && now < awaited.until) return false;
-    if (all) answer(*operation);
+    if (!std::all_of(items.begin(), items.end(),
+                     [this](const auto& item) { return decided(item) || is_unheard(item); })) {
+      return false;
+    }
+    answer(*operation);
     then([operation] { operation->answered(); });
     return true;
   });
+  if (renewals_.empty()) return;
+  for (const auto& session : sessions_) {
+    const Instant when = session->pulse.last + session->timeout() / 4;
+    if (session->pulse.beats && when > clock_->now()) next_look_ = std::min(next_look_, when);
+  }
 }
 
 void ZooKeeperBackend::answer(Renewal& operation) {
@@ -122,6 +140,7 @@ void ZooKeeperBackend::answer(Renewal& operation) {
     }
     const Session& session = *contender->session;
     if (!session.up()) continue;
+    if (!is_renewed(*contender) && !base::mutant("zookeeper.renewal_unasked")) continue;
     item.answer = Renewal::Answer::renewed;
     item.counted_from =
         base::mutant("zookeeper.renewal_unasked") ? clock_->now() : session.proven();

@@ -10,10 +10,10 @@ namespace mortise::contract {
 using std::chrono::milliseconds;
 
 // What proves a session takes two pulses, of two round trips each (src/zookeeper/life.hpp): with
-// the delays that some tests make a session of less than a second has none left.
+// the delays that some tests make a session of less than a second has nothing left.
 
 const BackendUnderTest network =
-    zookeeper_backend(ZooKeeperWay::network, milliseconds(1'600), "margin=160ms");
+    zookeeper_backend(ZooKeeperWay::network, milliseconds(1'180), "margin=118ms");
 const BackendUnderTest direct =
     zookeeper_backend(ZooKeeperWay::direct, milliseconds(800), "margin=80ms");
 const BackendUnderTest ensemble =

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// What the backend does beside requests: the listener, those who are woken, what has become idle or
+// stuck.
+#include "base/mutant.hpp"
+#include "postgres/postgres_backend.hpp"
+
+#include <utility>
+
+namespace mortise::postgres {
+namespace {
+
+constexpr std::chrono::seconds patience_of_a_census{1};
+constexpr std::chrono::minutes longest_chore{1};
+constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
+
+}  // namespace
+
+void PostgresBackend::open_listener(const AttemptId& of_client) {
+  listened_.store(true);
+  if (listener_.load() == nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (listener_owner_ || stopped_.load()) return;
+    Connection::User& user = *this;
+    listener_owner_ = std::make_unique<Connection>(*host_, settings_, statements_, lineage_,
+                                                   statements_.listen(of_client), user);
+    listener_.store(listener_owner_.get());
+    host_->attach(*listener_owner_);
+  }
+  if (!listening_.load()) listener_.load()->want();
+}
+
+void PostgresBackend::tidy_later() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_.load()) return;
+    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+  }
+  if (later_.tidy_at(clock_->now() + idle_time)) host_->changed(later_);
+}
+
+// In a transaction of its own, so that no release depends on it, and one at a time.
+void PostgresBackend::wake(std::vector<std::string> names) {
+  if (names.empty() || stopped_.load() || base::mutant("postgres.forget_to_wake")) return;
+  begin(Call::Kind::wake, std::make_shared<Wake>(std::move(names)), longest_chore);
+}
+
+// A connection that does not answer is kept, since its process may be waiting for a standby. Where
+// somebody in between has lost it, the process has gone: the server knows.
+void PostgresBackend::look_after_stuck() {
+  std::vector<std::int64_t> processes = pool_->stuck_processes();
+  if (processes.empty()) return;
+  const Instant now = clock_->now();
+  Call call{.kind = Call::Kind::census,
+            .operation = std::make_shared<Census>(std::move(processes)),
+            .asked = now,
+            .since = now,
+            .patience = patience_of_a_census};
+  Connection* connection = pool_->choose(call);
+  if (connection == nullptr && listening_.load()) connection = listener_.load();
+  if (connection != nullptr) {
+    Arguments arguments = prepare(call, false);
+    static_cast<void>(connection->send(call, std::move(arguments)));
+  }
+  AttemptId of_client;
+  {
+    const std::lock_guard lock(mutex_);
+    of_client = of_client_;
+  }
+  if (!pool_->up() && hearing_.load() == Hearing::possible && !deaf_.load()) {
+    open_listener(of_client);
+  }
+}
+
+void PostgresBackend::tidy() {
+  bool more = pool_->tidy();
+  look_after_stuck();
+  Connection* const listener = listener_.load();
+  if (listener != nullptr && listening_.load()) {
+    const bool idle = !listened_.exchange(false) && !attempts_.anybody_waits();
+    if (idle) {
+      listening_.store(false);
+      listener->retire();
+    }
+    more = more || !idle;
+  }
+  if (more) tidy_later();
+}
+
+}  // namespace mortise::postgres
