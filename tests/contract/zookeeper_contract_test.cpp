@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 // the delays that some tests make a session of less than a second has nothing left.
 
 const BackendUnderTest network =
-    zookeeper_backend(ZooKeeperWay::network, milliseconds(1'180), "margin=118ms");
+    zookeeper_backend(ZooKeeperWay::network, milliseconds(1'000), "margin=40ms");
 const BackendUnderTest direct =
     zookeeper_backend(ZooKeeperWay::direct, milliseconds(800), "margin=80ms");
 const BackendUnderTest ensemble =
