@@ -38,7 +38,17 @@ struct LostHold {
   Owner owner;
   std::size_t depth = 0;
   Token token;
-  std::stop_source lost;
+  std::stop_source lost;  ///< none where nobody has asked for it
+
+  /// @return a token whose stop is requested, or is about to be by the notifier.
+  [[nodiscard]] std::stop_token stopped() {
+    if (!lost.stop_possible()) {
+      // Nobody can have a callback on it yet.
+      lost = std::stop_source();
+      lost.request_stop();
+    }
+    return lost.get_token();
+  }
 };
 
 }  // namespace mortise::core

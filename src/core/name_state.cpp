@@ -27,6 +27,8 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
   return Entry::wait;
 }
 
+void NameState::expect_grant() { lost_.reserve(lost_.size() + 1); }
+
 void NameState::granted(Waiter& asker, Hold&& hold) {
   assert(asker_ == &asker && !hold_);
   static_cast<void>(asker);
@@ -106,23 +108,19 @@ Waiter* NameState::release_sent() {
   return call_next();
 }
 
-std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) {
+std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) noexcept {
   if (!hold_ || hold_->generation != generation) return std::nullopt;
-  // What needs memory comes first: where there is none, nothing has happened yet.
-  lost_.reserve(lost_.size() + 1);
-  const bool asked_for = hold_->lost.has_value();
-  std::stop_source lost = asked_for ? *hold_->lost : std::stop_source();
-  // Nobody can have a callback on it yet: whoever asks for the token later finds it stopped.
-  if (!asked_for) lost.request_stop();
-  Loss loss{.ended = std::move(*hold_), .next = nullptr, .lost = std::move(lost)};
+  std::optional<Loss> loss(std::in_place);
+  loss->ended = std::move(*hold_);
   hold_.reset();
-  loss.ended.lease.refused();
-  lost_.push_back({.owner = loss.ended.owner,
-                   .depth = loss.ended.depth,
-                   .token = loss.ended.token(),
-                   .lost = loss.lost});
+  if (loss->ended.lost) loss->lost = *loss->ended.lost;
+  loss->ended.lease.refused();
+  lost_.push_back({.owner = loss->ended.owner,
+                   .depth = loss->ended.depth,
+                   .token = loss->ended.token(),
+                   .lost = loss->lost});
   releasing_ = sent_first;
-  loss.next = call_next();
+  loss->next = call_next();
   return loss;
 }
 

@@ -38,6 +38,8 @@ class NameState {
   /// A caller arrives. `wait`: it was queued; `ask`: it is the asker now.
   Entry enter(Waiter& waiter, bool may_wait);
 
+  /// Makes room for a hold, and for its loss, which needs no memory then.
+  void expect_grant();
   /// The asker was granted the name.
   void granted(Waiter& asker, Hold&& hold);
   /// A waiter that has become the owner while it waited (two threads use one `Owner`) re-enters.
@@ -65,16 +67,16 @@ class NameState {
   Waiter* release_sent();
 
   struct Loss {
-    Hold ended;
+    Hold ended{};
     Waiter* next = nullptr;  ///< whoever is to ask the server now, if anybody
-    std::stop_source
-        lost;  ///< to be fired by the notifier, if `ended.lost` says that it was asked for
+    /// To be fired by the notifier; none where nobody has asked for it.
+    std::stop_source lost{std::nostopstate};
   };
   /// The live hold ended without an unlock.
   /// @param sent_first whether the server is told before anybody asks it again: then
   /// `release_sent()` must follow
   /// @return empty if that generation is not live any more
-  std::optional<Loss> lose(std::uint64_t generation, bool sent_first);
+  std::optional<Loss> lose(std::uint64_t generation, bool sent_first) noexcept;
 
   [[nodiscard]] Hold* live() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] const Hold* live() const noexcept { return hold_ ? &*hold_ : nullptr; }

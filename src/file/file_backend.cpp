@@ -3,6 +3,7 @@
 
 #include <mortise/file.hpp>
 
+#include "base/farewell.hpp"
 #include "base/fork.hpp"
 #include "base/url.hpp"
 #include "file/file_name.hpp"
@@ -17,7 +18,8 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-Failure closed() { return {Errc::closed, "the client is closed"}; }
+std::string closed_words() { return "the client is closed"; }
+Failure closed() { return {Errc::closed, closed_words()}; }
 
 // Short enough to need no memory itself.
 Failure out_of_memory() { return {Errc::exhausted, "out of memory"}; }
@@ -82,7 +84,7 @@ void FileBackend::stop() noexcept {
   if (generation_ != base::fork_generation() || stopped_.exchange(true)) return;
   if (host_ != nullptr) watch_.stop(*host_);
   for (const std::shared_ptr<Entry>& entry : entries_.close()) {
-    for (const Waiter& waiter : entry->close()) waiter.operation->failed(closed());
+    for (const Waiter& waiter : entry->close()) base::farewell(*waiter.operation, closed_words);
   }
 }
 

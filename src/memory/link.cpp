@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "memory/link.hpp"
 
+#include "base/farewell.hpp"
+
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,7 +30,7 @@ void Link::stop() noexcept {
   }
   if (attached) host_->detach(*this);
   for (const auto& [attempt, waiting] : pending) {
-    if (waiting.operation) waiting.operation->failed({Errc::closed, name_});
+    if (waiting.operation) base::farewell(*waiting.operation, [this] { return name_; });
   }
 }
 
@@ -54,12 +56,24 @@ void Link::delay_by(std::chrono::nanoseconds delay, Work work) {
     attach = !std::exchange(attached_, true);
     ++calling_host_;
   }
-  if (attach) {
-    host_->attach(*this);
-  } else {
-    host_->changed(*this);
+  try {
+    if (attach) {
+      host_->attach(*this);
+    } else {
+      host_->changed(*this);
+    }
+  } catch (...) {
+    // No memory, or no thread: the next message tries again.
+    host_->detach(*this);
+    left_host(false);
+    throw;
   }
+  left_host(true);
+}
+
+void Link::left_host(bool attached) noexcept {
   const std::lock_guard lock(mutex_);
+  attached_ = attached_ && attached;
   --calling_host_;
   host_free_.notify_all();
 }
@@ -113,7 +127,12 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
                         .lease = answer.grant->lease});
     // Where another thread completes it at this moment, its result can be read only afterwards.
     while (!operation->done()) std::this_thread::yield();
-    if (operation->grant().number != answer.grant->number) give_back(*answer.grant);
+    if (operation->grant().number != answer.grant->number) {
+      give_back(*answer.grant);
+    } else {
+      const std::lock_guard lock(mutex_);
+      believed_[request.attempt] = answer.grant->number;
+    }
   } else if (answer.refused || !request.wait) {
     forget(request.attempt);
     operation->busy(answer.holder);
@@ -149,12 +168,16 @@ void Link::pushed(const ServerGrant& grant) {
     }
   }
   if (!waiting.operation) {
-    give_back(grant);
+    if (!is_believed(grant)) give_back(grant);
   } else if (!waiting.server_time) {
     // The push overtook the reply that makes its time readable.
     acquire(waiting.operation);
   } else {
-    forget(grant.attempt);
+    {
+      const std::lock_guard lock(mutex_);
+      pending_.erase(grant.attempt);
+      believed_[grant.attempt] = grant.number;
+    }
     waiting.operation->granted(
         {.number = grant.number,
          .counted_from = waiting.asked + (grant.granted_at - *waiting.server_time),
@@ -162,9 +185,16 @@ void Link::pushed(const ServerGrant& grant) {
   }
 }
 
+// Told twice, by a reply and by a push that comes however late: the hold stands.
+bool Link::is_believed(const ServerGrant& grant) {
+  const std::lock_guard lock(mutex_);
+  const auto found = believed_.find(grant.attempt);
+  return found != believed_.end() && found->second == grant.number;
+}
+
 void Link::give_back(const ServerGrant& grant) {
   deliver(Store::Message::request, [store = store_, grant] {
-    store->release({.name = grant.name, .attempt = grant.attempt, .number = grant.number});
+    store->release({.name = grant.name, .attempt = grant.attempt, .number = grant.number}, true);
   });
 }
 
@@ -179,6 +209,11 @@ void Link::owned(const AttemptId& attempt) {
   } else {
     pending_.erase(found);
   }
+}
+
+void Link::disbelieve(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  believed_.erase(attempt);
 }
 
 void Link::forget(const AttemptId& attempt) {
@@ -213,10 +248,11 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
     for (const Renewal::Item& item : operation->items()) {
       stands.push_back(self->store_->renew(item.hold, item.lease));
     }
-    self->deliver(Store::Message::reply, [operation, asked, stands] {
+    self->deliver(Store::Message::reply, [self, operation, asked, stands] {
       for (std::size_t i = 0; i < stands.size(); ++i) {
         Renewal::Item& item = operation->items()[i];
         item.answer = stands[i] ? Renewal::Answer::renewed : Renewal::Answer::lost;
+        if (!stands[i]) self->disbelieve(item.hold.attempt);
         item.counted_from = asked;
         item.granted = item.lease;
       }
@@ -227,6 +263,7 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
 
 void Link::release(const std::shared_ptr<Release>& operation) {
   if (operation->done() || !open(*operation)) return;
+  disbelieve(operation->hold().attempt);
   const std::shared_ptr<Acquisition>& successor = operation->successor();
   const Instant asked = clock_->now();
   if (successor && !successor->done()) {

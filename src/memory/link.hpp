@@ -60,10 +60,14 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
     delay_by(*delay, std::forward<Message>(work));
   }
   void delay_by(std::chrono::nanoseconds delay, Work work);
+  /// A thread comes back from a call of the host. @param attached false: it could not be
+  void left_host(bool attached) noexcept;
   void answered(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
   void pushed(const ServerGrant& grant);
   void give_back(const ServerGrant& grant);
   void owned(const AttemptId& attempt);
+  [[nodiscard]] bool is_believed(const ServerGrant& grant);
+  void disbelieve(const AttemptId& attempt);
   void forget(const AttemptId& attempt);
 
   const std::shared_ptr<Store> store_;
@@ -76,7 +80,8 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   bool attached_ = false;
   bool stopped_ = false;
   std::map<AttemptId, Pending> pending_;
-  std::multimap<Instant, Work> messages_;  // by the time they arrive
+  std::map<AttemptId, std::uint64_t> believed_;  // by their owners, and not released
+  std::multimap<Instant, Work> messages_;        // by the time they arrive
 };
 
 }  // namespace mortise::memory

@@ -71,7 +71,7 @@ Answer Store::cancel(const Acquisition::Request& request) {
   return answer;
 }
 
-Released Store::release(const HoldId& hold) {
+Released Store::release(const HoldId& hold, bool grant_only) {
   Pushes pushes;
   Released outcome = Released::was_lost;
   {
@@ -80,10 +80,12 @@ Released Store::release(const HoldId& hold) {
     const Instant now = clock_->now();
     Name& entry = settled(hold.name, now, pushes);
     bury(entry, hold.attempt, now);
-    if (entry.held && entry.held->grant.attempt == hold.attempt &&
-        entry.held->grant.number == hold.number) {
+    const bool its = entry.held && entry.held->grant.attempt == hold.attempt;
+    const bool exact = its && entry.held->grant.number == hold.number;
+    const bool later = its && hold.number > 0 && entry.held->grant.number > hold.number;
+    if (exact || (later && !grant_only)) {
       entry.held.reset();
-      outcome = Released::released;
+      if (exact) outcome = Released::released;
       hand_over(entry, hold.name, now, pushes);
     }
     erase_if_idle(hold.name);

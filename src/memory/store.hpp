@@ -47,7 +47,9 @@ class Store : public std::enable_shared_from_this<Store> {
 
   Answer acquire(const Acquisition::Request& request, const std::shared_ptr<Link>& from);
   Answer cancel(const Acquisition::Request& request);
-  Released release(const HoldId& hold);
+  /// An attempt is over with its release: what a copy of its request took since then goes, too.
+  /// @param grant_only frees that grant alone: its attempt may hold by another one
+  Released release(const HoldId& hold, bool grant_only = false);
   /// @return whether the hold stands; then its lease begins anew.
   bool renew(const HoldId& hold, std::chrono::nanoseconds lease);
   std::optional<Holder> inspect(const std::string& name);

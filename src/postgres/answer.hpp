@@ -46,6 +46,7 @@ enum class ReleaseOutcome : char {
   freed_for_others = 'T',   ///< and somebody may wait: see wake()
   lapsed_for_others = 'Y',  ///< the same
   not_ours = 'N',
+  not_ours_for_others = 'M',  ///< the same: a later grant of its attempt was freed
   locked = 'L',
 };
 [[nodiscard]] std::optional<ReleaseOutcome> release_outcome(const Result& result);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace mortise::postgres {
 namespace {
@@ -128,6 +129,24 @@ void Attempts::forget_locked(Table::iterator place) {
     if (mine != end) names_.erase(mine);
   }
   pending_.erase(place);
+}
+
+// One behind the other on a connection that stands still, a request for each release would make it
+// worse: what is on its way is answered first.
+bool Attempts::told(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end()) return false;
+  found->second.in_vain = 0;  // who meets a locked row now, soon looks again
+  found->second.told = found->second.open > 0;
+  return !found->second.told;
+}
+
+bool Attempts::told_meanwhile(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end() || found->second.open > 0) return false;
+  return std::exchange(found->second.told, false);
 }
 
 unsigned Attempts::looked_in_vain(const AttemptId& attempt, bool knows_when) {

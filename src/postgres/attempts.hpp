@@ -48,6 +48,10 @@ class Attempts {
   /// @return whether it was taken back, or is decided: it must not be asked for any more.
   [[nodiscard]] bool is_over(const AttemptId& attempt) const;
   void decided(const AttemptId& attempt);
+  /// Its name may be free. @return whether to ask at once; if not, a request is on its way, and
+  /// `told_meanwhile()` says so when it has been answered
+  [[nodiscard]] bool told(const AttemptId& attempt);
+  [[nodiscard]] bool told_meanwhile(const AttemptId& attempt);
   /// It was answered that it can not have the lock yet. @return how often in a row it was not told
   /// when to come back
   unsigned looked_in_vain(const AttemptId& attempt, bool knows_when);
@@ -67,6 +71,7 @@ class Attempts {
     int open = 0;        // requests on their way
     bool asked = false;  // ever
     bool cancelled = false;
+    bool told = false;  // that the name is free, since the request on its way had left
     unsigned in_vain = 0;
   };
   struct Stray {

@@ -4,6 +4,8 @@
 
 #include <mortise/operation.hpp>
 
+#include "base/mutant.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -52,10 +54,22 @@ struct Call {
     wake
   };
   Text text = Text::inspect;
-  bool alone = false;     ///< in a transaction of its own
-  Copies copies{};        ///< as it was sent last
+  /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of
+  /// it.
+  bool grant_only = false;
+  std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
+  bool alone = false;                ///< in a transaction of its own
+  Copies copies{};                   ///< as it was sent last
   bool executed = false;  ///< once, without an answer that counts: it has to be asked once more
   unsigned in_vain = 0;   ///< how often in a row the row was locked
+
+  /// It was executed, and no answer to that counts: it has to be asked once more. A mere look would
+  /// find its own hold, and tell of it as of somebody else's.
+  void executed_in_doubt() {
+    executed = true;
+    const bool looks = text == Text::look || text == Text::peek;
+    if (looks && !base::mutant("postgres.own_hold_in_doubt_is_busy")) text = Text::ask;
+  }
 
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }

@@ -112,16 +112,17 @@ void Connection::check_time(Instant now) {
 
 void Connection::get_stuck(Instant now) {
   std::deque<Call> unanswered;
+  std::deque<Call> unsent;
   {
     const std::lock_guard lock(mutex_);
     for (const Flight& flight : flights_) unanswered.push_back(flight.call);
-    for (Flight& flight : queued_) unanswered.push_back(std::move(flight.call));
+    for (Flight& flight : queued_) unsent.push_back(std::move(flight.call));
     queued_.clear();
     load_.store(flights_.size());
     stuck_until_ = pooled_.load() ? now + longest_silence : never;
     stuck_.store(true);
   }
-  user_.stuck(*this, lost("no answer in time"), std::move(unanswered));
+  user_.stuck(*this, lost("no answer in time"), std::move(unanswered), std::move(unsent));
 }
 
 void Connection::forsake_outdated() {

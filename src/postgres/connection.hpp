@@ -45,8 +45,9 @@ class Connection final : public Source {
     /// a commit that waits for a standby, say. The connection is kept, and not up until it has
     /// their answers: another one would be one more process of the server's, which notices of none
     /// that nobody is behind it any more.
-    virtual void stuck(Connection& connection, const ServerError& why,
-                       std::deque<Call> unanswered) = 0;
+    /// @param unsent never left, and have to go another way
+    virtual void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered,
+                       std::deque<Call> unsent) = 0;
     /// One of those was executed after all.
     virtual void answered_late(const Call& call, const Result& result) = 0;
     /// Asked under the connection's mutex right before a call takes its place among the others:
@@ -55,6 +56,9 @@ class Connection final : public Source {
     [[nodiscard]] virtual bool withdrawn(const Call& call) const = 0;
     /// A call that had to wait for others was withdrawn meanwhile.
     virtual void dismissed(const Call& call) = 0;
+    /// What waits for the next wave has nothing in front of it but one that tells, which may take
+    /// long.
+    virtual void held_up() = 0;
     /// A server was met that has taken the place of those before.
     virtual void replaced() = 0;
     /// A listener heard something.
@@ -140,7 +144,7 @@ class Connection final : public Source {
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
   [[nodiscard]] Instant deadline_locked() const noexcept;
-  [[nodiscard]] std::chrono::milliseconds gap_locked() const noexcept;
+  [[nodiscard]] Instant second_wave_locked() const noexcept;
   void send_wave_locked(Instant now);
   void next_wave_locked(Instant now, Flights& dismissed);
   [[nodiscard]] Flights take_out_locked(std::optional<Call::Kind> kind);

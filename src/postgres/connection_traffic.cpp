@@ -27,7 +27,7 @@ constexpr std::size_t most_together = 64;
 // cost the server a flush, one after the other.
 constexpr std::chrono::milliseconds long_way{1};
 // One that tells waits at commit for all others of the server that do: what comes meanwhile waits
-// for another connection, for so long.
+// for another connection, for so long from then on.
 constexpr std::chrono::milliseconds while_it_tells{500};
 // Who was heard of so lately still stands.
 constexpr std::chrono::milliseconds fresh{1};
@@ -73,7 +73,7 @@ bool Connection::may_send_locked(Instant now) {
   if (queued_.empty() || spoiled_.load()) return false;
   if (stuck_.load()) return false;
   return flights_.empty() ||
-         (!pooled_.load() && first_wave_ == flights_.size() && now - wave_sent_ >= gap_locked());
+         (!pooled_.load() && first_wave_ == flights_.size() && now >= second_wave_locked());
 }
 
 void Connection::send_wave_locked(Instant now) {
@@ -147,10 +147,12 @@ bool Connection::linger() {
   return true;
 }
 
-/// How long a second wave waits for the one that is under way.
-std::chrono::milliseconds Connection::gap_locked() const noexcept {
+/// When what is queued may go as a second wave, behind the one that is under way.
+Instant Connection::second_wave_locked() const noexcept {
   const bool tells = !flights_.empty() && flights_.back().call.kind == Call::Kind::wake;
-  return tells && !base::mutant("postgres.wait_behind_notify") ? while_it_tells : long_way;
+  return tells && !base::mutant("postgres.wait_behind_notify")
+             ? queued_.front().call.asked + while_it_tells
+             : wave_sent_ + long_way;
 }
 
 std::deque<Call> Connection::take_waiting() {
@@ -173,7 +175,7 @@ Instant Connection::wave_due_locked() const noexcept {
   if (flights_.empty()) return never;
   const Instant deadline = deadline_locked();
   const bool second = !queued_.empty() && !pooled_.load() && first_wave_ == flights_.size();
-  return second ? std::min(deadline, wave_sent_ + gap_locked()) : deadline;
+  return second ? std::min(deadline, second_wave_locked()) : deadline;
 }
 
 void Connection::receive() {
@@ -183,6 +185,7 @@ void Connection::receive() {
   std::vector<std::string> news;
   const bool late = stuck_.load();  // changes in the reader's role only
   bool again = false;
+  bool held_up = false;
   {
     const std::lock_guard lock(mutex_);
     if (!pq_ || spoiled_.load()) return;
@@ -200,6 +203,8 @@ void Connection::receive() {
       heard_ = clock_->now();
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
       look_again_locked();
+      held_up =
+          !queued_.empty() && !flights_.empty() && flights_.front().call.kind == Call::Kind::wake;
     } else {
       spoiled_.store(true);
     }
@@ -211,6 +216,7 @@ void Connection::receive() {
   for (const Flight& flight : dismissed) user_.dismissed(flight.call);
   for (const std::string& payload : news) user_.notified(payload);
   if (again) user_.connected(*this);
+  if (held_up) user_.held_up();
 }
 
 /// @return false: that is no result of what was sent
@@ -247,7 +253,7 @@ bool Connection::take_locked(Result result, Flights& done) {
     // Or none of it has happened. Whose fault it was comes out when each is asked alone.
     for (Flight& each : over) {
       each.call.alone = each.call.alone || failed;
-      each.call.executed = each.call.executed || in_doubt;
+      if (in_doubt) each.call.executed_in_doubt();
       each.result.reset();
     }
     queued_.splice(queued_.begin(), over);

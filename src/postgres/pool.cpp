@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "postgres/pool.hpp"
 
+#include "base/farewell.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -18,7 +20,12 @@ Pool::Pool(Host& host, std::size_t most, Make make)
 
 Connection& Pool::open_locked() {
   all_.push_back(make_());
-  host_.attach(*all_.back());
+  try {
+    host_.attach(*all_.back());
+  } catch (...) {
+    all_.pop_back();  // nobody would ever poll it
+    throw;
+  }
   return *all_.back();
 }
 
@@ -82,10 +89,18 @@ Pool::Way& Pool::way_locked(const std::string& name) {
   return ways_[std::hash<std::string>{}(name) % ways_.size()];
 }
 
-std::deque<Call> Pool::relieve(const Connection& by) {
+std::deque<Call> Pool::relieve() {
   const std::lock_guard lock(mutex_);
-  if (ringing_ == nullptr || ringing_ == &by) return {};
-  return ringing_->take_waiting();
+  const bool can =
+      ringing_ != nullptr && std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
+        return each.get() != ringing_ && each->up();
+      });
+  return can ? ringing_->take_waiting() : std::deque<Call>();
+}
+
+const Connection* Pool::ringing() const {
+  const std::lock_guard lock(mutex_);
+  return ringing_;
 }
 
 void Pool::done(const Call& call) {
@@ -180,19 +195,17 @@ void Pool::suspect() {
   }
 }
 
-std::deque<Call> Pool::close() {
-  std::vector<Connection*> all;
+void Pool::close(const std::function<void(const Call&)>& unanswered) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    closed_ = true;
-    for (const auto& each : all_) all.push_back(each.get());
+    closed_ = true;  // none is added any more
   }
-  std::deque<Call> open;
-  for (Connection* const each : all) {
+  for (const auto& each : all_) {
     host_.detach(*each);
-    for (Call& call : each->close()) open.push_back(std::move(call));
+    base::without_memory([&] {
+      for (const Call& call : each->close()) unanswered(call);
+    });
   }
-  return open;
 }
 
 }  // namespace mortise::postgres

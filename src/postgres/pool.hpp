@@ -27,9 +27,11 @@ class Pool {
   /// @return the connection for a call, which counts as under way from now on; null = none is up,
   /// and nothing is counted
   [[nodiscard]] Connection* choose(const Call& call);
-  /// Another connection is up. @return what waits behind one that tells of what was freed, and was
-  /// not sent
-  [[nodiscard]] std::deque<Call> relieve(const Connection& by);
+  /// @return what waits behind one that tells of what was freed, was not sent, and can go by
+  /// another connection
+  [[nodiscard]] std::deque<Call> relieve();
+  /// @return the connection that tells of what was freed; null = none.
+  [[nodiscard]] const Connection* ringing() const;
   /// The call is not under way any more.
   void done(const Call& call);
   /// Has one connect, if none is up. @param now as in Connection::want()
@@ -51,8 +53,8 @@ class Pool {
   void forsake_outdated();
   /// Has all looked at that are up.
   void suspect();
-  /// Detaches and closes all. @return what was not answered
-  std::deque<Call> close();
+  /// Detaches and closes all, and tells what was not answered.
+  void close(const std::function<void(const Call&)>& unanswered) noexcept;
 
  private:
   struct Way {

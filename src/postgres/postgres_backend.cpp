@@ -2,7 +2,9 @@
 // What the library asks for, on its way to the server. Results are in postgres_replies.cpp.
 #include "postgres/postgres_backend.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
+#include "base/random_id.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 namespace mortise::postgres {
 namespace {
 
-constexpr std::chrono::seconds usual_patience{1};  // for what has no lease of its own
 constexpr std::chrono::minutes longest_errand{1};
 constexpr std::string_view probe = "mortise.check";
 // What found a row locked: how soon to look again, doubled each time.
@@ -21,7 +22,13 @@ constexpr std::chrono::milliseconds last_look{250};
 }  // namespace
 
 std::chrono::nanoseconds next_look(unsigned in_vain) {
-  return std::min<std::chrono::nanoseconds>(last_look, first_look * (1U << std::min(in_vain, 10U)));
+  const auto longest =
+      std::min<std::chrono::nanoseconds>(last_look, first_look * (1U << std::min(in_vain, 10U)));
+  if (base::mutant("postgres.look_in_step")) return longest;
+  // In the upper half, or those who met at the row meet there again.
+  const double part = 0.5 + base::SplitMix(base::random_bits()).unit() / 2;
+  return std::chrono::nanoseconds(
+      static_cast<std::int64_t>(part * static_cast<double>(longest.count())));
 }
 
 std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept {
@@ -78,17 +85,22 @@ void PostgresBackend::stop() noexcept {
   if (later_attached) host_->detach(later_);
   if (listener != nullptr) {
     host_->detach(*listener);
-    static_cast<void>(listener->close());
+    base::without_memory([&] { static_cast<void>(listener->close()); });
   }
-  std::deque<Call> open = pool_->close();
+  const auto say_farewell = [this](Operation& operation) {
+    base::farewell(operation, [this] { return describe(); });
+  };
+  pool_->close([&](const Call& call) { say_farewell(*call.operation); });
+  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
+  std::vector<Call> parked;
   {
     const std::lock_guard lock(mutex_);
-    std::move(parked_.begin(), parked_.end(), std::back_inserter(open));
-    parked_.clear();
+    parked.swap(parked_);
   }
-  const Failure closed(Errc::closed, describe());
-  for (const Call& call : open) call.operation->failed(closed);
-  for (const auto& operation : attempts_.undecided()) operation->failed(closed);
+  for (const Call& call : parked) say_farewell(*call.operation);
+  base::without_memory([&] {
+    for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
+  });
 }
 
 bool PostgresBackend::open(Operation& operation) {
@@ -142,6 +154,21 @@ void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (successor && !successor->done()) ask(successor);
 }
 
+// What the attempt may hold by another grant stays.
+void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t number) {
+  if (stopped_.load()) return;
+  const Acquisition::Request& request = operation.request();
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::release,
+          .operation = std::make_shared<Release>(
+              HoldId{.name = request.name, .attempt = request.attempt, .number = number}),
+          .asked = now,
+          .since = now,
+          .patience = usual_patience,
+          .grant_only = true,
+          .lease = request.lease});
+}
+
 void PostgresBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
   begin(Call::Kind::inspect, operation, usual_patience);
@@ -169,6 +196,7 @@ void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operatio
 
 void PostgresBackend::submit(Call call) {
   for (;;) {
+    const Connection* const rang = pool_->ringing();
     Connection* const connection = pool_->choose(call);
     if (connection == nullptr) break;
     Arguments arguments = prepare(call, connection->pooled());
@@ -176,6 +204,11 @@ void PostgresBackend::submit(Call call) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
+        // Another thread may have begun to tell there since it was chosen.
+        if (connection != rang && call.kind != Call::Kind::wake && connection == pool_->ringing() &&
+            !base::mutant("postgres.overtaken_by_notify")) {
+          held_up();
+        }
         return;
       case Connection::Sent::withdrawn: not_sent(call); return;
       case Connection::Sent::refused: not_sent(call); break;  // it is not up any more: the next one
@@ -225,7 +258,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       const HoldId& hold = call.release().hold();
       call.copies = attempts_.copies(hold.attempt);
       call.text = pooled || call.copies.strays ? Call::Text::release_apart : Call::Text::release;
-      return Statements::release(hold, call.copies);
+      return Statements::release(hold, call.copies, call.grant_only);
     }
     case Call::Kind::renew:
       call.text = Call::Text::renew;
@@ -251,7 +284,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
 // Whether a release is to tell this attempt.
 bool PostgresBackend::told(const Acquisition::Request& request) const {
   if (!request.wait) return false;
-  const bool may_hear = hearing_.load() == Hearing::possible && !deaf_.load();
+  const bool may_hear = hearing_.load() == Hearing::possible && !deaf();
   // Who stands in a queue must hear when it is his turn; where nobody can, all look by time.
   return settings_.fair ? listening_.load() || !may_hear : may_hear;
 }
@@ -298,7 +331,21 @@ bool PostgresBackend::is_over(const Call& call, Instant now) const {
     return true;
   }
   // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
-  return call.operation.use_count() == 1 && now - call.since > longest_errand;
+  const bool takes_back = call.kind == Call::Kind::cancel;
+  const auto lease = takes_back ? call.acquisition().request().lease : call.lease;
+  const auto errand = std::max<std::chrono::nanoseconds>(longest_errand, lease);
+  return call.operation.use_count() == 1 && now - call.since > errand;
+}
+
+/// @return whether no library is behind it, to repeat it.
+bool PostgresBackend::is_ours(const Call& call) {
+  switch (call.kind) {
+    case Call::Kind::force: return true;
+    case Call::Kind::release: return call.grant_only;
+    // Its caller was told otherwise already: see take_back().
+    case Call::Kind::cancel: return call.operation->done() && call.operation->failure();
+    default: return false;
+  }
 }
 
 void PostgresBackend::submit_parked() {

@@ -26,6 +26,7 @@ namespace mortise::postgres {
 
 /// Unanswered for so long: the connection is no good. Twice what the library waits before it asks
 /// again, since a statement waits for a disk, and another connection costs the server a process.
+inline constexpr std::chrono::seconds usual_patience{1};  ///< for what has no lease of its own
 [[nodiscard]] std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept;
 
 /// How soon to look again where nobody will tell, after so many looks in vain.
@@ -73,9 +74,11 @@ class PostgresBackend final : public Backend, private Connection::User {
   void answered(const Call& call, const Result& result) override;
   [[nodiscard]] bool withdrawn(const Call& call) const override;
   void dismissed(const Call& call) override;
+  void held_up() override;
   void replaced() override;
   void notified(const std::string& payload) override;
-  void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered) override;
+  void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered,
+             std::deque<Call> unsent) override;
   void answered_late(const Call& call, const Result& result) override;
   void dropped(Connection& connection, const ServerError& why, bool was_up,
                std::deque<Call> unanswered) override;
@@ -89,6 +92,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void submit(Call call);
   [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
   void not_sent(const Call& call);
+  void relieve();
+  [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void park(Call call);
@@ -105,6 +110,7 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   void refused(const Call& call, const PqError& error);
   void nonsense(const Call& call);
+  [[nodiscard]] static bool is_ours(const Call& call);
   void fail(const Call& call, const Failure& why);
   void answered_attempt(const Call& call, const Answer& answer, bool over);
   void waits(const Call& call, const Answer& answer);
@@ -130,8 +136,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   std::unique_ptr<Connection> listener_owner_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> listening_{false};
-  std::atomic<bool> listened_{false};  // for the sake of somebody, lately
-  std::atomic<bool> deaf_{false};      // there will be no listener: it is refused
+  std::atomic<bool> listened_{false};        // for the sake of somebody, lately
+  std::atomic<Instant::rep> deaf_until_{0};  // no listener is tried before: one was refused
   std::atomic<Hearing> hearing_{Hearing::unknown};
 
   std::mutex mutex_;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::chrono::seconds patience_of_a_census{1};
 constexpr std::chrono::minutes longest_chore{1};
+// Whoever was refused as a listener may be admitted later: an administrator has locked it out for a
+// while.
+constexpr std::chrono::seconds deaf_time{5};
 constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
 
 }  // namespace
@@ -27,6 +30,33 @@ void PostgresBackend::open_listener(const AttemptId& of_client) {
     host_->attach(*listener_owner_);
   }
   if (!listening_.load()) listener_.load()->want();
+}
+
+bool PostgresBackend::deaf() const noexcept {
+  return clock_->now() < Instant(Instant::duration(deaf_until_.load()));
+}
+
+void PostgresBackend::lost_listener(const ServerError& why) {
+  listening_.store(false);
+  if (why.kind == ServerError::Kind::final) {
+    // Meanwhile who waits looks by time.
+    const Instant until =
+        base::mutant("postgres.deaf_for_ever") ? never : clock_->now() + deaf_time;
+    deaf_until_.store(until.time_since_epoch().count());
+  } else {
+    listener_.load()->want();
+  }
+}
+
+void PostgresBackend::relieve() {
+  std::deque<Call> waiting = pool_->relieve();
+  // All of them first: a name's calls go the way of those that are counted.
+  for (const Call& call : waiting) not_sent(call);
+  for (Call& call : waiting) resubmit(std::move(call));
+}
+
+void PostgresBackend::held_up() {
+  if (!stopped_.load() && !base::mutant("postgres.held_up_behind_notify")) relieve();
 }
 
 void PostgresBackend::tidy_later() {
@@ -66,7 +96,7 @@ void PostgresBackend::look_after_stuck() {
     const std::lock_guard lock(mutex_);
     of_client = of_client_;
   }
-  if (!pool_->up() && hearing_.load() == Hearing::possible && !deaf_.load()) {
+  if (!pool_->up() && hearing_.load() == Hearing::possible && !deaf()) {
     open_listener(of_client);
   }
 }

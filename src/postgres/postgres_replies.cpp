@@ -5,6 +5,7 @@
 #include "postgres/postgres_backend.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -35,10 +36,7 @@ void PostgresBackend::connected(Connection& connection) {
       no_server_ = Failure{};
     }
     tidy_later();
-    for (Call& call : pool_->relieve(connection)) {
-      not_sent(call);
-      resubmit(std::move(call));
-    }
+    relieve();
     submit_parked();
     return;
   }
@@ -46,7 +44,8 @@ void PostgresBackend::connected(Connection& connection) {
   tidy_later();
   // Nothing was told while nobody listened.
   for (const auto& operation : attempts_.undecided()) {
-    if (operation->request().wait) ask(operation);
+    const Acquisition::Request& request = operation->request();
+    if (request.wait && attempts_.told(request.attempt)) ask(operation);
   }
 }
 
@@ -60,7 +59,9 @@ void PostgresBackend::notified(const std::string& payload) {
   const std::string first = space == std::string::npos ? "" : payload.substr(space + 1);
   const std::string name = bytes_of(std::string_view(payload).substr(0, space));
   if (base::mutant("postgres.ignore_notifications")) return;
-  for (const auto& operation : attempts_.waiting(name, bytes_of(first))) ask(operation);
+  for (const auto& operation : attempts_.waiting(name, bytes_of(first))) {
+    if (attempts_.told(operation->request().attempt)) ask(operation);
+  }
 }
 
 void PostgresBackend::dropped(Connection& connection, const ServerError& why, bool was_up,
@@ -78,8 +79,17 @@ void PostgresBackend::dropped(Connection& connection, const ServerError& why, bo
 }
 
 void PostgresBackend::stuck(Connection& connection, const ServerError& why,
-                            std::deque<Call> unanswered) {
+                            std::deque<Call> unanswered, std::deque<Call> unsent) {
   if (stopped_.load()) return;
+  // What tells and never left is not answered late: it goes as it was to be sent.
+  const auto tells = [](const Call& call) { return call.kind == Call::Kind::wake; };
+  const auto others = std::stable_partition(unsent.begin(), unsent.end(), tells);
+  std::move(others, unsent.end(), std::back_inserter(unanswered));
+  unsent.erase(others, unsent.end());
+  for (Call& call : unsent) {
+    not_sent(call);
+    if (!base::mutant("postgres.forget_names_that_were_not_sent")) resubmit(std::move(call));
+  }
   for (const Call& call : unanswered) {
     if (call.kind == Call::Kind::wake) {
       // Another one would be as long in coming. It is answered late, or lost with the connection.
@@ -92,7 +102,7 @@ void PostgresBackend::stuck(Connection& connection, const ServerError& why,
     const std::lock_guard lock(mutex_);
     of_client_ = *attempt;
   }
-  std::erase_if(unanswered, [](const Call& call) { return call.kind == Call::Kind::wake; });
+  std::erase_if(unanswered, tells);
   lost_commands(why, true, std::move(unanswered));
   tidy_later();
 }
@@ -112,7 +122,7 @@ void PostgresBackend::answered_late(const Call& call, const Result& result) {
   if (!operation.done()) {
     return ask(std::static_pointer_cast<Acquisition>(call.operation));
   }
-  if (base::mutant("postgres.forget_late_grant")) return;
+  // Where it was cancelled that is repeated until it finds the hold: this only is sooner.
   if (operation.grant().number != answer->number) give_back(operation, answer->number);
 }
 
@@ -141,7 +151,11 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
   const bool once_more = others || (was_up && !final && !pool_->all_stuck());
   for (Call& call : calls) {
     if (is_over(call, now)) continue;
-    const bool frees = call.kind == Call::Kind::release || call.kind == Call::Kind::cancel;
+    // What frees stays, and what tells of it: nobody else ever would.
+    const bool frees =
+        call.kind == Call::Kind::release || call.kind == Call::Kind::cancel ||
+        (call.kind == Call::Kind::wake && !base::mutant("postgres.forget_to_wake_after_a_refusal"));
+    if (final && call.kind == Call::Kind::acquire) continue;  // see below
     if (final && !frees) {
       fail(call, why.failure);
     } else if (call.kind == Call::Kind::renew && !once_more) {
@@ -155,23 +169,15 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
   bool wanted = false;
   for (const auto& operation : attempts_.undecided()) {
     if (final) {
-      attempts_.decided(operation->request().attempt);
       operation->failed(why.failure);
+      // A copy may have been executed before: a hold that nobody knows of.
+      if (attempts_.cancelled(operation)) take_back(operation);
     } else {
       wanted = true;
       operation->trouble(why.failure);
     }
   }
   if (wanted) pool_->want(false);
-}
-
-void PostgresBackend::lost_listener(const ServerError& why) {
-  listening_.store(false);
-  if (why.kind == ServerError::Kind::final) {
-    deaf_.store(true);  // who waits looks by time
-  } else {
-    listener_.load()->want();
-  }
 }
 
 void PostgresBackend::answered(const Call& call, const Result& result) {
@@ -232,9 +238,10 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
       // Sooner, if a lock was only waited for too long: see sql/take.sql.
       if (error.state == lock_timed_out) {
         again_soon(call);
-      } else if (call.kind == Call::Kind::force) {
-        again_at(call,
-                 clock_->now() + next_look(call.in_vain + 4));  // no library is behind that one
+      } else if (is_ours(call)) {
+        Call next = call;
+        ++next.in_vain;
+        again_at(next, clock_->now() + next_look(call.in_vain + 4));
       }
       break;
     case Call::Kind::renew:
@@ -247,6 +254,14 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
 }
 
 void PostgresBackend::fail(const Call& call, const Failure& why) {
+  if (call.kind == Call::Kind::acquire && call.copies.strays &&
+      !base::mutant("postgres.forget_copies_of_what_failed")) {
+    // This one has no effect; an older one may have, and perhaps nobody will hear of it.
+    const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
+    operation->failed(why);
+    if (attempts_.cancelled(operation)) take_back(operation);
+    return;
+  }
   // A statement that has failed has no effect: nothing is to be taken back.
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
     attempts_.decided(call.acquisition().request().attempt);
@@ -305,8 +320,11 @@ void PostgresBackend::waits(const Call& call, const Answer& answer) {
   const AttemptId& attempt = operation.request().attempt;
   if (operation.done()) return;
   operation.queued(answer.holder);
+  if (attempts_.told_meanwhile(attempt)) {
+    return ask(std::static_pointer_cast<Acquisition>(call.operation));
+  }
   const Hearing hearing = hearing_.load();
-  if (hearing == Hearing::possible && !deaf_.load()) open_listener(attempt);
+  if (hearing == Hearing::possible && !deaf()) open_listener(attempt);
   const bool told = answer.kind == Answer::Kind::held && listening_.load();
   const unsigned in_vain = attempts_.looked_in_vain(attempt, told);
   Instant when = told ? never : clock_->now() + next_look(in_vain);
@@ -316,16 +334,11 @@ void PostgresBackend::waits(const Call& call, const Answer& answer) {
   if (when != never) again_at(call, when);
 }
 
-void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t number) {
-  const Acquisition::Request& request = operation.request();
-  release(std::make_shared<Release>(
-      HoldId{.name = request.name, .attempt = request.attempt, .number = number}));
-}
-
 void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome) {
   Release& release = call.release();
   // First: a program may end as soon as it is answered.
-  if (outcome == ReleaseOutcome::freed_for_others || outcome == ReleaseOutcome::lapsed_for_others) {
+  if (outcome == ReleaseOutcome::freed_for_others || outcome == ReleaseOutcome::lapsed_for_others ||
+      outcome == ReleaseOutcome::not_ours_for_others) {
     wake(bell_.freed(release.hold().name));
   }
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
@@ -337,6 +350,7 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
     case ReleaseOutcome::lapsed:
     case ReleaseOutcome::lapsed_for_others: return release.answered(Released::was_lost);
     case ReleaseOutcome::not_ours:
+    case ReleaseOutcome::not_ours_for_others:
       // The copy of which no answer came may have freed it, and somebody else have taken it since.
       return release.answered(before ? Released::unknown : Released::was_lost);
     case ReleaseOutcome::locked:

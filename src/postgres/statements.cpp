@@ -23,6 +23,7 @@ std::int64_t microseconds(std::chrono::nanoseconds span) {
 constexpr std::int64_t waiting_bit = 1;
 constexpr std::int64_t wakes_bit = 1;  // of cancel.sql and release.sql
 constexpr std::int64_t fair_bit = 2;
+constexpr std::int64_t over_bit = 2;  // of release.sql
 constexpr std::int64_t strays_bit = 4;
 constexpr std::int64_t own_session_bit = 8;
 constexpr std::int64_t first_copy = 16;
@@ -63,8 +64,8 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_take", call("take($1, $2, $3, $4, $5)"), acquire(nothing, false, {}, false)},
       {"mortise_cancel", call("cancel($1, $2, $3)"), cancel(nothing, {})},
       {"mortise_renew", call("renew($1, $2, $3, $4)"), renew({})},
-      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {})},
-      {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {})},
+      {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
+      {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
       {"", "SELECT * FROM " + schema + ".force_release($1)", inspect({})},
       {"", sql::census, census({})},
@@ -98,12 +99,12 @@ Arguments Statements::cancel(const Acquisition::Request& request, const Copies& 
   return arguments;
 }
 
-Arguments Statements::release(const HoldId& hold, const Copies& copies) {
+Arguments Statements::release(const HoldId& hold, const Copies& copies, bool grant_only) {
   Arguments arguments;
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
       .integer(static_cast<std::int64_t>(hold.number))
-      .integer(how(copies) | wakes_bit);
+      .integer(how(copies) | wakes_bit | (grant_only ? 0 : over_bit));
   return arguments;
 }
 

@@ -53,7 +53,7 @@ class Statements {
   [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
                                   const Copies& copies, bool pooled) const;
   [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
-  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies);
+  [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies, bool grant_only);
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
   [[nodiscard]] static Arguments wake(const std::vector<std::string>& names);

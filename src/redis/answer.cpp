@@ -38,6 +38,12 @@ class Words {
     if (value == 0) good_ = false;
     return std::chrono::milliseconds(static_cast<std::int64_t>(value));
   }
+  /// @return whether that comes next; it is left out.
+  bool skip(char sign) {
+    const bool there = rest_.starts_with(sign);
+    if (there) rest_.remove_prefix(1);
+    return there;
+  }
   /// What is left, of any bytes.
   std::string_view rest() { return rest_; }
   /// Whether all that was taken was there, and nothing is left.
@@ -99,6 +105,7 @@ std::optional<Answer> Answer::parse(std::string_view text) {
   const std::optional<char> kind = letter(words);
   if (!kind) return std::nullopt;
   answer.kind = static_cast<Kind>(*kind);
+  bool foreign = false;
   switch (answer.kind) {
     case Kind::refused: return words.complete() ? std::optional(answer) : std::nullopt;
     case Kind::granted:
@@ -121,7 +128,9 @@ std::optional<Answer> Answer::parse(std::string_view text) {
       answer.now = words.time();
       answer.left = words.time();
       answer.first = words.number() != 0;
-      answer.holder_number = words.number();
+      foreign = words.skip('-');
+      answer.last_number = words.number();
+      answer.holder_number = foreign ? 0 : answer.last_number;
       answer.waiters = words.number();
       answer.label = words.rest().substr(0, core::longest_label);
       return words.good() ? std::optional(answer) : std::nullopt;

@@ -37,6 +37,7 @@ struct Answer {
   std::chrono::microseconds left{};  ///< until the holder's lease ends
   bool first = false;                ///< nobody waits in front
   std::uint64_t holder_number = 0;   ///< 0: unknown
+  std::uint64_t last_number = 0;     ///< that was granted, also where the holder has none
   std::size_t waiters = 0;
   std::string label{};
 

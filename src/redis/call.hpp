@@ -12,10 +12,12 @@ namespace mortise::redis {
 struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
   Kind kind = Kind::check;
-  bool whole = false;        ///< sent with the script's text
-  std::uint32_t tag = 0;     ///< the user's own
-  std::uint64_t epoch = 0;   ///< generation of the connection that it is written for
-  std::uint64_t number = 0;  ///< the connection's own
+  bool whole = false;       ///< sent with the script's text
+  bool grant_only = false;  ///< a release of that grant: its attempt may hold by another one
+  std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
+  std::uint32_t tag = 0;             ///< the user's own
+  std::uint64_t epoch = 0;           ///< generation of the connection that it is written for
+  std::uint64_t number = 0;          ///< the connection's own
   std::shared_ptr<Operation> operation{};
   Instant asked{};     ///< the clock before it left
   Instant since{};     ///< when the library asked

@@ -20,8 +20,7 @@ constexpr std::chrono::milliseconds longest_pause{1'000};
 
 Connection::Connection(Host& host, const Settings& settings, const Tls* tls, std::string inbox,
                        User& user)
-    : host_(host),
-      settings_(settings),
+    : settings_(settings),
       tls_(tls),
       inbox_(std::move(inbox)),
       where_("redis " + settings.address.text()),
@@ -36,7 +35,7 @@ void Connection::want(bool now) {
   // would end it, and begin anew what was nearly done.
   if (now) at_once_.store(true);
   const bool news = !wanted_.exchange(true);
-  if ((news || now) && state_.load() == State::idle) host_.changed(*this);
+  if ((news || now) && state_.load() == State::idle) user_.changed(*this);
 }
 
 void Connection::want_at(const Endpoint& endpoint, bool now) {
@@ -219,7 +218,7 @@ void Connection::greet() {
 
 void Connection::suspect() {
   suspect_.store(true);
-  host_.changed(*this);
+  user_.changed(*this);
 }
 
 void Connection::spoil(const Failure& why) {
@@ -229,13 +228,13 @@ void Connection::spoil(const Failure& why) {
     spoiled_ = why;
     broken_.store(true);
   }
-  host_.changed(*this);
+  user_.changed(*this);
 }
 
 void Connection::drop(const Failure& why) {
   const bool was_up = state_.load() == State::up;
   const Instant now = clock_->now();
-  if (!was_up) ++failures_;
+  if (!std::exchange(welcome_, false)) ++failures_;
   std::deque<Call> unanswered;
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
   limit_.store(retry_time(now).time_since_epoch().count());
@@ -260,17 +259,15 @@ void Connection::drop(const Failure& why) {
 }
 
 std::deque<Call> Connection::close() {
-  std::deque<Call> unanswered;
   std::shared_ptr<Stream> stream;
   wanted_.store(false);
   const std::lock_guard lock(mutex_);
   state_.store(State::idle);
   descriptor_.store(-1);
   stream.swap(stream_);
-  unanswered = calls_.end();
   unanswered_.store(0);
   out_.clear();
-  return unanswered;
+  return calls_.end();  // last: there may be no memory for it
 }
 
 }  // namespace mortise::redis

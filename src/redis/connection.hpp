@@ -47,6 +47,9 @@ class Connection final : public Source {
     /// what is not wanted any more must not come behind what ended it. Must call nothing of the
     /// connection.
     [[nodiscard]] virtual bool withdrawn(const Call& call) const = 0;
+    /// `due()` or `interest()` is another one: to be told to the host, in the name of whatever the
+    /// user has attached to it for this connection. Any thread, under no mutex of the connection.
+    virtual void changed(Connection& connection) = 0;
     /// Something that nobody asked for (an inbox).
     virtual void pushed(const Reply& message) = 0;
     /// It broke, or could not be made. What was not answered may or may not have been executed.
@@ -117,7 +120,6 @@ class Connection final : public Source {
   [[nodiscard]] Failure unavailable(const char* words) const;
   [[nodiscard]] Instant retry_time(Instant now);
 
-  Host& host_;
   const Settings& settings_;
   const Tls* const tls_;
   const std::string inbox_;
@@ -133,7 +135,8 @@ class Connection final : public Source {
   std::optional<ReplyReader> reader_;
   std::vector<char> read_buffer_;
   Reply reply_;
-  int failures_ = 0;  // in a row
+  int failures_ = 0;      // in a row
+  bool welcome_ = false;  // it is up, and its user has not refused it
   base::SplitMix random_;
 
   std::atomic<State> state_{State::idle};

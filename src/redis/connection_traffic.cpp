@@ -65,11 +65,14 @@ void Connection::take(const Reply& reply) {
     if (why) {
       drop(why);
     } else if (greeting_->done()) {
-      failures_ = 0;
       user_.greeted(*this, greeting_->facts());
       greeting_.reset();
       state_.store(State::up);
       user_.connected(*this);
+      // Who is refused by its user is no success, or it would be connected to again without a
+      // pause.
+      welcome_ = state_.load() == State::up;
+      if (welcome_) failures_ = 0;
     }
     return;
   }
@@ -170,9 +173,12 @@ bool Connection::flush(std::shared_ptr<Stream> stream) {
     }
     if (mine) left = done > 0 || status == Stream::Status::again;
     mine = false;
-    const std::unique_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (status != Stream::Status::done && stream_ == stream) {
       stop_writing(status, done);
+      lock.unlock();
+      // Whoever sleeps over it knows of neither: not that it has to write, nor that it is broken.
+      if (!base::mutant("redlock.break_found_in_writing_is_not_told")) user_.changed(*this);
       return left;
     }
     batch_.clear();

@@ -2,6 +2,7 @@
 // What the library asks for, on its way to the server. Replies are in redis_replies.cpp.
 #include "redis/redis_backend.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 
@@ -58,17 +59,26 @@ void RedisBackend::stop() noexcept {
   if (inbox != nullptr) {
     host_->detach(*inbox);
     host_->detach(alarm_);
-    static_cast<void>(inbox->close());
   }
-  std::deque<Call> open = commands_->close();
+  const auto say_farewell = [this](Operation& operation) {
+    base::farewell(operation, [this] { return describe(); });
+  };
+  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
+  base::without_memory([&] {
+    if (inbox != nullptr) static_cast<void>(inbox->close());
+  });
+  base::without_memory([&] {
+    for (const Call& call : commands_->close()) say_farewell(*call.operation);
+  });
+  std::vector<Call> parked;
   {
     const std::lock_guard lock(mutex_);
-    std::move(parked_.begin(), parked_.end(), std::back_inserter(open));
-    parked_.clear();
+    parked.swap(parked_);
   }
-  const Failure closed(Errc::closed, describe());
-  for (const Call& call : open) call.operation->failed(closed);
-  for (const auto& operation : attempts_.undecided()) operation->failed(closed);
+  for (const Call& call : parked) say_farewell(*call.operation);
+  base::without_memory([&] {
+    for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
+  });
 }
 
 bool RedisBackend::open(Operation& operation) {
@@ -79,7 +89,10 @@ bool RedisBackend::open(Operation& operation) {
   }
   if (!attached_.load()) {
     const std::lock_guard lock(mutex_);
-    if (!stopped_.load() && !attached_.exchange(true)) host_->attach(*commands_);
+    if (!stopped_.load() && !attached_.load()) {
+      host_->attach(*commands_);  // may throw: the next call tries again
+      attached_.store(true);
+    }
   }
   return true;
 }
@@ -89,8 +102,8 @@ void RedisBackend::open_inbox(const AttemptId& of_client) {
   const std::lock_guard lock(mutex_);
   if (inbox_owner_ || stopped_.load()) return;
   Connection::User& user = *this;
-  inbox_owner_ =
-      std::make_unique<Connection>(*host_, settings_, tls_.get(), requests_.inbox(of_client), user);
+  inbox_channel_ = requests_.inbox(of_client);
+  inbox_owner_ = std::make_unique<Connection>(*host_, settings_, tls_.get(), inbox_channel_, user);
   inbox_.store(inbox_owner_.get());
   host_->attach(*inbox_owner_);
   host_->attach(alarm_);
@@ -152,6 +165,22 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
     attempts_.released(operation->hold().attempt, operation->hold().number);
   }
   submit({.kind = Call::Kind::release,
+          .grant_only = base::mutant("redis.release_leaves_a_later_grant"),
+          .operation = operation,
+          .asked = now,
+          .deadline = now + patience});
+}
+
+// What the attempt may hold by another grant stays.
+void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
+                             std::uint64_t number, std::chrono::nanoseconds lease) {
+  const auto operation =
+      std::make_shared<Release>(HoldId{.name = name, .attempt = attempt, .number = number});
+  if (!open(*operation)) return;
+  const Instant now = clock_->now();
+  submit({.kind = Call::Kind::release,
+          .grant_only = true,
+          .lease = lease,
           .operation = operation,
           .asked = now,
           .deadline = now + patience});
@@ -186,8 +215,9 @@ void RedisBackend::force_release(const std::shared_ptr<Inspection>& operation) {
 
 void RedisBackend::submit(Call call) {
   if (call.since == Instant{}) call.since = call.asked;
+  // Its number first: of a connection that broke the copies are noted before the next one is up.
+  call.epoch = commands_->generation();
   if (commands_->up()) {
-    call.epoch = commands_->generation();
     const std::string& bytes = bytes_of(call);
     if (commands_->send(call, bytes)) {
       note_sent(call);
@@ -247,6 +277,9 @@ const std::string& RedisBackend::bytes_of(const Call& call) {
       if (goes_on) {
         copies_of_next = attempts_.asked(next, call.epoch);
       }
+      // Its own short hold is over before it has stopped to listen.
+      passage.grant_only = call.grant_only;
+      passage.heard = is_still_heard(release.hold().name);
       requests_.release(bytes, passage, release.hold(), goes_on ? &next->request() : nullptr,
                         goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
       break;
@@ -299,7 +332,11 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
     return true;
   }
   // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
-  return call.operation.use_count() == 1 && now - call.since > longest_errand;
+  const auto lease = call.kind == Call::Kind::cancel
+                         ? static_cast<Acquisition&>(*call.operation).request().lease
+                         : call.lease;
+  const auto errand = std::max<std::chrono::nanoseconds>(longest_errand, lease);
+  return call.operation.use_count() == 1 && now - call.since > errand;
 }
 
 void RedisBackend::submit_parked() {
@@ -308,15 +345,41 @@ void RedisBackend::submit_parked() {
     const std::lock_guard lock(mutex_);
     parked.swap(parked_);
   }
+  send_again(std::move(parked));
+  for (const auto& operation : attempts_.undecided(commands_->generation())) ask(operation);
+}
+
+void RedisBackend::send_again(std::vector<Call> calls) {
   const Instant now = clock_->now();
-  for (Call& call : parked) {
+  for (Call& call : calls) {
     if (is_over(call, now)) continue;
     call.deadline = now + std::max(call.deadline - call.asked, std::chrono::nanoseconds(0));
     call.asked = now;
     call.whole = false;
     submit(std::move(call));
   }
-  for (const auto& operation : attempts_.undecided(commands_->generation())) ask(operation);
+}
+
+// No library is behind it, to repeat it.
+void RedisBackend::run_again_later(const Call& call) {
+  constexpr std::chrono::milliseconds pause{500};
+  {
+    const std::lock_guard lock(mutex_);
+    errands_.push_back(call);
+  }
+  errands_due_.store((clock_->now() + pause).time_since_epoch().count());
+  host_->changed(alarm_);
+}
+
+void RedisBackend::run_errands(Instant now) {
+  if (Instant(Instant::duration(errands_due_.load())) > now) return;
+  std::vector<Call> errands;
+  {
+    const std::lock_guard lock(mutex_);
+    errands.swap(errands_);
+    errands_due_.store(never.time_since_epoch().count());
+  }
+  send_again(std::move(errands));
 }
 
 }  // namespace mortise::redis

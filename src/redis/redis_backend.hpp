@@ -11,6 +11,7 @@
 #include "redis/settings.hpp"
 #include "redis/tls.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,11 +49,15 @@ class RedisBackend final : public Backend, private Connection::User {
   void force_release(const std::shared_ptr<Inspection>& operation);
 
  private:
-  /// The moments at which the first of a queue looks again: its holder's lease ends.
+  /// The moments at which the first of a queue looks again: its holder's lease ends. And those at
+  /// which what was refused, and nobody else repeats, is sent again.
   class Alarm final : public Source {
    public:
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
-    [[nodiscard]] Instant due() const noexcept override { return backend_.attempts_.next_look(); }
+    [[nodiscard]] Instant due() const noexcept override {
+      return std::min(backend_.attempts_.next_look(),
+                      Instant(Instant::duration(backend_.errands_due_.load())));
+    }
     void ready(short events, Instant now) override;
 
    private:
@@ -63,6 +69,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void connected(Connection& connection) override;
   void answered(const Call& call, const Reply& reply) override;
   [[nodiscard]] bool withdrawn(const Call& call) const override;
+  void changed(Connection& connection) override { host_->changed(connection); }
   void pushed(const Reply& message) override;
   void dropped(Connection& connection, const Failure& why, bool was_up,
                std::deque<Call> unanswered) override;
@@ -78,6 +85,9 @@ class RedisBackend final : public Backend, private Connection::User {
   void lead_inbox(bool now);
 
   void refused(const Call& call, const Reply& reply);
+  void run_again_later(const Call& call);
+  void run_errands(Instant now);
+  void send_again(std::vector<Call> calls);
   void nonsense(const Call& call);
   void fail_protocol(const Call& call, const Failure& why);
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
@@ -89,10 +99,14 @@ class RedisBackend final : public Backend, private Connection::User {
   void cancel_behind(const std::shared_ptr<Acquisition>& operation);
   void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
                const Reading& reading);
-  void give_back(const std::string& name, const AttemptId& attempt, std::uint64_t number);
+  void give_back(const std::string& name, const AttemptId& attempt, std::uint64_t number,
+                 std::chrono::nanoseconds lease);
   void pushed_grant(const Push& push);
   void heard_of(const std::string& channel);
+  void probe_inbox();
   void listen_to(const std::string& name);
+  /// @return whether the server may count this client, which waits no more, among those who listen.
+  [[nodiscard]] bool is_still_heard(const std::string& name);
   [[nodiscard]] bool listens_to(const std::string& name);
   void stop_listening_to(const std::string& name);
 
@@ -114,15 +128,21 @@ class RedisBackend final : public Backend, private Connection::User {
   std::atomic<bool> stopped_{false};
   std::atomic<bool> attached_{false};
   std::atomic<bool> inbox_up_{false};
+  std::string inbox_channel_;              // written before `inbox_`
+  std::atomic<Instant::rep> probed_{0};    // the inbox was asked for a word then
+  std::atomic<bool> awaits_probe_{false};  // ... and has not answered
 
   std::mutex mutex_;
   std::vector<Call> parked_;  // to be sent when there is a connection
   std::string run_id_;
   std::string inbox_run_id_;
+  std::vector<Call> errands_;  // that a server has refused, and no library repeats
+  std::atomic<Instant::rep> errands_due_{never.time_since_epoch().count()};
   Failure no_commands_;  // why there is no connection
   Failure no_inbox_;     // why there will be none
   std::map<std::string, std::string>
-      channels_;  // Redisson's, to the names that are waited for first
+      channels_;                         // Redisson's, to the names that are waited for first
+  std::set<std::string> left_channels_;  // whose subscription may not have ended yet
 };
 
 }  // namespace mortise::redis

@@ -11,9 +11,14 @@
 namespace mortise::redis {
 
 void RedisBackend::pushed(const Reply& message) {
-  // Others are the answers to subscriptions.
-  if (message.kind != Reply::Kind::array || message.items.size() != 3 ||
-      message.items[0].text != "message") {
+  if (message.kind != Reply::Kind::array || message.items.size() != 3) return;
+  if (message.items[0].text != "message") {
+    // Others are the answers to subscriptions.
+    if (message.items[1].text == inbox_channel_) awaits_probe_.store(false);
+    if (message.items[0].text == "unsubscribe") {
+      const std::lock_guard lock(mutex_);
+      left_channels_.erase(message.items[1].text);
+    }
     return;
   }
   const std::optional<Push> push = Push::parse(message.items[2].text);
@@ -41,7 +46,7 @@ void RedisBackend::pushed_grant(const Push& push) {
     case Attempts::Verdict::Kind::ghost: break;
   }
   if (const std::optional<std::string> name = lock_name(settings_.prefix, push.key)) {
-    give_back(*name, push.attempt, push.number);
+    give_back(*name, push.attempt, push.number, push.lease);
   }
 }
 
@@ -55,13 +60,8 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
   while (!operation->done()) std::this_thread::yield();
   stop_listening_to(operation->request().name);
   if (operation->grant().number != push.number) {
-    give_back(operation->request().name, push.attempt, push.number);
+    give_back(operation->request().name, push.attempt, push.number, push.lease);
   }
-}
-
-void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
-                             std::uint64_t number) {
-  release(std::make_shared<Release>(HoldId{.name = name, .attempt = attempt, .number = number}));
 }
 
 void RedisBackend::listen_to(const std::string& name) {
@@ -85,6 +85,13 @@ bool RedisBackend::listens_to(const std::string& name) {
   return channels_.contains(redisson_channel(name));
 }
 
+bool RedisBackend::is_still_heard(const std::string& name) {
+  if (settings_.turns != Turns::redisson || base::mutant("redis.hears_itself")) return false;
+  const std::string channel = redisson_channel(name);
+  const std::lock_guard lock(mutex_);
+  return left_channels_.contains(channel) && !channels_.contains(channel);
+}
+
 // Who listens and does not wait would be taken for one of Redisson's waiters, for whom each release
 // keeps the lock a moment.
 void RedisBackend::stop_listening_to(const std::string& name) {
@@ -93,10 +100,33 @@ void RedisBackend::stop_listening_to(const std::string& name) {
   {
     const std::lock_guard lock(mutex_);
     if (channels_.erase(channel) == 0) return;
+    left_channels_.insert(channel);
   }
   std::string bytes;
   requests_.unsubscribe(bytes, channel);
   if (Connection* const inbox = inbox_.load()) static_cast<void>(inbox->send(bytes));
+}
+
+// An inbox that something on the way has forgotten looks like one to which nothing has come: the
+// server passes its waiters over, or waits for each. As long as somebody waits it is asked for a
+// word now and then, by what it is allowed to say anyway: a subscription that it has already.
+void RedisBackend::probe_inbox() {
+  constexpr std::chrono::seconds interval{1};
+  constexpr std::chrono::seconds patience_of_a_probe{2};
+  Connection* const inbox = inbox_.load();
+  if (inbox == nullptr || !inbox_up_.load()) return;
+  const Instant now = clock_->now();
+  const Instant before{Instant::duration(probed_.load())};
+  if (awaits_probe_.load()) {
+    if (now - before < patience_of_a_probe || !awaits_probe_.exchange(false)) return;
+    inbox->spoil({Errc::unavailable, inbox->where() + ": the inbox does not answer"});
+    return;
+  }
+  if (now - before < interval || awaits_probe_.exchange(true)) return;
+  probed_.store(now.time_since_epoch().count());
+  std::string bytes;
+  requests_.subscribe(bytes, inbox_channel_);
+  if (base::mutant("redis.inbox_is_not_probed") || !inbox->send(bytes)) awaits_probe_.store(false);
 }
 
 void RedisBackend::heard_of(const std::string& channel) {
@@ -117,6 +147,7 @@ void RedisBackend::heard_of(const std::string& channel) {
 }
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
+  backend_.run_errands(now);
   for (const auto& operation : backend_.attempts_.looks(now)) backend_.ask(operation);
 }
 

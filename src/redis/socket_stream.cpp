@@ -71,7 +71,17 @@ SocketStream::SocketStream(const Endpoint& endpoint) : endpoint_(endpoint) {
   set_option(fd, SOL_SOCKET, SO_LINGER, &drop_unsent, sizeof drop_unsent);
   const int on = 1;
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  if (!local()) set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (!local()) {
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    // The kernel's own two hours are of no use to who waits for a message on a connection that
+    // something on the way has forgotten. As for PostgreSQL.
+    const int idle = 10;
+    const int interval = 3;
+    const int probes = 3;
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  }
   const auto* address = reinterpret_cast<const sockaddr*>(&endpoint_.address);
   // EAGAIN of a unix socket is a failure: the server's backlog is full, and nothing goes on.
   if (::connect(fd, address, endpoint_.length) != 0 && errno != EINPROGRESS && errno != EINTR) {

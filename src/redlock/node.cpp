@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "redlock/node.hpp"
 
+#include "base/farewell.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -62,7 +64,9 @@ void Node::detach() noexcept {
 }
 
 std::deque<redis::Call> Node::close() {
-  if (redis::Connection* const inbox = inbox_.load()) static_cast<void>(inbox->close());
+  if (redis::Connection* const inbox = inbox_.load()) {
+    base::without_memory([&] { static_cast<void>(inbox->close()); });
+  }
   std::deque<redis::Call> calls = commands_.close();
   const std::lock_guard lock(mutex_);
   std::move(debts_.begin(), debts_.end(), std::back_inserter(calls));
@@ -75,6 +79,11 @@ void Node::want(bool now) { commands_.want(now); }
 Failure Node::why() const {
   const std::lock_guard lock(mutex_);
   return why_;
+}
+
+Instant Node::failed_at() const {
+  const std::lock_guard lock(mutex_);
+  return failed_at_;
 }
 
 bool Node::send(redis::Call call, std::string_view bytes) {
@@ -174,6 +183,17 @@ void Node::answered(const redis::Call& call, const redis::Reply& reply) {
 
 bool Node::withdrawn(const redis::Call& call) const { return user_.withdrawn(call); }
 
+// The two have different readers, and which of them sees to it may be changing right now: a leader
+// that was not told would sleep on while the connection waits to be made.
+void Node::changed(redis::Connection& connection) {
+  if (&connection != &commands_) {
+    host_.changed(connection);
+    return;
+  }
+  host_.changed(answers_);
+  host_.changed(care_);
+}
+
 void Node::pushed(const redis::Reply& message) {
   // Others are the answers to subscriptions.
   if (message.kind != redis::Reply::Kind::array || message.items.size() != 3 ||
@@ -198,6 +218,7 @@ void Node::dropped(redis::Connection& connection, const Failure& why, bool was_u
   {
     const std::lock_guard lock(mutex_);
     why_ = why;
+    failed_at_ = host_.clock()->now();
   }
   if (was_up) host_.changed(care_);
   user_.down(*this, std::move(unanswered));

@@ -62,10 +62,17 @@ class Node final : private redis::Connection::User {
   [[nodiscard]] bool usable() const noexcept { return usable_.load(); }
   /// @return why not, when that is known.
   [[nodiscard]] Failure why() const;
+  /// @return when that was found; long ago for whoever did not want it since.
+  [[nodiscard]] Instant failed_at() const;
   /// @return the number of the connection; grows.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return commands_.generation(); }
   /// @return false: not connected, nothing was done
   [[nodiscard]] bool send(redis::Call call, std::string_view bytes);
+  /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere
+  /// by now.
+  void connect_anew(const Failure& why) {
+    if (usable_.load()) commands_.spoil(why);
+  }
   /// Drops the connection; only from inside `answered()`.
   void drop(const Failure& why) { commands_.drop(why); }
 
@@ -114,6 +121,7 @@ class Node final : private redis::Connection::User {
   void connected(redis::Connection& connection) override;
   void answered(const redis::Call& call, const redis::Reply& reply) override;
   [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
+  void changed(redis::Connection& connection) override;
   void pushed(const redis::Reply& message) override;
   void dropped(redis::Connection& connection, const Failure& why, bool was_up,
                std::deque<redis::Call> unanswered) override;
@@ -137,6 +145,7 @@ class Node final : private redis::Connection::User {
 
   mutable std::mutex mutex_;
   Failure why_;
+  Instant failed_at_{};
   std::string run_id_;
   std::string inbox_run_id_;
   std::deque<redis::Call> debts_;

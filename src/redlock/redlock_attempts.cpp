@@ -21,6 +21,9 @@ bool is_final(const Failure& why) {
   return why.code == Errc::denied || why.code == Errc::misconfigured ||
          why.code == Errc::unsupported || why.code == Errc::protocol;
 }
+// ... as long as it is news. What was found before is looked at again first: since then nobody has
+// wanted a connection, perhaps, and an operator has mended what was wrong.
+constexpr std::chrono::seconds news_for{2};
 
 }  // namespace
 
@@ -116,8 +119,13 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
                          .deadline = now + node_timeout(request.lease)};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0) continue;
-    const redis::Passage passage{.epoch = node->epoch(),
-                                 .copies = node->strays().has(request.attempt)};
+    const std::uint64_t epoch = node->epoch();
+    // Only now: of a connection that broke the copies are noted before the next one is up.
+    if (!node->usable()) {
+      no_vote(*node, call, node->why());
+      continue;
+    }
+    const redis::Passage passage{.epoch = epoch, .copies = node->strays().has(request.attempt)};
     const bool interested = request.wait && node->listens();
     if (!written || written->epoch != passage.epoch || written->copies != passage.copies ||
         written_interested != interested) {
@@ -297,28 +305,35 @@ void RedlockBackend::finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock) {
 }
 
 Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& final) const {
+  const Instant now = clock_->now();
+  const auto is_stale = [now](Instant found) {
+    return now - found > news_for && !base::mutant("redlock.stale_verdict");
+  };
   std::size_t failed = 0;
   std::size_t finally = 0;
   Failure first;
   Failure first_final;
   for (const auto& node : nodes_) {
     Failure why = node->usable() ? Failure{} : node->why();
+    const bool old = why && is_stale(node->failed_at());
     if (!why && !failures.empty()) why = failures[node->index()];
     if (!why) continue;
     ++failed;
     if (!first) first = why;
-    if (!is_final(why)) continue;
+    if (old || !is_final(why)) continue;
     ++finally;
     if (!first_final || why.code == Errc::misconfigured) first_final = why;
   }
   const bool doubled = doubles_.load() != 0;
+  bool twins_are_news = false;
   if (doubled) {
     // Its node may have another trouble by now: it is connected to again and again.
     const std::lock_guard lock(mutex_);
-    first_final = twins_;
+    first_final = first = twins_;
+    twins_are_news = !is_stale(twins_found_at_);
     failed = std::max<std::size_t>(failed, 1);
   }
-  final = finally >= quorum_.blocking() || doubled;
+  final = finally >= quorum_.blocking() || twins_are_news;
   if (failed < quorum_.blocking() && !doubled) return {};
   const Failure& told = final ? first_final : first;
   const auto code = static_cast<Errc>(told.code.value());

@@ -3,6 +3,7 @@
 // the servers answer in redlock_replies.cpp.
 #include "redlock/redlock_backend.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 
@@ -53,27 +54,30 @@ void RedlockBackend::start(Host& host) {
 void RedlockBackend::stop() noexcept {
   if (stopped_.exchange(true) || nodes_.empty()) return;
   bool attached = false;
-  std::vector<std::shared_ptr<Bid>> bids;
+  decltype(bids_) bids;
   std::vector<std::shared_ptr<Looking>> lookings;
   {
     const std::lock_guard lock(mutex_);
     attached = attached_.exchange(false);
-    for (const auto& [attempt, bid] : bids_) bids.push_back(bid);
-    bids_.clear();
+    bids.swap(bids_);
     lookings.swap(lookings_);
   }
   if (attached) {
     for (const auto& node : nodes_) node->detach();
     host_->detach(alarm_);
   }
-  const Failure closed(Errc::closed, describe());
+  // Where there is no memory for it, whoever waits sees by itself that the client is closed.
+  Failure closed(Errc::closed, std::string());
+  base::without_memory([&] { closed.text = describe(); });
   for (const auto& node : nodes_) {
-    for (const redis::Call& call : node->close()) {
-      static_cast<Question&>(*call.operation).give_up(closed);
-    }
+    base::without_memory([&] {
+      for (const redis::Call& call : node->close()) {
+        static_cast<Question&>(*call.operation).give_up(closed);
+      }
+    });
   }
-  for (const auto& bid : bids) bid->give_up(closed);
-  for (const auto& looking : lookings) looking->give_up(closed);
+  for (const auto& [attempt, bid] : bids) base::without_memory([&] { bid->give_up(closed); });
+  for (const auto& looking : lookings) base::without_memory([&] { looking->give_up(closed); });
 }
 
 bool RedlockBackend::open(Operation& operation) {
@@ -95,18 +99,27 @@ bool RedlockBackend::open(Operation& operation) {
 
 Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
   if (base::mutant("redlock.one_server_votes_twice")) return {};
-  const std::lock_guard lock(mutex_);
-  run_ids_[node.index()] = run_id;
-  for (std::size_t i = 0; i < run_ids_.size(); ++i) {
-    if (i == node.index() || run_ids_[i] != run_id) continue;
+  Failure twins;
+  Node* other = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    run_ids_[node.index()] = run_id;
+    for (std::size_t i = 0; i < run_ids_.size() && other == nullptr; ++i) {
+      if (i != node.index() && run_ids_[i] == run_id) other = nodes_[i].get();
+    }
+    if (other == nullptr) {
+      doubles_.fetch_and(~only(node.index()));
+      return {};
+    }
     // Two votes of one server would be worth one.
-    twins_ = {Errc::misconfigured, nodes_[i]->where() + " and " + node.where() +
-                                       " are one server (run_id), which has one vote"};
+    twins = twins_ = {Errc::misconfigured, other->where() + " and " + node.where() +
+                                               " are one server (run_id), which has one vote"};
+    twins_found_at_ = clock_->now();
     doubles_.fetch_or(only(node.index()));
-    return twins_;
   }
-  doubles_.fetch_and(~only(node.index()));
-  return {};
+  // Perhaps it is the other one that was led astray, when it connected, and is not any more.
+  if (!base::mutant("redlock.twin_keeps_its_connection")) other->connect_anew(twins);
+  return twins;
 }
 
 NodeSet RedlockBackend::usable() const noexcept {
@@ -208,6 +221,8 @@ bool RedlockBackend::send(Node& node, redis::Call call) {
   thread_local std::string bytes;  // keeps its memory
   bytes.clear();
   call.epoch = node.epoch();
+  // Only now: of a connection that broke the copies are noted before the next one is up.
+  if (!node.usable()) return false;
   write(bytes, call, node);
   return node.send(std::move(call), bytes);
 }
@@ -221,6 +236,16 @@ void RedlockBackend::send_or_owe(Node& node, redis::Call call) {
     for (redis::Call& debt : node.take_debts()) {
       if (!send(node, debt)) node.owe(std::move(debt));
     }
+  }
+}
+
+void RedlockBackend::pay(Node& node) {
+  for (redis::Call& debt : node.take_debts()) {
+    const Instant now = clock_->now();
+    debt.deadline = now + std::max(debt.deadline - debt.asked, std::chrono::nanoseconds(0));
+    debt.asked = now;
+    debt.whole = false;
+    send_or_owe(node, std::move(debt));
   }
 }
 

@@ -55,6 +55,8 @@ class RedlockBackend final : public Backend, private Node::User {
    public:
     explicit Alarm(RedlockBackend& backend) : backend_(backend) {}
     void set(const std::shared_ptr<Bid>& bid, Instant when);
+    /// Has what servers are owed that refused it for now sent once more.
+    void set_debts(Instant when);
     [[nodiscard]] Instant due() const noexcept override;
     void ready(short events, Instant now) override;
 
@@ -62,6 +64,7 @@ class RedlockBackend final : public Backend, private Node::User {
     RedlockBackend& backend_;
     mutable std::mutex mutex_;
     std::multimap<Instant, std::weak_ptr<Bid>> moments_;
+    Instant debts_ = never;
   };
 
   // Node::User
@@ -80,6 +83,8 @@ class RedlockBackend final : public Backend, private Node::User {
   void want_missing(NodeSet usable, bool now);
   [[nodiscard]] bool send(Node& node, redis::Call call);
   void send_or_owe(Node& node, redis::Call call);
+  /// Sends a server what it is owed.
+  void pay(Node& node);
   void write(std::string& bytes, const redis::Call& call, Node& node) const;
   void write_take(std::string& bytes, const redis::Passage& passage, const Bid& bid,
                   bool interested) const;
@@ -150,6 +155,7 @@ class RedlockBackend final : public Backend, private Node::User {
   std::vector<std::shared_ptr<Looking>> lookings_;
   std::vector<std::string> run_ids_;
   Failure twins_;  // what was found last about one of `doubles_`
+  Instant twins_found_at_{};
   base::SplitMix random_;
 };
 

@@ -21,16 +21,13 @@ std::shared_ptr<Bid> bid_in(const Call& call) {
   return std::static_pointer_cast<Bid>(call.operation);
 }
 
+// A server that refuses for now (too few replicas, a full disk) is asked again so often.
+constexpr std::chrono::milliseconds refused_again{500};
+
 }  // namespace
 
 void RedlockBackend::up(Node& node) {
-  for (Call& debt : node.take_debts()) {
-    const Instant now = clock_->now();
-    debt.deadline = now + std::max(debt.deadline - debt.asked, std::chrono::nanoseconds(0));
-    debt.asked = now;
-    debt.whole = false;
-    send_or_owe(node, std::move(debt));
-  }
+  pay(node);
   const bool enough = count(usable()) >= quorum_.majority();
   for (const auto& bid : bids()) {
     bool parked = false;
@@ -139,6 +136,12 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   }
   if (ask_of(call) == Ask::undo || ask_of(call) == Ask::free) {
     if (ask_of(call) == Ask::free) no_answer(node, call, error.failure);
+    if (error.kind == ServerError::Kind::final) return;
+    // It stays owed: what it would free keeps others out for a whole lease.
+    if (!withdrawn(call) && !base::mutant("redlock.refused_undo_is_forgotten")) {
+      node.owe(call);
+      alarm_.set_debts(clock_->now() + refused_again);
+    }
     if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
     return;
   }

@@ -100,18 +100,35 @@ void RedlockBackend::Alarm::set(const std::shared_ptr<Bid>& bid, Instant when) {
   if (first) backend_.host_->changed(*this);
 }
 
+void RedlockBackend::Alarm::set_debts(Instant when) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (debts_ <= when) return;
+    debts_ = when;
+  }
+  backend_.host_->changed(*this);
+}
+
 Instant RedlockBackend::Alarm::due() const noexcept {
   const std::lock_guard lock(mutex_);
-  return moments_.empty() ? never : moments_.begin()->first;
+  return moments_.empty() ? debts_ : std::min(debts_, moments_.begin()->first);
 }
 
 void RedlockBackend::Alarm::ready(short /*events*/, Instant now) {
   std::vector<std::shared_ptr<Bid>> due;
+  bool debts = false;
   {
     const std::lock_guard lock(mutex_);
+    debts = debts_ <= now;
+    if (debts) debts_ = never;
     while (!moments_.empty() && moments_.begin()->first <= now) {
       if (std::shared_ptr<Bid> bid = moments_.begin()->second.lock()) due.push_back(std::move(bid));
       moments_.erase(moments_.begin());
+    }
+  }
+  if (debts) {
+    for (const auto& node : backend_.nodes_) {
+      if (node->usable()) backend_.pay(*node);
     }
   }
   for (const auto& bid : due) {

@@ -162,6 +162,7 @@ std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
 }
 
 Failure AcquireCall::ask() {
+  asks_since_ = client_.now();
   const ClientState::Inside asking = client_.asking();
   // Counted first, then looked: close() sets its mark first, then waits for those who are counted.
   Failure failure = client_.alive() ? client_.prepare(*terms) : client_.closed_failure();
@@ -214,7 +215,10 @@ bool AcquireCall::wait_for_answer() {
     if (until_ == never && trouble_since_ && client_.options().give_up.count() > 0) {
       wake = std::min(wake, *trouble_since_ + client_.options().give_up);
     }
-    if (base::mutant("core.signal_after_condition")) seen = attempt_->signal();
+    if (base::mutant("core.signal_after_condition")) {
+      const Slot::Lock lock(slot_.mutex_);  // where a thread may be stopped
+      seen = attempt_->signal();
+    }
     client_.wait(*attempt_, seen, wake - now);
   }
 }
@@ -260,7 +264,8 @@ std::optional<Failure> AcquireCall::accept() {
     const Slot::Lock lock(slot_.mutex_);
     // Asked under the mutex: close() sets its mark first and then visits each slot.
     closed = !client_.alive();
-    if (!closed && !late && sane) {
+    const bool taken = slot_.taken_away_locked(hold) && !base::mutant("core.forget_what_is_taken");
+    if (!closed && !late && !taken && sane) {
       slot_.hold_granted_locked(*this, std::move(hold));
       attempt_.reset();
     }
@@ -271,8 +276,8 @@ std::optional<Failure> AcquireCall::accept() {
   }
   client_.undo(*attempt_);
   if (!closed && sane) {
-    // The answer took longer than the lease: nothing to believe. The loop asks anew, as long as
-    // there is time.
+    // The answer took longer than the lease, or was overtaken by the end of the hold: nothing to
+    // believe. The loop asks anew, as long as there is time.
     const Slot::Lock lock(slot_.mutex_);
     attempt_.reset();
     if (!reason_to_give_up(now)) return std::nullopt;
@@ -281,6 +286,10 @@ std::optional<Failure> AcquireCall::accept() {
   if (closed) return client_.closed_failure();
   if (!sane) return Failure(Errc::protocol, slot_.name() + ": grant number out of range");
   return Failure(Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended");
+}
+
+bool AcquireCall::asks_by_locked(const AttemptId& attempt) const noexcept {
+  return attempt_ && attempt_->request().attempt == attempt;
 }
 
 std::optional<Failure> AcquireCall::give_up() {
@@ -305,7 +314,7 @@ std::optional<Failure> AcquireCall::give_up() {
   if (attempt_) return take_back(trouble);
   if (why_->code == Errc::timeout && trouble) return *trouble;
   // The heir answers for the attempt, so nothing is in doubt for this caller.
-  if (why_->code == Errc::timeout && !answered) return no_answer(Errc::unavailable);
+  if (why_->code == Errc::timeout && !answered) return unanswered();
   return contended(*why_);
 }
 
@@ -326,6 +335,14 @@ std::optional<Failure> AcquireCall::take_back(const std::optional<Failure>& trou
   if (in_doubt) return trouble ? Failure(Errc::in_doubt, trouble->text) : no_answer(Errc::in_doubt);
   if (trouble) return *trouble;
   if (progress == Acquisition::Progress::queued) return contended(*why_);
+  return unanswered();
+}
+
+Failure AcquireCall::unanswered() {
+  // Others of this process held the name nearly until now: the server has not had its time.
+  const core::Nanos asked_for = client_.now() - asks_since_;
+  const bool kept_by_others = asks_since_ - began_ > asked_for;
+  if (kept_by_others && asked_for < core::command_timeout(terms->lease)) return contended(*why_);
   return no_answer(Errc::unavailable);
 }
 

@@ -41,6 +41,8 @@ class AcquireCall final : public core::Waiter {
   [[nodiscard]] const std::atomic<std::uint32_t>* mark_locked() noexcept;
   /// Gives it an attempt that was sent already. Under the slot's mutex.
   void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since);
+  /// @return whether it is this attempt's answer that it waits for. Under the slot's mutex.
+  [[nodiscard]] bool asks_by_locked(const AttemptId& attempt) const noexcept;
 
  private:
   // Each returns what the call ends with (an empty failure is success), or nothing: ask on.
@@ -56,6 +58,8 @@ class AcquireCall final : public core::Waiter {
   Outcome give_up();
   Outcome take_back(const std::optional<Failure>& trouble);
   Failure contended(Failure why);
+  /// The time is up, and the server has said nothing.
+  [[nodiscard]] Failure unanswered();
   Failure no_answer(Errc code);
   void leave();
   std::optional<Failure> learn_from_asker_locked();
@@ -70,6 +74,7 @@ class AcquireCall final : public core::Waiter {
   const Instant began_;
   const bool may_wait_;
   const Instant until_;
+  Instant asks_since_{};  // the server; before that it waited for others of this process
   base::Parker parker_;
   std::atomic<bool> stopped_{false};
   bool heir_ = false;                 // was given an attempt

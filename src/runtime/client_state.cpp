@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/client_state.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "base/random_id.hpp"
 #include "runtime/slot.hpp"
@@ -63,7 +64,7 @@ void ClientState::start() {
   backend_->start(*this);
 }
 
-void ClientState::look_at_the_clock() {
+void ClientState::look_at_the_clock() noexcept {
   engine_.nudge_all();
   poke_waiters();
 }
@@ -101,7 +102,8 @@ Failure ClientState::closed_failure() const {
 Failure ClientState::check(std::chrono::nanoseconds wait) {
   if (!alive()) return closed_failure();
   const auto check = std::make_shared<Check>();
-  backend_->check(check);
+  const Question question(*this, *check);
+  if (!check->done()) backend_->check(check);
   if (wait_done(*check, wait)) return check->failure();
   if (const std::optional<Failure> trouble = check->trouble()) return *trouble;
   return {Errc::unavailable, backend_->describe() + ": no answer in time"};
@@ -132,14 +134,16 @@ std::shared_ptr<Slot> ClientState::slot(std::string_view name) {
   std::shared_ptr<Slot> slot = entry.lock();
   if (!slot) {
     slot = std::make_shared<Slot>(shared_from_this(), std::move(key));
+    slots_.push_back(slot->listed);
     entry = slot;
   }
   return slot;
 }
 
-void ClientState::forget(const std::string& name) noexcept {
+void ClientState::forget(Slot& slot) noexcept {
   const std::lock_guard lock(table_mutex_);
-  const auto found = table_.find(name);
+  slots_.remove(slot.listed);
+  const auto found = table_.find(slot.name());
   // A successor of the same name may have taken the place already.
   if (found != table_.end() && found->second.expired()) table_.erase(found);
 }
@@ -194,30 +198,68 @@ void ClientState::abandon(const std::shared_ptr<Attempt>& attempt) {
   if (!attempt->done()) background_.adopt(attempt);
 }
 
-std::vector<std::shared_ptr<Slot>> ClientState::slots() {
-  std::vector<std::shared_ptr<Slot>> slots;
+// @param slot where to go on, kept by the caller; null = from the first one
+std::shared_ptr<Slot> ClientState::slot_after(const Slot* slot) noexcept {
   const std::lock_guard lock(table_mutex_);
-  for (const auto& [name, entry] : table_) {
-    if (std::shared_ptr<Slot> slot = entry.lock()) slots.push_back(std::move(slot));
+  const ListedSlot* next = slot == nullptr ? slots_.first() : slot->listed.after;
+  for (; next != nullptr; next = next->after) {
+    if (std::shared_ptr<Slot> kept = next->slot->weak_from_this().lock()) return kept;
   }
-  return slots;
+  return nullptr;
 }
 
-void ClientState::poke_waiters() {
-  for (const std::shared_ptr<Slot>& slot : slots()) slot->poke_waiters();
+// Needs no memory: where there is none, whoever is not visited may wait for ever.
+template <class Visit>
+void ClientState::each_slot(Visit visit) {
+  for (auto slot = slot_after(nullptr); slot; slot = slot_after(slot.get())) visit(*slot);
+}
+
+void ClientState::poke_waiters() noexcept {
+  each_slot([](Slot& slot) { slot.poke_waiters(); });
 }
 
 void ClientState::release_holds(Instant until) noexcept {
   std::vector<std::shared_ptr<Release>> releases;
-  try {
-    for (const std::shared_ptr<Slot>& slot : slots()) {
-      if (std::shared_ptr<Release> release = slot->close_hold()) releases.push_back(release);
+  each_slot([&](Slot& slot) {
+    try {
+      if (std::shared_ptr<Release> release = slot.close_hold()) releases.push_back(release);
+    } catch (const std::exception&) {
+      // Out of memory: what was not sent ends with its lease, which nobody renews any more.
     }
-  } catch (const std::exception&) {
-    // Out of memory: what was not sent ends with its lease, which nobody renews any more.
-  }
+  });
   for (const std::shared_ptr<Release>& release : releases) {
-    if (!wait_done(*release, until - BootClock::now())) break;
+    try {
+      if (!wait_done(*release, until - BootClock::now())) break;
+    } catch (const std::exception&) {
+      // Out of memory for what this thread read for everybody: a matter of that connection.
+    }
+  }
+}
+
+ClientState::Question::Question(ClientState& state, Operation& asked) noexcept
+    : client(state), operation(asked) {
+  {
+    const std::lock_guard lock(client.table_mutex_);
+    client.questions_.push_back(*this);
+  }
+  // Listed first, then looked: close() sets its mark first, and then ends those in the list.
+  if (!client.alive()) client.end(operation);
+}
+
+ClientState::Question::~Question() {
+  const std::lock_guard lock(client.table_mutex_);
+  client.questions_.remove(*this);
+}
+
+void ClientState::end(Operation& operation) const noexcept {
+  base::farewell(operation, [this] { return backend_->describe(); });
+}
+
+// What the backend was told, or asked, when it had ended already it may never answer.
+void ClientState::end_questions() noexcept {
+  const std::lock_guard lock(table_mutex_);
+  for (Question* each = questions_.first(); each != nullptr; each = each->after) {
+    end(each->operation);
   }
 }
 
@@ -257,6 +299,7 @@ void ClientState::close_once() noexcept {
   wait_while([this] { return freeing_.load() > 0 || !background_.idle(); }, until);
   background_.stop();
   backend_->stop();
+  end_questions();
   losses_.close();
   news_.close();
 }

@@ -10,6 +10,7 @@
 #include "runtime/background.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/notifier.hpp"
+#include "runtime/reader_role.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -22,6 +23,13 @@
 namespace mortise::runtime {
 
 class Slot;
+
+/// A slot in the list of its client.
+struct ListedSlot {
+  Slot* slot = nullptr;
+  ListedSlot* before = nullptr;
+  ListedSlot* after = nullptr;
+};
 
 /// @thread_safety every member may be called concurrently.
 class ClientState final : public Host, public std::enable_shared_from_this<ClientState> {
@@ -51,7 +59,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   /// @return the one slot of a name.
   [[nodiscard]] std::shared_ptr<Slot> slot(std::string_view name);
   /// A slot is being destroyed.
-  void forget(const std::string& name) noexcept;
+  void forget(Slot& slot) noexcept;
 
   [[nodiscard]] Instant now() const noexcept { return clock_->now(); }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
@@ -90,6 +98,19 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   /// The same for one that was cancelled and abandoned already.
   void adopt(std::shared_ptr<Attempt> attempt) { background_.adopt(std::move(attempt)); }
 
+  /// What a caller asks the backend and then waits for, as long as it likes: `close()` ends it,
+  /// also where the backend was asked only after it had stopped.
+  struct Question {
+    Question(ClientState& state, Operation& asked) noexcept;
+    ~Question();
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+    ClientState& client;
+    Operation& operation;
+    Question* before = nullptr;
+    Question* after = nullptr;
+  };
+
   /// Counts callers that are inside of something that `close()` waits for.
   class Inside {
    public:
@@ -120,9 +141,14 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] Inside freeing() noexcept { return Inside(freeing_); }
 
  private:
-  [[nodiscard]] std::vector<std::shared_ptr<Slot>> slots();
-  void poke_waiters();
-  void look_at_the_clock();
+  [[nodiscard]] std::shared_ptr<Slot> slot_after(const Slot* slot) noexcept;
+  template <class Visit>
+  void each_slot(Visit visit);
+  void poke_waiters() noexcept;
+  void look_at_the_clock() noexcept;
+  /// Completes an operation with `closed`.
+  void end(Operation& operation) const noexcept;
+  void end_questions() noexcept;
   void release_holds(Instant until) noexcept;
   void close_once() noexcept;
 
@@ -145,6 +171,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   std::mutex table_mutex_;
   std::unordered_map<std::string, std::weak_ptr<Slot>> table_;
+  List<ListedSlot> slots_;    // of the table, to be visited without memory
+  List<Question> questions_;  // of callers; under the table's mutex, too
 
   // In the order of their dependence: the last is destroyed first.
   std::shared_ptr<void> clock_steps_;

@@ -74,6 +74,8 @@ void Engine::attach(Source& source) {
   {
     const std::lock_guard lock(mutex_);
     ReaderRole& role = source.pushes() ? pushes_ : replies_;
+    const auto found = std::find(role.sources.begin(), role.sources.end(), &source);
+    if (found != role.sources.end()) return;
     role.sources.push_back(&source);
     ++role.version;
   }
@@ -163,7 +165,12 @@ void Engine::read(Lock& lock, ReaderRole& role, Follower& self) {
       if (!stays) break;
       if (&role == &pushes_) have_replies_read_locked();
       choose_last(lock);
-      if (version != role.version) choose(attending.attendance(), role.sources);
+      if (version != role.version) {
+        choose(attending.attendance(), role.sources);
+        // detach() waits for whoever is inside its source, and not until this caller has what it
+        // wants.
+        left_.notify_all();
+      }
       version = role.version;
     }
   }

@@ -87,7 +87,7 @@ class Engine::Following {
 class Engine::InBackground {
  public:
   InBackground(Engine& engine, Lock& lock, bool pushes, bool replies) noexcept
-      : engine_(engine), lock_(lock) {
+      : engine_(engine), lock_(lock), pushes_(pushes), replies_(replies) {
     engine_.pushes_.background = pushes;
     engine_.replies_.background = replies;
   }
@@ -95,6 +95,10 @@ class Engine::InBackground {
   InBackground& operator=(const InBackground&) = delete;
   ~InBackground() {
     if (!lock_.owns_lock()) lock_.lock();
+    // Whoever took a role meanwhile may have looked at a source before this thread changed it, by
+    // what it just read there.
+    if (pushes_ && !engine_.pushes_.background) signal(engine_.pushes_.wake.get());
+    if (replies_ && !engine_.replies_.background) signal(engine_.replies_.wake.get());
     engine_.pushes_.background = false;
     engine_.replies_.background = false;
   }
@@ -102,6 +106,8 @@ class Engine::InBackground {
  private:
   Engine& engine_;
   Lock& lock_;
+  const bool pushes_;
+  const bool replies_;
 };
 
 }  // namespace mortise::runtime

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <list>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -38,7 +38,7 @@ struct Notifier::State {
   State(int threads_at_most, std::size_t tasks_at_most)
       : most_threads(threads_at_most), most_tasks(tasks_at_most) {}
 
-  static void start_locked(const std::shared_ptr<State>& self, bool watches);
+  static void start_locked(const std::shared_ptr<State>& self, bool watches) noexcept;
   [[nodiscard]] bool watch_locked(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool await_work_locked(std::unique_lock<std::mutex>& lock);
   void leave_locked();
@@ -55,7 +55,8 @@ struct Notifier::State {
   std::size_t idle = 0;
   bool watched = false;  // by a thread that looks whether a task has to wait
   int running = 0;       // threads that have not left run()
-  bool closed = false;
+  bool closed = false;   // takes no more tasks; those that there are have their threads still
+  bool left = false;     // close() has taken the threads that there were
 };
 
 Notifier::Notifier(int most_threads, std::size_t most_tasks)
@@ -64,16 +65,23 @@ Notifier::~Notifier() { close(); }
 
 bool Notifier::inside() noexcept { return in_task; }
 
-void Notifier::State::start_locked(const std::shared_ptr<State>& self, bool watches) {
+void Notifier::State::start_locked(const std::shared_ptr<State>& self, bool watches) noexcept {
   if (self->running >= self->most_threads) return;
+  std::list<std::thread> one;
   try {
-    self->threads.emplace_back();
-    self->threads.back() = base::quiet_thread([self, watches] { run(self, watches); });
-    ++self->running;
-    self->watched = self->watched || watches;
-  } catch (const std::system_error&) {
-    // No thread to be had now: one that runs already, or the next post, takes the task.
-    self->threads.pop_back();
+    one.emplace_back();
+    one.back() = base::quiet_thread([self, watches] { run(self, watches); });
+  } catch (const std::exception&) {
+    // No thread, or no memory, to be had now: one that runs already, the next post, or close(),
+    // takes the task.
+    return;
+  }
+  ++self->running;
+  self->watched = self->watched || watches;
+  if (self->left) {
+    one.back().detach();  // nobody would join it
+  } else {
+    self->threads.splice(self->threads.end(), one);
   }
 }
 
@@ -100,7 +108,8 @@ void Notifier::post(std::function<void()> task) {
 
 // @return whether this thread has to run what waits too long; false: nothing has come for a while.
 bool Notifier::State::watch_locked(std::unique_lock<std::mutex>& lock) {
-  while (!closed) {
+  for (;;) {
+    if (tasks.empty() && closed) return true;
     if (tasks.empty()) {
       const bool quiet = late.wait_for(lock, leisure) == std::cv_status::timeout;
       if (quiet && tasks.empty() && !closed) return false;
@@ -110,7 +119,6 @@ bool Notifier::State::watch_locked(std::unique_lock<std::mutex>& lock) {
     if (Time::now() >= due) return true;
     late.wait_until(lock, due);
   }
-  return true;
 }
 
 // @return whether there is a task; false: this thread is not needed any more.
@@ -132,6 +140,7 @@ void Notifier::State::leave_locked() {
   if (self != threads.end()) over.splice(over.end(), threads, self);
   --running;
   ended.notify_all();
+  if (closed) late.notify_all();  // whoever watches may have nothing to watch any more
 }
 
 void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
@@ -163,17 +172,21 @@ void Notifier::close() noexcept {
     std::unique_lock lock(state_->mutex);
     // The destructor comes here again, perhaps from inside a task that waits for nobody.
     if (std::exchange(state_->closed, true)) return;
-    threads.swap(state_->threads);
-    threads.splice(threads.end(), state_->over);
+    // Perhaps there was no thread to be had for them.
+    if (state_->running == 0 && !state_->tasks.empty()) State::start_locked(state_, false);
     state_->work.notify_all();
     state_->late.notify_all();
     bool inside = false;
-    for (const std::thread& thread : threads)
+    for (const std::thread& thread : state_->threads)
       inside |= thread.get_id() == std::this_thread::get_id();
     // Closed from inside a task: this thread cannot wait for its own end.
     const int others = inside ? 1 : 0;
     const bool quiet =
         state_->ended.wait_for(lock, patience_at_close, [&] { return state_->running <= others; });
+    // Not before: while some tasks block, the others behind them need more threads.
+    state_->left = true;
+    threads.swap(state_->threads);
+    threads.splice(threads.end(), state_->over);
     if (!quiet || inside) {
       for (std::thread& thread : threads) thread.detach();
       return;

@@ -12,9 +12,10 @@ namespace mortise::runtime {
 Slot::Slot(std::shared_ptr<ClientState> client, std::string name)
     : client_(std::move(client)), name_(std::move(name)) {
   timer_.slot = this;
+  listed.slot = this;
 }
 
-Slot::~Slot() { client_->forget(name_); }
+Slot::~Slot() { client_->forget(*this); }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
                       const AcquireOptions& options, std::optional<Holder>* holder) {
@@ -46,6 +47,7 @@ void Slot::call_locked(core::Waiter* waiter) {
 void Slot::hold_granted_locked(AcquireCall& call, core::Hold&& hold) {
   // What needs memory, or a thread, comes first: where there is none, the hold is not recorded, and
   // the call that fails gives it back.
+  state_.expect_grant();
   arm_locked(hold.lease);
   pin_ = shared_from_this();
   state_.granted(call, std::move(hold));
@@ -240,8 +242,8 @@ std::stop_token Slot::lost(Owner owner) {
     if (!live->lost) live->lost.emplace();
     return live->lost->get_token();
   }
-  const core::LostHold* const lost = state_.lost_hold(owner);
-  return lost != nullptr ? lost->lost.get_token() : std::stop_token();
+  core::LostHold* const lost = state_.lost_hold(owner);
+  return lost != nullptr ? lost->stopped() : std::stop_token();
 }
 
 std::optional<Holder> Slot::holder(Failure& failure) {
@@ -250,7 +252,8 @@ std::optional<Holder> Slot::holder(Failure& failure) {
     return std::nullopt;
   }
   const auto inspection = std::make_shared<Inspection>(name_);
-  client_->backend().inspect(inspection);
+  const ClientState::Question question(*client_, *inspection);
+  if (!inspection->done()) client_->backend().inspect(inspection);
   if (!client_->wait_done(*inspection, std::chrono::seconds(1))) {
     const auto trouble = inspection->trouble();
     failure = trouble ? *trouble

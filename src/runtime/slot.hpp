@@ -67,9 +67,18 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// Ends the live hold. @return the release to wait for, if there was one.
   std::shared_ptr<Release> close_hold();
 
+  /// Among the client's slots; under its mutex.
+  ListedSlot listed;
+
  private:
   friend class AcquireCall;
 
+  /// Why a hold was lost, in words that are made when the loss is told: a loss needs no memory.
+  struct Reason {
+    Errc code = Errc::lost;
+    const char* words = "";            ///< behind the name
+    const Failure* backend = nullptr;  ///< instead, in the backend's words; outlives the aftermath
+  };
   /// What is to be done once the mutex is free. Made before the mutex is taken, so that it is
   /// carried out after it was given back, also where an exception ends the call in between: a loss
   /// that nobody tells, or a release that nobody sends, would block the name for ever.
@@ -80,7 +89,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
     ~Aftermath() { slot_.carry_out(*this); }
     std::shared_ptr<Slot> unpinned;
     std::optional<core::NameState::Loss> loss;
-    Failure why;
+    Reason why;
     bool tell_server = false;
 
    private:
@@ -90,14 +99,18 @@ class Slot : public std::enable_shared_from_this<Slot> {
 
   static void call_locked(core::Waiter* waiter);
   void hold_granted_locked(AcquireCall& call, core::Hold&& hold);
+  /// @return whether the server took it away before its caller had it.
+  [[nodiscard]] bool taken_away_locked(const core::Hold& hold) const noexcept {
+    return hold.attempt == taken_attempt_ && hold.number <= taken_number_;
+  }
   void expire_locked(Instant now, Aftermath& after);
-  void lose_locked(Failure why, bool tell_server, Aftermath& after);
+  void lose_locked(const Reason& why, bool tell_server, Aftermath& after);
   void arm_locked(const core::Lease& lease);
   void call_reentered_locked();
   void unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned);
 
   void carry_out(Aftermath& after) noexcept;
-  void notify_loss(const core::NameState::Loss& loss, const Failure& why);
+  void notify_loss(const core::NameState::Loss& loss, const Reason& why);
   void release_lost(const core::Hold& ended);
   /// @param successor the terms of whoever is to come next; may be null
   Released free_at_server(const core::Hold& ended,
@@ -112,6 +125,10 @@ class Slot : public std::enable_shared_from_this<Slot> {
   const std::string name_;
   std::mutex mutex_;
   core::NameState state_;
+  /// The last hold of the asker's attempt that the server took away before the caller had it: what
+  /// is told of a grant, and of its end, may come in any order.
+  AttemptId taken_attempt_{};
+  std::uint64_t taken_number_ = 0;
   SlotTimer timer_;
   std::shared_ptr<Slot> pin_;  // keeps a held name in the table when no handle is left
 };

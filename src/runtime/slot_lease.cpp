@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A slot's live hold over time: renewal, loss, and the end of the client.
 #include "base/mutant.hpp"
+#include "runtime/acquire_call.hpp"
 #include "runtime/slot.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace mortise::runtime {
@@ -40,15 +42,14 @@ void Slot::expire_locked(Instant now, Aftermath& after) {
   // deadline, and would then keep the name for a whole lease that nobody uses.
   const bool by_max_hold = live->lease.ends_by_max_hold();
   const bool in_doubt = live->lease.in_doubt() && !base::mutant("core.leave_a_late_renewal");
-  lose_locked(Failure(Errc::lost, name_ + (by_max_hold ? ": the longest hold has passed"
-                                                       : ": the lease ran out")),
+  lose_locked({.words = by_max_hold ? ": the longest hold has passed" : ": the lease ran out"},
               by_max_hold || in_doubt, after);
 }
 
-void Slot::lose_locked(Failure why, bool tell_server, Aftermath& after) {
+void Slot::lose_locked(const Reason& why, bool tell_server, Aftermath& after) {
   after.loss = state_.lose(state_.live()->generation, tell_server);
   after.tell_server = tell_server;
-  after.why = std::move(why);
+  after.why = why;
   client_->background().remove(timer_);
   call_locked(after.loss->next);
 }
@@ -78,17 +79,20 @@ void Slot::release_lost(const core::Hold& ended) {
   }
 }
 
-void Slot::notify_loss(const core::NameState::Loss& loss, const Failure& why) {
+void Slot::notify_loss(const core::NameState::Loss& loss, const Reason& reason) {
   // Where nobody asked for the token its stop is requested already.
   if (loss.ended.lost) {
     client_->losses().post([source = loss.lost]() mutable { source.request_stop(); });
   }
   const std::shared_ptr<Observer>& observer = client_->shared_observer();
   if (!observer) return;
-  client_->news().post(
-      [observer, name = name_, label = loss.ended.terms->label, token = loss.ended.token(),
-       took = client_->now() - loss.ended.owned_since,
-       why] { observer->lost({.name = name, .label = label, .token = token, .took = took}, why); });
+  Failure why =
+      reason.backend != nullptr ? *reason.backend : Failure(reason.code, name_ + reason.words);
+  client_->news().post([observer, name = name_, label = loss.ended.terms->label,
+                        token = loss.ended.token(), took = client_->now() - loss.ended.owned_since,
+                        why = std::move(why)] {
+    observer->lost({.name = name, .label = label, .token = token, .took = took}, why);
+  });
 }
 
 void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
@@ -119,15 +123,14 @@ void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
     token = live->token();
     label = live->terms->label;
     if (item.answer == Renewal::Answer::lost) {
-      lose_locked(Failure(Errc::lost, name_ + ": the server does not know the hold any more"),
-                  false, after);
+      lose_locked({.words = ": the server does not know the hold any more"}, false, after);
     } else if (item.answer == Renewal::Answer::unknown || failure) {
       live->lease.unanswered(now);
-      if (!base::mutant("core.unanswered_without_timer")) arm_locked(live->lease);
+      arm_locked(live->lease);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       arm_locked(live->lease);
     } else {
-      lose_locked(Failure(Errc::lost, name_ + ": the renewal came too late"),
+      lose_locked({.words = ": the renewal came too late"},
                   !base::mutant("core.leave_a_late_renewal"), after);
     }
   }
@@ -148,8 +151,15 @@ void Slot::taken_away(const HoldId& hold, const Failure& why) {
   Aftermath after(*this);
   const Lock lock(mutex_);
   const core::Hold* const live = state_.live();
-  if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
-  lose_locked(why, false, after);
+  if (live != nullptr && live->attempt == hold.attempt && live->number == hold.number) {
+    lose_locked({.backend = &why}, false, after);
+    return;
+  }
+  const auto* const asker = static_cast<const AcquireCall*>(state_.asker());
+  if (asker == nullptr || !asker->asks_by_locked(hold.attempt)) return;
+  const std::uint64_t before = taken_attempt_ == hold.attempt ? taken_number_ : 0;
+  taken_attempt_ = hold.attempt;
+  taken_number_ = std::max(hold.number, before);
 }
 
 void Slot::wanted(const HoldId& hold) {
@@ -177,10 +187,14 @@ std::shared_ptr<Release> Slot::close_hold() {
     after.unpinned = std::move(pin_);
     const core::Hold* const live = state_.live();
     if (live == nullptr) return nullptr;
-    release = std::make_shared<Release>(hold_id(*live));
-    lose_locked(Failure(Errc::closed, name_ + ": the client was closed"), false, after);
+    try {
+      release = std::make_shared<Release>(hold_id(*live));
+    } catch (const std::bad_alloc&) {
+      // It ends here all the same, and at the server with its lease.
+    }
+    lose_locked({.code = Errc::closed, .words = ": the client was closed"}, false, after);
   }
-  client_->send(release);
+  if (release) client_->send(release);
   return release;
 }
 

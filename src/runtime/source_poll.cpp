@@ -4,6 +4,7 @@
 // clock watch, which tells of the suspend itself, so that everybody looks at the clock again.
 #include "runtime/source_poll.hpp"
 
+#include "base/mutant.hpp"
 #include "runtime/reader_role.hpp"
 
 #include <poll.h>
@@ -94,6 +95,25 @@ bool SourcePoll::linger(Source& source) {
 
 bool SourcePoll::inside() noexcept { return calls_on_this_thread > 0; }
 
+// A thread that is stopped after it has looked at the clock would sleep too long by that time, and
+// holds would be over while nobody says so (S6). The timer counts from where it is set, whatever
+// happens before the thread sleeps; so it is enough that it was set at once after the look.
+std::chrono::nanoseconds SourcePoll::left_until(Instant until, int timer) const {
+  constexpr std::chrono::milliseconds at_once{1};
+  if (until == never) {
+    if (timer >= 0) arm(timer, longest_sleep);
+    return longest_sleep;
+  }
+  for (Instant now = clock_->now();;) {
+    const auto left = std::max(until - now, std::chrono::nanoseconds(0));
+    if (timer < 0 || left.count() == 0) return left;
+    arm(timer, left);
+    const Instant after = clock_->now();
+    if (after - now < at_once || base::mutant("core.timer_set_late")) return left;
+    now = after;
+  }
+}
+
 bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
   const std::array<int, 4> own{look.wake, look.timers[0], look.timers[1], look.clock_watch};
   const std::size_t first = look.timers[0] < 0 ? 1 : own.size();
@@ -109,10 +129,8 @@ bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
       fds[first + i] = {sources[i]->descriptor(), sources[i]->interest(), 0};
     }
   }
-  const auto left = until == never ? std::chrono::nanoseconds(longest_sleep)
-                                   : std::max(until - clock_->now(), std::chrono::nanoseconds(0));
+  const auto left = left_until(until, look.timers[0]);
   const timespec limit = timespec_of(std::min<std::chrono::nanoseconds>(left, longest_sleep));
-  if (look.timers[0] >= 0 && left.count() > 0) arm(look.timers[0], left);
   ::ppoll(fds.data(), fds.size(), &limit, nullptr);
   // Awake: what completes the own operation from here on, this thread itself most of all, need not
   // say so through a descriptor that would only end the next poll too early.

@@ -47,6 +47,7 @@ class SourcePoll {
   [[nodiscard]] static bool inside() noexcept;
 
  private:
+  [[nodiscard]] std::chrono::nanoseconds left_until(Instant until, int timer) const;
   std::shared_ptr<Clock> clock_;
   // Never held while polling: a source is called by one thread at a time even while roles change.
   std::mutex calling_;

@@ -3,6 +3,8 @@
 
 #include <mortise/error.hpp>
 
+#include "base/mutant.hpp"
+
 #include <zookeeper_renamed.h>
 
 #include <poll.h>
@@ -178,6 +180,7 @@ void Handle::end(Instant until) noexcept {
     zookeeper_close(std::exchange(handle_, nullptr));
   }
   descriptor_ = -1;
+  if (base::mutant("zookeeper.close_leaves_the_session")) return;
   wire_.farewell(until);
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "zookeeper/session.hpp"
 
-#include "base/mutant.hpp"
-
 #include <poll.h>
 
 #include <algorithm>
@@ -60,17 +58,17 @@ void Session::resolved(Instant now) {
   while (unresolved_ > 0) {
     std::optional<base::Resolution> found = resolvers_[unresolved_ - 1]->take();
     if (!found && now < limit_) return;
-    --unresolved_;
+    const std::size_t which = unresolved_ - 1;
     if (!found) {
-      resolve_error_ = settings_.servers[unresolved_].host + ": the name is not resolved in time";
-      continue;
+      resolve_error_ = settings_.servers[which].host + ": the name is not resolved in time";
+    } else if (!found->error.empty()) {
+      resolve_error_ = settings_.servers[which].host + ": " + found->error;
     }
-    if (!found->error.empty()) {
-      resolve_error_ = settings_.servers[unresolved_].host + ": " + found->error;
+    for (const base::Endpoint& endpoint :
+         found ? found->endpoints : std::vector<base::Endpoint>()) {
+      endpoints_[which].push_back(endpoint.text());
     }
-    for (const base::Endpoint& endpoint : found->endpoints) {
-      endpoints_[unresolved_].push_back(endpoint.text());
-    }
+    unresolved_ = which;  // last: there may be no memory for the rest
   }
   std::vector<std::string> all;
   for (const auto& some : endpoints_) all.insert(all.end(), some.begin(), some.end());
@@ -260,7 +258,7 @@ bool Session::publish() {
   int descriptor = -1;
   short interest = 0;
   bool outstanding = state_ != State::idle;
-  if (state_ == State::resolving) {
+  if (state_ == State::resolving && unresolved_ > 0) {
     descriptor = resolvers_[unresolved_ - 1]->descriptor();
     interest = POLLIN;
   } else if (state_ == State::connecting || state_ == State::up) {
@@ -317,7 +315,7 @@ void Session::replied(std::uint64_t number, const Reply& reply) {
                                                  list->second.in_sync) {
     list->second.sync_failed = reply.number;
   }
-  if (pending.sync_failed != 0 && !base::mutant("zookeeper.sync_result_ignored")) {
+  if (pending.sync_failed != 0) {
     const Reply refused{.code = Code::not_done, .number = pending.sync_failed};
     return owner_.replied(*this, pending.call, refused);
   }

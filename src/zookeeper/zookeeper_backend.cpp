@@ -2,6 +2,7 @@
 // What the library asks for.
 #include "zookeeper/zookeeper_backend.hpp"
 
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "zookeeper/lock_path.hpp"
@@ -21,6 +22,9 @@ constexpr milliseconds farewell_time{300};
 constexpr int margin_permille = 100;
 // A longer queue is not listed each second.
 constexpr std::size_t short_queue = 16;
+// A renewal that nothing was heard of for so long is told as failed: by then three parts of ten of
+// the hold are left at least.
+constexpr int parts_of_unheard = 4;    // of a session
 constexpr std::size_t node_size = 34;  // slash, guid, "-lock-", number
 
 }  // namespace
@@ -53,23 +57,24 @@ void ZooKeeperBackend::start(Host& host) {
 
 void ZooKeeperBackend::stop() noexcept {
   if (stopped_.exchange(true) || host_ == nullptr) return;
-  bool any = false;
   {
-    const std::lock_guard lock(mutex_);
-    any = !sessions_.empty();
+    const std::lock_guard lock(mutex_);  // whoever is about to add one has done so
   }
   // Nobody adds a session any more.
   for (const auto& session : sessions_) host_->detach(*session);
-  if (any) host_->detach(alarm_);
+  host_->detach(alarm_);
   std::vector<std::shared_ptr<Operation>> open;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [attempt, contender] : contenders_) {
-      if (contender->operation) open.push_back(contender->operation);
-      open.insert(open.end(), contender->releases.begin(), contender->releases.end());
-    }
-    for (const Call& call : parked_) open.push_back(call.operation);
-    open.insert(open.end(), renewals_.begin(), renewals_.end());
+    // Where there is no memory for it, whoever waits sees by itself that the client is closed.
+    base::without_memory([&] {
+      for (const auto& [attempt, contender] : contenders_) {
+        if (contender->operation) open.push_back(contender->operation);
+        open.insert(open.end(), contender->releases.begin(), contender->releases.end());
+      }
+      for (const Call& call : parked_) open.push_back(call.operation);
+      for (const AwaitedRenewal& awaited : renewals_) open.push_back(awaited.operation);
+    });
     contenders_.clear();
     parked_.clear();
     renewals_.clear();
@@ -78,23 +83,25 @@ void ZooKeeperBackend::stop() noexcept {
     for (const auto& session : sessions_) session->end(until);
     completions_.clear();
   }
-  for (const auto& operation : open) operation->failed({Errc::closed, describe()});
+  for (const auto& operation : open) {
+    base::farewell(*operation, [this] { return describe(); });
+  }
 }
 
 ZooKeeperBackend::Turn::Turn(ZooKeeperBackend& backend)
     : backend_(backend), lock_(backend.mutex_) {}
 
 ZooKeeperBackend::Turn::~Turn() {
-  bool look_again = false;
   Instant due = backend_.next_look_;
   for (const auto& session : backend_.sessions_) {
-    look_again = session->publish() || look_again;
+    // In its own name: who reads replies sees to it, and not who sees to the alarm.
+    if (session->publish() && !backend_.stopped_.load()) backend_.host_->changed(*session);
     due = std::min({due, session->next(), backend_.pulse_due(*session)});
   }
   for (const Doubt& doubt : backend_.doubts_) {
     if (doubt.session->up()) due = std::min(due, doubt.again);
   }
-  look_again = backend_.alarm_.show(due) || look_again;
+  const bool look_again = backend_.alarm_.show(due);
   const std::vector<std::function<void()>> completions = std::exchange(backend_.completions_, {});
   lock_.unlock();
   if (look_again && !backend_.stopped_.load()) backend_.host_->changed(backend_.alarm_);
@@ -118,13 +125,17 @@ bool ZooKeeperBackend::open(const std::shared_ptr<Operation>& operation) {
 
 Session& ZooKeeperBackend::session_for(std::size_t bytes) {
   for (const auto& session : sessions_) {
-    if (session->has_room(bytes)) return *session;
+    if (!session->has_room(bytes)) continue;
+    session->want(clock_->now());  // where the first call had no memory for it
+    return *session;
   }
   Session::Owner& owner = *this;
-  sessions_.push_back(std::make_unique<Session>(settings_, clock_, owner));
+  sessions_.reserve(sessions_.size() + 1);
+  if (sessions_.empty()) host_->attach(alarm_);
+  auto made = std::make_unique<Session>(settings_, clock_, owner);
+  host_->attach(*made);
+  sessions_.push_back(std::move(made));  // there is room
   Session& session = *sessions_.back();
-  host_->attach(session);
-  if (sessions_.size() == 1) host_->attach(alarm_);
   session.want(clock_->now());
   return session;
 }
@@ -189,6 +200,7 @@ void ZooKeeperBackend::ask_again(const ContenderPtr& contender) {
   }
   if (contender->flight > 0) return;
   if (!contender->watching) return drive(contender);
+  if (base::mutant("zookeeper.waiter_never_looks")) return;
   // The event that tells of the predecessor's end may be lost, others ahead may have gone, and a
   // stranger may have deleted our own node. One request, which is a sign of life, too.
   if (contender->ahead <= short_queue) return look_at_queue(contender, Step::look);
@@ -249,7 +261,16 @@ void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
   for (const Renewal::Item& item : operation->items()) {
     if (const ContenderPtr contender = hold_of(item.hold)) watch_own(contender);
   }
-  renewals_.push_back(operation);
+  const Instant now = clock_->now();
+  Instant until = now;
+  for (const auto& session : sessions_) {
+    until = std::max<Instant>(until, now + session->timeout() / parts_of_unheard);
+  }
+  if (base::mutant("zookeeper.unheard_renewal_is_awaited")) until = never;
+  // Who asks again learns of the same silence: little is left of the hold, and its observer is to
+  // know.
+  if (!renewals_.empty()) until = std::min(until, renewals_.front().until);
+  renewals_.push_back({.operation = operation, .until = until});
   settle_renewals();
 }
 

@@ -79,6 +79,11 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
     std::atomic<Instant::rep> shown_{never.time_since_epoch().count()};
   };
 
+  struct AwaitedRenewal {
+    std::shared_ptr<Renewal> operation;
+    Instant until;  ///< nothing is learned from then on
+  };
+
   // Session::Owner
   void session_ready(Session& session, short events, Instant now) override;
   void session_up(Session& session) override;
@@ -144,7 +149,6 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] bool decided(const Renewal::Item& item) const;
   void settle_renewals();
   [[nodiscard]] bool is_renewed(const Contender& contender) const;
-  [[nodiscard]] bool is_unheard(const Renewal::Item& item) const;
   void answer(Renewal& operation);
 
   // Doubts.
@@ -174,7 +178,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   std::unordered_map<std::string, Instant> held_;    // queues that were seen held, and when
   std::unordered_map<std::string, Instant> queues_;  // that were seen there, and when
   std::vector<Call> parked_;                         // errands for when there is a connection
-  std::vector<std::shared_ptr<Renewal>> renewals_;   // that wait for a pulse
+  std::vector<AwaitedRenewal> renewals_;             // that wait for a pulse
   std::vector<Doubt> doubts_;
   std::vector<std::function<void()>> completions_;
   Instant next_look_ = never;  // at holds that lapse, and queues that drain

@@ -82,6 +82,7 @@ void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& wo
 
 void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
   if (base::mutant("zookeeper.own_deletion_ignored")) return;
+  if (contender->held && base::mutant("zookeeper.expiry_not_told")) return;
   // Our own doing: the answer to it tells.
   if (contender->leaving || contender->withdrawn) return;
   if (contender->held) {
@@ -159,7 +160,6 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
     } else if (contender->leaving) {
       gone(contender, contender->remove_unsure ? Released::unknown : Released::was_lost);
     } else {
-      if (base::mutant("zookeeper.old_node_kept") && !contender->node.empty()) continue;
       // Its node is gone or going: the attempt begins anew in the next session, with another guid.
       forget_node(contender);
       if (is_final(why)) {

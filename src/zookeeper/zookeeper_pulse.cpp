@@ -103,32 +103,23 @@ bool ZooKeeperBackend::decided(const Renewal::Item& item) const {
   return base::mutant("zookeeper.renewal_unasked");
 }
 
-// A pulse whose answer does not come: nothing is learned now, and whoever observes is to know of it
-// while the hold still stands. The library asks again.
-bool ZooKeeperBackend::is_unheard(const Renewal::Item& item) const {
-  const ContenderPtr contender = hold_of(item.hold);
-  if (!contender) return false;
-  const Session& session = *contender->session;
-  return session.pulse.beats && clock_->now() >= session.pulse.last + session.timeout() / 4;
-}
-
-// What was proven for a session goes for all that it holds.
+// What was proven for a session goes for all that it holds. Where nothing comes in time nothing is
+// learned now, and whoever observes is to know of it while the hold still stands: the library asks
+// again.
 void ZooKeeperBackend::settle_renewals() {
-  std::erase_if(renewals_, [this](const std::shared_ptr<Renewal>& operation) {
+  const Instant now = clock_->now();
+  std::erase_if(renewals_, [this, now](const AwaitedRenewal& awaited) {
+    const std::shared_ptr<Renewal>& operation = awaited.operation;
     const std::vector<Renewal::Item>& items = operation->items();
-    if (!std::all_of(items.begin(), items.end(),
-                     [this](const auto& item) { return decided(item) || is_unheard(item); })) {
-      return false;
-    }
+    // Of each it is said whether a pulse is wanted.
+    bool all = true;
+    for (const Renewal::Item& item : items) all = decided(item) && all;
+    if (!all && now < awaited.until) return false;
     answer(*operation);
     then([operation] { operation->answered(); });
     return true;
   });
-  if (renewals_.empty()) return;
-  for (const auto& session : sessions_) {
-    const Instant when = session->pulse.last + session->timeout() / 4;
-    if (session->pulse.beats && when > clock_->now()) next_look_ = std::min(next_look_, when);
-  }
+  for (const AwaitedRenewal& awaited : renewals_) next_look_ = std::min(next_look_, awaited.until);
 }
 
 void ZooKeeperBackend::answer(Renewal& operation) {

@@ -177,6 +177,23 @@ TEST_F(Interface, ASecondCloseReturnsAfterTheFirst) {
   closed.get();
 }
 
+TEST_F(Interface, ACheckEndsWithItsClient) {
+  // Asked too late, or its message was lost: the backend never answers.
+  Signal asked;
+  script_->on_check = [&](const auto& /*operation*/) { asked.set(); };
+  Client client = open();
+  Worker worker;
+  auto outcome = worker.start([&] {
+    std::error_code ec;
+    client.check(1h, ec);
+    return ec;
+  });
+  ASSERT_TRUE(asked.wait());
+  client.close();
+  ASSERT_EQ(outcome.wait_for(test::patience), std::future_status::ready);
+  EXPECT_EQ(outcome.get(), Errc::closed);
+}
+
 TEST_F(Interface, CloseInsideOfACallbackWaitsForNobody) {
   be_kind();
   Client client = open();

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -35,6 +37,11 @@ void operator delete[](void* memory, std::size_t /*size*/) noexcept { std::free(
 namespace {
 
 using namespace std::chrono_literals;
+
+// Nobody listens there; whoever connects is refused at once, again and again.
+constexpr const char* unreachable[] = {"redis://127.0.0.1:1",
+                                       "redlock://127.0.0.1:1,127.0.0.2:1,127.0.0.3:1",
+                                       "postgresql://127.0.0.1:1/none", "zookeeper://127.0.0.1:1"};
 
 /// What a program does with a lock.
 enum class Use { guard, lock, release };
@@ -69,10 +76,65 @@ Outcome use(mortise::Lock& lock, Use how, long fails_at) {
   return outcome;
 }
 
+// Closes a client that holds names and has a waiter. @return whether so many allocations there were
+bool close(int round, long fails_at) {
+  mortise::memory::Server server;
+  mortise::Client client(server.backend());
+  std::vector<mortise::Lock> held;
+  for (const char* const name : {"one", "two", "three"}) {
+    held.push_back(client.lock(name, {.lease = 30s}));
+    held.back().lock();
+  }
+  const std::stop_token lost = held.front().lost();
+  std::thread waiter([lock = client.lock("one")]() mutable {
+    std::error_code ec;
+    lock.lock(ec);
+  });
+  // It waits; where it does not yet, it is refused.
+  std::this_thread::sleep_for(2ms);
+  until_failure = fails_at;
+  client.close();
+  const bool reached = until_failure == 0;
+  until_failure = 0;
+  waiter.join();
+  for (const mortise::Lock& lock : held) {
+    if (lock.valid_for() == 0ns) continue;
+    std::printf("close, allocation %ld: %s is believed in\n", fails_at, lock.name().c_str());
+    std::exit(std::min(round, 255));
+  }
+  return reached;
+}
+
+/// Closes a client that has a waiter, and whose servers do not answer.
+bool close_unreached(const char* url, long fails_at) {
+  mortise::Client client(url);
+  std::thread waiter([lock = client.lock("name")]() mutable {
+    std::error_code ec;
+    lock.lock(ec);
+  });
+  std::thread asker([&client] {
+    std::error_code ec;
+    client.check(1h, ec);
+  });
+  std::this_thread::sleep_for(2ms);
+  until_failure = fails_at;
+  client.close();
+  const bool reached = until_failure == 0;
+  until_failure = 0;
+  waiter.join();
+  asker.join();
+  return reached;
+}
+
 }  // namespace
 
 int main() {
   int round = 0;
+  for (const char* const url : unreachable) {
+    for (long fails_at = 1; close_unreached(url, fails_at); ++fails_at) ++round;
+  }
+  for (long fails_at = 1; close(++round, fails_at); ++fails_at) {
+  }
   for (const Use how : {Use::guard, Use::lock, Use::release}) {
     for (long fails_at = 1;; ++fails_at) {
       ++round;

@@ -19,6 +19,7 @@ class User final : public redis::Connection::User {
   void connected(redis::Connection& /*connection*/) override { ++connections; }
   void answered(const redis::Call& /*call*/, const redis::Reply& /*reply*/) override { ++answers; }
   [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }
+  void changed(redis::Connection& /*connection*/) override {}
   void pushed(const redis::Reply& /*message*/) override {}
   void dropped(redis::Connection& /*connection*/, const Failure& /*why*/, bool /*was_up*/,
                std::deque<redis::Call> unanswered) override {

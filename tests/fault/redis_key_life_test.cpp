@@ -16,7 +16,7 @@ class RedisKeyLife : public RedisScriptTest {
   }
   /// Redisson holds it.
   void theirs() {
-    server().talk().expect_ok({"HSET", "a", "java:1", "1"});
+    server().talk().expect_ok({"HSET", "a", "5e1f0000-0000-4000-8000-100000000001:1", "1"});
     server().talk().expect_ok({"PEXPIRE", "a", "30000"});
   }
 };
@@ -54,6 +54,25 @@ TEST_F(RedisKeyLife, IsProlongedByEachWayToHoldTheLock) {
   age();
   ASSERT_EQ(renew(get("o")), "1");
   expect_life(30'000, "renewed");
+}
+
+// A rolling change of `remember`: what one of them has found to be long enough is not for the
+// other.
+TEST_F(RedisKeyLife, IsLongEnoughForClientsThatRememberDifferently) {
+  for (const char* const first : {"f01.60", "u01.60", "f01.7200"}) {
+    for (const char* const then : {"f01", "u01", "f01.60", "f01.7200"}) {
+      server().talk().expect_ok({"FLUSHALL"});
+      ASSERT_TRUE(acquire('a', {.flags = first}).starts_with("G"));
+      ASSERT_EQ(release(), "F");
+      const std::string text(then);
+      const std::int64_t remembered =
+          text.size() > 4 ? std::stoll(text.substr(4)) * 1'000 : std::int64_t{hour};
+      // As long as a lease may be where nothing was asked of the key again.
+      const std::int64_t lease = std::min<std::int64_t>(900'000, remembered * 10);
+      ASSERT_TRUE(acquire('b', {.flags = then, .lease = lease}).starts_with("G"));
+      EXPECT_GE(life(), lease + remembered) << first << ", then " << then;
+    }
+  }
 }
 
 TEST_F(RedisKeyLife, IsProlongedByAHandOver) {

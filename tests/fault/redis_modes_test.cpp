@@ -115,7 +115,7 @@ class Redisson {
                     "redis.call('hincrby', KEYS[1], ARGV[2], 1); "
                     "redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; "
                     "return redis.call('pttl', KEYS[1]);",
-                    "1", "a", lease, "java:1"})
+                    "1", "a", lease, "5e1f0000-0000-4000-8000-100000000001:1"})
         .is_nil();
   }
   bool unlock() {
@@ -126,7 +126,8 @@ class Redisson {
                     "local counter = redis.call('hincrby', KEYS[1], ARGV[2], -1); "
                     "if (counter > 0) then return 0; end; redis.call('del', KEYS[1]); "
                     "redis.call('publish', KEYS[2], ARGV[1]); return 1;",
-                    "2", "a", "redisson_lock__channel:{a}", "0", "java:1"})
+                    "2", "a", "redisson_lock__channel:{a}", "0",
+                    "5e1f0000-0000-4000-8000-100000000001:1"})
                .integer == 1;
   }
   bool hears(std::chrono::milliseconds within) { return hears_.receive(within).has_value(); }

@@ -66,7 +66,7 @@ TEST_F(RedisPushes, APushThatIsLaterThanItsClaimIsNotBelieved) {
   lock.unlock();
   ASSERT_TRUE(is_held("a"));
   // The claim ends, and the next one is served.
-  ASSERT_TRUE(comes(also, 2s + 1s));
+  ASSERT_TRUE(comes(also, 2s + 1s + slack));
   const Token token_of_next = also.get();
   EXPECT_GT(token_of_next, token);
   EXPECT_FALSE(comes(served, 0s)) << "two hold the lock";
@@ -80,6 +80,25 @@ TEST_F(RedisPushes, APushThatIsLaterThanItsClaimIsNotBelieved) {
   EXPECT_GT(served.get(), token_of_next);
   EXPECT_EQ(late.release(), Released::released);
   expect_free("a");
+}
+
+// Something on the way has forgotten the idle connection: nobody is told of anything any more.
+TEST_F(RedisPushes, AnInboxThatIsSilentlyGoneIsReplacedWhileSomebodyWaits) {
+  Proxy proxy(server().port());
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party waiter(Client(proxy.url()), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  const std::uint64_t before = proxy.counts().accepted;
+  ASSERT_EQ(proxy.freeze(true, Proxy::Connections::inboxes), 1U);
+  ASSERT_TRUE(eventually([&] { return proxy.counts().accepted > before; }, 6s + slack));
+  ASSERT_TRUE(eventually([&] { return proxy.connections(Proxy::Connections::inboxes) == 2; }));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(comes(served, 1s + slack));
+  EXPECT_EQ(waiter.release(), Released::released);
+  proxy.heal();
 }
 
 TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {

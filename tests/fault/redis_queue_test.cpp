@@ -163,6 +163,37 @@ TEST_F(RedisQueue, TellsItsFirst) {
   EXPECT_TRUE(is_first('f')) << "the last of those before has left";
 }
 
+// Without it nobody asks before the next of its time, a second later.
+TEST_F(RedisQueue, TellsWhoWaitsBehindAPlaceThatWasLeft) {
+  RedisTalk hears = listen("bcd");
+  const auto told = [&] {
+    const auto push = hears.receive(1s);
+    return push ? push->items.back().text : std::string("nobody");
+  };
+  const auto waits = [&](char client) { return acquire(client, {.flags = "u01"}); };
+  ASSERT_TRUE(waits('a').starts_with("G"));
+  for (const char client : {'b', 'c', 'd'}) ASSERT_TRUE(waits(client).starts_with("Q"));
+  static_cast<void>(cancel('c', "u0"));
+  ASSERT_EQ(release("u0"), "F");
+  EXPECT_EQ(told(), "L " + attempt('b') + " " + key("a"));
+  ASSERT_TRUE(waits('b').starts_with("G"));
+  ASSERT_EQ(release("u0"), "F");
+  EXPECT_EQ(told(), "L " + attempt('d') + " " + key("a"));
+}
+
+TEST_F(RedisQueue, TellsTheFirstWhoLivesAndCanBeTold) {
+  RedisTalk hears = listen("bd");
+  const auto waits = [&](char client) { return acquire(client, {.flags = "u01"}); };
+  ASSERT_TRUE(waits('a').starts_with("G"));
+  for (const char client : {'b', 'c', 'd'}) ASSERT_TRUE(waits(client).starts_with("Q"));
+  last_heard_of(0, attempt('b'), "1000000");
+  ASSERT_EQ(release("u0"), "F");
+  const auto push = hears.receive(1s);
+  ASSERT_TRUE(push);
+  EXPECT_EQ(push->items.back().text, "L " + attempt('d') + " " + key("a"));
+  EXPECT_EQ(waiting("a"), 2U) << "who is silent is gone, and who has no inbox keeps its place";
+}
+
 // Of the lease that is asked for with the release, the waiter's part is a claim.
 TEST_F(RedisQueue, HandsOverAClaim) {
   const RedisTalk hears = listen("bc");

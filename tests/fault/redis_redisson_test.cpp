@@ -17,7 +17,7 @@ class RedisRedisson : public RedisScriptTest {
     return server().talk().command({"HKEYS", "a"}).words();
   }
   void theirs() {
-    server().talk().expect_ok({"HSET", "a", "java:1", "1"});
+    server().talk().expect_ok({"HSET", "a", "5e1f0000-0000-4000-8000-100000000001:1", "1"});
     server().talk().expect_ok({"PEXPIRE", "a", "30000"});
   }
   [[nodiscard]] static RedisTalk::Command eval(const redis::Script& script,
@@ -57,7 +57,7 @@ TEST_F(RedisRedisson, LosesItsHoldByForce) {
   theirs();
   ASSERT_TRUE(take('b').starts_with("Q"));
   EXPECT_TRUE(force().starts_with("O"));
-  EXPECT_THAT(their_fields(), Not(HasSubstr("java")));
+  EXPECT_THAT(their_fields(), Not(HasSubstr("5e1f0000")));
   EXPECT_TRUE(owns('b')) << "the next of our queue";
   EXPECT_TRUE(inbox.receive(patience));
 }
@@ -156,15 +156,42 @@ TEST_F(RedisRedisson, IsAllThatIsTouchedAtThatName) {
   expect_untouched("string");
   talk.expect_ok({"HSET", "a", "name", "somebody's"});
   expect_untouched("hash");
-  talk.expect_ok({"HSET", "a", "java:1", "1", "name", "somebody's"});
+  talk.expect_ok(
+      {"HSET", "a", "5e1f0000-0000-4000-8000-100000000001:1", "1", "name", "somebody's"});
+  expect_untouched("hash");
+  talk.expect_ok({"HSET", "a", "1001", "2", "1002", "1"});  // a cart: goods and how many
+  expect_untouched("hash");
+  talk.expect_ok({"HSET", "a", "item:17", "5"});
   expect_untouched("hash");
   talk.expect_ok({"RPUSH", "a", "somebody's"});
   expect_untouched("list");
 }
 
+// One renewal is sent for many locks: what a stranger puts in the place of one is that one's harm.
+TEST_F(RedisRedisson, AStrangersKeyCostsItsOwnHoldOnly) {
+  RedisTalk talk = server().talk();
+  const auto run = [&](const redis::Script& script, const RedisTalk::Command& rest) {
+    RedisTalk::Command command{"EVAL", std::string(script.text)};
+    command.insert(command.end(), rest.begin(), rest.end());
+    return talk.expect_ok(command).text;
+  };
+  for (const char* const name : {"x", "y"}) {
+    ASSERT_TRUE(run(redis::scripts::acquire,
+                    {"2", key(name), name, attempt('b'), "r01", "1", "30000", "label"})
+                    .starts_with("G"));
+  }
+  const auto renew_both = [&] {
+    return run(redis::scripts::renew, {"4", key("x"), "x", key("y"), "y", "", "r", field("x", "o"),
+                                       "30000", field("y", "o"), "30000"});
+  };
+  EXPECT_EQ(renew_both(), "11");
+  talk.expect_ok({"SET", "x", "somebody's"});
+  EXPECT_EQ(renew_both(), "01");
+}
+
 // Nothing is known of its end: the first of the queue must not look all the time.
 TEST_F(RedisRedisson, WithoutATimeToLiveIsHeldForLong) {
-  server().talk().expect_ok({"HSET", "a", "java:1", "1"});
+  server().talk().expect_ok({"HSET", "a", "5e1f0000-0000-4000-8000-100000000001:1", "1"});
   const std::string answer = take('b');
   ASSERT_TRUE(answer.starts_with("Q ")) << answer;
   const std::string rest = answer.substr(answer.find(' ', 2) + 1);

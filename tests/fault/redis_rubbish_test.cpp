@@ -68,6 +68,20 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsNoHold) {
   }
 }
 
+// Its caller was told of the nonsense: no library is behind what takes the grant back.
+TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackThoughTheServerRefusesThatFirst) {
+  Party taker(ready_client(), "a", {.lease = 20s});
+  proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
+  proxy().garbage("$1\r\nZ\r\n", Proxy::Replies::scripts);
+  auto taken = taker.start();
+  ASSERT_TRUE(eventually([&] { return is_held("a"); }));
+  server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 1500ms));
+  server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "a ghost holds the name";
+  EXPECT_TRUE(comes(taken));
+}
+
 TEST_F(RedisRubbish, InPlaceOfAReleasesReplyFreesTheLock) {
   const base::SplitMix random(model::test_seed());
   Client mine = ready_client();

@@ -98,6 +98,25 @@ TEST_F(RedlockIdentity, ATwinThatAppearsLaterIsFoundOutToo) {
   EXPECT_THAT(failure.text, HasSubstr(std::to_string(servers()[1].port())));
 }
 
+// What it was owed has it connected to for as long as it is the wrong server.
+TEST_F(RedlockIdentity, ATwinThatIsOwedSomethingIsNotAskedWithoutAPause) {
+  static_cast<void>(servers(3));
+  Client mine = ready_client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  const std::uint16_t moved = servers()[2].port();
+  kill(2);
+  EXPECT_EQ(lock.release(), Released::released);
+  RedisTalk talk = servers()[1].talk();
+  const auto connections = [&] {
+    return std::stoull(talk.info("stats").at("total_connections_received"));
+  };
+  const auto before = connections();
+  const Proxy twin(servers()[1].port(), {.port = moved});
+  ASSERT_TRUE(eventually([&] { return connections() > before; }, patience));
+  EXPECT_FALSE(eventually([&] { return connections() > before + 30; }, 2s));
+}
+
 TEST_F(RedlockIdentity, ServersThatAreRestartedAreNoStrangers) {
   Client mine = ready_client();
   Lock lock = mine.lock("a", {.lease = 3s});

@@ -54,6 +54,8 @@ class ZooKeeperTest : public ::testing::Test {
     }
     return *proxy_;
   }
+  /// What this test's names are below, without a slash.
+  [[nodiscard]] const std::string& root() const noexcept { return root_; }
   /// What follows the servers in a URL.
   [[nodiscard]] std::string rest(const std::string& parameters = in_short) const {
     return root_ + "?" + parameters;

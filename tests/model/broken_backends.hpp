@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,11 +38,15 @@ class FreesWhoeverHolds final : public ReleaseRelay {
 };
 
 // S1: the lease is counted from the moment at which its answer arrives.
+// Where a server tells that the hold is over, that overtakes the answer, and the library would know
+// better: so nobody hears it.
 class CountsFromTheAnswer final : public AnswerRelay {
  public:
   using AnswerRelay::AnswerRelay;
+  void start(Host& host) override { AnswerRelay::start(deaf_.emplace(host)); }
 
  private:
+  std::optional<DeafHost> deaf_;
   Grant delivered(Grant grant) override {
     grant.counted_from = now();
     return grant;

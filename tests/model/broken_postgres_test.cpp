@@ -114,13 +114,19 @@ Report tokens_over_a_crash(PostgresPlay& play, bool broken) {
   const LockOptions brief{.lease = 1s, .renew = false};
   Actor a(play, {}, brief);
   Actor b(play, {}, brief);
-  for (int time = 0; time < 3; ++time) {
-    EXPECT_TRUE(a.take(scene_patience));
-    a.give_back();
+  // What a kill loses is the server's to say: it writes its log a page at a time. So this begins on
+  // a page of its own, and happens more than once.
+  const int times = broken ? 3 : 1;
+  for (int kill = 0; kill < times; ++kill) {
+    play.server.talk().run("select pg_catalog.pg_switch_wal()");
+    for (int time = 0; time < 3; ++time) {
+      EXPECT_TRUE(a.take(scene_patience));
+      a.give_back();
+    }
+    play.kill_and_start();
+    EXPECT_TRUE(b.take(scene_patience));
+    b.give_back();
   }
-  play.kill_and_start();
-  EXPECT_TRUE(b.take(scene_patience));
-  b.give_back();
   return play.check();
 }
 

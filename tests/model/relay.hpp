@@ -75,4 +75,21 @@ class CutRelay final : public Relay {
   const std::shared_ptr<const std::atomic<bool>> cut_;
 };
 
+// What a backend tells by itself of the end of a hold never comes.
+class DeafHost final : public Host {
+ public:
+  explicit DeafHost(Host& host) : host_(host) {}
+  [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept override {
+    return host_.clock();
+  }
+  void attach(Source& source) override { host_.attach(source); }
+  void detach(Source& source) noexcept override { host_.detach(source); }
+  void changed(Source& source) noexcept override { host_.changed(source); }
+  void hold_lost(const HoldId& /*hold*/, Failure /*why*/) override {}
+  void hold_wanted(const HoldId& hold) override { host_.hold_wanted(hold); }
+
+ private:
+  Host& host_;
+};
+
 }  // namespace mortise::model

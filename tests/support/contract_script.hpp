@@ -25,6 +25,7 @@ struct Script {
   std::function<void(const std::shared_ptr<Acquisition>&)> on_cancel;
   std::function<void(const std::shared_ptr<Release>&)> on_release;
   std::function<void(const std::shared_ptr<Renewal>&)> on_renew;
+  std::function<void(const std::shared_ptr<Check>&)> on_check;  ///< by default it is answered
   Capabilities can{.leases = Support::yes, .fencing = Support::yes};
 
   std::atomic<Host*> host{nullptr};
@@ -93,7 +94,10 @@ class ScriptedBackend final : public Backend {
   void inspect(const std::shared_ptr<Inspection>& operation) override {
     operation->answered(std::nullopt);
   }
-  void check(const std::shared_ptr<Check>& operation) override { operation->answered(); }
+  void check(const std::shared_ptr<Check>& operation) override {
+    if (script_->on_check) return script_->on_check(operation);
+    operation->answered();
+  }
 
  private:
   template <class Operations, class Operation>

@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::chrono::seconds to_elect{60};
 
+/// Between an election and the moment when its winner listens.
+constexpr std::chrono::milliseconds to_lead{3'000};
+
+std::string at(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+
 std::vector<std::uint16_t> free_ports(std::size_t count) {
   std::set<std::uint16_t> ports;
   while (ports.size() < count) ports.insert(free_port());
@@ -29,25 +34,41 @@ std::vector<std::string> ZooKeeperEnsemble::members_for(std::size_t server) cons
   std::vector<std::string> out{"initLimit=50", "syncLimit=10"};
   for (std::size_t i = 0; i < size; ++i) {
     std::uint16_t leads_at = ports_[2 * i];
+    std::uint16_t elects_at = ports_[2 * i + 1];
     for (const Way& way : ways_) {
-      if (way.from == server && way.to == i) leads_at = way.proxy->port();
+      if (way.from != server || way.to != i) continue;
+      leads_at = way.leading->port();
+      elects_at = way.electing->port();
     }
-    out.push_back("server." + std::to_string(i + 1) + "=127.0.0.1:" + std::to_string(leads_at) +
-                  ":" + std::to_string(ports_[2 * i + 1]));
+    out.push_back("server." + std::to_string(i + 1) + "=" + at(leads_at) + ":" +
+                  std::to_string(elects_at));
   }
   return out;
 }
 
+void ZooKeeperEnsemble::make_ways() {
+  // Two of each; by those by which they elect each has to know the way back.
+  const std::vector<std::uint16_t> ports = free_ports(2 * size * size);
+  const auto elects = [&](std::size_t from, std::size_t to) { return ports[from * size + to]; };
+  for (std::size_t i = 0; i < size * size; ++i) {
+    const std::size_t from = i / size;
+    const std::size_t to = i % size;
+    if (from == to) continue;
+    ways_.push_back(
+        {.from = from,
+         .to = to,
+         .leading = std::make_unique<ZooKeeperWay>(ports[size * size + i], ports_[2 * to],
+                                                   std::pair<std::string, std::string>(), to_lead),
+         .electing = std::make_unique<ZooKeeperWay>(
+             elects(from, to), ports_[2 * to + 1],
+             std::pair(at(ports_[2 * from + 1]), at(elects(to, from))),
+             std::chrono::milliseconds(0))});
+  }
+}
+
 ZooKeeperEnsemble::ZooKeeperEnsemble(ZooKeeperServerOptions options, Links links)
     : ports_(free_ports(2 * size)) {
-  for (std::size_t i = 0; links == Links::severable && i < size * size; ++i) {
-    if (i / size == i % size) continue;
-    ways_.push_back({.from = i / size,
-                     .to = i % size,
-                     // What servers say to each other is no protocol that the proxy knows.
-                     .proxy = std::make_unique<Proxy>(
-                         ports_[2 * (i % size)], ProxyOptions{.protocol = ProxyProtocol::redis})});
-  }
+  if (links == Links::severable) make_ways();
   options.jvm.emplace_back("-Dzookeeper.cnxTimeout=500");
   const std::vector<std::string> lines = options.lines;
   for (std::size_t i = 0; i < size; ++i) {
@@ -61,7 +82,9 @@ ZooKeeperEnsemble::ZooKeeperEnsemble(ZooKeeperServerOptions options, Links links
 
 void ZooKeeperEnsemble::cut_off(std::size_t which) {
   for (const Way& way : ways_) {
-    if (way.from == which || way.to == which) way.proxy->blackhole(true);
+    if (way.from != which && way.to != which) continue;
+    way.leading->cut();
+    way.electing->cut();
   }
 }
 

@@ -2,8 +2,8 @@
 // Three private ZooKeepers that elect one of them: what serves on when one of them dies.
 #pragma once
 
-#include "support/proxy.hpp"
 #include "support/zookeeper_server.hpp"
+#include "support/zookeeper_way.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,19 +36,21 @@ class ZooKeeperEnsemble {
   [[nodiscard]] std::size_t follower() { return (leader() + 1) % size; }
   /// Starts and resumes whatever does not run, and waits until all serve.
   void complete();
-  /// From now on nothing moves between that server and the others, and nobody learns it at once:
-  /// all that a leader and its followers say to each other. Of severable links.
+  /// From now on nothing moves between that server and the others, elections included, and nobody
+  /// learns it at once. Of severable links.
   void cut_off(std::size_t which);
   /// At a server that serves now.
   [[nodiscard]] ZooKeeperTalk talk();
 
  private:
-  /// The way from one server to the port at which another leads.
+  /// The ways from one server to the ports at which another leads and elects.
   struct Way {
     std::size_t from = 0;
     std::size_t to = 0;
-    std::unique_ptr<Proxy> proxy;
+    std::unique_ptr<ZooKeeperWay> leading;
+    std::unique_ptr<ZooKeeperWay> electing;
   };
+  void make_ways();
   [[nodiscard]] std::vector<std::string> members_for(std::size_t server) const;
 
   std::vector<std::uint16_t> ports_;  // two of each: to lead at, and to elect at

@@ -171,7 +171,7 @@ TEST_F(NameStateTest, EachOwnerLearnsItsOwnLossOnly) {
   auto loss = state_.lose(generation_, false);
   loss->lost.request_stop();
   EXPECT_FALSE(of_a.stop_requested());
-  EXPECT_TRUE(state_.lost_hold(b.owner)->lost.stop_requested());
+  EXPECT_TRUE(state_.lost_hold(b.owner)->stopped().stop_requested());
 }
 
 TEST_F(NameStateTest, TwoThreadsOfOneOwnerEnterTogether) {

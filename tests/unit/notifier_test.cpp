@@ -3,6 +3,8 @@
 // Method: tasks meet on latches.
 #include "runtime/notifier.hpp"
 
+#include "support/eventually.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -73,6 +75,17 @@ TEST(NotifierTest, CloseIsBoundedWhileATaskBlocks) {
   notifier.close();
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
   release->release();
+}
+
+TEST(NotifierTest, TasksBehindThoseThatBlockRunThoughItIsClosed) {
+  Notifier notifier(most_threads);
+  const auto release = std::make_shared<std::counting_semaphore<>>(0);
+  const auto others = std::make_shared<std::latch>(3);
+  for (int i = 0; i < 3; ++i) notifier.post([release] { release->acquire(); });
+  for (int i = 0; i < 3; ++i) notifier.post([others] { others->count_down(); });
+  notifier.close();
+  EXPECT_TRUE(test::eventually([&] { return others->try_wait(); }));
+  release->release(3);
 }
 
 TEST(NotifierTest, AsManyTasksMayBlockAsThereAreThreads) {

@@ -98,6 +98,12 @@ TEST(RedisAnswerTest, HeldByOthersAndFree) {
     EXPECT_EQ(holder->expires_in, 2500ms);
     EXPECT_EQ(holder->waiters, 3U);
   }
+  // Redisson's hold has no number; that of the last grant is told all the same.
+  const auto foreign = Answer::parse("Q " + now + " 2500999 1 -77 3 redisson");
+  ASSERT_TRUE(foreign);
+  EXPECT_EQ(foreign->last_number, 77U);
+  EXPECT_FALSE(foreign->holder()->token);
+
   const auto free = Answer::parse("E " + now + " 0 0 0 0 ");
   ASSERT_TRUE(free);
   EXPECT_FALSE(free->first);

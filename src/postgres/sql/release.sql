@@ -4,26 +4,29 @@
 -- and nobody's release depends on that.
 --
 -- `how` as in take(): 16 x the number of the last copy of the attempt + 4 strays; + 1 where the caller calls
--- wake() then. The clients of version 3 do not: it is done for them here.
+-- wake() then. The clients of version 3 do not: it is done for them here. + 2 where the attempt is over: what
+-- a copy of its request took anew, once the lease was over, nobody knows of, and is freed, too.
 --
 -- Returns  F  freed    A  freed before    X  its lease had run out    N  not this hold's any more
---          L  the row is locked: ask again soon    T and Y  as F and X, and somebody may wait
+--          L  the row is locked: ask again soon    T, Y and M  as F, X and N, and somebody may wait
 CREATE OR REPLACE FUNCTION @schema@.release_row(
   the_name bytea, me bytea, my_number bigint, how bigint) RETURNS text
 LANGUAGE plpgsql AS $function$
 DECLARE
   strays constant boolean := (how & 4) <> 0;
   wakes constant boolean := (how & 1) <> 0;
+  over constant boolean := (how & 2) <> 0;
   l record;
   t timestamptz;
   outcome text;
+  ghost boolean;
   ignored text;
 BEGIN
   SELECT number, attempt, expires_at, waiters_until, buried INTO l
     FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     RETURN CASE WHEN EXISTS (SELECT FROM @schema@.lock
-                              WHERE name = the_name AND (strays OR (attempt = me AND number = my_number)))
+                              WHERE name = the_name AND (strays OR (attempt = me AND (over OR number = my_number))))
                 THEN 'L' ELSE 'N' END;
   END IF;
   ignored := set_config('synchronous_commit', 'off', true);
@@ -36,11 +39,12 @@ BEGIN
     l.buried := @schema@.bury(l.buried, me, (how >> 4) + 1, t);
     UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
   END IF;
-  IF outcome IN ('F', 'X') THEN
+  ghost := over AND outcome = 'N' AND l.attempt = me AND my_number > 0 AND l.number > my_number AND l.expires_at > t;
+  IF outcome IN ('F', 'X') OR ghost THEN
     UPDATE @schema@.lock SET expires_at = '-infinity' WHERE name = the_name;
     IF l.waiters_until > t THEN
       IF wakes THEN
-        outcome := translate(outcome, 'FX', 'TY');
+        outcome := translate(outcome, 'FXN', 'TYM');
       ELSE
         PERFORM @schema@.tell(the_name, t);
       END IF;

@@ -12,9 +12,10 @@ if (flags == 'f01' or flags == 'f00') and #ARGV[4] <= 6 and (life >= 1000 or ARG
   -- As many digits (16 from 2001 to 2286) compare as text, without making numbers of them.
   if not f[2] and not f[3] and #now == 16 and (not f[1] or string.sub(f[1], -17) < ' ' .. now) then
     redis.call('HSET', key, 'o', ARGV[1] .. ' ' .. now, 'g', now .. ' ' .. ARGV[4], 'l', ARGV[5])
-    if not f[4] or f[4] <= time[1] then
-      redis.call('HSET', key, 'e', time[1] + life)
-      redis.call('PEXPIRE', key, (2 * life + math.min(1000, life)) * 1000) -- REMEMBERED twice, and SHORT
+    local least = life + math.min(1000, life) -- REMEMBERED and SHORT; 4600, or LIFE, as a rule
+    if not f[4] or (least == 4600 and f[4] <= time[1]) or (least ~= 4600 and f[4] + 4600 <= time[1] + least) then
+      redis.call('HSET', key, 'e', time[1] + least + life - 4600)
+      redis.call('PEXPIRE', key, (least + life) * 1000)
     end
     return 'G ' .. now
   end

@@ -5,7 +5,7 @@
 -- A lock is ONE hash, so that deleting it, by hand or by FLUSHALL, leaves nothing half:
 --   o  "<attempt> <grant number>" of the owner, or of the last one
 --   g  "<since when> <lease in ms>": it is held; absent = it was freed
---   l  the owner's label                              e  in s: until then the key lives long enough
+--   l  the owner's label                              e  in s: the key's end, less LIFE
 --   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
 --   y  until then a lock that is free is kept for Redisson      c  which waiter hears Redisson's channel
 --   h, t  the first ticket of the queue, and the next to be drawn
@@ -35,6 +35,7 @@
 local REMEMBERED = tonumber(string.match(ARGV[2], '%.(%d+)$')) or 3600 -- s that a lock is remembered after its
 -- lease, up to twice that
 local SHORT = math.min(1000, REMEMBERED) -- s, of most leases
+local LIFE = 4600 -- s, the same for all: what the key's end is noted less, whoever wrote it
 local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
 local CLAIM = 2000 -- ms to confirm a grant that was pushed
 local LOOKS = 64 -- waiters that one script looks at
@@ -55,11 +56,14 @@ local function digits(x)
 end
 
 -- Whether a key is a lock as Redisson keeps it: "<uuid>:<thread>" of whoever holds it, "mode" of a
--- read-write lock, or what we have written. Whatever else is there is not touched.
+-- read-write lock, or what we have written, an attempt: 128 bits of a client in hex, and a number.
+-- Whatever else is there, such as "item:17" or "1001", is not touched.
+local UUID = '^' .. string.rep('%x', 8) .. string.rep('%-' .. string.rep('%x', 4), 4) .. string.rep('%x', 8)
 local function is_lock(key)
   if redis.call('HLEN', key) > LOOKS then return false end
   for _, field in ipairs(redis.call('HKEYS', key)) do
-    if not string.find(field, '^[%w%-]+:%d+') and not string.find(field, '^%x+$') and field ~= 'mode' then return false end
+    local ours = #field > 32 and string.find(field, '^%x+$')
+    if not ours and not string.find(field, UUID .. ':%d+') and field ~= 'mode' then return false end
   end
   return true
 end
@@ -99,14 +103,15 @@ local function open(key, redisson)
   end
 end
 
--- Has the key live until REMEMBERED after this lease (in ms) at least, and seldom says so: it is
--- given twice as long, and what it has is enough for every lease up to SHORT until `e`.
+-- Has the key live until REMEMBERED after this lease (in ms) at least, or after one of SHORT, and
+-- seldom says so: it is given REMEMBERED once more. Clients with another REMEMBERED, or an older
+-- version, read the same end of the key: less LIFE it is what they took it for.
 local function remember(lease)
-  local more = math.max(lease / 1000 - SHORT, 0)
-  if expires > now / 1000000 + more then return end
-  expires = math.floor(now / 1000000 + more) + REMEMBERED
+  local least = math.max(lease / 1000, SHORT) + REMEMBERED
+  if expires + LIFE > now / 1000000 + least then return end
+  expires = math.floor(now / 1000000 + least) + REMEMBERED - LIFE
   redis.call('HSET', K, 'e', digits(expires))
-  redis.call('PEXPIRE', K, digits((more + SHORT + 2 * REMEMBERED) * 1000))
+  redis.call('PEXPIRE', K, digits((least + REMEMBERED) * 1000))
 end
 
 -- After the number of waiters has changed, or what is buried.
@@ -268,23 +273,39 @@ local function settle(me)
   return not stopped and at >= tail, not first
 end
 
--- Has the first who waits look, but for `me`.
+-- Has the first who waits look, but for `me`: the first who lives and can be told, or nobody would
+-- ask before its time.
 local function tell_first(me)
-  local first = waiting > 0 and waiter_at(tonumber(redis.call('HGET', K, 'h') or 0))
-  if first and first.attempt ~= me then
-    redis.pcall('PUBLISH', inbox(first.attempt), 'L ' .. first.attempt .. ' ' .. K)
+  if waiting <= 0 then return end
+  local q = redis.call('HMGET', K, 'h', 't')
+  local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
+  local first, at, told, before = nil, head, false, waiting
+  while at < tail and at < head + LOOKS and not told do
+    local w = waiter_at(at)
+    if w and w.attempt ~= me and now - w.contact > SILENCE then
+      dequeue(w.attempt, at)
+    elseif w then
+      first = first or at
+      local readers = w.attempt == me or redis.pcall('PUBLISH', inbox(w.attempt), 'L ' .. w.attempt .. ' ' .. K)
+      told = readers == true or (type(readers) == 'number' and readers > 0)
+    end
+    at = at + 1
   end
+  if (first or at) ~= head then redis.call('HSET', K, 'h', digits(first or at)) end
+  if waiting ~= before then count() end
 end
 
 -- In mode r, after a release: Redisson's waiters do not queue with us, and are slower than ours to
 -- try once they are told. So where any of them listens, each of our releases is their turn, and the
 -- lock is kept for them a moment. Who tries without listening has a chance each so many releases.
-local function share(me)
+-- @param heard_by_us this client has stopped to listen, and is perhaps still counted
+local function share(me, heard_by_us)
   local heard = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
   if type(heard) ~= 'number' then heard = 0 end
   local turn = waiting > 0 and redis.call('HINCRBY', K, 'b', 1) % TURNS == 0
   -- The first of ours who waits may hear it, too.
   if waiting > 0 and hears and redis.call('HGET', K, hears) == redis.call('HGET', K, 'h') then heard = heard - 1 end
+  if heard_by_us then heard = heard - 1 end
   if heard > 0 then
     kept = now + KEPT
     redis.call('HSET', K, 'y', digits(kept))
@@ -293,12 +314,12 @@ local function share(me)
 end
 
 -- Frees a lock that is held. @param me as in settle(): who is answered gets no push as well
-local function free(me)
+local function free(me, heard_by_us)
   redis.call('HDEL', K, 'g')
   held = false
   if R then
     redis.call('HDEL', R, owner)
-    share(me)
+    share(me, heard_by_us)
   elseif waiting > 0 and MODE == 'u' and redis.call('HINCRBY', K, 'b', 1) % TURNS ~= 0 then
     tell_first(me) -- newcomers may be quicker, for a bounded number of releases
   else
@@ -311,11 +332,13 @@ local function granted()
   return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease_now
 end
 
+-- The number is that of the last grant, with a sign where somebody else's hold stands now (Redisson's):
+-- no push of a grant up to that one is to be believed, whatever the clock says.
 local function occupied(letter, ahead)
   local label = held and not foreign and redis.call('HGET', K, 'l')
   local last = held and ends or kept or now
   return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..
-    (ahead and '1' or '0') .. ' ' .. (foreign and '0' or digits(number)) .. ' ' .. waiting ..
+    (ahead and '1' or '0') .. ' ' .. (foreign and '-' or '') .. digits(number) .. ' ' .. waiting ..
     ' ' .. (label or ((foreign or kept) and 'redisson' or ''))
 end
 

@@ -4,7 +4,8 @@
 --
 -- KEYS  the locks
 -- ARGV  from 3 on, two for each lock: "<attempt> <number>", lease in ms
--- @return for each lock 1 = renewed, 0 = somebody else's, E = nobody's
+-- @return for each lock 1 = renewed, 0 = somebody else's, E = nobody's, or this attempt's by another number:
+--         that of an earlier round came late
 local answers = {}
 for i = 1, #KEYS do
   open(KEYS[i])
@@ -15,7 +16,7 @@ for i = 1, #KEYS do
     remember(tonumber(ARGV[a + 1]))
     answers[i] = '1'
   else
-    answers[i] = held and '0' or 'E'
+    answers[i] = held and owner ~= string.match(ARGV[a], '^%S+') and '0' or 'E'
   end
 end
 return table.concat(answers)
