@@ -20,9 +20,8 @@ Task<std::string> bury_without_row(Session& session, const std::string& name,
 Task<std::string> cancel(Session& session, const std::string& name, const std::string& attempt,
                          std::int64_t how_bits) {
   const How how(how_bits);
-  const bool wakes = (how_bits & 1) != 0 && session.db.texts.has_wake() &&
-                     !session.db.makes(Mistake::release_waits_for_notify);
-  if (session.db.texts.has_wake() && session.setting(Setting::synchronous_commit) != "off") {
+  const bool wakes = (how_bits & 1) != 0 && !session.db.makes(Mistake::release_waits_for_notify);
+  if (session.setting(Setting::synchronous_commit) != "off") {
     session.set(Setting::synchronous_commit, "local", true);
   }
   LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);

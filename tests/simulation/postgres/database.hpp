@@ -11,9 +11,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace simulation::postgres {
 
@@ -51,12 +53,31 @@ struct Database {
   std::map<std::uint64_t, Session*> sessions{};  ///< by process
   bool somebody_ended = false;
   std::uint64_t statements = 0;  ///< executed since the beginning
+  std::uint64_t renewals = 0;    ///< statements that have moved the end of a hold
+  std::map<std::pair<std::string, std::int64_t>, int> buried_again{};  ///< of an attempt, a copy
+  /// Somebody wants to know of the next commits that have written something: of which connection,
+  /// and whether it is a renewal.
+  std::function<void(std::uint64_t, bool)> on_commit{};
+  /// Somebody wants to know where the processes of clients are with their statements. @return how
+  /// long that one stands still there
+  std::function<Nanos(std::uint64_t, Statement, Point)> on_point{};
+  /// The same of new owners, before they are committed.
+  std::function<void(std::uint64_t, const LockRow&)> on_grant{};
+  bool refuses_logins = false;  ///< the role may not
+  bool refuses_takes = false;   ///< its rights to what takes locks are revoked
+  std::string broken{};         ///< the first rule that was not kept, for judges; empty: none
 
   [[nodiscard]] Moment clock() const {
     return std::chrono::duration_cast<std::chrono::microseconds>(site.wall()).count() -
            epoch_offset;
   }
+  [[nodiscard]] bool waits_for_standby() const noexcept {
+    return disk.has_standby() && options.standby == Standby::synchronous;
+  }
   [[nodiscard]] bool makes(Mistake one) const noexcept { return mistake == one; }
+  void break_rule(const char* words) {
+    if (broken.empty()) broken = words;
+  }
   /// Empties the tables and fills them from a disk.
   void load(const Image& from);
   /// @return whether some session has a snapshot that is older than now.

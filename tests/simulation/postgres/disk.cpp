@@ -2,6 +2,7 @@
 #include "simulation/postgres/disk.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace simulation::postgres {
 
@@ -33,27 +34,42 @@ void Disk::want_later() {
   });
 }
 
+Nanos Disk::usual_time() {
+  const auto usual = static_cast<std::uint64_t>(options_.flush.count());
+  return Nanos(usual / 2 + (usual > 0 ? site_.random() % usual : 0));
+}
+
 void Disk::flush() {
   if (flushing_) return;
   flushing_ = true;
-  const auto usual = static_cast<std::uint64_t>(options_.flush.count());
-  const Nanos time = stall_ + Nanos(usual / 2 + (usual > 0 ? site_.random() % usual : 0));
-  stall_ = {};
-  site_.after(time, [this, to = end_] {
-    flushing_ = false;
-    ++flushes_;
-    while (flushed_ < to) disk_.apply(log_[flushed_++ - kept_]);
-    ship();
-    forget_old();
-    if (flushed_ < end_) flush();
-    wake_all();
+  flushing_to_ = end_;
+  stalled_ = stall_.count() > 0;
+  flush_until(usual_time() + std::exchange(stall_, Nanos(0)));
+}
+
+void Disk::flush_until(Nanos time) {
+  site_.after(time, [this, id = ++flush_id_] {
+    if (id == flush_id_) flushed();
   });
 }
 
+void Disk::flushed() {
+  flushing_ = stalled_ = false;
+  ++flushes_;
+  while (flushed_ < flushing_to_) disk_.apply(log_[flushed_++ - kept_]);
+  ship();
+  forget_old();
+  if (flushed_ < end_) flush();
+  wake_all();
+}
+
+void Disk::end_stall() {
+  stall_ = {};
+  if (std::exchange(stalled_, false)) flush_until(usual_time());
+}
+
 void Disk::ship() {
-  if (options_.standby == Standby::none || shipping_ || standby_gone_ || shipped_ == flushed_) {
-    return;
-  }
+  if (!has_standby_ || shipping_ || standby_gone_ || shipped_ == flushed_) return;
   shipping_ = true;
   site_.after(options_.standby_delay, [this, to = flushed_] {
     shipping_ = false;
@@ -70,8 +86,14 @@ void Disk::set_standby_gone(bool gone) {
   if (!gone) ship();
 }
 
+void Disk::stand_alone() {
+  has_standby_ = false;
+  forget_old();
+  wake_all();
+}
+
 void Disk::forget_old() {
-  const Place done = options_.standby == Standby::none ? flushed_ : std::min(flushed_, shipped_);
+  const Place done = has_standby_ ? std::min(flushed_, shipped_) : flushed_;
   for (; kept_ < done; ++kept_) log_.pop_front();
 }
 
@@ -92,13 +114,12 @@ Image Disk::after_crash() {
   return disk_;
 }
 
-Image Disk::after_failover() { return standby_; }
-
 void Disk::start(const Image& from) {
   // Places go on; what a standby lacks of a log that is lost it has now.
   log_.clear();
   kept_ = flushed_ = shipped_ = end_;
-  flushing_ = later_ = shipping_ = false;
+  flushing_ = stalled_ = later_ = shipping_ = false;
+  ++flush_id_;
   waiters_.clear();
   disk_ = from;
   standby_ = from;

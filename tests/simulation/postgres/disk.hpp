@@ -39,7 +39,10 @@ struct Image {
 class Disk {
  public:
   Disk(Site& site, Scheduler& scheduler, const Options& options)
-      : site_(site), scheduler_(scheduler), options_(options) {}
+      : site_(site),
+        scheduler_(scheduler),
+        options_(options),
+        has_standby_(options.standby != Standby::none) {}
 
   Place append(LogRecord record);
   /// Begins a flush, for somebody who will wait for it; or soon, where nobody does.
@@ -53,17 +56,26 @@ class Disk {
 
   /// The server died: what had not reached the disk is lost, or a part of it from the end on.
   Image after_crash();
-  /// The standby takes over.
-  Image after_failover();
+  /// @return what a crash would leave at least, and
+  [[nodiscard]] const Image& after_a_crash() const noexcept { return disk_; }
+  /// ... what a standby has that takes over.
+  [[nodiscard]] const Image& at_standby() const noexcept { return standby_; }
   void start(const Image& from);  ///< after either of them, or empty
 
   // Faults.
   void stall(Nanos time) { stall_ += time; }  ///< the next flush takes so much longer
+  void end_stall();                           ///< ... and so does the one under way no more
   void set_standby_gone(bool gone);
+  /// From now on there is no standby, and none is waited for.
+  void stand_alone();
+  [[nodiscard]] bool has_standby() const noexcept { return has_standby_; }
   [[nodiscard]] std::uint64_t flushes() const noexcept { return flushes_; }
 
  private:
   void flush();
+  void flush_until(Nanos time);
+  void flushed();
+  [[nodiscard]] Nanos usual_time();
   void ship();
   void forget_old();
   void wake_all();
@@ -79,8 +91,12 @@ class Disk {
   bool flushing_ = false;
   bool later_ = false;
   bool shipping_ = false;
+  bool has_standby_;
   bool standby_gone_ = false;
   Nanos stall_{};
+  bool stalled_ = false;        // the flush that is under way
+  std::uint64_t flush_id_ = 0;  // of that one
+  Place flushing_to_ = 0;
   std::uint64_t flushes_ = 0;
   std::deque<std::uint64_t> waiters_;
   Image disk_;

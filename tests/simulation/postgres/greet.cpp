@@ -36,6 +36,16 @@ Rows change_setting(Session& session, const Parsed& statement, bool local) {
   return Rows::command("SET");
 }
 
+/// Whatever guard() does: that it says yes at this moment, has to be true.
+void judge_guard(Session& session, const std::string& name, std::int64_t number) {
+  const LockTuple* const tuple = session.find(name);
+  const Version<LockRow>* const now = tuple == nullptr ? nullptr : tuple->committed();
+  const bool over = now == nullptr || now->gone || now->data.number != number ||
+                    now->data.expires_at <= session.clock();
+  if (over) session.db.break_rule("guard() has tied a transaction to a hold that is over");
+  session.tie(name, number);
+}
+
 Task<Rows> call(Session& session, Statement statement, const std::vector<Argument>& all) {
   // What is awaited has a name of its own: GCC 12 destroys temporaries of such expressions twice.
   const std::string name = argument(all, 0).as_bytes();
@@ -60,6 +70,7 @@ Task<Rows> call(Session& session, Statement statement, const std::vector<Argumen
     case Statement::guard: {
       const std::int64_t number = argument(all, 1).as_number();
       const bool stands = co_await guard(session, name, number);
+      if (stands) judge_guard(session, name, number);
       co_return Rows::one(Value::of(Type::boolean, stands ? 1 : 0));
     }
     case Statement::lock_in: {
@@ -98,21 +109,15 @@ Rows greet(const Session& session) {
   const bool standby = session.db.in_recovery;
   const bool read_committed = session.setting(Setting::default_isolation) == "read committed";
   Rows rows;
-  rows.columns = {Type::int4,    Type::int4,    Type::boolean, Type::boolean,
-                  Type::boolean, Type::boolean, Type::boolean};
-  rows.rows.push_back({Value::of(Type::int4, 3), Value::of(Type::int4, session.pid()),
+  rows.columns = {Type::text,    Type::int4,    Type::boolean, Type::boolean,
+                  Type::boolean, Type::boolean, Type::boolean, Type::text};
+  // First the versions of clients that the schema serves; last, which server this is.
+  rows.rows.push_back({Value::of("3 4"), Value::of(Type::int4, session.pid()),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, read_committed ? 1 : 0),
-                       Value::of(Type::boolean, 1), Value::of(Type::boolean, 1)});
-  if (session.db.texts.has_wake()) {
-    // The versions of clients that the schema serves; and which server this is.
-    rows.columns.front() = Type::text;
-    rows.rows.front().front() = Value::of("3 4");
-    rows.columns.push_back(Type::text);
-    rows.rows.front().push_back(
-        Value::of(standby ? "" : "7077 " + std::to_string(session.db.timeline)));
-  }
+                       Value::of(Type::boolean, 1), Value::of(Type::boolean, 1),
+                       Value::of(standby ? "" : "7077 " + std::to_string(session.db.timeline))});
   return rows;
 }
 
@@ -126,6 +131,7 @@ Rows census(const Session& session, const std::vector<std::int64_t>& processes) 
 }
 
 Rows settle_in(Session& session) {
+  session.settle();
   session.set(Setting::default_isolation, "read committed", false);
   session.set(Setting::lock_timeout, "50ms", false);
   const std::string& commit = session.setting(Setting::synchronous_commit);

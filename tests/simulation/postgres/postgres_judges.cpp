@@ -3,6 +3,8 @@
 #include "simulation/postgres/postgres_server.hpp"
 #include "simulation/postgres/session.hpp"
 
+#include <algorithm>
+
 namespace simulation::postgres {
 namespace {
 
@@ -33,6 +35,18 @@ std::optional<PostgresModel::Holder> PostgresModel::holder(std::string_view name
   return Holder{.attempt = last->attempt,
                 .number = last->number,
                 .left = std::chrono::microseconds(last->expires_at - now)};
+}
+
+Nanos PostgresModel::left_in_a_crash(const LockRow& row) const {
+  const auto left_in = [&](const Image& image) {
+    const auto found = image.locks.find(row.name);
+    const bool there = found != image.locks.end() && found->second.number == row.number;
+    return there ? Nanos(std::chrono::microseconds(found->second.expires_at - database_.clock()))
+                 : Nanos(0);
+  };
+  const Nanos here = left_in(database_.disk.after_a_crash());
+  return database_.waits_for_standby() ? std::min(here, left_in(database_.disk.at_standby()))
+                                       : here;
 }
 
 std::map<std::string, LockRow> PostgresModel::rows() const {
@@ -77,6 +91,16 @@ std::size_t PostgresModel::grave_count() const {
     if (last != nullptr && last->buried) all += last->buried->size();
   }
   return all;
+}
+
+bool PostgresModel::settled(ConnectionId connection) const {
+  const auto found = sessions_.find(connection);
+  return found != sessions_.end() && found->second->settled();
+}
+
+bool PostgresModel::waits_for_standby(ConnectionId connection) const {
+  const auto found = sessions_.find(connection);
+  return found != sessions_.end() && found->second->waits_for() == "the standby";
 }
 
 std::size_t PostgresModel::backends() const { return sessions_.size(); }

@@ -54,11 +54,14 @@ void PostgresModel::restarted(bool keeps_data) {
   database_.load(keeps_data ? database_.disk.after_crash() : Image{});
 }
 
-void PostgresModel::failed_over() {
-  end_all();
-  ++database_.timeline;
-  database_.load(database_.disk.after_failover());
+void PostgresModel::promote(const PostgresModel& primary) {
+  // Its sessions go on: at a standby they could change nothing, and so have nothing locked.
+  database_.in_recovery = false;
+  database_.timeline = primary.database_.timeline + 1;
+  database_.load(primary.database_.disk.at_standby());
 }
+
+void PostgresModel::stand_alone() { database_.disk.stand_alone(); }
 
 bool PostgresModel::make_mistake(std::string_view name) {
   if (name.empty()) {
@@ -75,6 +78,8 @@ void PostgresModel::set_standby_gone(bool gone) { database_.disk.set_standby_gon
 void PostgresModel::set_in_recovery(bool in_recovery) { database_.in_recovery = in_recovery; }
 
 void PostgresModel::stall_disk(Nanos time) { database_.disk.stall(time); }
+
+void PostgresModel::end_stall_of_disk() { database_.disk.end_stall(); }
 
 void PostgresModel::strangers_notify(std::size_t sessions, Nanos time) {
   const Nanos end = database_.site.uptime() + time;
@@ -146,6 +151,13 @@ bool PostgresModel::terminate_one() {
   session->terminate();
   database_.scheduler.run();
   return true;
+}
+
+void PostgresModel::cancel(ConnectionId connection) {
+  const auto found = sessions_.find(connection);
+  if (found == sessions_.end()) return;
+  found->second->cancel();
+  database_.scheduler.run();
 }
 
 void PostgresModel::cancel_all() {

@@ -10,11 +10,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace simulation::postgres {
@@ -40,12 +42,17 @@ class PostgresModel final : public Server {
   // Faults.
   /// Its functions have that mistake from now on; "" = none. @return false: there is no such name
   bool make_mistake(std::string_view name);
-  /// The standby answers in place of the primary, which is gone for ever, with what had reached it.
-  /// As `restarted()`: the caller has ended all connections and callbacks.
-  void failed_over();
+  /// A standby (`Options::in_recovery`) takes the place of its primary, with what had reached it
+  /// from there, on a timeline of its own.
+  void promote(const PostgresModel& primary);
+  /// A primary that goes on without its standby, and waits for it no more.
+  void stand_alone();
   void set_standby_gone(bool gone);        ///< commits that wait for it hang
   void set_in_recovery(bool in_recovery);  ///< it is a standby: read-only
   void stall_disk(Nanos time);             ///< the next flush takes so much longer
+  void end_stall_of_disk();
+  void refuse_logins(bool refuses) { database_.refuses_logins = refuses; }
+  void refuse_takes(bool refuses) { database_.refuses_takes = refuses; }
   /// So many sessions of another database notify without a pause for that time: each has the
   /// cluster's lock of notifications over a flush.
   void strangers_notify(std::size_t sessions, Nanos time);
@@ -53,6 +60,7 @@ class PostgresModel final : public Server {
   /// @return false: there is none
   bool cancel_one();
   bool terminate_one();
+  void cancel(ConnectionId connection);
   void cancel_all();
   void terminate_all();  ///< as a fast shutdown does
   /// A transaction of a stranger's has the row FOR UPDATE for that time. @return false: no row, or
@@ -60,6 +68,23 @@ class PostgresModel final : public Server {
   bool lock_row(const std::string& name, Nanos time);
   /// Somebody deletes the name's row, as its page forbids. @return false: none, or it is locked
   bool delete_row(const std::string& name);
+
+  /// Called at each commit that has written something, before it waits for the disk; null = no
+  /// more. It must not act on the server by itself.
+  /// @param renews whether it has moved ends of holds
+  void watch_commits(std::function<void(ConnectionId, bool renews)> watcher) {
+    database_.on_commit = std::move(watcher);
+  }
+
+  /// Called wherever a process of a client's is with a statement; null = no more.
+  /// @param watcher returns how long it stands still there; it must not act on the server by itself
+  void watch_points(std::function<Nanos(ConnectionId, Statement, Point)> watcher) {
+    database_.on_point = std::move(watcher);
+  }
+  /// Called for each new owner, before that is committed.
+  void watch_grants(std::function<void(ConnectionId, const LockRow&)> watcher) {
+    database_.on_grant = std::move(watcher);
+  }
 
   // For judges: what is committed, on disk or not.
   struct Holder {
@@ -69,6 +94,9 @@ class PostgresModel final : public Server {
   };
   [[nodiscard]] std::optional<Holder> holder(std::string_view name) const;
   [[nodiscard]] std::optional<LockRow> row(std::string_view name) const;
+  /// @return what is left of the same grant where the server crashes now, or its standby has to
+  /// take its place; zero: nothing
+  [[nodiscard]] Nanos left_in_a_crash(const LockRow& row) const;
   [[nodiscard]] std::map<std::string, LockRow> rows() const;
   [[nodiscard]] std::size_t row_count() const;
   [[nodiscard]] std::vector<TicketRow> tickets() const;
@@ -77,8 +105,15 @@ class PostgresModel final : public Server {
   [[nodiscard]] std::size_t grave_count() const;  ///< buried attempts of all names
   /// Server processes: also those whose client has gone.
   [[nodiscard]] std::size_t backends() const;
+  /// @return whether that one's commit waits for the standby.
+  [[nodiscard]] bool waits_for_standby(ConnectionId connection) const;
   /// What each of them waits for; "" = a message, or nothing.
   [[nodiscard]] std::map<int, std::string> waits() const;
+  /// @return which rule was not kept; empty: none
+  [[nodiscard]] const std::string& broken() const noexcept { return database_.broken; }
+  /// @return whether a client of ours has taken that connection into use: it knows which server
+  /// this is.
+  [[nodiscard]] bool settled(ConnectionId connection) const;
   [[nodiscard]] std::uint64_t statements() const noexcept { return database_.statements; }
   [[nodiscard]] std::uint64_t flushes() const noexcept { return database_.disk.flushes(); }
 

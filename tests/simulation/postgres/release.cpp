@@ -7,12 +7,13 @@ namespace simulation::postgres {
 Task<std::string> release_row(Session& session, const std::string& name, const std::string& attempt,
                               std::int64_t number, std::int64_t how_bits) {
   const How how(how_bits);
+  const bool over = (how_bits & 2) != 0;
   LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
   if (tuple == nullptr) {
     co_await session.step();
     const LockRow* const row = session.see(name);
-    const bool ours =
-        row != nullptr && (how.strays || (row->attempt == attempt && row->number == number));
+    const bool its = row != nullptr && row->attempt == attempt && (row->number == number || over);
+    const bool ours = row != nullptr && (how.strays || its);
     co_return ours ? "L" : "N";
   }
   co_await session.step();
@@ -21,8 +22,7 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
   LockRow row = session.row(*tuple);
   const bool not_his = (row.attempt != attempt || row.number != number) &&
                        !session.db.makes(Mistake::release_ignores_attempt);
-  const bool wakes = (how_bits & 1) != 0 && session.db.texts.has_wake() &&
-                     !session.db.makes(Mistake::release_waits_for_notify);
+  const bool wakes = (how_bits & 1) != 0 && !session.db.makes(Mistake::release_waits_for_notify);
   char outcome = not_his                            ? 'N'
                  : row.expires_at == minus_infinity ? 'A'
                  : row.expires_at <= t              ? 'X'
@@ -32,11 +32,13 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
     session.write(*tuple, row);
     co_await session.step();
   }
-  if (outcome == 'F' || outcome == 'X') {
+  const bool ghost = over && outcome == 'N' && row.attempt == attempt && number > 0 &&
+                     row.number > number && row.expires_at > t;
+  if (outcome == 'F' || outcome == 'X' || ghost) {
     row.expires_at = minus_infinity;
     session.write(*tuple, row);
     if (row.waiters_until > t && wakes) {
-      outcome = outcome == 'F' ? 'T' : 'Y';
+      outcome = outcome == 'F' ? 'T' : outcome == 'X' ? 'Y' : 'M';
     } else if (row.waiters_until > t) {
       co_await session.step();
       co_await tell(session, name, t);
@@ -85,15 +87,13 @@ Task<void> tell(Session& session, const std::string& name, Moment t) {
   std::string first;
   for (const TicketRow* const each : all) {
     const bool old = each->contact < t - ticket_lasts;
-    if (!old || session.db.makes(Mistake::tickets_last_for_ever)) {
-      if (first.empty()) first = hex_of(each->attempt);
-    } else if (!session.db.texts.has_wake()) {
-      session.write_ticket(TicketRow(*each), true);
-    }
+    if (old && !session.db.makes(Mistake::tickets_last_for_ever)) continue;
+    first = hex_of(each->attempt);
+    break;
   }
   co_await session.step();
   if (first.empty() && !all.empty()) co_return;
-  if (session.db.texts.has_wake() && !session.db.makes(Mistake::lock_timeout_bounds_notify)) {
+  if (!session.db.makes(Mistake::lock_timeout_bounds_notify)) {
     session.set(Setting::lock_timeout, "0", true);
   }
   if (first.empty()) {

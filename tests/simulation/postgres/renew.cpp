@@ -59,10 +59,14 @@ Task<std::string> renew(Session& session, const std::vector<std::string>& names,
   for (Asked& each : all) {
     if (each.picked == nullptr || !lives(session.row(*each.picked))) continue;
     LockRow row = session.row(*each.picked);
+    if (row.expires_at <= session.clock()) {
+      session.db.break_rule("a renewal has brought back a hold that had lapsed");
+    }
     row.lease = each.lease;
     row.expires_at = session.clock() + each.lease;
     session.write(*each.picked, std::move(row));
     each.renewed = true;
+    ++session.db.renewals;
   }
   std::string answers(all.size(), '0');
   for (const Asked& each : all) {

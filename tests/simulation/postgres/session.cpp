@@ -117,6 +117,9 @@ Task<bool> Session::greet_client() {
       if (name == "database") database = value;
     }
     std::optional<SqlError> refused;
+    if (db.refuses_logins && !outlet_) {
+      refused.emplace("28000", "role \"" + user_ + "\" is not permitted to log in", true);
+    }
     if (static_cast<int>(db.sessions.size()) > db.options.max_connections) {
       refused.emplace("53300", "sorry, too many clients already", true);
     } else if (!db.options.database.empty() && database != db.options.database) {

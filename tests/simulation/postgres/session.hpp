@@ -43,7 +43,14 @@ class Session final : public Process {
   void terminate();  ///< pg_terminate_backend(), and a shutdown
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   [[nodiscard]] bool greeted() const noexcept { return greeted_; }
+  /// @return whether it was made ready as our clients do (session.sql).
+  [[nodiscard]] bool settled() const noexcept { return settled_; }
+  void settle() noexcept { settled_ = true; }
   [[nodiscard]] int pid() const noexcept { return pid_; }
+  /// Tells who watches that this transaction has a new owner.
+  void granted(const LockRow& row) const {
+    if (db.on_grant) db.on_grant(connection_, row);
+  }
   [[nodiscard]] ConnectionId connection() const noexcept { return connection_; }
   [[nodiscard]] const std::string& user() const noexcept { return user_; }
   [[nodiscard]] const std::string& waits_for() const noexcept { return waits_for_; }
@@ -82,6 +89,8 @@ class Session final : public Process {
   void notify(const std::string& channel, const std::string& payload);
   void listen(const std::string& channel, bool on);
   void savepoint(const std::string& name, bool release);
+  /// This transaction's commit shall say so if the hold is over then.
+  void tie(const std::string& name, std::int64_t number) { tx_.ties.emplace_back(name, number); }
   [[nodiscard]] std::size_t mark() const noexcept { return tx_.undo.size(); }
   void roll_back_to(std::size_t mark);
   void refuse_if_read_only(const char* what) const;
@@ -127,6 +136,8 @@ class Session final : public Process {
   void abort();
   void undo(Undo& entry);
   void assign_xid();
+  /// Stands still for a while, if somebody wants it.
+  Task<void> reach(Point point);
   // Locks.
   Task<bool> claim(TupleLocks& tuple, Strength strength, bool skip);
   Task<void> wait_for_lock(std::string what, std::function<bool()> come,
@@ -143,6 +154,7 @@ class Session final : public Process {
   MessageStream in_{};
   std::string out_{};
   bool greeted_ = false;
+  bool settled_ = false;
   bool ended_ = false;
   bool client_left_ = false;
   bool cancel_ = false;
@@ -150,6 +162,7 @@ class Session final : public Process {
   bool in_statement_ = false;
   bool skips_ = false;  // till the next Sync
   std::uint64_t steps_left_ = 0;
+  Statement latest_ = Statement::nothing;
   std::string waits_for_{};
   std::map<std::string, Parsed, std::less<>> prepared_{};
   std::optional<Portal> portal_{};

@@ -44,9 +44,13 @@ void Session::give(TupleLocks& tuple, Strength strength) {
     if (each.by != this) continue;
     if (each.strength >= strength) return;
     entry.had = true;
-    entry.strength = std::exchange(each.strength, strength);
+    entry.strength = each.strength;
+    each.rise(strength, db.commits);
   }
-  if (!entry.had) tuple.claims.push_back({.by = this, .strength = strength, .since = db.commits});
+  if (!entry.had) {
+    tuple.claims.push_back({.by = this});
+    tuple.claims.back().rise(strength, db.commits);
+  }
   tx_.undo.push_back(std::move(entry));
   (tuple.writer == this ? tuple.pending_xmax : tuple.xmax) =
       others ? several | db.next_xid++ : tx_.xid;
@@ -90,8 +94,7 @@ bool Session::waits_at_old_version(const LockTuple& tuple, Strength strength) co
                                     [&](const auto& each) { return each.commit > *tx_.snapshot; });
   return changed != tuple.history.end() &&
          std::any_of(tuple.claims.begin(), tuple.claims.end(), [&](const Claim& each) {
-           return each.by != this && conflict(each.strength, strength) &&
-                  each.since < changed->commit;
+           return each.by != this && each.was_in_the_way(strength, changed->commit);
          });
 }
 

@@ -12,6 +12,7 @@ void Session::begin_if_none() {
   if (tx_.open) return;
   tx_ = Transaction{};
   tx_.open = true;
+  tx_.renewals_before = db.renewals;
   settings_.of(Setting::isolation) = settings_.of(Setting::default_isolation);
 }
 
@@ -31,6 +32,11 @@ Task<Rows> Session::run(const Parsed& statement, const std::vector<Argument>& ar
                    "block");
   }
   ++db.statements;
+  latest_ = statement.statement;
+  co_await reach(Point::begins);
+  if (db.refuses_takes && latest_ >= Statement::ask && latest_ <= Statement::take_apart) {
+    throw SqlError("42501", "permission denied for function");
+  }
   tx_.statement_began = clock();
   // The first statement that reads takes the snapshot.
   const bool reads = statement.statement != Statement::savepoint &&
@@ -41,6 +47,13 @@ Task<Rows> Session::run(const Parsed& statement, const std::vector<Argument>& ar
     tx_.snapshot = db.commits;
   }
   co_return co_await run_statement(*this, statement, arguments);
+}
+
+Task<void> Session::reach(Point point) {
+  if (!db.on_point || outlet_) co_return;
+  const Nanos pause = db.on_point(connection_, latest_, point);
+  if (pause.count() > 0) co_await sleep(point == Point::begins, pause);
+  if (point == Point::begins) check_interrupts();
 }
 
 Task<Rows> Session::control(const Parsed& statement) {
@@ -142,6 +155,7 @@ Task<void> Session::commit() {
   }
   if (tx_.xid != 0) {
     const Place place = db.disk.append(log_record());
+    if (db.on_commit) db.on_commit(connection_, db.renewals != tx_.renewals_before);
     if (settings_.waits_for_disk()) {
       db.disk.want(place);
       waits_for_ = "the disk";
@@ -150,21 +164,23 @@ Task<void> Session::commit() {
         co_await sleep(false);
       }
       waits_for_.clear();
-      if (settings_.waits_for_standby() && db.options.standby == Standby::synchronous) {
+      if (settings_.waits_for_standby() && db.waits_for_standby()) {
         co_await replicated(place);
       }
     } else {
       db.disk.want_later();
     }
   }
+  co_await reach(Point::commits);
   finish_commit();
+  co_await reach(Point::answers);
 }
 
 /// Waits for the standby. It is committed here already: who is interrupted can only say so
 /// (SyncRepWaitForLSN in syncrep.c), and the commit counts as a success.
 Task<void> Session::replicated(Place place) {
   waits_for_ = "the standby";
-  while (!db.disk.on_standby(place)) {
+  while (db.waits_for_standby() && !db.disk.on_standby(place)) {
     db.disk.add_waiter(*this);
     if (!terminate_ && !cancel_) co_await sleep(true);
     db.disk.remove_waiter(*this);
@@ -223,6 +239,13 @@ void become_visible(Tuple<Data>& tuple, Commit commit, bool keep_old) {
 }  // namespace
 
 void Session::finish_commit() {
+  for (const auto& [name, number] : tx_.ties) {
+    // It has the hold's row: nobody can have become the owner since.
+    const LockTuple* const tuple = find(name);
+    const Version<LockRow>* const now = tuple == nullptr ? nullptr : tuple->committed();
+    if (now == nullptr || now->data.number == number) continue;
+    db.break_rule("a transaction is committed that was tied to a hold, and there is a new owner");
+  }
   ++db.commits;
   tx_.snapshot.reset();
   const bool keep_old = db.old_snapshots();
@@ -277,7 +300,7 @@ void Session::undo(Undo& entry) {
     case Undo::Kind::claim:
       if (entry.had) {
         for (Claim& each : entry.tuple->claims) {
-          if (each.by == this) each.strength = entry.strength;
+          if (each.by == this) each.fall(entry.strength);
         }
       } else {
         std::erase_if(entry.tuple->claims, [&](const Claim& each) { return each.by == this; });

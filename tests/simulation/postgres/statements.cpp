@@ -70,8 +70,7 @@ Statement command_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
-StatementTexts::StatementTexts(const std::string& schema)
-    : has_wake_(std::string_view(sql::greet).find("schema_versions") != std::string_view::npos) {
+StatementTexts::StatementTexts(const std::string& schema) {
   const auto file = [&](const char* text, Statement statement) {
     known_.emplace(trimmed(mortise::postgres::fill_in(text, schema)), statement);
   };

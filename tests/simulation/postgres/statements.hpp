@@ -45,6 +45,13 @@ enum class Statement : std::uint8_t {
   nothing,  ///< an empty one
 };
 
+/// Where a process is with a statement.
+enum class Point : std::uint8_t {
+  begins,   ///< nothing has happened yet
+  commits,  ///< it is on disk and at the standby; its rows are locked still
+  answers,  ///< it is committed, and not a word of that has left
+};
+
 /// A statement and its words: an identifier, an isolation level.
 struct Parsed {
   Statement statement = Statement::unknown;
@@ -55,15 +62,12 @@ struct Parsed {
 class StatementTexts {
  public:
   explicit StatementTexts(const std::string& schema);
-  /// @return whether the SQL that is compiled in has wake(), and what came with it.
-  [[nodiscard]] bool has_wake() const noexcept { return has_wake_; }
   [[nodiscard]] Parsed recognise(std::string_view text) const;
   /// Divides what is sent as one text into statements.
   [[nodiscard]] std::vector<Parsed> recognise_all(std::string_view text) const;
 
  private:
   std::map<std::string, Statement, std::less<>> known_;
-  bool has_wake_;
 };
 
 }  // namespace simulation::postgres

@@ -20,6 +20,7 @@ void make_owner(const Session& session, LockRow& row, const TakeRequest& request
   row.lease = request.lease;
   row.label = request.label;
   row.expires_at = t + request.lease;
+  session.granted(row);
 }
 
 void on_disk(Session& session) {
@@ -105,6 +106,19 @@ std::string owner_words(const char* letter, const LockRow& row, Moment t) {
          std::to_string(row.expires_at - t) + " " + hex_of(row.label);
 }
 
+/// What the server was told once, and has answered, need not be told with each later call: a few
+/// may have been under way together.
+void judge_grave(Session& session, const LockRow& row, const TakeRequest& request) {
+  constexpr int together = 16;
+  if (!row.buried) return;
+  const auto grave = row.buried->find(request.attempt);
+  if (grave == row.buried->end() || grave->second.copy != How(request.how).copy) return;
+  std::pair key(request.attempt, grave->second.copy);
+  if (++session.db.buried_again[std::move(key)] > together) {
+    session.db.break_rule("the same late copies are refused anew with each call");
+  }
+}
+
 }  // namespace
 
 std::optional<Graves> unbury(const Graves& graves, Moment t) {
@@ -157,6 +171,8 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
     if (grave != row.buried->end() && grave->second.copy > how.copy) co_return "R";
   }
   if (how.strays) {
+    // Behind a guard it may go on, since the answer is that of a locked row.
+    if (!guarded) judge_grave(session, row, request);
     row.buried = bury(row.buried, request.attempt, how.copy, t);
     session.write(*tuple, row);
     co_await session.step();
@@ -171,8 +187,7 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
   if (free && !guarded && (first.empty() || first == request.attempt)) {
     co_await session.step();
     make_owner(session, row, request, t);
-    if (row.buried && session.db.texts.has_wake() &&
-        !session.db.makes(Mistake::graves_never_cleared)) {
+    if (row.buried && !session.db.makes(Mistake::graves_never_cleared)) {
       row.buried = unbury(*row.buried, t);
     }
     session.write(*tuple, row);

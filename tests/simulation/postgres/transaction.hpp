@@ -45,11 +45,13 @@ struct Transaction {
   Xid xid = 0;                       ///< once it has written or locked something
   std::optional<Commit> snapshot{};  ///< of repeatable read and above
   Moment statement_began = 0;
+  std::uint64_t renewals_before = 0;
   std::vector<Undo> undo{};
   std::vector<Savepoint> savepoints{};
   std::vector<std::pair<std::string, std::string>> notifications{};
   std::vector<std::string> listens{};
   bool unlistens = false;
+  std::vector<std::pair<std::string, std::int64_t>> ties{};  ///< to holds, by guard()
 
   [[nodiscard]] Commit sees_until() const noexcept { return snapshot.value_or(newest); }
 };

@@ -8,6 +8,7 @@
 #include "simulation/postgres/rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -34,7 +35,25 @@ enum class Strength : std::uint8_t { key_share, share, no_key_update, update };
 struct Claim {
   Session* by = nullptr;
   Strength strength = Strength::key_share;
-  Commit since = 0;  ///< the last commit before it
+  /// The last commit before it had at least that strength.
+  std::array<Commit, 4> since{newest, newest, newest, newest};
+
+  void rise(Strength to, Commit now) noexcept {
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(to); ++i)
+      since[i] = std::min(since[i], now);
+    strength = to;
+  }
+  void fall(Strength to) noexcept {
+    for (std::size_t i = static_cast<std::size_t>(to) + 1; i < since.size(); ++i) since[i] = newest;
+    strength = to;
+  }
+  /// @return whether it was in the way of `other` already before that commit.
+  [[nodiscard]] bool was_in_the_way(Strength other, Commit before) const noexcept {
+    for (std::size_t i = 0; i < since.size(); ++i) {
+      if (since[i] < before && conflict(static_cast<Strength>(i), other)) return true;
+    }
+    return false;
+  }
 };
 
 /// What does not depend on what is in the row.

@@ -4,6 +4,7 @@
 #include "base/mutant.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <new>
@@ -74,7 +76,10 @@ void run_here(const Subject& subject, const Plan& plan, SharedReport& report, bo
   figures.events += outcome.events;
   figures.requests += outcome.requests;
   figures.seconds_of_the_world += static_cast<double>(outcome.time.count()) / 1e9;
-  for (std::size_t i = 0; i < Fault::kinds; ++i) figures.faults[i] += outcome.faults[i];
+  for (std::size_t i = 0; i < Fault::kinds; ++i) {
+    figures.faults[i] += outcome.faults[i];
+    figures.over_runs[i] += outcome.over_runs[i];
+  }
   if (story) {
     for (const std::string& line : outcome.story) {
       if (report->story + line.size() + 1 > story_size) break;
@@ -115,6 +120,37 @@ struct Batch {
   std::uint64_t first = 0;
 };
 
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+double now_by(Measure measure) {
+  if (measure == Measure::wall) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+  }
+  double all = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    all += seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+  }
+  return all;
+}
+
+/// What is left of a search's time, also after a fork: a child has used no CPU yet.
+class Budget {
+ public:
+  Budget(double seconds, Measure measure)
+      : left_(seconds), measure_(measure), began_(now_by(measure)) {}
+  [[nodiscard]] double left() const { return left_ - (now_by(measure_) - began_); }
+
+ private:
+  double left_;
+  Measure measure_;
+  double began_;
+};
+
 }  // namespace
 
 Figures& Figures::operator+=(const Figures& other) noexcept {
@@ -124,8 +160,11 @@ Figures& Figures::operator+=(const Figures& other) noexcept {
   requests += other.requests;
   seconds_of_the_world += other.seconds_of_the_world;
   for (std::size_t i = 0; i < faults.size(); ++i) faults[i] += other.faults[i];
+  for (std::size_t i = 0; i < over_runs.size(); ++i) over_runs[i] += other.over_runs[i];
   return *this;
 }
+
+double seconds_of_cpu() { return now_by(Measure::cpu); }
 
 std::optional<Verdict> run_apart(const Subject& subject, const Plan& plan,
                                  std::vector<std::string>* story) {
@@ -146,23 +185,24 @@ std::optional<Verdict> run_apart(const Subject& subject, const Plan& plan,
 }
 
 std::optional<Finding> run_many(const Subject& subject, std::uint64_t first, std::uint64_t at_most,
-                                double seconds, unsigned jobs, Figures& figures,
+                                double seconds, Measure measure, unsigned jobs, Figures& figures,
                                 const std::function<void(const Figures&)>& progress) {
-  using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  const Budget budget(seconds, measure);
   const std::size_t specials = specials_of(subject.kind);
   std::map<pid_t, Batch> batches;
   std::optional<Finding> finding;
   std::uint64_t next = first;
   const std::uint64_t end = first + at_most;
-  const auto may_start = [&] { return !finding && next < end && Clock::now() < until; };
+  const auto may_start = [&] { return !finding && next < end && budget.left() > 0; };
   while (may_start() || !batches.empty()) {
     while (batches.size() < jobs && may_start()) {
       Batch batch{std::make_unique<SharedReport>(false), next};
       const std::uint64_t last = std::min(next + seeds_of_a_batch, end);
+      const double left = budget.left();
       const pid_t child = start([&] {
+        const Budget mine(left, measure);
         for (std::uint64_t seed = batch.first; seed < last; ++seed) {
-          if (Clock::now() >= until) break;
+          if (mine.left() <= 0) break;
           run_here(subject, Plan::draw(subject.kind, seed, specials), *batch.report, false);
           if ((*batch.report)->found) break;
         }

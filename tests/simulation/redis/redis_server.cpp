@@ -139,6 +139,10 @@ bool RedisModel::evict(std::string_view key) {
   return there;
 }
 
+void RedisModel::put(std::string_view key, std::string_view field, std::string_view text) {
+  state_.databases[0].add(key).data.emplace<HashValue>().set(field, text);
+}
+
 std::string RedisModel::evict_one() {
   std::vector<std::string> all = keys();
   if (all.empty()) return {};

@@ -11,8 +11,10 @@
 #include "simulation/server.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +50,8 @@ class RedisModel final : public Server {
   bool evict(std::string_view key);
   /// @return the key, of database 0, that the seed has chosen; empty = there was none
   std::string evict_one();
+  /// A hash at a key of database 0, as a stranger writes one.
+  void put(std::string_view key, std::string_view field, std::string_view text);
   /// OOM for whatever takes memory; in a script before its first write only.
   void refuse_memory(bool yes) { state_.faults.no_memory = yes; }
   void set_loading(bool yes) { state_.faults.loading = yes; }
@@ -83,6 +87,20 @@ class RedisModel final : public Server {
   [[nodiscard]] LockSeen lock(std::string_view key);
   /// The same in words, for the trace of a failing run.
   [[nodiscard]] std::string look(std::string_view key);
+  /// Tells a judge of each message, also where nobody listens.
+  void on_message(std::function<void(std::string_view channel, std::string_view message)> told) {
+    state_.on_message = std::move(told);
+  }
+  /// Tells a judge of each script that ran to its end.
+  void on_script(std::function<void(const ScriptRun&)> told) { state_.on_script = std::move(told); }
+  /// @return who listens to a channel
+  [[nodiscard]] const std::vector<ConnectionId>& listeners(std::string_view channel) const {
+    return state_.subscriptions.listeners(channel);
+  }
+  /// @return where a connection listens
+  [[nodiscard]] const std::vector<std::string>& channels_of(ConnectionId connection) const {
+    return state_.subscriptions.of(connection);
+  }
   /// Values with their types and ends, for comparisons.
   [[nodiscard]] Value* value(std::string_view key, std::size_t database = 0);
 

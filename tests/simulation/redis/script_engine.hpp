@@ -19,6 +19,7 @@ struct lua_State;
 
 namespace simulation::redis {
 
+class LuaMemory;
 struct Call;
 struct ServerState;
 
@@ -62,6 +63,7 @@ class ScriptEngine {
   ServerState& server_;
   std::string mistake_;
   int step_ = 0;
+  std::unique_ptr<LuaMemory> memory_;
   std::unique_ptr<lua_State, Closer> lua_;
   std::unordered_map<std::string, int, StringHash, std::equal_to<>> functions_;  // by SHA
   int handler_ = 0;  // in Lua's registry: what becomes of an error

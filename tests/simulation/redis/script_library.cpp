@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/redis/script_library.hpp"
 
+#include "simulation/redis/lua_numbers.hpp"
 #include "simulation/redis/lua_reply.hpp"
 #include "simulation/redis/script_engine.hpp"
 #include "simulation/redis/sha1.hpp"
@@ -123,6 +124,7 @@ void open_lua(lua_State* lua) {
   lua_pop(lua, 1);
   lua_pushcfunction(lua, pcall_with_words);
   lua_setglobal(lua, "pcall");
+  shorten_numbers(lua);
 }
 
 void open_redis(lua_State* lua, ScriptEngine& engine) {

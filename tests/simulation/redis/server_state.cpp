@@ -18,6 +18,7 @@ std::int64_t ServerState::now_ms() const {
 }
 
 std::size_t ServerState::publish(std::string_view channel, std::string_view message) {
+  if (on_message) on_message(channel, message);
   const std::vector<ConnectionId>& listeners = subscriptions.listeners(channel);
   if (listeners.empty()) return 0;
   RespReply push;

@@ -9,8 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,6 +35,14 @@ struct Counters {
   std::uint64_t instructions = 0;  ///< of Lua; see RedisModel::count_instructions()
   std::uint64_t published = 0;     ///< messages that were delivered to somebody
   std::uint64_t errors = 0;        ///< answers to connections
+};
+
+/// A script that ran to its end, for a judge.
+struct ScriptRun {
+  ConnectionId connection{};
+  std::span<const std::string_view> keys;
+  std::span<const std::string_view> arguments;
+  std::string_view answer;  ///< empty = no text
 };
 
 /// What an administrator, or bad luck, has done to a server.
@@ -66,6 +76,9 @@ struct ServerState {
   std::array<Keyspace, database_count> databases;
   Subscriptions subscriptions;
   std::unique_ptr<ScriptEngine> scripts;
+  // A judge's; null = none.
+  std::function<void(std::string_view channel, std::string_view message)> on_message;
+  std::function<void(const ScriptRun&)> on_script;
 };
 
 }  // namespace simulation::redis

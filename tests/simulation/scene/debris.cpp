@@ -18,9 +18,12 @@ constexpr std::uint64_t idle_requests = 300;
 // What one call may cost, with its renewals, its copies and its cancellation.
 constexpr std::uint64_t requests_of_a_call = 20;
 
+// At every third of a lease, and once more for each that a hold has outlived.
+constexpr int requests_of_a_renewal = 6;
+
 constexpr std::size_t a_while = 20;  // s
 
-constexpr int passers_by = 30;
+constexpr int passers_by = 60;
 constexpr int probes = 4;
 
 }  // namespace
@@ -35,12 +38,18 @@ void Scene::look_every_second() {
     if (recent_operations_.size() > a_while) recent_operations_.pop_front();
     const std::uint64_t operations =
         std::accumulate(recent_operations_.begin(), recent_operations_.end(), std::uint64_t{0});
-    if (requests > idle_requests + operations * requests_of_a_call) {
+    const auto renewals = static_cast<std::uint64_t>(requests_of_a_renewal * 1s / plan_.lease) *
+                          plan_.names * room_.network.hosts().size();
+    if (requests > idle_requests + renewals + operations * requests_of_a_call) {
       judge_.blame("haste", std::to_string(requests) + " requests in a second, for " +
                                 std::to_string(operations) + " calls");
     }
     requests_before_ += requests;
     operations_before_ = calls;
+    const Nanos quiet = std::max(Nanos(0), room_.world.now() - troubled_until_);
+    if (const std::optional<Verdict> verdict = stand_->look(judge_, quiet)) {
+      judge_.blame(verdict->promise, verdict->words);
+    }
     const std::string complaint = stand_->complaint(parties_.size());
     if (!complaint.empty()) judge_.blame("limit", complaint);
     look_every_second();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What befalls a run, and how it ends.
+#include "simulation/scene/bounds.hpp"
 #include "simulation/scene/scene.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace simulation {
@@ -14,6 +16,11 @@ using namespace std::chrono_literals;
 
 void Scene::befall(const Fault& fault) {
   ++outcome_.faults[static_cast<std::size_t>(fault.what)];
+  Nanos& until = befallen_[static_cast<std::size_t>(fault.what)];
+  until = std::max(until, room_.world.now() + std::max<Nanos>(fault.length, 100ms));
+  // Threads that were stopped or woken late go on that much later.
+  const int times = fault.what == Fault::What::slow_network ? 6 : 1;
+  troubled_until_ = std::max(troubled_until_, room_.world.now() + fault.length * times + 2s);
   switch (fault.what) {
     case Fault::What::stall:
     case Fault::What::cut:
@@ -22,6 +29,7 @@ void Scene::befall(const Fault& fault) {
     case Fault::What::pause_client:
     case Fault::What::kill_client:
     case Fault::What::late_threads:
+    case Fault::What::close_client:
     case Fault::What::preempt: befall_client(fault); return;
     case Fault::What::pause_server:
     case Fault::What::restart_server: befall_server(fault); return;
@@ -36,6 +44,12 @@ void Scene::befall(const Fault& fault) {
     case Fault::What::special:
       tell("world", stand_->special(fault.which, luck_, fault.length));
       return;
+  }
+}
+
+void Scene::count_over_run(Nanos began, Nanos time) {
+  for (std::size_t i = 0; i < Fault::kinds; ++i) {
+    if (befallen_[i] > began) outcome_.over_runs[i].add(time);
   }
 }
 
@@ -98,7 +112,23 @@ void Scene::befall_client(const Fault& fault) {
       world.pause(process, until);
       return;
     case Fault::What::kill_client:
+      // The memory backend's server is run by the threads of all its clients: one that ends inside
+      // of it would take it along, as it does where they are one real process.
+      if (plan_.kind == Kind::memory && !process.at_rest()) {
+        world.after(100us, [this, fault] {
+          if (!calm_) befall_client(fault);
+        });
+        return;
+      }
       tell(process.name(), "is killed");
+      stand_->dies(process);
+      if (fault.which % 2 == 0) {
+        // The servers hear nothing of it for a while, as where a machine dies.
+        for (const auto& [id, connection] : room_.network.connections()) {
+          if (&connection->process() == &process) connection->stall(Connection::Way::up, until);
+        }
+      }
+      if (party.closing && !party.replaced) --births_;  // whoever waits for its threads is gone
       working_ -= party.working;
       party.working = 0;
       world.kill(process);
@@ -108,10 +138,11 @@ void Scene::befall_client(const Fault& fault) {
         begin_party(index);
       });
       return;
+    case Fault::What::close_client: close_in_between(party, fault.which); return;
     case Fault::What::late_threads:
       tell(process.name(), "threads wake late");
       process.schedule.late = 0.05;
-      process.schedule.latest = fault.length / 4 + 10us;
+      process.schedule.latest = fault.length / (fault.which % 2 == 0 ? 4 : 1) + 10us;
       break;
     default:
       tell(process.name(), "threads stop anywhere");
@@ -120,6 +151,70 @@ void Scene::befall_client(const Fault& fault) {
       break;
   }
   world.after(2s, [this, &process] { process.schedule = usual_; });
+}
+
+// A service that is told to end while its threads lock and unlock: by one thread, by two, or by
+// whoever is told of a loss first, which is often a loss by the end itself.
+void Scene::close_in_between(Party& party, std::uint64_t which) {
+  if (!party.client || party.closing) return;
+  Process& process = *party.process;
+  if (which % 3 == 0 && !party.closes_at_a_loss) {
+    party.closes_at_a_loss = true;
+    room_.world.after(1s, [this, &party, &process] {
+      if (!calm_ && !process.dead()) close_in_between(party, 1);
+    });
+    return;
+  }
+  party.closing = true;
+  tell(process.name(), "closes its client");
+  ++births_;
+  stand_->dies(process);  // what it cannot give back now ends by itself
+  room_.world.spawn(process, [this, &party] {
+    close(party);
+    replace(party);
+  });
+  if (which % 3 != 2) return;
+  room_.world.spawn(process, [this, &party, &process] {
+    std::this_thread::sleep_for(luck_.spread(Nanos(1'000), Nanos(2'000'000)));
+    party.client->close();
+    look_at_end(process);
+  });
+}
+
+void Scene::close_at_a_loss(Party& party) {
+  if (party.closing || calm_) return;
+  party.closing = true;
+  tell(party.process->name(), "closes its client in a callback");
+  ++births_;
+  stand_->dies(*party.process);
+  close(party);
+  // By another thread: it may be a worker that was told at once.
+  room_.world.spawn(*party.process, [this, &party] { replace(party); });
+}
+
+void Scene::close(Party& party) {
+  const Process& process = *party.process;
+  const Nanos began = room_.world.now();
+  const Nanos stolen = room_.world.stolen(process);
+  party.client->close();
+  party.shut = true;
+  const Nanos took = room_.world.now() - began - (room_.world.stolen(process) - stolen);
+  if (took > longest_close)
+    judge_.blame("L4", "closing took " + std::to_string(took.count()) + " ns");
+  look_at_end(process);
+}
+
+void Scene::replace(Party& party) {
+  while (party.working > 0) std::this_thread::sleep_for(1ms);
+  --births_;
+  party.replaced = true;
+  begin_party(party.index);
+}
+
+void Scene::look_at_end(const Process& process) {
+  if (judge_.believes(process)) {
+    judge_.blame("S9", process.name() + " believes in a hold although its client is closed");
+  }
 }
 
 void Scene::befall_server(const Fault& fault) {
@@ -140,6 +235,11 @@ void Scene::calm_down() {
   tell("world", "the storm is over");
   calm_ = true;
   room_.network.weather.slow_piece = 0;
+  // A machine that does other things, too, stops threads anywhere, though never for long.
+  if (plan_.seed % 2 == 0) {
+    usual_.preempted = 0.02;
+    usual_.longest = 200us;
+  }
   for (const auto& party : parties_) party->process->schedule = usual_;
   stand_->calm();
 }

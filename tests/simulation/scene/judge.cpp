@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/judge.hpp"
 
+#include "core/figures.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 namespace simulation {
 namespace {
+
+/// No end: nobody looks at it.
+constexpr std::chrono::hours far{100};
+constexpr Nanos a_moment{10'000};
+/// What is over is looked at again after this time, and after three times as long each time.
+constexpr Nanos after_the_end{20'000};
+
+/// How long it takes a waiter to have its place at the server.
+constexpr Nanos to_line_up{50'000'000};
+
+/// In which whoever was given what had been taken by force finds that out.
+constexpr std::chrono::seconds a_look{1};
 
 std::string seconds(Nanos time) {
   std::array<char, 32> text{};
@@ -31,10 +46,39 @@ void Judge::blame(std::string promise, std::string words) {
   room_.world.stop();
 }
 
-bool Judge::believes(const Hold& hold) {
-  if (hold.process->dead()) return false;  // it can do no harm any more
+Nanos Judge::left_of(const Hold& hold) {
+  if (hold.process->dead()) return Nanos(0);  // it can do no harm any more
   const World::Outside outside;
-  return room_.as(*hold.process, [&] { return hold.valid(); });
+  return room_.as(*hold.process, [&] { return hold.left(); });
+}
+
+void Judge::arm(std::size_t name, Nanos when) {
+  Name& all = names_[name];
+  if (all.armed <= when) return;
+  all.armed = when;
+  room_.world.at(when, [this, name] { look(name); });
+}
+
+// At the very end of each hold, and a while after it: what is over must not come back (S6). What
+// happens just there is what protocols are about, and an owner that looks now and then misses it.
+void Judge::look(std::size_t name) {
+  constexpr int steps = 6;
+  Name& all = names_[name];
+  const Nanos now = room_.world.now();
+  if (now < all.armed) return;
+  all.armed = never;
+  for (const auto& [number, hold] : all.holds) {
+    if (hold.process->dead()) continue;
+    if (!hold.ended && hold.process->locks() && !believes(hold)) {
+      arm(name, now + a_moment);
+    } else if (still_holds(name, number)) {
+      const Nanos left = left_of(hold);
+      if (left < far) arm(name, now + hold.process->clock.in_world(left));
+    } else if (const Nanos past = now - hold.ended_at; past < after_the_end * (1 << (2 * steps))) {
+      arm(name, now + std::max(after_the_end, past * 3));
+    }
+    if (verdict_) return;
+  }
 }
 
 void Judge::look_for_rivals(std::size_t name, HoldNumber number) {
@@ -42,8 +86,11 @@ void Judge::look_for_rivals(std::size_t name, HoldNumber number) {
   auto& holds = names_[name].holds;
   const Hold& hold = holds.at(number);
   if (!believes(hold)) return;  // stopped between the grant and now, perhaps
+  if (excused(name, hold.token)) return;
   for (const auto& [other, rival] : holds) {
-    if (other == number || !believes(rival)) continue;
+    if (other == number || hold.taken || rival.taken || !believes(rival)) continue;
+    if (excused(name, rival.token)) continue;
+    if ((hold.unseen && !rival.token) || (rival.unseen && !hold.token)) continue;
     blame("S1", "two owners of name " + std::to_string(name) + " at " + seconds(room_.world.now()) +
                     ": " + words(rival) + " and " + words(hold));
     return;
@@ -55,36 +102,119 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   const Nanos now = room_.world.now();
   const HoldNumber number = ++grants_;
   hold.granted_at = now;
-  if (hold.token && hold.token <= all.largest && believes(hold)) {
+  const auto taken = all.taken.find(hold.token.value() / mortise::core::tokens_in_a_grant);
+  hold.taken = taken != all.taken.end();
+  if (hold.token && !hold.taken && !excused(name, hold.token) && hold.token <= all.largest &&
+      believes(hold)) {
     blame("S2", "the token of name " + std::to_string(name) + " did not grow: " + words(hold) +
                     " after " + std::to_string(all.largest.value()));
   }
   all.largest = std::max(all.largest, hold.token);
   std::erase_if(all.holds, [](const auto& each) { return each.second.process->dead(); });
   all.holds.emplace(number, hold);
+  if (taken != all.taken.end() && taken->second != never) {
+    expect_the_end(name, number, std::max<Nanos>(taken->second, now + a_look));
+  }
   look_for_rivals(name, number);
+  look_for_turns(name, hold);
   // A hold whose owner has not looked since it ended says nothing of how long the name was free.
   const bool unclear = std::any_of(all.holds.begin(), all.holds.end(), [&](const auto& each) {
     return each.first != number && !each.second.ended;
   });
   const Nanos wanted =
       all.waiters.empty() ? hold.asked_at : std::min(hold.asked_at, all.wanted_since);
-  const Nanos idle = now - std::max({all.free_since, wanted, serve_from_});
-  if (!unclear && serve_from_ != never && idle > (all.released ? hand_over_ : fallback_)) {
-    blame("L2", "name " + std::to_string(name) + " was free and wanted for " + seconds(idle));
+  if (const Nanos late = idle(all, wanted); !unclear && late > Nanos(0)) {
+    blame("L2", "name " + std::to_string(name) + " was free and wanted for " + seconds(late));
+  }
+  if (const Nanos left = left_of(all.holds.at(number)); left < far) {
+    arm(name, now + hold.process->clock.in_world(left));
   }
   return number;
 }
 
+// @return for how long a free name has been wanted; zero: not longer than it may be.
+Nanos Judge::idle(const Name& all, Nanos wanted) const {
+  if (serve_from_ == never) return Nanos(0);
+  const Nanos idle = room_.world.now() - std::max({all.free_since, wanted, serve_from_});
+  return idle > (all.released ? hand_over_ : fallback_) ? idle : Nanos(0);
+}
+
+void Judge::gave_up(std::size_t name, const Process& who, Nanos asked_at) {
+  Name& all = names_[name];
+  const bool held = std::any_of(all.holds.begin(), all.holds.end(), [](const auto& each) {
+    return !each.second.ended && !each.second.process->dead();
+  });
+  if (const Nanos late = idle(all, asked_at); !held && late > Nanos(0)) {
+    blame("L2", who.name() + " is not given name " + std::to_string(name) +
+                    ", which was free for " + seconds(late));
+  }
+}
+
+bool Judge::believes(const Process& process) {
+  for (auto& [number, all] : names_) {
+    for (const auto& [each, hold] : all.holds) {
+      if (hold.process == &process && believes(hold)) return true;
+    }
+  }
+  return false;
+}
+
+// Not where a holder has died, whose lease stands: what ends then was over before.
+void Judge::is_free(Name& all, bool released) {
+  if (all.free_since > room_.world.now()) return;
+  all.free_since = room_.world.now();
+  all.released = released;
+}
+
+void Judge::died(const Process& process, Nanos free_by) {
+  for (auto& [number, all] : names_) {
+    const auto gone =
+        std::erase_if(all.holds, [&](const auto& each) { return each.second.process == &process; });
+    if (gone == 0) continue;
+    all.free_since = free_by;
+    all.released = false;
+  }
+}
+
+// L5: whoever came first has the first turn. A client's own callers are served within its turn, and
+// the next one has to ask anew; so what counts is since when a client has asked without a break.
+void Judge::look_for_turns(std::size_t name, const Hold& hold) {
+  Name& all = names_[name];
+  Standing& mine = all.standings[hold.process];
+  const Nanos now = room_.world.now();
+  if (turns_ && serve_from_ != never && now > serve_from_) {
+    for (const auto& [process, other] : all.standings) {
+      if (process == hold.process || process->dead() || other.waiting == 0) continue;
+      const Nanos place = std::max(other.in_line_since, serve_from_) + to_line_up;
+      if (mine.since <= place || hold.asked_at <= place) continue;
+      blame("L5", hold.process->name() + " came later than " + process->name() + ", and has name " +
+                      std::to_string(name) + " before it");
+      return;
+    }
+  }
+  mine.in_line_since = now;
+}
+
 bool Judge::still_holds(std::size_t name, HoldNumber number) {
   Hold& hold = names_[name].holds.at(number);
-  const bool valid = believes(hold);
+  bool valid = believes(hold);
+  // A thread that has looked at the clock under a mutex may still move the end: an owner that looks
+  // waits for it.
+  while (!valid && World::running() != nullptr && hold.process->locks()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
+    valid = believes(hold);
+  }
+  if (valid && outlives_its_end(name, hold)) {
+    blame("S4", "a hold that was taken by force is renewed: " + words(hold));
+  }
   if (valid && hold.ended) blame("S6", "a hold that was over is valid again: " + words(hold));
   if (valid) {
     look_for_rivals(name, number);
   } else if (!std::exchange(hold.ended, true)) {
-    names_[name].free_since = room_.world.now();
-    names_[name].released = false;
+    hold.ended_at = room_.world.now();
+    names_[name].standings[hold.process].in_line_since = hold.ended_at;
+    room_.world.note("judge", "over: " + words(hold));
+    is_free(names_[name], false);
   }
   return valid;
 }
@@ -92,15 +222,81 @@ bool Judge::still_holds(std::size_t name, HoldNumber number) {
 void Judge::releasing(std::size_t name, HoldNumber number) {
   Name& all = names_[name];
   const bool valid = still_holds(name, number);
+  all.standings[all.holds.at(number).process].in_line_since = room_.world.now();
   all.holds.erase(number);
-  all.free_since = room_.world.now();
-  all.released = valid;
+  if (!valid) return;  // since it ended the name has been somebody else's, perhaps
+  is_free(all, true);
 }
 
-void Judge::waits(std::size_t name, const Process& who, bool begins) {
+void Judge::taken(std::size_t name, std::uint64_t grant, Nanos bound) {
+  Name& all = names_[name];
+  const Nanos by = bound == never ? never : room_.world.now() + bound;
+  all.taken.insert_or_assign(grant, by);
+  for (auto& [number, hold] : all.holds) {
+    if (hold.token.value() / mortise::core::tokens_in_a_grant != grant) continue;
+    hold.taken = true;
+    if (by != never) expect_the_end(name, number, by);
+  }
+}
+
+void Judge::expect_the_end(std::size_t name, HoldNumber number, Nanos by) {
+  const Process& process = *names_[name].holds.at(number).process;
+  room_.world.at(by, [this, name, number, &process, stolen = room_.world.stolen(process)] {
+    const auto found = names_[name].holds.find(number);
+    if (found == names_[name].holds.end() || process.dead() || !believes(found->second)) return;
+    if (room_.world.stolen(process) != stolen) return;
+    blame("taken",
+          "a hold that was taken by force is believed long after: " + words(found->second));
+  });
+}
+
+bool Judge::was_taken(std::size_t name, HoldNumber number) {
+  return names_[name].holds.at(number).taken;
+}
+
+void Judge::forced(std::size_t name, std::uint64_t number, Nanos until) {
+  names_[name].forced.emplace(number, until);
+}
+
+bool Judge::excused(std::size_t name, mortise::Token token) const {
+  const std::uint64_t number = token.value() / mortise::core::tokens_in_a_grant;
+  if (number == 0) return false;
+  const auto found = names_.find(name);
+  return number < excused_below_ ||
+         (found != names_.end() && found->second.forced.contains(number));
+}
+
+bool Judge::outlives_its_end(std::size_t name, const Hold& hold) {
+  const auto& forced = names_[name].forced;
+  const auto found = forced.find(hold.token.value() / mortise::core::tokens_in_a_grant);
+  return found != forced.end() && room_.world.now() > found->second;
+}
+
+std::vector<std::uint64_t> Judge::believed(std::size_t name) {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, hold] : names_[name].holds) {
+    if (!hold.token || excused(name, hold.token) || !believes(hold)) continue;
+    numbers.push_back(hold.token.value() / mortise::core::tokens_in_a_grant);
+  }
+  return numbers;
+}
+
+bool Judge::knows(std::size_t name, std::uint64_t number) const {
+  const auto found = names_.find(name);
+  return found != names_.end() &&
+         std::any_of(found->second.holds.begin(), found->second.holds.end(), [&](const auto& each) {
+           return each.second.token.value() / mortise::core::tokens_in_a_grant == number;
+         });
+}
+
+void Judge::waits(std::size_t name, const Process& who, bool begins, bool ever) {
   Name& all = names_[name];
   std::erase_if(all.waiters, [](const Process* waiter) { return waiter->dead(); });
   if (all.waiters.empty()) all.wanted_since = room_.world.now();
+  Standing& mine = all.standings[&who];
+  // Whoever gives up leaves a place that the next one of the same client has to take again.
+  if (!begins || mine.waiting == 0) mine.in_line_since = room_.world.now();
+  if (ever) mine.waiting += begins ? 1 : std::size_t(0) - 1;
   if (begins) {
     all.waiters.push_back(&who);
   } else if (const auto it = std::find(all.waiters.begin(), all.waiters.end(), &who);

@@ -29,11 +29,16 @@ class Judge {
   /// One owner's hold, from the return of the call that took it.
   struct Hold {
     const Process* process = nullptr;
-    std::function<bool()> valid;  ///< whether the owner believes it; asked from outside of threads
-    mortise::Token token{};       ///< none: a stranger's
-    Nanos asked_at{};             ///< since when the owner has waited for it
+    /// For how long the owner still believes in it, by its own clock; asked from outside of
+    /// threads.
+    std::function<Nanos()> left;
+    mortise::Token token{};  ///< none: a stranger's
+    bool unseen = false;     ///< by strangers, who may hold as well
+    Nanos asked_at{};        ///< since when the owner has waited for it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
+    Nanos ended_at{};
+    bool taken = false;  // by force: its owner is to learn it, and is not blamed before
   };
   using HoldNumber = std::uint64_t;
 
@@ -43,8 +48,45 @@ class Judge {
   /// The owner is about to send its release.
   void releasing(std::size_t name, HoldNumber number);
 
+  /// What has kept a name beyond the hold is over, and nobody is told of it.
+  void kept_no_longer(std::size_t name) { is_free(names_[name], false); }
+
+  /// Somebody whom no lock binds has taken a name away from its holder.
+  /// @param grant the number of the grant, which the tokens of the hold begin with
+  /// @param bound in which time the owner, if nothing stops it, no longer believes; never: it is
+  /// under way, and may come to nothing
+  void taken(std::size_t name, std::uint64_t grant, Nanos bound);
+  /// @return whether the hold was taken by force.
+  [[nodiscard]] bool was_taken(std::size_t name, HoldNumber number);
+
   /// Somebody waits for a name from now on, or no longer.
-  void waits(std::size_t name, const Process& who, bool begins);
+  /// @param ever without a time limit: it does not leave its place
+  void waits(std::size_t name, const Process& who, bool begins, bool ever);
+  /// A process asks for a name, waits for it, or has it, as long as this lives.
+  class Interest {
+   public:
+    Interest(Judge& judge, std::size_t name, const Process& process)
+        : judge_(judge), name_(name), process_(process) {
+      Standing& mine = judge_.names_[name_].standings[&process_];
+      if (mine.interested++ == 0) mine.since = judge_.room_.world.now();
+    }
+    ~Interest() { --judge_.names_[name_].standings[&process_].interested; }
+    Interest(const Interest&) = delete;
+    Interest& operator=(const Interest&) = delete;
+
+   private:
+    Judge& judge_;
+    const std::size_t name_;
+    const Process& process_;
+  };
+  /// Not every client of the run gets its turns in the order of arrival.
+  void expect_no_turns() noexcept { turns_ = false; }
+  /// A call that has waited since then comes back with nothing: at its time limit (L2).
+  void gave_up(std::size_t name, const Process& who, Nanos asked_at);
+  /// @return whether that process believes in a hold.
+  [[nodiscard]] bool believes(const Process& process);
+  /// Whatever that process holds ends at the store by then, whoever may know of it (L1).
+  void died(const Process& process, Nanos free_by);
   /// From this moment on a name that is free and wanted must be granted within the bound.
   /// @param hand_over after a release
   /// @param fallback after the end of a lease, of which nobody is told
@@ -54,11 +96,31 @@ class Judge {
     fallback_ = fallback;
   }
 
+  /// @return whether somebody was told of the store's grant with this number, or was passed it, and
+  /// has not released it.
+  [[nodiscard]] bool knows(std::size_t name, std::uint64_t number) const;
+
+  /// An administrator has ended that hold: its owner may believe in it until then.
+  void forced(std::size_t name, std::uint64_t number, Nanos until);
+  /// The store's clock went forward: holds with smaller numbers have ended there too early.
+  void excuse_below(std::uint64_t number) { excused_below_ = std::max(excused_below_, number); }
+  /// @return whether something has ended the hold with this token that no owner can know of at
+  /// once.
+  [[nodiscard]] bool excused(std::size_t name, mortise::Token token) const;
+  /// @return the numbers of the store's grants in which owners believe now.
+  [[nodiscard]] std::vector<std::uint64_t> believed(std::size_t name);
+
   void blame(std::string promise, std::string words);
   [[nodiscard]] const std::optional<Verdict>& verdict() const noexcept { return verdict_; }
   [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
 
  private:
+  struct Standing {
+    std::size_t interested = 0;  ///< of its calls
+    Nanos since{0};              ///< one or more of them, without a break
+    std::size_t waiting = 0;
+    Nanos in_line_since{0};  ///< not later than this it has had its place
+  };
   struct Name {
     std::map<HoldNumber, Hold> holds;
     mortise::Token largest{};
@@ -66,17 +128,31 @@ class Judge {
     Nanos wanted_since{0};
     bool released = false;  ///< by its owner in time; otherwise nobody is told that it is free
     std::vector<const Process*> waiters;
+    std::map<const Process*, Standing> standings;
+    Nanos armed = never;                      ///< when the judge looks at the holds next
+    std::map<std::uint64_t, Nanos> taken;     ///< grants, and until when they may be believed
+    std::map<std::uint64_t, Nanos> forced{};  ///< by number: until when it is believed in
   };
-  [[nodiscard]] bool believes(const Hold& hold);
+  [[nodiscard]] Nanos left_of(const Hold& hold);
+  [[nodiscard]] bool believes(const Hold& hold) { return left_of(hold) > Nanos(0); }
+  void arm(std::size_t name, Nanos when);
+  void look(std::size_t name);
+  [[nodiscard]] Nanos idle(const Name& all, Nanos wanted) const;
+  void expect_the_end(std::size_t name, HoldNumber number, Nanos by);
+  [[nodiscard]] bool outlives_its_end(std::size_t name, const Hold& hold);
+  void look_for_turns(std::size_t name, const Hold& hold);
+  void is_free(Name& all, bool released);
   void look_for_rivals(std::size_t name, HoldNumber number);
   [[nodiscard]] std::string words(const Hold& hold) const;
 
   Room& room_;
   const bool exclusion_;
+  std::uint64_t excused_below_ = 0;
   std::map<std::size_t, Name> names_;
   std::uint64_t grants_ = 0;
   std::optional<Verdict> verdict_;
   Nanos serve_from_ = never;
+  bool turns_ = true;
   Nanos hand_over_{};
   Nanos fallback_{};
 };

@@ -58,6 +58,8 @@ class MemoryStand final : public Stand {
     return words;
   }
   void calm() override { server_.set_faults(usual()); }
+  // Connections are made anew within a second or two; waiters ask each second.
+  [[nodiscard]] Nanos recovery() const override { return std::chrono::seconds(4); }
   [[nodiscard]] std::uint64_t work() const override { return server_.requests(); }
   [[nodiscard]] std::uint64_t requests() const override { return server_.requests(); }
 

@@ -16,15 +16,23 @@ constexpr Nanos us{1'000};
 constexpr Nanos ms{1'000'000};
 constexpr Nanos second{1'000'000'000};
 
+constexpr std::size_t many_specials = 6;
+
 constexpr std::array<std::string_view, Fault::kinds> fault_names{
-    "stall",        "cut",         "overtake",     "part",
-    "pause client", "kill client", "pause server", "restart server",
-    "late threads", "preempt",     "slow network", "special"};
+    "stall",        "cut",          "overtake",       "part",         "pause client",
+    "kill client",  "pause server", "restart server", "late threads", "preempt",
+    "slow network", "close client", "special"};
 
 Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   Fault fault;
   // Some kinds are worth more: two connections of one client that overtake each other, most of all.
-  constexpr std::array<int, Fault::kinds> weights{10, 5, 8, 3, 4, 2, 2, 1, 3, 6, 2, 3};
+  std::array<int, Fault::kinds> weights{10, 5, 8, 3, 4, 2, 2, 1, 3, 6, 2, 2, 3};
+  // Where there are many specials each shall come about as often.
+  if (specials > many_specials) weights.back() = static_cast<int>(specials);
+  // What befalls one server of a quorum costs a vote; what befalls most of them is special.
+  if (plan.kind == Kind::redlock) weights = {5, 4, 4, 3, 4, 2, 2, 1, 3, 6, 2, 2, 14};
+  // Of Redis most specials are ambushes.
+  if (plan.kind == Kind::redis) weights.back() = 14;
   int total = 0;
   for (const int weight : weights) total += weight;
   auto drawn = static_cast<int>(random.below(static_cast<std::uint64_t>(total)));
@@ -38,7 +46,11 @@ Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   const Nanos length = random.chance(0.5)
                            ? random.spread(100 * us, std::min(plan.lease * 2, 20 * second))
                            : random.between(200 * ms, 6 * second);
-  fault.length = std::min(length, plan.storm - fault.at);
+  // A majority's votes lapse where it is gone for a lease.
+  const bool a_lease =
+      plan.kind == Kind::redlock && fault.what == Fault::What::special && random.chance(0.5);
+  fault.length = std::min(a_lease ? random.between(plan.lease / 2, plan.lease * 2) : length,
+                          plan.storm - fault.at);
   fault.who = random.next() >> 8U;
   fault.which = fault.what == Fault::What::special ? random.below(specials) : random.next() >> 8U;
   return fault;
@@ -75,12 +87,24 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   plan.clients = 2 + random.below(4);
   plan.threads = random.chance(0.6) ? 1 : 2 + random.below(3);
   plan.names = random.chance(0.7) ? 1 : 2 + random.below(2);
+  // A row that is locked is in the way of its own name only.
+  if (kind == Kind::postgres && random.chance(0.1)) plan.names = 4 + random.below(9);
   plan.lease = random.spread(500 * ms, 30 * second);
-  // There a hold lasts as long as its session, whose margin takes a second.
-  if (kind == Kind::zookeeper) plan.lease = random.spread(2'500 * ms, 12 * second);
+  // What happens at the end of a lease, or while one is renewed, happens more often with short
+  // ones. PostgreSQL's commands have a sixth of it, which what strangers do to its disk may take
+  // alone.
+  if (random.chance(0.25) && kind != Kind::postgres) {
+    plan.lease = random.spread(100 * ms, 500 * ms);
+  }
+  // There a hold lasts as long as its session, and nothing ends one before its time.
+  if (kind == Kind::zookeeper) plan.lease = random.spread(1'200 * ms, 8 * second);
+  // What is left there by mistake keeps a name for as long.
+  if (kind == Kind::postgres && random.chance(0.3))
+    plan.lease = random.between(12 * second, 30 * second);
   plan.renew = random.chance(0.85);
   plan.operations = 1 + static_cast<std::size_t>(random.spread(Nanos(20), Nanos(600)).count());
   plan.storm = random.spread(second, 30 * second);
+  if (kind == Kind::zookeeper) plan.storm = std::max(plan.storm, 6 * plan.lease);
   // Some hold for as long as protocols count in: what comes late then meets a hold.
   plan.longest_hold =
       random.chance(0.7) ? random.spread(20 * us, 200 * ms) : random.between(300 * ms, 4 * second);
@@ -91,10 +115,48 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   plan.reentered = random.chance(0.7) ? 0 : 0.2;
   plan.outlived = random.chance(0.7) ? 0 : 0.03;
   plan.blocks = random.chance(0.3);
-  plan.steps = random.chance(0.1) && (kind == Kind::redis || kind == Kind::redlock);
+  plan.steps = random.chance(0.1) && kind != Kind::memory && kind != Kind::zookeeper;
+  plan.forgets = random.chance(0.1) && kind == Kind::postgres && !plan.steps;
+  // Several losses of one client at once, while what is called at one of them still runs.
+  if (plan.blocks && seed % 2 == 0) {
+    plan.threads = std::max<std::size_t>(plan.threads, 2);
+    plan.names = std::max<std::size_t>(plan.names, 2);
+    plan.renew = false;
+    plan.outlived = 0.1;
+  }
+  if (kind == Kind::redlock) {
+    // Each call costs three to five times what it costs elsewhere: fewer of them in the same time.
+    plan.operations = 1 + plan.operations / 4;
+    plan.longest_pause = std::min(plan.longest_pause * 20, second);
+    if (seed % 3 == 0) {
+      // Holds that outlast what befalls the servers behind them.
+      plan.lease = std::min(plan.lease, 500 * ms + plan.lease / 10);
+      plan.outlived = 0.3;
+    }
+  }
+  // With fewer most of a long storm would meet clients whose work is done.
+  if (kind == Kind::redis) plan.operations *= 3;
+  plan.crowd = kind == Kind::redis && random.chance(0.08);
+  if (plan.crowd) {
+    plan.clients = 5;
+    plan.threads = plan.names = 1;
+    plan.longest_hold = random.between(second, 4 * second);
+  }
   Random faults = Random::of({seed, fault_stream, static_cast<std::uint64_t>(kind)});
   const auto count = static_cast<std::size_t>(faults.spread(Nanos(1), Nanos(40)).count());
   for (std::size_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(faults, plan, specials));
+  if (kind == Kind::memory && seed % 4 == 1 && plan.storm > second) {
+    // What is still under way when all is well again: a renewal that comes after its hold is over.
+    plan.lease = faults.spread(2 * second, 20 * second);
+    plan.renew = true;
+    const Nanos length = std::min(plan.storm - 100 * ms, plan.lease * 5 / 4);
+    plan.faults.push_back({.what = Fault::What::special,
+                           .at = plan.storm - length,
+                           .length = length,
+                           .who = 0,
+                           .which = 0});
+    plan.longest_hold = std::max(plan.longest_hold, plan.lease / 2);
+  }
   std::sort(plan.faults.begin(), plan.faults.end(),
             [](const Fault& a, const Fault& b) { return a.at < b.at; });
   return plan;

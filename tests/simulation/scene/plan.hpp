@@ -28,9 +28,10 @@ struct Fault {
     late_threads,    ///< a client's threads wake late
     preempt,         ///< a client's threads stop anywhere
     slow_network,
-    special,  ///< of the kind of store: see Stand
+    close_client,  ///< in the midst of what its threads do; another process takes its place
+    special,       ///< of the kind of store: see Stand
   };
-  static constexpr std::size_t kinds = 12;
+  static constexpr std::size_t kinds = 13;
   What what{};
   Nanos at{};
   Nanos length{};
@@ -43,7 +44,8 @@ struct Fault {
 struct Plan {
   Kind kind{};
   std::uint64_t seed = 0;
-  bool steps = false;  ///< servers' clocks are set back (outside of A2): exclusion is not judged
+  bool steps = false;    ///< servers' clocks are set back (outside of A2): exclusion is not judged
+  bool forgets = false;  ///< a fail-over loses what was acknowledged (outside of A3): the same
   std::size_t clients = 2;
   std::size_t threads = 1;  ///< of each client
   std::size_t names = 1;
@@ -58,6 +60,7 @@ struct Plan {
   double stopped = 0;     ///< how many are stopped by a stop token
   double reentered = 0;
   double outlived = 0;  ///< how many are held beyond the lease
+  bool crowd = false;   ///< most wait for a few milliseconds only, behind long holds
   bool blocks = false;  ///< what is called at a loss takes long
   std::vector<Fault> faults;
   std::set<std::size_t> left_out;  ///< of the faults: to make a failing run smaller

@@ -1,83 +1,266 @@
 // SPDX-License-Identifier: MIT
-// One PostgreSQL server, now and then with a standby that its commits wait for.
+// One PostgreSQL server, or one with a standby: its commits wait for that one, or, where a run
+// looks at what is outside of the assumptions, do not.
 #include <mortise/postgres.hpp>
 
-#include "simulation/postgres/postgres_server.hpp"
+#include "core/figures.hpp"
+#include "simulation/scene/bounds.hpp"
+#include "simulation/scene/postgres_ambush.hpp"
+#include "simulation/scene/postgres_ghosts.hpp"
+#include "simulation/scene/postgres_servers.hpp"
+#include "simulation/scene/postgres_tie.hpp"
 #include "simulation/scene/stands.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace simulation {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr const char* some_name = "name/0";
+constexpr std::uint64_t a_fail_over = 9;  // of the specials
+
+/// What other databases of the same server do while nothing is broken: each notification of theirs
+/// has a lock of the whole server over a flush, and all of ours wait for it in turn.
+enum class Neighbours { quiet, busy, crowd };
+
+postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighbours) {
+  postgres::Options options;
+  const bool synchronous = random.chance(0.4);
+  if (synchronous) options.standby = postgres::Standby::synchronous;
+  if (plan.forgets) options.standby = postgres::Standby::asynchronous;
+  options.flush = random.spread(50us, 2ms);
+  if (neighbours != Neighbours::quiet) options.max_connections = 1'000;  // they need theirs
+  if (neighbours == Neighbours::busy) options.flush = random.spread(1'500us, 3ms);
+  if (neighbours == Neighbours::crowd) options.flush = random.spread(2ms, 15ms);
+  return options;
+}
 
 class PostgresStand final : public Stand {
  public:
-  PostgresStand(const Plan& plan, Room& room, std::string_view mistake) : room_(room) {
-    Random random = Random::of({plan.seed, 42});
-    Host& host = room.network.host("postgres");
-    postgres::Options options;
-    synchronous_ = random.chance(0.3);
-    if (synchronous_) options.standby = postgres::Standby::synchronous;
-    fair_ = random.chance(0.3);
-    options.flush = random.spread(std::chrono::microseconds(50), std::chrono::milliseconds(2));
-    server_ = std::make_unique<postgres::PostgresModel>(host, options);
-    server_->make_mistake(mistake);
-    host.serve(*server_);
-  }
+  PostgresStand(const Plan& plan, Room& room, std::string_view mistake)
+      : room_(room),
+        plan_(plan),
+        random_(Random::of({plan.seed, 42})),
+        favourite_(plan.forgets ? a_fail_over : random_.below(postgres_specials * 2)),
+        neighbours_(random_.chance(0.7)   ? Neighbours::quiet
+                    : random_.chance(0.5) ? Neighbours::busy
+                                          : Neighbours::crowd),
+        fair_(random_.chance(0.3)),
+        standby_first_(random_.chance(0.5)),
+        ties_(random_.chance(0.4)),
+        options_(options_of(plan, random_, neighbours_)),
+        servers_(room, options_, mistake, plan.storm),
+        ambush_(room, servers_, plan.lease, plan.storm),
+        ghosts_(room, servers_, plan) {}
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
-    return mortise::postgres::backend(
-        std::string("postgresql://shop@10.0.0.1:5432/orders?sslmode=disable") +
-        (fair_ ? "&mortise.fair=yes" : ""));
+    return mortise::postgres::backend("postgresql://shop@" + servers_.addresses(standby_first_) +
+                                      "/orders?sslmode=disable" +
+                                      (fair_ ? "&mortise.fair=yes" : ""));
   }
   std::string special(std::uint64_t which, Random& random, Nanos length) override {
+    postgres::PostgresModel& server = servers_.primary();
+    // In half of the runs the same comes again and again.
+    if (favourite_ < postgres_specials && random.chance(0.7)) which = favourite_;
     switch (which) {
-      case 0: server_->stall_disk(length); return "the disk stalls";
+      case 0: server.stall_disk(length); return "the disk stalls";
       case 1:
-        server_->strangers_notify(1 + random.below(16), length);
+        server.strangers_notify(1 + random.below(16), length);
         return "sessions of another database notify";
-      case 2: return server_->cancel_one() ? "a statement is cancelled" : "nothing to cancel";
-      case 3: return server_->terminate_one() ? "a session is ended" : "no session to end";
-      case 4: server_->terminate_all(); return "all sessions are ended";
-      case 5: server_->lock_row(some_name, length); return "a stranger has locked the row";
-      default:
-        if (!synchronous_) return "there is no standby";
-        server_->set_standby_gone(true);
-        room_.world.after(length, [this] { server_->set_standby_gone(false); });
-        return "the standby is gone";
+      case 2: return server.cancel_one() ? "a statement is cancelled" : "nothing to cancel";
+      case 3: return server.terminate_one() ? "a session is ended" : "no session to end";
+      case 4: server.terminate_all(); return "all sessions are ended";
+      case 5: server.lock_row(some_name, length); return "a stranger has locked the row";
+      case 6:
+        // At times the client is back at once, and asks what has become of it.
+        if (random.chance(0.3)) length = Nanos(0);
+        servers_.lose_an_answer(
+            length == Nanos(0) || random.chance(0.5) ? length : random.between(100ms, 3s));
+        return "somebody will be cut off";
+      case 7:
+        // It is back while what was lost is still believed, or when its time is nearly up.
+        servers_.crash_after_a_commit(random.chance(0.5), random.spread(1us, 5ms),
+                                      random.chance(0.5)
+                                          ? random.spread(1ms, 50ms)
+                                          : random.between(plan_.lease / 2, plan_.lease));
+        return "the server will crash";
+      case 8:
+        return lose_the_standby(random, length) ? "the standby is gone" : "there is no standby";
+      case a_fail_over:
+        return fail_over(random, length) ? "the primary is gone" : "there is no standby";
+      case 10:
+        return fail_over_in_doubt(random, length) ? "the standby does not answer"
+                                                  : "there is no standby";
+      case 11:
+        ambush_.refuse_logins(length);
+        server.terminate_all();
+        return "all sessions are ended, and the role may not log in";
+      default: return ambush_.lie(which - 12, random, length);
     }
   }
-  void calm() override { server_->set_standby_gone(false); }
-  // A release tells who waits, and the first to come has it: who meets a locked row asks again
-  // soon.
-  [[nodiscard]] Nanos hand_over() const override { return std::chrono::milliseconds(1'200); }
-  [[nodiscard]] std::uint64_t work() const override { return server_->statements(); }
+  void calm() override {
+    calm_ = true;
+    servers_.calm();
+  }
+  void clear() override {
+    if (neighbours_ == Neighbours::quiet) return;
+    const auto sessions = static_cast<std::size_t>(turn() / options_.flush) + 1;
+    servers_.primary().strangers_notify(sessions, 8s);
+  }
+  [[nodiscard]] std::size_t operations_in_the_clear() const override { return 6; }
+  [[nodiscard]] bool tells_truth() const override { return true; }
+  [[nodiscard]] std::optional<Truth> truth(std::size_t name) const override {
+    const auto row = servers_.primary().row("name/" + std::to_string(name));
+    if (!row) return {};
+    const auto holder = servers_.primary().holder(row->name);
+    return Truth{.number = static_cast<std::uint64_t>(row->number),
+                 .left = holder ? holder->left : Nanos(0)};
+  }
+  [[nodiscard]] std::optional<Truth> safe_truth(std::size_t name) const override {
+    std::optional<Truth> truth = this->truth(name);
+    if (!truth) return truth;
+    const auto row = servers_.primary().row("name/" + std::to_string(name));
+    truth->left = std::min(truth->left, servers_.primary().left_in_a_crash(*row));
+    return truth;
+  }
+  [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override {
+    // Where the server's clock was set back it keeps what has lapsed for its owner.
+    return plan_.steps ? std::nullopt : ghosts_.look(its_judge, quiet);
+  }
+  void dies(const Process& process) override { ghosts_.ends(process); }
+  // The server has said so.
+  [[nodiscard]] bool expects(const std::error_code& error) const override {
+    return error == mortise::Errc::denied && servers_.has_refused();
+  }
+  std::function<void()> use(mortise::Lock& lock, mortise::Owner owner, Random& random) override {
+    if (!ties_ || !random.chance(0.2)) return {};
+    outlast(lock, owner, random);
+    return tie_transaction(
+        lock, owner, random,
+        {.url = "postgresql://shop@" + servers_.address() + ":5432/orders?sslmode=disable",
+         .longest = std::max<Nanos>(plan_.longest_hold, 1ms),
+         .calm = calm_,
+         .closing = [this,
+                     &process = World::running()->process()] { return ghosts_.gone(process); },
+         .over = [this, its = std::string(lock.name())] { free_again(its); },
+         .wrong = wrong_});
+  }
+  [[nodiscard]] bool holds_came_back() const override { return servers_.crashed(); }
+  // A release tells who waits. But whoever has met the row locked each time has nothing written, is
+  // in no queue, and looks again after a quarter of a second at last (next_look()). Who is told
+  // waits for the notifications of others, behind those of its own client that are under way
+  // (Bell); at the longest until it looks by itself, a second after it did last.
+  [[nodiscard]] Nanos hand_over() const override {
+    constexpr Nanos look = 300ms;
+    if (neighbours_ == Neighbours::quiet) return look;
+    // In that line each client of ours may have one, too; and flushes differ by a half.
+    const Nanos line = turn() + options_.flush * (static_cast<int>(plan_.clients) + 1);
+    return look + std::min<Nanos>(2 * line * 9 / 8, 1s);
+  }
+  [[nodiscard]] std::uint64_t work() const override { return servers_.statements(); }
   // What clients send: sessions of another database work here, too.
   [[nodiscard]] std::uint64_t requests() const override {
-    return room_.network.hosts().front()->requests;
+    std::uint64_t all = 0;
+    for (const auto& host : room_.network.hosts()) all += host->requests;
+    return all;
   }
   [[nodiscard]] std::string complaint(std::size_t clients) override {
+    if (const std::string broken = servers_.broken(); !broken.empty()) return broken;
+    if (!wrong_.empty()) return wrong_;
     // `mortise.connections` for statements, one that listens, and one that is being replaced.
-    const std::size_t most = clients * 10;
-    const std::size_t now = server_->backends();
+    const std::size_t most = clients * (10 + (ties_ ? plan_.threads : 0));
+    const std::size_t now = servers_.processes();
     return now <= most ? std::string()
                        : std::to_string(now) + " server processes for " + std::to_string(clients) +
                              " clients";
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& /*names*/) override {
-    if (server_->ticket_count() > 0) return std::to_string(server_->ticket_count()) + " tickets";
-    if (server_->grave_count() > 0) {
-      return std::to_string(server_->grave_count()) + " attempts that are refused";
+    const postgres::PostgresModel& server = servers_.primary();
+    if (server.ticket_count() > 0) return std::to_string(server.ticket_count()) + " tickets";
+    if (server.grave_count() > 0) {
+      return std::to_string(server.grave_count()) + " attempts that are refused";
     }
     return {};
   }
 
  private:
+  /// How long a notification waits for those of others, when all is well.
+  [[nodiscard]] Nanos turn() const {
+    switch (neighbours_) {
+      case Neighbours::quiet: break;
+      // Longer than the server waits for a row's lock; or than a client waits for an answer.
+      case Neighbours::busy: return 90ms;
+      case Neighbours::crowd: return mortise::core::command_timeout(plan_.lease) * 3 / 2;
+    }
+    return 0ms;
+  }
+  bool lose_the_standby(Random& random, Nanos length) {
+    if (!servers_.has_standby()) return false;
+    servers_.primary().set_standby_gone(true);
+    // For as long as there is time, often: what a client does each second adds up.
+    if (random.chance(0.5)) length = plan_.storm - room_.world.now();
+    room_.world.after(length, [this] {
+      if (servers_.has_standby()) servers_.primary().set_standby_gone(false);
+    });
+    return true;
+  }
+  // Where the lease has ended before, a transaction that is tied to the hold has kept the name.
+  void free_again(const std::string& its) const {
+    for (std::size_t i = 0; i < plan_.names; ++i) {
+      if (lock_name(i) == its) judge->kept_no_longer(i);
+    }
+  }
+  // The transaction that is to be tied to the hold waits for the row until that has lapsed.
+  void outlast(mortise::Lock& lock, mortise::Owner owner, Random& random) {
+    if (calm_ || !random.chance(0.2)) return;
+    const auto holder = servers_.primary().holder(lock.name());
+    const Nanos longest = std::min<Nanos>(3s, plan_.storm - room_.world.now());
+    if (!holder || lock.valid_for(owner) <= 0ns || holder->left > longest) return;
+    servers_.primary().lock_row(std::string(lock.name()), holder->left + random.spread(10us, 10ms));
+  }
+  bool may_fail_over() const {
+    // Without commits that wait for the standby it loses what was told.
+    return servers_.has_standby() && !room_.network.hosts().empty();
+  }
+  bool fail_over(Random& random, Nanos length) {
+    if (!may_fail_over()) return false;
+    return servers_.fail_over(random.spread(1ms, std::max<Nanos>(length, 2ms)),
+                              random.between(0ms, plan_.lease));
+  }
+  // The standby is cut off; commits wait, until an administrator ends the waits; and then the
+  // primary is lost as well.
+  bool fail_over_in_doubt(Random& random, Nanos length) {
+    if (!may_fail_over()) return false;
+    servers_.primary().set_standby_gone(true);
+    // Not longer than a client waits for the answer, or it asks elsewhere.
+    const Nanos patience = random.spread(1ms, std::clamp<Nanos>(length, 2ms, 300ms));
+    room_.world.after(
+        patience, [this, then = random.spread(10us, 5ms), down = random.spread(1ms, 5ms),
+                   back = random.between(0ms, plan_.lease)] {
+          if (!servers_.has_standby()) return;
+          servers_.primary().cancel_all();
+          room_.world.after(then, [this, down, back] { servers_.fail_over(down, back); });
+        });
+    return true;
+  }
+
   Room& room_;
-  bool synchronous_ = false;
-  bool fair_ = false;
-  std::unique_ptr<postgres::PostgresModel> server_;
+  const Plan& plan_;
+  Random random_;
+  const std::uint64_t favourite_;  // of the specials; beyond them: none
+  const Neighbours neighbours_;
+  const bool fair_;
+  const bool standby_first_;
+  const bool ties_;
+  const postgres::Options options_;
+  PostgresServers servers_;
+  PostgresAmbush ambush_;
+  PostgresGhosts ghosts_;
+  bool calm_ = false;
+  std::string wrong_;
 };
 
 }  // namespace

@@ -1,53 +1,89 @@
 // SPDX-License-Identifier: MIT
-// One Redis server, or the independent masters of a quorum.
+// One Redis server.
 #include <mortise/redis.hpp>
-#include <mortise/redlock.hpp>
 
+#include "core/figures.hpp"
+#include "redis/scripts.hpp"
 #include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/ambush.hpp"
+#include "simulation/scene/bounds.hpp"
+#include "simulation/scene/ghosts.hpp"
+#include "simulation/scene/redis_judges.hpp"
+#include "simulation/scene/redis_traps.hpp"
 #include "simulation/scene/stands.hpp"
 
+#include <array>
 #include <cstdlib>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace simulation {
 namespace {
 
+std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
+
 class RedisStand final : public Stand {
  public:
-  RedisStand(const Plan& plan, Room& room, std::size_t servers, std::string_view mistake)
-      : room_(room), quorum_(servers > 1) {
-    for (std::size_t i = 0; i < servers; ++i) {
-      Host& host = room.network.host("redis " + std::to_string(i + 1));
-      servers_.push_back(std::make_unique<redis::RedisModel>(host));
-      servers_.back()->count_instructions(100);
-      servers_.back()->make_mistake(mistake);
-      host.serve(*servers_.back());
-    }
+  RedisStand(const Plan& plan, Room& room, std::string_view mistake)
+      : room_(room),
+        host_(room.network.host("redis 1")),
+        server_(host_),
+        traps_(room, host_, server_, plan.lease, plan.storm),
+        ambush_(room, host_, traps_, scripts()),
+        judges_(room, server_, plan),
+        names_(plan.names) {
+    server_.make_mistake(mistake);
+    host_.serve(ambush_);
+    ambush_.refuse = [this](bool yes) { server_.set_busy(yes); };
+    ghosts_.watch(server_);
     Random random = Random::of({plan.seed, 41});
-    if (quorum_) return;
     // Now and then clients of different configurations share the names.
     const std::uint64_t drawn = random.below(10);
     modes_ = drawn < 5   ? std::vector<std::string>{""}
-             : drawn < 7 ? std::vector<std::string>{"?fair=no"}
-             : drawn < 9 ? std::vector<std::string>{"?interop=redisson"}
-                         : std::vector<std::string>{"", "?interop=redisson", "?fair=no"};
+             : drawn < 6 ? std::vector<std::string>{"?fair=no"}
+             : drawn < 8 ? std::vector<std::string>{"?interop=redisson"}
+                         : std::vector<std::string>{"?interop=redisson", "", "?fair=no"};
     if (std::getenv("MORTISE_SIMULATION_ONE_MODE") != nullptr) modes_.resize(1);
-    const bool interop = modes_ == std::vector<std::string>{"?interop=redisson"};
-    if (interop) strangers_ = random.below(3);
+    if (modes_.size() == 1 && modes_.front().empty()) judges_.all_are_fair();
+    if (modes_.front() == "?interop=redisson") strangers_ = random.below(3);
+    server_.on_message(
+        [this, lease = plan.lease](std::string_view channel, std::string_view message) {
+          if (message.starts_with("T ")) taken_by_force(message, lease);
+          judges_.told(message);
+          traps_.told(channel, message);
+          if (message == "0") ++releases_[std::string(channel)];
+        });
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
-    if (!quorum_) {
-      return mortise::redis::backend("redis://10.0.0.1" + modes_[client % modes_.size()]);
-    }
-    std::string url = "redlock://";
-    for (std::size_t i = 0; i < servers_.size(); ++i) {
-      url += (i == 0 ? "10.0.0." : ",10.0.0.") + std::to_string(i + 1);
-    }
-    return mortise::redlock::backend(url);
+    return mortise::redis::backend("redis://10.0.0.1" + modes_[client % modes_.size()]);
   }
+  [[nodiscard]] bool seen_by_strangers(std::size_t client) const override {
+    return modes_[client % modes_.size()] == "?interop=redisson";
+  }
+  [[nodiscard]] bool expects(const std::error_code& error) const override {
+    return spoils_ && error == mortise::Errc::protocol;
+  }
+  [[nodiscard]] bool tells_truth() const override { return true; }
+  [[nodiscard]] std::optional<Truth> truth(std::size_t name) const override {
+    const redis::LockSeen seen = server_.lock(key_of(name));
+    if (!seen.there) return std::nullopt;
+    // Where Redisson has taken it since, the answers are about that.
+    const std::string key = lock_name(name);
+    if (strangers_ > 0 && server_.value(key) != nullptr && !server_.field(key, seen.attempt)) {
+      return std::nullopt;
+    }
+    const Nanos left = std::chrono::microseconds(seen.ends) - host_.wall();
+    return Truth{seen.number, seen.held ? left : Nanos(0)};
+  }
+  [[nodiscard]] std::uint64_t releases_told(std::size_t name) const override {
+    const auto found = releases_.find("redisson_lock__channel:{" + lock_name(name) + "}");
+    return found == releases_.end() ? 0 : found->second;
+  }
+  // What befalls the server itself, then traps, then ambushes.
   std::string special(std::uint64_t which, Random& random, Nanos length) override {
-    redis::RedisModel& server = *servers_[random.below(servers_.size())];
+    redis::RedisModel& server = server_;
     const auto after = [&](auto act) { room_.world.after(length, act); };
     switch (which) {
       case 0: server.flush_scripts(); return "the scripts are forgotten";
@@ -63,66 +99,238 @@ class RedisStand final : public Stand {
         server.set_busy(true);
         after([&server] { server.set_busy(false); });
         return "a script does not end";
-      default:
+      case 4:
         server.refuse_writes(true);
         after([&server] { server.refuse_writes(false); });
         return "the disk is full";
+      case 5: return take_by_force(random, length);
+      case 6: return replace_machine(random, length);
+      case 7:
+      case 8: return deafen(random, length);
+      case 9:
+      case 10: return forget_inbox(random);
+      case 11: return force_a_strangers_key();
+      case 12:
+      case 13:
+      case 14:
+      case 15:
+      case 16:
+      case 17:
+      case 18: return set_trap(which - 12, random, length);
+      default: {
+        const auto what = static_cast<Ambush::What>(which % Ambush::kinds);
+        spoils_ = spoils_ || what == Ambush::What::spoilt_answer;
+        return ambush_.lie(what, random, length);
+      }
     }
   }
+  void dies(const Process& process) override { judges_.dies(process, ambush_); }
+  [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override {
+    return judges_.look(its_judge, quiet);
+  }
   void calm() override {
-    for (const auto& server : servers_) {
-      server->refuse_memory(false);
-      server->set_loading(false);
-      server->set_busy(false);
-      server->refuse_writes(false);
-    }
+    server_.refuse_memory(false);
+    server_.set_loading(false);
+    server_.set_busy(false);
+    server_.refuse_writes(false);
+    room_.world.after(recovery() - std::chrono::milliseconds(1'500), [this] { judges_.calm(); });
   }
   [[nodiscard]] Nanos longest_hold_of_the_dead(const Plan& plan) const override {
     // A claim for each waiter that died with its holder.
     return plan.lease + std::chrono::seconds(2) * static_cast<int>(plan.clients);
   }
+  [[nodiscard]] Nanos lease_of_the_dead(const Plan& plan) const override { return plan.lease; }
+  void told(const std::string& name, mortise::Token token) override { ghosts_.told(name, token); }
+  void released(const std::string& name, mortise::Token token) override {
+    ghosts_.released(name, token);
+  }
+  [[nodiscard]] std::string complaint(std::size_t /*clients*/) override {
+    return ghosts_.complaint();
+  }
+  // Connections are made anew within a second or two; waiters ask each second.
+  [[nodiscard]] Nanos recovery() const override { return std::chrono::seconds(4); }
   [[nodiscard]] std::uint64_t work() const override {
-    std::uint64_t all = 0;
-    for (const auto& server : servers_) {
-      all += server->counters().commands_of_scripts + server->counters().instructions / 25;
-    }
-    return all;
+    // Not before somebody wants to know: a hook makes Lua look aside at each instruction.
+    if (!std::exchange(counts_, true)) server_.count_instructions(100);
+    return server_.counters().commands_of_scripts + server_.counters().instructions / 25;
   }
   [[nodiscard]] std::uint64_t requests() const override {
-    std::uint64_t all = 0;
-    for (const auto& server : servers_) all += server->counters().commands;
-    return all;
+    return server_.counters().commands - traps_.requests_of_crowds();
   }
   [[nodiscard]] std::size_t strangers() const override { return strangers_; }
   [[nodiscard]] Nanos hand_over() const override {
     using namespace std::chrono_literals;
-    // A quorum hands nothing over, and Redisson's waiters have their turns in between.
-    const bool push = !quorum_ && modes_.size() == 1 && modes_.front() != "?interop=redisson";
+    // Redisson's waiters have their turns in between.
+    const bool push = modes_.size() == 1 && modes_.front() != "?interop=redisson";
     return push ? Nanos(100ms) : Nanos(1'500ms);
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
-    for (const auto& server : servers_) {
-      for (const std::string& name : names) {
-        const std::string key = (quorum_ ? "mortise:{" : "mortise:{") + name + "}";
-        constexpr std::size_t of_a_free_lock = 330;
-        const std::size_t bytes = server->bytes_of(key);
-        if (bytes > of_a_free_lock) {
-          return name + " takes " + std::to_string(bytes) + " bytes: " + server->look(key) +
-                 fields_of(*server, key);
-        }
+    for (const std::string& name : names) {
+      const std::string key = "mortise:{" + name + "}";
+      constexpr std::size_t of_a_free_lock = 330;
+      const std::size_t bytes = server_.bytes_of(key);
+      if (bytes > of_a_free_lock) {
+        return name + " takes " + std::to_string(bytes) + " bytes: " + server_.look(key) +
+               fields_of(server_, key);
       }
     }
     return {};
   }
 
  private:
+  std::string take_by_force(Random& random, Nanos length);
+  void taken_by_force(std::string_view message, Nanos lease);
+  std::string replace_machine(Random& random, Nanos length);
+  std::string deafen(Random& random, Nanos length);
+  [[nodiscard]] Connection* some_inbox(Random& random) const;
+  std::string forget_inbox(Random& random);
+  std::string force_a_strangers_key();
+  std::string set_trap(std::uint64_t which, Random& random, Nanos length);
+  static std::vector<std::string> scripts();
   static std::string fields_of(redis::RedisModel& server, const std::string& key);
   Room& room_;
-  const bool quorum_;
-  std::vector<std::unique_ptr<redis::RedisModel>> servers_;
+  Host& host_;
+  mutable redis::RedisModel server_;
+  RedisTraps traps_;
+  Ambush ambush_;
+  RedisJudges judges_;
+  Ghosts ghosts_;
   std::vector<std::string> modes_;
   std::size_t strangers_ = 0;
+  const std::size_t names_;
+  std::map<std::string, std::uint64_t> releases_;  // by Redisson's channel
+  bool spoils_ = false;
+  mutable bool counts_ = false;
 };
+
+std::vector<std::string> RedisStand::scripts() {
+  namespace all = mortise::redis::scripts;
+  std::vector<std::string> shas;
+  for (const auto* each : {&all::acquire, &all::release, &all::renew, &all::cancel}) {
+    shas.emplace_back(each->sha);
+  }
+  return shas;
+}
+
+// An administrator takes a lock away, now and then while nobody hears of it.
+std::string RedisStand::take_by_force(Random& random, Nanos length) {
+  if (strangers_ > 0) return "nothing happens";  // the hold of a stranger has no number
+  const std::string name = lock_name(random.below(names_));
+  if (random.chance(0.5)) {
+    const Nanos until = room_.world.now() + length;
+    for (const auto& [id, connection] : room_.network.connections()) {
+      if (!server_.channels_of(id).empty()) {
+        connection->stall(Connection::Way::down, until);
+      }
+    }
+  }
+  Process& administrator = room_.world.process("administrator");
+  administrator.clock.offset = std::chrono::hours(1);
+  room_.world.spawn(administrator, [this, name] {
+    try {
+      mortise::redis::force_release("redis://10.0.0.1" + modes_.front(), name,
+                                    std::chrono::seconds(2));
+    } catch (const mortise::LockError&) {
+      // Its own connection suffers like everybody's.
+    }
+  });
+  return "an administrator takes " + name;
+}
+
+// "T <attempt> <number> <key>"
+void RedisStand::taken_by_force(std::string_view message, Nanos lease) {
+  message.remove_prefix(message.find(' ', 2) + 1);
+  const std::string number(message.substr(0, message.find(' ')));
+  for (std::size_t i = 0; i < names_; ++i) {
+    if (!message.ends_with(key_of(i))) continue;
+    judge->forced(i, std::stoull(number), room_.world.now() + lease + lease / 500);
+  }
+}
+
+// Another machine takes over with all the data, and its clock is ahead: what was granted before
+// ends there too early, what it grants itself must not.
+std::string RedisStand::replace_machine(Random& random, Nanos length) {
+  if (!host_.up()) return "nothing happens";
+  const Nanos until = room_.world.now() + random.spread(std::chrono::microseconds(100), length);
+  const Nanos ahead = random.spread(std::chrono::milliseconds(1), Nanos(std::chrono::seconds(5)));
+  host_.restart(until, true);
+  room_.world.at(until, [this, ahead] {
+    host_.step_wall_clock(ahead);
+    const auto now = std::chrono::duration_cast<std::chrono::microseconds>(host_.wall());
+    auto so_far = static_cast<std::uint64_t>(now.count());
+    // Where its clock was set back before, it has given larger numbers than that.
+    for (std::size_t i = 0; i < names_; ++i) {
+      so_far = std::max(so_far, server_.lock(key_of(i)).number + 1);
+    }
+    judge->excuse_below(so_far);
+  });
+  return "another machine takes over, its clock is " + std::to_string(ahead.count()) + " ns ahead";
+}
+
+Connection* RedisStand::some_inbox(Random& random) const {
+  std::vector<Connection*> inboxes;
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (connection->held() && !server_.channels_of(id).empty()) {
+      inboxes.push_back(connection.get());
+    }
+  }
+  return inboxes.empty() ? nullptr : inboxes[random.below(inboxes.size())];
+}
+
+// Something between a client and its inbox has forgotten the connection, and tells nobody.
+std::string RedisStand::forget_inbox(Random& random) {
+  Connection* const inbox = some_inbox(random);
+  if (inbox == nullptr) return "nobody listens";
+  inbox->stall(Connection::Way::both, never);
+  server_.closed(inbox->id());
+  judges_.forgotten(*inbox);
+  return "the inbox of " + inbox->process().name() + " is forgotten";
+}
+
+// An administrator frees a lock whose plain name is the key of something else.
+std::string RedisStand::force_a_strangers_key() {
+  static constexpr const char* name = "stranger/0";
+  if (seen_by_strangers(0)) server_.put(name, "item:17", "1");
+  if (!seen_by_strangers(0)) return "nothing happens";
+  Process& administrator = room_.world.process("administrator");
+  administrator.clock.offset = std::chrono::hours(1);
+  room_.world.spawn(administrator, [this] {
+    try {
+      mortise::redis::force_release("redis://10.0.0.1" + modes_.front(), name,
+                                    std::chrono::seconds(2));
+    } catch (const mortise::LockError&) {
+      // As it should be.
+    }
+    if (server_.value(name) == nullptr) {
+      judge->blame("stranger", "a key that is no lock was deleted");
+    }
+  });
+  return std::string("an administrator frees ") + name;
+}
+
+// Most of the traps are for what is told late.
+std::string RedisStand::set_trap(std::uint64_t which, Random& random, Nanos length) {
+  using enum RedisTraps::What;
+  constexpr std::array all{deaf_successor, deaf_successor, deaf_successor, late_push,
+                           late_push,      late_push,      crowd};
+  const RedisTraps::What what = all.at(which);
+  const bool fair = modes_.size() == 1 && modes_.front().empty();
+  if (what == RedisTraps::What::crowd && !fair) return "nobody comes";
+  traps_.keep = keep;
+  return traps_.set(what, key_of(random.below(names_)), random, length);
+}
+
+// A client hears nothing for longer than a claim takes, and of messages still later.
+std::string RedisStand::deafen(Random& random, Nanos length) {
+  Connection* const found = some_inbox(random);
+  if (found == nullptr) return "nobody listens";
+  Connection& inbox = *found;
+  const Nanos now = room_.world.now();
+  const Nanos first = random.between(length / 4, length);
+  inbox.stall(Connection::Way::down, now + length);
+  room_.network.part(inbox.process(), host_, now + first);
+  return inbox.process().name() + " hears nothing, and of messages still later";
+}
 
 std::string RedisStand::fields_of(redis::RedisModel& server, const std::string& key) {
   std::string text;
@@ -136,11 +344,7 @@ std::string RedisStand::fields_of(redis::RedisModel& server, const std::string& 
 }  // namespace
 
 std::unique_ptr<Stand> make_redis_stand(const Plan& plan, Room& room, std::string_view mistake) {
-  return std::make_unique<RedisStand>(plan, room, 1, mistake);
-}
-
-std::unique_ptr<Stand> make_redlock_stand(const Plan& plan, Room& room, std::string_view mistake) {
-  return std::make_unique<RedisStand>(plan, room, 3 + plan.seed % 3, mistake);
+  return std::make_unique<RedisStand>(plan, room, mistake);
 }
 
 }  // namespace simulation

@@ -24,6 +24,9 @@ using namespace std::chrono_literals;
 constexpr Nanos lease = 3s;
 constexpr Nanos patience = 3s;
 
+/// Each release of ours is kept for those of Redisson's who listen: one of them is in time.
+constexpr std::uint64_t most_in_vain = 24;
+
 // RedissonLock.tryLockInnerAsync and RedissonLock.unlockInnerAsync.
 constexpr const char* lock_script =
     "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) "
@@ -123,17 +126,18 @@ struct Redisson::Wire {
   std::string in;
 };
 
-Redisson::Redisson(Room& room, Judge& judge, Process& process, std::size_t names,
-                   std::function<bool()> goes_on)
+Redisson::Redisson(Room& room, Judge& judge, Process& process, std::size_t names, Around around)
     : room_(room),
       judge_(judge),
       process_(process),
       names_(names),
-      goes_on_(std::move(goes_on)),
-      owner_("5e1f0000-0000-4000-8000-" + std::to_string(100'000'000'000 + process.number()) +
-             ":1") {}
+      around_(std::move(around)),
+      uuid_("5e1f0000-0000-4000-8000-" + std::to_string(100'000'000'000 + process.number())),
+      owner_(uuid_ + ":1") {}
 
-bool Redisson::lock(Wire& commands, Wire& inbox, const std::string& key, Nanos& valid_until) {
+bool Redisson::lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_until) {
+  const std::string key = "name/" + std::to_string(name);
+  std::optional<std::uint64_t> told;  // of releases, when it began to listen and all was quiet
   const Nanos until = room_.world.now() + patience;
   bool subscribed = false;
   bool got = false;
@@ -150,6 +154,13 @@ bool Redisson::lock(Wire& commands, Wire& inbox, const std::string& key, Nanos& 
       inbox.send({"SUBSCRIBE", channel_of(key)});
       inbox.reply(patience);
       continue;  // it looks once more, or misses what was told meanwhile
+    }
+    const std::uint64_t releases = around_.releases_told(name);
+    if (around_.quiet() < 100ms) told.reset();
+    if (!told) told = around_.quiet() < 100ms ? std::nullopt : std::optional(releases);
+    if (told && releases - *told > most_in_vain) {
+      judge_.blame("L5", process_.name() + " has tried in vain after each of " +
+                             std::to_string(releases - *told) + " releases of " + key);
     }
     const Nanos now = room_.world.now();
     if (now >= until) break;
@@ -179,22 +190,32 @@ void Redisson::unlock(Wire& commands, const std::string& key) {
 void Redisson::live() {
   Random& random = process_.random();
   std::string persistent;  // a key that nothing but its owner ends
-  while (goes_on_() || !persistent.empty()) {
+  std::optional<std::pair<std::size_t, Judge::HoldNumber>> held;
+  const auto leave = [&] {
+    if (const auto hold = std::exchange(held, std::nullopt)) {
+      judge_.releasing(hold->first, hold->second);
+    }
+  };
+  while (around_.goes_on() || !persistent.empty()) {
     try {
       Wire commands;
       Wire inbox;
       if (!persistent.empty()) unlock(commands, persistent);
       persistent.clear();
-      while (goes_on_()) {
+      // Another of its threads: an unlock that is still under way would free this one's lock, too.
+      owner_ = uuid_ + ":" + std::to_string(++threads_);
+      while (around_.goes_on()) {
         const std::size_t name = random.below(names_);
         const std::string key = "name/" + std::to_string(name);
         Nanos valid_until{};
-        if (lock(commands, inbox, key, valid_until)) {
+        if (lock(commands, inbox, name, valid_until)) {
           Judge::Hold hold;
           hold.process = &process_;
-          hold.valid = [this, valid_until] { return room_.world.now() < valid_until; };
+          hold.left = [this, valid_until] {
+            return std::max(valid_until - room_.world.now(), Nanos(0));
+          };
           hold.asked_at = room_.world.now();
-          const auto number = judge_.granted(name, hold);
+          held.emplace(name, judge_.granted(name, hold));
           if (room_.world.tells) room_.world.note(process_.name(), "holds " + key);
           // Now and then somebody takes the time to live from its key: nobody knows the end then.
           const bool persists = random.chance(0.05);
@@ -205,7 +226,7 @@ void Redisson::live() {
           }
           std::this_thread::sleep_for(
               random.spread(Nanos(10us), persists ? Nanos(2s) : Nanos(50ms)));
-          judge_.releasing(name, number);
+          leave();
           unlock(commands, key);
           persistent.clear();
           if (room_.world.tells) room_.world.note(process_.name(), "released " + key);
@@ -213,6 +234,7 @@ void Redisson::live() {
         std::this_thread::sleep_for(random.spread(Nanos(10us), Nanos(50ms)));
       }
     } catch (const Broken& broken) {
+      leave();
       if (room_.world.tells)
         room_.world.note(process_.name(), std::string("connects anew: ") + broken.what());
       std::this_thread::sleep_for(50ms);

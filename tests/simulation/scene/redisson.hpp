@@ -7,6 +7,7 @@
 #include "simulation/world/room.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -14,23 +15,30 @@ namespace simulation {
 
 class Redisson {
  public:
-  /// @param goes_on asked before each lock: whether to take another one
-  Redisson(Room& room, Judge& judge, Process& process, std::size_t names,
-           std::function<bool()> goes_on);
+  /// What it has to know of the run.
+  struct Around {
+    std::function<bool()> goes_on;  ///< whether to take another lock
+    std::function<Nanos()> quiet;   ///< for how long nothing has befallen anybody
+    /// Of how many releases of a name the server has told Redisson's waiters.
+    std::function<std::uint64_t(std::size_t name)> releases_told;
+  };
+  Redisson(Room& room, Judge& judge, Process& process, std::size_t names, Around around);
   /// Locks and unlocks; on a thread of the process.
   void live();
 
  private:
   struct Wire;
-  bool lock(Wire& commands, Wire& inbox, const std::string& key, Nanos& valid_until);
+  bool lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_until);
   void unlock(Wire& commands, const std::string& key);
 
   Room& room_;
   Judge& judge_;
   Process& process_;
   const std::size_t names_;
-  const std::function<bool()> goes_on_;
-  const std::string owner_;
+  const Around around_;
+  const std::string uuid_;
+  int threads_ = 1;
+  std::string owner_;  // "<uuid>:<thread>"
 };
 
 }  // namespace simulation

@@ -4,12 +4,14 @@
 #include <mortise/guard.hpp>
 
 #include "core/figures.hpp"
+#include "simulation/scene/bounds.hpp"
 #include "simulation/scene/redisson.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,22 +23,18 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t scene_stream = 7;
 constexpr std::uint64_t worker_stream = 8;
 constexpr std::size_t calm_operations = 6;
+constexpr std::size_t operations_of_a_crowd = 400;  // most of them take a few milliseconds
 
 // How often clocks are set back in a run, and by how much at most.
 constexpr int steps = 3;
 constexpr Nanos longest_step = 5s;
-
-/// What the contract gives a timed call beyond its time (L3), and the simulation's own latency.
-constexpr Nanos grace = 50ms;
-
-std::string lock_name(std::size_t number) { return "name/" + std::to_string(number); }
 
 }  // namespace
 
 Scene::Scene(Plan plan, bool tells)
     : plan_(std::move(plan)),
       room_(plan_.seed * 8 + static_cast<std::uint64_t>(plan_.kind)),
-      judge_(room_, !plan_.steps),
+      judge_(room_, !plan_.steps && !plan_.forgets),
       left_(plan_.clients, std::vector<std::size_t>(plan_.threads, plan_.operations)),
       calm_left_(plan_.clients, plan_.threads * calm_operations),
       luck_(Random::of({plan_.seed, scene_stream})) {
@@ -47,8 +45,16 @@ Scene::Scene(Plan plan, bool tells)
   weather.latency_most = weather.latency_least * (1 + static_cast<int>(luck_.below(5)));
   weather.jitter = luck_.chance(0.5) ? Nanos(0) : luck_.spread(Nanos(1'000), Nanos(100'000));
   if (luck_.chance(0.2)) weather.window = 200 + luck_.below(2'000);
+  if (luck_.chance(0.25)) room_.world.spurious = 0.02;
   usual_.latency = luck_.spread(Nanos(1'000), Nanos(20'000));
   stand_ = make_stand(plan_, room_);
+  stand_->taken = [this](std::size_t name, std::uint64_t grant, Nanos bound) {
+    judge_.taken(name, grant, bound);
+  };
+  stand_->keep = [this](const Process& process, Nanos until) {
+    keeps_[&process] = std::min(until, plan_.storm);
+  };
+  stand_->judge = &judge_;
   for (const auto& host : room_.network.hosts()) {
     host->clock.ppm = static_cast<std::int64_t>(luck_.below(801)) - 400;
   }
@@ -98,7 +104,11 @@ void Scene::begin_stranger(std::size_t index) {
   process.clock.offset = std::chrono::hours(1);
   process.schedule = usual_;
   room_.world.spawn(process, [this, &process] {
-    Redisson stranger(room_, judge_, process, plan_.names, [this] { return !calm_; });
+    Redisson stranger(
+        room_, judge_, process, plan_.names,
+        {.goes_on = [this] { return !calm_; },
+         .quiet = [this] { return room_.world.now() - troubled_until_; },
+         .releases_told = [this](std::size_t name) { return stand_->releases_told(name); }});
     stranger.live();
   });
 }
@@ -108,7 +118,18 @@ void Scene::live(Party& party) {
     mortise::ClientOptions options;
     if (plan_.seed % 4 == 1) options.turn = 0ms;
     if (plan_.seed % 4 == 2) options.turn = 50ms;
+    if (stand_->tells_truth()) options.observer = watch_losses(*party.process);
+    if (stand_->told_at().told > 0ns) {
+      options.observer = party.listener = std::make_shared<Listener>();
+    }
+    // Beyond every lease: then only what a hold has left keeps it from being passed on.
+    if (plan_.seed % 8 == 3 || plan_.seed % 8 == 4) options.turn = 60s;
     party.client = std::make_unique<mortise::Client>(stand_->backend(party.index), options);
+    // With PostgreSQL who finds the row locked by others' commits is not in the queue yet.
+    if (plan_.kind == Kind::postgres ||
+        party.client->capabilities().fair != mortise::Support::yes) {
+      judge_.expect_no_turns();
+    }
     std::vector<std::thread> threads;
     --births_;
     for (std::size_t i = 0; i < plan_.threads; ++i) {
@@ -121,12 +142,13 @@ void Scene::live(Party& party) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    while (!closing_) std::this_thread::sleep_for(100ms);
+    while (!closing_) std::this_thread::sleep_for(1s);
     const Nanos began = room_.world.now();
     const Nanos stolen = room_.world.stolen(*party.process);
     party.client.reset();
     const Nanos took = room_.world.now() - began - (room_.world.stolen(*party.process) - stolen);
-    if (took > 3s) judge_.blame("L4", "closing took " + std::to_string(took.count()) + " ns");
+    if (took > longest_close)
+      judge_.blame("L4", "closing took " + std::to_string(took.count()) + " ns");
     party.closed = true;
   } catch (const std::exception& error) {
     judge_.blame("exception", error.what());
@@ -137,17 +159,24 @@ void Scene::work(Party& party, std::size_t thread) {
   try {
     std::size_t& left = left_[party.index][thread];
     Random random = Random::of({plan_.seed, worker_stream, party.index, thread, left});
-    while (left > 0 && !calm_) {
+    while (left > 0 && !calm_ && !party.closing) {
       --left;
       operate(party, random, false);
       if (plan_.longest_pause.count() > 0) {
         std::this_thread::sleep_for(random.spread(Nanos(1'000), plan_.longest_pause));
       }
     }
-    left = 0;
-    while (!calm_) std::this_thread::sleep_for(20ms);
+    left = party.closing ? left : 0;
+    while (!calm_ && !party.closing) std::this_thread::sleep_for(20ms);
+    if (party.closing) return;
     std::this_thread::sleep_for(random.between(Nanos(0), 2s));
-    for (std::size_t i = 0; i < calm_operations; ++i) operate(party, random, true);
+    const std::size_t operations = plan_.crowd ? operations_of_a_crowd : calm_operations;
+    for (std::size_t i = 0; i < operations; ++i) operate(party, random, true);
+    const std::size_t more = stand_->operations_in_the_clear();
+    while (more > 0 && room_.world.now() < clear_from_) {
+      std::this_thread::sleep_for(clear_from_ - room_.world.now() + 1ms);
+    }
+    for (std::size_t i = 0; i < more; ++i) operate(party, random, true);
   } catch (const std::exception& error) {
     judge_.blame("exception", error.what());
   }
@@ -156,14 +185,23 @@ void Scene::work(Party& party, std::size_t thread) {
 void Scene::operate(Party& party, Random& random, bool calm) {
   ++operations_;
   const std::size_t name = random.below(plan_.names);
+  const Judge::Interest interest(judge_, name, *party.process);
   mortise::Lock lock = party.client->lock(
       lock_name(name), {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
                         .renew = plan_.renew,
                         .label = "client"});
   mortise::AcquireOptions options;
   std::stop_source stop;
-  std::thread stopper;
-  if (!calm && random.chance(plan_.tries)) {
+  Nanos stopped_at = never;
+  struct Stopper : std::thread {
+    using std::thread::operator=;
+    ~Stopper() {
+      if (joinable()) join();
+    }
+  } stopper;
+  if (plan_.crowd && random.chance(0.97)) {
+    options.wait = random.spread(Nanos(50'000), Nanos(5'000'000));
+  } else if (!calm && random.chance(plan_.tries)) {
     options.wait = Nanos(0);
   } else if (calm ? random.chance(0.3) : random.chance(plan_.timed)) {
     // In the calm, too: who leaves a queue must leave nothing that keeps others waiting.
@@ -172,8 +210,9 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   const bool stops = !calm && random.chance(plan_.stopped);
   if (stops) {
     options.stop = stop.get_token();
-    stopper = std::thread([&stop, after = random.spread(Nanos(10'000), 2s)] {
+    stopper = std::thread([this, &stop, &stopped_at, after = random.spread(Nanos(10'000), 2s)] {
       std::this_thread::sleep_for(after);
+      stopped_at = room_.world.now();
       stop.request_stop();
     });
   }
@@ -182,7 +221,8 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   const Nanos stolen = room_.world.stolen(process);
   const bool waits = options.wait > Nanos(0) && !stops;
   const Nanos asked = room_.world.now();
-  if (waits) judge_.waits(name, process, true);
+  const bool had_time = fair() && options.wait >= longest_fair_call;
+  if (waits) judge_.waits(name, process, true, options.wait == mortise::forever);
   if (room_.world.tells) {
     tell(process.name(), "asks for " + lock_name(name) + ", waits " +
                              std::to_string(options.wait.count()) + " ns" +
@@ -198,115 +238,44 @@ void Scene::operate(Party& party, Random& random, bool calm) {
     error = failure.code();
     text = failure.what();
   }
-  if (waits) judge_.waits(name, process, false);
+  if (waits) judge_.waits(name, process, false, options.wait == mortise::forever);
   const Nanos took = process.boot_time() - began - (room_.world.stolen(process) - stolen);
   const Nanos limit = options.wait == mortise::forever ? never - 1h
                       : options.wait > Nanos(0)        ? options.wait
                                                 : mortise::core::command_timeout(plan_.lease);
+  if (waits && took >= limit) count_over_run(asked, took - limit);
   if (took > limit + grace) {
     judge_.blame("L3", process.name() + ": a call with " + std::to_string(limit.count()) +
                            " ns took " + std::to_string(took.count()));
   }
+  const Nanos went_on = room_.world.now() - std::max(stopped_at, asked);
+  if (stopped_at != never && went_on - (room_.world.stolen(process) - stolen) > grace) {
+    judge_.blame("L3", process.name() + ": a call goes on for " + std::to_string(went_on.count()) +
+                           " ns after it was stopped");
+  }
   if (got) {
-    hold(party, name, lock, random, calm, {asked, stolen});
+    // A callback of the stop token may keep the call after it has looked at its hold.
+    hold(party, name, lock, random, calm, {asked, !stops});
   } else {
     if (room_.world.tells)
       tell(process.name(), "not acquired: " + (text.empty() ? error.message() : text));
-    if (error == mortise::Errc::protocol || error == mortise::Errc::misconfigured ||
-        error == mortise::Errc::denied || error == mortise::Errc::closed) {
+    if (options.wait == mortise::forever && !stops && error == mortise::Errc::timeout) {
+      judge_.blame("L2", process.name() + ": a call without a time limit timed out: " + text);
+    }
+    if (stand_->expects(error) || (party.closing && error == mortise::Errc::closed)) {
+      // An answer to it was spoilt, say.
+    } else if (error == mortise::Errc::protocol ||
+               (error == mortise::Errc::misconfigured && (had_time || !stand_->misleads())) ||
+               error == mortise::Errc::denied || error == mortise::Errc::closed) {
       judge_.blame("error", process.name() + ": " + text);
     }
-    if (calm && options.wait == mortise::forever && error == mortise::Errc::unavailable) {
+    if (waits && error == mortise::Errc::timeout) judge_.gave_up(name, process, asked);
+    const bool excused = error != mortise::Errc::unavailable && error != mortise::Errc::in_doubt;
+    if (((calm && options.wait == mortise::forever) || had_time) && !excused) {
       judge_.blame("L7", process.name() + ": " + text + " although all is well");
     }
     std::this_thread::sleep_for(random.spread(Nanos(10'000), 10ms));
   }
-  if (stopper.joinable()) stopper.join();
-}
-
-void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
-                 Asked asked) {
-  const Process& process = *party.process;
-  const mortise::Owner owner = mortise::Owner::this_thread();
-  const mortise::Token token = lock.token(owner);
-  const auto number = judge_.granted(
-      name,
-      {.process = &process,
-       .valid = [&lock, owner,
-                 token] { return lock.valid_for(owner) > Nanos(0) && lock.token(owner) == token; },
-       .token = token,
-       .asked_at = asked.at});
-  if (room_.world.tells) {
-    tell(process.name(), "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
-  }
-  // S8: whoever was not stopped on the way is told of nothing that is over.
-  if (!judge_.still_holds(name, number) && room_.world.stolen(process) == asked.stolen) {
-    judge_.blame("S8", process.name() + ": a grant that is over when it is told");
-  }
-  const bool again = random.chance(plan_.reentered);
-  bool entered = false;
-  if (again) {
-    std::error_code error;
-    entered = lock.acquire({.wait = Nanos(0)}, error);
-  }
-  const std::stop_token at_a_loss = lock.lost(owner);
-  // Kept for ever, or its destructor would wait for the call: callbacks may outlive what they tell.
-  if (plan_.blocks && random.chance(0.3)) {
-    static_cast<void>(new std::stop_callback(
-        at_a_loss, +[] { std::this_thread::sleep_for(5s); }));
-  }
-  const Nanos longest =
-      !calm && random.chance(plan_.outlived) ? plan_.lease + plan_.lease / 2 : plan_.longest_hold;
-  if (longest > 30us || random.chance(0.3)) {
-    std::this_thread::sleep_for(random.spread(Nanos(1'000), longest));
-  }
-  const std::stop_token lost = lock.lost(owner);
-  const bool held = judge_.still_holds(name, number);
-  if (!held && !lost.stop_requested()) await_the_loss(process, lost);
-  if (!held) {
-    std::error_code refused;
-    if (lock.acquire({.wait = Nanos(0)}, refused)) {
-      judge_.blame("S7", process.name() + ": a lost hold was entered again");
-    }
-  }
-  if (held && lost.stop_requested()) {
-    judge_.blame("S6", process.name() + ": lost, and valid all the same");
-  }
-  if (entered) {
-    std::error_code error;
-    lock.unlock(error, owner);
-    judge_.still_holds(name, number);
-  }
-  judge_.releasing(name, number);
-  const Nanos began = process.boot_time();
-  const Nanos stolen = room_.world.stolen(process);
-  std::error_code error;
-  const mortise::Released released = lock.release(error, owner);
-  const Nanos took = process.boot_time() - began - (room_.world.stolen(process) - stolen);
-  if (took > mortise::core::command_timeout(plan_.lease) + grace) {
-    judge_.blame("L4", process.name() + ": release took " + std::to_string(took.count()) + " ns");
-  }
-  if (error) judge_.blame("S7", process.name() + ": release says " + error.message());
-  if (calm && held && released == mortise::Released::was_lost) {
-    judge_.blame("S3", process.name() + ": a hold that stood is said to be lost");
-  }
-  if (room_.world.tells) {
-    tell(process.name(), std::string("released ") + lock_name(name) + ": " +
-                             (released == mortise::Released::released   ? "released"
-                              : released == mortise::Released::was_lost ? "was lost"
-                                                                        : "unknown"));
-  }
-}
-
-// S6: within 50 ms of the deadline, or of going on.
-void Scene::await_the_loss(const Process& process, const std::stop_token& lost) {
-  for (;;) {
-    const Nanos stolen = room_.world.stolen(process);
-    std::this_thread::sleep_for(grace);
-    if (lost.stop_requested()) return;
-    if (room_.world.stolen(process) == stolen) break;
-  }
-  judge_.blame("S6", process.name() + ": a hold is over, and lost() says nothing");
 }
 
 bool Scene::all_done() const { return working_ == 0 && births_ == 0; }
@@ -334,22 +303,37 @@ Outcome Scene::run() {
     // The longest that anything left over may keep a name, and then one fallback period.
     const Nanos dead = stand_->longest_hold_of_the_dead(plan_);
     // Where nobody died nothing may be left that has to end by itself.
-    const bool died = std::any_of(parties_.begin(), parties_.end(),
-                                  [](const auto& party) { return party->process->dead(); });
-    const Nanos rest = died || plan_.kind == Kind::zookeeper ? dead : std::min<Nanos>(dead, 4s);
+    const bool died = std::any_of(parties_.begin(), parties_.end(), [](const auto& party) {
+      return party->process->dead() || party->closing;
+    });
+    const bool has_to_end = died || stand_->holds_came_back() || plan_.kind == Kind::zookeeper;
+    const Nanos rest = has_to_end ? dead + 6s : std::min<Nanos>(dead + 6s, stand_->recovery());
     // A lease lasts longer by as much as a clock was set back.
-    judge_.expect_service(world.now() + rest + 6s + (plan_.steps ? longest_step * steps : 0s),
-                          stand_->hand_over(), 1'500ms);
-    const Nanos patience =
-        dead * 2 + 60s + plan_.longest_hold * static_cast<int>(plan_.clients * plan_.threads * 10);
+    clear_from_ = world.now() + rest + (plan_.steps ? longest_step * steps : 0s);
+    // The end of a lease, of which nobody is told, comes later by as much as a clock was set back.
+    judge_.expect_service(clear_from_, stand_->hand_over(),
+                          1'500ms + (plan_.steps ? longest_step * steps : 0s));
+    world.at(clear_from_, [this] {
+      stand_->clear();
+      if (plan_.seed % 3 == 0) have_a_holder_die();
+    });
+    const std::size_t holds =
+        plan_.clients * plan_.threads * (10 + 2 * stand_->operations_in_the_clear());
+    const Nanos patience = dead * 3 + 60s + plan_.longest_hold * static_cast<int>(holds);
     if (!run_until_done(world.now() + patience) && !judge_.verdict()) {
       judge_.blame("L7", std::to_string(working_) + " threads are not served after the storm");
     }
   }
+  if (!judge_.verdict() && plan_.seed % 4 == 1) look_at_renewal();
   if (!judge_.verdict()) look_for_debris();
   if (!judge_.verdict()) {
     closing_ = true;
-    world.run(world.now() + 8s);
+    world.run(world.now() + 4s);
+    // Before they end by themselves.
+    if (const std::size_t left = stand_->open_sessions(); left > 0 && !judge_.verdict()) {
+      judge_.blame("L7", std::to_string(left) + " sessions are open after close()");
+    }
+    world.run(world.now() + 4s);
     for (const auto& party : parties_) {
       if (!party->process->dead() && !party->closed && !judge_.verdict()) {
         judge_.blame("L4", party->process->name() + ": the client does not close");

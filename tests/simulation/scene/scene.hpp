@@ -4,8 +4,11 @@
 #pragma once
 
 #include <mortise/client.hpp>
+#include <mortise/observer.hpp>
 
 #include "simulation/scene/judge.hpp"
+#include "simulation/scene/listener.hpp"
+#include "simulation/scene/over_run.hpp"
 #include "simulation/scene/plan.hpp"
 #include "simulation/scene/stand.hpp"
 #include "simulation/world/room.hpp"
@@ -13,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +32,7 @@ struct Outcome {
   std::uint64_t requests = 0;  ///< that the servers worked on
   Nanos time{};                ///< of the world
   std::array<std::uint64_t, Fault::kinds> faults{};
+  std::array<OverRun, Fault::kinds> over_runs{};  ///< of the timed calls that such a fault met
   std::vector<std::string> story;
 };
 
@@ -43,15 +48,19 @@ class Scene {
     Process* process = nullptr;
     std::size_t index = 0;
     std::unique_ptr<mortise::Client> client;
+    std::shared_ptr<Listener> listener;
     std::size_t working = 0;
+    bool closes_at_a_loss = false;
+    bool closing = false;   ///< its client is being closed, or was
+    bool shut = false;      ///< close() has returned
+    bool replaced = false;  ///< and another process has taken its place
     bool closed = false;
   };
   void begin_party(std::size_t index);
   void step_clocks();
-  /// When a call began, and what had been stolen from its process by then.
   struct Asked {
     Nanos at{};
-    Nanos stolen{};
+    bool alone = true;  ///< nobody may stop it
   };
   void begin_stranger(std::size_t index);
   void live(Party& party);
@@ -59,15 +68,41 @@ class Scene {
   void operate(Party& party, Random& random, bool calm);
   void hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
             Asked asked);
+  void let_go_after_close(const Party& party, std::size_t name, Judge::HoldNumber number,
+                          mortise::Lock& lock);
+  void keep(const Process& process, mortise::Lock& lock, mortise::Owner owner, std::size_t name,
+            Judge::HoldNumber number, Nanos time);
   void befall(const Fault& fault);
+  void count_over_run(Nanos began, Nanos time);
+  void close_in_between(Party& party, std::uint64_t which);
+  void close_at_a_loss(Party& party);
+  void close(Party& party);
+  void replace(Party& party);
+  void look_at_end(const Process& process);
   void befall_connection(const Fault& fault);
   void befall_client(const Fault& fault);
   void befall_server(const Fault& fault);
   void calm_down();
+  /// Nothing of the storm is left.
+  [[nodiscard]] bool fair() const noexcept { return fair_ && room_.world.now() >= clear_from_; }
   [[nodiscard]] bool all_done() const;
   [[nodiscard]] bool run_until_done(Nanos limit);
   void look_every_second();
   void look_for_debris();
+  void have_a_holder_die();
+  void look_at_renewal();
+  /// S1, at the server: whoever believes that it holds is the one that the server means, for as
+  /// long.
+  void look_at_truth(const Process& process, std::size_t name, mortise::Lock& lock,
+                     mortise::Owner owner);
+  /// What a release of a hold that stood may say.
+  /// @param left until the deadline, when it was called
+  /// @param took the time since, also where the thread was stopped
+  void look_at_release(const Process& process, std::size_t name, mortise::Token token, Nanos left,
+                       Nanos took, mortise::Released said);
+  [[nodiscard]] std::shared_ptr<mortise::Observer> watch_losses(const Process& process);
+  void sit_on(const Party& party, std::size_t name, Judge::HoldNumber number,
+              const mortise::Lock& lock, mortise::Owner owner);
   void await_the_loss(const Process& process, const std::stop_token& lost);
   void tell(const std::string& who, const std::string& words) { room_.world.note(who, words); }
 
@@ -80,12 +115,17 @@ class Scene {
   std::vector<std::size_t> calm_left_;
   Random luck_;
   Schedule usual_;
+  std::array<Nanos, Fault::kinds> befallen_{};  // until when there is a fault of each kind
   bool calm_ = false;
+  const bool fair_ = plan_.kind != Kind::postgres;  // its stand goes on to disturb
+  Nanos clear_from_ = never;                        // what is left over has ended
+  Nanos troubled_until_{0};  // until then something that befell somebody has its effect
   bool closing_ = false;
   std::size_t working_ = 0;  // threads of clients
   std::uint64_t operations_ = 0;
   std::uint64_t operations_before_ = 0;
   std::uint64_t requests_before_ = 0;
+  std::map<const Process*, Nanos> keeps_;        // until when it does not let go
   std::deque<std::uint64_t> recent_operations_;  // of the last seconds
   std::size_t births_ = 0;                       // clients that have yet to start theirs
   Outcome outcome_;

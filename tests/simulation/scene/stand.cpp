@@ -11,8 +11,8 @@ namespace simulation {
 std::size_t specials_of(Kind kind) {
   switch (kind) {
     case Kind::memory: return memory_specials;
-    case Kind::redis:
-    case Kind::redlock: return redis_specials;
+    case Kind::redis: return redis_specials;
+    case Kind::redlock: return redlock_specials;
     case Kind::zookeeper: return zookeeper_specials;
     case Kind::postgres: return postgres_specials;
   }

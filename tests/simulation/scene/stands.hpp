@@ -12,16 +12,17 @@ inline constexpr std::size_t memory_specials = 5;
 [[nodiscard]] std::unique_ptr<Stand> make_memory_stand(const Plan& plan, Room& room);
 
 /// @param mistake of the scripts, if there is one of that name
-inline constexpr std::size_t redis_specials = 5;
+inline constexpr std::size_t redis_specials = 39;
 [[nodiscard]] std::unique_ptr<Stand> make_redis_stand(const Plan& plan, Room& room,
                                                       std::string_view mistake);
+inline constexpr std::size_t redlock_specials = 19;
 [[nodiscard]] std::unique_ptr<Stand> make_redlock_stand(const Plan& plan, Room& room,
                                                         std::string_view mistake);
 
-inline constexpr std::size_t zookeeper_specials = 4;
+inline constexpr std::size_t zookeeper_specials = 17;
 [[nodiscard]] std::unique_ptr<Stand> make_zookeeper_stand(const Plan& plan, Room& room);
 
-inline constexpr std::size_t postgres_specials = 7;
+inline constexpr std::size_t postgres_specials = 22;
 [[nodiscard]] std::unique_ptr<Stand> make_postgres_stand(const Plan& plan, Room& room,
                                                          std::string_view mistake);
 

@@ -7,19 +7,29 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace simulation {
 namespace {
 
+constexpr std::uint64_t stand_stream = 21;
+
 class ZooKeeperStand final : public Stand {
  public:
-  ZooKeeperStand(const Plan& plan, Room& room) : room_(room), session_(plan.lease) {
-    const std::size_t count = plan.seed % 4 == 0 ? 1 : plan.seed % 8 == 1 ? 5 : 3;
+  ZooKeeperStand(const Plan& plan, Room& room)
+      : room_(room), session_(plan.lease), storm_(plan.storm), names_(plan.names) {
+    Random luck = Random::of({plan.seed, stand_stream});
+    const std::size_t count = plan.seed % 8 == 0 ? 1 : plan.seed % 8 == 1 ? 5 : 3;
     std::vector<Site*> sites;
     for (std::size_t i = 0; i < count; ++i) {
       sites.push_back(&room.network.host("zookeeper " + std::to_string(i + 1)));
     }
-    options_.tick = session_ / 5;
+    // A session has 2 to 20 of them. The longer one is, the more a follower keeps to itself.
+    options_.tick = luck.chance(0.5) ? luck.between(session_ / 3, session_ / 2)
+                                     : luck.spread(session_ / 20, session_ / 2);
+    knows_one_ = luck.chance(0.25);
     ensemble_ = std::make_unique<zookeeper::Ensemble>(sites, options_);
     for (std::size_t i = 0; i < count; ++i) {
       room.network.hosts()[i]->serve(ensemble_->server(i));
@@ -28,40 +38,49 @@ class ZooKeeperStand final : public Stand {
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
     std::string url = "zookeeper://";
     const std::size_t count = ensemble_->size();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < (knows_one_ ? 1 : count); ++i) {
       url += (i == 0 ? "10.0.0." : ",10.0.0.") + std::to_string((i + client) % count + 1);
     }
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(session_).count();
-    // A follower tells the leader of its sessions each half tick, and the page wants more than
-    // that.
+    // A follower tells the leader of its sessions each half tick, and the page wants no less.
     const auto margin =
-        std::chrono::duration_cast<std::chrono::milliseconds>(options_.tick).count() * 6 / 10;
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.tick).count() / 2 + 1;
     return mortise::zookeeper::backend(url + "/locks?session=" + std::to_string(ms) +
                                        "ms&margin=" + std::to_string(margin) + "ms");
   }
   std::string special(std::uint64_t which, Random& random, Nanos length) override {
-    const std::size_t count = ensemble_->size();
-    const std::size_t one =
-        which == 3 && ensemble_->leader() ? *ensemble_->leader() : random.below(count);
-    const std::string who = "zookeeper " + std::to_string(one + 1);
     // Long enough for sessions to end, as a rule: that is what such a cut is about.
     const Nanos time = random.chance(0.5) ? length : std::max(length, session_ * 2);
+    const std::size_t any = random.below(ensemble_->size());
     switch (which) {
-      case 0:
-      case 3:
-        ensemble_->cut(one, true);
-        room_.world.after(time, [this, one] { ensemble_->cut(one, false); });
-        return who + " is cut off from the others" + (which == 3 ? ", and leads" : "");
-      case 1: {
-        const std::size_t other = (one + 1) % count;
-        ensemble_->cut_link(one, other, true);
-        room_.world.after(time, [this, one, other] { ensemble_->cut_link(one, other, false); });
-        return who + " and the next one are cut off from each other";
+      case 0: return cut_off(any, time, "");
+      case 1: return cut_off(ensemble_->leader().value_or(any), time, ", and leads");
+      case 2: {
+        const std::size_t other = (any + 1) % ensemble_->size();
+        ensemble_->cut_link(any, other, true);
+        room_.world.after(time, [this, any, other] { ensemble_->cut_link(any, other, false); });
+        return name_of(any) + " and the next one are cut off from each other";
       }
-      default:
-        ensemble_->throttle(one, true);
-        room_.world.after(length, [this, one] { ensemble_->throttle(one, false); });
-        return who + " has too many requests";
+      case 3:
+        ensemble_->throttle(any, true);
+        room_.world.after(length, [this, any] { ensemble_->throttle(any, false); });
+        return name_of(any) + " has too many requests";
+      case 4: return take_by_force(true);
+      case 5: return take_by_force(false);
+      case 6:
+      case 11: return remove_a_waiter(random);
+      case 7:
+      case 12: return stop_the_next(random);
+      case 8:
+      case 9: return unheard(random, time);
+      case 10: return cut_off_with_a_holder(session_ * 2);
+      case 13:
+      case 14:
+        // Back before it gives up: what it was asked for and could not commit comes then.
+        return cut_off(ensemble_->leader().value_or(any),
+                       random.between(session_ / 3, std::max(session_ / 3, options_.tick * 4)),
+                       ", and leads, for a while");
+      default: return cut_off_before_a_ping(random, session_ * 2);
     }
   }
   void calm() override {
@@ -75,12 +94,18 @@ class ZooKeeperStand final : public Stand {
     // An election, after which a new leader gives every session its whole time again.
     return session_ * 2 + options_.tick * 16;
   }
+  [[nodiscard]] Told told_at() const override {
+    // Nine parts of ten are good; a third on it is asked for, and a quarter is waited for that.
+    return {.asked = session_ * 60 / 100,
+            .told = session_ * 30 / 100 - std::chrono::milliseconds(20)};
+  }
   [[nodiscard]] std::uint64_t work() const override { return requests(); }
   [[nodiscard]] std::uint64_t requests() const override {
     std::uint64_t all = 0;
     for (const auto& host : room_.network.hosts()) all += host->requests;
     return all;
   }
+  [[nodiscard]] std::size_t open_sessions() const override { return ensemble_->sessions(); }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
     for (const std::string& name : names) {
       const std::size_t left = ensemble_->children("/locks/" + escaped(name));
@@ -95,8 +120,138 @@ class ZooKeeperStand final : public Stand {
     for (const char each : name) text += each == '/' ? std::string("%2F") : std::string(1, each);
     return text;
   }
+  /// All is over when the storm is.
+  [[nodiscard]] Nanos ends(Nanos time) const { return std::min(room_.world.now() + time, storm_); }
+  static std::string name_of(std::size_t server) {
+    return "zookeeper " + std::to_string(server + 1);
+  }
+  static std::string queue_of(std::size_t name) {
+    return "/locks/" + escaped("name/" + std::to_string(name));
+  }
+  std::string cut_off(std::size_t which, Nanos time, const std::string& words) {
+    ensemble_->cut(which, true);
+    room_.world.after(time, [this, which] { ensemble_->cut(which, false); });
+    return name_of(which) + " is cut off from the others" + words;
+  }
+  /// @return the connection of a session's client
+  [[nodiscard]] Connection* connection_of(std::int64_t session) {
+    const auto id = ensemble_->connection_of(session);
+    return id ? room_.network.find(*id) : nullptr;
+  }
+  /// A holder and its server are on the wrong side: it reaches nobody else.
+  std::string cut_off_with_a_holder(Nanos time) {
+    const Nanos until = ends(time);
+    for (std::size_t name = 0; name < names_; ++name) {
+      const auto holder = ensemble_->who_holds(queue_of(name));
+      Connection* const connection = holder ? connection_of(holder->session) : nullptr;
+      if (connection == nullptr) continue;
+      const Process& process = connection->process();
+      for (const auto& host : room_.network.hosts()) {
+        if (host.get() != &connection->host()) room_.network.part(process, *host, until);
+      }
+      keep(process, until);
+      return cut_off(connection->host().number(), time, " with " + process.name());
+    }
+    return "nobody is there to be cut off with its server";
+  }
+  /// The same when the server has kept most to itself: just before it would tell its leader.
+  std::string cut_off_before_a_ping(Random& random, Nanos time) {
+    const auto leads = ensemble_->leader();
+    if (!leads) return cut_off_with_a_holder(time);
+    const Nanos early = random.between(Nanos(0), options_.tick / 20);
+    const Nanos left = ensemble_->peer(*leads).until_ping() - early;
+    room_.world.after(std::max(left, Nanos(0)), [this, time] {
+      if (room_.world.now() < storm_) room_.world.note("world", cut_off_with_a_holder(time));
+    });
+    return "a holder's server is about to be cut off";
+  }
+  /// What a client sends does not arrive; what the servers tell it does.
+  std::string unheard(Random& random, Nanos time) {
+    std::vector<Connection*> held;
+    for (const auto& [id, connection] : room_.network.connections()) {
+      if (connection->held()) held.push_back(connection.get());
+    }
+    if (held.empty()) return "nobody is connected";
+    const Process& process = held[random.below(held.size())]->process();
+    const Nanos until = ends(time);
+    for (const auto& host : room_.network.hosts()) {
+      room_.network.part(process, *host, until, Connection::Way::up);
+    }
+    keep(process, until);
+    return process.name() + " is not heard by any server";
+  }
+  /// Who waits next stands still until its session is all but over, and goes on.
+  std::string stop_the_next(Random& random) {
+    for (std::size_t name = 0; name < names_; ++name) {
+      const auto queue = ensemble_->queue(queue_of(name));
+      Connection* const connection = queue.size() < 2 ? nullptr : connection_of(queue[1].session);
+      if (connection == nullptr) continue;
+      room_.world.pause(connection->process(), ends(random.between(session_ / 2, session_)));
+      return connection->process().name() + " waits for name " + std::to_string(name) +
+             ", and is stopped";
+    }
+    return "nobody is there to be stopped";
+  }
+  /// Its node is about to go; or not, where the leader can commit nothing.
+  void take(std::size_t name, const zookeeper::Holder& whose) {
+    const auto grant = static_cast<std::uint64_t>(whose.czxid);
+    taken(name, grant, never);
+    await_the_end(name, grant, queue_of(name) + "/" + whose.node);
+  }
+  void await_the_end(std::size_t name, std::uint64_t grant, const std::string& path) {
+    if (ensemble_->committed().find(path) == nullptr) {
+      // At once, if its owner can be reached; otherwise nothing renews it.
+      taken(name, grant, session_ + session_ / 2);
+    } else if (room_.world.now() < storm_) {
+      room_.world.after(session_ / 20, [=, this] { await_the_end(name, grant, path); });
+    }
+  }
+  /// An administrator deletes the node of somebody who waits.
+  std::string remove_a_waiter(Random& random) {
+    for (std::size_t name = 0; name < names_; ++name) {
+      const auto queue = ensemble_->queue(queue_of(name));
+      if (queue.size() < 2) continue;
+      const zookeeper::Holder& victim = queue[1 + random.below(queue.size() - 1)];
+      // Its turn may come before this does.
+      take(name, victim);
+      if (!ensemble_->remove(queue_of(name) + "/" + victim.node)) break;
+      return "a waiter's node of name " + std::to_string(name) + " is deleted";
+    }
+    return "nobody is there to lose its turn";
+  }
+  /// An administrator ends the session of a holder, or deletes its node.
+  std::string take_by_force(bool session) {
+    std::vector<std::vector<zookeeper::Holder>> before;
+    for (std::size_t name = 0; name < names_; ++name) {
+      before.push_back(ensemble_->queue(queue_of(name)));
+    }
+    for (std::size_t name = 0; name < names_; ++name) {
+      const auto holder = ensemble_->who_holds(queue_of(name));
+      if (!holder) continue;
+      // Whoever lets go soon learns nothing.
+      if (const Connection* const connection = connection_of(holder->session)) {
+        keep(connection->process(), room_.world.now() + session_ * 2);
+      }
+      const bool done = session ? ensemble_->end_session(holder->session)
+                                : ensemble_->remove(queue_of(name) + "/" + holder->node);
+      if (!done) break;
+      take(name, *holder);
+      // With a session all goes that it holds, or has its turn for before its server hears of this.
+      for (std::size_t also = 0; session && also < names_; ++also) {
+        for (const zookeeper::Holder& other : before[also]) {
+          if (other.session == holder->session && other.node != holder->node) take(also, other);
+        }
+      }
+      return "the hold of name " + std::to_string(name) + " is taken by force, " +
+             (session ? "with its session" : "its node is deleted");
+    }
+    return "nothing is there to be taken by force";
+  }
   Room& room_;
   const Nanos session_;
+  const Nanos storm_;
+  const std::size_t names_;
+  bool knows_one_ = false;  // each client: it comes back to the same server
   zookeeper::Options options_;
   std::unique_ptr<zookeeper::Ensemble> ensemble_;
 };

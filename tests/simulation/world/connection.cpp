@@ -99,6 +99,11 @@ void Connection::deliver_up() {
   }
   const auto keep = shared_from_this();
   const bool full = room() == 0;
+  if (gone_) {
+    // Whoever has taken the server's place knows nothing of this connection.
+    up_.pieces.clear();
+    up_.size = 0;
+  }
   while (!up_.pieces.empty() && up_.pieces.front().arrives <= now) {
     const std::string bytes = std::move(up_.pieces.front().bytes);
     up_.pieces.pop_front();
@@ -165,6 +170,7 @@ void Connection::deliver_down() {
 }
 
 void Connection::client_closed(bool drop) {
+  left_ = socket_ != nullptr && socket_->state == Socket::State::connected && up_.size == 0;
   socket_ = nullptr;
   down_.pieces.clear();
   // What the process had not yet sent is lost; what was under way arrives before the reset.
@@ -198,11 +204,21 @@ void Connection::server_closed() {
 void Connection::server_gone() {
   if (socket_ != nullptr && socket_->state == Socket::State::connecting) return;
   server_closed();
+  gone_ = true;
 }
 
 void Connection::stall(Way way, Nanos until) {
   if (way != Way::down) up_.stalled_until = std::max(up_.stalled_until, until);
   if (way != Way::up) down_.stalled_until = std::max(down_.stalled_until, until);
+}
+
+void Connection::flow() {
+  for (Stretch* const each : {&up_, &down_}) {
+    each->stalled_until = std::min(each->stalled_until, network_.world().now());
+    each->planned = false;  // the event of before finds nothing to do
+  }
+  plan_up();
+  plan_down();
 }
 
 void Connection::cut(bool deliver) {

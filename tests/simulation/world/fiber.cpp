@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// A fiber begins with setcontext(), and is left and entered again with _longjmp(), which unlike
+// swapcontext() makes no system call for the signal mask: half of a run's time went into those.
+#undef _FORTIFY_SOURCE  // whose longjmp() allows only ways out of the same stack
 #include "simulation/world/fiber.hpp"
 
 #include <cxxabi.h>
@@ -89,12 +92,12 @@ void ThreadState::restore() const noexcept {
 }
 
 Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(new_stack()) {
-  ::getcontext(&own_);
-  own_.uc_stack.ss_sp = stack_;
-  own_.uc_stack.ss_size = stack_size;
-  own_.uc_link = nullptr;
+  ::getcontext(&first_);
+  first_.uc_stack.ss_sp = stack_;
+  first_.uc_stack.ss_size = stack_size;
+  first_.uc_link = nullptr;
   const auto self = reinterpret_cast<std::uintptr_t>(this);
-  ::makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::entry), 2,
+  ::makecontext(&first_, reinterpret_cast<void (*)()>(&Fiber::entry), 2,
                 static_cast<unsigned>(self >> 32U), static_cast<unsigned>(self));
 }
 
@@ -111,16 +114,22 @@ void Fiber::run() noexcept {
   give_way();
 }
 
+// NOLINTBEGIN(cert-err52-cpp): nothing on the way has a destructor
 void Fiber::resume() {
   outside_state_.save();
   state_.restore();
-  ::swapcontext(&outside_, &own_);
+  if (::_setjmp(outside_) == 0) {
+    if (begun_) ::_longjmp(own_, 1);
+    begun_ = true;
+    ::setcontext(&first_);
+  }
   outside_state_.restore();
 }
 
 void Fiber::give_way() {
   state_.save();
-  ::swapcontext(&own_, &outside_);
+  if (::_setjmp(own_) == 0) ::_longjmp(outside_, 1);
 }
+// NOLINTEND(cert-err52-cpp)
 
 }  // namespace simulation

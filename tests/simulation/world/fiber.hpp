@@ -6,6 +6,7 @@
 
 #include <ucontext.h>
 
+#include <csetjmp>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -47,8 +48,10 @@ class Fiber {
 
   std::function<void()> body_;
   char* stack_;
-  ucontext_t own_{};
-  ucontext_t outside_{};
+  ucontext_t first_{};  // where it begins; from then on:
+  std::jmp_buf own_{};
+  std::jmp_buf outside_{};
+  bool begun_ = false;
   ThreadState state_;
   ThreadState outside_state_;
   bool ended_ = false;

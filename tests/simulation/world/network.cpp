@@ -87,19 +87,29 @@ Connection* Network::find(ConnectionId id) noexcept {
 }
 
 std::shared_ptr<Connection> Network::open(Socket& socket, Host& host) {
-  auto made = std::make_shared<Connection>(*this, socket, host, ++last_id_);
+  const auto led = led_.find({socket.owner().number(), host.number()});
+  Host& there = led == led_.end() ? host : *led->second;
+  auto made = std::make_shared<Connection>(*this, socket, there, ++last_id_);
   connections_.emplace(made->id(), made);
   made->begin();
   return made;
 }
 
-void Network::part(const Process& process, const Host& host, Nanos until) {
+void Network::part(const Process& process, const Host& host, Nanos until, Connection::Way way) {
   Nanos& parted = parted_[{process.number(), host.number()}];
   parted = std::max(parted, until);
   for (const auto& [id, connection] : connections_) {
     if (&connection->process() == &process && &connection->host() == &host) {
-      connection->stall(Connection::Way::both, until);
+      connection->stall(way, until);
     }
+  }
+}
+
+void Network::lead_elsewhere(const Process& process, const Host& host, Host* elsewhere) {
+  if (elsewhere == nullptr) {
+    led_.erase({process.number(), host.number()});
+  } else {
+    led_[{process.number(), host.number()}] = elsewhere;
   }
 }
 

@@ -66,6 +66,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool open() const noexcept { return socket_ != nullptr || server_side_; }
   /// @return whether the client still has its end.
   [[nodiscard]] bool held() const noexcept { return socket_ != nullptr; }
+  /// @return whether the client closed it while it stood, and all that it had sent had arrived.
+  [[nodiscard]] bool left() const noexcept { return left_; }
 
   void begin();
   std::size_t send_up(const char* bytes, std::size_t size);
@@ -79,8 +81,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class Way { up, down, both };
   /// Nothing arrives until then.
   void stall(Way way, Nanos until);
+  /// What stalled goes on.
+  void flow();
   /// A reset. @param deliver what is under way to the server still arrives, and is worked on
   void cut(bool deliver);
+  /// A reset that the client learns of when it sends next.
+  void spring_trap() noexcept { trap_ = true; }
+  [[nodiscard]] bool trapped() const noexcept { return trap_; }
   /// The server is gone: whoever sends, is told.
   void server_gone();
   [[nodiscard]] std::size_t room() const noexcept;
@@ -111,9 +118,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Nanos jitter_;
   Stretch up_;
   Stretch down_;
+  bool trap_ = false;
+  bool gone_ = false;         // the server that it led to
   bool server_side_ = false;  // the server was told of it
   bool end_up_ = false;       // behind what is under way: the end
   bool end_down_ = false;
+  bool left_ = false;
   int error_down_ = 0;
 };
 
@@ -187,8 +197,12 @@ class Network {
   std::shared_ptr<Connection> open(Socket& socket, Host& host);
   void forget(ConnectionId id) { connections_.erase(id); }
   /// Nothing passes between a process and a host until then; new connections do not come about.
-  void part(const Process& process, const Host& host, Nanos until);
+  void part(const Process& process, const Host& host, Nanos until,
+            Connection::Way way = Connection::Way::both);
   [[nodiscard]] Nanos parted_until(const Process& process, const Host& host) const noexcept;
+  /// From now on a process that connects to a host finds another one at its address; null = as
+  /// ever.
+  void lead_elsewhere(const Process& process, const Host& host, Host* elsewhere);
 
   Weather weather;
   Descriptors descriptors;
@@ -198,6 +212,7 @@ class Network {
   std::vector<std::unique_ptr<Host>> hosts_;
   std::map<ConnectionId, std::shared_ptr<Connection>> connections_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Nanos> parted_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Host*> led_;
   ConnectionId last_id_ = 0;
 };
 

@@ -44,6 +44,11 @@ long Socket::send(const void* bytes, std::size_t size, int& why) {
       return -1;
     default: why = state == State::ended ? EPIPE : ENOTCONN; return -1;
   }
+  if (connection->trapped()) {
+    connection->cut(true);
+    why = std::exchange(error, 0);
+    return -1;
+  }
   const std::size_t sent = connection->send_up(static_cast<const char*>(bytes), size);
   if (sent == 0) {
     why = EAGAIN;

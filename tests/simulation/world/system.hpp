@@ -33,10 +33,17 @@ inline timespec to_timespec(Nanos time) noexcept {
 /// @return how long the world takes for that much of the process' clock.
 inline Nanos own_time(Nanos own) { return process().clock.in_world(own); }
 
-inline Nanos read_clock(clockid_t id) {
+/// What the system itself finds where it is given a moment to wait for.
+inline Nanos system_clock_of(clockid_t id) {
   world().pass(Nanos(20));
   const Nanos boot = process().boot_time();
   return id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE ? boot + process().wall : boot;
+}
+/// What a program reads: it may be old by the time that it is used.
+inline Nanos read_clock(clockid_t id) {
+  const Nanos read = system_clock_of(id);
+  world().point();
+  return read;
 }
 
 }  // namespace simulation::system

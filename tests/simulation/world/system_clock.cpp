@@ -60,7 +60,7 @@ int __wrap_nanosleep(const timespec* time, timespec* rest) {
 int __real_clock_nanosleep(clockid_t, int, const timespec*, timespec*);
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* rest) {
   if (self() == nullptr) return __real_clock_nanosleep(clock, flags, time, rest);
-  const Nanos left = (flags & TIMER_ABSTIME) != 0 ? of(*time) - read_clock(clock) : of(*time);
+  const Nanos left = (flags & TIMER_ABSTIME) != 0 ? of(*time) - system_clock_of(clock) : of(*time);
   world().sleep(own_time(std::max(left, Nanos(0))));
   return 0;
 }

@@ -134,7 +134,7 @@ int __wrap_timerfd_settime(int fd, int flags, const itimerspec* set, itimerspec*
   if (timer == nullptr) return fail(EBADF);
   Nanos in = of(set->it_value);
   if ((flags & TFD_TIMER_ABSTIME) != 0 && in.count() != 0) {
-    in = std::max(in - read_clock(CLOCK_BOOTTIME), Nanos(1));
+    in = std::max(in - system_clock_of(CLOCK_BOOTTIME), Nanos(1));
   }
   timer->set(in);
   return 0;
@@ -160,9 +160,9 @@ ssize_t __wrap_read(int fd, void* into, size_t size) {
 ssize_t __real_write(int, const void*, size_t);
 ssize_t __wrap_write(int fd, const void* from, size_t size) {
   if (World::current() == nullptr || fd < Descriptors::first) return __real_write(fd, from, size);
-  Descriptor* const descriptor = find(fd);
+  if (self() != nullptr) world().point();
+  Descriptor* const descriptor = find(fd);  // not before: another thread may have closed it since
   if (auto* const counter = dynamic_cast<EventCounter*>(descriptor)) {
-    if (self() != nullptr) world().point();
     std::uint64_t more = 0;
     std::memcpy(&more, from, sizeof more);
     counter->count += more;

@@ -24,7 +24,7 @@ int wait_cond(const void* condition, void* mutex, Nanos at_most) {
   world().point();
   World& here = world();
   // Registered before the mutex is free, as the real one is.
-  here.unlock(mutex);
+  here.let_go(mutex);
   const bool woken = here.wait_on(condition, at_most);
   here.lock(mutex);
   return woken ? 0 : ETIMEDOUT;
@@ -57,13 +57,14 @@ int __real_pthread_cond_clockwait(pthread_cond_t*, pthread_mutex_t*, clockid_t, 
 int __wrap_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                   clockid_t clock, const timespec* until) {
   if (self() == nullptr) return __real_pthread_cond_clockwait(condition, mutex, clock, until);
-  return wait_cond(condition, mutex, own_time(std::max(of(*until) - read_clock(clock), Nanos(0))));
+  return wait_cond(condition, mutex,
+                   own_time(std::max(of(*until) - system_clock_of(clock), Nanos(0))));
 }
 int __real_pthread_cond_timedwait(pthread_cond_t*, pthread_mutex_t*, const timespec*);
 int __wrap_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                   const timespec* until) {
   if (self() == nullptr) return __real_pthread_cond_timedwait(condition, mutex, until);
-  const Nanos left = std::max(of(*until) - read_clock(CLOCK_REALTIME), Nanos(0));
+  const Nanos left = std::max(of(*until) - system_clock_of(CLOCK_REALTIME), Nanos(0));
   return wait_cond(condition, mutex, own_time(left));
 }
 int __real_pthread_cond_wait(pthread_cond_t*, pthread_mutex_t*);
@@ -173,7 +174,7 @@ long __wrap_syscall(long number, ...) {
     Nanos left = of(*limit);
     if (operation == FUTEX_WAIT_BITSET) {  // a moment, not a time
       const bool wall = (arguments[1] & FUTEX_CLOCK_REALTIME) != 0;
-      left -= read_clock(wall ? CLOCK_REALTIME : CLOCK_MONOTONIC);
+      left -= system_clock_of(wall ? CLOCK_REALTIME : CLOCK_MONOTONIC);
     }
     at_most = own_time(std::max(left, Nanos(0)));
   }

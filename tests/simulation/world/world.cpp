@@ -15,8 +15,32 @@ namespace {
 
 enum Stream : std::uint64_t { process_stream = 1, schedule_stream = 2 };
 
+constexpr Nanos longest_spurious{20'000'000};
 constexpr Nanos a_moment{40};                  // that a system call takes
 constexpr std::uint64_t first_thread = 1'000;  // ids of threads
+
+}  // namespace
+
+namespace {
+
+/// A mutex of the program itself, of which each process has one in truth: a process that stands
+/// still with it is in nobody else's way.
+struct Copy {
+  const Thread* by = nullptr;
+  const void* mutex = nullptr;
+};
+std::vector<Copy> copies;
+
+bool is_copied(const Process& process, const void* mutex) {
+  return std::any_of(copies.begin(), copies.end(), [&](const Copy& each) {
+    return &each.by->process() == &process && each.mutex == mutex;
+  });
+}
+
+/// Clients that share their memory share a clock.
+bool have_each_their_own(const Process& a, const Process& b) {
+  return &a != &b && (a.clock.offset != b.clock.offset || a.clock.ppm != b.clock.ppm);
+}
 
 }  // namespace
 
@@ -46,7 +70,15 @@ World::~World() {
 }
 
 void World::at(Nanos when, std::function<void()> act) {
-  events_.push_back({std::max(when, now_), events_planned_++, std::move(act)});
+  std::size_t place = acts_.size();
+  if (spare_acts_.empty()) {
+    acts_.push_back(std::move(act));
+  } else {
+    place = spare_acts_.back();
+    spare_acts_.pop_back();
+    acts_[place] = std::move(act);
+  }
+  events_.push_back({std::max(when, now_), events_planned_++, place});
   std::push_heap(events_.begin(), events_.end(), &later);
 }
 
@@ -54,11 +86,13 @@ void World::run(Nanos until) {
   stopped_ = false;
   while (!stopped_ && !events_.empty() && events_.front().when <= until) {
     std::pop_heap(events_.begin(), events_.end(), &later);
-    Event event = std::move(events_.back());
+    const Event event = events_.back();
     events_.pop_back();
     now_ = std::max(now_, event.when);
     ++events_done_;
-    event.act();
+    const std::function<void()> act = std::move(acts_[event.act]);
+    spare_acts_.push_back(event.act);
+    act();
   }
   if (!stopped_) now_ = std::max(now_, until);
 }
@@ -109,26 +143,32 @@ void World::run(Thread& thread) {
   Process& process = thread.process_;
   if (process.dead_ || thread.ended()) return;
   if (process.paused_until_ > now_) {
-    steal(process, process.paused_until_ - now_);
+    const Nanos before = thread.stopped_until_;
+    steal(thread, process.paused_until_ - now_);
+    if (thread.wakes_) thread.stopped_until_ = before;
     at(process.paused_until_, [this, &thread] { run(thread); });
     return;
   }
+  thread.wakes_ = false;
   running_ = &thread;
   thread.fiber_.resume();
   running_ = nullptr;
   if (thread.ended()) finish(thread);
 }
 
-void World::steal(Process& process, Nanos time) {
-  std::erase_if(process.given_back_, [this](Nanos end) { return end <= now_; });
-  process.stolen_ += time;
-  process.given_back_.push_back(now_ + time);
+void World::steal(Thread& thread, Nanos time) {
+  Process& process = thread.process_;
+  thread.stopped_until_ = std::max(thread.stopped_until_, now_ + time);
+  if (!thread.mutexes_.empty()) {
+    process.held_up_until_ = std::max(process.held_up_until_, now_ + time);
+  }
+  const Nanos end = now_ + time;
+  process.stolen_ += std::max(end - std::max(now_, process.stolen_until_), Nanos(0));
+  process.stolen_until_ = std::max(process.stolen_until_, end);
 }
 
 Nanos World::stolen(const Process& process) const noexcept {
-  Nanos all = process.stolen_;
-  for (const Nanos end : process.given_back_) all -= std::max(end - now_, Nanos(0));
-  return all;
+  return process.stolen_ - std::max(process.stolen_until_ - now_, Nanos(0));
 }
 
 void World::finish(Thread& thread) {
@@ -148,7 +188,7 @@ void World::point() {
   }
   if (--process.until_preempted_ > 0) return;
   const Nanos stop = process.luck_.spread(Nanos(1'000), process.schedule.longest);
-  steal(process, stop);
+  steal(thread, stop);
   plan(thread, stop);
   thread.fiber_.give_way();
 }
@@ -186,16 +226,24 @@ void World::wake(Thread& thread) {
   thread.deadline_ = never;
   Process& process = thread.process_;
   const Schedule& schedule = process.schedule;
+  // Who wakes late, but from a mutex, has yet to look at what it has waited for.
+  thread.wakes_ = !thread.locking_;
   Nanos delay = process.luck_.between(Nanos(500), schedule.latency);
   if (schedule.late > 0 && process.luck_.chance(schedule.late)) {
     delay = process.luck_.spread(schedule.latency, schedule.latest);
-    steal(process, delay);
+    const Nanos before = thread.stopped_until_;
+    steal(thread, delay);
+    if (thread.wakes_) thread.stopped_until_ = before;
   }
   plan(thread, delay);
 }
 
 bool World::wait_on(const void* address, Nanos at_most) {
   Thread* const self = running_;
+  Random& luck = self->process_.luck_;
+  // Both a condition variable and a futex may wake for no reason.
+  const bool early = spurious > 0 && luck.chance(spurious);
+  if (early) at_most = std::min(at_most, luck.spread(Nanos(500), longest_spurious));
   sleepers_[address].push_back(self);
   if (sleep(at_most)) return true;
   const auto found = sleepers_.find(address);
@@ -203,7 +251,7 @@ bool World::wait_on(const void* address, Nanos at_most) {
     std::erase(found->second, self);
     if (found->second.empty()) sleepers_.erase(found);
   }
-  return false;
+  return early;
 }
 
 int World::wake_at(const void* address, int count) {
@@ -234,7 +282,20 @@ void World::join(Thread& thread) {
 
 void World::lock(void* mutex) {
   point();
-  while (!real::try_lock(mutex)) wait_on(mutex, never);
+  running_->locking_ = true;
+  while (!real::try_lock(mutex)) {
+    const bool elsewhere = std::any_of(threads_.begin(), threads_.end(), [&](const auto& each) {
+      return have_each_their_own(each->process_, running_->process_) &&
+             (std::find(each->mutexes_.begin(), each->mutexes_.end(), mutex) !=
+              each->mutexes_.end());
+    });
+    if (elsewhere && !is_copied(running_->process_, mutex)) {
+      copies.push_back({.by = running_, .mutex = mutex});
+      break;
+    }
+    wait_on(mutex, never);
+  }
+  running_->locking_ = false;
   running_->mutexes_.push_back(mutex);
 }
 
@@ -245,7 +306,13 @@ bool World::try_lock(void* mutex) {
 }
 
 void World::unlock(void* mutex) {
-  real::unlock(mutex);
+  let_go(mutex);
+  point();
+}
+
+void World::let_go(void* mutex) {
+  const auto by_this = [&](const Copy& each) { return each.by == running_ && each.mutex == mutex; };
+  if (std::erase_if(copies, by_this) == 0) real::unlock(mutex);
   std::vector<void*>& held = running_->mutexes_;
   const auto found = std::find(held.rbegin(), held.rend(), mutex);
   if (found != held.rend()) held.erase(std::prev(found.base()));

@@ -6,6 +6,7 @@
 #include "simulation/world/fiber.hpp"
 #include "simulation/world/random.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,11 +49,15 @@ class Thread {
 
  private:
   friend class World;
+  friend class Process;
   Process& process_;
   const std::uint64_t id_;
   Fiber fiber_;
   bool blocked_ = false;
   bool timed_out_ = false;
+  Nanos stopped_until_{0};  // the end of its last stop
+  bool locking_ = false;    // it waits for a mutex
+  bool wakes_ = false;      // from anything else, and does not yet run
   Nanos deadline_ = never;
   Nanos armed_ = never;         // an event looks at the deadline then
   std::vector<void*> mutexes_;  // that it holds
@@ -76,6 +81,18 @@ class Process {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] bool dead() const noexcept { return dead_; }
   [[nodiscard]] Nanos paused_until() const noexcept { return paused_until_; }
+  /// @return whether all its threads sleep, and none of them for a mutex.
+  [[nodiscard]] bool at_rest() const noexcept {
+    return std::all_of(threads_.begin(), threads_.end(), [](const Thread* thread) {
+      return thread->ended() || (thread->blocked_ && !thread->locking_);
+    });
+  }
+  /// @return whether one of its threads holds a mutex.
+  [[nodiscard]] bool locks() const noexcept {
+    return std::any_of(threads_.begin(), threads_.end(), [](const Thread* thread) {
+      return !thread->ended() && !thread->mutexes_.empty();
+    });
+  }
   [[nodiscard]] Random& random() noexcept { return random_; }
   [[nodiscard]] Nanos boot_time() const noexcept;
 
@@ -94,8 +111,9 @@ class Process {
   Nanos paused_until_{0};
   bool dead_ = false;
   std::vector<Thread*> threads_;
-  Nanos stolen_{0};                // from all of them, with what is still to come
-  std::vector<Nanos> given_back_;  // when each of those stops ends
+  Nanos held_up_until_{0};  // the end of the last stop of one that held a mutex
+  Nanos stolen_{0};         // the time in which one of them was stopped, with what is still to come
+  Nanos stolen_until_{0};   // the end of the last stop
 };
 
 /// The world. There is one at a time; what the library calls of the system leads to it.
@@ -145,9 +163,14 @@ class World {
   /// What else has to know that a process is gone.
   std::function<void(Process&)> on_death;
 
-  /// @return for how long threads of a process have not run so far although they could have: what
-  /// the time limits of its program cannot be blamed for.
+  /// @return for how long one thread or another of a process has not run so far although it could
+  /// have: what the time limits of its program cannot be blamed for. Each moment counts once.
   [[nodiscard]] Nanos stolen(const Process& process) const noexcept;
+  /// @return whether a thread could always go on since then: neither was it stopped itself, nor
+  /// another one of its process while that held a mutex.
+  [[nodiscard]] static bool unhindered(const Thread& thread, Nanos since) noexcept {
+    return std::max(thread.stopped_until_, thread.process_.held_up_until_) <= since;
+  }
 
   // For the running thread.
   /// A place where the scheduler may stop it.
@@ -164,26 +187,30 @@ class World {
   void lock(void* mutex);
   [[nodiscard]] bool try_lock(void* mutex);
   void unlock(void* mutex);
+  /// The same at the beginning of a wait, before which the thread does not stop.
+  void let_go(void* mutex);
 
   /// @return what each thread that has not ended does, for the story.
   [[nodiscard]] std::vector<std::string> threads_in_words() const;
   /// A line of the story, kept only where somebody wants to read it.
   void note(std::string_view who, std::string_view words);
+  double spurious = 0;  ///< how often a thread that sleeps on an address wakes for no reason
   bool tells = false;
   bool tells_bytes = false;  ///< also what passes over the network
   std::vector<std::string> story;
 
  private:
+  /// What will happen is in `acts_`: a heap moves its items about, and these are small.
   struct Event {
     Nanos when;
     std::uint64_t order;
-    std::function<void()> act;
+    std::size_t act;
   };
   static bool later(const Event& a, const Event& b) noexcept {
     return a.when != b.when ? a.when > b.when : a.order > b.order;
   }
   void run(Thread& thread);
-  void steal(Process& process, Nanos time);
+  void steal(Thread& thread, Nanos time);
   void plan(Thread& thread, Nanos delay);
   void arm(Thread& thread);
   void alarm(Thread& thread);
@@ -197,6 +224,8 @@ class World {
   std::uint64_t events_done_ = 0;
   bool stopped_ = false;
   std::vector<Event> events_;  // a heap
+  std::vector<std::function<void()>> acts_;
+  std::vector<std::size_t> spare_acts_;  // places in `acts_` that are free
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::unordered_map<const void*, std::vector<Thread*>> sleepers_;

@@ -73,6 +73,11 @@ class Connections final : public Tree::Audience {
   /// Sends what was said, and goes on with requests that had to wait for the greeting's answer.
   void flush();
   [[nodiscard]] std::size_t count() const noexcept { return connections_.size(); }
+  /// @return the connection of a session's client; nothing: it is not here.
+  [[nodiscard]] std::optional<ConnectionId> id_of(std::int64_t session) const {
+    const auto found = by_session_.find(session);
+    return found == by_session_.end() ? std::nullopt : std::optional(found->second);
+  }
 
  private:
   void read(Connection& connection);

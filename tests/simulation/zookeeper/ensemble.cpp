@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/zookeeper/ensemble.hpp"
 
+#include <map>
 #include <utility>
 
 namespace simulation::zookeeper {
@@ -39,8 +40,26 @@ std::optional<std::size_t> Ensemble::leader() const {
   return out;
 }
 
+bool Ensemble::end_session(std::int64_t session) {
+  const auto leads = leader();
+  if (leads) peers_[*leads]->end_session(session);
+  return leads.has_value();
+}
+
+bool Ensemble::remove(std::string path) {
+  const auto leads = leader();
+  if (leads) peers_[*leads]->remove(std::move(path));
+  return leads.has_value();
+}
+
+std::optional<ConnectionId> Ensemble::connection_of(std::int64_t session) const {
+  for (const auto& peer : peers_) {
+    if (const auto found = peer->connection_of(session)) return found;
+  }
+  return std::nullopt;
+}
+
 const Tree& Ensemble::committed() const {
-  if (const auto leads = leader()) return peers_[*leads]->tree();
   const Tree* out = &peers_.front()->tree();
   for (const auto& peer : peers_) {
     if (peer->tree().last() > out->last()) out = &peer->tree();
@@ -48,21 +67,25 @@ const Tree& Ensemble::committed() const {
   return *out;
 }
 
-std::optional<Holder> Ensemble::who_holds(std::string_view path) const {
+std::vector<Holder> Ensemble::queue(std::string_view path) const {
   const Tree& tree = committed();
-  const Node* const queue = tree.find(path);
-  if (queue == nullptr) return std::nullopt;
-  const std::string* first = nullptr;
-  std::uint64_t lowest = 0;
-  for (const std::string& child : queue->children) {
-    const auto number = number_of(child);
-    if (!number || (first != nullptr && *number >= lowest)) continue;
-    first = &child;
-    lowest = *number;
+  const Node* const node = tree.find(path);
+  if (node == nullptr) return {};
+  std::map<std::uint64_t, const std::string*> in_order;
+  for (const std::string& child : node->children) {
+    if (const auto number = number_of(child)) in_order.emplace(*number, &child);
   }
-  if (first == nullptr) return std::nullopt;
-  const Node* const node = tree.find(std::string(path).append("/").append(*first));
-  return Holder{.node = *first, .session = node->stat.owner, .czxid = node->stat.czxid};
+  std::vector<Holder> out;
+  for (const auto& [number, child] : in_order) {
+    const Node* const each = tree.find(std::string(path).append("/").append(*child));
+    out.push_back({.node = *child, .session = each->stat.owner, .czxid = each->stat.czxid});
+  }
+  return out;
+}
+
+std::optional<Holder> Ensemble::who_holds(std::string_view path) const {
+  const std::vector<Holder> all = queue(path);
+  return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
 std::size_t Ensemble::children(std::string_view path) const {

@@ -46,10 +46,16 @@ class Ensemble {
   /// Has a server answer some requests by an error, as one that has too many.
   void throttle(std::size_t which, bool yes) { peers_.at(which)->throttle(yes); }
 
-  // For judges: what is committed, as the leader that most follow has it, or else whoever has the
-  // most.
+  // What an administrator does, at the leader. @return false: there is none
+  /// Ends a session in its time.
+  bool end_session(std::int64_t session);
+  bool remove(std::string path);
+
+  // For judges: what is committed, as whoever has the most of it has it.
   /// @return the child of a node with the lowest number at its end; nothing: there is none.
   [[nodiscard]] std::optional<Holder> who_holds(std::string_view path) const;
+  /// @return the children of a node whose names end with a number, the lowest first.
+  [[nodiscard]] std::vector<Holder> queue(std::string_view path) const;
   /// @return how many children a node has.
   [[nodiscard]] std::size_t children(std::string_view path) const;
   [[nodiscard]] std::size_t sessions() const { return committed().sessions().size(); }
@@ -59,6 +65,8 @@ class Ensemble {
   [[nodiscard]] const Tree& committed() const;
   /// @return who leads, and can commit: nothing while there is an election.
   [[nodiscard]] std::optional<std::size_t> leader() const;
+  /// @return by which connection a session's client is there; nothing: by none.
+  [[nodiscard]] std::optional<ConnectionId> connection_of(std::int64_t session) const;
   [[nodiscard]] const Peer& peer(std::size_t which) const { return *peers_.at(which); }
 
  private:

@@ -4,17 +4,14 @@
 // trees are compared as text. Times are not, and zxids are counted from the beginning.
 #include "simulation/zookeeper/beside/conversation.hpp"
 #include "simulation/zookeeper/beside/random_steps.hpp"
+#include "simulation/zookeeper/beside/seeds.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <random>
 #include <string>
-#include <vector>
 
 namespace simulation::zookeeper {
 namespace {
@@ -23,12 +20,6 @@ using mortise::test::ZooKeeperServer;
 
 constexpr std::size_t sessions = 4;
 constexpr std::size_t requests_a_chapter = 500;
-
-std::uint64_t first_seed() {
-  if (const char* const given = std::getenv("MORTISE_SEED"))
-    return std::strtoull(given, nullptr, 10);
-  return std::random_device{}();
-}
 
 class ZooKeeperModelBeside : public ::testing::Test {
  protected:
@@ -68,7 +59,9 @@ class ZooKeeperModelBeside : public ::testing::Test {
 
   static inline ZooKeeperServer* real_ = nullptr;
   static inline int roots_ = 0;
-  Options options_{.tick = std::chrono::milliseconds(200), .max_session = std::chrono::seconds(60)};
+  Options options_{.tick = std::chrono::milliseconds(200),
+                   .max_session = std::chrono::seconds(60),
+                   .containers = std::chrono::hours(500)};
   ModelPlace model_{1, 1, options_};
   std::size_t requests_ = 0;
 };
@@ -81,7 +74,8 @@ TEST_F(ZooKeeperModelBeside, RandomRequestsAreAnsweredAlike) {
 using ZooKeeperModelBesideLong = ZooKeeperModelBeside;
 TEST_F(ZooKeeperModelBesideLong, AHundredThousandRequestsAreAnsweredAlike) {
   const std::uint64_t seed = first_seed();
-  for (std::uint64_t i = 0; requests_ < 100'000 && !HasFailure(); ++i) converse(seed + i);
+  for (std::uint64_t i = 0; requests_ < requests_in_all(100'000) && !HasFailure(); ++i)
+    converse(seed + i);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace simulation::zookeeper {
@@ -41,6 +42,11 @@ class Peer final : public Server, private Connections::User {
   /// Another server has said something.
   void deliver(Message message);
   void throttle(bool yes) noexcept { throttled_ = yes; }
+  /// @return when it asks its followers next which sessions gave signs of life; of a leader.
+  [[nodiscard]] Nanos until_ping() const { return next_ping_ - site_.uptime(); }
+  // An administrator's hand, at a server that leads.
+  void end_session(std::int64_t session);
+  void remove(std::string path);
 
   [[nodiscard]] Role role() const noexcept { return role_; }
   /// @return whether clients are served.
@@ -52,6 +58,9 @@ class Peer final : public Server, private Connections::User {
     return watches_.data.count() + watches_.children.count();
   }
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.count(); }
+  [[nodiscard]] std::optional<ConnectionId> connection_of(std::int64_t session) const {
+    return connections_.id_of(session);
+  }
 
  private:
   using Kind = Message::Kind;
@@ -93,8 +102,10 @@ class Peer final : public Server, private Connections::User {
     std::map<std::size_t, std::int64_t> accepted{};  // epochs, of those who would follow
     std::int64_t epoch = 0;
     std::deque<Proposal> proposals{};
-    std::map<std::int64_t, std::vector<std::size_t>> syncs{};  // behind which zxid, and for whom
-    std::int64_t last = 0;                                     // zxid that was proposed
+    std::deque<TxnPtr> committed{};  // its followers know it, and it has not carried it out
+    /// Behind which zxid, for whom, and by which of its connections: another knows nothing of it.
+    std::map<std::int64_t, std::vector<std::pair<std::size_t, std::uint64_t>>> syncs{};
+    std::int64_t last = 0;  // zxid that was proposed
     std::int64_t tick = 0;
     bool half = false;
   };
@@ -150,6 +161,7 @@ class Peer final : public Server, private Connections::User {
   void propose(const TxnPtr& txn);
   void take_ack(std::size_t follower, std::int64_t zxid);
   void commit_ready();
+  void carry_out_next();
   void half_tick();
   void expire_sessions();
   void reap_containers();
@@ -188,6 +200,7 @@ class Peer final : public Server, private Connections::User {
   std::int64_t round_ = 0;  // of elections
   Vote settled_vote_{};     // that the last one ended with
   std::int64_t next_session_ = 0;
+  Nanos next_ping_{};
   std::optional<Electing> electing_;
   std::optional<Following> following_;
   std::optional<Leading> leading_;

@@ -86,8 +86,9 @@ void Peer::greet(std::size_t follower) {
   Handler& handler = leading_->handlers[follower];
   handler.greeted = true;
   auto snapshot = std::make_shared<Tree>(tree_);
-  if (!serving_) {
-    for (const TxnPtr& txn : log_) snapshot->apply(*txn, watches_, connections_);
+  Watches nobodys;
+  for (const TxnPtr& txn : serving_ ? leading_->committed : log_) {
+    snapshot->apply(*txn, nobodys, connections_);
   }
   send(follower, {.kind = Kind::new_leader,
                   .link = handler.link,
@@ -131,6 +132,7 @@ void Peer::establish() {
     handler.deadline = options_.init_limit;
     if (handler.acked) send(follower, {.kind = Kind::up_to_date, .link = handler.link});
   }
+  next_ping_ = site_.uptime() + options_.tick / 2;
   if (!alone()) later(options_.tick / 2, &Peer::half_tick);
   later(leading_->sessions.next() - site_.uptime(), &Peer::expire_sessions);
   later(options_.containers, &Peer::reap_containers);
@@ -163,6 +165,7 @@ void Peer::half_tick() {
   for (const auto& [follower, handler] : leading_->handlers) {
     if (handler.greeted) send(follower, {.kind = Kind::ping, .link = handler.link});
   }
+  next_ping_ = site_.uptime() + options_.tick / 2;
   later(options_.tick / 2, &Peer::half_tick);
 }
 
@@ -174,7 +177,7 @@ void Peer::take_request(std::size_t follower, Message& message) {
     if (leading_->proposals.empty()) {
       send(follower, {.kind = Kind::synced, .link = message.link});
     } else {
-      leading_->syncs[leading_->last].push_back(follower);
+      leading_->syncs[leading_->last].emplace_back(follower, message.link);
     }
     return;
   }
@@ -210,21 +213,32 @@ void Peer::commit_ready() {
          most(leading_->proposals.front().acks.size())) {
     const TxnPtr txn = std::move(leading_->proposals.front().txn);
     leading_->proposals.pop_front();
-    log_.pop_front();
     for (const auto& [follower, handler] : leading_->handlers) {
       if (!handler.greeted) continue;
       send(follower, {.kind = Kind::commit, .link = handler.link, .number = txn->zxid});
     }
-    carry_out(txn);
-    const auto synced = leading_->syncs.find(txn->zxid);
-    if (synced == leading_->syncs.end()) continue;
-    for (const std::size_t follower : synced->second) {
-      const auto handler = leading_->handlers.find(follower);
-      if (handler == leading_->handlers.end()) continue;
-      send(follower, {.kind = Kind::synced, .link = handler->second.link});
+    leading_->committed.push_back(txn);
+    if (const auto synced = leading_->syncs.extract(txn->zxid)) {
+      for (const auto& [follower, link] : synced.mapped()) {
+        const auto handler = leading_->handlers.find(follower);
+        if (handler == leading_->handlers.end() || handler->second.link != link) continue;
+        send(follower, {.kind = Kind::synced, .link = link});
+      }
     }
-    leading_->syncs.erase(synced);
+    if (alone()) {
+      carry_out_next();
+    } else {
+      later(post_.lag_of(index_), &Peer::carry_out_next);
+    }
   }
+}
+
+// A thread of its own does that: followers may be sooner, and a sync at the leader does not wait.
+void Peer::carry_out_next() {
+  const TxnPtr txn = std::move(leading_->committed.front());
+  leading_->committed.pop_front();
+  log_.pop_front();
+  carry_out(txn);
 }
 
 void Peer::expire_sessions() {
@@ -244,6 +258,16 @@ void Peer::reap_containers() {
   }
   for (std::string& path : empty) submit_own(0, op::delete_container, std::move(path));
   later(options_.containers, &Peer::reap_containers);
+}
+
+void Peer::end_session(std::int64_t session) {
+  submit_own(session, op::close_session, {});
+  connections_.flush();
+}
+
+void Peer::remove(std::string path) {
+  submit_own(0, op::remove, Out().text(path).int32(-1).str());
+  connections_.flush();
 }
 
 void Peer::submit_own(std::int64_t session, std::int32_t type, std::string body) {

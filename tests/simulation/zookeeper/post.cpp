@@ -26,17 +26,23 @@ void Post::send(std::size_t from, std::size_t to, Message message) {
   if (!cut) schedule(from, to);
 }
 
-void Post::schedule(std::size_t from, std::size_t to) {
-  Site& site = *sites_[to];
+Nanos Post::lag_of(std::size_t server) {
+  Site& site = *sites_[server];
   const auto up_to = [&site](Nanos most) {
     return most > Nanos::zero() ? Nanos(static_cast<Nanos::rep>(
                                       site.random() % static_cast<std::uint64_t>(most.count())))
                                 : Nanos::zero();
   };
-  Nanos delay = options_.latency + up_to(options_.spread);
+  Nanos lag = options_.latency + up_to(options_.spread);
   if (options_.slow_one_in != 0 && site.random() % options_.slow_one_in == 0) {
-    delay += up_to(options_.slow);
+    lag += up_to(options_.slow);
   }
+  return lag;
+}
+
+void Post::schedule(std::size_t from, std::size_t to) {
+  Site& site = *sites_[to];
+  const Nanos delay = lag_of(to);
   const Nanos now = site.uptime();
   Pipe& way = pipe(from, to);
   way.last = std::max(way.last, now + delay);

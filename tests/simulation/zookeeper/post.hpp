@@ -25,6 +25,8 @@ class Post {
   void cut_link(std::size_t one, std::size_t other, bool cut);
   /// One server from all others.
   void cut(std::size_t server, bool cut);
+  /// @return what a message to a server may take: `Options::latency` and so on.
+  [[nodiscard]] Nanos lag_of(std::size_t server);
   /// A server has ended: nothing of what was under way to it comes.
   void forget(std::size_t server);
 

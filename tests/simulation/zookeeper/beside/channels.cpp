@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -21,17 +22,20 @@ constexpr std::chrono::seconds patience{20};
 
 class ModelChannel final : public Channel {
  public:
-  ModelChannel(VirtualSites& sites, Server& server, ConnectionId id)
-      : sites_(sites), server_(server), id_(id) {
-    server_.opened(id_);
+  ModelChannel(VirtualSites& sites, std::size_t which, Server& server, ConnectionId id)
+      : sites_(sites), which_(which), server_(server), id_(id) {
+    reach([&server, id] { server.opened(id); });
   }
   ~ModelChannel() override {
-    if (!sites_.hung_up(id_)) server_.closed(id_);
+    reach([&server = server_, id = id_] { server.closed(id); });
   }
   ModelChannel(const ModelChannel&) = delete;
   ModelChannel& operator=(const ModelChannel&) = delete;
 
-  void send(std::string_view bytes) override { server_.received(id_, bytes); }
+  void send(std::string_view bytes) override {
+    reach(
+        [&server = server_, id = id_, bytes = std::string(bytes)] { server.received(id, bytes); });
+  }
   std::optional<std::string> next() override {
     std::optional<std::string> out;
     const auto there = [&] {
@@ -44,7 +48,10 @@ class ModelChannel final : public Channel {
   }
 
  private:
+  void reach(std::function<void()> then) { sites_.reach(which_, id_, std::move(then)); }
+
   VirtualSites& sites_;
+  const std::size_t which_;
   Server& server_;
   const ConnectionId id_;
   std::string in_;
@@ -106,7 +113,7 @@ ModelPlace::ModelPlace(std::size_t servers, std::uint64_t seed, const Options& o
     : sites_(servers, seed), ensemble_(sites_.all(), options) {}
 
 std::unique_ptr<Channel> ModelPlace::connect(std::size_t server) {
-  return std::make_unique<ModelChannel>(sites_, ensemble_.server(server), ++last_);
+  return std::make_unique<ModelChannel>(sites_, server, ensemble_.server(server), ++last_);
 }
 
 std::unique_ptr<Channel> RealPlace::connect(std::size_t server) {

@@ -6,6 +6,7 @@
 #include "simulation/zookeeper/beside/talking.hpp"
 #include "simulation/zookeeper/numbers.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -86,9 +87,11 @@ class Client {
   std::optional<std::string> hear(const Words& words) {
     const auto frame = channel_->next();
     if (!frame) return std::nullopt;
-    const std::int32_t number = In(*frame).int32();
+    In in(*frame);
+    const std::int32_t number = in.int32();
     std::int32_t type = 0;
     if (number != xid::watch) {
+      seen_ = std::max(seen_, in.int64());
       if (!awaited_.empty()) type = awaited_.front().second;
       if (!awaited_.empty()) awaited_.pop_front();
     }

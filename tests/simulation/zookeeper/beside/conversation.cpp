@@ -6,6 +6,11 @@
 namespace simulation::zookeeper {
 namespace {
 
+constexpr int most_tries = 100;
+constexpr std::chrono::milliseconds between_tries{50};
+constexpr std::chrono::milliseconds a_moment{10};
+constexpr std::int32_t number_of_catching_up = 1'000'000;  // of any number of requests
+
 // All frames without their events' names would differ by session only.
 std::string line(std::size_t who, const std::string& words) {
   return std::to_string(who) + ": " + words;
@@ -42,7 +47,7 @@ std::string Step::words() const {
 }
 
 Conversation::Conversation(Place& place, std::size_t sessions, std::size_t servers)
-    : place_(place), clients_(sessions) {
+    : place_(place), apart_(servers > 1), clients_(sessions), heard_(sessions) {
   for (std::size_t i = 0; i < sessions; ++i) begin(i, i % servers, session_timeout);
   // From here on zxids are counted, the same on both sides.
   words_.set_offset(clients_.back()->ask(op::ping).zxid);
@@ -60,6 +65,7 @@ Conversation::~Conversation() {
 void Conversation::begin(std::size_t who, std::size_t server, std::chrono::milliseconds timeout) {
   clients_[who] = std::make_unique<Client>(place_, server, timeout);
   words_.know_session(clients_[who]->welcome().session);
+  if (apart_) clients_[who]->ask(op::ping);  // its beginning is a change as well
 }
 
 bool Conversation::hear_all(std::size_t who, std::vector<std::string>& out) {
@@ -81,16 +87,16 @@ std::vector<std::string> Conversation::play(const Step& step) {
   switch (step.kind) {
     case Step::Kind::requests:
       for (const auto& [type, body] : step.requests) client.send(type, body);
-      if (!hear_all(step.who, out)) begin(step.who, step.server, session_timeout);
+      if (!hear_all(step.who, out)) replace(step, out);
       break;
     case Step::Kind::end:
-      client.send(op::close_session);
-      hear_all(step.who, out);
+      end(step.who, out);
       if (client.hear(words_)) out.push_back(line(step.who, "the server goes on"));
       begin(step.who, step.server, session_timeout);
       break;
     case Step::Kind::move: come_back(step, out); break;
     case Step::Kind::expire:
+      end(step.who, out);
       begin(step.who, step.server, short_timeout);
       for (const auto& [type, body] : step.requests) clients_[step.who]->send(type, body);
       hear_all(step.who, out);
@@ -105,12 +111,33 @@ std::vector<std::string> Conversation::play(const Step& step) {
   return out;
 }
 
+// The nodes of a session go in the order of a hash table.
+void Conversation::end(std::size_t who, std::vector<std::string>& out) {
+  clients_[who]->send(op::close_session);
+  std::vector<std::string> heard;
+  hear_all(who, heard);
+  std::sort(heard.begin(), heard.end());
+  out.insert(out.end(), heard.begin(), heard.end());
+}
+
+// One that is left behind would end at another moment here and there.
+void Conversation::replace(const Step& step, std::vector<std::string>& out) {
+  if (clients_[step.who]->connect(step.server)) end(step.who, out);
+  begin(step.who, step.server, session_timeout);
+}
+
 void Conversation::come_back(const Step& step, std::vector<std::string>& out) {
   Client& client = *clients_[step.who];
   client.drop();
-  if (!client.connect(step.server)) {
+  // A server that lags behind what a client has seen sends it away.
+  bool back = client.connect(step.server);
+  for (int tries = 0; apart_ && !back && !client.expired() && tries < most_tries; ++tries) {
+    place_.wait(between_tries);
+    back = client.connect(step.server);
+  }
+  if (!back) {
     out.push_back(line(step.who, "cannot come back"));
-    begin(step.who, step.server, session_timeout);
+    replace(step, out);
     return;
   }
   out.push_back(line(step.who, "timeout " + std::to_string(client.welcome().timeout)));
@@ -126,14 +153,35 @@ void Conversation::come_back(const Step& step, std::vector<std::string>& out) {
 
 // A server has told them before it answers a ping that comes behind all that.
 void Conversation::hear_others(std::size_t who, bool any_order, std::vector<std::string>& out) {
+  if (apart_) catch_up();
+  for (std::size_t other = 0; other < clients_.size(); ++other) {
+    if (other != who) clients_[other]->send(op::ping);
+  }
   for (std::size_t other = 0; other < clients_.size(); ++other) {
     if (other == who) continue;
-    std::vector<std::string> heard;
-    clients_[other]->send(op::ping);
+    std::vector<std::string> heard = std::exchange(heard_[other], {});
     hear_all(other, heard);
-    // The nodes of a session go in the order of a hash table.
     if (any_order) std::sort(heard.begin(), heard.end());
     out.insert(out.end(), heard.begin(), heard.end());
+  }
+}
+
+// All that was committed is known to whoever has committed it; a sync at a leader is no promise
+// that it has carried out what its followers have.
+void Conversation::catch_up() {
+  std::int64_t last = 0;
+  for (const auto& client : clients_) last = std::max(last, client->seen());
+  for (std::size_t each = 0; each < clients_.size(); ++each) {
+    Client& client = *clients_[each];
+    for (int tries = 0; client.seen() < last && tries < most_tries; ++tries) {
+      std::vector<std::string> heard;
+      if (tries > 0) place_.wait(a_moment);
+      client.send_as(number_of_catching_up, op::sync, path_body("/"));
+      const bool stands = hear_all(each, heard);
+      if (stands) heard.pop_back();  // how often it was asked is nobody's affair
+      heard_[each].insert(heard_[each].end(), heard.begin(), heard.end());
+      if (!stands) break;
+    }
   }
 }
 

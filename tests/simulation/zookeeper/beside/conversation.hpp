@@ -53,12 +53,19 @@ class Conversation {
   void begin(std::size_t who, std::size_t server, std::chrono::milliseconds timeout);
   /// Hears until all is answered. @return false: the server has hung up
   bool hear_all(std::size_t who, std::vector<std::string>& out);
+  /// Ends a session that the server has hung up on, and begins another.
+  void replace(const Step& step, std::vector<std::string>& out);
+  void end(std::size_t who, std::vector<std::string>& out);
   void come_back(const Step& step, std::vector<std::string>& out);
+  /// Until each server has what any of the sessions has seen.
+  void catch_up();
   void hear_others(std::size_t who, bool any_order, std::vector<std::string>& out);
 
   Place& place_;
+  const bool apart_;  // its sessions are at several servers, of which some lag
   Words words_;
   std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::vector<std::string>> heard_;  // while they caught up
 };
 
 }  // namespace simulation::zookeeper

@@ -120,7 +120,11 @@ std::pair<std::int32_t, Out> RandomSteps::request() {
 
 Step RandomSteps::next() {
   Step out{.who = below(sessions_), .server = below(servers_)};
-  if (one_in(60)) {
+  if (one_in(1000)) {  // takes two seconds
+    out.kind = Step::Kind::expire;
+    out.requests.push_back(creation(false));
+    out.requests.push_back(look());
+  } else if (one_in(60)) {
     out.kind = Step::Kind::end;
   } else if (one_in(50)) {
     out.kind = Step::Kind::move;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,7 +53,26 @@ class VirtualSites {
     for (auto& then : std::exchange(sites_[which]->missed, {})) add(now_, which, std::move(then));
   }
   /// Before `Server::restarted()`.
-  void restart(std::size_t which) { ++sites_[which]->life; }
+  void restart(std::size_t which) {
+    OneSite& site = *sites_[which];
+    ++site.life;
+    for (const ConnectionId connection : std::exchange(site.connections, {})) {
+      ended_[connection] = true;
+    }
+  }
+  /// A client does something to a server.
+  void reach(std::size_t which, ConnectionId connection, std::function<void()> then) {
+    OneSite& site = *sites_[which];
+    site.connections.insert(connection);
+    const auto guarded = [this, connection, then = std::move(then)] {
+      if (!hung_up(connection)) then();
+    };
+    if (site.paused) {
+      site.missed.emplace_back(guarded);
+    } else {
+      guarded();
+    }
+  }
 
   /// @return what a server has said to a connection since the last call.
   std::string take(ConnectionId connection) { return std::exchange(said_[connection], {}); }
@@ -93,6 +113,7 @@ class VirtualSites {
     std::uint64_t life = 0;
     std::vector<std::function<void()>> missed{};
     std::vector<std::string> notes{};
+    std::set<ConnectionId> connections{};
   };
 
   void add(Nanos when, std::size_t site, std::function<void()> then) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What a run expects of the contract, in figures that several of its parts need.
+#pragma once
+
+#include "simulation/world/random.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace simulation {
+
+/// What the contract gives a timed call beyond its time (L3), and the simulation's own latency.
+inline constexpr Nanos grace = std::chrono::milliseconds(50);
+
+/// What closing a client may take.
+inline constexpr Nanos longest_close = std::chrono::seconds(3);
+
+/// In fair weather: how long one holds, and what a server that answers at once may take.
+inline constexpr Nanos longest_fair_hold = std::chrono::milliseconds(20);
+inline constexpr Nanos longest_fair_call = std::chrono::milliseconds(100);
+
+inline constexpr std::string_view name_begins = "name/";
+[[nodiscard]] inline std::string lock_name(std::size_t number) {
+  return std::string(name_begins) + std::to_string(number);
+}
+
+}  // namespace simulation

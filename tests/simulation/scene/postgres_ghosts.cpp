@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/postgres_ghosts.hpp"
+
+#include "simulation/scene/bounds.hpp"
+
+#include <algorithm>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t client_size = 16;  // bytes of an attempt
+
+/// What is taken back is taken back once more each second, over a connection that is made anew
+/// within two, perhaps.
+constexpr Nanos soon = 5s;
+
+}  // namespace
+
+PostgresGhosts::PostgresGhosts(Room& room, PostgresServers& servers, const Plan& plan)
+    : room_(room), servers_(servers), names_(plan.names) {
+  servers_.each([this](postgres::PostgresModel& model) {
+    model.watch_grants([this](ConnectionId id, const postgres::LockRow& row) {
+      if (const Connection* const from = room_.network.find(id)) {
+        clients_[row.attempt.substr(0, client_size)] = &from->process();
+      }
+    });
+  });
+  servers_.when_back = [this] { came_back(); };
+}
+
+bool PostgresGhosts::lives(const std::string& attempt) const {
+  const auto found = clients_.find(attempt.substr(0, client_size));
+  return found != clients_.end() && !found->second->dead() && !gone(*found->second);
+}
+
+// A release need not be on disk when it is told.
+void PostgresGhosts::came_back() {
+  for (const auto& [name, row] : servers_.primary().rows()) back_.emplace(name, row.number);
+}
+
+std::optional<Verdict> PostgresGhosts::look(const Judge& judge, Nanos quiet) {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (auto verdict = look_at(names_[i], i, judge, quiet)) return verdict;
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> PostgresGhosts::look_at(Name& name, std::size_t index, const Judge& judge,
+                                               Nanos quiet) {
+  const std::string its = lock_name(index);
+  const auto holder = servers_.primary().holder(its);
+  const Nanos now = room_.world.now();
+  const bool the_same = holder && std::exchange(name.number, holder->number) == holder->number;
+  if (!the_same || judge.knows(index, static_cast<std::uint64_t>(holder->number)) ||
+      !lives(holder->attempt) || back_.contains({its, holder->number})) {
+    name.since = now;
+    return std::nullopt;
+  }
+  if (std::min(now - name.since, quiet) < soon) return std::nullopt;
+  return Verdict{"S5", its + " is held by an attempt that nobody knows of, number " +
+                           std::to_string(holder->number)};
+}
+
+}  // namespace simulation

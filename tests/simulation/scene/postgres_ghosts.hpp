@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Watches that no living client has a hold at the server that none of its owners knows of (S5): it
+// would keep the name until its lease has ended.
+#pragma once
+
+#include "simulation/scene/judge.hpp"
+#include "simulation/scene/plan.hpp"
+#include "simulation/scene/postgres_servers.hpp"
+#include "simulation/world/room.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace simulation {
+
+class PostgresGhosts {
+ public:
+  PostgresGhosts(Room& room, PostgresServers& servers, const Plan& plan);
+
+  /// A process, or its client, is about to end. What it was granted, or is yet, ends by itself
+  /// where it cannot be taken back any more: close() waits for a second, and a row may be locked
+  /// for longer, by a commit that is under way.
+  void ends(const Process& process) { gone_.insert(&process); }
+  [[nodiscard]] bool gone(const Process& process) const { return gone_.contains(&process); }
+
+  /// Asked every second. @param quiet for how long nothing has befallen anybody
+  [[nodiscard]] std::optional<Verdict> look(const Judge& judge, Nanos quiet);
+
+ private:
+  struct Name {
+    std::int64_t number = 0;  ///< of the hold that was there
+    Nanos since{0};           ///< when somebody knew of it last
+  };
+  [[nodiscard]] std::optional<Verdict> look_at(Name& name, std::size_t index, const Judge& judge,
+                                               Nanos quiet);
+  [[nodiscard]] bool lives(const std::string& attempt) const;
+  void came_back();
+
+  Room& room_;
+  PostgresServers& servers_;
+  std::vector<Name> names_;
+  std::map<std::string, const Process*> clients_;  // by the beginning of their attempts
+  std::set<const Process*> gone_;
+  std::set<std::pair<std::string, std::int64_t>> back_;
+};
+
+}  // namespace simulation

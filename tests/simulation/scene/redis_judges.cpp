@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redis_judges.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string inbox = "mortise:inbox:";
+constexpr std::size_t client_size = 32;  // of an attempt's id
+
+/// Each waiter asks once a second, and what failed is repeated at once: by then whoever is owed a
+/// hold has heard of it, or has given it back.
+constexpr Nanos soon = 4s;
+
+/// Who waits asks once a second. A second until its inbox is asked for a word, two that it waits
+/// for that, and one more question: so long at most.
+constexpr Nanos often = 1600ms;
+constexpr Nanos found_out = 6500ms;
+
+/// In which a waiter counts as alive, though three seconds would do: clocks drift.
+constexpr std::int64_t alive = 2'900'000;  // us
+
+/// A claim of two seconds, and that clocks drift.
+constexpr std::int64_t longest_claim = 2'010'000;  // us
+
+}  // namespace
+
+RedisJudges::RedisJudges(Room& room, redis::RedisModel& server, const Plan& plan)
+    : room_(room), server_(server), steps_(plan.steps), copies_(room) {
+  server.on_script([this](const redis::ScriptRun& run) { runs(run); });
+  for (std::size_t i = 0; i < plan.names; ++i) {
+    names_.push_back({.key = "mortise:{name/" + std::to_string(i) + "}"});
+  }
+}
+
+std::int64_t RedisJudges::server_time() const {
+  const Host& host = *room_.network.hosts().front();
+  return std::chrono::duration_cast<std::chrono::microseconds>(host.wall()).count();
+}
+
+bool RedisJudges::listens(const std::string& client) const {
+  const auto& all = server_.listeners(inbox + client);
+  return std::any_of(all.begin(), all.end(), [&](ConnectionId id) {
+    const Connection* const connection = room_.network.find(id);
+    return connection != nullptr && connection->held() && !connection->process().dead();
+  });
+}
+
+void RedisJudges::dies(const Process& process, const Ambush& ambush) {
+  Dead dead{.at = server_time()};
+  std::string client;
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() != &process) continue;
+    if (connection->unacknowledged() > 0 || ambush.keeps(id)) dead.has_sent = true;
+    for (const std::string& channel : server_.channels_of(id)) {
+      if (channel.starts_with(inbox)) client = channel.substr(inbox.size());
+    }
+  }
+  if (client.empty()) return;
+  for (const Name& name : names_) {
+    const redis::LockSeen seen = server_.lock(name.key);
+    if (seen.attempt.starts_with(client)) dead.numbers.push_back(seen.number);
+  }
+  dead_.emplace(client, dead);
+}
+
+std::optional<Verdict> RedisJudges::look(Judge& judge, Nanos quiet) {
+  if (verdict_) return verdict_;
+  if (auto verdict = look_at_forgotten()) return verdict;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (auto verdict = look_at(names_[i], i, judge, quiet)) return verdict;
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> RedisJudges::look_at(Name& name, std::size_t index, Judge& judge,
+                                            Nanos quiet) {
+  const redis::LockSeen seen = server_.lock(name.key);
+  // S1, whether or not somebody else has come yet.
+  for (const std::uint64_t number : judge.believed(index)) {
+    if (seen.held && seen.number == number) continue;
+    return Verdict{"S1", name.key + ": somebody believes in the grant " + std::to_string(number) +
+                             ", which the server has ended: " + server_.look(name.key)};
+  }
+  if (!seen.there) return std::nullopt;
+  if (auto verdict = look_at_listeners(name, index, quiet)) return verdict;
+  if (!seen.held || seen.attempt.size() < client_size) {
+    name.number = 0;
+    return std::nullopt;
+  }
+  if (auto verdict = look_at_the_dead(name, seen)) return verdict;
+  const Nanos now = room_.world.now();
+  const bool another = std::exchange(name.number, seen.number) != seen.number;
+  if (another || judge.knows(index, seen.number) || !listens(seen.attempt.substr(0, client_size))) {
+    name.since = now;
+    return std::nullopt;
+  }
+  // Where the server's clock was set back it keeps what has lapsed for its owner.
+  if (steps_ || std::min(now - name.since, quiet) < soon) return std::nullopt;
+  return Verdict{
+      "S5", name.key + " is held by an attempt that nobody knows of: " + server_.look(name.key)};
+}
+
+// L1: whoever was handed a lock after its death keeps it for a claim, since it does not confirm.
+std::optional<Verdict> RedisJudges::look_at_the_dead(const Name& name,
+                                                     const redis::LockSeen& seen) const {
+  if (steps_) return std::nullopt;
+  const auto found = dead_.find(seen.attempt.substr(0, client_size));
+  if (found == dead_.end()) return std::nullopt;
+  const Dead& dead = found->second;
+  const bool its_own =
+      std::find(dead.numbers.begin(), dead.numbers.end(), seen.number) != dead.numbers.end();
+  if (its_own || dead.has_sent || seen.since < dead.at) return std::nullopt;
+  if (server_time() - seen.since < longest_claim) return std::nullopt;
+  return Verdict{"L1", name.key + " is kept by a dead waiter: " + server_.look(name.key)};
+}
+
+// A connection with a call that is unanswered for a second is dropped, and whoever was answered on
+// it knows that older copies are refused: to bury them again and again makes the lock grow.
+void RedisJudges::runs(const redis::ScriptRun& run) {
+  const std::string copies = copies_.look(run);
+  if (!copies.empty() && !verdict_) verdict_ = Verdict{"S5", copies};
+  look_at_pushes(run);
+  look_at_free(run);
+  note_question(run);
+  const auto& arguments = run.arguments;
+  const ConnectionId connection = run.connection;
+  if (arguments.size() < 2 || arguments[1].size() < 2 || arguments[1][1] != '1') return;
+  const Nanos now = room_.world.now();
+  Buried& buried =
+      buried_.try_emplace(std::pair(connection, std::string(arguments[0])), Buried{.since = now})
+          .first->second;
+  if (now - buried.last < 500ms) return;  // asked together, before the answer
+  buried.last = now;
+  if (++buried.times < 4 || now - buried.since < 3s || verdict_) return;
+  verdict_ =
+      Verdict{"debris", std::string(arguments[0]) + " has older copies refused again and again"};
+}
+
+void RedisJudges::told(std::string_view message) {
+  if (message.starts_with("G ")) pushed_.emplace(message.substr(2, message.find(' ', 2) - 2));
+}
+
+// Who is answered hears nothing by a push as well: the two come in any order.
+void RedisJudges::look_at_pushes(const redis::ScriptRun& run) {
+  const auto pushed = std::exchange(pushed_, {});
+  if (pushed.empty() || verdict_) return;
+  const auto& words = run.arguments;
+  const bool releases = words.size() == 6;
+  const bool takes = words.size() == 5;
+  if (!takes && !releases) return;
+  const std::string asker(words[releases ? 3 : 0]);
+  const std::string_view answer =
+      releases ? run.answer.substr(std::min<std::size_t>(2, run.answer.size())) : run.answer;
+  if (!answer.starts_with("G ") || !pushed.contains(asker)) return;
+  verdict_ = Verdict{"L6", asker + " is told of one grant by an answer and by a push"};
+}
+
+// A release of a fair lock hands it to whoever waits, lives and listens.
+void RedisJudges::look_at_free(const redis::ScriptRun& run) {
+  const auto& words = run.arguments;
+  if (!fair_ || verdict_) return;
+  if (words.size() != 3 || words[0].find(' ') == std::string_view::npos || run.answer != "F") {
+    return;
+  }
+  const std::string key(run.keys[0]);
+  const redis::LockSeen seen = server_.lock(key);
+  if (seen.held || seen.waiting == 0) return;
+  const redis::Value* const value = server_.value(key);
+  const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
+  if (hash == nullptr) return;
+  const bool crowded =
+      std::any_of(hash->fields().begin(), hash->fields().end(),
+                  [](const auto& each) { return each.second.starts_with(RedisTraps::of_crowds); });
+  if (crowded) return;  // whom nobody can tell
+  for (const auto& [field, text] : hash->fields()) {
+    if (!field.starts_with('#')) continue;  // "<attempt> <last contact> ..."
+    const std::size_t blank = text.find(' ');
+    const std::int64_t contact = std::atoll(text.c_str() + std::min(blank, text.size()));
+    if (server_time() - contact > alive || !listens(text.substr(0, client_size))) continue;
+    verdict_ =
+        Verdict{"L2", key + " was freed, and " + text + " is not told: " + server_.look(key)};
+    return;
+  }
+}
+
+void RedisJudges::forgotten(Connection& inbox) {
+  forgotten_.push_back({.inbox = inbox.id(), .process = &inbox.process()});
+}
+
+void RedisJudges::note_question(const redis::ScriptRun& run) {
+  if (forgotten_.empty() || run.arguments.size() != 5 || !run.answer.starts_with("Q ")) return;
+  const Connection* const from = room_.network.find(run.connection);
+  for (Forgotten& each : forgotten_) {
+    if (from == nullptr || &from->process() != each.process) continue;
+    const Nanos now = room_.world.now();
+    const Nanos stolen = room_.world.stolen(*each.process);
+    const bool goes_on = each.by == run.connection && now - each.last < often &&
+                         each.stolen == stolen && from->held();
+    if (!goes_on) each.since = now;
+    each.by = run.connection;
+    each.last = now;
+    each.stolen = stolen;
+  }
+}
+
+// Whoever waits asks its inbox for a word once a second, and makes it anew after two in vain.
+std::optional<Verdict> RedisJudges::look_at_forgotten() {
+  std::erase_if(forgotten_, [&](const Forgotten& each) {
+    const Connection* const inbox = room_.network.find(each.inbox);
+    return inbox == nullptr || !inbox->held() || each.process->dead();
+  });
+  for (const Forgotten& each : forgotten_) {
+    if (each.last - each.since < found_out) continue;
+    return Verdict{"L2", each.process->name() + " waits, and believes in an inbox that is silent"};
+  }
+  return std::nullopt;
+}
+
+void RedisJudges::calm() {
+  for (const Forgotten& each : forgotten_) {
+    if (Connection* const inbox = room_.network.find(each.inbox)) {
+      inbox->flow();
+      inbox->cut(false);
+    }
+  }
+  forgotten_.clear();
+}
+
+// "The first of our queue, and nobody else of it, listens to Redisson's channel"; another may be on
+// its way to it or from it.
+std::optional<Verdict> RedisJudges::look_at_listeners(Name& name, std::size_t index, Nanos quiet) {
+  const auto& all =
+      server_.listeners("redisson_lock__channel:{name/" + std::to_string(index) + "}");
+  const auto ours = std::count_if(all.begin(), all.end(), [&](ConnectionId id) {
+    const Connection* const connection = room_.network.find(id);
+    return connection != nullptr && connection->process().name().starts_with("client");
+  });
+  name.crowds = ours > 2 && quiet >= soon ? name.crowds + 1 : 0;
+  if (name.crowds < 2) return std::nullopt;
+  return Verdict{"L6",
+                 std::to_string(ours) + " waiters for " + name.key + " are woken by each release"};
+}
+
+}  // namespace simulation

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redis_traps.hpp"
+
+#include "redis/scripts.hpp"
+
+#include <algorithm>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos longest_claim = 2s;
+/// In which whoever sits on a hold looks whether it may go.
+constexpr Nanos a_look = 10ms;
+constexpr std::size_t client_size = 32;  // of an attempt's id
+
+// Of the server's side only: nobody sends on it.
+constexpr ConnectionId connection_of_crowds = ConnectionId{1} << 40U;
+
+}  // namespace
+
+std::string RedisTraps::set(What what, const std::string& key, Random& random, Nanos length) {
+  luck_ = Random(random.next());
+  switch (what) {
+    case What::deaf_successor: ++deaf_; return "the next successor hears nothing";
+    case What::late_push: ++late_; return "the next push is late";
+    case What::crowd: return gather(key, random, length);
+  }
+  return {};
+}
+
+void RedisTraps::told(std::string_view channel, std::string_view message) {
+  if (deaf_ + late_ == 0 || !message.starts_with("G ")) return;
+  const auto& listeners = server_.listeners(channel);
+  Connection* const inbox = listeners.empty() ? nullptr : room_.network.find(listeners.back());
+  if (inbox == nullptr || !inbox->held() || inbox->process().dead()) return;
+  if (deaf_ > 0) {
+    deafen(*inbox);
+  } else {
+    delay(*inbox);
+  }
+}
+
+// Its claim lapses. What it is granted next it learns by asking, and holds it when the first
+// message comes.
+void RedisTraps::deafen(Connection& inbox) {
+  const Nanos now = room_.world.now();
+  const Nanos silent = std::min(lease_, longest_claim) * 1002 / 1000 + luck_.spread(1ms, 200ms);
+  const Nanos least = now + silent + 300ms;
+  if (least > end_) return;
+  --deaf_;
+  const Nanos until = luck_.between(least, std::min(end_, least + 4s));
+  host_.note(inbox.process().name() + " hears nothing of the grant that it is pushed");
+  inbox.stall(Connection::Way::down, until);
+  room_.network.part(inbox.process(), host_, now + silent);
+  if (keep) keep(inbox.process(), until + 30ms);
+}
+
+// It learns of the grant by asking, and holds it; its threads stop while it releases that.
+void RedisTraps::delay(Connection& inbox) {
+  const Nanos now = room_.world.now();
+  const Nanos release = now + luck_.between(1'050ms, 1'900ms);
+  if (release + a_look * 2 > end_) return;
+  --late_;
+  host_.note("a push to " + inbox.process().name() + " is late");
+  inbox.stall(Connection::Way::down, release + a_look * 2);
+  Process& process = inbox.process();
+  if (keep) keep(process, release);
+  World& world = room_.world;
+  world.at(release - 200us, [&process] {
+    process.schedule.preempted = 0.3;
+    process.schedule.longest = a_look;
+  });
+  world.at(release + luck_.between(0us, a_look), [late = inbox.shared_from_this()] {
+    if (late->held()) late->flow();
+  });
+  world.at(release + a_look * 2, [&process] { process.schedule.preempted = 0; });
+}
+
+// They come while it is held, and leave before they count as silent; who came meanwhile stands
+// behind the places that they have left.
+std::string RedisTraps::gather(const std::string& key, Random& random, Nanos length) {
+  const redis::LockSeen seen = server_.lock(key);
+  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(host_.wall());
+  if (!seen.held || seen.ends - wall.count() < 1'000 || !host_.up()) return "nobody comes";
+  if (host_.paused_until() > room_.world.now()) return "nobody comes";
+  std::vector<std::string> attempts;
+  const std::uint64_t many = 70 + random.below(60);
+  server_.opened(connection_of_crowds);
+  for (std::uint64_t i = 0; i < many; ++i) {
+    const std::string number = std::to_string(++people_);
+    attempts.push_back(std::string(of_crowds) +
+                       std::string(client_size - of_crowds.size() - number.size(), '0') + number +
+                       "1");
+    ask(mortise::redis::scripts::acquire.text, key, attempts.back(),
+        {"f01", "1", std::to_string(lease_ / 1ms), "crowd"});
+  }
+  server_.closed(connection_of_crowds);
+  const Nanos stay = random.spread(1ms, std::max<Nanos>(2ms, std::min<Nanos>(length, 2s)));
+  room_.world.after(stay, [this, key, attempts] {
+    if (!host_.up()) return;
+    server_.opened(connection_of_crowds);
+    for (const std::string& attempt : attempts) {
+      ask(mortise::redis::scripts::cancel.text, key, attempt, {"f0", "1"});
+    }
+    server_.closed(connection_of_crowds);
+  });
+  return std::to_string(many) + " others wait for " + std::to_string(stay.count()) + " ns";
+}
+
+void RedisTraps::ask(std::string_view text, const std::string& key, const std::string& attempt,
+                     const std::vector<std::string>& more) {
+  std::string bytes = "*" + std::to_string(5 + more.size()) + "\r\n";
+  const auto add = [&](std::string_view word) {
+    bytes.append("$")
+        .append(std::to_string(word.size()))
+        .append("\r\n")
+        .append(word)
+        .append("\r\n");
+  };
+  for (const std::string_view word : {std::string_view("EVAL"), text, std::string_view("1"),
+                                      std::string_view(key), std::string_view(attempt)}) {
+    add(word);
+  }
+  for (const std::string& word : more) add(word);
+  ++requests_of_crowds_;
+  server_.received(connection_of_crowds, bytes);
+}
+
+}  // namespace simulation
