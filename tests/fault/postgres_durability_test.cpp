@@ -7,6 +7,7 @@
 #include "support/postgres_programs.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace mortise::fault {
 namespace {
@@ -90,6 +91,39 @@ TEST_F(PostgresDurability, AReleaseByForceSurvivesAKillThoughItsSessionCommitsAs
     could_lose = could_lose || marker_is_lost();
     EXPECT_FALSE(is_held(lock.name())) << "the hold of round " << round << " is back";
     server().talk().run("delete from marker");
+  }
+  EXPECT_TRUE(could_lose) << "nothing was lost that could be, which proves nothing";
+}
+
+// Several takes share a transaction, and whoever has to wait does not wait for the log.
+TEST_F(PostgresDurability, AGrantSurvivesAKillWhoeverSharesItsTransaction) {
+  bool could_lose = false;
+  for (const char* const order : {"12", "21", "121"}) {
+    Client mine = client();
+    Lock held = mine.lock("held", {.lease = 60s, .renew = false});
+    held.lock();
+    const std::string free = std::string("free/") + order;
+    {
+      Lock before = mine.lock(free);  // a row, for the plain case
+      before.lock();
+      before.unlock();
+    }
+    {
+      PostgresTalk talk = server().user();
+      talk.run("begin");
+      for (const char which : std::string_view(order)) {
+        const std::string name = which == '1' ? "held" : free;
+        EXPECT_THAT(talk.value("select mortise.take('" + name + "', '\\x01', 60000000, '', 17)"),
+                    Not(IsEmpty()));
+      }
+      talk.run("commit");
+    }
+    mark();
+    kill_and_start();
+    could_lose = could_lose || marker_is_lost();
+    server().talk().run("delete from marker");
+    EXPECT_TRUE(is_held(free)) << order;
+    server().talk().run("update mortise.lock set expires_at = '-infinity'");
   }
   EXPECT_TRUE(could_lose) << "nothing was lost that could be, which proves nothing";
 }

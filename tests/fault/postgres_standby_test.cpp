@@ -134,6 +134,25 @@ TEST_F(PostgresStandby, ARenewalWhoseWaitIsCancelledIsNone) {
   find_standby();
 }
 
+// Or its row would be locked until there is a standby: for the holder's release, too.
+TEST_F(PostgresStandby, WhoHasToWaitAndWhoGivesUpWaitsForNone) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  lock.lock();
+  ASSERT_NO_FATAL_FAILURE(lose_standby());
+  PostgresTalk waiter = server().user();
+  const std::vector<std::string> calls{"take('a', '\\x01', 1000000, '', 19)",
+                                       "take_apart('a', '\\x02', 1000000, '', 19)",
+                                       "cancel('a', '\\x02', 16)"};
+  for (const std::string& call : calls) {
+    waiter.send("select mortise." + call);
+    ASSERT_TRUE(waiter.answered(patience)) << call;
+  }
+  EXPECT_EQ(see("select count(*) from mortise.ticket"), "1");
+  EXPECT_EQ(lock.release(), Released::released);
+  find_standby();
+}
+
 TEST_F(PostgresStandby, AShutdownOrACrashDuringTheWaitTellsNothing) {
   for (const bool crash : {false, true}) {
     ASSERT_NO_FATAL_FAILURE(lose_standby());

@@ -14,10 +14,9 @@ DECLARE
   t timestamptz;
   ignored text;
 BEGIN
-  -- Nothing of it is for a standby: what a crash brings back nobody sends any more.
-  IF current_setting('synchronous_commit') <> 'off' THEN
-    ignored := set_config('synchronous_commit', 'local', true);
-  END IF;
+  -- A ticket that a crash brings back ends by itself, and of what was sent before it nothing comes any more. The
+  -- row would be locked until all that was on disk.
+  ignored := set_config('synchronous_commit', 'off', true);
   SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
   IF NOT FOUND AND EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN RETURN 'L'; END IF;
   t := clock_timestamp();

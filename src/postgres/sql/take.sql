@@ -21,12 +21,14 @@ DECLARE
   fair constant boolean := (how & 2) <> 0;
   strays constant boolean := (how & 4) <> 0;
   copy constant bigint := how >> 4;
+  shares constant boolean := txid_current_if_assigned() IS NOT NULL;
   l record;
   t timestamptz;
   free boolean;
   guarded boolean := false;
   first bytea;
   n bigint;
+  ignored text;
 BEGIN
   SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
     FROM @schema@.lock WHERE name = the_name FOR UPDATE SKIP LOCKED;
@@ -88,8 +90,10 @@ BEGIN
     RETURN n;
   END IF;
 
+  -- Nothing of what is left need survive a crash, and a row stays locked until its transaction is on disk: for
+  -- whoever wants to free it, too. But what came before in this transaction may be a grant.
+  IF NOT shares THEN ignored := set_config('synchronous_commit', 'off', true); END IF;
   IF waits THEN
-    -- Nothing of this need survive a crash, but a grant may share the transaction.
     IF fair THEN
       UPDATE @schema@.ticket SET contact = t WHERE name = the_name AND attempt = me;
       IF NOT FOUND THEN
@@ -128,6 +132,7 @@ CREATE OR REPLACE FUNCTION @schema@.take(
 LANGUAGE plpgsql SECURITY DEFINER AS $function$
 DECLARE
   answer pg_catalog.text;
+  ignored pg_catalog.text;
 BEGIN
   -- The plain case in one statement: free, nobody else in the row, nothing to be remembered. It does not
   -- ask for the row's lock first, which costs as much again. xmax is whoever locked this version of the row
@@ -146,7 +151,13 @@ BEGIN
      AND (how OPERATOR(pg_catalog.&) 2 OPERATOR(pg_catalog.=) 0
           OR l.waiters_until OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp())
   RETURNING l.number::pg_catalog.text INTO answer;
-  IF FOUND THEN RETURN answer; END IF;
+  IF FOUND THEN
+    -- Somebody who had to wait came before it in this transaction.
+    IF pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off' THEN
+      ignored := pg_catalog.set_config('synchronous_commit', 'on', true);
+    END IF;
+    RETURN answer;
+  END IF;
   IF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, pg_temp' THEN
     RETURN @schema@.take_row(the_name, me, for_lease, for_label, how);
   END IF;

@@ -21,9 +21,7 @@ Task<std::string> cancel(Session& session, const std::string& name, const std::s
                          std::int64_t how_bits) {
   const How how(how_bits);
   const bool wakes = (how_bits & 1) != 0 && !session.db.makes(Mistake::release_waits_for_notify);
-  if (session.setting(Setting::synchronous_commit) != "off") {
-    session.set(Setting::synchronous_commit, "local", true);
-  }
+  session.only_looks(false);
   LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
   co_await session.step();
   if (tuple == nullptr && session.see(name) != nullptr) co_return "L";

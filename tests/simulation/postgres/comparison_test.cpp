@@ -162,8 +162,8 @@ class Sequence {
 
   Question release(bool apart) {
     const Hold its = hold();
-    const auto how =
-        static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(10) ? 4 : 0) + (chance(50) ? 1 : 0));
+    const auto how = static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(10) ? 4 : 0) +
+                                               (chance(50) ? 2 : 0) + (chance(50) ? 1 : 0));
     return call("SELECT " + schema_ + (apart ? ".release_apart" : ".release") + "($1, $2, $3, $4)",
                 {its.name, its.attempt}, {its.number, how});
   }

@@ -32,6 +32,8 @@ enum class Mistake : std::uint8_t {
   release_waits_for_notify,
   lock_timeout_bounds_notify,
   graves_never_cleared,
+  looks_wait_for_the_disk,
+  grant_behind_a_waiter_not_on_disk,
 };
 
 struct MistakeName {
@@ -83,6 +85,11 @@ constexpr std::array mistake_names{
                 "the time-out of row locks ends the wait for the notifications of others, too"},
     MistakeName{Mistake::graves_never_cleared, "postgres.graves_never_cleared",
                 "a name that was once in doubt takes the slow way for ever"},
+    MistakeName{Mistake::looks_wait_for_the_disk, "postgres.looks_wait_for_the_disk",
+                "who has to wait, or has gone, keeps the row locked until that is on disk"},
+    MistakeName{Mistake::grant_behind_a_waiter_not_on_disk,
+                "postgres.grant_behind_a_waiter_not_on_disk",
+                "a grant whose transaction began with somebody who has to wait is not on disk"},
 };
 
 [[nodiscard]] constexpr std::optional<Mistake> mistake_of(std::string_view name) noexcept {

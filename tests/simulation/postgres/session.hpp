@@ -66,6 +66,9 @@ class Session final : public Process {
   void set(Setting which, const std::string& value, bool local);
   /// `IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') ...`
   void commit_on_disk();
+  /// Nothing of what this function writes need be on disk when it is told.
+  /// @param shares whether something was written in this transaction before
+  void only_looks(bool shares);
   /// Between two steps of a function: another process may come in between.
   Task<void> step();
 

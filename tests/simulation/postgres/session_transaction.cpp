@@ -133,7 +133,14 @@ void Session::set(Setting which, const std::string& value, bool local) {
   tx_.undo.push_back(std::move(entry));
 }
 
+void Session::only_looks(bool shares) {
+  if (shares) return;
+  tx_.looks = true;
+  if (!db.makes(Mistake::looks_wait_for_the_disk)) set(Setting::synchronous_commit, "off", true);
+}
+
 void Session::commit_on_disk() {
+  tx_.promised = true;
   const std::string& value = settings_.of(Setting::synchronous_commit);
   if (value == "off" || value == "local" || value == "remote_write") {
     set(Setting::synchronous_commit, "on", true);
@@ -157,6 +164,7 @@ Task<void> Session::commit() {
     const Place place = db.disk.append(log_record());
     if (db.on_commit) db.on_commit(connection_, db.renewals != tx_.renewals_before);
     if (settings_.waits_for_disk()) {
+      if (tx_.looks && !tx_.promised) db.break_rule("a row is locked over a flush, for nothing");
       db.disk.want(place);
       waits_for_ = "the disk";
       while (!db.disk.on_disk(place)) {

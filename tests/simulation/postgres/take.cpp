@@ -144,6 +144,7 @@ Graves bury(const std::optional<Graves>& graves, const std::string& attempt, std
 
 Task<std::string> take_row(Session& session, const TakeRequest& request) {
   const How how(request.how);
+  const bool shares = session.transaction().xid != 0;
   LockTuple* tuple = co_await session.lock_row(request.name, Strength::update, true);
   bool guarded = false;
   if (tuple == nullptr) {
@@ -195,6 +196,7 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
     on_disk(session);
     co_return std::to_string(row.number);
   }
+  session.only_looks(shares);
   if (how.waits) co_await wait_in(session, *tuple, request, t);
   if (free) co_return guarded ? "L" : "A";
   co_return owner_words(how.waits ? "Q" : "B", row, t);
@@ -217,6 +219,9 @@ Task<std::string> take(Session& session, const TakeRequest& request) {
   const LockTuple* const taken = co_await session.update(request.name, where, set);
   if (taken != nullptr) {
     if (session.db.makes(Mistake::grant_not_on_disk)) on_disk(session);
+    // Somebody who had to wait came before it in this transaction.
+    const bool off = session.setting(Setting::synchronous_commit) == "off";
+    if (off && !session.db.makes(Mistake::grant_behind_a_waiter_not_on_disk)) on_disk(session);
     co_return std::to_string(number);
   }
   co_await session.step();

@@ -51,6 +51,8 @@ struct Transaction {
   std::vector<std::pair<std::string, std::string>> notifications{};
   std::vector<std::string> listens{};
   bool unlistens = false;
+  bool looks = false;     ///< and found that the lock is not to be had, or to be given up
+  bool promised = false;  ///< something that has to be on disk
   std::vector<std::pair<std::string, std::int64_t>> ties{};  ///< to holds, by guard()
 
   [[nodiscard]] Commit sees_until() const noexcept { return snapshot.value_or(newest); }
