@@ -171,6 +171,13 @@ std::vector<Attempts::Operation> Attempts::undecided() const {
   return operations;
 }
 
+bool Attempts::any_taken_back() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(pending_.begin(), pending_.end(), [](const auto& each) {
+    return each.second.cancelled && !each.second.operation.expired();
+  });
+}
+
 bool Attempts::anybody_waits() const {
   const std::lock_guard lock(mutex_);
   return !names_.empty();

@@ -56,6 +56,8 @@ class Attempts {
   /// when to come back
   unsigned looked_in_vain(const AttemptId& attempt, bool knows_when);
 
+  /// @return whether any is being taken back, and the server has not answered to that.
+  [[nodiscard]] bool any_taken_back() const;
   /// @return whether anybody waits, for whatever name.
   [[nodiscard]] bool anybody_waits() const;
   /// @return those that are neither decided nor taken back.

@@ -188,6 +188,13 @@ void Pool::forsake_outdated() {
   for (const auto& each : all_) each->forsake_outdated();
 }
 
+std::vector<Source*> Pool::sources() const {
+  std::vector<Source*> sources;
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : all_) sources.push_back(each.get());
+  return sources;
+}
+
 void Pool::suspect() {
   const std::lock_guard lock(mutex_);
   for (const auto& each : all_) {

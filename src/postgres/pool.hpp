@@ -51,6 +51,8 @@ class Pool {
   bool tidy();
   /// Drops those whose server was replaced by another one.
   void forsake_outdated();
+  /// @return all of them, for whoever polls them.
+  [[nodiscard]] std::vector<Source*> sources() const;
   /// Has all looked at that are up.
   void suspect();
   /// Detaches and closes all, and tells what was not answered.

@@ -74,6 +74,7 @@ void PostgresBackend::start(Host& host) {
 }
 
 void PostgresBackend::stop() noexcept {
+  if (pool_ && !stopped_.load()) base::without_memory([this] { pay_what_is_owed(); });
   if (stopped_.exchange(true) || !pool_) return;
   Connection* listener = nullptr;
   bool later_attached = false;
@@ -159,9 +160,15 @@ void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t numb
   if (stopped_.load()) return;
   const Acquisition::Request& request = operation.request();
   const Instant now = clock_->now();
+  const auto release = std::make_shared<Release>(
+      HoldId{.name = request.name, .attempt = request.attempt, .number = number});
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(given_back_, [](const auto& each) { return each.expired(); });
+    given_back_.push_back(release);
+  }
   submit({.kind = Call::Kind::release,
-          .operation = std::make_shared<Release>(
-              HoldId{.name = request.name, .attempt = request.attempt, .number = number}),
+          .operation = release,
           .asked = now,
           .since = now,
           .patience = usual_patience,

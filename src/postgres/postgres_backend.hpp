@@ -117,6 +117,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void answered_release(const Call& call, ReleaseOutcome outcome);
   void answered_renewal(const Call& call, const Result& result);
   void give_back(const Acquisition& operation, std::uint64_t number);
+  [[nodiscard]] bool owes();
+  void pay_what_is_owed();
   void lost_commands(const ServerError& why, bool was_up, std::deque<Call> unanswered);
   void lost_listener(const ServerError& why);
 
@@ -142,9 +144,10 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   std::mutex mutex_;
   bool later_attached_ = false;
-  std::vector<Call> parked_;  // to be sent when there is a connection
-  Failure no_server_;         // why there is none
-  AttemptId of_client_{};     // any of it
+  std::vector<Call> parked_;                          // to be sent when there is a connection
+  Failure no_server_;                                 // why there is none
+  std::vector<std::weak_ptr<Operation>> given_back_;  // releases that nobody waits for
+  AttemptId of_client_{};                             // any of it
 };
 
 }  // namespace mortise::postgres

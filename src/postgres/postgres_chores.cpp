@@ -2,7 +2,9 @@
 // What the backend does beside requests: the listener, those who are woken, what has become idle or
 // stuck.
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
+#include "runtime/source_poll.hpp"
 
 #include <utility>
 
@@ -15,6 +17,7 @@ constexpr std::chrono::minutes longest_chore{1};
 // while.
 constexpr std::chrono::seconds deaf_time{5};
 constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
+constexpr std::chrono::milliseconds a_moment{5};
 
 }  // namespace
 
@@ -98,6 +101,33 @@ void PostgresBackend::look_after_stuck() {
   }
   if (!pool_->up() && hearing_.load() == Hearing::possible && !deaf()) {
     open_listener(of_client);
+  }
+}
+
+// What is taken back where its call has ended.
+bool PostgresBackend::owes() {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(given_back_, [](const std::weak_ptr<Operation>& each) {
+      const std::shared_ptr<Operation> release = each.lock();
+      return !release || release->done();
+    });
+    if (!given_back_.empty()) return true;
+  }
+  return attempts_.any_taken_back();
+}
+
+// close() waits for what callers free, and for what the library takes back for them. Of this only
+// we know, and it would keep a name from everybody until its lease has ended. There is no thread of
+// the library's any more that reads the answers.
+void PostgresBackend::pay_what_is_owed() {
+  if (base::mutant("postgres.close_leaves_what_is_owed")) return;
+  runtime::SourcePoll poll(clock_);
+  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
+  while (owes() && BootClock::now() < until) {
+    std::vector<Source*> sources = pool_->sources();
+    sources.push_back(&later_);
+    static_cast<void>(poll.once(sources, {.until = clock_->now() + a_moment}));
   }
 }
 

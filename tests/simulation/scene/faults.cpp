@@ -169,8 +169,10 @@ void Scene::close_in_between(Party& party, std::uint64_t which) {
   tell(process.name(), "closes its client");
   ++births_;
   stand_->dies(process);  // what it cannot give back now ends by itself
-  room_.world.spawn(process, [this, &party] {
+  room_.world.spawn(process, [this, &party, &process] {
+    const Nanos began = room_.world.now();
     close(party);
+    stand_->closed(process, room_.world.now() - began);
     replace(party);
   });
   if (which % 3 != 2) return;

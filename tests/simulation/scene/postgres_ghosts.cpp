@@ -16,6 +16,9 @@ constexpr std::size_t client_size = 16;  // bytes of an attempt
 /// within two, perhaps.
 constexpr Nanos soon = 5s;
 
+/// What close() has time for.
+constexpr Nanos a_close = 1s;
+
 }  // namespace
 
 PostgresGhosts::PostgresGhosts(Room& room, PostgresServers& servers, const Plan& plan)
@@ -32,7 +35,22 @@ PostgresGhosts::PostgresGhosts(Room& room, PostgresServers& servers, const Plan&
 
 bool PostgresGhosts::lives(const std::string& attempt) const {
   const auto found = clients_.find(attempt.substr(0, client_size));
-  return found != clients_.end() && !found->second->dead() && !gone(*found->second);
+  return found != clients_.end() && !found->second->dead() && !excused_.contains(found->second);
+}
+
+// close() waits for a second: a row may be locked for longer, by a commit that is under way, and
+// the server be out of reach. Where it took less it has left nothing.
+std::optional<Verdict> PostgresGhosts::closed(const Process& process, Nanos took) {
+  if (took >= a_close) return std::nullopt;
+  excused_.erase(&process);
+  for (const auto& [name, row] : servers_.primary().rows()) {
+    const auto found = clients_.find(row.attempt.substr(0, client_size));
+    const bool its = found != clients_.end() && found->second == &process;
+    if (!its || !servers_.primary().holder(name) || back_.contains({name, row.number})) continue;
+    return Verdict{"S9", process.name() + " was closed, and still holds " + name + ", number " +
+                             std::to_string(row.number)};
+  }
+  return std::nullopt;
 }
 
 // A release need not be on disk when it is told.

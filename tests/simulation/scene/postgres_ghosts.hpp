@@ -23,9 +23,13 @@ class PostgresGhosts {
   PostgresGhosts(Room& room, PostgresServers& servers, const Plan& plan);
 
   /// A process, or its client, is about to end. What it was granted, or is yet, ends by itself
-  /// where it cannot be taken back any more: close() waits for a second, and a row may be locked
-  /// for longer, by a commit that is under way.
-  void ends(const Process& process) { gone_.insert(&process); }
+  /// where it cannot be taken back any more.
+  void ends(const Process& process) {
+    gone_.insert(&process);
+    excused_.insert(&process);
+  }
+  /// Its client was closed, which took so long. @return what it has left behind
+  [[nodiscard]] std::optional<Verdict> closed(const Process& process, Nanos took);
   [[nodiscard]] bool gone(const Process& process) const { return gone_.contains(&process); }
 
   /// Asked every second. @param quiet for how long nothing has befallen anybody
@@ -46,6 +50,7 @@ class PostgresGhosts {
   std::vector<Name> names_;
   std::map<std::string, const Process*> clients_;  // by the beginning of their attempts
   std::set<const Process*> gone_;
+  std::set<const Process*> excused_;
   std::set<std::pair<std::string, std::int64_t>> back_;
 };
 

@@ -131,6 +131,10 @@ class PostgresStand final : public Stand {
     return plan_.steps ? std::nullopt : ghosts_.look(its_judge, quiet);
   }
   void dies(const Process& process) override { ghosts_.ends(process); }
+  void closed(const Process& process, Nanos took) override {
+    const std::optional<Verdict> verdict = ghosts_.closed(process, took);
+    if (verdict && !plan_.steps) judge->blame(verdict->promise, verdict->words);
+  }
   // The server has said so.
   [[nodiscard]] bool expects(const std::error_code& error) const override {
     return error == mortise::Errc::denied && servers_.has_refused();
@@ -149,12 +153,12 @@ class PostgresStand final : public Stand {
          .wrong = wrong_});
   }
   [[nodiscard]] bool holds_came_back() const override { return servers_.crashed(); }
-  // A release tells who waits. But whoever has met the row locked each time has nothing written, is
-  // in no queue, and looks again after a quarter of a second at last (next_look()). Who is told
-  // waits for the notifications of others, behind those of its own client that are under way
-  // (Bell); at the longest until it looks by itself, a second after it did last.
+  // A release tells who waits. But whoever has met the row locked, by a grant on its way to the
+  // disk, has nothing written, is in no queue, and looks again after as long at most (next_look()).
+  // Who is told waits for the notifications of others, behind those of its own client that are
+  // under way (Bell); at the longest until it looks by itself, a second after it did last.
   [[nodiscard]] Nanos hand_over() const override {
-    constexpr Nanos look = 300ms;
+    constexpr Nanos look = 100ms;
     if (neighbours_ == Neighbours::quiet) return look;
     // In that line each client of ours may have one, too; and flushes differ by a half.
     const Nanos line = turn() + options_.flush * (static_cast<int>(plan_.clients) + 1);
