@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/errand.hpp"
 
+#include "base/span.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -9,7 +11,7 @@
 namespace mortise::base {
 
 void Errand::run(const Operation& operation, std::chrono::milliseconds at_most) {
-  const Instant end = clock_->now() + at_most;
+  const Instant end = clock_->now() + bounded_wait(at_most);
   while (!operation.done()) {
     Instant until = end;
     std::vector<pollfd> polled;
@@ -18,9 +20,7 @@ void Errand::run(const Operation& operation, std::chrono::milliseconds at_most) 
       until = std::min(until, source->due());
       polled.push_back({source->descriptor(), source->interest(), 0});
     }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        std::max(until - clock_->now(), std::chrono::nanoseconds(0)));
-    ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    ::poll(polled.data(), polled.size(), poll_time(until - clock_->now()));
     const Instant now = clock_->now();
     for (std::size_t i = 0; i < sources.size(); ++i) {
       if (polled[i].revents != 0 || sources[i]->due() <= now) {

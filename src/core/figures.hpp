@@ -12,8 +12,6 @@ using Nanos = std::chrono::nanoseconds;
 
 inline constexpr std::chrono::milliseconds shortest_lease{100};
 inline constexpr std::chrono::hours longest_lease{24};
-/// Longer spans are as good as no limit, and would overflow as nanoseconds.
-inline constexpr std::chrono::hours longest_span{24 * 365 * 100};
 inline constexpr std::size_t longest_name = 512;
 inline constexpr std::size_t longest_label = 128;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "postgres/pq.hpp"
 
+#include "base/span.hpp"
+
 #include <libpq-fe.h>
 
 #include <endian.h>
@@ -379,17 +381,16 @@ std::optional<PqError> run_script(const Keywords& keywords, const std::string& t
   if (!connection) return error_of(nullptr);
   PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(connection.get(), &ignore_notice, nullptr);
-  const auto end = std::chrono::steady_clock::now() + connect_time;
+  const auto end = std::chrono::steady_clock::now() + base::bounded_wait(connect_time);
   for (auto status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
     if (PQstatus(connection.get()) == CONNECTION_BAD || status == PGRES_POLLING_FAILED) {
       return error_of(connection.get());
     }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    const auto left = end - std::chrono::steady_clock::now();
     if (left.count() <= 0) return PqError{{}, "no connection in time"};
     const short what = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     pollfd polled{PQsocket(connection.get()), what, 0};
-    ::poll(&polled, 1, static_cast<int>(left.count()));
+    ::poll(&polled, 1, base::poll_time(left));
     status = PQconnectPoll(connection.get());
   }
   const Result result(PQexec(connection.get(), text.c_str()));

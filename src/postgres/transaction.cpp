@@ -3,6 +3,7 @@
 // include/mortise/postgres.hpp.
 #include <mortise/postgres.hpp>
 
+#include "base/span.hpp"
 #include "core/figures.hpp"
 #include "postgres/pq.hpp"
 #include "postgres/server_error.hpp"
@@ -75,8 +76,7 @@ bool lock_in(pg_conn* connection, std::string_view name, std::chrono::millisecon
   if (name.empty() || name.size() > core::longest_name) {
     throw LockError({Errc::misconfigured, "postgresql: a lock's name has 1 to 512 bytes"});
   }
-  const Steady::time_point end =
-      Steady::now() + std::min<std::chrono::milliseconds>(wait, std::chrono::hours(24 * 365));
+  const Steady::time_point end = Steady::now() + base::bounded_wait(wait);
   auto pause = first_wait;
   for (;;) {
     const auto left = std::clamp<std::int64_t>(

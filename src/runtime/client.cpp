@@ -2,6 +2,7 @@
 #include <mortise/backend.hpp>
 #include <mortise/client.hpp>
 
+#include "base/span.hpp"
 #include "core/terms.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/raise.hpp"
@@ -17,8 +18,8 @@ using runtime::raise_if;
 Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
   if (!backend) throw LockError({Errc::misconfigured, "the client was given no backend"});
   raise_if(core::check(options));
-  options.give_up = std::min<std::chrono::milliseconds>(options.give_up, core::longest_span);
-  options.turn = std::min<std::chrono::milliseconds>(options.turn, core::longest_span);
+  options.give_up = std::min<std::chrono::milliseconds>(options.give_up, base::longest_span);
+  options.turn = std::min<std::chrono::milliseconds>(options.turn, base::longest_span);
   try {
     state_ = std::make_shared<runtime::ClientState>(std::move(backend), std::move(options));
     state_->start();
@@ -52,7 +53,7 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
   auto terms = std::make_shared<core::Terms>();
   terms->lease = options.lease;
   terms->renew = options.renew;
-  if (options.max_hold < core::longest_span) terms->max_hold = options.max_hold;
+  if (options.max_hold < base::longest_span) terms->max_hold = options.max_hold;
   terms->label = options.label.empty() ? state_->default_label() : options.label;
   return {state_->slot(name), std::move(terms)};
 }

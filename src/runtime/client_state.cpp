@@ -64,9 +64,11 @@ void ClientState::start() {
   backend_->start(*this);
 }
 
+// The kernel does not count a suspend in the sleep of a thread: whoever sleeps has to look.
 void ClientState::look_at_the_clock() noexcept {
   engine_.nudge_all();
   poke_waiters();
+  each_question([](Operation& asked) { asked.poke(); });
 }
 
 void ClientState::attach(Source& source) {
@@ -214,6 +216,14 @@ void ClientState::each_slot(Visit visit) {
   for (auto slot = slot_after(nullptr); slot; slot = slot_after(slot.get())) visit(*slot);
 }
 
+template <class Visit>
+void ClientState::each_question(Visit visit) {
+  const std::lock_guard lock(table_mutex_);
+  for (Question* each = questions_.first(); each != nullptr; each = each->after) {
+    visit(each->operation);
+  }
+}
+
 void ClientState::poke_waiters() noexcept {
   each_slot([](Slot& slot) { slot.poke_waiters(); });
 }
@@ -257,10 +267,7 @@ void ClientState::end(Operation& operation) const noexcept {
 
 // What the backend was told, or asked, when it had ended already it may never answer.
 void ClientState::end_questions() noexcept {
-  const std::lock_guard lock(table_mutex_);
-  for (Question* each = questions_.first(); each != nullptr; each = each->after) {
-    end(each->operation);
-  }
+  each_question([this](Operation& asked) { end(asked); });
 }
 
 void ClientState::close() noexcept {

@@ -144,6 +144,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] std::shared_ptr<Slot> slot_after(const Slot* slot) noexcept;
   template <class Visit>
   void each_slot(Visit visit);
+  template <class Visit>
+  void each_question(Visit visit);
   void poke_waiters() noexcept;
   void look_at_the_clock() noexcept;
   /// Completes an operation with `closed`.

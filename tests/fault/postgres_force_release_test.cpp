@@ -117,6 +117,13 @@ TEST_F(PostgresForceRelease, SaysWhyItCannot) {
   EXPECT_LT(
       own_duration_of([&] { EXPECT_EQ(refusal(nobody, "a", 300ms).code, Errc::unavailable); }),
       300ms + allowance + slack);
+  EXPECT_LT(own_duration_of([&] {
+              EXPECT_EQ(refusal(nobody, "a", std::chrono::hours(-3'000'000)).code,
+                        Errc::unavailable);
+            }),
+            allowance + slack);
+  EXPECT_FALSE(force("never locked", std::chrono::milliseconds::max()));
+  postgres::migrate(server().owner_url(), {}, std::chrono::milliseconds::max());
 }
 
 }  // namespace

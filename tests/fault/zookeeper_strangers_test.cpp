@@ -92,6 +92,14 @@ TEST_F(ZooKeeperStrangers, WhoReleaseByForceAreToldWhyTheyCannot) {
                         Errc::unavailable);
             }),
             300ms + allowance + slack);
+  EXPECT_LT(own_duration_of([&] {
+              EXPECT_EQ(failure_of([&] {
+                          zookeeper::force_release(nobody, "a", std::chrono::hours(-3'000'000));
+                        }).code,
+                        Errc::unavailable);
+            }),
+            allowance + slack);
+  EXPECT_FALSE(zookeeper::force_release(url(), "a", std::chrono::milliseconds::max()));
 }
 
 TEST_F(ZooKeeperStrangers, WhoDeleteAWaitersNodeCostItItsTurnOnly) {
