@@ -148,6 +148,9 @@ void Scene::befall_client(const Fault& fault) {
       tell(process.name(), "threads stop anywhere");
       process.schedule.preempted = fault.which % 2 == 0 ? 0.003 : 0.03;
       process.schedule.longest = fault.length;
+      // The thread that sleeps until a hold is over is the same in all of them: it is aimed at
+      // where a run takes the least time.
+      if (plan_.kind == Kind::memory && fault.which % 3 == 0) process.schedule.stale = 0.2;
       break;
   }
   world.after(2s, [this, &process] { process.schedule = usual_; });

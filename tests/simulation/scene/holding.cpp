@@ -237,17 +237,32 @@ void Scene::sit_on(const Party& party, std::size_t name, Judge::HoldNumber numbe
   const auto kept = keeps_.find(&process);
   if (kept == keeps_.end()) return;
   const auto told_at = stand_->told_at();
+  struct Look {
+    Nanos left;
+    bool heard;
+    Nanos stolen;
+  };
+  // All of one moment: a thread that stopped between two of them would lay a renewal that came
+  // meanwhile, and ended the failure that was told, beside what was left before.
+  const auto look = [&] {
+    const World::Outside outside;
+    return room_.as(process, [&] {
+      return Look{.left = lock.valid_for(owner),
+                  .heard = party.listener && party.listener->heard_failure(lock.token(owner)),
+                  .stolen = room_.world.stolen(process)};
+    });
+  };
   Nanos stolen{-1};
   Nanos before{0};
   while (room_.world.now() < kept->second && judge_.still_holds(name, number)) {
-    const Nanos left = lock.valid_for(owner);
+    const Look now = look();
     // A renewal may prove little: the next one is asked for at once, and not a quarter before.
-    if (left > before) stolen = left > told_at.asked ? room_.world.stolen(process) : Nanos(-1);
-    before = left;
-    if (plan_.renew && left > 0ns && left < told_at.told && room_.world.stolen(process) == stolen &&
-        !party.listener->heard_failure(lock.token(owner))) {
+    if (now.left > before) stolen = now.left > told_at.asked ? now.stolen : Nanos(-1);
+    before = now.left;
+    if (plan_.renew && now.left > 0ns && now.left < told_at.told && now.stolen == stolen &&
+        !now.heard) {
       judge_.blame("told", process.name() + ": nobody was told of failing renewals with " +
-                               std::to_string(left.count()) + " ns left");
+                               std::to_string(now.left.count()) + " ns left");
       return;
     }
     std::this_thread::sleep_for(10ms);

@@ -99,6 +99,7 @@ int __real_poll(pollfd*, nfds_t, int);
 int __wrap_poll(pollfd* polled, nfds_t count, int milliseconds) {
   if (self() == nullptr) return __real_poll(polled, count, milliseconds);
   world().point();
+  world().point_before_sleep();
   return descriptors().poll(
       polled, count,
       milliseconds < 0 ? simulation::never : own_time(Nanos(1'000'000) * milliseconds));
@@ -107,6 +108,7 @@ int __real_ppoll(pollfd*, nfds_t, const timespec*, const sigset_t*);
 int __wrap_ppoll(pollfd* polled, nfds_t count, const timespec* limit, const sigset_t* mask) {
   if (self() == nullptr) return __real_ppoll(polled, count, limit, mask);
   world().point();
+  world().point_before_sleep();
   return descriptors().poll(polled, count,
                             limit == nullptr ? simulation::never : own_time(of(*limit)));
 }
@@ -130,6 +132,7 @@ int __wrap_timerfd_create(int clock, int flags) {
 int __real_timerfd_settime(int, int, const itimerspec*, itimerspec*);
 int __wrap_timerfd_settime(int fd, int flags, const itimerspec* set, itimerspec* before) {
   if (!ours(fd)) return __real_timerfd_settime(fd, flags, set, before);
+  world().point_before_sleep();
   auto* const timer = dynamic_cast<Timer*>(find(fd));
   if (timer == nullptr) return fail(EBADF);
   Nanos in = of(set->it_value);

@@ -177,8 +177,7 @@ void World::finish(Thread& thread) {
 
 void World::point() {
   pass(a_moment);
-  Thread& thread = *running_;
-  Process& process = thread.process_;
+  Process& process = running_->process_;
   if (process.schedule.preempted <= 0) return;
   if (process.until_preempted_ == 0) {
     // Until the next time, evenly spread around the mean: one draw for many points.
@@ -187,7 +186,17 @@ void World::point() {
                 process.luck_.below(static_cast<std::uint64_t>(2.0 / process.schedule.preempted)));
   }
   if (--process.until_preempted_ > 0) return;
-  const Nanos stop = process.luck_.spread(Nanos(1'000), process.schedule.longest);
+  stop_running();
+}
+
+void World::point_before_sleep() {
+  Process& process = running_->process_;
+  if (process.schedule.stale > 0 && process.luck_.chance(process.schedule.stale)) stop_running();
+}
+
+void World::stop_running() {
+  Thread& thread = *running_;
+  const Nanos stop = thread.process_.luck_.spread(Nanos(1'000), thread.process_.schedule.longest);
   steal(thread, stop);
   plan(thread, stop);
   thread.fiber_.give_way();

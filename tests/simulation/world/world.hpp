@@ -71,6 +71,7 @@ struct Schedule {
   Nanos latest{0};
   double preempted = 0;  ///< how often a thread is stopped at a mutex or a system call
   Nanos longest{0};      ///< and for how long at most
+  double stale = 0;      ///< ... and between its look at the clock and its sleep
 };
 
 /// A simulated process: a clock, threads, descriptors that die with it.
@@ -175,6 +176,9 @@ class World {
   // For the running thread.
   /// A place where the scheduler may stop it.
   void point();
+  /// Another one, where it gives the system a span of time to wait for: by now the span is too
+  /// long, where it has looked at the clock before. Anywhere else such a stop does little harm.
+  void point_before_sleep();
   /// Sleeps until `wake()`, at most that long (of the world). @return whether it was woken
   bool sleep(Nanos at_most);
   void wake(Thread& thread);
@@ -211,6 +215,7 @@ class World {
   }
   void run(Thread& thread);
   void steal(Thread& thread, Nanos time);
+  void stop_running();
   void plan(Thread& thread, Nanos delay);
   void arm(Thread& thread);
   void alarm(Thread& thread);
