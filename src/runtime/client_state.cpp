@@ -66,8 +66,10 @@ void ClientState::start() {
 
 // The kernel does not count a suspend in the sleep of a thread: whoever sleeps has to look.
 void ClientState::look_at_the_clock() noexcept {
+  if (base::mutant("core.suspend_goes_unnoticed")) return;
   engine_.nudge_all();
   poke_waiters();
+  if (base::mutant("core.questions_sleep_on_after_a_suspend")) return;
   each_question([](Operation& asked) { asked.poke(); });
 }
 

@@ -108,8 +108,13 @@ void Scene::befall_client(const Fault& fault) {
       return;
     }
     case Fault::What::pause_client:
-      tell(process.name(), "is stopped");
-      world.pause(process, until);
+      if (plan_.suspends) {
+        tell(process.name(), "is suspended with its machine");
+        world.suspend(process, until);
+      } else {
+        tell(process.name(), "is stopped");
+        world.pause(process, until);
+      }
       return;
     case Fault::What::kill_client:
       // The memory backend's server is run by the threads of all its clients: one that ends inside

@@ -115,6 +115,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   plan.reentered = random.chance(0.7) ? 0 : 0.2;
   plan.outlived = random.chance(0.7) ? 0 : 0.03;
   plan.blocks = random.chance(0.3);
+  plan.suspends = seed % 5 == 3;
   plan.steps = random.chance(0.1) && kind != Kind::memory && kind != Kind::zookeeper;
   plan.forgets = random.chance(0.1) && kind == Kind::postgres && !plan.steps;
   // Several losses of one client at once, while what is called at one of them still runs.

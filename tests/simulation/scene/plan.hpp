@@ -59,9 +59,10 @@ struct Plan {
   double timed = 0;       ///< how many wait for a bounded time
   double stopped = 0;     ///< how many are stopped by a stop token
   double reentered = 0;
-  double outlived = 0;  ///< how many are held beyond the lease
-  bool crowd = false;   ///< most wait for a few milliseconds only, behind long holds
-  bool blocks = false;  ///< what is called at a loss takes long
+  double outlived = 0;    ///< how many are held beyond the lease
+  bool crowd = false;     ///< most wait for a few milliseconds only, behind long holds
+  bool blocks = false;    ///< what is called at a loss takes long
+  bool suspends = false;  ///< clients are stopped by suspending their machines
   std::vector<Fault> faults;
   std::set<std::size_t> left_out;  ///< of the faults: to make a failing run smaller
 

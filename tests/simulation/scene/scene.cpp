@@ -6,6 +6,7 @@
 #include "core/figures.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/redisson.hpp"
+#include "simulation/scene/time_taken.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -162,6 +163,7 @@ void Scene::work(Party& party, std::size_t thread) {
     while (left > 0 && !calm_ && !party.closing) {
       --left;
       operate(party, random, false);
+      if (plan_.suspends && random.chance(0.1)) ask(party, random);
       if (plan_.longest_pause.count() > 0) {
         std::this_thread::sleep_for(random.spread(Nanos(1'000), plan_.longest_pause));
       }
@@ -179,6 +181,21 @@ void Scene::work(Party& party, std::size_t thread) {
     for (std::size_t i = 0; i < more; ++i) operate(party, random, true);
   } catch (const std::exception& error) {
     judge_.blame("exception", error.what());
+  }
+}
+
+void Scene::ask(Party& party, Random& random) {
+  const Nanos limit = random.spread(1ms, 3s);
+  const TimeTaken taken(room_.world, *party.process);
+  try {
+    party.client->check(limit);
+  } catch (const mortise::LockError& failure) {
+    tell(party.process->name(), failure.what());
+  }
+  if (taken.beyond(limit) > grace) {
+    judge_.blame("L3", party.process->name() + ": check() with " + std::to_string(limit.count()) +
+                           " ns went on for " + std::to_string(taken.beyond(limit).count()) +
+                           " more");
   }
 }
 
@@ -217,8 +234,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
     });
   }
   const Process& process = *party.process;
-  const Nanos began = process.boot_time();
-  const Nanos stolen = room_.world.stolen(process);
+  const TimeTaken taken(room_.world, process);
   const bool waits = options.wait > Nanos(0) && !stops;
   const Nanos asked = room_.world.now();
   const bool had_time = fair() && options.wait >= longest_fair_call;
@@ -239,17 +255,16 @@ void Scene::operate(Party& party, Random& random, bool calm) {
     text = failure.what();
   }
   if (waits) judge_.waits(name, process, false, options.wait == mortise::forever);
-  const Nanos took = process.boot_time() - began - (room_.world.stolen(process) - stolen);
-  const Nanos limit = options.wait == mortise::forever ? never - 1h
+  const Nanos limit = options.wait == mortise::forever ? never
                       : options.wait > Nanos(0)        ? options.wait
                                                 : mortise::core::command_timeout(plan_.lease);
-  if (waits && took >= limit) count_over_run(asked, took - limit);
-  if (took > limit + grace) {
+  const Nanos beyond = taken.beyond(limit);
+  if (waits && beyond >= Nanos(0)) count_over_run(asked, beyond);
+  if (beyond > grace) {
     judge_.blame("L3", process.name() + ": a call with " + std::to_string(limit.count()) +
-                           " ns took " + std::to_string(took.count()));
+                           " ns went on for " + std::to_string(beyond.count()) + " more");
   }
-  const Nanos went_on = room_.world.now() - std::max(stopped_at, asked);
-  if (stopped_at != never && went_on - (room_.world.stolen(process) - stolen) > grace) {
+  if (const Nanos went_on = taken.since(stopped_at); stopped_at != never && went_on > grace) {
     judge_.blame("L3", process.name() + ": a call goes on for " + std::to_string(went_on.count()) +
                            " ns after it was stopped");
   }

@@ -66,6 +66,8 @@ class Scene {
   void live(Party& party);
   void work(Party& party, std::size_t thread);
   void operate(Party& party, Random& random, bool calm);
+  /// Asks whether the server is there, for a bounded time.
+  void ask(Party& party, Random& random);
   void hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
             Asked asked);
   void let_go_after_close(const Party& party, std::size_t name, Judge::HoldNumber number,

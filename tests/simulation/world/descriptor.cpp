@@ -12,11 +12,12 @@ void Descriptor::changed() {
 }
 
 short Timer::ready() const {
-  return World::current()->now() >= due_ ? static_cast<short>(POLLIN) : short{0};
+  return cancelled_ || World::current()->now() >= due_ ? static_cast<short>(POLLIN) : short{0};
 }
 
 void Timer::set(Nanos in) {
   World& world = *World::current();
+  cancelled_ = watches_ = false;
   due_ = in.count() == 0 ? never : world.now() + owner().clock.in_world(in);
   if (due_ >= armed_) return;
   armed_ = due_;
@@ -37,6 +38,12 @@ void Timer::look() {
       if (!kept.expired()) look();
     });
   }
+}
+
+void Timer::clock_was_set() {
+  if (!watches_) return;
+  cancelled_ = true;
+  changed();
 }
 
 bool Timer::take() {
@@ -65,6 +72,13 @@ bool Descriptors::close(int number) {
 void Descriptors::close_all_of(const Process& process) {
   for (std::size_t i = 0; i < open_.size(); ++i) {
     if (open_[i] && &open_[i]->owner() == &process) close(first + static_cast<int>(i));
+  }
+}
+
+void Descriptors::resumed(const Process& process) {
+  for (const auto& each : open_) {
+    if (!each || &each->owner() != &process) continue;
+    if (auto* const timer = dynamic_cast<Timer*>(each.get())) timer->clock_was_set();
   }
 }
 
@@ -103,10 +117,11 @@ int Descriptors::poll(pollfd* polled, std::size_t count, Nanos at_most) {
     descriptor->pollers.push_back(self);
     slept_on.push_back(std::move(descriptor));
   }
-  const Nanos until = at_most >= never - world.now() ? never : world.now() + at_most;
+  // Not counting what its machine is suspended for.
+  const auto awake = [&] { return world.now() - self->process().asleep(); };
+  const Nanos until = at_most >= never - world.now() ? never : awake() + at_most;
   while (ready == 0) {
-    const bool woken =
-        world.sleep(until == never ? never : std::max(until - world.now(), Nanos(0)));
+    const bool woken = world.sleep(until == never ? never : std::max(until - awake(), Nanos(0)));
     ready = look(polled, count);
     if (!woken) break;
   }

@@ -43,7 +43,7 @@ class EventCounter final : public Descriptor {
   std::uint64_t count = 0;
 };
 
-/// timerfd(2), relative and once.
+/// timerfd(2) of the boot clock, relative and once; or the watch for changes of the wall clock.
 class Timer final : public Descriptor {
  public:
   using Descriptor::Descriptor;
@@ -51,9 +51,15 @@ class Timer final : public Descriptor {
   void set(Nanos in);  ///< of the process' clock; 0 = not at all
   /// Takes the expiry. @return whether it had expired
   bool take();
+  /// Readable, as ECANCELED, once the wall clock was set, which a resume does, too.
+  void watch() noexcept { watches_ = true; }
+  void clock_was_set();
+  [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
  private:
   void look();
+  bool watches_ = false;
+  bool cancelled_ = false;
   Nanos due_ = never;
   Nanos armed_ = never;
 };
@@ -73,6 +79,8 @@ class Descriptors {
   /// @return false: there is no such number
   bool close(int number);
   void close_all_of(const Process& process);
+  /// Its machine is back from a suspend.
+  void resumed(const Process& process);
   /// @return how many a process has open: what leaks shows here.
   [[nodiscard]] std::size_t count(const Process& process) const;
   /// poll(2) for the running thread. @return how many are ready

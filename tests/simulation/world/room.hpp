@@ -14,6 +14,7 @@ class Room {
   explicit Room(std::uint64_t seed) : world(seed), network(world) {
     current_ = this;
     world.on_death = [this](Process& process) { network.descriptors.close_all_of(process); };
+    world.on_resume = [this](const Process& process) { network.descriptors.resumed(process); };
   }
   ~Room() { current_ = nullptr; }
   Room(const Room&) = delete;

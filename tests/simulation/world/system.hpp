@@ -36,8 +36,12 @@ inline Nanos own_time(Nanos own) { return process().clock.in_world(own); }
 /// What the system itself finds where it is given a moment to wait for.
 inline Nanos system_clock_of(clockid_t id) {
   world().pass(Nanos(20));
-  const Nanos boot = process().boot_time();
-  return id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE ? boot + process().wall : boot;
+  switch (id) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE: return process().boot_time() + process().wall;
+    case CLOCK_BOOTTIME: return process().boot_time();
+    default: return process().awake_time();
+  }
 }
 /// What a program reads: it may be old by the time that it is used.
 inline Nanos read_clock(clockid_t id) {

@@ -140,6 +140,7 @@ int __wrap_timerfd_settime(int fd, int flags, const itimerspec* set, itimerspec*
     in = std::max(in - system_clock_of(CLOCK_BOOTTIME), Nanos(1));
   }
   timer->set(in);
+  if ((flags & TFD_TIMER_CANCEL_ON_SET) != 0) timer->watch();
   return 0;
 }
 ssize_t __real_read(int, void*, size_t);
@@ -153,6 +154,7 @@ ssize_t __wrap_read(int fd, void* into, size_t size) {
     return sizeof counter->count;
   }
   if (auto* const timer = dynamic_cast<Timer*>(descriptor)) {
+    if (timer->cancelled()) return fail(ECANCELED);
     if (!timer->take()) return fail(EAGAIN);
     const std::uint64_t once = 1;
     std::memcpy(into, &once, sizeof once);

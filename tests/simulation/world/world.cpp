@@ -121,6 +121,32 @@ void World::pause(Process& process, Nanos until) {
   process.paused_until_ = std::max(process.paused_until_, until);
 }
 
+void World::suspend(Process& process, Nanos until) {
+  pause(process, until);
+  take_time(process, process.paused_until_ - now_);
+  if (process.asleep_since_ != never) return;
+  process.asleep_since_ = now_;
+  at(until, [this, &process] { resume(process); });
+}
+
+void World::resume(Process& process) {
+  if (process.dead_) return;
+  if (process.paused_until_ > now_) {
+    at(process.paused_until_, [this, &process] { resume(process); });
+    return;
+  }
+  const Nanos since = std::exchange(process.asleep_since_, never);
+  process.asleep_ += now_ - since;
+  process.asleep_own_ += process.clock.at(now_) - process.clock.at(since);
+  process.resumed_at_ = now_;
+  for (Thread* const thread : process.threads_) {
+    if (thread->ended() || !thread->blocked_ || thread->deadline_ == never) continue;
+    thread->deadline_ += now_ - since;
+    arm(*thread);
+  }
+  if (on_resume) on_resume(process);
+}
+
 void World::kill(Process& process) {
   if (std::exchange(process.dead_, true)) return;
   // What all simulated processes share in this one (the table of descriptors) must not stay locked.
@@ -162,6 +188,10 @@ void World::steal(Thread& thread, Nanos time) {
   if (!thread.mutexes_.empty()) {
     process.held_up_until_ = std::max(process.held_up_until_, now_ + time);
   }
+  take_time(process, time);
+}
+
+void World::take_time(Process& process, Nanos time) {
   const Nanos end = now_ + time;
   process.stolen_ += std::max(end - std::max(now_, process.stolen_until_), Nanos(0));
   process.stolen_until_ = std::max(process.stolen_until_, end);
@@ -221,7 +251,7 @@ void World::arm(Thread& thread) {
 
 void World::alarm(Thread& thread) {
   if (now_ >= thread.armed_) thread.armed_ = never;
-  if (!thread.blocked_) return;
+  if (!thread.blocked_ || thread.process_.asleep_since_ != never) return;
   if (now_ < thread.deadline_) {
     arm(thread);
     return;

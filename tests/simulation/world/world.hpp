@@ -96,6 +96,11 @@ class Process {
   }
   [[nodiscard]] Random& random() noexcept { return random_; }
   [[nodiscard]] Nanos boot_time() const noexcept;
+  /// @return CLOCK_MONOTONIC: without the time that its machine was suspended for.
+  [[nodiscard]] Nanos awake_time() const noexcept { return boot_time() - asleep_own_; }
+  /// @return the time of the world that its machine was suspended for, up to the last resume.
+  [[nodiscard]] Nanos asleep() const noexcept { return asleep_; }
+  [[nodiscard]] Nanos resumed_at() const noexcept { return resumed_at_; }
 
   DriftingClock clock;
   Nanos wall{};  ///< the wall clock is that far ahead of the boot clock
@@ -115,6 +120,10 @@ class Process {
   Nanos held_up_until_{0};  // the end of the last stop of one that held a mutex
   Nanos stolen_{0};         // the time in which one of them was stopped, with what is still to come
   Nanos stolen_until_{0};   // the end of the last stop
+  Nanos asleep_since_ = never;
+  Nanos asleep_{0};
+  Nanos asleep_own_{0};  // of its clock
+  Nanos resumed_at_{0};
 };
 
 /// The world. There is one at a time; what the library calls of the system leads to it.
@@ -159,10 +168,15 @@ class World {
   Thread& spawn(Process& process, std::function<void()> body);
   /// SIGSTOP and SIGCONT.
   void pause(Process& process, Nanos until);
+  /// Suspends its machine: what threads sleep for is not counted meanwhile (CLOCK_MONOTONIC), but
+  /// for timers of the boot clock.
+  void suspend(Process& process, Nanos until);
   /// SIGKILL: its threads never run again. Its descriptors are closed by `on_death`.
   void kill(Process& process);
   /// What else has to know that a process is gone.
   std::function<void(Process&)> on_death;
+  /// What else has to know that the machine of a process is back from a suspend.
+  std::function<void(const Process&)> on_resume;
 
   /// @return for how long one thread or another of a process has not run so far although it could
   /// have: what the time limits of its program cannot be blamed for. Each moment counts once.
@@ -216,9 +230,11 @@ class World {
   void run(Thread& thread);
   void steal(Thread& thread, Nanos time);
   void stop_running();
+  void take_time(Process& process, Nanos time);
   void plan(Thread& thread, Nanos delay);
   void arm(Thread& thread);
   void alarm(Thread& thread);
+  void resume(Process& process);
   void finish(Thread& thread);
 
   static World* current_;
