@@ -62,6 +62,8 @@ Failure AcquireCall::run() {
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
   if (options_.stop.stop_possible()) {
     on_stop.emplace(options_.stop, [this] {
+      // In a forked child the waiting thread does not exist, and its mutex may be locked for ever.
+      if (client_.forked()) return;
       stopped_.store(true);
       const Slot::Lock lock(slot_.mutex_);
       wake_locked();
@@ -72,17 +74,20 @@ Failure AcquireCall::run() {
 
 Failure AcquireCall::arrive(Instant now) {
   core::NameState::Entry entry{};
+  std::optional<Failure> trouble;
   {
     Slot::Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex_);
     slot_.expire_locked(now, after);
     entry = slot_.state_.enter(*this, may_wait_);
+    if (entry == core::NameState::Entry::busy) trouble = learn_from_asker_locked();
   }
   switch (entry) {
     case core::NameState::Entry::reentered: return {};
     case core::NameState::Entry::lost:
       return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
-    case core::NameState::Entry::busy: return contended({Errc::timeout, slot_.name()});
+    case core::NameState::Entry::busy:
+      return trouble ? *trouble : contended({Errc::timeout, slot_.name()});
     case core::NameState::Entry::ask: return ask();
     case core::NameState::Entry::wait: break;
   }
@@ -352,12 +357,17 @@ Failure AcquireCall::no_answer(Errc code) {
 
 void AcquireCall::forsake() {
   std::shared_ptr<Attempt> attempt;
+  bool passed = false;
   {
     const Slot::Lock lock(slot_.mutex_);
     attempt = std::move(attempt_);
-    Slot::call_locked(slot_.state_.leave(*this));
+    // The name may have been passed to it while it failed; its caller never learns of that.
+    passed = call == Call::held;
+    if (!passed) Slot::call_locked(slot_.state_.leave(*this));
   }
   if (attempt) client_.abandon(attempt);
+  Failure misuse;
+  if (passed) slot_.release(owner, misuse);
 }
 
 void AcquireCall::leave() {

@@ -18,11 +18,12 @@ constexpr std::chrono::milliseconds pause_after_failure{10};
 }  // namespace
 
 Background::Background(Engine& engine, Backend& backend, Clock& clock,
-                       std::function<void()> clock_was_set)
+                       std::function<void()> clock_was_set, std::function<bool()> serve)
     : engine_(engine),
       backend_(backend),
       clock_(clock),
       clock_was_set_(std::move(clock_was_set)),
+      serve_(std::move(serve)),
       reaper_(backend) {}
 
 Background::~Background() { stop(); }
@@ -54,6 +55,17 @@ void Background::adopt(std::shared_ptr<Release> release, Instant until) {
   const std::lock_guard lock(mutex_);
   reap_ = std::min(reap_, due);
   if (!stopping_) wake_before_locked(due);
+}
+
+void Background::serve_later() noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    serve_at_ = std::min(serve_at_, clock_.now() + pause_after_failure);
+    wake_before_locked(serve_at_);
+  } catch (const std::exception&) {
+    // No thread for this one either: the next loss, or close(), looks for one again.
+  }
 }
 
 void Background::start() {
@@ -104,12 +116,16 @@ bool Background::run_once() {
   const Instant now = clock_.now();
   tick(due_slots(now), now);
   bool reap = false;
+  bool serve = false;
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
     reap = reap_ <= now;
     if (reap) reap_ = never;
+    serve = serve_at_ <= now;
+    if (serve) serve_at_ = never;
   }
+  if (serve && !serve_()) serve_later();
   const Instant reap_again = reap ? reaper_.run(now) : never;
   Instant until = never;
   {
@@ -119,7 +135,7 @@ bool Background::run_once() {
     // An unlock has emptied the heap, perhaps, and the next lock would have to wake this thread
     // anew each time: the moment that was planned is kept once.
     const Instant idle = planned_ > now ? planned_ : never;
-    until = std::min(heap_.empty() ? idle : heap_.top().due, reap_);
+    until = std::min({heap_.empty() ? idle : heap_.top().due, reap_, serve_at_});
     planned_ = until;
   }
   if (engine_.background(until)) clock_was_set_();

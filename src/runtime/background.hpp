@@ -29,7 +29,9 @@ struct SlotTimer : core::Timer {
 class Background {
  public:
   /// @param clock_was_set called when the clock was set, or the machine was suspended
-  Background(Engine& engine, Backend& backend, Clock& clock, std::function<void()> clock_was_set);
+  /// @param serve has a thread looked for that tells losses; tells whether there is one
+  Background(Engine& engine, Backend& backend, Clock& clock, std::function<void()> clock_was_set,
+             std::function<bool()> serve);
   ~Background();
 
   /// Has the slot ticked at that moment; starts the thread the first time.
@@ -39,6 +41,8 @@ class Background {
   /// Hands an attempt or a release to the reaper.
   void adopt(std::shared_ptr<Attempt> attempt);
   void adopt(std::shared_ptr<Release> release, Instant until);
+  /// Has `serve` called in a moment, and again until there is a thread.
+  void serve_later() noexcept;
   /// @return whether nothing is left of what was handed to the reaper.
   [[nodiscard]] bool idle() { return reaper_.idle(); }
   /// Starts the thread: there is something to poll.
@@ -58,11 +62,13 @@ class Background {
   Backend& backend_;
   Clock& clock_;
   const std::function<void()> clock_was_set_;
+  const std::function<bool()> serve_;
   Reaper reaper_;
   std::mutex mutex_;
   core::TimerHeap heap_;
   Instant planned_ = never;  // when the thread looks again by itself
   Instant reap_ = never;
+  Instant serve_at_ = never;
   bool stopping_ = false;
   std::thread thread_;
   std::atomic<bool> started_{

@@ -48,7 +48,9 @@ ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options
       backend_(std::move(backend)),
       losses_(most_loss_threads),
       news_(most_observer_threads, most_news),
-      background_(engine_, *backend_, *clock_, [this] { look_at_the_clock(); }) {
+      background_(
+          engine_, *backend_, *clock_, [this] { look_at_the_clock(); },
+          [this] { return losses_.serve(); }) {
   const Capabilities capabilities = backend_->capabilities();
   margin_ = capabilities.safety_margin;
   leases_ = capabilities.leases != Support::no;

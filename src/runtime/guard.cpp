@@ -25,13 +25,15 @@ void Guard::take(Lock& lock, const AcquireOptions& options) {
   owner_ = options.owner.or_this_thread();
   AcquireOptions mine = options;
   mine.owner = owner_;
-  failure_ = lock.slot_->acquire(lock.terms_, mine, &holder_);
+  // An observer may destroy the lock, which need not outlive the guard.
+  std::shared_ptr<runtime::Slot> slot = lock.slot_;
+  failure_ = slot->acquire(lock.terms_, mine, &holder_);
   if (failure_) {
     // The backend may have answered without naming the holder: another thread of this process.
-    if (is_contention(failure_.code) && !holder_) holder_ = lock.slot_->local_holder();
+    if (is_contention(failure_.code) && !holder_) holder_ = slot->local_holder();
     return;
   }
-  slot_ = lock.slot_;
+  slot_ = std::move(slot);
   token_ = slot_->token(owner_);
   lost_ = slot_->lost(owner_);
 }

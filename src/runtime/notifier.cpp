@@ -3,11 +3,11 @@
 
 #include "base/mutant.hpp"
 #include "base/quiet_thread.hpp"
+#include "runtime/reader_role.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <list>
 #include <mutex>
@@ -27,21 +27,31 @@ constexpr std::chrono::seconds leisure{1};
 
 thread_local bool in_task = false;
 
+class FunctionTask final : public Notifier::Task {
+ public:
+  explicit FunctionTask(std::function<void()> function) : function_(std::move(function)) {}
+  void run() override { function_(); }
+
+ private:
+  const std::function<void()> function_;
+};
+
 }  // namespace
 
 struct Notifier::State {
-  struct Task {
-    std::function<void()> run;
-    Time::time_point since;
-  };
-
   State(int threads_at_most, std::size_t tasks_at_most)
       : most_threads(threads_at_most), most_tasks(tasks_at_most) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    while (tasks.size() > 0) static_cast<void>(take_locked());
+  }
 
   static void start_locked(const std::shared_ptr<State>& self, bool watches) noexcept;
   [[nodiscard]] bool watch_locked(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool await_work_locked(std::unique_lock<std::mutex>& lock);
-  void leave_locked();
+  [[nodiscard]] std::unique_ptr<Task> take_locked() noexcept;
+  void leave(std::unique_lock<std::mutex>& lock);
 
   const int most_threads;
   const std::size_t most_tasks;
@@ -49,7 +59,7 @@ struct Notifier::State {
   std::condition_variable work;  // for those who have nothing to do
   std::condition_variable late;  // for the one who watches
   std::condition_variable ended;
-  std::deque<Task> tasks;
+  List<Task> tasks;  // owned
   std::list<std::thread> threads;
   std::list<std::thread> over;  // threads that are about to end, to be joined
   std::size_t idle = 0;
@@ -72,8 +82,8 @@ void Notifier::State::start_locked(const std::shared_ptr<State>& self, bool watc
     one.emplace_back();
     one.back() = base::quiet_thread([self, watches] { run(self, watches); });
   } catch (const std::exception&) {
-    // No thread, or no memory, to be had now: one that runs already, the next post, or close(),
-    // takes the task.
+    // No thread, or no memory, to be had now: one that runs already, the next post, serve(), or
+    // close() takes the task.
     return;
   }
   ++self->running;
@@ -85,37 +95,56 @@ void Notifier::State::start_locked(const std::shared_ptr<State>& self, bool watc
   }
 }
 
-void Notifier::post(std::function<void()> task) {
-  std::list<std::thread> over;
-  {
-    const std::lock_guard lock(state_->mutex);
-    State& state = *state_;
-    if (state.closed || state.tasks.size() >= state.most_tasks) return;
-    state.tasks.push_back({.run = std::move(task), .since = Time::now()});
-    over.swap(state.over);
-    if (state.running == 0) {
-      State::start_locked(state_, false);
-    } else if (state.idle >= state.tasks.size()) {
-      state.work.notify_one();
-    } else if (!state.watched && !base::mutant("core.losses_behind_a_blocked_callback")) {
-      State::start_locked(state_, true);
-    } else {
-      state.late.notify_one();
-    }
+bool Notifier::post(std::function<void()> task) {
+  return post(std::make_unique<FunctionTask>(std::move(task)));
+}
+
+bool Notifier::post(std::unique_ptr<Task> task) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->closed || state_->tasks.size() >= state_->most_tasks) return true;
+  task->since = Time::now();
+  state_->tasks.push_back(*task.release());
+  return serve_locked(state_);
+}
+
+bool Notifier::serve() noexcept {
+  const std::lock_guard lock(state_->mutex);
+  return state_->tasks.size() == 0 || serve_locked(state_);
+}
+
+bool Notifier::serve_locked(const std::shared_ptr<State>& state) noexcept {
+  if (state->running == 0) {
+    State::start_locked(state, false);
+    return state->running > 0;
   }
-  for (std::thread& thread : over) thread.join();
+  if (state->idle >= state->tasks.size()) {
+    state->work.notify_one();
+    return true;
+  }
+  if (!state->watched && !base::mutant("core.losses_behind_a_blocked_callback")) {
+    State::start_locked(state, true);
+    return state->watched || state->running >= state->most_threads;
+  }
+  state->late.notify_one();
+  return true;
+}
+
+std::unique_ptr<Notifier::Task> Notifier::State::take_locked() noexcept {
+  std::unique_ptr<Task> first(tasks.first());
+  tasks.remove(*first);
+  return first;
 }
 
 // @return whether this thread has to run what waits too long; false: nothing has come for a while.
 bool Notifier::State::watch_locked(std::unique_lock<std::mutex>& lock) {
   for (;;) {
-    if (tasks.empty() && closed) return true;
-    if (tasks.empty()) {
+    if (tasks.size() == 0 && closed) return true;
+    if (tasks.size() == 0) {
       const bool quiet = late.wait_for(lock, leisure) == std::cv_status::timeout;
-      if (quiet && tasks.empty() && !closed) return false;
+      if (quiet && tasks.size() == 0 && !closed) return false;
       continue;
     }
-    const Time::time_point due = tasks.front().since + patience;
+    const Time::time_point due = tasks.first()->since + patience;
     if (Time::now() >= due) return true;
     late.wait_until(lock, due);
   }
@@ -123,24 +152,29 @@ bool Notifier::State::watch_locked(std::unique_lock<std::mutex>& lock) {
 
 // @return whether there is a task; false: this thread is not needed any more.
 bool Notifier::State::await_work_locked(std::unique_lock<std::mutex>& lock) {
-  while (tasks.empty() && !closed) {
+  while (tasks.size() == 0 && !closed) {
     ++idle;
     const bool quiet = work.wait_for(lock, leisure) == std::cv_status::timeout;
     --idle;
-    if (quiet && tasks.empty() && idle > 0) return false;
+    if (quiet && tasks.size() == 0 && idle > 0) return false;
   }
-  return !tasks.empty();
+  return tasks.size() > 0;
 }
 
-void Notifier::State::leave_locked() {
+void Notifier::State::leave(std::unique_lock<std::mutex>& lock) {
   const auto self = std::find_if(threads.begin(), threads.end(), [](const std::thread& thread) {
     return thread.get_id() == std::this_thread::get_id();
   });
+  std::list<std::thread> before;
+  before.swap(over);
   // Closed notifiers have taken the threads to join or leave them.
   if (self != threads.end()) over.splice(over.end(), threads, self);
   --running;
   ended.notify_all();
   if (closed) late.notify_all();  // whoever watches may have nothing to watch any more
+  lock.unlock();
+  // Not by whoever posts: what the program destroys at the end of a thread may take its time.
+  for (std::thread& thread : before) thread.join();
 }
 
 void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
@@ -148,22 +182,20 @@ void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
   if (watches) {
     const bool needed = state->watch_locked(lock);
     state->watched = false;
-    if (!needed) return state->leave_locked();
+    if (!needed) return state->leave(lock);
     // Somebody has to look after those behind the one that this thread runs now.
     if (state->tasks.size() > 1) State::start_locked(state, true);
   }
   while (state->await_work_locked(lock)) {
-    {
-      const std::function<void()> task = std::move(state->tasks.front().run);
-      state->tasks.pop_front();
-      lock.unlock();
-      in_task = true;
-      task();
-      in_task = false;
-    }
+    std::unique_ptr<Task> task = state->take_locked();
+    lock.unlock();
+    in_task = true;
+    task->run();
+    task.reset();
+    in_task = false;
     lock.lock();
   }
-  state->leave_locked();
+  state->leave(lock);
 }
 
 void Notifier::close() noexcept {
@@ -173,7 +205,7 @@ void Notifier::close() noexcept {
     // The destructor comes here again, perhaps from inside a task that waits for nobody.
     if (std::exchange(state_->closed, true)) return;
     // Perhaps there was no thread to be had for them.
-    if (state_->running == 0 && !state_->tasks.empty()) State::start_locked(state_, false);
+    if (state_->running == 0 && state_->tasks.size() > 0) State::start_locked(state_, false);
     state_->work.notify_all();
     state_->late.notify_all();
     bool inside = false;

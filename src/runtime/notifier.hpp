@@ -3,6 +3,7 @@
 // of the library and no I/O role, so user code may block here, and destroy anything.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -15,6 +16,17 @@ namespace mortise::runtime {
 /// @thread_safety every member may be called concurrently; from inside a task, too.
 class Notifier {
  public:
+  /// Something to tell. It is made before anything happens, so that telling it needs no memory.
+  class Task {
+   public:
+    virtual ~Task() = default;
+    virtual void run() = 0;
+
+    // The notifier's.
+    Task* before = nullptr;
+    Task* after = nullptr;
+    std::chrono::steady_clock::time_point since{};
+  };
   /// @param most_threads while so many tasks block the next ones wait
   /// @param most_tasks what is posted while so many wait is dropped
   explicit Notifier(int most_threads, std::size_t most_tasks = static_cast<std::size_t>(-1));
@@ -22,7 +34,11 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
   /// Has the task run, after those posted before it have begun.
-  void post(std::function<void()> task);
+  /// @return false: no thread was to be had for it, `serve()` has to be called again
+  bool post(std::unique_ptr<Task> task) noexcept;
+  bool post(std::function<void()> task);
+  /// Looks for a thread again. @return whether every task has one, or waits for its turn
+  bool serve() noexcept;
   /// Takes no more tasks; waits a bounded time for those that are queued. A task that blocks longer
   /// ends on its own thread later; it keeps alive what it needs.
   void close() noexcept;
@@ -31,6 +47,7 @@ class Notifier {
 
  private:
   struct State;
+  [[nodiscard]] static bool serve_locked(const std::shared_ptr<State>& state) noexcept;
   static void run(const std::shared_ptr<State>& state, bool watches);
   std::shared_ptr<State> state_;
 };

@@ -8,6 +8,15 @@
 #include <exception>
 
 namespace mortise::runtime {
+namespace {
+
+class LossNotice final : public Notifier::Task {
+ public:
+  void run() override { lost.request_stop(); }
+  std::stop_source lost;
+};
+
+}  // namespace
 
 Slot::Slot(std::shared_ptr<ClientState> client, std::string name)
     : client_(std::move(client)), name_(std::move(name)) {
@@ -93,11 +102,13 @@ Released Slot::release(Owner owner, Failure& failure) {
     case core::NameState::Exit::nested: break;
     case core::NameState::Exit::was_lost: unpin_if_idle_locked(after.unpinned); break;
     case core::NameState::Exit::passed:
+      after.notice = std::move(notice_);
       woken = static_cast<AcquireCall*>(departure.next)->mark_locked();
       call_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
+      after.notice = std::move(notice_);
       client_->background().remove(timer_);
       unpin_if_idle_locked(after.unpinned);
       Released outcome = Released::unknown;
@@ -147,11 +158,16 @@ Released Slot::free_at_server(const core::Hold& ended,
     }
     call_locked(state_.release_sent());
   }
-  if (orphan) client_->abandon(attempt);
+  // From here on what fails, out of memory, costs an answer and no more: the release is on its way.
+  try {
+    if (orphan) client_->abandon(attempt);
+  } catch (const std::exception&) {
+    // Nobody waits for it: what it is granted is given back.
+  }
   try {
     if (release) return await(release, ended);
   } catch (const std::exception&) {
-    // Out of memory while it waited: the release is on its way, its answer is not learned.
+    // Its answer is not learned.
   }
   return Released::unknown;
 }
@@ -239,7 +255,12 @@ std::stop_token Slot::lost(Owner owner) {
   const Lock lock(mutex_);
   core::Hold* const live = state_.live();
   if (live != nullptr && live->owner == owner) {
-    if (!live->lost) live->lost.emplace();
+    if (!live->lost) {
+      // With it what tells the loss: a loss needs no memory.
+      auto notice = std::make_unique<LossNotice>();
+      live->lost = notice->lost;
+      notice_ = std::move(notice);
+    }
     return live->lost->get_token();
   }
   core::LostHold* const lost = state_.lost_hold(owner);

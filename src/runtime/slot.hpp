@@ -89,6 +89,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
     ~Aftermath() { slot_.carry_out(*this); }
     std::shared_ptr<Slot> unpinned;
     std::optional<core::NameState::Loss> loss;
+    std::unique_ptr<Notifier::Task> notice;  // to be told at a loss; else of a hold that is over
     Reason why;
     bool tell_server = false;
 
@@ -110,7 +111,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned);
 
   void carry_out(Aftermath& after) noexcept;
-  void notify_loss(const core::NameState::Loss& loss, const Reason& why);
+  void tell_lost(const core::NameState::Loss& loss, const Reason& why);
   void release_lost(const core::Hold& ended);
   /// @param successor the terms of whoever is to come next; may be null
   Released free_at_server(const core::Hold& ended,
@@ -129,6 +130,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// is told of a grant, and of its end, may come in any order.
   AttemptId taken_attempt_{};
   std::uint64_t taken_number_ = 0;
+  /// Tells the loss of the live hold, where somebody has asked for it.
+  std::unique_ptr<Notifier::Task> notice_;
   SlotTimer timer_;
   std::shared_ptr<Slot> pin_;  // keeps a held name in the table when no handle is left
 };

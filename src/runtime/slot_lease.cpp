@@ -48,6 +48,7 @@ void Slot::expire_locked(Instant now, Aftermath& after) {
 
 void Slot::lose_locked(const Reason& why, bool tell_server, Aftermath& after) {
   after.loss = state_.lose(state_.live()->generation, tell_server);
+  after.notice = std::move(notice_);
   after.tell_server = tell_server;
   after.why = why;
   client_->background().remove(timer_);
@@ -56,10 +57,14 @@ void Slot::lose_locked(const Reason& why, bool tell_server, Aftermath& after) {
 
 void Slot::carry_out(Aftermath& after) noexcept {
   if (!after.loss) return;
+  // Where nobody asked for the token its stop is requested already.
+  if (after.notice && !client_->losses().post(std::move(after.notice))) {
+    client_->background().serve_later();
+  }
   try {
-    notify_loss(*after.loss, after.why);
+    tell_lost(*after.loss, after.why);
   } catch (const std::exception&) {
-    // Out of memory for the news: `valid_for()` and every later call tell of the loss as well.
+    // Out of memory for the observer's news.
   }
   if (!after.tell_server) return;
   try {
@@ -79,11 +84,7 @@ void Slot::release_lost(const core::Hold& ended) {
   }
 }
 
-void Slot::notify_loss(const core::NameState::Loss& loss, const Reason& reason) {
-  // Where nobody asked for the token its stop is requested already.
-  if (loss.ended.lost) {
-    client_->losses().post([source = loss.lost]() mutable { source.request_stop(); });
-  }
+void Slot::tell_lost(const core::NameState::Loss& loss, const Reason& reason) {
   const std::shared_ptr<Observer>& observer = client_->shared_observer();
   if (!observer) return;
   Failure why =

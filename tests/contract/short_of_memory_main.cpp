@@ -7,10 +7,14 @@
 #include <mortise/mortise.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -126,9 +130,152 @@ bool close_unreached(const char* url, long fails_at) {
   return reached;
 }
 
+/// Real time, that may be ahead; and what happens just before a thread looks at it.
+class SteeredClock final : public mortise::Clock {
+ public:
+  [[nodiscard]] mortise::Instant now() const noexcept override {
+    if (const auto hook = std::exchange(before_look, nullptr)) hook();
+    return mortise::BootClock::now() + ahead.load() + std::exchange(late, 0ns);
+  }
+  std::atomic<std::chrono::nanoseconds> ahead{0ns};
+  static thread_local std::function<void()> before_look;
+  static thread_local std::chrono::nanoseconds late;  ///< for this thread's next look
+};
+thread_local std::function<void()> SteeredClock::before_look;
+thread_local std::chrono::nanoseconds SteeredClock::late = 0ns;
+
+// Longer than what a string keeps without memory.
+constexpr const char* long_name = "a name of which each copy needs memory";
+
+void fail(const char* what, long fails_at) {
+  std::printf("%s, allocation %ld\n", what, fails_at);
+  std::exit(1);
+}
+
+/// A waiter whose time is up fails for want of memory, just when the name is passed to it.
+void pass_to_who_fails() {
+  const auto clock = std::make_shared<SteeredClock>();
+  mortise::memory::Server server;
+  mortise::Client client(server.backend(), {.turn = 1h, .clock = clock});
+  mortise::Lock lock = client.lock(long_name);
+  const mortise::Owner holder = mortise::Owner::unique();
+  if (!lock.acquire({.owner = holder})) fail("not taken", 0);
+  std::thread waiter([&] {
+    // It looks when it comes, and then in the queue.
+    SteeredClock::before_look = [&] {
+      SteeredClock::before_look = [&] {
+        lock.unlock(holder);
+        SteeredClock::late = 2h;
+        until_failure = 1;
+      };
+    };
+    try {
+      static_cast<void>(lock.acquire({.wait = 1h}));
+      fail("it did not fail", 1);
+    } catch (const std::bad_alloc&) {
+      until_failure = 0;
+    }
+  });
+  waiter.join();
+  mortise::Client other(server.backend());
+  if (!other.lock(long_name).try_lock_for(5s)) fail("passed to who had failed", 1);
+}
+
+/// The next in the queue has gone when its attempt has left. @return whether so many allocations
+/// there were
+bool unlock_without_heir(long fails_at) {
+  class Hooked final : public mortise::Backend {
+   public:
+    explicit Hooked(std::unique_ptr<mortise::Backend> real) : real_(std::move(real)) {}
+    [[nodiscard]] mortise::Capabilities capabilities() const override {
+      return real_->capabilities();
+    }
+    [[nodiscard]] std::string describe() const override { return real_->describe(); }
+    void start(mortise::Host& host) override { real_->start(host); }
+    void stop() noexcept override { real_->stop(); }
+    void acquire(const std::shared_ptr<mortise::Acquisition>& o) override { real_->acquire(o); }
+    // Lost: what is not answered is left to the reaper.
+    void cancel(const std::shared_ptr<mortise::Acquisition>& /*o*/) override {}
+    void renew(const std::shared_ptr<mortise::Renewal>& o) override { real_->renew(o); }
+    void release(const std::shared_ptr<mortise::Release>& o) override {
+      if (const auto hook = std::exchange(before_release, nullptr)) hook();
+      real_->release(o);
+    }
+    void inspect(const std::shared_ptr<mortise::Inspection>& o) override { real_->inspect(o); }
+    void check(const std::shared_ptr<mortise::Check>& o) override { real_->check(o); }
+    std::function<void()> before_release;
+
+   private:
+    const std::unique_ptr<mortise::Backend> real_;
+  };
+  mortise::memory::Server server;
+  mortise::Client stranger(server.backend());
+  auto made = std::make_unique<Hooked>(server.backend());
+  Hooked& hooked = *made;
+  mortise::Client client(std::move(made),
+                         {.turn_handoffs = 0, .clock = std::make_shared<SteeredClock>()});
+  mortise::Lock lock = client.lock(long_name);
+  lock.lock();
+  // Somebody else waits there, so that the attempt is still to be taken back.
+  std::thread elsewhere([there = stranger.lock(long_name)]() mutable {
+    there.lock();
+    std::this_thread::sleep_for(1ms);
+    there.unlock();
+  });
+  while (server.waiters() == 0) std::this_thread::yield();
+  std::stop_source stop;
+  std::atomic<bool> queued{false};
+  std::thread waiter([&] {
+    SteeredClock::before_look = [&] { SteeredClock::before_look = [&] { queued = true; }; };
+    static_cast<void>(lock.acquire({.stop = stop.get_token()}));
+  });
+  while (!queued) std::this_thread::yield();
+  hooked.before_release = [&] {
+    stop.request_stop();
+    waiter.join();
+    until_failure = fails_at;
+  };
+  try {
+    lock.unlock();
+  } catch (const std::bad_alloc&) {
+    fail("unlock() threw", fails_at);
+  }
+  const bool reached = until_failure == 0;
+  until_failure = 0;
+  elsewhere.join();
+  return reached;
+}
+
+/// A hold is found to be over. @return whether so many allocations there were
+bool lose(long fails_at) {
+  const auto clock = std::make_shared<SteeredClock>();
+  mortise::memory::Server server;
+  mortise::Client client(server.backend(), {.clock = clock});
+  mortise::Lock lock = client.lock(long_name, {.lease = 30s, .renew = false});
+  lock.lock();
+  const std::stop_token lost = lock.lost();
+  clock->ahead = 31s;
+  until_failure = fails_at;
+  const mortise::Released outcome = lock.release();
+  const bool reached = until_failure == 0;
+  until_failure = 0;
+  if (outcome != mortise::Released::was_lost) fail("the loss was not seen", fails_at);
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (!lost.stop_requested()) {
+    if (std::chrono::steady_clock::now() > until) fail("the loss was never told", fails_at);
+    std::this_thread::sleep_for(1ms);
+  }
+  return reached;
+}
+
 }  // namespace
 
 int main() {
+  pass_to_who_fails();
+  for (long fails_at = 1; lose(fails_at); ++fails_at) {
+  }
+  for (long fails_at = 1; unlock_without_heir(fails_at); ++fails_at) {
+  }
   int round = 0;
   for (const char* const url : unreachable) {
     for (long fails_at = 1; close_unreached(url, fails_at); ++fails_at) ++round;

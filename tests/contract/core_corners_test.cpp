@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Goal: callers that meet in odd moments are told the truth, and may do what the headers let them
+// do. Method: a backend that the test plays by hand, and an observer that acts inside of a call.
+#include "support/contract_core.hpp"
+#include "support/contract_worker.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <optional>
+
+namespace mortise::contract {
+namespace {
+
+using test::Signal;
+
+using CoreCorners = CoreAnswers;
+
+TEST_F(CoreCorners, ATryBesideACallThatFindsNoServerIsToldSo) {
+  be_kind();
+  script_->on_acquire = [](const auto& operation) {
+    operation->trouble({Errc::unavailable, "script: no way there"});
+  };
+  Client client = open({.give_up = 0ms});
+  Lock lock = client.lock("name");
+  std::stop_source stop;
+  Worker worker;
+  auto waits = worker.start([&] { return lock.acquire({.stop = stop.get_token()}); });
+  ASSERT_TRUE(worker.falls_asleep());
+  std::error_code ec;
+  EXPECT_FALSE(lock.try_lock(ec));
+  EXPECT_EQ(ec, Errc::unavailable) << "nobody holds the name";
+  const Guard guard(lock, {.wait = 0ns}, ec);
+  EXPECT_EQ(guard.error(), Errc::unavailable);
+  EXPECT_NE(guard.error_text().find("no way there"), std::string::npos) << guard.error_text();
+  stop.request_stop();
+  EXPECT_FALSE(waits.get());
+}
+
+/// Real time; a thread that is told to is stuck in its next look.
+class StickyClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const noexcept override {
+    if (std::exchange(sticks, false)) {
+      stuck.set();
+      EXPECT_TRUE(go_on.wait());
+    }
+    return BootClock::now();
+  }
+  static thread_local bool sticks;
+  mutable Signal stuck;
+  Signal go_on;
+};
+thread_local bool StickyClock::sticks = false;
+
+TEST_F(CoreCorners, AForkedChildMayStopWhatItsParentWaitsFor) {
+  be_kind();
+  script_->on_acquire = [](const auto& operation) {
+    operation->granted({.number = 7, .counted_from = BootClock::now(), .lease = 30s});
+  };
+  const auto clock = std::make_shared<StickyClock>();
+  Client client(std::make_unique<ScriptedBackend>(script_), {.clock = clock});
+  Lock lock = client.lock("name");
+  const Owner owner = Owner::unique();
+  ASSERT_TRUE(lock.acquire({.owner = owner}));
+  std::stop_source stop;
+  Worker worker;
+  auto waits = worker.start([&] { return lock.acquire({.stop = stop.get_token()}); });
+  ASSERT_TRUE(worker.falls_asleep());
+  // Inside of the name's mutex, which nobody gives back in the child.
+  Worker inside;
+  auto looks = inside.start([&] {
+    StickyClock::sticks = true;
+    return lock.valid_for(owner);
+  });
+  ASSERT_TRUE(clock->stuck.wait());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(5);
+    stop.request_stop();
+    ::_exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the child hangs";
+  clock->go_on.set();
+  EXPECT_GT(looks.get(), 0ns);
+  stop.request_stop();
+  EXPECT_FALSE(waits.get());
+  lock.unlock(owner);
+}
+
+TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
+  be_kind();
+  class Destroys final : public Observer {
+   public:
+    void granted(const Event&) noexcept override { lock.reset(); }
+    std::optional<Lock> lock;
+  };
+  const auto observer = std::make_shared<Destroys>();
+  Client client = open({.observer = observer});
+  observer->lock = client.lock("name");
+  Guard guard(*observer->lock);
+  EXPECT_TRUE(guard);
+  EXPECT_EQ(guard.name(), "name");
+  EXPECT_EQ(guard.release(), Released::released);
+}
+
+}  // namespace
+}  // namespace mortise::contract
