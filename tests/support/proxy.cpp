@@ -218,6 +218,13 @@ bool Proxy::cut_is_ahead() const {
   return network_.faults.cut.has_value();
 }
 
+void Proxy::answer_with_error(const std::string& command, std::int32_t error) {
+  change([&] {
+    network_.faults.refusals.erase(command);
+    if (error != 0) network_.faults.refusals.emplace(command, error);
+  });
+}
+
 void Proxy::lose_push(double probability) {
   change([&] { network_.faults.lose_push = probability; });
 }

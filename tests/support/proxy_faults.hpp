@@ -58,6 +58,7 @@ struct ProxyFaults {
   bool reset_new = false;
   std::optional<ProxyMishap> mishap;
   std::optional<ProxyCut> cut;
+  std::map<std::string, std::int32_t> refusals;  ///< commands of ZooKeeper, and with which error
 };
 
 struct ProxyCounts {
@@ -69,6 +70,7 @@ struct ProxyCounts {
   std::uint64_t lost_replies = 0;
   std::uint64_t lost_requests = 0;
   std::uint64_t mishaps = 0;
+  std::uint64_t refusals = 0;
 };
 
 struct ProxyNetwork {

@@ -216,6 +216,12 @@ bool ProxyLink::is_cut(std::string_view frame, ProxyMoment at) {
   return true;
 }
 
+std::int32_t ProxyLink::refusal_of(std::string_view frame) {
+  if (protocol_ != ProxyProtocol::zookeeper) return 0;
+  const auto found = network_->faults.refusals.find(command_of(frame));
+  return found == network_->faults.refusals.end() ? 0 : found->second;
+}
+
 // What a reply answers: ZooKeeper says it by a number, the others answer in order.
 std::optional<ProxyLink::Awaited> ProxyLink::answered_by(std::string_view reply) {
   const std::int32_t number =
@@ -242,7 +248,8 @@ void ProxyLink::forward_request(std::string frame) {
   inbox_ = inbox_ || request == ProxyRequest::subscription;
   if (request != ProxyRequest::greeting) {
     const bool numbered = protocol_ == ProxyProtocol::zookeeper;
-    awaited_.push_back({numbered ? ZooKeeperFrames::number(frame) : 0, operation, doomed});
+    awaited_.push_back(
+        {numbered ? ZooKeeperFrames::number(frame) : 0, operation, doomed, refusal_of(frame)});
   }
   enqueue(to_server_, std::move(frame), delay);
 }
@@ -256,6 +263,10 @@ void ProxyLink::forward_reply(std::string frame) {
     const std::optional<Awaited> awaited = answered_by(frame);
     if (awaited && awaited->operation) kind = ProxyReplies::scripts;
     doomed = awaited && awaited->doomed;
+    if (awaited && awaited->error != 0) {
+      frame = ZooKeeperFrames::refused(frame, awaited->error);
+      ++network_->counts.refusals;
+    }
   }
   const bool push = kind == ProxyReplies::pushes;
   ProxyDelay delay = network_->faults.to_client;

@@ -89,10 +89,12 @@ class ProxyLink {
     std::int32_t number;  // of a protocol that has such
     bool operation;       // of a lock
     bool doomed;          // its reply ends the connection
+    std::int32_t error;   // that its client is told instead of the answer; 0: none
   };
   [[nodiscard]] std::string command_of(std::string_view frame) const;
   [[nodiscard]] ProxyRequest request_of(std::string_view frame) const;
   [[nodiscard]] bool is_cut(std::string_view frame, ProxyMoment at);
+  [[nodiscard]] std::int32_t refusal_of(std::string_view frame);
   [[nodiscard]] std::optional<Awaited> answered_by(std::string_view reply);
   [[nodiscard]] bool is_push(std::string_view frame) const;
   [[nodiscard]] bool is_greeting(std::string_view frame) const;

@@ -77,4 +77,17 @@ std::string ZooKeeperFrames::command(std::string_view frame) {
 
 std::int32_t ZooKeeperFrames::number(std::string_view frame) { return number_at(frame, head); }
 
+// Length, number, the last change that the server knows, error.
+std::string ZooKeeperFrames::refused(std::string_view reply, std::int32_t error) {
+  constexpr std::int32_t size = 16;
+  const auto text_of = [](std::int32_t value) {
+    std::string out;
+    for (unsigned shift = 32; shift > 0; shift -= 8) {
+      out.push_back(static_cast<char>(static_cast<std::uint32_t>(value) >> (shift - 8) & 0xffU));
+    }
+    return out;
+  };
+  return text_of(size) + std::string(reply.substr(head, 3 * head)) + text_of(error);
+}
+
 }  // namespace mortise::test
