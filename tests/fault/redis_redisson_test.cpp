@@ -4,6 +4,8 @@
 // Redisson's key and channel. Both sides at work: redis_modes_test.cpp.
 #include "fault/redis_script.hpp"
 
+#include <sstream>
+
 namespace mortise::fault {
 namespace {
 
@@ -196,6 +198,48 @@ TEST_F(RedisRedisson, WithoutATimeToLiveIsHeldForLong) {
   ASSERT_TRUE(answer.starts_with("Q ")) << answer;
   const std::string rest = answer.substr(answer.find(' ', 2) + 1);
   EXPECT_GT(std::stoll(rest), 60'000'000) << answer;
+}
+
+// A fourth flag closes the quick way of a try that fails (acquire_quick.lua), and says nothing else
+// here.
+TEST_F(RedisRedisson, ATryThatFailsSaysTheSameQuicklyAndSlowly) {
+  const auto without_times = [](const std::string& answer) {
+    std::istringstream words(answer);
+    std::string kind;
+    std::string now;
+    std::string left;
+    words >> kind >> now >> left;
+    std::string rest;
+    std::getline(words, rest);
+    return kind + (std::stoll(left) > 0 ? " held" : " free") + rest;
+  };
+  const auto expect_same = [&](const std::string& mode, const std::string& expected) {
+    const std::string quick = acquire('c', {.flags = mode + "00"});
+    EXPECT_EQ(without_times(quick), expected) << mode << ": " << quick;
+    EXPECT_EQ(without_times(acquire('c', {.flags = mode + "000"})), expected) << mode;
+  };
+  // Of a key that is free now, one with a number.
+  ASSERT_TRUE(take('a').starts_with("G"));
+  ASSERT_EQ(release("r0"), "F");
+  const std::string last = std::to_string(number());
+  theirs();
+  expect_same("r", "B held 0 -" + last + " 0 redisson");
+  server().talk().expect_ok({"PERSIST", "a"});
+  expect_same("r", "B held 0 -" + last + " 0 redisson");
+  server().talk().expect_ok({"DEL", "a", key("a")});
+  theirs();
+  expect_same("r", "B held 0 -0 0 redisson");
+  server().talk().expect_ok({"DEL", "a"});
+  ASSERT_TRUE(take('a').starts_with("G"));
+  expect_same("r", "B held 0 " + std::to_string(number()) + " 0 label");
+  ASSERT_TRUE(take('b').starts_with("Q"));
+  expect_same("r", "B held 0 " + std::to_string(number()) + " 1 label");
+  expect_same("f", "B held 0 " + std::to_string(number()) + " 1 label");
+  // Whoever asks again for what it has is told so.
+  EXPECT_TRUE(acquire('a', {.flags = "r00"}).starts_with("G"));
+  lapse();
+  server().talk().expect_ok({"DEL", "a"});
+  EXPECT_TRUE(acquire('c', {.flags = "f00"}).starts_with("G")) << "b can not be told";
 }
 
 }  // namespace
