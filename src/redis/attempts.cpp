@@ -114,6 +114,21 @@ void Attempts::renewed(const std::vector<Renewal::Item>& items) {
   }
 }
 
+bool Attempts::stands(const HoldId& hold, Instant now) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(hold.attempt);
+  return found != records_.end() && found->second.number == hold.number &&
+         now < found->second.until;
+}
+
+// The record stays: a push that tells of that hold late is not one of a hold that nobody wants.
+void Attempts::gone(const HoldId& hold, Instant now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(hold.attempt);
+  if (found == records_.end() || found->second.number != hold.number) return;
+  found->second.until = std::min(found->second.until, now);
+}
+
 void Attempts::over(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(attempt);

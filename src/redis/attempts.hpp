@@ -61,6 +61,10 @@ class Attempts {
   /// It is over, and no hold. Say so after its operation was completed, or it could be asked for
   /// once more in between.
   void over(const AttemptId& attempt);
+  /// @return whether it is a hold, not over and not released, as far as is known.
+  [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
+  /// The server does not know that hold any more.
+  void gone(const HoldId& hold, Instant now);
   /// The server has answered the release of this hold.
   void released(const AttemptId& attempt, std::uint64_t number);
 

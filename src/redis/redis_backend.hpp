@@ -7,6 +7,7 @@
 
 #include "redis/attempts.hpp"
 #include "redis/connection.hpp"
+#include "redis/long_holds.hpp"
 #include "redis/requests.hpp"
 #include "redis/settings.hpp"
 #include "redis/tls.hpp"
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -49,19 +51,27 @@ class RedisBackend final : public Backend, private Connection::User {
   void force_release(const std::shared_ptr<Inspection>& operation);
 
  private:
-  /// The moments at which the first of a queue looks again: its holder's lease ends. And those at
-  /// which what was refused, and nobody else repeats, is sent again.
+  /// The moments at which the first of a queue looks again: its holder's lease ends. Those at which
+  /// what was refused, and nobody else repeats, is sent again; and at which a hold has become long.
   class Alarm final : public Source {
    public:
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
-      return std::min(backend_.attempts_.next_look(),
-                      Instant(Instant::duration(backend_.errands_due_.load())));
+      return std::min({backend_.attempts_.next_look(), backend_.long_holds_.next(),
+                       Instant(Instant::duration(backend_.errands_due_.load()))});
     }
     void ready(short events, Instant now) override;
 
    private:
     RedisBackend& backend_;
+  };
+
+  /// Why Redisson's channel of a name is heard.
+  struct Hearing {
+    std::string name{};
+    bool waits = false;            // as the first of the queue
+    std::optional<HoldId> hold{};  // that is long
+    [[nodiscard]] bool wanted() const noexcept { return waits || hold; }
   };
 
   // Connection::User
@@ -109,6 +119,12 @@ class RedisBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool is_still_heard(const std::string& name);
   [[nodiscard]] bool listens_to(const std::string& name);
   void stop_listening_to(const std::string& name);
+  void hear(const std::string& name, const std::function<void(Hearing&)>& change);
+  void holds(const Acquisition::Request& request, std::uint64_t number);
+  void look_at_long_holds(Instant now);
+  void listen_for(const HoldId& hold);
+  void stop_listening_for(const HoldId& hold);
+  void look_for_holder(const std::string& channel);
 
   void lost_commands(const Failure& why, std::deque<Call> unanswered, bool final, bool was_up);
   void note_unanswered(const std::deque<Call>& calls, Instant now);
@@ -121,6 +137,7 @@ class RedisBackend final : public Backend, private Connection::User {
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
   Attempts attempts_;
+  LongHolds long_holds_;  // in mode r only
   Alarm alarm_{*this};
   std::unique_ptr<Connection> commands_;
   std::atomic<Connection*> inbox_{nullptr};  // made with the first attempt, which names it
@@ -138,11 +155,10 @@ class RedisBackend final : public Backend, private Connection::User {
   std::string inbox_run_id_;
   std::vector<Call> errands_;  // that a server has refused, and no library repeats
   std::atomic<Instant::rep> errands_due_{never.time_since_epoch().count()};
-  Failure no_commands_;  // why there is no connection
-  Failure no_inbox_;     // why there will be none
-  std::map<std::string, std::string>
-      channels_;                         // Redisson's, to the names that are waited for first
-  std::set<std::string> left_channels_;  // whose subscription may not have ended yet
+  Failure no_commands_;                      // why there is no connection
+  Failure no_inbox_;                         // why there will be none
+  std::map<std::string, Hearing> channels_;  // Redisson's
+  std::set<std::string> left_channels_;      // whose subscription may not have ended yet
 };
 
 }  // namespace mortise::redis

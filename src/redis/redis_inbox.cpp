@@ -14,10 +14,13 @@ void RedisBackend::pushed(const Reply& message) {
   if (message.kind != Reply::Kind::array || message.items.size() != 3) return;
   if (message.items[0].text != "message") {
     // Others are the answers to subscriptions.
-    if (message.items[1].text == inbox_channel_) awaits_probe_.store(false);
-    if (message.items[0].text == "unsubscribe") {
+    if (message.items[1].text == inbox_channel_) {
+      awaits_probe_.store(false);
+    } else if (message.items[0].text == "unsubscribe") {
       const std::lock_guard lock(mutex_);
       left_channels_.erase(message.items[1].text);
+    } else {
+      look_for_holder(message.items[1].text);
     }
     return;
   }
@@ -59,52 +62,66 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                                    : push.lease});
   while (!operation->done()) std::this_thread::yield();
   stop_listening_to(operation->request().name);
-  if (operation->grant().number != push.number) {
+  if (operation->grant().number == push.number) {
+    holds(operation->request(), push.number);
+  } else {
     give_back(operation->request().name, push.attempt, push.number, push.lease);
   }
 }
 
 void RedisBackend::listen_to(const std::string& name) {
-  Connection* const inbox = inbox_.load();
-  const std::string channel = redisson_channel(name);
-  {
-    const std::lock_guard lock(mutex_);
-    if (!channels_.emplace(channel, name).second) return;
-  }
-  std::string bytes;
-  requests_.subscribe(bytes, channel);
-  if (inbox == nullptr || !inbox->send(bytes)) {
-    const std::lock_guard lock(mutex_);
-    channels_.erase(channel);
-  }
-}
-
-bool RedisBackend::listens_to(const std::string& name) {
-  if (settings_.turns != Turns::redisson) return false;
-  const std::lock_guard lock(mutex_);
-  return channels_.contains(redisson_channel(name));
-}
-
-bool RedisBackend::is_still_heard(const std::string& name) {
-  if (settings_.turns != Turns::redisson || base::mutant("redis.hears_itself")) return false;
-  const std::string channel = redisson_channel(name);
-  const std::lock_guard lock(mutex_);
-  return left_channels_.contains(channel) && !channels_.contains(channel);
+  hear(name, [](Hearing& hearing) { hearing.waits = true; });
 }
 
 // Who listens and does not wait would be taken for one of Redisson's waiters, for whom each release
 // keeps the lock a moment.
 void RedisBackend::stop_listening_to(const std::string& name) {
   if (settings_.turns != Turns::redisson) return;
+  hear(name, [](Hearing& hearing) { hearing.waits = false; });
+}
+
+void RedisBackend::hear(const std::string& name, const std::function<void(Hearing&)>& change) {
   const std::string channel = redisson_channel(name);
+  bool begins = false;
   {
     const std::lock_guard lock(mutex_);
-    if (channels_.erase(channel) == 0) return;
-    left_channels_.insert(channel);
+    const auto found = channels_.find(channel);
+    Hearing hearing = found == channels_.end() ? Hearing{.name = name} : found->second;
+    change(hearing);
+    begins = hearing.wanted();
+    if (begins == (found != channels_.end())) {
+      if (begins) found->second = std::move(hearing);
+      return;
+    }
+    if (begins) {
+      channels_.emplace(channel, std::move(hearing));
+    } else {
+      channels_.erase(found);
+      left_channels_.insert(channel);
+    }
   }
   std::string bytes;
-  requests_.unsubscribe(bytes, channel);
-  if (Connection* const inbox = inbox_.load()) static_cast<void>(inbox->send(bytes));
+  begins ? requests_.subscribe(bytes, channel) : requests_.unsubscribe(bytes, channel);
+  Connection* const inbox = inbox_.load();
+  if ((inbox != nullptr && inbox->send(bytes)) || !begins) return;
+  const std::lock_guard lock(mutex_);
+  channels_.erase(channel);
+}
+
+bool RedisBackend::listens_to(const std::string& name) {
+  if (settings_.turns != Turns::redisson) return false;
+  const std::lock_guard lock(mutex_);
+  const auto found = channels_.find(redisson_channel(name));
+  return found != channels_.end() && found->second.waits;
+}
+
+// Of whoever waits first the server knows that it listens.
+bool RedisBackend::is_still_heard(const std::string& name) {
+  if (settings_.turns != Turns::redisson || base::mutant("redis.hears_itself")) return false;
+  const std::string channel = redisson_channel(name);
+  const std::lock_guard lock(mutex_);
+  const auto found = channels_.find(channel);
+  return found == channels_.end() ? left_channels_.contains(channel) : !found->second.waits;
 }
 
 // An inbox that something on the way has forgotten looks like one to which nothing has come: the
@@ -130,12 +147,13 @@ void RedisBackend::probe_inbox() {
 }
 
 void RedisBackend::heard_of(const std::string& channel) {
+  look_for_holder(channel);
   std::string name;
   {
     const std::lock_guard lock(mutex_);
     const auto found = channels_.find(channel);
-    if (found == channels_.end()) return;
-    name = found->second;
+    if (found == channels_.end() || !found->second.waits) return;
+    name = found->second.name;
   }
   bool anybody = false;
   for (const auto& operation : attempts_.undecided()) {
@@ -148,6 +166,7 @@ void RedisBackend::heard_of(const std::string& channel) {
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
   backend_.run_errands(now);
+  backend_.look_at_long_holds(now);
   for (const auto& operation : backend_.attempts_.looks(now)) backend_.ask(operation);
 }
 

@@ -298,7 +298,9 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation->done()) std::this_thread::yield();
   stop_listening_to(request.name);
-  if (operation->grant().number != answer.number) {
+  if (operation->grant().number == answer.number) {
+    holds(request, answer.number);
+  } else {
     give_back(request.name, request.attempt, answer.number, request.lease);
   }
 }
@@ -350,6 +352,7 @@ void RedisBackend::answered_release(const Call& call, const std::string& text) {
   auto& release = static_cast<Release&>(*call.operation);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   attempts_.released(release.hold().attempt, release.hold().number);
+  stop_listening_for(release.hold());
   if (answer->successor) answered_attempt(release.successor(), call.asked, *answer->successor);
   switch (answer->outcome) {
     case ReleaseAnswer::Outcome::freed: release.answered(Released::released); return;

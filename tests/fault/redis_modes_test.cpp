@@ -130,6 +130,14 @@ class Redisson {
                     "5e1f0000-0000-4000-8000-100000000001:1"})
                .integer == 1;
   }
+  bool force_unlock() {
+    return talk_
+               .expect_ok({"EVAL",
+                           "if (redis.call('del', KEYS[1]) == 1) then "
+                           "redis.call(ARGV[2], KEYS[2], ARGV[1]); return 1 else return 0 end",
+                           "2", "a", "redisson_lock__channel:{a}", "0", "publish"})
+               .integer == 1;
+  }
   bool hears(std::chrono::milliseconds within) { return hears_.receive(within).has_value(); }
 
  private:
@@ -176,6 +184,57 @@ TEST_F(RedisInterop, OurWaiterWakesOnTheirWordAndNotByAsking) {
   EXPECT_FALSE(java.try_lock());
   EXPECT_EQ(waiter.release(), Released::released);
   EXPECT_TRUE(java.try_lock());
+}
+
+// Its renewal would tell only after a third of 30 s.
+TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAtOnce) {
+  Redisson java(server());
+  Client mine = ours();
+  Lock lock = mine.lock("a");
+  // As soon as it is taken, and once it has been held for a while.
+  for (const auto held_for : {0ms, 300ms}) {
+    ASSERT_TRUE(lock.try_lock_for(patience));
+    const std::stop_token lost = lock.lost();
+    std::this_thread::sleep_for(held_for);
+    EXPECT_FALSE(lost.stop_requested());
+    EXPECT_TRUE(java.force_unlock());
+    EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }, 100ms + slack));
+    EXPECT_EQ(lock.valid_for(), 0ns);
+    EXPECT_EQ(lock.release(), Released::was_lost);
+  }
+}
+
+TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAlsoByAnotherInbox) {
+  Redisson java(server());
+  Client mine = ours();
+  Lock lock = mine.lock("a");
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  const std::stop_token lost = lock.lost();
+  RedisTalk talk = server().talk();
+  const auto listeners = [&] {  // beside the one that plays Redisson
+    return talk.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"}).items.at(1).integer - 1;
+  };
+  EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
+  // Whatever is unlocked meanwhile is heard by nobody.
+  talk.expect_ok({"CLIENT", "KILL", "TYPE", "pubsub"});
+  EXPECT_TRUE(java.force_unlock());
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }, 3s));
+  EXPECT_EQ(lock.release(), Released::was_lost);
+}
+
+// Redisson's waiters have the lock kept for them after a release: a holder that listens is none.
+TEST_F(RedisInterop, OurHolderThatListensKeepsNothingFromOurs) {
+  Client mine = ours();
+  Lock lock = mine.lock("a");
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  RedisTalk talk = server().talk();
+  const auto listeners = [&] {
+    return talk.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"}).items.at(1).integer;
+  };
+  EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_EQ(field("a", "y"), "") << "it is kept for somebody";
+  EXPECT_TRUE(eventually([&] { return listeners() == 0; }));
 }
 
 TEST_F(RedisInterop, LeasesEndForBothSides) {

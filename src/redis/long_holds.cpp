@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "redis/long_holds.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+// Nearly all holds are over by then; and so late it is learned at most.
+constexpr std::chrono::milliseconds long_from{50};
+constexpr std::chrono::seconds between_looks{1};
+
+}  // namespace
+
+bool LongHolds::began(HoldId hold, Instant now) {
+  const std::lock_guard lock(mutex_);
+  young_.push_back({.hold = std::move(hold), .due = now + long_from});
+  const bool sooner = young_.back().due < next();
+  show_next();
+  return sooner;
+}
+
+void LongHolds::take(Line& line, Instant now, std::vector<HoldId>& into) {
+  while (!line.empty() && line.front().due <= now) {
+    into.push_back(std::move(line.front().hold));
+    line.pop_front();
+  }
+}
+
+std::vector<HoldId> LongHolds::due(Instant now) {
+  std::vector<HoldId> all;
+  if (now < next()) return all;
+  const std::lock_guard lock(mutex_);
+  take(young_, now, all);
+  take(long_, now, all);
+  show_next();
+  return all;
+}
+
+void LongHolds::again(HoldId hold, Instant now) {
+  const std::lock_guard lock(mutex_);
+  long_.push_back({.hold = std::move(hold), .due = now + between_looks});
+  show_next();
+}
+
+Instant LongHolds::next() const noexcept { return Instant(Instant::duration(next_.load())); }
+
+void LongHolds::show_next() {
+  Instant next = never;
+  if (!young_.empty()) next = young_.front().due;
+  if (!long_.empty()) next = std::min(next, long_.front().due);
+  next_.store(next.time_since_epoch().count());
+}
+
+}  // namespace mortise::redis
