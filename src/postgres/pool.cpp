@@ -2,6 +2,7 @@
 #include "postgres/pool.hpp"
 
 #include "base/farewell.hpp"
+#include "base/mutant.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -95,7 +96,22 @@ std::deque<Call> Pool::relieve() {
       ringing_ != nullptr && std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
         return each.get() != ringing_ && each->up();
       });
-  return can ? ringing_->take_waiting() : std::deque<Call>();
+  if (can) return ringing_->take_waiting();
+  // Whoever waits there has chosen it before it began to tell, and nobody has opened another one.
+  if (ringing_ != nullptr && ringing_->load() > 1) add_one_locked();
+  return {};
+}
+
+void Pool::add_one_locked() {
+  if (closed_ || base::mutant("postgres.wait_on_the_only_connection")) return;
+  Connection* spare = nullptr;
+  for (const auto& each : all_) {
+    if (each->up() || each->stuck()) continue;
+    if (each->wanted()) return;
+    if (spare == nullptr) spare = each.get();
+  }
+  if (spare == nullptr && all_.size() < most_) spare = &open_locked();
+  if (spare != nullptr) spare->want();
 }
 
 const Connection* Pool::ringing() const {

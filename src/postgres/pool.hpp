@@ -28,7 +28,7 @@ class Pool {
   /// and nothing is counted
   [[nodiscard]] Connection* choose(const Call& call);
   /// @return what waits behind one that tells of what was freed, was not sent, and can go by
-  /// another connection
+  /// another connection; where there is no other one, one is opened
   [[nodiscard]] std::deque<Call> relieve();
   /// @return the connection that tells of what was freed; null = none.
   [[nodiscard]] const Connection* ringing() const;
@@ -65,6 +65,7 @@ class Pool {
   };
   [[nodiscard]] Way& way_locked(const std::string& name);
   [[nodiscard]] Connection& open_locked();
+  void add_one_locked();
   [[nodiscard]] Connection* least_busy_locked(const Call& call);
 
   Host& host_;

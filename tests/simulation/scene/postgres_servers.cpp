@@ -39,7 +39,7 @@ void PostgresServers::Door::received(ConnectionId connection, std::string_view b
 void PostgresServers::Door::closed(ConnectionId connection) {
   const Connection* const from = house.room_.network.find(connection);
   // One may be left before the client knows that all it has sent has arrived.
-  if (from != nullptr && from->left() && !from->process().dead() && !house.calm_ &&
+  if (from != nullptr && from->left() && !house.ended_.contains(&from->process()) && !house.calm_ &&
       !house.replaced_ && model.waits_for_standby(connection)) {
     ++house.forsaken_[from->process().number()];
   }

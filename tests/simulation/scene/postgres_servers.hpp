@@ -29,6 +29,8 @@ class PostgresServers {
   [[nodiscard]] std::string addresses(bool standby_first) const;
   [[nodiscard]] std::uint64_t statements() const;
   [[nodiscard]] std::size_t processes() const;
+  /// A process, or its client, is about to end: what it leaves behind then it has to.
+  void ends(const Process& process) { ended_.insert(&process); }
   /// @return what must never be; empty = all is well
   [[nodiscard]] std::string broken() const;
   /// @return whether what was told, but was not on disk, may have been lost since the beginning.
@@ -80,6 +82,7 @@ class PostgresServers {
   bool has_refused_ = false;
   std::set<std::uint64_t> met_;  // processes that know the one that was promoted
   std::uint64_t crashes_ = 0;
+  std::set<const Process*> ended_;
   std::map<std::uint64_t, int> forsaken_;  // by process: commits under way that it has left alone
   std::uint64_t watches_ = 0;  // commits that were seen since the last order to wait for one
 };

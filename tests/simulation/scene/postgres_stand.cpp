@@ -4,6 +4,7 @@
 #include <mortise/postgres.hpp>
 
 #include "core/figures.hpp"
+#include "postgres/postgres_backend.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/postgres_ambush.hpp"
 #include "simulation/scene/postgres_ghosts.hpp"
@@ -107,10 +108,17 @@ class PostgresStand final : public Stand {
   }
   void clear() override {
     if (neighbours_ == Neighbours::quiet) return;
+    // The threads of a client come in between each other while one of them tells.
+    for (const auto& [id, connection] : room_.network.connections()) {
+      connection->process().schedule.preempted = 0.1;
+      connection->process().schedule.longest = 300us;
+    }
     const auto sessions = static_cast<std::size_t>(turn() / options_.flush) + 1;
     servers_.primary().strangers_notify(sessions, 8s);
   }
-  [[nodiscard]] std::size_t operations_in_the_clear() const override { return 6; }
+  [[nodiscard]] std::size_t operations_in_the_clear() const override {
+    return neighbours_ == Neighbours::quiet ? 6 : 20;
+  }
   [[nodiscard]] bool tells_truth() const override { return true; }
   [[nodiscard]] std::optional<Truth> truth(std::size_t name) const override {
     const auto row = servers_.primary().row("name/" + std::to_string(name));
@@ -130,7 +138,10 @@ class PostgresStand final : public Stand {
     // Where the server's clock was set back it keeps what has lapsed for its owner.
     return plan_.steps ? std::nullopt : ghosts_.look(its_judge, quiet);
   }
-  void dies(const Process& process) override { ghosts_.ends(process); }
+  void dies(const Process& process) override {
+    ghosts_.ends(process);
+    servers_.ends(process);
+  }
   void closed(const Process& process, Nanos took) override {
     const std::optional<Verdict> verdict = ghosts_.closed(process, took);
     if (verdict && !plan_.steps) judge->blame(verdict->promise, verdict->words);
@@ -204,8 +215,12 @@ class PostgresStand final : public Stand {
   bool lose_the_standby(Random& random, Nanos length) {
     if (!servers_.has_standby()) return false;
     servers_.primary().set_standby_gone(true);
-    // For as long as there is time, often: what a client does each second adds up.
-    if (random.chance(0.5)) length = plan_.storm - room_.world.now();
+    // For as long as there is time, often: what a client does each second adds up. Or for as long
+    // as it takes until a client no longer waits for the answer; and then it works again.
+    const Nanos patience = mortise::postgres::patience_for(plan_.lease);
+    length = random.chance(0.3) ? length : patience + random.spread(1ms, 500ms);
+    length = random.chance(0.3) ? plan_.storm : length;
+    length = std::min(length, plan_.storm - room_.world.now());
     room_.world.after(length, [this] {
       if (servers_.has_standby()) servers_.primary().set_standby_gone(false);
     });

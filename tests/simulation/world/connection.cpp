@@ -10,6 +10,8 @@ namespace simulation {
 namespace {
 
 constexpr std::uint64_t connection_stream = 3;
+/// libpq says that it goes, right before it does.
+constexpr std::size_t size_of_a_farewell = 5;
 
 }  // namespace
 
@@ -170,7 +172,8 @@ void Connection::deliver_down() {
 }
 
 void Connection::client_closed(bool drop) {
-  left_ = socket_ != nullptr && socket_->state == Socket::State::connected && up_.size == 0;
+  left_ = socket_ != nullptr && socket_->state == Socket::State::connected &&
+          up_.size <= size_of_a_farewell;
   socket_ = nullptr;
   down_.pieces.clear();
   // What the process had not yet sent is lost; what was under way arrives before the reset.
