@@ -224,6 +224,9 @@ class ZooKeeperStand final : public Stand {
     std::vector<std::vector<zookeeper::Holder>> before;
     for (std::size_t name = 0; name < names_; ++name) {
       before.push_back(ensemble_->queue(queue_of(name)));
+      // Also what comes before the end does, with the answer still on its way.
+      const auto coming = ensemble_->coming(queue_of(name));
+      before.back().insert(before.back().end(), coming.begin(), coming.end());
     }
     for (std::size_t name = 0; name < names_; ++name) {
       const auto holder = ensemble_->who_holds(queue_of(name));

@@ -83,6 +83,21 @@ std::vector<Holder> Ensemble::queue(std::string_view path) const {
   return out;
 }
 
+std::vector<Holder> Ensemble::coming(std::string_view path) const {
+  std::vector<Holder> out;
+  const auto leads = leader();
+  if (!leads) return out;
+  const std::string above = std::string(path) + "/";
+  for (const TxnPtr& txn : peers_[*leads]->log()) {
+    for (const Change& change : txn->changes) {
+      if (!change.ephemeral || !change.path.starts_with(above)) continue;
+      out.push_back(
+          {.node = change.path.substr(above.size()), .session = txn->session, .czxid = txn->zxid});
+    }
+  }
+  return out;
+}
+
 std::optional<Holder> Ensemble::who_holds(std::string_view path) const {
   const std::vector<Holder> all = queue(path);
   return all.empty() ? std::nullopt : std::optional(all.front());

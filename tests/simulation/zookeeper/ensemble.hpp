@@ -54,6 +54,8 @@ class Ensemble {
   // For judges: what is committed, as whoever has the most of it has it.
   /// @return the child of a node with the lowest number at its end; nothing: there is none.
   [[nodiscard]] std::optional<Holder> who_holds(std::string_view path) const;
+  /// @return the children of a node whose creation the leader has proposed, and not carried out.
+  [[nodiscard]] std::vector<Holder> coming(std::string_view path) const;
   /// @return the children of a node whose names end with a number, the lowest first.
   [[nodiscard]] std::vector<Holder> queue(std::string_view path) const;
   /// @return how many children a node has.

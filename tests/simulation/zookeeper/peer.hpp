@@ -48,6 +48,8 @@ class Peer final : public Server, private Connections::User {
   void end_session(std::int64_t session);
   void remove(std::string path);
 
+  /// @return what it has logged and not carried out yet, the oldest first.
+  [[nodiscard]] const std::deque<TxnPtr>& log() const noexcept { return log_; }
   [[nodiscard]] Role role() const noexcept { return role_; }
   /// @return whether clients are served.
   [[nodiscard]] bool serving() const noexcept { return serving_; }
