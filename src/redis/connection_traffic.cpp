@@ -117,6 +117,7 @@ bool Connection::queue(Call* call, std::string_view bytes) {
     const std::lock_guard lock(mutex_);
     if (!up() || !stream_) return false;
     // Written for a connection that has broken since: the server would take it for a late copy.
+    // This thread stood still between the two, and the attempt was asked for anew meanwhile (S5).
     if (call != nullptr && call->epoch != calls_.generation() &&
         !base::mutant("redis.send_with_a_stale_epoch")) {
       return false;

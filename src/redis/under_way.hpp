@@ -49,6 +49,8 @@ class UnderWay {
   /// Exactly that call was never sent. @return false: it is not here; its connection broke, and
   /// whoever was told of that has it
   bool take_back(const Place& place) {
+    // The write failed, the thread stood still, and the connection was made anew: the newest call
+    // is another one's, and each reply goes to the call behind its own (S1).
     if (base::mutant("redis.take_back_from_another_connection") && !calls_.empty()) {
       calls_.pop_back();
       return true;

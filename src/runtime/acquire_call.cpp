@@ -269,6 +269,8 @@ std::optional<Failure> AcquireCall::accept() {
     const Slot::Lock lock(slot_.mutex_);
     // Asked under the mutex: close() sets its mark first and then visits each slot.
     closed = !client_.alive();
+    // The answer to a request was held up, and the message of an administrator's force was quicker:
+    // without that the hold would be believed until its first renewal (S8).
     const bool taken = slot_.taken_away_locked(hold) && !base::mutant("core.forget_what_is_taken");
     if (!closed && !late && !taken && sane) {
       slot_.hold_granted_locked(*this, std::move(hold));

@@ -119,6 +119,8 @@ void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
     const Lock lock(mutex_);
     core::Hold* const live = state_.live();
     const bool ours = live != nullptr && live->generation == generation;
+    // A request that was late: its hold was released before it arrived, and its caller, or the next
+    // one, holds the name again, which the answer "lost" would end (S3).
     if (!ours && !(live != nullptr && base::mutant("core.renewal_of_another_hold"))) return;
     const Instant now = client_->now();
     token = live->token();

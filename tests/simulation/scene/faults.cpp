@@ -177,6 +177,7 @@ void Scene::close_in_between(Party& party, std::uint64_t which) {
   tell(process.name(), "closes its client");
   ++births_;
   stand_->dies(process);  // what it cannot give back now ends by itself
+  judge_.leaves(process);
   room_.world.spawn(process, [this, &party, &process] {
     const Nanos began = room_.world.now();
     close(party);
@@ -197,6 +198,7 @@ void Scene::close_at_a_loss(Party& party) {
   tell(party.process->name(), "closes its client in a callback");
   ++births_;
   stand_->dies(*party.process);
+  judge_.leaves(*party.process);
   close(party);
   // By another thread: it may be a worker that was told at once.
   room_.world.spawn(*party.process, [this, &party] { replace(party); });

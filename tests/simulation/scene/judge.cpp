@@ -24,6 +24,14 @@ constexpr Nanos to_line_up{50'000'000};
 /// In which whoever was given what had been taken by force finds that out.
 constexpr std::chrono::seconds a_look{1};
 
+/// What one clock's reading loses in another's.
+constexpr std::chrono::milliseconds rounding{1};
+
+/// @return the number that the store gave to a grant.
+std::uint64_t grant_of(const Judge::Hold& hold) {
+  return hold.token.value() / mortise::core::tokens_in_a_grant;
+}
+
 std::string seconds(Nanos time) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6f s", static_cast<double>(time.count()) / 1e9);
@@ -86,10 +94,10 @@ void Judge::look_for_rivals(std::size_t name, HoldNumber number) {
   auto& holds = names_[name].holds;
   const Hold& hold = holds.at(number);
   if (!believes(hold)) return;  // stopped between the grant and now, perhaps
-  if (excused(name, hold.token)) return;
+  if (excused(name, hold)) return;
   for (const auto& [other, rival] : holds) {
     if (other == number || hold.taken || rival.taken || !believes(rival)) continue;
-    if (excused(name, rival.token)) continue;
+    if (excused(name, rival)) continue;
     if ((hold.unseen && !rival.token) || (rival.unseen && !hold.token)) continue;
     blame("S1", "two owners of name " + std::to_string(name) + " at " + seconds(room_.world.now()) +
                     ": " + words(rival) + " and " + words(hold));
@@ -102,12 +110,16 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   const Nanos now = room_.world.now();
   const HoldNumber number = ++grants_;
   hold.granted_at = now;
-  const auto taken = all.taken.find(hold.token.value() / mortise::core::tokens_in_a_grant);
+  const auto taken = all.taken.find(grant_of(hold));
   hold.taken = taken != all.taken.end();
   if (hold.token && !hold.taken && !excused(name, hold.token) && hold.token <= all.largest &&
       believes(hold)) {
     blame("S2", "the token of name " + std::to_string(name) + " did not grow: " + words(hold) +
                     " after " + std::to_string(all.largest.value()));
+  }
+  const auto heard = all.heard.find(hold.process);
+  if (hold.token && heard != all.heard.end() && grant_of(hold) <= heard->second && believes(hold)) {
+    blame("S8", "a grant is believed of which its owner had heard that it is over: " + words(hold));
   }
   all.largest = std::max(all.largest, hold.token);
   std::erase_if(all.holds, [](const auto& each) { return each.second.process->dead(); });
@@ -126,10 +138,36 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   if (const Nanos late = idle(all, wanted); !unclear && late > Nanos(0)) {
     blame("L2", "name " + std::to_string(name) + " was free and wanted for " + seconds(late));
   }
-  if (const Nanos left = left_of(all.holds.at(number)); left < far) {
+  Hold& mine = all.holds.at(number);
+  look_at_end(mine, believes(mine));
+  if (const Nanos left = left_of(mine); left < far) {
     arm(name, now + hold.process->clock.in_world(left));
   }
   return number;
+}
+
+// S3: where nothing but time ends a hold, what its owner was told of its end is the least.
+void Judge::look_at_end(Hold& hold, bool valid) {
+  if (!ends_by_time_ || hold.process->dead() || leavers_.contains(hold.process)) return;
+  const Nanos now = room_.world.now();
+  if (valid) {
+    const Nanos left = left_of(hold);
+    if (left < far) hold.stands_until = now + hold.process->clock.in_world(left);
+  } else if (now + rounding < hold.stands_until) {
+    blame("S3", "a hold ends before its time, and nobody has ended it: " + words(hold));
+  }
+}
+
+void Judge::hears(std::size_t name, const Process& who, std::uint64_t number) {
+  Name& all = names_[name];
+  std::uint64_t& heard = all.heard[&who];
+  heard = std::max(heard, number);
+  for (const auto& [each, hold] : all.holds) {
+    if (hold.process != &who || !hold.token || grant_of(hold) != number || !believes(hold))
+      continue;
+    blame("S6", "a hold is believed of which its owner had heard that it is over: " + words(hold));
+    return;
+  }
 }
 
 // @return for how long a free name has been wanted; zero: not longer than it may be.
@@ -209,8 +247,10 @@ bool Judge::still_holds(std::size_t name, HoldNumber number) {
   }
   if (valid && hold.ended) blame("S6", "a hold that was over is valid again: " + words(hold));
   if (valid) {
+    look_at_end(hold, true);
     look_for_rivals(name, number);
   } else if (!std::exchange(hold.ended, true)) {
+    look_at_end(hold, false);
     hold.ended_at = room_.world.now();
     names_[name].standings[hold.process].in_line_since = hold.ended_at;
     room_.world.note("judge", "over: " + words(hold));
@@ -233,7 +273,7 @@ void Judge::taken(std::size_t name, std::uint64_t grant, Nanos bound) {
   const Nanos by = bound == never ? never : room_.world.now() + bound;
   all.taken.insert_or_assign(grant, by);
   for (auto& [number, hold] : all.holds) {
-    if (hold.token.value() / mortise::core::tokens_in_a_grant != grant) continue;
+    if (grant_of(hold) != grant) continue;
     hold.taken = true;
     if (by != never) expect_the_end(name, number, by);
   }
@@ -258,6 +298,10 @@ void Judge::forced(std::size_t name, std::uint64_t number, Nanos until) {
   names_[name].forced.emplace(number, until);
 }
 
+bool Judge::excused(std::size_t name, const Hold& hold) const {
+  return hold.token ? excused(name, hold.token) : hold.granted_at < excused_before_;
+}
+
 bool Judge::excused(std::size_t name, mortise::Token token) const {
   const std::uint64_t number = token.value() / mortise::core::tokens_in_a_grant;
   if (number == 0) return false;
@@ -268,7 +312,7 @@ bool Judge::excused(std::size_t name, mortise::Token token) const {
 
 bool Judge::outlives_its_end(std::size_t name, const Hold& hold) {
   const auto& forced = names_[name].forced;
-  const auto found = forced.find(hold.token.value() / mortise::core::tokens_in_a_grant);
+  const auto found = forced.find(grant_of(hold));
   return found != forced.end() && room_.world.now() > found->second;
 }
 
@@ -276,7 +320,7 @@ std::vector<std::uint64_t> Judge::believed(std::size_t name) {
   std::vector<std::uint64_t> numbers;
   for (const auto& [number, hold] : names_[name].holds) {
     if (!hold.token || excused(name, hold.token) || !believes(hold)) continue;
-    numbers.push_back(hold.token.value() / mortise::core::tokens_in_a_grant);
+    numbers.push_back(grant_of(hold));
   }
   return numbers;
 }
@@ -284,9 +328,8 @@ std::vector<std::uint64_t> Judge::believed(std::size_t name) {
 bool Judge::knows(std::size_t name, std::uint64_t number) const {
   const auto found = names_.find(name);
   return found != names_.end() &&
-         std::any_of(found->second.holds.begin(), found->second.holds.end(), [&](const auto& each) {
-           return each.second.token.value() / mortise::core::tokens_in_a_grant == number;
-         });
+         std::any_of(found->second.holds.begin(), found->second.holds.end(),
+                     [&](const auto& each) { return grant_of(each.second) == number; });
 }
 
 void Judge::waits(std::size_t name, const Process& who, bool begins, bool ever) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ class Judge {
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
     Nanos ended_at{};
-    bool taken = false;  // by force: its owner is to learn it, and is not blamed before
+    bool taken = false;     // by force: its owner is to learn it, and is not blamed before
+    Nanos stands_until{0};  // that its owner was told so far, in the world's time
   };
   using HoldNumber = std::uint64_t;
 
@@ -47,6 +49,14 @@ class Judge {
   bool still_holds(std::size_t name, HoldNumber number);
   /// The owner is about to send its release.
   void releasing(std::size_t name, HoldNumber number);
+
+  /// A process has heard that what it was granted up to this number is over, and has had the time
+  /// to read it: what it is told of such a grant from now on it must not believe (S8).
+  void hears(std::size_t name, const Process& who, std::uint64_t number);
+  /// Nothing but time ends a hold: neither the store by itself, nor an administrator.
+  void expect_no_early_end() noexcept { ends_by_time_ = true; }
+  /// That process closes its client, and gives up what it holds.
+  void leaves(const Process& process) { leavers_.insert(&process); }
 
   /// What has kept a name beyond the hold is over, and nobody is told of it.
   void kept_no_longer(std::size_t name) { is_free(names_[name], false); }
@@ -102,8 +112,12 @@ class Judge {
 
   /// An administrator has ended that hold: its owner may believe in it until then.
   void forced(std::size_t name, std::uint64_t number, Nanos until);
-  /// The store's clock went forward: holds with smaller numbers have ended there too early.
-  void excuse_below(std::uint64_t number) { excused_below_ = std::max(excused_below_, number); }
+  /// The store's clock went forward: holds with smaller numbers have ended there too early, and
+  /// those of strangers, which have none, if they were there before.
+  void excuse_below(std::uint64_t number) {
+    excused_below_ = std::max(excused_below_, number);
+    excused_before_ = room_.world.now();
+  }
   /// @return whether something has ended the hold with this token that no owner can know of at
   /// once.
   [[nodiscard]] bool excused(std::size_t name, mortise::Token token) const;
@@ -132,6 +146,7 @@ class Judge {
     Nanos armed = never;                      ///< when the judge looks at the holds next
     std::map<std::uint64_t, Nanos> taken;     ///< grants, and until when they may be believed
     std::map<std::uint64_t, Nanos> forced{};  ///< by number: until when it is believed in
+    std::map<const Process*, std::uint64_t> heard{};  ///< up to which number grants are over
   };
   [[nodiscard]] Nanos left_of(const Hold& hold);
   [[nodiscard]] bool believes(const Hold& hold) { return left_of(hold) > Nanos(0); }
@@ -141,18 +156,23 @@ class Judge {
   void expect_the_end(std::size_t name, HoldNumber number, Nanos by);
   [[nodiscard]] bool outlives_its_end(std::size_t name, const Hold& hold);
   void look_for_turns(std::size_t name, const Hold& hold);
+  void look_at_end(Hold& hold, bool valid);
   void is_free(Name& all, bool released);
   void look_for_rivals(std::size_t name, HoldNumber number);
+  [[nodiscard]] bool excused(std::size_t name, const Hold& hold) const;
   [[nodiscard]] std::string words(const Hold& hold) const;
 
   Room& room_;
   const bool exclusion_;
   std::uint64_t excused_below_ = 0;
+  Nanos excused_before_{0};
   std::map<std::size_t, Name> names_;
   std::uint64_t grants_ = 0;
   std::optional<Verdict> verdict_;
   Nanos serve_from_ = never;
   bool turns_ = true;
+  bool ends_by_time_ = false;
+  std::set<const Process*> leavers_;
   Nanos hand_over_{};
   Nanos fallback_{};
 };

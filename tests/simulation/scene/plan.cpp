@@ -32,7 +32,7 @@ Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   // What befalls one server of a quorum costs a vote; what befalls most of them is special.
   if (plan.kind == Kind::redlock) weights = {5, 4, 4, 3, 4, 2, 2, 1, 3, 6, 2, 2, 14};
   // Of Redis most specials are ambushes.
-  if (plan.kind == Kind::redis) weights.back() = 14;
+  if (plan.kind == Kind::redis) weights.back() = 17;
   int total = 0;
   for (const int weight : weights) total += weight;
   auto drawn = static_cast<int>(random.below(static_cast<std::uint64_t>(total)));

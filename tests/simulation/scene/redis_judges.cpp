@@ -25,6 +25,9 @@ constexpr Nanos found_out = 6500ms;
 /// In which a waiter counts as alive, though three seconds would do: clocks drift.
 constexpr std::int64_t alive = 2'900'000;  // us
 
+/// At so many waiters one script looks at most (lock.lua).
+constexpr int looks_of_a_script = 64;
+
 /// A claim of two seconds, and that clocks drift.
 constexpr std::int64_t longest_claim = 2'010'000;  // us
 
@@ -32,7 +35,6 @@ constexpr std::int64_t longest_claim = 2'010'000;  // us
 
 RedisJudges::RedisJudges(Room& room, redis::RedisModel& server, const Plan& plan)
     : room_(room), server_(server), steps_(plan.steps), copies_(room) {
-  server.on_script([this](const redis::ScriptRun& run) { runs(run); });
   for (std::size_t i = 0; i < plan.names; ++i) {
     names_.push_back({.key = "mortise:{name/" + std::to_string(i) + "}"});
   }
@@ -174,10 +176,10 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
   const redis::Value* const value = server_.value(key);
   const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
   if (hash == nullptr) return;
-  const bool crowded =
-      std::any_of(hash->fields().begin(), hash->fields().end(),
-                  [](const auto& each) { return each.second.starts_with(RedisTraps::of_crowds); });
-  if (crowded) return;  // whom nobody can tell
+  const auto people = std::count_if(
+      hash->fields().begin(), hash->fields().end(),
+      [](const auto& each) { return each.second.starts_with(RedisTraps::of_crowds); });
+  if (people >= looks_of_a_script) return;  // whom nobody can tell
   for (const auto& [field, text] : hash->fields()) {
     if (!field.starts_with('#')) continue;  // "<attempt> <last contact> ..."
     const std::size_t blank = text.find(' ');

@@ -25,6 +25,8 @@ class RedisJudges {
   RedisJudges(Room& room, redis::RedisModel& server, const Plan& plan);
   /// All its clients are fair ones.
   void all_are_fair() noexcept { fair_ = true; }
+  /// The server has run a script.
+  void runs(const redis::ScriptRun& run);
   /// The server sends a message, in the middle of a script.
   void told(std::string_view message);
   /// What is between a client and its inbox has forgotten that.
@@ -57,7 +59,6 @@ class RedisJudges {
                                                         const redis::LockSeen& seen) const;
   [[nodiscard]] std::optional<Verdict> look_at_listeners(Name& name, std::size_t index,
                                                          Nanos quiet);
-  void runs(const redis::ScriptRun& run);
   void look_at_pushes(const redis::ScriptRun& run);
   void look_at_free(const redis::ScriptRun& run);
   void note_question(const redis::ScriptRun& run);

@@ -8,7 +8,9 @@
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/ghosts.hpp"
+#include "simulation/scene/redis_hearing.hpp"
 #include "simulation/scene/redis_judges.hpp"
+#include "simulation/scene/redis_orders.hpp"
 #include "simulation/scene/redis_traps.hpp"
 #include "simulation/scene/stands.hpp"
 
@@ -22,6 +24,28 @@
 namespace simulation {
 namespace {
 
+/// What comes about at a moment that it waits for: a trap, or an order.
+struct Aimed {
+  std::optional<RedisTraps::What> trap{};
+  std::optional<RedisOrders::What> order{};
+};
+constexpr Aimed deaf{.trap = RedisTraps::What::deaf_successor};
+constexpr Aimed late{.trap = RedisTraps::What::late_push};
+constexpr Aimed taken{.order = RedisOrders::What::taken_meanwhile};
+constexpr Aimed overdue{.order = RedisOrders::What::overdue_push};
+constexpr Aimed sender{.order = RedisOrders::What::late_sender};
+constexpr Aimed writer{.order = RedisOrders::What::late_writer};
+constexpr std::array traps{deaf,   deaf,   deaf,   late,    late,
+                           late,   taken,  taken,  overdue, overdue,
+                           sender, sender, writer, writer,  Aimed{.trap = RedisTraps::What::crowd}};
+constexpr std::uint64_t first_of_traps = 12;
+constexpr std::uint64_t first_of_ambushes = first_of_traps + traps.size();
+
+/// An administrator takes what they grant, who says nothing of Redisson's keys.
+bool needs_fair_ones(const std::optional<RedisOrders::What>& order) {
+  return order == RedisOrders::What::taken_meanwhile || order == RedisOrders::What::overdue_push;
+}
+
 std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
 
 class RedisStand final : public Stand {
@@ -32,7 +56,9 @@ class RedisStand final : public Stand {
         server_(host_),
         traps_(room, host_, server_, plan.lease, plan.storm),
         ambush_(room, host_, traps_, scripts()),
+        orders_(room, host_, server_, plan.lease, plan.storm),
         judges_(room, server_, plan),
+        hearing_(room, server_),
         names_(plan.names) {
     server_.make_mistake(mistake);
     host_.serve(ambush_);
@@ -52,9 +78,19 @@ class RedisStand final : public Stand {
         [this, lease = plan.lease](std::string_view channel, std::string_view message) {
           if (message.starts_with("T ")) taken_by_force(message, lease);
           judges_.told(message);
+          hearing_.told(channel, message);
           traps_.told(channel, message);
+          orders_.told(channel, message);
           if (message == "0") ++releases_[std::string(channel)];
         });
+    server_.on_script([this](const redis::ScriptRun& run) {
+      judges_.runs(run);
+      hearing_.runs(run);
+      orders_.runs(run);
+    });
+    hearing_.hears = [this](std::size_t name, const Process& who, std::uint64_t number) {
+      judge->hears(name, who, number);
+    };
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
     return mortise::redis::backend("redis://10.0.0.1" + modes_[client % modes_.size()]);
@@ -110,14 +146,8 @@ class RedisStand final : public Stand {
       case 9:
       case 10: return forget_inbox(random);
       case 11: return force_a_strangers_key();
-      case 12:
-      case 13:
-      case 14:
-      case 15:
-      case 16:
-      case 17:
-      case 18: return set_trap(which - 12, random, length);
       default: {
+        if (which < first_of_ambushes) return set_trap(which - first_of_traps, random, length);
         const auto what = static_cast<Ambush::What>(which % Ambush::kinds);
         spoils_ = spoils_ || what == Ambush::What::spoilt_answer;
         return ambush_.lie(what, random, length);
@@ -155,7 +185,7 @@ class RedisStand final : public Stand {
     return server_.counters().commands_of_scripts + server_.counters().instructions / 25;
   }
   [[nodiscard]] std::uint64_t requests() const override {
-    return server_.counters().commands - traps_.requests_of_crowds();
+    return server_.counters().commands - traps_.requests_of_crowds() - orders_.requests();
   }
   [[nodiscard]] std::size_t strangers() const override { return strangers_; }
   [[nodiscard]] Nanos hand_over() const override {
@@ -193,7 +223,9 @@ class RedisStand final : public Stand {
   mutable redis::RedisModel server_;
   RedisTraps traps_;
   Ambush ambush_;
+  RedisOrders orders_;
   RedisJudges judges_;
+  RedisHearing hearing_;
   Ghosts ghosts_;
   std::vector<std::string> modes_;
   std::size_t strangers_ = 0;
@@ -310,14 +342,16 @@ std::string RedisStand::force_a_strangers_key() {
 
 // Most of the traps are for what is told late.
 std::string RedisStand::set_trap(std::uint64_t which, Random& random, Nanos length) {
-  using enum RedisTraps::What;
-  constexpr std::array all{deaf_successor, deaf_successor, deaf_successor, late_push,
-                           late_push,      late_push,      crowd};
-  const RedisTraps::What what = all.at(which);
+  const auto& [trap, order] = traps.at(which);
   const bool fair = modes_.size() == 1 && modes_.front().empty();
-  if (what == RedisTraps::What::crowd && !fair) return "nobody comes";
+  const bool any_mode = trap != RedisTraps::What::crowd && !needs_fair_ones(order);
+  if (!any_mode && !fair) return "nobody comes";
+  if (order) {
+    orders_.keep = keep;
+    return orders_.make(*order, random);
+  }
   traps_.keep = keep;
-  return traps_.set(what, key_of(random.below(names_)), random, length);
+  return traps_.set(*trap, key_of(random.below(names_)), random, length);
 }
 
 // A client hears nothing for longer than a claim takes, and of messages still later.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/redis_bystander.hpp"
 #include "simulation/world/room.hpp"
 
 #include <cstdint>
@@ -27,7 +28,12 @@ class RedisTraps final : public Server {
 
   /// @param end of all effects
   RedisTraps(Room& room, Host& host, redis::RedisModel& server, Nanos lease, Nanos end)
-      : room_(room), host_(host), server_(server), lease_(lease), end_(end) {}
+      : room_(room),
+        host_(host),
+        server_(server),
+        people_(server, connection_of_crowds),
+        lease_(lease),
+        end_(end) {}
 
   /// @return in words, for the trace
   std::string set(What what, const std::string& key, Random& random, Nanos length);
@@ -35,7 +41,7 @@ class RedisTraps final : public Server {
   void told(std::string_view channel, std::string_view message);
   /// Told of a process whose threads are to keep until then what they hold.
   std::function<void(const Process& process, Nanos until)> keep;
-  [[nodiscard]] std::uint64_t requests_of_crowds() const noexcept { return requests_of_crowds_; }
+  [[nodiscard]] std::uint64_t requests_of_crowds() const noexcept { return people_.requests(); }
 
   /// Attempts of crowds begin with it.
   static constexpr std::string_view of_crowds = "cccccccccccccccc";
@@ -51,18 +57,17 @@ class RedisTraps final : public Server {
   void deafen(Connection& inbox);
   void delay(Connection& inbox);
   std::string gather(const std::string& key, Random& random, Nanos length);
-  void ask(std::string_view text, const std::string& key, const std::string& attempt,
-           const std::vector<std::string>& more);
 
+  static constexpr ConnectionId connection_of_crowds = ConnectionId{1} << 40U;
   Room& room_;
   Host& host_;
   redis::RedisModel& server_;
+  RedisBystander people_;
   const Nanos lease_;
   const Nanos end_;
   int deaf_ = 0;  // successors that are to be
   int late_ = 0;
-  std::uint64_t people_ = 0;  // of crowds so far
-  std::uint64_t requests_of_crowds_ = 0;
+  std::uint64_t many_so_far_ = 0;  // people of crowds
   Random luck_;
 };
 

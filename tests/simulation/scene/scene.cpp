@@ -56,6 +56,7 @@ Scene::Scene(Plan plan, bool tells)
     keeps_[&process] = std::min(until, plan_.storm);
   };
   stand_->judge = &judge_;
+  if (plan_.kind == Kind::memory) judge_.expect_no_early_end();
   for (const auto& host : room_.network.hosts()) {
     host->clock.ppm = static_cast<std::int64_t>(luck_.below(801)) - 400;
   }

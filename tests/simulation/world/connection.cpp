@@ -156,8 +156,10 @@ void Connection::deliver_down() {
   }
   bool any = false;
   while (!down_.pieces.empty() && down_.pieces.front().arrives <= now) {
-    if (network_.world().tells_bytes) tell(false, down_.pieces.front().bytes);
-    socket_->in.append(down_.pieces.front().bytes);
+    Stretch::Piece& piece = down_.pieces.front();
+    if (network_.world().tells_bytes) tell(false, piece.bytes);
+    socket_->in.append(piece.bytes);
+    if (piece.then) network_.world().after(Nanos(0), std::move(piece.then));
     down_.pieces.pop_front();
     any = true;
   }
@@ -222,6 +224,31 @@ void Connection::flow() {
   }
   plan_up();
   plan_down();
+}
+
+void Connection::trickle(Nanos gap) {
+  flow();
+  Nanos next = network_.world().now();
+  for (Stretch::Piece& piece : down_.pieces) {
+    piece.arrives = std::max(piece.arrives, next);
+    next = piece.arrives + gap;
+  }
+  down_.last = std::max(down_.last, next);
+}
+
+void Connection::on_arrival(std::function<void()> then) {
+  if (down_.pieces.empty()) {
+    network_.world().after(Nanos(0), std::move(then));
+    return;
+  }
+  std::function<void()>& last = down_.pieces.back().then;
+  last = last ? [first = std::move(last), then = std::move(then)] { first(), then(); }
+              : std::move(then);
+}
+
+void Connection::sprung() {
+  cut(true);
+  if (const auto then = std::exchange(sprung_, nullptr)) then();
 }
 
 void Connection::cut(bool deliver) {

@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace simulation {
 
@@ -48,6 +50,7 @@ struct Stretch {
   struct Piece {
     Nanos arrives;
     std::string bytes;
+    std::function<void()> then{};  // once it has arrived
   };
   std::deque<Piece> pieces;
   std::size_t size = 0;  // bytes under way
@@ -85,9 +88,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void flow();
   /// A reset. @param deliver what is under way to the server still arrives, and is worked on
   void cut(bool deliver);
-  /// A reset that the client learns of when it sends next.
-  void spring_trap() noexcept { trap_ = true; }
+  /// What stalled goes on, to the client a message at a time.
+  void trickle(Nanos gap);
+  /// A reset that the client learns of when it sends next. @param sprung is called then
+  void spring_trap(std::function<void()> sprung = {}) {
+    trap_ = true;
+    sprung_ = std::move(sprung);
+  }
   [[nodiscard]] bool trapped() const noexcept { return trap_; }
+  /// The client sends on a connection that is trapped.
+  void sprung();
+  /// Calls that once all that is under way to the client has arrived there, if it ever does.
+  void on_arrival(std::function<void()> then);
   /// The server is gone: whoever sends, is told.
   void server_gone();
   [[nodiscard]] std::size_t room() const noexcept;
@@ -119,6 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Stretch up_;
   Stretch down_;
   bool trap_ = false;
+  std::function<void()> sprung_;
   bool gone_ = false;         // the server that it led to
   bool server_side_ = false;  // the server was told of it
   bool end_up_ = false;       // behind what is under way: the end

@@ -45,7 +45,7 @@ long Socket::send(const void* bytes, std::size_t size, int& why) {
     default: why = state == State::ended ? EPIPE : ENOTCONN; return -1;
   }
   if (connection->trapped()) {
-    connection->cut(true);
+    connection->sprung();
     why = std::exchange(error, 0);
     return -1;
   }

@@ -147,6 +147,13 @@ void World::resume(Process& process) {
   if (on_resume) on_resume(process);
 }
 
+void World::stop_at_place(Process& process, std::uint64_t nth, Nanos time,
+                          std::function<void()> then) {
+  process.places_left_ = static_cast<std::int64_t>(nth);
+  process.stop_there_ = time;
+  process.stops_ = std::move(then);
+}
+
 void World::kill(Process& process) {
   if (std::exchange(process.dead_, true)) return;
   // What all simulated processes share in this one (the table of descriptors) must not stay locked.
@@ -207,7 +214,12 @@ void World::finish(Thread& thread) {
 
 void World::point() {
   pass(a_moment);
-  Process& process = running_->process_;
+  Thread& thread = *running_;
+  Process& process = thread.process_;
+  if (process.places_left_ > 0 && --process.places_left_ == 0) {
+    if (const auto then = std::exchange(process.stops_, nullptr)) after(Nanos(0), then);
+    return stop_here(thread, process.stop_there_);
+  }
   if (process.schedule.preempted <= 0) return;
   if (process.until_preempted_ == 0) {
     // Until the next time, evenly spread around the mean: one draw for many points.
@@ -216,19 +228,18 @@ void World::point() {
                 process.luck_.below(static_cast<std::uint64_t>(2.0 / process.schedule.preempted)));
   }
   if (--process.until_preempted_ > 0) return;
-  stop_running();
+  stop_here(thread, process.luck_.spread(Nanos(1'000), process.schedule.longest));
 }
 
 void World::point_before_sleep() {
   Process& process = running_->process_;
-  if (process.schedule.stale > 0 && process.luck_.chance(process.schedule.stale)) stop_running();
+  if (process.schedule.stale <= 0 || !process.luck_.chance(process.schedule.stale)) return;
+  stop_here(*running_, process.luck_.spread(Nanos(1'000), process.schedule.longest));
 }
 
-void World::stop_running() {
-  Thread& thread = *running_;
-  const Nanos stop = thread.process_.luck_.spread(Nanos(1'000), thread.process_.schedule.longest);
-  steal(thread, stop);
-  plan(thread, stop);
+void World::stop_here(Thread& thread, Nanos time) {
+  steal(thread, time);
+  plan(thread, time);
   thread.fiber_.give_way();
 }
 

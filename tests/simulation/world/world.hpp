@@ -124,6 +124,9 @@ class Process {
   Nanos asleep_{0};
   Nanos asleep_own_{0};  // of its clock
   Nanos resumed_at_{0};
+  std::int64_t places_left_ = 0;  // before the one where a thread is to stop; 0: nowhere
+  Nanos stop_there_{0};
+  std::function<void()> stops_;
 };
 
 /// The world. There is one at a time; what the library calls of the system leads to it.
@@ -171,6 +174,10 @@ class World {
   /// Suspends its machine: what threads sleep for is not counted meanwhile (CLOCK_MONOTONIC), but
   /// for timers of the boot clock.
   void suspend(Process& process, Nanos until);
+  /// Has whichever thread of a process comes to the nth place from now where one may stop, stop
+  /// there for so long. @param then is called when it does
+  void stop_at_place(Process& process, std::uint64_t nth, Nanos time,
+                     std::function<void()> then = {});
   /// SIGKILL: its threads never run again. Its descriptors are closed by `on_death`.
   void kill(Process& process);
   /// What else has to know that a process is gone.
@@ -229,8 +236,8 @@ class World {
   }
   void run(Thread& thread);
   void steal(Thread& thread, Nanos time);
-  void stop_running();
   void take_time(Process& process, Nanos time);
+  void stop_here(Thread& thread, Nanos time);
   void plan(Thread& thread, Nanos delay);
   void arm(Thread& thread);
   void alarm(Thread& thread);

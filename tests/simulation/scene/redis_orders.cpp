@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redis_orders.hpp"
+
+#include "core/figures.hpp"
+#include "simulation/redis/numbers.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr ConnectionId connection_of_the_administrator = ConnectionId{1} << 41U;
+constexpr std::size_t client_size = 32;  // of an attempt's id
+
+/// In which whoever is told something has read it (see RedisHearing), and a little more.
+constexpr Nanos to_hear = 26ms;
+/// A waiter asks once a second.
+constexpr Nanos until_it_asks = 1'200ms;
+
+/// Longer than it takes to make a connection anew.
+constexpr Nanos shortest_stop = 15ms;
+constexpr Nanos longest_stop = 40ms;
+constexpr int stops = 12;
+/// Places where a thread may stop, in one lock() and unlock() with what the background does for it.
+constexpr std::uint64_t places = 60;
+constexpr std::uint64_t places_behind_a_write = 5;
+
+bool is_client(const Process& process) { return process.name().starts_with("client"); }
+
+/// @return whether somebody asks for a lock, and is answered so.
+bool is_answer(const redis::ScriptRun& run, std::string_view letter) {
+  return run.keys.size() == 1 && run.arguments.size() == 5 && run.answer.starts_with(letter);
+}
+
+}  // namespace
+
+RedisOrders::RedisOrders(Room& room, Host& host, redis::RedisModel& server, Nanos lease, Nanos end)
+    : room_(room),
+      host_(host),
+      server_(server),
+      administrator_(server, connection_of_the_administrator),
+      lease_(lease),
+      end_(end) {}
+
+std::string RedisOrders::make(What what, Random& random) {
+  luck_ = Random(random.next());
+  Connection* const some = some_connection(luck_);
+  switch (what) {
+    case What::taken_meanwhile: ++answers_; return "the next grant is taken before it is heard of";
+    case What::overdue_push: ++pushes_; return "the next push comes when its grant is over";
+    case What::late_sender:
+      if (some == nullptr) return "nobody sends";
+      stop_a_sender(some->process(), stops);
+      return "threads of " + some->process().name() + " stop while its connections break";
+    case What::late_writer:
+      if (some == nullptr) return "nobody sends";
+      stop_a_writer(*some);
+      return "who writes next for " + some->process().name() + " finds that broken, and stops";
+  }
+  return {};
+}
+
+// One for commands: nobody waits for a message there.
+Connection* RedisOrders::some_connection(Random& random) const {
+  std::vector<Connection*> all;
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (!connection->held() || !is_client(connection->process())) continue;
+    if (server_.channels_of(id).empty()) all.push_back(connection.get());
+  }
+  return all.empty() ? nullptr : all[random.below(all.size())];
+}
+
+bool RedisOrders::is_told(std::string_view attempt) const {
+  return !server_.listeners("mortise:inbox:" + std::string(attempt.substr(0, client_size))).empty();
+}
+
+void RedisOrders::take(const std::string& key, Nanos after) {
+  room_.world.after(after, [this, key] {
+    if (!host_.up() || host_.paused_until() > room_.world.now()) return;
+    administrator_.comes();
+    administrator_.run(mortise::redis::scripts::force_release, key, {"", "f"});
+    administrator_.goes();
+  });
+}
+
+void RedisOrders::runs(const redis::ScriptRun& run) {
+  if (room_.world.now() < late_.until && run.connection != late_.broken) {
+    Connection* const next = room_.network.find(run.connection);
+    // Answers that stay away: what is unanswered there is not the late thread's.
+    if (next != nullptr && &next->process() == late_.process) {
+      next->stall(Connection::Way::down, late_.until + luck_.spread(1us, 20ms));
+    }
+  }
+  if (answers_ > 0 && is_answer(run, "G ")) hold_up_answer(run);
+  if (overdue_) tell_of_overdue(run);
+}
+
+// The message of the theft overtakes the grant: whoever is told of both in that order must not
+// believe the grant.
+void RedisOrders::hold_up_answer(const redis::ScriptRun& run) {
+  const Nanos now = room_.world.now();
+  const Nanos most = mortise::core::command_timeout(lease_) * 4 / 5;  // then it connects anew
+  Connection* const to = room_.network.find(run.connection);
+  if (to == nullptr || !to->held() || !is_client(to->process())) return;
+  if (most <= to_hear || now + most > end_ || !is_told(run.arguments[0])) return;
+  --answers_;
+  host_.note("an answer to " + to->process().name() + " is late, and its hold is taken");
+  to->stall(Connection::Way::down, now + luck_.between(to_hear, most));
+  take(std::string(run.keys[0]), luck_.spread(1us, 1ms));
+}
+
+// "G <attempt> <number> <since> <lease> <key>"
+void RedisOrders::told(std::string_view channel, std::string_view message) {
+  if (pushes_ == 0 || overdue_ || !message.starts_with("G ")) return;
+  const Nanos now = room_.world.now();
+  const Nanos claim = mortise::core::claim_lease(lease_);
+  const auto& listeners = server_.listeners(channel);
+  Connection* const inbox = listeners.empty() ? nullptr : room_.network.find(listeners.back());
+  if (inbox == nullptr || !inbox->held() || inbox->process().dead()) return;
+  if (claim < until_it_asks || now + claim > end_) return;
+  --pushes_;
+  const std::string_view words = message.substr(2);
+  overdue_ = Overdue{.attempt = std::string(words.substr(0, words.find(' '))),
+                     .inbox = inbox->id(),
+                     .until = now + claim};
+  host_.note("a push to " + inbox->process().name() + " stalls, and its hold is taken");
+  inbox->stall(Connection::Way::down, overdue_->until);
+  take(std::string(message.substr(message.rfind(' ') + 1)), luck_.spread(10us, 20ms));
+  if (!keep) return;
+  // Whoever has the lock next keeps it, or the waiter would have it when it asks.
+  for (const auto& [id, connection] : room_.network.connections()) {
+    const Process& process = connection->process();
+    if (&process != &inbox->process() && is_client(process)) keep(process, now + until_it_asks);
+  }
+}
+
+// It has asked, and knows by the answer that the grant is over. Now the push of that comes, and
+// what the server has said since a good while later.
+void RedisOrders::tell_of_overdue(const redis::ScriptRun& run) {
+  const Nanos now = room_.world.now();
+  const bool waits = is_answer(run, "Q ") && run.arguments[0] == overdue_->attempt;
+  if (!waits && now < overdue_->until) return;
+  const ConnectionId id = overdue_->inbox;
+  overdue_.reset();
+  if (!waits) return;
+  room_.world.after(to_hear, [this, id] {
+    if (Connection* const inbox = room_.network.find(id)) {
+      inbox->trickle(luck_.between(20ms, 200ms));
+    }
+  });
+}
+
+// What it sends was written for the connection that broke; by the time it goes on there is another.
+void RedisOrders::stop_a_sender(Process& process, int times) {
+  if (times == 0 || process.dead() || room_.world.now() + longest_stop * 2 > end_) return;
+  const Nanos stop = luck_.between(shortest_stop, longest_stop);
+  room_.world.stop_at_place(process, 1 + luck_.below(places), stop, [this, &process] {
+    // Both: of one for commands nobody may be looking for answers.
+    const auto all = room_.network.connections();
+    for (const auto& [id, connection] : all) {
+      if (&connection->process() == &process && connection->held()) connection->cut(true);
+    }
+  });
+  room_.world.after(longest_stop * 2,
+                    [this, &process, times] { stop_a_sender(process, times - 1); });
+}
+
+void RedisOrders::stop_a_writer(Connection& connection) {
+  connection.spring_trap([this, &process = connection.process(), id = connection.id()] {
+    const Nanos stop = luck_.between(shortest_stop, longest_stop);
+    late_ = {.process = &process, .broken = id, .until = room_.world.now() + stop};
+    if (late_.until > end_) return;
+    room_.world.stop_at_place(process, 1 + luck_.below(places_behind_a_write), stop);
+  });
+}
+
+}  // namespace simulation

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Orders of events that protocols are about and that trouble at a random time never makes: two
+// things come to one client by two connections and overtake each other while a lock changes hands,
+// or a connection breaks and is made anew while a thread stands between two steps of a send.
+#pragma once
+
+#include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/redis_bystander.hpp"
+#include "simulation/world/room.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace simulation {
+
+class RedisOrders {
+ public:
+  enum class What {
+    taken_meanwhile,  ///< a lock is taken by force while the answer that grants it is under way
+    overdue_push,     ///< the same with the push that grants it, whose owner asks before it comes
+    late_sender,      ///< a thread stops while it sends, and then the connection is another one
+    late_writer       ///< it stops when it has found that the connection is broken
+  };
+  /// @param end of all effects
+  RedisOrders(Room& room, Host& host, redis::RedisModel& server, Nanos lease, Nanos end);
+
+  /// Makes the order as soon as it can be made. @return in words, for the trace
+  std::string make(What what, Random& random);
+  /// The server answers.
+  void runs(const redis::ScriptRun& run);
+  /// It sends a message.
+  void told(std::string_view channel, std::string_view message);
+  /// Told of a process whose threads are to keep until then what they hold.
+  std::function<void(const Process& process, Nanos until)> keep;
+  [[nodiscard]] std::uint64_t requests() const noexcept { return administrator_.requests(); }
+
+ private:
+  /// A grant whose push stalls.
+  struct Overdue {
+    std::string attempt;
+    ConnectionId inbox{};
+    Nanos until{};
+  };
+  /// Whose connection has broken while a thread of it stops.
+  struct Late {
+    const Process* process = nullptr;
+    ConnectionId broken{};
+    Nanos until{0};
+  };
+  [[nodiscard]] Connection* some_connection(Random& random) const;
+  [[nodiscard]] bool is_told(std::string_view attempt) const;
+  void take(const std::string& key, Nanos after);
+  void hold_up_answer(const redis::ScriptRun& run);
+  void tell_of_overdue(const redis::ScriptRun& run);
+  void stop_a_sender(Process& process, int times);
+  void stop_a_writer(Connection& connection);
+
+  Room& room_;
+  Host& host_;
+  redis::RedisModel& server_;
+  RedisBystander administrator_;
+  const Nanos lease_;
+  const Nanos end_;
+  Random luck_;
+  int answers_ = 0;  // that are to be held up
+  int pushes_ = 0;
+  std::optional<Overdue> overdue_;
+  Late late_;
+};
+
+}  // namespace simulation
