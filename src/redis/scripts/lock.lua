@@ -38,10 +38,12 @@ local SHORT = math.min(1000, REMEMBERED) -- s, of most leases
 local LIFE = 4600 -- s, the same for all: what the key's end is noted less, whoever wrote it
 local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
 local CLAIM = 2000 -- ms to confirm a grant that was pushed
-local LOOKS = 64 -- waiters that one script looks at
-local PLACES = 1024 -- of the queue that one script reads; most of them were left
+local LOOKS = 64 -- waiters at which one look looks
+local PLACES = 1024 -- of the queue that it reads; most of them were left
 local TURNS = 16 -- releases in a row that are all the same (modes u and r)
 local KEPT = 4000 -- us for Redisson to take a lock that was freed: from the message to its try it takes 600
+local AGAIN = 8 -- looks in one script, each of which gets further
+local GAP = 32 -- places that were left, behind those who are passed over
 local BURIED = 60000000 -- us that a duplicate may be late
 
 local MODE = string.sub(ARGV[2], 1, 1)
@@ -199,7 +201,7 @@ local function parse(entry, ticket)
   if not entry then return nil end
   local attempt, contact, lease, label = string.match(entry, '^(%S+) (%d+) (%d+) (.*)$')
   return {ticket = ticket, attempt = attempt, contact = tonumber(contact), lease = tonumber(lease), label = label,
-    plain = string.byte(lease) ~= 48}
+    plain = string.byte(lease) ~= 48, entry = entry}
 end
 
 local function waiter_at(ticket)
@@ -224,17 +226,35 @@ local function dequeue(attempt, ticket)
   waiting = waiting - 1
 end
 
+-- Those who were passed over keep their order, and move up to whoever stands behind them. Or the places
+-- that others leave in between would grow into more than one script reads, within the seconds in which a
+-- dead waiter at the head counts as alive, and nobody behind it would be told.
+-- @param at the first place that was not looked at
+-- @return whether they moved
+local function close_up(over, at)
+  if #over == 0 or at - over[1].ticket - #over <= GAP then return false end
+  for i = #over, 1, -1 do
+    local w, ticket = over[i], at - #over + i - 1
+    if ticket ~= w.ticket then
+      redis.call('HDEL', K, place(w.ticket))
+      redis.call('HSET', K, place(ticket), w.entry, w.attempt, digits(ticket))
+      w.ticket = ticket
+    end
+  end
+  return true
+end
+
 -- Gives a free lock to the first waiter who lives: `me`, whose request this is, or one whose inbox
 -- has a reader and who was heard of lately. (Readers alone prove little: monitors, stopped
 -- processes and forked children count as well. A waiter without a reader connects again right now,
 -- perhaps: he is passed over, and keeps his place.) Places that were left cost next to nothing.
 -- @return whether all who wait were looked at; if not, whether to look again would get further
-local function settle(me)
+local function look_along(me)
   if kept then return false end
   if held or waiting <= 0 then return true end
   local q = redis.call('HMGET', K, 'h', 't')
   local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
-  local first, at, looks, stopped = nil, head, 0, false
+  local over, at, looks, stopped = {}, head, 0, false
   local read, from = {}, head
   redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
   while at < tail and at < head + PLACES and looks < LOOKS and not held and not stopped do
@@ -251,7 +271,7 @@ local function settle(me)
     elseif w and not w.plain and not R then
       -- It has to have Redisson's key, which only its own script can write: it takes the lock itself,
       -- and nobody overtakes it.
-      first = first or at
+      over[#over + 1] = w
       local told = redis.pcall('PUBLISH', inbox(w.attempt), 'L ' .. w.attempt .. ' ' .. K)
       stopped = type(told) == 'number' and told > 0
     elseif w then
@@ -262,15 +282,26 @@ local function settle(me)
         dequeue(w.attempt, at)
         grant(w.attempt, lease, w.label, w.plain)
       else
-        first = first or at
+        over[#over + 1] = w
         looks = looks + 1
       end
     end
     at = at + 1
   end
-  redis.call('HSET', K, 'h', digits(first or at))
+  local moved = close_up(over, at)
+  redis.call('HSET', K, 'h', digits(over[1] and over[1].ticket or at))
   count()
-  return not stopped and at >= tail, not first
+  return not stopped and at >= tail, not stopped and (moved or not over[1])
+end
+
+-- The same, and again as long as that gets further: what one look has left behind the next does not read.
+local function settle(me)
+  local all, further = look_along(me)
+  for _ = 2, AGAIN do
+    if all or held or not further then break end
+    all, further = look_along(me)
+  end
+  return all, further
 end
 
 -- Has the first who waits look, but for `me`: the first who lives and can be told, or nobody would

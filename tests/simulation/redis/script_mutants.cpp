@@ -58,7 +58,8 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
     {"redis.dead_waiter_blocks_the_queue",
      "The queue stops at a waiter that is silent: who stands behind it is never served (L5).",
      "redis/lock.lua", "elseif w and now - w.contact > SILENCE then\ndequeue(w.attempt, at)",
-     "elseif w and now - w.contact > SILENCE then\nredis.call('HSET', K, 'h', digits(first or "
+     "elseif w and now - w.contact > SILENCE then\nredis.call('HSET', K, 'h', digits(over[1] and "
+     "over[1].ticket or "
      "at))\n"
      "count()\ndo return false end"},
     {"redis.claim_is_the_whole_lease",
@@ -96,10 +97,16 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "redis/lock.lua", "while at < tail and at < head + PLACES and",
      "while at < tail and at < head + LOOKS and"},
     {"redis.look_counts_places", "And nobody is told to look again.", "redis/lock.lua",
-     "return not stopped and at >= tail, not first", "return not stopped and at >= tail"},
+     "return not stopped and at >= tail, not stopped and (moved or not over[1])",
+     "return not stopped and at >= tail"},
     {"redis.look_counts_places", "Nor is the next one found where the first leaves.",
      "redis/cancel.lua", "local at, last, found = head + 1, math.min(tail, head + PLACES), false",
      "local at, last, found = head + 1, math.min(tail, head + LOOKS), false"},
+    {"redis.who_is_passed_over_stays_behind",
+     "A dead waiter at the head keeps its place, and the others draw theirs out of sight: nobody "
+     "is "
+     "told (L2).",
+     "redis/lock.lua", "local moved = close_up(over, at)", "local moved = false"},
     {"redis.copies_are_buried_for_ever",
      "What tells of late copies is never forgotten: the slow ways stay open, the hash grows.",
      "redis/lock.lua", "if attempt and tonumber(till) > now then break end",

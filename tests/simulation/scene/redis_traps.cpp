@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_traps.hpp"
 
-#include "redis/scripts.hpp"
-
 #include <algorithm>
 
 namespace simulation {
@@ -14,9 +12,6 @@ constexpr Nanos longest_claim = 2s;
 /// In which whoever sits on a hold looks whether it may go.
 constexpr Nanos a_look = 10ms;
 constexpr std::size_t client_size = 32;  // of an attempt's id
-
-// Of the server's side only: nobody sends on it.
-constexpr ConnectionId connection_of_crowds = ConnectionId{1} << 40U;
 
 }  // namespace
 
@@ -86,46 +81,30 @@ std::string RedisTraps::gather(const std::string& key, Random& random, Nanos len
   if (!seen.held || seen.ends - wall.count() < 1'000 || !host_.up()) return "nobody comes";
   if (host_.paused_until() > room_.world.now()) return "nobody comes";
   std::vector<std::string> attempts;
-  const std::uint64_t many = 70 + random.below(60);
-  server_.opened(connection_of_crowds);
+  // Now and then more than one script looks at; and one of them dies, and keeps its place for now.
+  const std::uint64_t many = random.chance(0.3) ? 1'100 + random.below(400) : 70 + random.below(60);
+  const bool dies = random.chance(0.5);
+  people_.comes();
   for (std::uint64_t i = 0; i < many; ++i) {
-    const std::string number = std::to_string(++people_);
+    const std::string number = std::to_string(++many_so_far_);
     attempts.push_back(std::string(of_crowds) +
                        std::string(client_size - of_crowds.size() - number.size(), '0') + number +
                        "1");
-    ask(mortise::redis::scripts::acquire.text, key, attempts.back(),
-        {"f01", "1", std::to_string(lease_ / 1ms), "crowd"});
+    people_.run(mortise::redis::scripts::acquire, key,
+                {attempts.back(), "f01", "1", std::to_string(lease_ / 1ms), "crowd"});
   }
-  server_.closed(connection_of_crowds);
+  people_.goes();
   const Nanos stay = random.spread(1ms, std::max<Nanos>(2ms, std::min<Nanos>(length, 2s)));
+  if (dies) attempts.erase(attempts.begin());
   room_.world.after(stay, [this, key, attempts] {
     if (!host_.up()) return;
-    server_.opened(connection_of_crowds);
+    people_.comes();
     for (const std::string& attempt : attempts) {
-      ask(mortise::redis::scripts::cancel.text, key, attempt, {"f0", "1"});
+      people_.run(mortise::redis::scripts::cancel, key, {attempt, "f0", "1"});
     }
-    server_.closed(connection_of_crowds);
+    people_.goes();
   });
   return std::to_string(many) + " others wait for " + std::to_string(stay.count()) + " ns";
-}
-
-void RedisTraps::ask(std::string_view text, const std::string& key, const std::string& attempt,
-                     const std::vector<std::string>& more) {
-  std::string bytes = "*" + std::to_string(5 + more.size()) + "\r\n";
-  const auto add = [&](std::string_view word) {
-    bytes.append("$")
-        .append(std::to_string(word.size()))
-        .append("\r\n")
-        .append(word)
-        .append("\r\n");
-  };
-  for (const std::string_view word : {std::string_view("EVAL"), text, std::string_view("1"),
-                                      std::string_view(key), std::string_view(attempt)}) {
-    add(word);
-  }
-  for (const std::string& word : more) add(word);
-  ++requests_of_crowds_;
-  server_.received(connection_of_crowds, bytes);
 }
 
 }  // namespace simulation
