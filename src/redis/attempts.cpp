@@ -66,6 +66,8 @@ bool Attempts::is_withdrawn(const AttemptId& attempt) const {
 // Numbers grow at each grant of the name, also where the server's clock steps back. Where the reply
 // knew none (nothing was granted yet), its time has to do.
 bool Attempts::Record::is_over(const Push& push) const noexcept {
+  // The push was held up, an administrator took the lock, and the waiter has asked: it was told of
+  // a later grant before it hears of its own, whose claim has not run out (S8).
   if (base::mutant("redis.believe_a_push_that_is_over")) return false;
   if (seen != 0) return push.number <= seen;
   return reading && push.granted_at < reading->at;
@@ -225,6 +227,16 @@ bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   if (strays_.empty()) return false;
   const auto found = strays_.find(attempt);
   return found != strays_.end() && found->second.release;
+}
+
+bool Attempts::takes_back() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(records_.begin(), records_.end(), [](const auto& entry) {
+    const Record& record = entry.second;
+    if (!record.cancelled || record.decided()) return false;
+    const Operation operation = record.operation.lock();
+    return operation && operation->done();
+  });
 }
 
 void Attempts::forget_readings() {

@@ -94,6 +94,8 @@ class Attempts {
   [[nodiscard]] bool has_copies(const AttemptId& attempt) const;
   /// @return whether a release of its hold may have been executed without our knowing.
   [[nodiscard]] bool release_in_doubt(const AttemptId& attempt) const;
+  /// @return whether one is being taken back of which its caller was told already that it failed.
+  [[nodiscard]] bool takes_back() const;
   /// The server has been started anew: its clock has to be read anew.
   void forget_readings();
   /// @param newest those that were asked for on this connection are left out; 0 = none

@@ -2,7 +2,6 @@
 // What the library asks for, on its way to the server. Replies are in redis_replies.cpp.
 #include "redis/redis_backend.hpp"
 
-#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 
@@ -44,41 +43,6 @@ void RedisBackend::start(Host& host) {
   clock_ = host.clock();
   Connection::User& user = *this;
   commands_ = std::make_unique<Connection>(host, settings_, tls_.get(), std::string(), user);
-}
-
-void RedisBackend::stop() noexcept {
-  if (stopped_.exchange(true) || !commands_) return;
-  Connection* inbox = nullptr;
-  bool attached = false;
-  {
-    const std::lock_guard lock(mutex_);
-    inbox = inbox_.load();
-    attached = attached_.exchange(false);
-  }
-  if (attached) host_->detach(*commands_);
-  if (inbox != nullptr) {
-    host_->detach(*inbox);
-    host_->detach(alarm_);
-  }
-  const auto say_farewell = [this](Operation& operation) {
-    base::farewell(operation, [this] { return describe(); });
-  };
-  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
-  base::without_memory([&] {
-    if (inbox != nullptr) static_cast<void>(inbox->close());
-  });
-  base::without_memory([&] {
-    for (const Call& call : commands_->close()) say_farewell(*call.operation);
-  });
-  std::vector<Call> parked;
-  {
-    const std::lock_guard lock(mutex_);
-    parked.swap(parked_);
-  }
-  for (const Call& call : parked) say_farewell(*call.operation);
-  base::without_memory([&] {
-    for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
-  });
 }
 
 bool RedisBackend::open(Operation& operation) {
@@ -177,6 +141,11 @@ void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
   const auto operation =
       std::make_shared<Release>(HoldId{.name = name, .attempt = attempt, .number = number});
   if (!open(*operation)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(given_back_, [](const auto& release) { return release.expired(); });
+    given_back_.push_back(operation);
+  }
   const Instant now = clock_->now();
   submit({.kind = Call::Kind::release,
           .grant_only = true,

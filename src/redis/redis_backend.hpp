@@ -111,6 +111,8 @@ class RedisBackend final : public Backend, private Connection::User {
                const Reading& reading);
   void give_back(const std::string& name, const AttemptId& attempt, std::uint64_t number,
                  std::chrono::nanoseconds lease);
+  [[nodiscard]] bool owes();
+  void give_back_the_rest();
   void pushed_grant(const Push& push);
   void heard_of(const std::string& channel);
   void probe_inbox();
@@ -154,6 +156,7 @@ class RedisBackend final : public Backend, private Connection::User {
   std::string run_id_;
   std::string inbox_run_id_;
   std::vector<Call> errands_;  // that a server has refused, and no library repeats
+  std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
   std::atomic<Instant::rep> errands_due_{never.time_since_epoch().count()};
   Failure no_commands_;                      // why there is no connection
   Failure no_inbox_;                         // why there will be none

@@ -82,6 +82,22 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackThoughTheServerRefusesTh
   EXPECT_TRUE(comes(taken));
 }
 
+// The same where the client is closed meanwhile: what nobody else would free is given back first.
+TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackBeforeTheClientIsClosed) {
+  Party taker(ready_client(), "a", {.lease = 20s});
+  proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
+  proxy().garbage("$1\r\nZ\r\n", Proxy::Replies::scripts);
+  auto taken = taker.start();
+  ASSERT_TRUE(eventually([&] { return is_held("a"); }));
+  server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 1500ms));
+  proxy().heal();
+  server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  taker.client().close();
+  EXPECT_FALSE(is_held("a")) << "a closed client holds the name";
+  EXPECT_TRUE(comes(taken));
+}
+
 TEST_F(RedisRubbish, InPlaceOfAReleasesReplyFreesTheLock) {
   const base::SplitMix random(model::test_seed());
   Client mine = ready_client();

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// How a RedisBackend ends: what it owes the server first, then everybody's operations.
+#include "base/farewell.hpp"
+#include "redis/redis_backend.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace mortise::redis {
+namespace {
+
+// Of the time that close() may take; what was refused is sent again within half a second.
+constexpr std::chrono::milliseconds patience_at_the_end{750};
+constexpr int a_look = 5;  // ms
+
+}  // namespace
+
+void RedisBackend::stop() noexcept {
+  if (stopped_.load() || !commands_) return;
+  // Where there is no memory for that, what is left ends with its lease.
+  base::without_memory([&] { give_back_the_rest(); });
+  if (stopped_.exchange(true)) return;
+  Connection* inbox = nullptr;
+  bool attached = false;
+  {
+    const std::lock_guard lock(mutex_);
+    inbox = inbox_.load();
+    attached = attached_.exchange(false);
+  }
+  if (attached) host_->detach(*commands_);
+  if (inbox != nullptr) {
+    host_->detach(*inbox);
+    host_->detach(alarm_);
+  }
+  const auto say_farewell = [this](Operation& operation) {
+    base::farewell(operation, [this] { return describe(); });
+  };
+  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
+  base::without_memory([&] {
+    if (inbox != nullptr) static_cast<void>(inbox->close());
+  });
+  base::without_memory([&] {
+    for (const Call& call : commands_->close()) say_farewell(*call.operation);
+  });
+  std::vector<Call> parked;
+  {
+    const std::lock_guard lock(mutex_);
+    parked.swap(parked_);
+  }
+  for (const Call& call : parked) say_farewell(*call.operation);
+  base::without_memory([&] {
+    for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
+  });
+}
+
+// Grants that came when their calls had gone already: the library waits for what callers have left,
+// and knows nothing of these.
+bool RedisBackend::owes() {
+  if (attempts_.takes_back()) return true;
+  const std::lock_guard lock(mutex_);
+  return std::any_of(given_back_.begin(), given_back_.end(), [](const auto& each) {
+    const std::shared_ptr<Release> release = each.lock();
+    return release && !release->done();
+  });
+}
+
+// Nobody reads any more but whoever closes the client.
+void RedisBackend::give_back_the_rest() {
+  const Instant until = BootClock::now() + patience_at_the_end;
+  while (owes() && BootClock::now() < until) {
+    const Instant now = clock_->now();
+    alarm_.ready(0, now);
+    commands_->ready(0, now);
+    if (!owes()) return;
+    pollfd answers{.fd = commands_->descriptor(), .events = commands_->interest(), .revents = 0};
+    static_cast<void>(::poll(&answers, 1, a_look));
+  }
+}
+
+}  // namespace mortise::redis
