@@ -16,7 +16,6 @@ namespace {
 enum Stream : std::uint64_t { process_stream = 1, schedule_stream = 2 };
 
 constexpr Nanos longest_spurious{20'000'000};
-constexpr Nanos a_moment{40};                  // that a system call takes
 constexpr std::uint64_t first_thread = 1'000;  // ids of threads
 
 }  // namespace
@@ -117,43 +116,6 @@ Thread* World::find(std::uint64_t id) noexcept {
              : nullptr;
 }
 
-void World::pause(Process& process, Nanos until) {
-  process.paused_until_ = std::max(process.paused_until_, until);
-}
-
-void World::suspend(Process& process, Nanos until) {
-  pause(process, until);
-  take_time(process, process.paused_until_ - now_);
-  if (process.asleep_since_ != never) return;
-  process.asleep_since_ = now_;
-  at(until, [this, &process] { resume(process); });
-}
-
-void World::resume(Process& process) {
-  if (process.dead_) return;
-  if (process.paused_until_ > now_) {
-    at(process.paused_until_, [this, &process] { resume(process); });
-    return;
-  }
-  const Nanos since = std::exchange(process.asleep_since_, never);
-  process.asleep_ += now_ - since;
-  process.asleep_own_ += process.clock.at(now_) - process.clock.at(since);
-  process.resumed_at_ = now_;
-  for (Thread* const thread : process.threads_) {
-    if (thread->ended() || !thread->blocked_ || thread->deadline_ == never) continue;
-    thread->deadline_ += now_ - since;
-    arm(*thread);
-  }
-  if (on_resume) on_resume(process);
-}
-
-void World::stop_at_place(Process& process, std::uint64_t nth, Nanos time,
-                          std::function<void()> then) {
-  process.places_left_ = static_cast<std::int64_t>(nth);
-  process.stop_there_ = time;
-  process.stops_ = std::move(then);
-}
-
 void World::kill(Process& process) {
   if (std::exchange(process.dead_, true)) return;
   // What all simulated processes share in this one (the table of descriptors) must not stay locked.
@@ -189,58 +151,8 @@ void World::run(Thread& thread) {
   if (thread.ended()) finish(thread);
 }
 
-void World::steal(Thread& thread, Nanos time) {
-  Process& process = thread.process_;
-  thread.stopped_until_ = std::max(thread.stopped_until_, now_ + time);
-  if (!thread.mutexes_.empty()) {
-    process.held_up_until_ = std::max(process.held_up_until_, now_ + time);
-  }
-  take_time(process, time);
-}
-
-void World::take_time(Process& process, Nanos time) {
-  const Nanos end = now_ + time;
-  process.stolen_ += std::max(end - std::max(now_, process.stolen_until_), Nanos(0));
-  process.stolen_until_ = std::max(process.stolen_until_, end);
-}
-
-Nanos World::stolen(const Process& process) const noexcept {
-  return process.stolen_ - std::max(process.stolen_until_ - now_, Nanos(0));
-}
-
 void World::finish(Thread& thread) {
   for (Thread* const joiner : std::exchange(thread.joiners_, {})) wake(*joiner);
-}
-
-void World::point() {
-  pass(a_moment);
-  Thread& thread = *running_;
-  Process& process = thread.process_;
-  if (process.places_left_ > 0 && --process.places_left_ == 0) {
-    if (const auto then = std::exchange(process.stops_, nullptr)) after(Nanos(0), then);
-    return stop_here(thread, process.stop_there_);
-  }
-  if (process.schedule.preempted <= 0) return;
-  if (process.until_preempted_ == 0) {
-    // Until the next time, evenly spread around the mean: one draw for many points.
-    process.until_preempted_ =
-        1 + static_cast<std::int64_t>(
-                process.luck_.below(static_cast<std::uint64_t>(2.0 / process.schedule.preempted)));
-  }
-  if (--process.until_preempted_ > 0) return;
-  stop_here(thread, process.luck_.spread(Nanos(1'000), process.schedule.longest));
-}
-
-void World::point_before_sleep() {
-  Process& process = running_->process_;
-  if (process.schedule.stale <= 0 || !process.luck_.chance(process.schedule.stale)) return;
-  stop_here(*running_, process.luck_.spread(Nanos(1'000), process.schedule.longest));
-}
-
-void World::stop_here(Thread& thread, Nanos time) {
-  steal(thread, time);
-  plan(thread, time);
-  thread.fiber_.give_way();
 }
 
 bool World::sleep(Nanos at_most) {
