@@ -75,12 +75,14 @@ Failure AcquireCall::run() {
 Failure AcquireCall::arrive(Instant now) {
   core::NameState::Entry entry{};
   std::optional<Failure> trouble;
-  {
+  for (bool again = true; again;) {
     Slot::Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex_);
     slot_.expire_locked(now, after);
     entry = slot_.state_.enter(*this, may_wait_);
     if (entry == core::NameState::Entry::busy) trouble = learn_from_asker_locked();
+    // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
+    again = entry == core::NameState::Entry::busy && after.tell_server;
   }
   switch (entry) {
     case core::NameState::Entry::reentered: return {};

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 
@@ -38,7 +39,8 @@ TEST_F(CoreCorners, ATryBesideACallThatFindsNoServerIsToldSo) {
   EXPECT_FALSE(waits.get());
 }
 
-/// Real time; a thread that is told to is stuck in its next look.
+/// Real time, that may be ahead without anybody being told; a thread that is told to is stuck in
+/// its next look.
 class StickyClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const noexcept override {
@@ -46,8 +48,9 @@ class StickyClock final : public Clock {
       stuck.set();
       EXPECT_TRUE(go_on.wait());
     }
-    return BootClock::now();
+    return BootClock::now() + ahead.load();
   }
+  std::atomic<std::chrono::nanoseconds> ahead{0ns};
   static thread_local bool sticks;
   mutable Signal stuck;
   Signal go_on;
@@ -89,6 +92,23 @@ TEST_F(CoreCorners, AForkedChildMayStopWhatItsParentWaitsFor) {
   stop.request_stop();
   EXPECT_FALSE(waits.get());
   lock.unlock(owner);
+}
+
+TEST_F(CoreCorners, ATryThatFindsTheEndOfTheLongestHoldTakesTheName) {
+  be_kind();
+  const auto clock = std::make_shared<StickyClock>();
+  script_->on_acquire = [&](const auto& operation) {
+    operation->granted({.number = ++number_, .counted_from = clock->now(), .lease = 30s});
+  };
+  Client client(std::make_unique<ScriptedBackend>(script_), {.clock = clock});
+  Lock lock = client.lock("name", {.lease = 30s, .renew = false, .max_hold = 10s});
+  const Owner owner = Owner::unique();
+  ASSERT_TRUE(lock.acquire({.owner = owner}));
+  clock->ahead = 11s;
+  EXPECT_TRUE(lock.try_lock()) << "a lost hold leaves the name at once";
+  ASSERT_EQ(script_->released().size(), 1U) << "and the server is told first";
+  EXPECT_EQ(lock.release(owner), Released::was_lost);
+  lock.unlock();
 }
 
 TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
