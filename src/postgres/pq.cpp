@@ -19,30 +19,7 @@
 namespace mortise::postgres {
 namespace {
 
-// Types of the server's catalogue that never change (pg_type.dat).
-constexpr Oid bool_type = 16;
-constexpr Oid bytea_type = 17;
-constexpr Oid int8_type = 20;
-constexpr Oid bytea_array_type = 1001;
-constexpr Oid int8_array_type = 1016;
 constexpr int binary = 1;
-
-template <class Number>
-void append_number(std::string& out, Number value) {
-  std::array<char, sizeof(std::uint64_t)> bytes{};
-  const std::uint64_t ordered = htobe64(static_cast<std::uint64_t>(value));
-  std::memcpy(bytes.data(), &ordered, sizeof ordered);
-  out.append(bytes.data() + (bytes.size() - sizeof value), sizeof value);
-}
-
-// An array of one dimension without nulls: dimensions, nulls, type, length, first index, elements.
-void append_array_head(std::string& out, Oid type, std::size_t length) {
-  append_number(out, std::int32_t{1});
-  append_number(out, std::int32_t{0});
-  append_number(out, type);
-  append_number(out, static_cast<std::int32_t>(length));
-  append_number(out, std::int32_t{1});
-}
 
 Keywords keywords_of(PQconninfoOption* options) {
   Keywords found;
@@ -118,46 +95,6 @@ std::optional<Keywords> parse_url(const std::string& url) {
 }
 
 Keywords default_keywords() { return keywords_of(PQconndefaults()); }
-
-Arguments& Arguments::end(unsigned type) {
-  values_.at(count_++) = {.type = type, .end = data_.size()};
-  return *this;
-}
-
-Arguments& Arguments::bytes(std::string_view value) {
-  constexpr std::size_t of_most_statements = 160;
-  if (count_ == 0) data_.reserve(of_most_statements);
-  data_ += value;
-  return end(bytea_type);
-}
-
-Arguments& Arguments::integer(std::int64_t value) {
-  append_number(data_, value);
-  return end(int8_type);
-}
-
-Arguments& Arguments::flag(bool value) {
-  data_ += value ? '\1' : '\0';
-  return end(bool_type);
-}
-
-Arguments& Arguments::bytes_array(const std::vector<std::string>& values) {
-  append_array_head(data_, bytea_type, values.size());
-  for (const std::string& value : values) {
-    append_number(data_, static_cast<std::int32_t>(value.size()));
-    data_ += value;
-  }
-  return end(bytea_array_type);
-}
-
-Arguments& Arguments::integer_array(const std::vector<std::int64_t>& values) {
-  append_array_head(data_, int8_type, values.size());
-  for (const std::int64_t value : values) {
-    append_number(data_, static_cast<std::int32_t>(sizeof value));
-    append_number(data_, value);
-  }
-  return end(int8_array_type);
-}
 
 std::int64_t integer_of(std::string_view bytes) noexcept {
   std::array<char, sizeof(std::uint64_t)> last{};

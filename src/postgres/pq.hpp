@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "postgres/arguments.hpp"
 
 #include <array>
 #include <chrono>
@@ -30,27 +31,6 @@ using Keywords = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::optional<Keywords> parse_url(const std::string& url);
 /// @return what libpq takes for keywords that a URL does not give: environment, service file.
 [[nodiscard]] Keywords default_keywords();
-
-/// The arguments of a statement, in PostgreSQL's binary form; five at most.
-class Arguments {
- public:
-  Arguments& bytes(std::string_view value);
-  Arguments& integer(std::int64_t value);
-  Arguments& flag(bool value);
-  Arguments& bytes_array(const std::vector<std::string>& values);
-  Arguments& integer_array(const std::vector<std::int64_t>& values);
-
- private:
-  friend struct ArgumentList;
-  struct Value {
-    unsigned type = 0;
-    std::size_t end = 0;  // in `data_`
-  };
-  Arguments& end(unsigned type);
-  std::string data_;  // one behind the other: a statement is worth one allocation
-  std::array<Value, 5> values_{};
-  std::size_t count_ = 0;
-};
 
 /// What the server said, or libpq in its place.
 struct PqError {
