@@ -4,6 +4,7 @@
 #include "base/farewell.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -171,6 +172,7 @@ void Node::connected(redis::Connection& connection) {
     inbox->spoil({Errc::unavailable, where() + ": the server was started anew"});
   }
   lead_inbox(true);
+  server_.store(std::hash<std::string>()(run_id));
   usable_.store(true);
   // A leader that polls the other servers does not know of this one yet.
   host_.changed(answers_);

@@ -60,6 +60,9 @@ class Node final : private redis::Connection::User {
   void want(bool now);
   /// @return whether it can vote.
   [[nodiscard]] bool usable() const noexcept { return usable_.load(); }
+  /// @return which server it votes for, to tell it from others; of the `epoch()` that was read
+  /// before, or that one has ended.
+  [[nodiscard]] std::uint64_t server() const noexcept { return server_.load(); }
   /// @return why not, when that is known.
   [[nodiscard]] Failure why() const;
   /// @return when that was found; long ago for whoever did not want it since.
@@ -140,6 +143,7 @@ class Node final : private redis::Connection::User {
   std::atomic<redis::Connection*> inbox_{nullptr};
   std::atomic<bool> attached_{false};
   std::atomic<bool> usable_{false};
+  std::atomic<std::uint64_t> server_{0};
   std::atomic<bool> listens_{false};
   Strays strays_;
 

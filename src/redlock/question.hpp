@@ -81,8 +81,19 @@ struct Bid final : Question {
     over,       ///< completed, otherwise than by a grant
   };
   Bid(std::shared_ptr<Acquisition> wanted, Quorum quorum)
-      : operation(std::move(wanted)), ballot(quorum), failures(quorum.nodes) {}
+      : operation(std::move(wanted)),
+        ballot(quorum),
+        failures(quorum.nodes),
+        servers(quorum.nodes) {}
   void give_up(const Failure& why) override { operation->failed(why); }
+  /// An address leads to another server from one connection to the next, and may do so during a
+  /// round. @return false: that server is asked already, by another address; it has one vote
+  [[nodiscard]] bool asks(std::size_t node, std::uint64_t server) {
+    servers[node] = 0;
+    if (std::find(servers.begin(), servers.end(), server) != servers.end()) return false;
+    servers[node] = server;
+    return true;
+  }
   [[nodiscard]] const Acquisition::Request& request() const noexcept {
     return operation->request();
   }
@@ -98,7 +109,8 @@ struct Bid final : Question {
   // Under the mutex.
   Phase phase = Phase::parked;
   Ballot ballot;
-  std::vector<Failure> failures;  ///< of servers that refused to answer in this round
+  std::vector<Failure> failures;       ///< of servers that refused to answer in this round
+  std::vector<std::uint64_t> servers;  ///< behind the addresses that were asked in this round
   std::optional<Holder> holder{};
   NodeSet maybe = 0;     ///< servers that may have it as the owner
   NodeSet spoke = 0;     ///< servers that have answered since the round began

@@ -95,6 +95,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->next = never;
   bid->proposal.store(propose());
   std::fill(bid->failures.begin(), bid->failures.end(), Failure{});
+  std::fill(bid->servers.begin(), bid->servers.end(), 0);
   bid->ballot.begin();
   bid->awaited.begin(awaited_);
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
@@ -104,6 +105,12 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->maybe |= nodes;
   lock.unlock();
   ask_nodes(bid, nodes, step);
+}
+
+bool RedlockBackend::asks(Bid& bid, const Node& node) {
+  if (base::mutant("redlock.one_server_votes_twice")) return true;
+  const Lock lock(bid.mutex);
+  return bid.asks(node.index(), node.server());
 }
 
 // The same bytes for most servers, as a rule.
@@ -123,6 +130,10 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     // Only now: of a connection that broke the copies are noted before the next one is up.
     if (!node->usable()) {
       no_vote(*node, call, node->why());
+      continue;
+    }
+    if (!asks(*bid, *node)) {
+      no_vote(*node, call, {Errc::unavailable, node->where() + ": led elsewhere a moment ago"});
       continue;
     }
     const redis::Passage passage{.epoch = epoch, .copies = node->strays().has(request.attempt)};

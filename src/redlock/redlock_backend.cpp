@@ -97,29 +97,44 @@ bool RedlockBackend::open(Operation& operation) {
   return true;
 }
 
+// The second one that comes is refused, and the first one keeps its vote: whoever has voted there
+// goes on to be renewed, and is told what it is owed.
 Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
   if (base::mutant("redlock.one_server_votes_twice")) return {};
   Failure twins;
   Node* other = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    run_ids_[node.index()] = run_id;
     for (std::size_t i = 0; i < run_ids_.size() && other == nullptr; ++i) {
       if (i != node.index() && run_ids_[i] == run_id) other = nodes_[i].get();
     }
     if (other == nullptr) {
-      doubles_.fetch_and(~only(node.index()));
+      run_ids_[node.index()] = run_id;
+      const NodeSet doubles = doubles_.load();
+      bool all = true;
+      for (std::size_t i = 0; i < run_ids_.size(); ++i) {
+        all = all && ((doubles & only(i)) == 0 || !run_ids_[i].empty());
+      }
+      if (all) doubles_.store(0);
       return {};
     }
     // Two votes of one server would be worth one.
     twins = twins_ = {Errc::misconfigured, other->where() + " and " + node.where() +
                                                " are one server (run_id), which has one vote"};
     twins_found_at_ = clock_->now();
-    doubles_.fetch_or(only(node.index()));
+    doubles_.fetch_or(only(node.index()) | only(other->index()));
   }
   // Perhaps it is the other one that was led astray, when it connected, and is not any more.
   if (!base::mutant("redlock.twin_keeps_its_connection")) other->connect_anew(twins);
   return twins;
+}
+
+// What is not connected leads nowhere; where it led before says nothing of where it will lead.
+void RedlockBackend::unknown(const Node& node, const Failure& why) {
+  const std::lock_guard lock(mutex_);
+  run_ids_[node.index()].clear();
+  const bool doubled = (doubles_.load() & only(node.index())) != 0;
+  if (doubled && why.text != twins_.text) doubles_.store(0);
 }
 
 NodeSet RedlockBackend::usable() const noexcept {

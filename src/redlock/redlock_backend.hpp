@@ -69,6 +69,7 @@ class RedlockBackend final : public Backend, private Node::User {
 
   // Node::User
   Failure recognise(const Node& node, const std::string& run_id) override;
+  void unknown(const Node& node, const Failure& why);
   void up(Node& node) override;
   void down(Node& node, std::deque<redis::Call> unanswered) override;
   void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
@@ -96,6 +97,7 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] std::vector<std::shared_ptr<Bid>> bids();
   void forget(const Bid& bid);
   void ask(const std::shared_ptr<Bid>& bid);
+  [[nodiscard]] static bool asks(Bid& bid, const Node& node);
   void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
   void join(const std::shared_ptr<Bid>& bid, Node& node);
   void judge(const std::shared_ptr<Bid>& bid, Lock lock);
@@ -147,14 +149,14 @@ class RedlockBackend final : public Backend, private Node::User {
   std::atomic<bool> attached_{false};
   std::atomic<int> awaited_{0};
   std::atomic<std::uint64_t> last_number_{0};
-  std::atomic<NodeSet> doubles_{0};  // servers that are another one's second address
+  std::atomic<NodeSet> doubles_{0};  // addresses of which two led to one server when last heard of
 
   mutable std::mutex mutex_;
   std::unordered_map<AttemptId, std::shared_ptr<Bid>, AttemptHash> bids_;
   std::size_t sweep_at_ = 256;
   std::vector<std::shared_ptr<Looking>> lookings_;
-  std::vector<std::string> run_ids_;
-  Failure twins_;  // what was found last about one of `doubles_`
+  std::vector<std::string> run_ids_;  // of those that vote, as long as they are connected
+  Failure twins_;                     // what was found last about one of `doubles_`
   Instant twins_found_at_{};
   base::SplitMix random_;
 };

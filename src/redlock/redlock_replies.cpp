@@ -53,6 +53,7 @@ void RedlockBackend::down(Node& node, std::deque<Call> unanswered) {
   if (stopped_.load()) return;
   const Instant now = clock_->now();
   const Failure why = node.why();
+  unknown(node, why);
   for (Call& call : unanswered) {
     switch (ask_of(call)) {
       case Ask::take:

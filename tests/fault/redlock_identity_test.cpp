@@ -98,6 +98,30 @@ TEST_F(RedlockIdentity, ATwinThatAppearsLaterIsFoundOutToo) {
   EXPECT_THAT(failure.text, HasSubstr(std::to_string(servers()[1].port())));
 }
 
+// It voted as long as nobody knew, and what it voted for is over: others must not wait for that.
+TEST_F(RedlockIdentity, WhatATwinHasVotedForIsFreedAllTheSame) {
+  static_cast<void>(servers(3));
+  Client mine = ready_client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  ASSERT_TRUE(eventually([&] { return holds("a") == servers().size(); }));
+  const std::uint16_t moved = servers()[2].port();
+  kill(2);
+  const Proxy twin(servers()[1].port(), {.port = moved});
+  EXPECT_TRUE(eventually(
+      [&] {
+        const Failure failure = failure_of([&] {
+          Lock other = mine.lock("b");
+          if (other.try_lock_for(1s)) other.unlock();
+        });
+        return failure.code == Errc::misconfigured;
+      },
+      10s));
+  EXPECT_EQ(lock.release(), Released::released);
+  expect_free("a");
+  expect_free("b");
+}
+
 // What it was owed has it connected to for as long as it is the wrong server.
 TEST_F(RedlockIdentity, ATwinThatIsOwedSomethingIsNotAskedWithoutAPause) {
   static_cast<void>(servers(3));
