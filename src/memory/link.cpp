@@ -3,11 +3,17 @@
 
 #include "base/farewell.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace mortise::memory {
+namespace {
+
+constexpr std::size_t fewest_to_sweep = 256;
+
+}  // namespace
 
 void Link::start(Host& host) {
   const std::lock_guard lock(mutex_);
@@ -16,7 +22,7 @@ void Link::start(Host& host) {
 }
 
 void Link::stop() noexcept {
-  std::map<AttemptId, Pending> pending;
+  std::map<AttemptId, Attempt> attempts;
   std::multimap<Instant, Work> messages;
   bool attached = false;
   {
@@ -24,13 +30,13 @@ void Link::stop() noexcept {
     stopped_ = true;
     // Other clients' threads push to this one: none may be on its way to a host that ends now.
     host_free_.wait(lock, [this] { return calling_host_ == 0; });
-    pending.swap(pending_);
+    attempts.swap(attempts_);
     messages.swap(messages_);
     attached = std::exchange(attached_, false);
   }
   if (attached) host_->detach(*this);
-  for (const auto& [attempt, waiting] : pending) {
-    if (waiting.operation) base::farewell(*waiting.operation, [this] { return name_; });
+  for (const auto& [id, attempt] : attempts) {
+    if (attempt.operation) base::farewell(*attempt.operation, [this] { return name_; });
   }
 }
 
@@ -101,13 +107,7 @@ void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
     return;
   }
   const Instant asked = clock_->now();
-  operation->sent(asked);
-  {
-    const std::lock_guard lock(mutex_);
-    Pending& pending = pending_[operation->request().attempt];
-    pending.operation = operation;
-    ++pending.requests;
-  }
+  asks(operation, asked);
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
     const Answer answer = self->store_->acquire(operation->request(), self);
     self->deliver(Store::Message::reply,
@@ -115,32 +115,36 @@ void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
   });
 }
 
+void Link::asks(const std::shared_ptr<Acquisition>& operation, Instant asked) {
+  operation->sent(asked);
+  const std::lock_guard lock(mutex_);
+  if (attempts_.size() >= sweep_at_) {
+    // What lapsed, or was given up, without a word: what is pushed for it is given back.
+    std::erase_if(attempts_, [&](const auto& each) {
+      const Attempt& attempt = each.second;
+      const bool waits = attempt.operation.use_count() > 1 && !attempt.operation->done();
+      return !waits && attempt.until <= asked;
+    });
+    sweep_at_ = std::max(fewest_to_sweep, attempts_.size() * 2);
+  }
+  attempts_[operation->request().attempt].operation = operation;
+}
+
 void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked,
                     const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   if (answer.grant) {
-    owned(request.attempt);
     // Counted back from this very request: the server was asked after `asked`, and had granted the
     // name at that time, or earlier by what its own clock says.
-    operation->granted({.number = answer.grant->number,
-                        .counted_from = asked - (answer.server_time - answer.grant->granted_at),
-                        .lease = answer.grant->lease});
-    // Where another thread completes it at this moment, its result can be read only afterwards.
-    while (!operation->done()) std::this_thread::yield();
-    if (operation->grant().number != answer.grant->number) {
-      give_back(*answer.grant);
-    } else {
-      const std::lock_guard lock(mutex_);
-      believed_[request.attempt] = answer.grant->number;
-    }
+    granted(operation, *answer.grant, asked - (answer.server_time - answer.grant->granted_at));
   } else if (answer.refused || !request.wait) {
     forget(request.attempt);
     operation->busy(answer.holder);
   } else {
     {
       const std::lock_guard lock(mutex_);
-      const auto found = pending_.find(request.attempt);
-      if (found != pending_.end()) {
+      const auto found = attempts_.find(request.attempt);
+      if (found != attempts_.end()) {
         found->second.asked = asked;
         found->second.server_time = answer.server_time;
       }
@@ -149,47 +153,49 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
   }
 }
 
+// Noted before it is told: a reply and a push may tell of one grant, at the same moment or long
+// after each other, and the second one must not take it for a grant to nobody.
+void Link::granted(const std::shared_ptr<Acquisition>& operation, const ServerGrant& grant,
+                   Instant counted_from) {
+  {
+    const std::lock_guard lock(mutex_);
+    Attempt& attempt = attempts_[grant.attempt];
+    attempt.operation.reset();
+    if (attempt.number == 0) attempt.number = grant.number;
+    attempt.until = std::max(attempt.until, counted_from + grant.lease);
+  }
+  operation->granted({.number = grant.number, .counted_from = counted_from, .lease = grant.lease});
+  // Where another thread completes it at this moment, its result can be read only afterwards.
+  while (!operation->done()) std::this_thread::yield();
+  if (operation->grant().number == grant.number) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = attempts_.find(grant.attempt);
+    if (found != attempts_.end() && found->second.number == grant.number) attempts_.erase(found);
+  }
+  give_back(grant);
+}
+
 void Link::push(const ServerGrant& grant) {
   deliver(Store::Message::push, [self = shared_from_this(), grant] { self->pushed(grant); });
 }
 
 void Link::pushed(const ServerGrant& grant) {
-  Pending waiting;
+  Attempt attempt;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = pending_.find(grant.attempt);
-    if (found != pending_.end()) {
-      waiting = found->second;
-      if (!waiting.operation) {
-        // What a reply has told already: not a grant to nobody, it must not be given back.
-        pending_.erase(found);
-        return;
-      }
-    }
+    const auto found = attempts_.find(grant.attempt);
+    if (found != attempts_.end()) attempt = found->second;
   }
-  if (!waiting.operation) {
-    if (!is_believed(grant)) give_back(grant);
-  } else if (!waiting.server_time) {
+  if (attempt.number == grant.number) return;  // a reply has told
+  if (!attempt.operation) {
+    give_back(grant);
+  } else if (!attempt.server_time) {
     // The push overtook the reply that makes its time readable.
-    acquire(waiting.operation);
+    acquire(attempt.operation);
   } else {
-    {
-      const std::lock_guard lock(mutex_);
-      pending_.erase(grant.attempt);
-      believed_[grant.attempt] = grant.number;
-    }
-    waiting.operation->granted(
-        {.number = grant.number,
-         .counted_from = waiting.asked + (grant.granted_at - *waiting.server_time),
-         .lease = grant.lease});
+    granted(attempt.operation, grant, attempt.asked + (grant.granted_at - *attempt.server_time));
   }
-}
-
-// Told twice, by a reply and by a push that comes however late: the hold stands.
-bool Link::is_believed(const ServerGrant& grant) {
-  const std::lock_guard lock(mutex_);
-  const auto found = believed_.find(grant.attempt);
-  return found != believed_.end() && found->second == grant.number;
 }
 
 void Link::give_back(const ServerGrant& grant) {
@@ -198,37 +204,20 @@ void Link::give_back(const ServerGrant& grant) {
   });
 }
 
-// The name may have been handed to us before this reply, and the push of that overtaken by it. Only
-// the reply to the first request of all cannot tell of a grant that was pushed.
-void Link::owned(const AttemptId& attempt) {
-  const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  if (found == pending_.end()) return;
-  if (found->second.requests > 1) {
-    found->second.operation.reset();
-  } else {
-    pending_.erase(found);
-  }
-}
-
-void Link::disbelieve(const AttemptId& attempt) {
-  const std::lock_guard lock(mutex_);
-  believed_.erase(attempt);
-}
-
 void Link::forget(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
-  pending_.erase(attempt);
+  attempts_.erase(attempt);
+}
+
+void Link::renewed(const AttemptId& attempt, Instant until) {
+  const std::lock_guard lock(mutex_);
+  const auto found = attempts_.find(attempt);
+  if (found != attempts_.end()) found->second.until = std::max(found->second.until, until);
 }
 
 void Link::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done() || !open(*operation)) return;
   const Instant asked = clock_->now();
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = pending_.find(operation->request().attempt);
-    if (found != pending_.end()) ++found->second.requests;
-  }
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
     Answer answer = self->store_->cancel(operation->request());
     answer.refused = !answer.grant;
@@ -252,7 +241,11 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
       for (std::size_t i = 0; i < stands.size(); ++i) {
         Renewal::Item& item = operation->items()[i];
         item.answer = stands[i] ? Renewal::Answer::renewed : Renewal::Answer::lost;
-        if (!stands[i]) self->disbelieve(item.hold.attempt);
+        if (stands[i]) {
+          self->renewed(item.hold.attempt, asked + item.lease);
+        } else {
+          self->forget(item.hold.attempt);
+        }
         item.counted_from = asked;
         item.granted = item.lease;
       }
@@ -263,16 +256,9 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
 
 void Link::release(const std::shared_ptr<Release>& operation) {
   if (operation->done() || !open(*operation)) return;
-  disbelieve(operation->hold().attempt);
   const std::shared_ptr<Acquisition>& successor = operation->successor();
   const Instant asked = clock_->now();
-  if (successor && !successor->done()) {
-    successor->sent(asked);
-    const std::lock_guard lock(mutex_);
-    Pending& pending = pending_[successor->request().attempt];
-    pending.operation = successor;
-    ++pending.requests;
-  }
+  if (successor && !successor->done()) asks(successor, asked);
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
     const Released outcome = self->store_->release(operation->hold());
     std::optional<Answer> next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A client's side of a memory server: its connection, on which messages are delayed or lost, and
-// the attempts that wait for an answer or a push.
+// the attempts that wait for an answer or a push, or were granted.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -41,12 +41,13 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void ready(short events, Instant now) override;
 
  private:
-  /// An attempt that was asked for. `asked` and `server_time` translate a push's times.
-  struct Pending {
-    std::shared_ptr<Acquisition> operation;  ///< null: granted by a reply, its push may yet come
+  /// An attempt: asked for, then a hold. `asked` and `server_time` translate a push's times.
+  struct Attempt {
+    std::shared_ptr<Acquisition> operation{};  ///< null: it is granted
     Instant asked{};
     std::optional<Instant> server_time{};
-    int requests = 0;
+    std::uint64_t number = 0;  ///< of the grant that was told; whatever else tells of it is no news
+    Instant until{};           ///< the end of that hold; it may have been released before
   };
   using Work = std::function<void()>;
 
@@ -62,12 +63,13 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void delay_by(std::chrono::nanoseconds delay, Work work);
   /// A thread comes back from a call of the host. @param attached false: it could not be
   void left_host(bool attached) noexcept;
+  void asks(const std::shared_ptr<Acquisition>& operation, Instant asked);
   void answered(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
+  void granted(const std::shared_ptr<Acquisition>& operation, const ServerGrant& grant,
+               Instant counted_from);
   void pushed(const ServerGrant& grant);
   void give_back(const ServerGrant& grant);
-  void owned(const AttemptId& attempt);
-  [[nodiscard]] bool is_believed(const ServerGrant& grant);
-  void disbelieve(const AttemptId& attempt);
+  void renewed(const AttemptId& attempt, Instant until);
   void forget(const AttemptId& attempt);
 
   const std::shared_ptr<Store> store_;
@@ -79,9 +81,9 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   std::condition_variable host_free_;
   bool attached_ = false;
   bool stopped_ = false;
-  std::map<AttemptId, Pending> pending_;
-  std::map<AttemptId, std::uint64_t> believed_;  // by their owners, and not released
-  std::multimap<Instant, Work> messages_;        // by the time they arrive
+  std::map<AttemptId, Attempt> attempts_;
+  std::size_t sweep_at_ = 0;
+  std::multimap<Instant, Work> messages_;  // by the time they arrive
 };
 
 }  // namespace mortise::memory
