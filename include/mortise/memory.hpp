@@ -6,10 +6,12 @@
 #include <mortise/backend.hpp>
 #include <mortise/clock.hpp>
 #include <mortise/export.hpp>
+#include <mortise/holder.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,6 +57,8 @@ class MORTISE_API Server {
   [[nodiscard]] std::uint64_t pushes() const;
   /// @return how many waiters are queued on all names.
   [[nodiscard]] std::size_t waiters() const;
+  /// @return who holds a name there, whatever its clients know of it; nothing: nobody.
+  [[nodiscard]] std::optional<Holder> holder(std::string_view name) const;
   /// @return a client's side of this server.
   [[nodiscard]] std::unique_ptr<Backend> backend();
 

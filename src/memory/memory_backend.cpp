@@ -70,6 +70,8 @@ std::uint64_t Server::requests() const { return store_->requests(); }
 std::uint64_t Server::pushes() const { return store_->pushes(); }
 std::size_t Server::waiters() const { return store_->waiters(); }
 
+std::optional<Holder> Server::holder(std::string_view name) const { return store_->holder(name); }
+
 std::unique_ptr<Backend> Server::backend() {
   return std::make_unique<MemoryBackend>(store_, "memory server");
 }

@@ -238,4 +238,12 @@ std::size_t Store::waiters() const {
   return sum;
 }
 
+std::optional<Holder> Store::holder(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const Instant now = clock_->now();
+  const auto found = names_.find(std::string(name));
+  if (found == names_.end() || !found->second.held) return std::nullopt;
+  return now < found->second.held->expires ? holder_of(found->second, now) : std::nullopt;
+}
+
 }  // namespace mortise::memory

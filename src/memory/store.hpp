@@ -66,6 +66,8 @@ class Store : public std::enable_shared_from_this<Store> {
   [[nodiscard]] std::uint64_t requests() const;
   [[nodiscard]] std::uint64_t pushes() const noexcept { return pushes_.load(); }
   [[nodiscard]] std::size_t waiters() const;
+  /// Looks, and settles nothing.
+  [[nodiscard]] std::optional<Holder> holder(std::string_view name) const;
 
  private:
   struct Queued {

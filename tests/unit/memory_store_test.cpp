@@ -63,5 +63,15 @@ TEST_F(MemoryStore, OneGrantIsGivenBackAlone) {
   EXPECT_FALSE(store_->inspect("a"));
 }
 
+TEST_F(MemoryStore, ALookAtTheHolderSettlesNothing) {
+  EXPECT_FALSE(store_->holder("a"));
+  static_cast<void>(take());
+  EXPECT_TRUE(store_->holder("a"));
+  const std::uint64_t requests = store_->requests();
+  clock_->go(1s);
+  EXPECT_FALSE(store_->holder("a")) << "its lease is over";
+  EXPECT_EQ(store_->requests(), requests);
+}
+
 }  // namespace
 }  // namespace mortise::memory

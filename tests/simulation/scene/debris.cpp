@@ -15,6 +15,9 @@ constexpr Nanos long_over = 320s;
 
 // What may be asked in a second, whatever happens: each waiter asks once, connections greet.
 constexpr std::uint64_t idle_requests = 300;
+// A connection that a fault has broken is made anew: its name, three questions, a subscription. A
+// quorum's clients can lose a hundred of them in a second.
+constexpr std::uint64_t requests_of_a_greeting = 5;
 // What one call may cost, with its renewals, its copies and its cancellation.
 constexpr std::uint64_t requests_of_a_call = 20;
 
@@ -40,12 +43,15 @@ void Scene::look_every_second() {
         std::accumulate(recent_operations_.begin(), recent_operations_.end(), std::uint64_t{0});
     const auto renewals = static_cast<std::uint64_t>(requests_of_a_renewal * 1s / plan_.lease) *
                           plan_.names * room_.network.hosts().size();
-    if (requests > idle_requests + renewals + operations * requests_of_a_call) {
+    const std::uint64_t greetings = room_.network.cuts - cuts_before_;
+    if (requests > idle_requests + renewals + operations * requests_of_a_call +
+                       greetings * requests_of_a_greeting) {
       judge_.blame("haste", std::to_string(requests) + " requests in a second, for " +
                                 std::to_string(operations) + " calls");
     }
     requests_before_ += requests;
     operations_before_ = calls;
+    cuts_before_ = room_.network.cuts;
     const Nanos quiet = std::max(Nanos(0), room_.world.now() - troubled_until_);
     if (const std::optional<Verdict> verdict = stand_->look(judge_, quiet)) {
       judge_.blame(verdict->promise, verdict->words);

@@ -2,7 +2,11 @@
 // The memory backend: its server is in the library, and misbehaves by itself when it is told to.
 #include <mortise/memory.hpp>
 
+#include "core/figures.hpp"
+#include "simulation/scene/bounds.hpp"
 #include "simulation/scene/stands.hpp"
+
+#include <utility>
 
 namespace simulation {
 namespace {
@@ -21,7 +25,11 @@ class WorldClock final : public mortise::Clock {
 class MemoryStand final : public Stand {
  public:
   MemoryStand(const Plan& plan, Room& room)
-      : room_(room), server_(std::make_shared<WorldClock>(room.world)), seed_(plan.seed) {
+      : room_(room),
+        server_(std::make_shared<WorldClock>(room.world)),
+        seed_(plan.seed),
+        left_(plan.lease + std::chrono::seconds(2) * static_cast<int>(plan.clients)),
+        names_(plan.names) {
     calm();
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
@@ -62,8 +70,16 @@ class MemoryStand final : public Stand {
   [[nodiscard]] Nanos recovery() const override { return std::chrono::seconds(4); }
   [[nodiscard]] std::uint64_t work() const override { return server_.requests(); }
   [[nodiscard]] std::uint64_t requests() const override { return server_.requests(); }
+  // What it holds, and what is given to it in its turn, ends by itself.
+  void dies(const Process& /*process*/) override { unclear_until_ = room_.world.now() + left_; }
+  [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override;
 
  private:
+  /// A hold, and when somebody knew of it last.
+  struct Name {
+    std::uint64_t number = 0;
+    Nanos since{0};
+  };
   [[nodiscard]] mortise::memory::Faults usual() const {
     mortise::memory::Faults faults;
     faults.seed = seed_ + 1;
@@ -73,7 +89,31 @@ class MemoryStand final : public Stand {
   Room& room_;
   mortise::memory::Server server_;
   std::uint64_t seed_;
+  const Nanos left_;
+  Nanos unclear_until_{0};
+  std::vector<Name> names_;
 };
+
+// S5: nobody keeps others out without knowing it. Whoever is owed a hold hears of it when it asks
+// next, within a second, or gives it back.
+std::optional<Verdict> MemoryStand::look(Judge& its_judge, Nanos quiet) {
+  constexpr Nanos soon = std::chrono::seconds(4);
+  const Nanos now = room_.world.now();
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    Name& name = names_[i];
+    const std::optional<mortise::Holder> holder = server_.holder(lock_name(i));
+    const std::uint64_t number =
+        holder ? holder->token.value() / mortise::core::tokens_in_a_grant : 0;
+    const bool another = std::exchange(name.number, number) != number;
+    if (another || number == 0 || now < unclear_until_ || its_judge.knows(i, number)) {
+      name.since = now;
+    } else if (std::min(now - name.since, quiet) >= soon) {
+      return Verdict{"S5", lock_name(i) + " is held by an attempt that nobody knows of, number " +
+                               std::to_string(number)};
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 

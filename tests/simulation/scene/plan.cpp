@@ -56,6 +56,31 @@ Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   return fault;
 }
 
+/// What a client has found out about its servers is told to whoever asks next, after a pause in
+/// which all may have changed; so there is nothing else, and pauses of any length.
+void lead_astray(Plan& plan, Random& random) {
+  constexpr std::uint64_t twins = 6;  // see RedlockStand
+  plan.astray = true;
+  plan.threads = plan.names = 1;
+  plan.steps = plan.blocks = false;
+  plan.stopped = plan.outlived = 0;
+  plan.operations = 400;
+  plan.lease = std::max(plan.lease, second);
+  plan.longest_hold = 50 * ms;
+  plan.longest_pause = 20 * second;
+  plan.storm = 60 * second;
+  plan.faults.clear();
+  for (int i = 0; i < 16; ++i) {
+    const bool dies = i < 4;
+    const Nanos at = random.between(20 * ms, plan.storm - 3 * second);
+    plan.faults.push_back({.what = dies ? Fault::What::kill_client : Fault::What::special,
+                           .at = at,
+                           .length = random.between(200 * ms, 2 * second),
+                           .who = random.next() >> 8U,
+                           .which = dies ? 1 : twins});
+  }
+}
+
 }  // namespace
 
 std::string name_of(Kind kind) {
@@ -158,6 +183,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
                            .which = 0});
     plan.longest_hold = std::max(plan.longest_hold, plan.lease / 2);
   }
+  if (kind == Kind::redlock && seed % 5 == 3) lead_astray(plan, faults);
   std::sort(plan.faults.begin(), plan.faults.end(),
             [](const Fault& a, const Fault& b) { return a.at < b.at; });
   return plan;

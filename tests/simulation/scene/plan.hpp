@@ -60,6 +60,7 @@ struct Plan {
   double stopped = 0;     ///< how many are stopped by a stop token
   double reentered = 0;
   double outlived = 0;    ///< how many are held beyond the lease
+  bool astray = false;    ///< two addresses lead to one server now and then, and clients idle
   bool crowd = false;     ///< most wait for a few milliseconds only, behind long holds
   bool blocks = false;    ///< what is called at a loss takes long
   bool suspends = false;  ///< clients are stopped by suspending their machines

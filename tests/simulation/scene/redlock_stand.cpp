@@ -9,6 +9,8 @@
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/ghosts.hpp"
 #include "simulation/scene/redis_copies.hpp"
+#include "simulation/scene/redlock_orphans.hpp"
+#include "simulation/scene/redlock_twins.hpp"
 #include "simulation/scene/stands.hpp"
 
 #include <algorithm>
@@ -23,7 +25,7 @@ using redis::RedisModel;
 class RedlockStand final : public Stand {
  public:
   RedlockStand(const Plan& plan, Room& room, std::string_view mistake)
-      : room_(room), names_(plan.names) {
+      : room_(room), names_(plan.names), twins_(room, plan), orphans_(room, plan) {
     const std::size_t servers = 3 + plan.seed % 3;
     for (std::size_t i = 0; i < servers; ++i) {
       Host& host = room.network.host("redis " + std::to_string(i + 1));
@@ -32,16 +34,19 @@ class RedlockStand final : public Stand {
       RedisModel& server = *servers_.back();
       copies_.push_back(std::make_unique<RedisCopies>(room));
       server.on_script([this, judge_of_it = copies_.back().get()](const redis::ScriptRun& run) {
+        orphans_.runs(run);
         if (copied_.empty()) copied_ = judge_of_it->look(run);
       });
       ambushes_.push_back(std::make_unique<Ambush>(room, host, server, scripts()));
       ambushes_.back()->refuse = [&server](bool yes) { server.set_busy(yes); };
       host.serve(*ambushes_.back());
       ghosts_.watch(*servers_.back());
+      orphans_.watch(*servers_.back());
       url_ += (i == 0 ? "redlock://10.0.0." : ",10.0.0.") + std::to_string(i + 1);
     }
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
+    twins_.born(World::running()->process());
     return mortise::redlock::backend(url_);
   }
   std::string special(std::uint64_t which, Random& random, Nanos length) override;
@@ -83,7 +88,12 @@ class RedlockStand final : public Stand {
   [[nodiscard]] bool expects(const std::error_code& error) const override {
     return spoils_ && error == mortise::Errc::protocol;
   }
-  [[nodiscard]] bool misleads() const override { return misled_until_ > Nanos(0); }
+  [[nodiscard]] bool misleads() const override { return twins_.any(); }
+  [[nodiscard]] std::optional<Verdict> ended(const Process& client, Nanos asked,
+                                             const std::error_code& error) override {
+    return twins_.ended(client, asked, error);
+  }
+  void dies(const Process& process) override { orphans_.ends(process); }
   // A quorum hands nothing over.
   [[nodiscard]] Nanos hand_over() const override { return std::chrono::milliseconds(1'500); }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
@@ -102,17 +112,15 @@ class RedlockStand final : public Stand {
   [[nodiscard]] std::vector<std::size_t> most_of_them(Random& random) const;
   [[nodiscard]] const Process* some_client(Random& random) const;
   [[nodiscard]] std::vector<Connection*> connections_of(const Process& client) const;
-  /// One server has two votes, if its client does not notice.
-  std::string mislead(Random& random, Nanos length);
-  void cut_all(const Process& client, const Host& host);
   [[nodiscard]] bool lives(RedisModel& server, const std::string& client) const;
   Room& room_;
   const std::size_t names_;
   const Process* holder_ = nullptr;  // who was told last that it holds
-  Nanos misled_until_{0};
   std::vector<std::unique_ptr<RedisModel>> servers_;
   std::string url_;
   mutable bool counts_ = false;
+  RedlockTwins twins_;
+  RedlockOrphans orphans_;
   Ghosts ghosts_;
   std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;
@@ -181,7 +189,10 @@ std::string RedlockStand::special(std::uint64_t which, Random& random, Nanos len
       }
       return client->name() + " and most servers are parted";
     }
-    case 6: return mislead(random, length);
+    case 6: {
+      const Process* const client = some_client(random);
+      return client == nullptr ? "nobody is misled" : twins_.mislead(*client, random, length);
+    }
     case 9:
     case 10:
     case 11:
@@ -227,28 +238,6 @@ std::string RedlockStand::lie(std::uint64_t which, Random& random, Nanos length)
   return "at all servers " + words;
 }
 
-void RedlockStand::cut_all(const Process& client, const Host& host) {
-  for (Connection* const each : connections_of(client)) {
-    if (&each->host() == &host) each->cut(true);
-  }
-}
-
-std::string RedlockStand::mislead(Random& random, Nanos length) {
-  const auto& hosts = room_.network.hosts();
-  const Process* const client = some_client(random);
-  if (client == nullptr || room_.world.now() < misled_until_) return "nobody is misled";
-  Host& host = *hosts[random.below(hosts.size())];
-  Host& other = *hosts[(host.number() + 1 + random.below(hosts.size() - 1)) % hosts.size()];
-  misled_until_ = room_.world.now() + length;
-  room_.network.lead_elsewhere(*client, host, &other);
-  cut_all(*client, host);
-  room_.world.after(length, [this, client, &host, &other] {
-    room_.network.lead_elsewhere(*client, host, nullptr);
-    if (!client->dead()) cut_all(*client, other);
-  });
-  return "the address of " + host.name() + " leads " + client->name() + " to " + other.name();
-}
-
 bool RedlockStand::lives(RedisModel& server, const std::string& client) const {
   const auto& all = server.listeners("mortise:inbox:" + client);
   return std::any_of(all.begin(), all.end(), [&](ConnectionId id) {
@@ -258,11 +247,12 @@ bool RedlockStand::lives(RedisModel& server, const std::string& client) const {
 }
 
 // L1: a vote that made no hold keeps others out, and whoever has it takes it back.
-std::optional<Verdict> RedlockStand::look(Judge& /*its_judge*/, Nanos quiet) {
+std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
   using namespace std::chrono_literals;
   constexpr Nanos paid = 3s;  // what a server is owed, and was refused
   constexpr Nanos old = 5s;
   constexpr std::size_t client_size = 32;  // of an attempt's id
+  if (auto verdict = orphans_.look(its_judge, quiet)) return verdict;
   if (quiet < paid) return std::nullopt;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     RedisModel& server = *servers_[i];

@@ -269,6 +269,9 @@ void Scene::operate(Party& party, Random& random, bool calm) {
     judge_.blame("L3", process.name() + ": a call goes on for " + std::to_string(went_on.count()) +
                            " ns after it was stopped");
   }
+  if (const auto broken = stand_->ended(process, asked, error)) {
+    judge_.blame(broken->promise, broken->words + ": " + text);
+  }
   if (got) {
     // A callback of the stop token may keep the call after it has looked at its hold.
     hold(party, name, lock, random, calm, {asked, !stops});

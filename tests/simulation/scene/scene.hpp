@@ -127,6 +127,7 @@ class Scene {
   std::uint64_t operations_ = 0;
   std::uint64_t operations_before_ = 0;
   std::uint64_t requests_before_ = 0;
+  std::uint64_t cuts_before_ = 0;
   std::map<const Process*, Nanos> keeps_;        // until when it does not let go
   std::deque<std::uint64_t> recent_operations_;  // of the last seconds
   std::size_t births_ = 0;                       // clients that have yet to start theirs

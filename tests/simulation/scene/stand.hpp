@@ -90,6 +90,12 @@ class Stand {
   virtual void released(const std::string& /*name*/, mortise::Token /*token*/) {}
   /// @return what clients have open that were closed long ago.
   [[nodiscard]] virtual std::size_t open_sessions() const { return 0; }
+  /// A call of a client that was begun then is over. @return a promise that was broken by what it
+  /// was told
+  virtual std::optional<Verdict> ended(const Process& /*client*/, Nanos /*asked*/,
+                                       const std::error_code& /*error*/) {
+    return std::nullopt;
+  }
   /// What a special has to tell the judge.
   Judge* judge = nullptr;
   /// @return whether callers may be told of such an error, because of a special that brings it

@@ -253,6 +253,7 @@ void Connection::sprung() {
 
 void Connection::cut(bool deliver) {
   if (socket_ == nullptr || socket_->state == Socket::State::connecting) return;
+  ++network_.cuts;
   if (!deliver) {
     up_.pieces.clear();
     up_.size = 0;

@@ -219,6 +219,7 @@ class Network {
 
   Weather weather;
   Descriptors descriptors;
+  std::uint64_t cuts = 0;  ///< connections that were broken by a fault
 
  private:
   World& world_;

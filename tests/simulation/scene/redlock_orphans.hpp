@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Watches that no living client has a majority at the servers that none of its owners knows of
+// (S5): it would keep the name until its lease has ended.
+#pragma once
+
+#include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/judge.hpp"
+#include "simulation/scene/plan.hpp"
+#include "simulation/world/room.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace simulation {
+
+class RedlockOrphans {
+ public:
+  RedlockOrphans(Room& room, const Plan& plan)
+      : room_(room), steps_(plan.steps), names_(plan.names) {}
+  void watch(redis::RedisModel& server) { servers_.push_back(&server); }
+  /// A script ran at one of them: whose attempts are whose.
+  void runs(const redis::ScriptRun& run);
+  /// A process, or its client, is about to end: what it holds then ends by itself.
+  void ends(const Process& process) { gone_.insert(&process); }
+  /// Asked every second. @param quiet for how long nothing has befallen anybody
+  [[nodiscard]] std::optional<Verdict> look(const Judge& judge, Nanos quiet);
+
+ private:
+  using Grant = std::pair<std::string, std::uint64_t>;  // an attempt, and the number of its hold
+  struct Name {
+    Grant grant{};
+    Nanos since{0};  ///< when somebody knew of it last
+  };
+  [[nodiscard]] std::optional<Grant> holder(std::size_t name) const;
+  [[nodiscard]] bool lives(const std::string& attempt) const;
+
+  Room& room_;
+  const bool steps_;
+  std::vector<redis::RedisModel*> servers_;
+  std::vector<Name> names_;
+  std::map<std::string, const Process*> clients_;  // by the beginning of their attempts
+  std::set<const Process*> gone_;
+};
+
+}  // namespace simulation
