@@ -49,7 +49,11 @@ bool Attempts::answered(const AttemptId& attempt) {
 }
 
 Attempts::Stray& Attempts::stray_locked(const AttemptId& attempt, Instant now) {
-  std::erase_if(strays_, [&](const auto& stray) { return now - stray.second.since > stray_time; });
+  if (now - strays_swept_ >= std::chrono::seconds(1)) {  // not for each of thousands
+    strays_swept_ = now;
+    std::erase_if(strays_,
+                  [&](const auto& stray) { return now - stray.second.since > stray_time; });
+  }
   Stray& stray = strays_[attempt];
   stray.since = now;
   return stray;

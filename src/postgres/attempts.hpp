@@ -94,6 +94,7 @@ class Attempts {
   mutable std::mutex mutex_;
   Table pending_;
   std::unordered_map<AttemptId, Stray, Hash> strays_;
+  Instant strays_swept_{};
   // From the first request on: a notification may overtake the reply.
   std::unordered_multimap<std::string, AttemptId> names_;
 };

@@ -174,12 +174,24 @@ TEST_F(PostgresMigration, RefusesWhatOthersHaveAddedToIt) {
     migrate("shop");
   };
   bare().talk().run(
-      "create function public.f() returns trigger language plpgsql as 'begin return new; end'");
+      "create function public.f() returns trigger language plpgsql as 'begin return new; end';"
+      "create function public.g(bytea) returns bytea language sql immutable as 'select $1'");
   added("create trigger t before update on mortise.ticket for each row execute function public.f()",
         "drop trigger t on mortise.ticket", "trigger t");
   added("create rule r as on insert to mortise.lock do also select 1",
         "drop rule r on mortise.lock", "rule r");
   added("create policy p on mortise.lock", "drop policy p on mortise.lock", "policy p");
+  added("create table public.heir () inherits (mortise.lock)", "drop table public.heir",
+        "public.heir inherits");
+  added(
+      "create table public.whole (like mortise.lock) partition by list (name);"
+      "alter table public.whole attach partition mortise.lock default",
+      "alter table public.whole detach partition mortise.lock; drop table public.whole",
+      "mortise.lock is no plain table");
+  added("create index computing on mortise.lock (public.g(name))", "drop index mortise.computing",
+        "mortise.computing computes");
+  added("create index chosen on mortise.lock (name) where public.g(name) is null",
+        "drop index mortise.chosen", "mortise.chosen computes");
   added("create function mortise.z() returns int language sql as 'select 1'",
         "drop function mortise.z()", "mortise.z()");
   added("create operator mortise.<> (leftarg = bytea, rightarg = bytea, function = byteane)",

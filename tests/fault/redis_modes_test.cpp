@@ -3,6 +3,7 @@
 // and keeping their promises where they can. Method: configurations, and the other side of the
 // interop mode played with Redisson's published commands.
 #include "fault/redis_fixture.hpp"
+#include "fault/redisson.hpp"
 
 #include <atomic>
 #include <thread>
@@ -101,57 +102,22 @@ TEST_F(RedisServers, InModeUnfairServeAWaiterWithinSixteenReleases) {
   expect_free("a");
 }
 
-/// The other side: what Redisson sends, and hears.
-class Redisson {
- public:
-  explicit Redisson(const RedisServer& server) : talk_(server.talk()), hears_(server.talk()) {
-    hears_.expect_ok({"SUBSCRIBE", "redisson_lock__channel:{a}"});
-  }
-  bool try_lock(const std::string& lease = "30000") {
-    return talk_
-        .expect_ok({"EVAL",
-                    "if (redis.call('exists', KEYS[1]) == 0) or "
-                    "(redis.call('hexists', KEYS[1], ARGV[2]) == 1) then "
-                    "redis.call('hincrby', KEYS[1], ARGV[2], 1); "
-                    "redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; "
-                    "return redis.call('pttl', KEYS[1]);",
-                    "1", "a", lease, "5e1f0000-0000-4000-8000-100000000001:1"})
-        .is_nil();
-  }
-  bool unlock() {
-    return talk_
-               .expect_ok(
-                   {"EVAL",
-                    "if (redis.call('hexists', KEYS[1], ARGV[2]) == 0) then return nil; end; "
-                    "local counter = redis.call('hincrby', KEYS[1], ARGV[2], -1); "
-                    "if (counter > 0) then return 0; end; redis.call('del', KEYS[1]); "
-                    "redis.call('publish', KEYS[2], ARGV[1]); return 1;",
-                    "2", "a", "redisson_lock__channel:{a}", "0",
-                    "5e1f0000-0000-4000-8000-100000000001:1"})
-               .integer == 1;
-  }
-  bool force_unlock() {
-    return talk_
-               .expect_ok({"EVAL",
-                           "if (redis.call('del', KEYS[1]) == 1) then "
-                           "redis.call(ARGV[2], KEYS[2], ARGV[1]); return 1 else return 0 end",
-                           "2", "a", "redisson_lock__channel:{a}", "0", "publish"})
-               .integer == 1;
-  }
-  bool hears(std::chrono::milliseconds within) { return hears_.receive(within).has_value(); }
-
- private:
-  RedisTalk talk_;
-  RedisTalk hears_;
-};
-
 class RedisInterop : public RedisTest {
  protected:
   [[nodiscard]] Client ours() { return Client(server().url() + "?interop=redisson"); }
+  /// @return how many listen to Redisson's channel.
+  [[nodiscard]] std::int64_t listeners() {
+    return server()
+        .talk()
+        .command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"})
+        .items.at(1)
+        .integer;
+  }
 };
 
 TEST_F(RedisInterop, EachSideKeepsTheOtherOut) {
   Redisson java(server());
+  java.listen();
   Client mine = ours();
   Lock lock = mine.lock("a");
   ASSERT_TRUE(java.try_lock());
@@ -174,10 +140,7 @@ TEST_F(RedisInterop, OurWaiterWakesOnTheirWordAndNotByAsking) {
   ASSERT_TRUE(java.try_lock());
   Party waiter(ours(), "a");
   auto served = waiter.start();
-  RedisTalk talk = server().talk();
-  ASSERT_TRUE(eventually([&] {  // beside the one that plays Redisson
-    return talk.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"}).items.at(1).integer > 1;
-  }));
+  ASSERT_TRUE(eventually([&] { return listeners() == 1; }));
   ASSERT_TRUE(asks_again("a"));  // so that the next time would be a second from now
   EXPECT_TRUE(java.unlock());
   EXPECT_TRUE(comes(served, 500ms));
@@ -210,13 +173,9 @@ TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAlsoByAnotherInbox) {
   Lock lock = mine.lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
   const std::stop_token lost = lock.lost();
-  RedisTalk talk = server().talk();
-  const auto listeners = [&] {  // beside the one that plays Redisson
-    return talk.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"}).items.at(1).integer - 1;
-  };
   EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
   // Whatever is unlocked meanwhile is heard by nobody.
-  talk.expect_ok({"CLIENT", "KILL", "TYPE", "pubsub"});
+  server().talk().expect_ok({"CLIENT", "KILL", "TYPE", "pubsub"});
   EXPECT_TRUE(java.force_unlock());
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }, 3s));
   EXPECT_EQ(lock.release(), Released::was_lost);
@@ -227,13 +186,35 @@ TEST_F(RedisInterop, OurHolderThatListensKeepsNothingFromOurs) {
   Client mine = ours();
   Lock lock = mine.lock("a");
   ASSERT_TRUE(lock.try_lock_for(patience));
-  RedisTalk talk = server().talk();
-  const auto listeners = [&] {
-    return talk.command({"PUBSUB", "NUMSUB", "redisson_lock__channel:{a}"}).items.at(1).integer;
-  };
   EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_EQ(field("a", "y"), "") << "it is kept for somebody";
+  EXPECT_TRUE(eventually([&] { return listeners() == 0; }));
+}
+
+// Each release of Redisson's would have all of ours ask; and each of ours would be taken for one of
+// its waiters, for whom the lock is kept.
+TEST_F(RedisInterop, OnlyTheFirstOfOursListensToTheirWord) {
+  Redisson java(server());
+  ASSERT_TRUE(java.try_lock());
+  Party first(ours(), "a");
+  auto served = first.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  Party second(ours(), "a");
+  auto also = second.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  ASSERT_TRUE(eventually([&] { return listeners() == 1; }));
+  for (int asked = 0; asked < 4; ++asked) {
+    ASSERT_TRUE(asks_again("a"));
+    EXPECT_EQ(listeners(), 1) << asked;
+  }
+  EXPECT_TRUE(java.unlock());
+  ASSERT_TRUE(comes(served));
+  EXPECT_TRUE(eventually([&] { return listeners() == 2; })) << "who holds, and the next one";
+  EXPECT_EQ(first.release(), Released::released);
+  ASSERT_TRUE(comes(also));
+  EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
+  EXPECT_EQ(second.release(), Released::released);
   EXPECT_TRUE(eventually([&] { return listeners() == 0; }));
 }
 
@@ -260,6 +241,7 @@ TEST_F(RedisInterop, MixedWorkersNeverOverlap) {
     inside.fetch_sub(1);
   };
   Redisson java(server());
+  java.listen();
   std::thread theirs([&] {
     for (int i = 0; i < grants; ++i) {
       while (!java.try_lock()) static_cast<void>(java.hears(100ms));

@@ -18,8 +18,8 @@ class RedisQueue : public RedisScriptTest {
     for (const char client : clients) ASSERT_TRUE(acquire(client).starts_with("Q")) << client;
   }
   /// He asks again. @return whether he is told that nobody waits in front of him
-  [[nodiscard]] bool is_first(char client) {
-    const std::string answer = acquire(client);
+  [[nodiscard]] bool is_first(char client, const std::string& flags = "f01") {
+    const std::string answer = acquire(client, {.flags = flags});
     EXPECT_TRUE(answer.starts_with("Q")) << answer;
     std::size_t at = 0;
     for (int words = 0; words < 3; ++words) at = answer.find(' ', at) + 1;
@@ -27,6 +27,21 @@ class RedisQueue : public RedisScriptTest {
   }
   void last_heard_of(int place, std::string who, const std::string& when) {
     set("#" + std::to_string(place), who.append(" ").append(when).append(" 30000 "));
+  }
+  /// Behind a's hold: b, then many who gave up, then y.
+  void wait_around_a_gap(char mode) {
+    const std::string flags = std::string(1, mode) + "01";
+    const auto one = [](int i) { return std::string(32, 'd') + std::to_string(i); };
+    ASSERT_TRUE(acquire('a', {.flags = flags}).starts_with("G"));
+    ASSERT_TRUE(acquire('b', {.flags = flags}).starts_with("Q"));
+    for (int i = 0; i < 900; ++i) {
+      static_cast<void>(call(redis::scripts::acquire, {one(i), flags, "1", "30000", ""}));
+    }
+    ASSERT_TRUE(acquire('y', {.flags = flags}).starts_with("Q"));
+    for (int i = 0; i < 900; ++i) {
+      static_cast<void>(call(redis::scripts::cancel, {one(i), std::string(1, mode) + "0", "1"}));
+    }
+    ASSERT_EQ(waiting("a"), 2U);
   }
   /// Many that have no inbox any more.
   void deaf(int count, const std::string& contact) {
@@ -259,23 +274,52 @@ TEST_F(RedisQueue, OfModeUnfairIsServedByTheSixteenthRelease) {
 // whoever gave up costs the others no look.
 TEST_F(RedisQueue, IsNoLongerForThoseWhoGaveUp) {
   const RedisTalk hears = listen("y");
-  const auto one = [](int i) { return std::string(32, 'd') + std::to_string(i); };
-  const auto come = [&](int i) {
-    static_cast<void>(call(redis::scripts::acquire, {one(i), "f01", "1", "30000", ""}));
-  };
-  const auto go = [&](int i) {
-    static_cast<void>(call(redis::scripts::cancel, {one(i), "f0", "1"}));
-  };
-  ASSERT_TRUE(acquire('a').starts_with("G"));
-  ASSERT_NO_FATAL_FAILURE(wait("b"));
-  for (int i = 0; i < 900; ++i) come(i);
-  ASSERT_NO_FATAL_FAILURE(wait("y"));
-  for (int i = 0; i < 900; ++i) go(i);
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('f'));
   ASSERT_TRUE(cancel('b').starts_with("B"));
   ASSERT_EQ(waiting("a"), 1U);
   EXPECT_TRUE(is_first('y'));
   ASSERT_EQ(release(), "F");
   EXPECT_TRUE(holds('y'));
+}
+
+TEST_F(RedisQueue, OfModeUnfairIsNoLongerForThoseWhoGaveUp) {
+  RedisTalk hears = listen("by");
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('u'));
+  for (const char next : {'b', 'y'}) {
+    ASSERT_EQ(release("u0"), "F");
+    const auto push = hears.receive(1s);
+    ASSERT_TRUE(push) << next;
+    EXPECT_EQ(push->items.back().text, "L " + attempt(next) + " " + key("a"));
+    ASSERT_TRUE(acquire(next, {.flags = "u01"}).starts_with("G"));
+  }
+}
+
+// Where one served before him has left, he is the first, and listens for Redisson: he knows it, and
+// is not taken for one of Redisson's, for whom a release would keep the lock.
+TEST_F(RedisQueue, OfModeRedissonIsNoLongerForThoseWhoGaveUp) {
+  RedisTalk hears = listen("by");
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('r'));
+  ASSERT_EQ(release("r0"), "F");
+  ASSERT_TRUE(holds('b'));
+  EXPECT_TRUE(is_first('y', "r01"));
+  hears.expect_ok({"SUBSCRIBE", "redisson_lock__channel:{a}"});
+  EXPECT_TRUE(is_first('y', "r011"));
+  ASSERT_EQ(release("r0"), "F");
+  EXPECT_TRUE(holds('y'));
+}
+
+// And while one of Redisson's listens, each release tells the first of ours to look.
+TEST_F(RedisQueue, OfModeRedissonTellsWhoWaitsBehindThoseWhoGaveUp) {
+  RedisTalk hears = listen("y");
+  ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('r'));
+  lapse();
+  ASSERT_TRUE(acquire('b', {.flags = "r01"}).starts_with("G"));
+  RedisTalk redisson = server().talk();
+  redisson.expect_ok({"SUBSCRIBE", "redisson_lock__channel:{a}"});
+  ASSERT_EQ(release("r0"), "F");
+  const auto push = hears.receive(1s);
+  ASSERT_TRUE(push);
+  EXPECT_EQ(push->items.back().text, "L " + attempt('y') + " " + key("a"));
 }
 
 TEST_F(RedisQueue, DoesNotGrowByThoseWhoComeAndGoAtItsEnd) {

@@ -140,6 +140,17 @@ TEST_F(RedisRedisson, IsNotTakenForOneOfOurs) {
   EXPECT_TRUE(holds('b'));
 }
 
+// Nor is one of ours further behind whose client has not stopped to listen since its last wait.
+TEST_F(RedisRedisson, IsNotTakenForOneOfOursWhoIsNotTheFirst) {
+  const RedisTalk ours = java();
+  const RedisTalk inboxes_of = listen("b");
+  ASSERT_TRUE(take('a').starts_with("G"));
+  ASSERT_TRUE(take('b').starts_with("Q"));
+  ASSERT_TRUE(acquire('c', {.flags = "r011"}).starts_with("Q"));
+  ASSERT_EQ(release("r0"), "F");
+  EXPECT_TRUE(holds('b'));
+}
+
 // A key of that name may be anybody's.
 TEST_F(RedisRedisson, IsAllThatIsTouchedAtThatName) {
   RedisTalk talk = server().talk();

@@ -128,6 +128,34 @@ TEST_F(RedlockVotes, AreRenewedByTheirOwnHoldWhileTheyStand) {
   EXPECT_TRUE(is_free());
 }
 
+// One renewal is sent for many locks: what a stranger puts in the place of one is that one's harm.
+TEST_F(RedlockVotes, LoseTheirOwnHoldOnlyToAStrangersKey) {
+  RedisTalk talk = server().talk();
+  const std::string names[] = {key("x"), key("y"), key("z")};
+  const auto run = [&](const redis::Script& script, const RedisTalk::Command& rest) {
+    RedisTalk::Command command{"EVAL", std::string(script.text)};
+    command.insert(command.end(), rest.begin(), rest.end());
+    return talk.expect_ok(command).text;
+  };
+  for (const std::string& name : names) {
+    ASSERT_EQ(run(redlock::scripts::acquire, {"1", name, attempt('a'), "q000", "1", "30000",
+                                              "label", std::to_string(proposal)}),
+              granted(proposal));
+  }
+  const auto renew_all = [&] {
+    RedisTalk::Command words{"3", names[0], names[1], names[2], "", "q"};
+    for (int i = 0; i < 3; ++i) {
+      words.push_back(hold_of('a', proposal));
+      words.emplace_back("30000");
+    }
+    return run(redlock::scripts::renew, words);
+  };
+  EXPECT_EQ(renew_all(), "111");
+  talk.expect_ok({"SET", names[1], "somebody's"});
+  EXPECT_EQ(renew_all(), "101");
+  EXPECT_EQ(talk.command({"GET", names[1]}).text, "somebody's");
+}
+
 TEST_F(RedlockVotes, HaveKeysThatOutliveThem) {
   constexpr std::int64_t lasting = 10 * hour;
   for (const std::int64_t lease : {std::int64_t{30'000}, lasting}) {

@@ -2,6 +2,7 @@
 // Goal: who waits, and is told of a free name, asks once at a time, and misses nothing. Method: the
 // table of attempts alone.
 #include "postgres/attempts.hpp"
+#include "support/own_time.hpp"
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,32 @@ TEST_F(PostgresAttempts, BeginAnewToLookSoonWhenTheyAreTold) {
   for (unsigned i = 1; i <= 7; ++i) EXPECT_EQ(attempts_.looked_in_vain(id_, false), i);
   EXPECT_TRUE(attempts_.told(id_));
   EXPECT_EQ(attempts_.looked_in_vain(id_, false), 1U);
+}
+
+// When a connection with thousands of requests breaks, the last costs no more than the first.
+TEST_F(PostgresAttempts, OfABrokenConnectionCostTheSameEach) {
+  constexpr std::uint64_t many = 40'000;
+  constexpr std::uint64_t part = many / 40;
+  const Instant now{1h};
+  std::uint64_t next = 1;
+  const auto some = [&] {
+    for (std::uint64_t i = 0; i < part; ++i) attempts_.unanswered(AttemptId{1, 2, next++}, now);
+  };
+  const auto first = test::own_duration_of(some);
+  while (next <= many - part) some();
+  const auto last = test::least_duration_of(first * 10, some);
+  EXPECT_LT(last, first * 10 + 5ms);
+}
+
+// So long the server refuses late copies; later ones do not exist.
+TEST_F(PostgresAttempts, OfABrokenConnectionAreForgottenInTime) {
+  const Instant then{1h};
+  attempts_.unanswered(id_, then);
+  ASSERT_TRUE(attempts_.copies(id_).strays);
+  attempts_.unanswered(AttemptId{1, 2, 5}, then + 5min);
+  EXPECT_TRUE(attempts_.copies(id_).strays);
+  attempts_.unanswered(AttemptId{1, 2, 5}, then + 7min);
+  EXPECT_FALSE(attempts_.copies(id_).strays);
 }
 
 }  // namespace

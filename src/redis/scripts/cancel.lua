@@ -14,16 +14,7 @@ if w then
   if waiting <= 0 then
     redis.call('HDEL', K, 'h', 't')
   elseif w.ticket == head then
-    -- The next one in the queue is its head now, and shall know that when it asks.
-    local at, last, found = head + 1, math.min(tail, head + PLACES), false
-    while at < last and not found do
-      for _, entry in ipairs(places(at, math.min(64, last - at))) do
-        found = entry
-        if found then break end
-        at = at + 1
-      end
-    end
-    redis.call('HSET', K, 'h', digits(at))
+    front() -- the next one in the queue, who shall know that when it asks
   elseif w.ticket == tail - 1 then
     -- Who gives up is the last, as a rule: what is left of the queue shall not grow by each of them.
     local last = tail - 1

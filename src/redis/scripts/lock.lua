@@ -220,6 +220,23 @@ local function places(ticket, many)
   return redis.call('HMGET', K, unpack(fields))
 end
 
+-- @return the ticket of the first who waits, from where on the queue is kept: places that were left in
+-- front of him are not looked at again
+local function front()
+  local q = redis.call('HMGET', K, 'h', 't')
+  local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
+  local at, last, found = head, math.min(tail, head + PLACES), false
+  while at < last and not found do
+    for _, entry in ipairs(places(at, at == head and 1 or math.min(64, last - at))) do
+      found = entry
+      if found then break end
+      at = at + 1
+    end
+  end
+  if at ~= head then redis.call('HSET', K, 'h', digits(at)) end
+  return at
+end
+
 -- Removes waiters from the queue (HDEL: never refused).
 local function dequeue(attempt, ticket)
   redis.call('HDEL', K, attempt, place(ticket))
@@ -310,9 +327,14 @@ local function tell_first(me)
   if waiting <= 0 then return end
   local q = redis.call('HMGET', K, 'h', 't')
   local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
-  local first, at, told, before = nil, head, false, waiting
-  while at < tail and at < head + LOOKS and not told do
-    local w = waiter_at(at)
+  local first, at, looks, told, before = nil, head, 0, false, waiting
+  local read, from = {}, head
+  while at < tail and at < head + PLACES and looks < LOOKS and not told do
+    if at - from >= #read then
+      read, from = places(at, at == head and 1 or math.min(64, tail - at)), at
+    end
+    local w = parse(read[at - from + 1], at)
+    if w then looks = looks + 1 end
     if w and w.attempt ~= me and now - w.contact > SILENCE then
       dequeue(w.attempt, at)
     elseif w then
@@ -334,8 +356,8 @@ local function share(me, heard_by_us)
   local heard = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
   if type(heard) ~= 'number' then heard = 0 end
   local turn = waiting > 0 and redis.call('HINCRBY', K, 'b', 1) % TURNS == 0
-  -- The first of ours who waits may hear it, too.
-  if waiting > 0 and hears and redis.call('HGET', K, hears) == redis.call('HGET', K, 'h') then heard = heard - 1 end
+  -- One of ours who waits may hear it, too: he began to when he was the first, and stays it.
+  if waiting > 0 and hears and redis.call('HEXISTS', K, hears) == 1 then heard = heard - 1 end
   if heard_by_us then heard = heard - 1 end
   if heard > 0 then
     kept = now + KEPT
@@ -400,7 +422,7 @@ local function take(me, wait, lease, label)
   local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. label
   if w then
     redis.call('HSET', K, place(w.ticket), entry)
-    return occupied('Q', (further and not held) or tonumber(redis.call('HGET', K, 'h')) == w.ticket)
+    return occupied('Q', (further and not held) or front() == w.ticket)
   end
   local ticket = redis.call('HINCRBY', K, 't', 1) - 1
   waiting = waiting + 1

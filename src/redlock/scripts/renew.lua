@@ -4,13 +4,16 @@
 --
 -- KEYS  the locks
 -- ARGV  from 3 on, two for each lock: "<attempt> <number>", lease in ms
--- @return for each lock 1 = renewed, 0 = somebody else's, E = nobody's, or this attempt's by another number:
---         that of an earlier round came late
+-- @return for each lock 1 = renewed, 0 = somebody else's, or no lock at all, E = nobody's, or this
+--         attempt's by another number: that of an earlier round came late
 local answers = {}
 for i = 1, #KEYS do
-  open(KEYS[i])
+  -- What a stranger has put in the place of one lock costs that hold, and no other of the batch.
+  local readable = pcall(open, KEYS[i])
   local a = 1 + i * 2
-  if held and owner .. ' ' .. digits(number) == ARGV[a] then
+  if not readable then
+    answers[i] = '0'
+  elseif held and owner .. ' ' .. digits(number) == ARGV[a] then
     redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
     redis.call('HSET', K, 'g', digits(now) .. ' ' .. ARGV[a + 1])
     remember(tonumber(ARGV[a + 1]))

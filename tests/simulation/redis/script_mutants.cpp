@@ -94,14 +94,17 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
     {"redis.look_counts_places",
      "A look ends after 64 places, also of those who left: the only waiter waits on a free lock "
      "(L2).",
-     "redis/lock.lua", "while at < tail and at < head + PLACES and",
-     "while at < tail and at < head + LOOKS and"},
+     "redis/lock.lua", "while at < tail and at < head + PLACES and looks < LOOKS and not held",
+     "while at < tail and at < head + LOOKS and not held"},
+    {"redis.look_counts_places", "And so for who is only told to look.", "redis/lock.lua",
+     "while at < tail and at < head + PLACES and looks < LOOKS and not told",
+     "while at < tail and at < head + LOOKS and not told"},
     {"redis.look_counts_places", "And nobody is told to look again.", "redis/lock.lua",
      "return not stopped and at >= tail, not stopped and (moved or not over[1])",
      "return not stopped and at >= tail"},
     {"redis.look_counts_places", "Nor is the next one found where the first leaves.",
-     "redis/cancel.lua", "local at, last, found = head + 1, math.min(tail, head + PLACES), false",
-     "local at, last, found = head + 1, math.min(tail, head + LOOKS), false"},
+     "redis/lock.lua", "local at, last, found = head, math.min(tail, head + PLACES), false",
+     "local at, last, found = head, math.min(tail, head + LOOKS), false"},
     {"redis.who_is_passed_over_stays_behind",
      "A dead waiter at the head keeps its place, and the others draw theirs out of sight: nobody "
      "is "
