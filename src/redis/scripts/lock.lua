@@ -38,8 +38,8 @@ local SHORT = math.min(1000, REMEMBERED) -- s, of most leases
 local LIFE = 4600 -- s, the same for all: what the key's end is noted less, whoever wrote it
 local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
 local CLAIM = 2000 -- ms to confirm a grant that was pushed
-local LOOKS = 64 -- waiters at which one look looks
-local PLACES = 1024 -- of the queue that it reads; most of them were left
+local LOOKS = 64 -- waiters that one script looks at
+local PLACES = 1024 -- of the queue that one look reads; most of them were left
 local TURNS = 16 -- releases in a row that are all the same (modes u and r)
 local KEPT = 4000 -- us for Redisson to take a lock that was freed: from the message to its try it takes 600
 local AGAIN = 8 -- looks in one script, each of which gets further
@@ -265,13 +265,14 @@ end
 -- has a reader and who was heard of lately. (Readers alone prove little: monitors, stopped
 -- processes and forked children count as well. A waiter without a reader connects again right now,
 -- perhaps: he is passed over, and keeps his place.) Places that were left cost next to nothing.
--- @return whether all who wait were looked at; if not, whether to look again would get further
-local function look_along(me)
-  if kept then return false end
-  if held or waiting <= 0 then return true end
+-- @param looks at how many waiters this script has looked before
+-- @return whether all who wait were looked at; if not, whether to look again would get further; looks
+local function look_along(me, looks)
+  if kept then return false, false, looks end
+  if held or waiting <= 0 then return true, false, looks end
   local q = redis.call('HMGET', K, 'h', 't')
   local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
-  local over, at, looks, stopped = {}, head, 0, false
+  local over, at, stopped = {}, head, false
   local read, from = {}, head
   redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
   while at < tail and at < head + PLACES and looks < LOOKS and not held and not stopped do
@@ -308,15 +309,15 @@ local function look_along(me)
   local moved = close_up(over, at)
   redis.call('HSET', K, 'h', digits(over[1] and over[1].ticket or at))
   count()
-  return not stopped and at >= tail, not stopped and (moved or not over[1])
+  return not stopped and at >= tail, not stopped and (moved or not over[1]), looks
 end
 
 -- The same, and again as long as that gets further: what one look has left behind the next does not read.
 local function settle(me)
-  local all, further = look_along(me)
+  local all, further, looks = look_along(me, 0)
   for _ = 2, AGAIN do
-    if all or held or not further then break end
-    all, further = look_along(me)
+    if all or held or not further or looks >= LOOKS then break end
+    all, further, looks = look_along(me, looks)
   end
   return all, further
 end
