@@ -101,7 +101,7 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "while at < tail and at < head + LOOKS and not told"},
     {"redis.look_counts_places", "And nobody is told to look again.", "redis/lock.lua",
      "return not stopped and at >= tail, not stopped and (moved or not over[1])",
-     "return not stopped and at >= tail"},
+     "return not stopped and at >= tail, nil, looks"},
     {"redis.look_counts_places", "Nor is the next one found where the first leaves.",
      "redis/lock.lua", "local at, last, found = head, math.min(tail, head + PLACES), false",
      "local at, last, found = head, math.min(tail, head + LOOKS), false"},
