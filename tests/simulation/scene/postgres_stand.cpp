@@ -173,7 +173,10 @@ class PostgresStand final : public Stand {
     if (neighbours_ == Neighbours::quiet) return look;
     // In that line each client of ours may have one, too; and flushes differ by a half.
     const Nanos line = turn() + options_.flush * (static_cast<int>(plan_.clients) + 1);
-    return look + std::min<Nanos>(2 * line * 9 / 8, 1s);
+    // What a call was granted as it gave up is given back first: the grant, the cancel that finds it
+    // and the release each wait for the flush that is under way, and for their own.
+    const Nanos given_back = 6 * options_.flush;
+    return look + given_back + std::min<Nanos>(2 * line * 9 / 8, 1s);
   }
   [[nodiscard]] std::uint64_t work() const override { return servers_.statements(); }
   // What clients send: sessions of another database work here, too.
