@@ -30,7 +30,7 @@ namespace mortise::redis {
 /// @param url as for `backend()`; a connection of its own is made
 /// @param name the lock's name
 /// @param wait the longest wait
-/// @return who held it; nothing = it was free
+/// @return who held it, when it was asked: that hold is over; nothing = it was free
 /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `protocol`, thrown as
 /// `LockError`
 /// @blocking up to `wait`

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
 
 namespace mortise::redis {
 namespace {
@@ -144,6 +145,10 @@ std::optional<Holder> Answer::holder() const {
                 .token = Token(holder_number * core::tokens_in_a_grant),
                 .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left),
                 .waiters = waiters};
+}
+
+std::string Answer::last_grant() const {
+  return (holder_number == 0 ? "-" : "") + std::to_string(last_number);
 }
 
 std::optional<ReleaseAnswer> ReleaseAnswer::parse(std::string_view text) {

@@ -9,6 +9,8 @@
 
 namespace mortise::redis {
 
+struct Answer;
+
 struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
   Kind kind = Kind::check;
@@ -19,9 +21,10 @@ struct Call {
   std::uint64_t epoch = 0;           ///< generation of the connection that it is written for
   std::uint64_t number = 0;          ///< the connection's own
   std::shared_ptr<Operation> operation{};
-  Instant asked{};     ///< the clock before it left
-  Instant since{};     ///< when the library asked
-  Instant deadline{};  ///< unanswered until then: the connection is no good
+  std::shared_ptr<const Answer> found{};  ///< force: whose hold it ends; null = it looks for one
+  Instant asked{};                        ///< the clock before it left
+  Instant since{};                        ///< when the library asked
+  Instant deadline{};                     ///< unanswered until then: the connection is no good
 };
 
 }  // namespace mortise::redis

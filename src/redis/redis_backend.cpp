@@ -173,11 +173,19 @@ void RedisBackend::check(const std::shared_ptr<Check>& operation) {
           .deadline = now + patience});
 }
 
+// What is sent again must not end the next one's hold: first it is asked which hold is there, then
+// that one is ended, however often and however late that is said.
 void RedisBackend::force_release(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
+  end_by_force(operation, nullptr);
+}
+
+void RedisBackend::end_by_force(const std::shared_ptr<Operation>& operation,
+                                std::shared_ptr<const Answer> found) {
   const Instant now = clock_->now();
   submit({.kind = Call::Kind::force,
           .operation = operation,
+          .found = std::move(found),
           .asked = now,
           .deadline = now + patience});
 }
@@ -257,11 +265,15 @@ const std::string& RedisBackend::bytes_of(const Call& call) {
       requests_.renew(bytes, passage, static_cast<Renewal&>(*call.operation).items());
       break;
     case Call::Kind::inspect:
-      requests_.inspect(bytes, passage, static_cast<Inspection&>(*call.operation).name());
+    case Call::Kind::force: {
+      const std::string& name = static_cast<Inspection&>(*call.operation).name();
+      if (call.found) {
+        requests_.force_release(bytes, passage, name, *call.found);
+      } else {
+        requests_.inspect(bytes, passage, name);
+      }
       break;
-    case Call::Kind::force:
-      requests_.force_release(bytes, passage, static_cast<Inspection&>(*call.operation).name());
-      break;
+    }
     case Call::Kind::check: requests_.inspect(bytes, passage, probe); break;
   }
   return bytes;

@@ -86,6 +86,9 @@ class RedisBackend final : public Backend, private Connection::User {
 
   [[nodiscard]] bool open(Operation& operation);
   void open_inbox(const AttemptId& of_client);
+  /// @param found whose hold; null = it is still to be asked
+  void end_by_force(const std::shared_ptr<Operation>& operation,
+                    std::shared_ptr<const Answer> found);
   void ask(const std::shared_ptr<Acquisition>& operation, bool whole = false);
   void submit(Call call);
   static void note_sent(const Call& call);
@@ -105,6 +108,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void note_executed(const Call& call);
   void answered_release(const Call& call, const std::string& text);
   void answered_renewal(const Call& call, const std::string& text);
+  void answered_force(const Call& call, const Answer& answer);
   void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
   void cancel_behind(const std::shared_ptr<Acquisition>& operation);
   void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,

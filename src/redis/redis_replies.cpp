@@ -181,6 +181,8 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
     answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
   } else if (call.kind == Call::Kind::check) {
     static_cast<Check&>(*call.operation).answered();
+  } else if (call.kind == Call::Kind::force) {
+    answered_force(call, *answer);
   } else {
     static_cast<Inspection&>(*call.operation).answered(answer->holder());
   }
@@ -365,6 +367,14 @@ void RedisBackend::answered_release(const Call& call, const std::string& text) {
       release.answered(before ? Released::unknown : Released::was_lost);
       return;
   }
+}
+
+// Whether this copy has ended that hold, an earlier one, or its owner: it is over.
+void RedisBackend::answered_force(const Call& call, const Answer& answer) {
+  const bool ends = !call.found && answer.kind == Answer::Kind::held;
+  if (ends) return end_by_force(call.operation, std::make_shared<const Answer>(answer));
+  const Answer& its = call.found ? *call.found : answer;
+  static_cast<Inspection&>(*call.operation).answered(its.holder());
 }
 
 void RedisBackend::answered_renewal(const Call& call, const std::string& text) {

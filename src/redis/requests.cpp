@@ -175,20 +175,21 @@ void Requests::renew(std::string& out, const Passage& passage,
 }
 
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
-  short_call(out, scripts::inspect, passage, name);
-}
-
-void Requests::force_release(std::string& out, const Passage& passage,
-                             std::string_view name) const {
-  short_call(out, scripts::force_release, passage, name);
-}
-
-void Requests::short_call(std::string& out, const Script& script, const Passage& passage,
-                          std::string_view name) const {
-  Line line(settings_, script, passage, name);
+  Line line(settings_, scripts::inspect, passage, name);
   line.add({});
   const Flags flags({mode_}, settings_.remembered);
   line.add(flags.view());
+  line.append(out);
+}
+
+void Requests::force_release(std::string& out, const Passage& passage, std::string_view name,
+                             const Answer& found) const {
+  const std::string grant = found.last_grant();
+  Line line(settings_, scripts::force_release, passage, name);
+  line.add({});
+  const Flags flags({mode_}, settings_.remembered);
+  line.add(flags.view());
+  line.add(grant);
   line.append(out);
 }
 

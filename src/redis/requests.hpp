@@ -5,6 +5,7 @@
 
 #include <mortise/operation.hpp>
 
+#include "redis/answer.hpp"
 #include "redis/scripts.hpp"
 #include "redis/settings.hpp"
 
@@ -39,7 +40,9 @@ class Requests {
   void renew(std::string& out, const Passage& passage,
              const std::vector<Renewal::Item>& items) const;
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
-  void force_release(std::string& out, const Passage& passage, std::string_view name) const;
+  /// @param found the answer to `inspect()`: the hold that it ends, and no other
+  void force_release(std::string& out, const Passage& passage, std::string_view name,
+                     const Answer& found) const;
 
   void subscribe(std::string& out, std::string_view channel) const;
   void unsubscribe(std::string& out, std::string_view channel) const;
@@ -50,9 +53,6 @@ class Requests {
   [[nodiscard]] Failure check_name(std::string_view name) const;
 
  private:
-  void short_call(std::string& out, const Script& script, const Passage& passage,
-                  std::string_view name) const;
-
   const Settings& settings_;
   const char mode_;
 };

@@ -64,13 +64,24 @@ TEST_F(RedisHolds, ThatAreReleasedByForceAreTold) {
   RedisTalk hears = listen("a");
   ASSERT_TRUE(acquire('a').starts_with("G"));
   const std::string hold = get("o");
-  ASSERT_TRUE(call(redis::scripts::force_release, {"", "f"}).starts_with("O"));
+  ASSERT_TRUE(force().starts_with("O"));
   const auto push = hears.receive(patience);
   ASSERT_TRUE(push);
   EXPECT_THAT(push->items.back().text, HasSubstr("T " + hold + " "));
   EXPECT_EQ(renew(hold), "0");
   EXPECT_EQ(release_of(hold, "f0"), "N");
   EXPECT_TRUE(acquire('b').starts_with("G"));
+}
+
+TEST_F(RedisHolds, AreNotReleasedByForceWhenThatWasSaidOfTheOneBefore) {
+  const RedisTalk hears = listen("b");
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_TRUE(acquire('b').starts_with("Q"));
+  const RedisTalk::Command copy{"", "f", std::to_string(number())};
+  EXPECT_TRUE(call(redis::scripts::force_release, copy).starts_with("O"));
+  ASSERT_TRUE(holds('b'));
+  EXPECT_TRUE(call(redis::scripts::force_release, copy).starts_with("E")) << "sent again, or late";
+  EXPECT_TRUE(holds('b'));
 }
 
 TEST_F(RedisHolds, AreFoundByACancelThatComesTooLate) {

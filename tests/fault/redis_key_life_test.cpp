@@ -118,7 +118,7 @@ TEST_F(RedisKeyLife, EndsWhereNobodyEverHeldTheLock) {
   EXPECT_GT(life(), hour);
   server().talk().expect_ok({"FLUSHALL"});
   theirs();
-  ASSERT_TRUE(call(redis::scripts::force_release, {"", "r"}).starts_with("O"));
+  ASSERT_TRUE(force("r").starts_with("O"));
   EXPECT_GT(life(), hour);
 }
 

@@ -129,5 +129,28 @@ TEST_F(RedisLateCopy, ARenewalThatArrivesAfterTheReleaseBringsNothingBack) {
   expect_free("a");
 }
 
+// Its first copy has ended a hold, and the next in the queue has the lock.
+TEST_F(RedisLateCopy, AReleaseByForceWhoseAnswerIsLostLeavesTheNextHolder) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.label = "old holder"});
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  for (const auto* script : {&redis::scripts::inspect, &redis::scripts::force_release}) {
+    server().talk().expect_ok({"SCRIPT", "LOAD", std::string(script->text)});
+  }
+  proxy().cut_at(2, Proxy::Moment::reply, "EVALSHA");  // it looks, then it acts
+  const std::optional<Holder> ended = redis::force_release(proxy().url(), "a", patience);
+  EXPECT_FALSE(proxy().cut_is_ahead());
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->label, "old holder");
+  EXPECT_EQ(ended->token, lock.token());
+  ASSERT_TRUE(comes(served));
+  EXPECT_TRUE(is_held("a")) << "the next holder's hold was ended as well";
+  EXPECT_EQ(waiter.release(), Released::released);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+}
+
 }  // namespace
 }  // namespace mortise::fault

@@ -57,7 +57,7 @@ TEST_F(RedisNumbers, GrowTwiceOverAReleaseByForceWhenTheClockSteppedBack) {
   RedisTalk hears = listen("b");
   ASSERT_NO_FATAL_FAILURE(hold_ahead());
   const std::string hold = get("o");
-  ASSERT_TRUE(call(redis::scripts::force_release, {"", "f"}).starts_with("O"));
+  ASSERT_TRUE(force().starts_with("O"));
   EXPECT_TRUE(holds('b'));
   EXPECT_EQ(number(), ahead + 2);
   expect_told(hears, ahead + 2);

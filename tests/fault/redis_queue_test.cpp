@@ -239,7 +239,7 @@ TEST_F(RedisQueue, IsServedByWhateverComesAfterAHoldHasLapsed) {
       {"a try", [&] { EXPECT_TRUE(acquire('z', {.flags = "f00"}).starts_with("B")); }},
       {"a cancel", [&] { EXPECT_TRUE(cancel('z').starts_with("B")); }},
       {"an administrator", [&] {
-         EXPECT_TRUE(call(redis::scripts::force_release, {"", "f"}).starts_with("E"));
+         EXPECT_TRUE(call(redis::scripts::force_release, {"", "f", "1"}).starts_with("E"));
        }}};
   const RedisTalk hears = listen("b");
   for (const auto& [about, script] : ways) {

@@ -14,7 +14,7 @@ class RedisRedisson : public RedisScriptTest {
   static constexpr const char* channel = "redisson_lock__channel:{a}";
 
   std::string take(char client) { return acquire(client, {.flags = "r01"}); }
-  std::string force() { return call(redis::scripts::force_release, {"", "r"}); }
+  std::string force() { return RedisScriptTest::force("r"); }
   [[nodiscard]] std::string their_fields() {
     return server().talk().command({"HKEYS", "a"}).words();
   }
@@ -62,6 +62,23 @@ TEST_F(RedisRedisson, LosesItsHoldByForce) {
   EXPECT_THAT(their_fields(), Not(HasSubstr("5e1f0000")));
   EXPECT_TRUE(owns('b')) << "the next of our queue";
   EXPECT_TRUE(inbox.receive(patience));
+}
+
+// Theirs have no numbers: it is known by our last one, which each release by force raises.
+TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
+  ASSERT_TRUE(take('a').starts_with("G"));
+  const std::string ours = std::to_string(number());
+  ASSERT_EQ(release("r0"), "F");
+  theirs();
+  const auto end = [&](const std::string& which) {
+    return call(redis::scripts::force_release, {"", "r", which});
+  };
+  EXPECT_TRUE(end(ours).starts_with("E")) << "said of ours";
+  EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
+  EXPECT_TRUE(end("-" + ours).starts_with("O"));
+  theirs();
+  EXPECT_TRUE(end("-" + ours).starts_with("E")) << "sent again, or late";
+  EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
 }
 
 TEST_F(RedisRedisson, HearsOfAReleaseByForce) {
@@ -159,7 +176,7 @@ TEST_F(RedisRedisson, IsAllThatIsTouchedAtThatName) {
     EXPECT_TRUE(answer.is_error()) << answer.text;
   };
   const auto expect_untouched = [&](const char* type) {
-    fails(redis::scripts::force_release, {"", "r"});
+    fails(redis::scripts::force_release, {"", "r", "-0"});
     fails(redis::scripts::acquire, {attempt('a'), "r01", "1", "30000", "label"});
     EXPECT_EQ(talk.command({"TYPE", "a"}).text, type);
     EXPECT_EQ(talk.command({"EXISTS", key("a")}).integer, 0);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "fault/redis_fixture.hpp"
+#include "redis/answer.hpp"
 
 #include <cstdint>
 #include <string>
@@ -52,6 +53,12 @@ class RedisScriptTest : public RedisTest {
   std::string renew(const std::string& hold, std::int64_t lease = 30'000,
                     const std::string& mode = "f") {
     return call(redis::scripts::renew, {"", mode, hold, std::to_string(lease)});
+  }
+
+  /// Of the hold that the server tells of, if there is one.
+  std::string force(const std::string& mode = "f") {
+    const auto found = redis::Answer::parse(call(redis::scripts::inspect, {"", mode}));
+    return call(redis::scripts::force_release, {"", mode, found ? found->last_grant() : ""});
   }
 
   [[nodiscard]] std::string get(const std::string& which) { return field("a", which); }

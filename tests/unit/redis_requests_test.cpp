@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: each request is the command that its script expects: keys, arguments and flags, in every
 // mode. Method: known answers; the bytes are read back into words by the reader of replies.
+#include "redis/answer.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/reply.hpp"
 #include "redis/requests.hpp"
@@ -163,8 +164,14 @@ TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
 TEST_F(RedisRequestsTest, InspectAndForceRelease) {
   EXPECT_THAT(words_of([&](auto& out) { requests_.inspect(out, {}, "a"); }),
               ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{a}", "", "f"));
-  EXPECT_THAT(words_of([&](auto& out) { unfair_.force_release(out, {.whole = true}, "a"); }),
-              ElementsAre("EVAL", std::string(scripts::force_release.text), "1", "m:{a}", "", "u"));
+  const auto force = [&](const char* found) {
+    return words_of([&](auto& out) {
+      unfair_.force_release(out, {.whole = true}, "a", Answer::parse(found).value());
+    });
+  };
+  const std::string text(scripts::force_release.text);
+  EXPECT_THAT(force("O 9 5 0 7 0 x"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "7"));
+  EXPECT_THAT(force("O 9 5 0 -7 0 x"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "-7"));
 }
 
 TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {

@@ -1,10 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Takes a lock from whoever holds it, for an administrator. The grant number is raised first, so
--- that the old holder's renewal and release find nothing and a store that has seen a later token
--- refuses his; he is told. Then the next waiter has his turn. A hold of Redisson's ends as well.
--- @return as inspect.lua, of the hold that was ended
+-- Ends a hold, whoever has it, for an administrator. The grant number is raised first, so that the old
+-- holder's renewal and release find nothing and a store that has seen a later token refuses his; he
+-- is told. Then the next waiter has his turn. A hold of Redisson's ends as well.
+--
+-- It ends the hold that inspect.lua has told of and no other: where the answer is lost it is sent again,
+-- and by then, or when a copy comes late, the next one has the lock.
+-- ARGV  3 the number in that answer, with its sign
+-- @return as inspect.lua, of the hold that was ended; E where it was over already, whoever has the lock now
 open(KEYS[1], KEYS[2])
-if not held then
+if not held or (foreign and '-' or '') .. digits(number) ~= ARGV[3] then
   settle()
   return occupied('E')
 end

@@ -45,7 +45,7 @@ class Callers {
       case 6: vote(); break;
       case 7: call(shipped::inspect, {"", mode_ + life_}); break;
       case 8:
-        if (below(3) == 0) call(shipped::force_release, {"", mode_ + life_});
+        if (below(3) == 0) call(shipped::force_release, {"", mode_ + life_, last_grant()});
         break;
       case 9:
       case 10: renew(); break;
@@ -91,6 +91,11 @@ class Callers {
     const std::optional<std::string> owner = pair_.model().field(of_key, "o");
     if (owner && below(5) != 0) return *owner;
     return attempt() + " " + std::to_string(1'700'000'000'000'000 + below(3));
+  }
+  /// What a release by force says of whom it is about; or something stale.
+  std::string last_grant() {
+    const std::string owner = hold(key());
+    return (below(3) == 0 ? "-" : "") + owner.substr(owner.find(' ') + 1);
   }
 
   void call(const mortise::redis::Script& script, Words arguments,

@@ -81,7 +81,8 @@ void RedisOrders::take(const std::string& key, Nanos after) {
   room_.world.after(after, [this, key] {
     if (!host_.up() || host_.paused_until() > room_.world.now()) return;
     administrator_.comes();
-    administrator_.run(mortise::redis::scripts::force_release, key, {"", "f"});
+    const std::string whose = std::to_string(server_.lock(key).number);
+    administrator_.run(mortise::redis::scripts::force_release, key, {"", "f", whose});
     administrator_.goes();
   });
 }
