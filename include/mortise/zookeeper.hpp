@@ -27,7 +27,7 @@ namespace mortise::zookeeper {
 /// @param url as for `backend()`; a session of its own is made
 /// @param name the lock's name
 /// @param wait the longest wait
-/// @return who held it; nothing = it was free
+/// @return who held it, when it was asked: that hold is over; nothing = it was free
 /// @errors `unavailable`, `denied`, `misconfigured`, `protocol`, thrown as `LockError`
 /// @blocking up to `wait`
 MORTISE_API std::optional<Holder> force_release(std::string_view url, std::string_view name,

@@ -290,17 +290,25 @@ void ZooKeeperBackend::force_release(const std::shared_ptr<Inspection>& operatio
 }
 
 void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& operation) {
-  Session& session = *sessions_.front();
   Call call{.step = step, .operation = operation};
   if (step != Step::check) {
     call.path = lock_path(settings_.root, static_cast<Inspection&>(*operation).name());
   }
-  // Whether locks can be taken the leader tells, not the server that we are connected to.
-  const bool sent = step == Step::check ? session.refused_write(settings_.root, call)
-                                        : session.list_in_sync(call.path, call);
+  submit(std::move(call));
+}
+
+void ZooKeeperBackend::submit(Call call) {
+  Session& session = *sessions_.front();
+  bool sent = false;
+  switch (call.step) {
+    // Whether locks can be taken the leader tells, not the server that we are connected to.
+    case Step::check: sent = session.refused_write(settings_.root, call); break;
+    case Step::force_remove: sent = session.remove(call.path, call); break;
+    default: sent = session.list_in_sync(call.path, call);
+  }
   if (sent) return;
-  if (!operation->in_trouble()) session.urge(clock_->now());
-  if (session.trouble()) operation->trouble(session.trouble());
+  if (!call.operation->in_trouble()) session.urge(clock_->now());
+  if (session.trouble()) call.operation->trouble(session.trouble());
   parked_.push_back(std::move(call));
 }
 
@@ -308,8 +316,18 @@ void ZooKeeperBackend::send_parked() {
   for (const Call& call : std::exchange(parked_, {})) {
     // What only we know of any more nobody waits for.
     if (!call.operation->done() && call.operation.use_count() > 1) {
-      submit(call.step, call.operation);
+      submit_again(call);
     }
+  }
+}
+
+// What was read may be old by now. But what was to be removed is that node, however often it is
+// said: the next one is somebody else's hold.
+void ZooKeeperBackend::submit_again(const Call& call) {
+  switch (call.step) {
+    case Step::inspect_head: return submit(Step::inspect, call.operation);
+    case Step::force_head: return submit(Step::force, call.operation);
+    default: return submit(call);
   }
 }
 

@@ -98,6 +98,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void acquire_in_turn(const std::shared_ptr<Acquisition>& operation);
   void ask_again(const ContenderPtr& contender);
   void submit(Step step, const std::shared_ptr<Operation>& operation);
+  void submit(Call call);
+  void submit_again(const Call& call);
   void send_parked();
   void fail_parked(const Failure& why, bool final);
   [[nodiscard]] ContenderPtr find(const AttemptId& attempt) const;

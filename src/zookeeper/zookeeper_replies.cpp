@@ -296,12 +296,7 @@ void ZooKeeperBackend::replied_to_errand(Session& session, const Call& call, con
   if (!call.operation || call.operation->done()) return;
   const auto operation = call.operation;
   if (is_lost(reply.code) || reply.code == Code::not_done) {
-    parked_.push_back({.step = call.step == Step::check || call.step == Step::inspect ||
-                                       call.step == Step::inspect_head
-                                   ? (call.step == Step::check ? Step::check : Step::inspect)
-                                   : Step::force,
-                       .operation = operation,
-                       .path = call.path});
+    parked_.push_back(call);
     return;
   }
   const bool refused =
@@ -331,15 +326,15 @@ void ZooKeeperBackend::replied_to_errand(Session& session, const Call& call, con
                      .path = head,
                      .count = place.count - 1}));
   } else if (call.step == Step::force_remove) {
-    answer(call.holder);
+    answer(call.holder);  // by this copy, by one before it, or by its owner: it is gone
   } else if (reply.code == Code::no_node) {
     // The next one is the head by now.
     submit(call.step == Step::force_head ? Step::force : Step::inspect, operation);
   } else if (call.step == Step::force_head) {
-    static_cast<void>(session.remove(call.path, {.step = Step::force_remove,
-                                                 .operation = operation,
-                                                 .path = call.path,
-                                                 .holder = holder_of(reply, call.count)}));
+    submit({.step = Step::force_remove,
+            .operation = operation,
+            .path = call.path,
+            .holder = holder_of(reply, call.count)});
   } else {
     answer(holder_of(reply, call.count));
   }

@@ -82,6 +82,26 @@ TEST_F(ZooKeeperStrangers, WhoReleaseByForceHaveTheHolderToldAndTheNextServed) {
   EXPECT_FALSE(zookeeper::force_release(url(), "never locked", patience));
 }
 
+// The node is gone, and the next one holds.
+TEST_F(ZooKeeperStrangers, WhoReleaseByForceAndLoseTheAnswerLeaveTheNextHolder) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.label = "old holder"});
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  proxy().cut_at(1, Proxy::Moment::reply, "DELETE");
+  const std::optional<Holder> ended = zookeeper::force_release(proxied_url(), "a", patience);
+  EXPECT_FALSE(proxy().cut_is_ahead());
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->label, "old holder");
+  EXPECT_EQ(ended->token, lock.token());
+  ASSERT_TRUE(comes(served));
+  EXPECT_EQ(queue("a").size(), 1U) << "the next holder's hold was ended as well";
+  EXPECT_EQ(waiter.release(), Released::released);
+  expect_free("a");
+}
+
 TEST_F(ZooKeeperStrangers, WhoReleaseByForceAreToldWhyTheyCannot) {
   EXPECT_EQ(failure_of([&] { zookeeper::force_release(url(), "", 1s); }).code, Errc::misconfigured);
   EXPECT_EQ(failure_of([&] { zookeeper::force_release("zookeeper://", "a", 1s); }).code,
