@@ -57,7 +57,7 @@ MORTISE_API void migrate(std::string_view url, const Migration& options = {},
 /// `EXECUTE` on its function `force_release`; a connection of its own is made
 /// @param name the lock's name
 /// @param wait the longest wait
-/// @return who held it; nothing = it was free, or a first request, whose answer was lost, freed it
+/// @return who held it, when it was asked: that hold is over; nothing = it was free
 /// @errors `unavailable` (another transaction has the row locked all the time, too), `denied`,
 /// `misconfigured`, `protocol`, thrown as `LockError`
 /// @blocking up to `wait`

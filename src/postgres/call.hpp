@@ -33,9 +33,10 @@ struct Call {
   };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
-  Instant asked{};                      ///< the clock before it left
-  Instant since{};                      ///< when the library asked
-  std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection is no good
+  std::shared_ptr<const Holder> found{};  ///< force: whose hold it ends; null = it looks for one
+  Instant asked{};                        ///< the clock before it left
+  Instant since{};                        ///< when the library asked
+  std::chrono::nanoseconds patience{};    ///< unanswered for so long: the connection is no good
   /// Which statement says it. All that acquire look first, since a look writes nothing, but for
   /// `take`; `peek` only at a row that is there. Those whose names end in `apart`, and `ask`, do
   /// not need a session of ours, nor an attempt without older copies.

@@ -186,11 +186,6 @@ void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
   begin(Call::Kind::check, operation, usual_patience);
 }
 
-void PostgresBackend::force_release(const std::shared_ptr<Inspection>& operation) {
-  if (!open(*operation)) return;
-  begin(Call::Kind::force, operation, usual_patience);
-}
-
 void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operation,
                             std::chrono::nanoseconds patience) {
   const Instant now = clock_->now();
@@ -270,12 +265,11 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::renew:
       call.text = Call::Text::renew;
       return Statements::renew(call.renewal().items());
-    case Call::Kind::inspect:
-      call.text = Call::Text::inspect;
-      return Statements::inspect(call.inspection().name());
+    case Call::Kind::inspect: break;
     case Call::Kind::force:
+      if (!call.found) break;
       call.text = Call::Text::force_release;
-      return Statements::inspect(call.inspection().name());
+      return Statements::force_release(call.inspection().name(), call.found->token);
     case Call::Kind::wake:
       call.text = Call::Text::wake;
       return Statements::wake(static_cast<const Wake&>(*call.operation).names);
@@ -285,7 +279,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::check: break;
   }
   call.text = Call::Text::inspect;
-  return Statements::inspect(probe);
+  return Statements::inspect(call.kind == Call::Kind::check ? probe : call.inspection().name());
 }
 
 // Whether a release is to tell this attempt.

@@ -116,6 +116,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void waits(const Call& call, const Answer& answer);
   void answered_release(const Call& call, ReleaseOutcome outcome);
   void answered_renewal(const Call& call, const Result& result);
+  void answered_force(const Call& call, const Result& result);
   void give_back(const Acquisition& operation, std::uint64_t number);
   [[nodiscard]] bool owes();
   void pay_what_is_owed();

@@ -204,8 +204,8 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       return outcome ? answered_release(call, *outcome) : nonsense(call);
     }
     case Call::Kind::renew: return answered_renewal(call, result);
-    case Call::Kind::inspect:
-    case Call::Kind::force: {
+    case Call::Kind::force: return answered_force(call, result);
+    case Call::Kind::inspect: {
       auto holder = holder_of(result);
       if (!holder) return nonsense(call);
       return call.inspection().answered(std::move(*holder));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "postgres/statements.hpp"
 
+#include "core/figures.hpp"
 #include "postgres/sql.hpp"
 
 #include <chrono>
@@ -67,7 +68,7 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
-      {"", "SELECT * FROM " + schema + ".force_release($1)", inspect({})},
+      {"", "SELECT * FROM " + schema + ".force_release($1, $2)", force_release({}, {})},
       {"", sql::census, census({})},
       {"mortise_wake", call("wake($1)"), wake({})},
   };
@@ -127,6 +128,12 @@ Arguments Statements::renew(const std::vector<Renewal::Item>& items) {
 Arguments Statements::inspect(std::string_view name) {
   Arguments arguments;
   arguments.bytes(name);
+  return arguments;
+}
+
+Arguments Statements::force_release(std::string_view name, Token found) {
+  Arguments arguments;
+  arguments.bytes(name).integer(static_cast<std::int64_t>(found.value() / core::tokens_in_a_grant));
   return arguments;
 }
 

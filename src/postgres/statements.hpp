@@ -56,6 +56,8 @@ class Statements {
   [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies, bool grant_only);
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
+  /// @param found of the hold that it ends, and of no other
+  [[nodiscard]] static Arguments force_release(std::string_view name, Token found);
   [[nodiscard]] static Arguments wake(const std::vector<std::string>& names);
   [[nodiscard]] static Arguments census(const std::vector<std::int64_t>& processes);
 

@@ -48,6 +48,42 @@ TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
   EXPECT_FALSE(force("never locked"));
 }
 
+// Its first copy has ended a hold, and the next one has the lock.
+TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereItsAnswerIsLost) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s, .renew = false, .label = "old holder"});
+  lock.lock();
+  Party waiter(client(), "a", {.lease = 60s});
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_wait("a"));
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  proxy.cut_at(2, Proxy::Moment::reply);  // it looks, then it acts
+  const std::optional<Holder> ended = postgres::force_release(
+      PostgresServer::url_by(proxy.port(), test::postgres_owner), "a", patience);
+  EXPECT_FALSE(proxy.cut_is_ahead());
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->label, "old holder");
+  EXPECT_EQ(ended->token, lock.token());
+  // Woken, although nobody has heard the answer that told of its being free.
+  ASSERT_TRUE(comes(served, core::fallback_period / 2));
+  EXPECT_TRUE(is_held("a"));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereACopyOfItComesLate) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  const std::string copies = "select count(*) from mortise.force_release('a', $1)";
+  lock.lock();
+  const test::PostgresRow first{std::to_string(grant_of(lock.token()))};
+  EXPECT_EQ(server().talk().value(copies, first), "1");
+  EXPECT_EQ(server().talk().value(copies, first), "0");
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  lock.lock();
+  EXPECT_EQ(server().talk().value(copies, first), "0");
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
 TEST_F(PostgresForceRelease, LetsAGuardedTransactionCommitBeforeAnybodyElseHasTheLock) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 60s, .renew = false});

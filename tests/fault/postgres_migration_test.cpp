@@ -89,6 +89,25 @@ TEST_F(PostgresMigration, OfEachOlderVersionComesToTheSameAndKeepsLocksAndRights
   }
 }
 
+TEST_F(PostgresMigration, KeepsTheRightToReleaseByForce) {
+  migrate("shop");
+  bare().talk().run("drop schema mortise cascade");
+  PostgresTalk(bare().owner_url()).run(schema_of_version(3));
+  bare().talk().run("grant execute on function mortise.force_release to shop");
+  for (int time = 0; time < 2; ++time) {
+    migrate();
+    Client mine(bare().url());
+    Lock lock = mine.lock("a");
+    lock.lock();
+    EXPECT_TRUE(postgres::force_release(bare().url(), "a", patience));
+    EXPECT_EQ(lock.release(), Released::was_lost);
+    lock.lock();
+    // As a client of version 3 does it.
+    EXPECT_EQ(bare().user().value("select count(*) from mortise.force_release($1)", {"a"}), "1");
+    EXPECT_EQ(lock.release(), Released::was_lost);
+  }
+}
+
 TEST_F(PostgresMigration, LetsClientsGoOn) {
   migrate("shop");
   bare().talk().run("drop schema mortise cascade");

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,7 +34,18 @@ class PostgresNotify : public PostgresTest {
         return !talk_.answered(100ms);
       }));
     }
+    /// Stops it there. What others write waits for a standby no more, and what they tell for this.
+    void stop() {
+      ASSERT_EQ(::kill(talk_.server_process(), SIGSTOP), 0);
+      PostgresTalk settings = server_.talk("postgres");
+      settings.run("alter system reset synchronous_standby_names");
+      settings.run("select pg_reload_conf()");
+      settings.run("set statement_timeout = '100ms'");
+      ASSERT_TRUE(
+          eventually([&] { return settings.refusal("insert into written values (2)").empty(); }));
+    }
     ~Notifier() {
+      ::kill(talk_.server_process(), SIGCONT);
       PostgresTalk settings = server_.talk("postgres");
       settings.run("alter system reset synchronous_standby_names");
       settings.run("select pg_reload_conf()");
@@ -91,6 +104,32 @@ TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoRelease) {
     })) << "nobody is told by NOTIFY: this test is about nothing";
     // Whoever knocks at that door does not stand in the way of others.
     EXPECT_EQ(other.release(), Released::released);
+  }
+  EXPECT_TRUE(comes(served));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// It is on disk, and at the standbys, before it is told: there is none here.
+TEST_F(PostgresNotify, OfAnotherDatabaseDelaysNoReleaseByForce) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 20s});
+  lock.lock();
+  Party waiter(client(), "a", {.lease = 20s});
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_wait("a"));
+  {
+    Notifier notifier(server());
+    ASSERT_NO_FATAL_FAILURE(notifier.stop());
+    std::optional<Holder> ended;
+    EXPECT_LT(
+        duration_of([&] { ended = postgres::force_release(server().owner_url(), "a", patience); }),
+        500ms);
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->token, lock.token());
+    ASSERT_TRUE(eventually([&] {
+      return see("select count(*) from pg_locks where locktype = 'object' and classid = 1262"
+                 " and objid = 0 and not granted") == "1";
+    })) << "nobody is told by NOTIFY: this test is about nothing";
   }
   EXPECT_TRUE(comes(served));
   EXPECT_EQ(waiter.release(), Released::released);

@@ -1,10 +1,15 @@
 -- For administrators; applications have no right to it. Ends a hold, whoever has it: his next renewal and
 -- his release find nothing, a guard() of his fails from now on, and every later number is larger. A
--- transaction that has a guard() already still commits, and nobody takes the name over before. Tells those
--- who wait. On disk before it is told.
+-- transaction that has a guard() already still commits, and nobody takes the name over before. On disk
+-- before it is told.
+--
+-- `of_number`: the hold with this number and no other, so that it may be said again where the answer was
+-- lost, and may come late, when the next one has the lock. Whoever says that calls wake() then, for what
+-- release.sql says of NOTIFY. Without it: whichever hold there is, and those who wait are told here, as those
+-- expect who call it by hand, and the clients of version 3.
 --
 -- Returns  who held it, as inspect.sql does; no row where nobody did; error 55P03 while the row is locked
-CREATE OR REPLACE FUNCTION @schema@.force_release(the_name bytea)
+CREATE OR REPLACE FUNCTION @schema@.force_release(the_name bytea, of_number bigint DEFAULT NULL)
 RETURNS TABLE (its_number bigint, its_end timestamptz, its_label bytea, at timestamptz, waiters bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
@@ -21,9 +26,9 @@ BEGIN
     RETURN;
   END IF;
   t := clock_timestamp();
-  IF l.expires_at <= t THEN RETURN; END IF;
+  IF l.expires_at <= t OR (of_number IS NOT NULL AND l.number <> of_number) THEN RETURN; END IF;
   UPDATE @schema@.lock SET expires_at = '-infinity' WHERE name = the_name;
-  IF l.waiters_until > t THEN PERFORM @schema@.tell(the_name, t); END IF;
+  IF of_number IS NULL AND l.waiters_until > t THEN PERFORM @schema@.tell(the_name, t); END IF;
   RETURN QUERY SELECT l.number, l.expires_at, l.label, t,
     (SELECT count(*) FROM @schema@.ticket WHERE name = the_name AND contact > t - interval '3 seconds');
 END

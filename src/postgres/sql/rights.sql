@@ -15,5 +15,9 @@ BEGIN
       '@schema@.whereabouts(), @schema@.take, @schema@.take_apart, @schema@.release, @schema@.release_apart, '
       '@schema@.wake, @schema@.renew, @schema@.cancel, @schema@.guard, @schema@.lock_in TO ' || who;
   END LOOP;
+  FOR who IN SELECT administrator::oid
+               FROM unnest(string_to_array(current_setting('@schema@.administrators'), ' ')) AS administrator LOOP
+    EXECUTE 'GRANT EXECUTE ON FUNCTION @schema@.force_release TO ' || who;
+  END LOOP;
 END
 $grants$;

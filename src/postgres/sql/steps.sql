@@ -20,6 +20,12 @@ BEGIN
     FROM pg_proc, aclexplode(proacl)
    WHERE pronamespace = place AND proname = 'take' AND privilege_type = 'EXECUTE'
      AND grantee NOT IN (0, proowner);
+  -- And whoever could release by force. It was of any hold, without a number; its name must stay one function's.
+  PERFORM set_config('@schema@.administrators', coalesce(string_agg(DISTINCT grantee::text, ' '), ''), true)
+    FROM pg_proc, aclexplode(proacl)
+   WHERE pronamespace = place AND proname = 'force_release' AND privilege_type = 'EXECUTE'
+     AND grantee NOT IN (0, proowner);
+  DROP FUNCTION IF EXISTS @schema@.force_release(bytea);
   -- 1 and 2: other arguments, other results.
   IF installed < 3 THEN
     FOR each IN SELECT oid FROM pg_proc WHERE pronamespace = place LOOP

@@ -175,12 +175,17 @@ class Sequence {
   }
 
   Question force_release() {
-    Question question = call("SELECT * FROM " + schema_ + ".force_release($1)", {name()}, {});
+    const Hold its = hold();
+    const std::string arguments = chance(50) ? "($1)" : "($1, $2)";
+    std::vector<std::int64_t> number;
+    if (arguments != "($1)") number.push_back(its.number);
+    Question question =
+        call("SELECT * FROM " + schema_ + ".force_release" + arguments, {its.name}, number);
     const auto micros = [](const std::string& column) {
       return "((extract(epoch FROM " + column + ") - 946684800) * 1000000)::bigint";
     };
     question.real = "SELECT its_number, " + micros("its_end") + ", its_label, " + micros("at") +
-                    ", waiters FROM " + schema_ + ".force_release($1)";
+                    ", waiters FROM " + schema_ + ".force_release" + arguments;
     return question;
   }
 

@@ -4,7 +4,8 @@
 
 namespace simulation::postgres {
 
-Task<Rows> force_release(Session& session, const std::string& name) {
+Task<Rows> force_release(Session& session, const std::string& name,
+                         std::optional<std::int64_t> of_number) {
   if (session.db.options.applications.contains(session.user())) {
     throw SqlError("42501", "permission denied for function force_release");
   }
@@ -20,16 +21,16 @@ Task<Rows> force_release(Session& session, const std::string& name) {
   }
   const Moment t = session.clock();
   LockRow row = session.row(*tuple);
-  if (row.expires_at <= t) co_return rows;
+  if (row.expires_at <= t || (of_number && row.number != *of_number)) co_return rows;
   session.commit_on_disk();
   std::vector<Value> values{Value::of(Type::int8, row.number),
                             Value::of(Type::moment, row.expires_at), Value::binary(row.label),
                             Value::of(Type::moment, t)};
-  const bool waited_for = row.waiters_until > t;
+  const bool tells = !of_number && row.waiters_until > t;
   row.expires_at = minus_infinity;
   session.write(*tuple, std::move(row));
   co_await session.step();
-  if (waited_for) co_await tell(session, name, t);
+  if (tells) co_await tell(session, name, t);
   std::int64_t waiters = 0;
   for (const TicketRow* const each : session.tickets(name)) {
     waiters += each->contact > t - ticket_lasts ? 1 : 0;

@@ -60,7 +60,8 @@ Task<std::string> renew(Session& session, const std::vector<std::string>& names,
                         const std::vector<std::string>& attempts,
                         const std::vector<std::int64_t>& numbers,
                         const std::vector<std::int64_t>& leases);
-Task<Rows> force_release(Session& session, const std::string& name);
+Task<Rows> force_release(Session& session, const std::string& name,
+                         std::optional<std::int64_t> of_number);
 Task<bool> guard(Session& session, const std::string& name, std::int64_t number);
 Task<std::string> lock_in(Session& session, const std::string& name, std::int64_t wait);
 Task<Value> look(Session& session, const TakeRequest& request);

@@ -79,7 +79,12 @@ Task<Rows> call(Session& session, Statement statement, const std::vector<Argumen
       co_return Rows::one(Value::of(std::move(answer)));
     }
     case Statement::inspect: co_return inspect(session, name);
-    default: co_return co_await force_release(session, name);
+    default: {
+      std::optional<std::int64_t> number;
+      if (all.size() > 1) number = argument(all, 1).as_number();
+      Task<Rows> force_it = force_release(session, name, number);
+      co_return co_await force_it;
+    }
   }
 }
 

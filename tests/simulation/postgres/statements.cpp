@@ -92,7 +92,10 @@ StatementTexts::StatementTexts(const std::string& schema) {
   call("wake($1)", Statement::wake);
   call("guard($1, $2)", Statement::guard);
   call("lock_in($1, $2::integer)", Statement::lock_in);
-  known_.emplace("SELECT * FROM " + schema + ".force_release($1)", Statement::force_release);
+  for (const char* const arguments : {"($1)", "($1, $2)"}) {
+    known_.emplace("SELECT * FROM " + schema + ".force_release" + arguments,
+                   Statement::force_release);
+  }
   for (const char* const strength : {"UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"}) {
     known_.emplace("SELECT FROM " + schema + ".lock WHERE name = $1 FOR " + strength,
                    Statement::lock_row);
