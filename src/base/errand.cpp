@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "base/errand.hpp"
 
+#include "base/poll_sources.hpp"
 #include "base/span.hpp"
 
-#include <poll.h>
-
-#include <algorithm>
 #include <string>
 
 namespace mortise::base {
 
 void Errand::run(const Operation& operation, std::chrono::milliseconds at_most) {
   const Instant end = clock_->now() + bounded_wait(at_most);
-  while (!operation.done()) {
-    Instant until = end;
-    std::vector<pollfd> polled;
-    const std::vector<Source*> sources = sources_;
-    for (const Source* source : sources) {
-      until = std::min(until, source->due());
-      polled.push_back({source->descriptor(), source->interest(), 0});
-    }
-    ::poll(polled.data(), polled.size(), poll_time(until - clock_->now()));
-    const Instant now = clock_->now();
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (polled[i].revents != 0 || sources[i]->due() <= now) {
-        sources[i]->ready(polled[i].revents, now);
-      }
-    }
-    if (now >= end) return;
-  }
+  do {
+    poll_sources(sources_, *clock_, end);
+  } while (!operation.done() && clock_->now() < end);
 }
 
 std::optional<Holder> run_errand(

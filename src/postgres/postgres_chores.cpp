@@ -2,9 +2,9 @@
 // What the backend does beside requests: the listener, those who are woken, what has become idle or
 // stuck.
 #include "base/mutant.hpp"
+#include "base/poll_sources.hpp"
 #include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
-#include "runtime/source_poll.hpp"
 
 #include <utility>
 
@@ -122,12 +122,11 @@ bool PostgresBackend::owes() {
 // the library's any more that reads the answers.
 void PostgresBackend::pay_what_is_owed() {
   if (base::mutant("postgres.close_leaves_what_is_owed")) return;
-  runtime::SourcePoll poll(clock_);
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
   while (owes() && BootClock::now() < until) {
     std::vector<Source*> sources = pool_->sources();
     sources.push_back(&later_);
-    static_cast<void>(poll.once(sources, {.until = clock_->now() + a_moment}));
+    base::poll_sources(sources, *clock_, clock_->now() + a_moment);
   }
 }
 

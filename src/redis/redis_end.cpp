@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How a RedisBackend ends: what it owes the server first, then everybody's operations.
 #include "base/farewell.hpp"
+#include "base/poll_sources.hpp"
 #include "redis/redis_backend.hpp"
-
-#include <poll.h>
 
 #include <algorithm>
 
@@ -12,7 +11,7 @@ namespace {
 
 // Of the time that close() may take; what was refused is sent again within half a second.
 constexpr std::chrono::milliseconds patience_at_the_end{750};
-constexpr int a_look = 5;  // ms
+constexpr std::chrono::milliseconds a_look{5};
 
 }  // namespace
 
@@ -69,12 +68,7 @@ bool RedisBackend::owes() {
 void RedisBackend::give_back_the_rest() {
   const Instant until = BootClock::now() + patience_at_the_end;
   while (owes() && BootClock::now() < until) {
-    const Instant now = clock_->now();
-    alarm_.ready(0, now);
-    commands_->ready(0, now);
-    if (!owes()) return;
-    pollfd answers{.fd = commands_->descriptor(), .events = commands_->interest(), .revents = 0};
-    static_cast<void>(::poll(&answers, 1, a_look));
+    base::poll_sources({&alarm_, commands_.get()}, *clock_, clock_->now() + a_look);
   }
 }
 

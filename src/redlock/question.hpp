@@ -116,6 +116,7 @@ struct Bid final : Question {
   NodeSet spoke = 0;     ///< servers that have answered since the round began
   NodeSet hinted = 0;    ///< servers that have told that the lock may be free
   NodeSet listed = 0;    ///< servers that it asked for hints
+  NodeSet hears = 0;     ///< of these, those that it listened to when it asked them in this round
   Instant asked{};       ///< when the round began
   Instant next = never;  ///< when `waiting` ends by itself
   std::uint32_t won_step = 0;

@@ -92,6 +92,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->asked = now;
   bid->hinted = 0;
   bid->spoke = 0;
+  bid->hears = 0;
   bid->next = never;
   bid->proposal.store(propose());
   std::fill(bid->failures.begin(), bid->failures.end(), Failure{});
@@ -149,6 +150,10 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     mine.epoch = passage.epoch;
     if (node->send(std::move(mine), bytes)) {
       bid->operation->sent(now);
+      if (interested) {
+        const Lock lock(bid->mutex);
+        bid->hears |= only(node->index());
+      }
     } else {
       no_vote(*node, call, node->why());
     }

@@ -113,7 +113,7 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] std::uint64_t propose() noexcept;
   [[nodiscard]] std::chrono::nanoseconds random(std::chrono::nanoseconds from,
                                                 std::chrono::nanoseconds to);
-  [[nodiscard]] bool hints_come() const noexcept;
+  [[nodiscard]] bool hints_come(const Bid& bid) const noexcept;
 
   // Replies: redlock_replies.cpp.
   void on_take(Node& node, const redis::Call& call, const redis::Reply& reply);

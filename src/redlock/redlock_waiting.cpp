@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When an attempt that waits has its next round: at a hint, when leases end, or after a while that
 // nobody else has drawn. Parts of RedlockBackend.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -33,10 +34,13 @@ std::chrono::nanoseconds RedlockBackend::random(std::chrono::nanoseconds from,
                     random_.unit() * static_cast<double>((to - from).count())));
 }
 
-bool RedlockBackend::hints_come() const noexcept {
-  const auto listening = static_cast<std::size_t>(std::count_if(
-      nodes_.begin(), nodes_.end(), [](const auto& node) { return node->listens(); }));
-  return listening >= quorum_.blocking();  // one of them is asked whenever a majority is
+// A server whose inbox has come up since it was asked does not know that it is to tell.
+bool RedlockBackend::hints_come(const Bid& bid) const noexcept {
+  const NodeSet asked = base::mutant("redlock.listening_is_being_told") ? quorum_.all() : bid.hears;
+  const auto telling = static_cast<std::size_t>(std::count_if(
+      nodes_.begin(), nodes_.end(),
+      [asked](const auto& node) { return (asked & only(node->index())) != 0 && node->listens(); }));
+  return telling >= quorum_.blocking();  // one of them is asked whenever a majority is
 }
 
 // Under the bid's mutex.
@@ -51,7 +55,7 @@ Instant RedlockBackend::next_try(const Bid& bid, Instant now) {
     return now + random(core::Nanos(0), window);
   }
   Instant next = never;
-  if (!hints_come()) next = now + random(soonest_look, latest_look);
+  if (!hints_come(bid)) next = now + random(soonest_look, latest_look);
   const std::optional<std::chrono::microseconds> left = bid.ballot.free_in();
   if (left && *left < core::fallback_period) {
     next = std::min(next, bid.asked + *left + random(after_the_end, 2 * after_the_end));

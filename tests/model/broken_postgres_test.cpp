@@ -59,6 +59,7 @@ struct PostgresPlay : PrivatePostgres, ServerPlay {
                    "current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
                    "true");
     break_function("promise", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'");
+    break_function("take", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'");
   }
   void kill_and_start() {
     server.kill();

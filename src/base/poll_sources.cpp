@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "base/poll_sources.hpp"
+
+#include "base/span.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace mortise::base {
+
+void poll_sources(const std::vector<Source*>& sources, const Clock& clock, Instant until) {
+  std::vector<pollfd> polled;
+  polled.reserve(sources.size());
+  const std::vector<Source*> all = sources;
+  for (const Source* source : all) {
+    until = std::min(until, source->due());
+    polled.push_back({source->descriptor(), source->interest(), 0});
+  }
+  ::poll(polled.data(), polled.size(), poll_time(until - clock.now()));
+  const Instant now = clock.now();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (polled[i].revents != 0 || all[i]->due() <= now) all[i]->ready(polled[i].revents, now);
+  }
+}
+
+}  // namespace mortise::base
