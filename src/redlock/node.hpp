@@ -73,8 +73,12 @@ class Node final : private redis::Connection::User {
   [[nodiscard]] bool send(redis::Call call, std::string_view bytes);
   /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere
   /// by now.
-  void connect_anew(const Failure& why) {
-    if (usable_.load()) commands_.spoil(why);
+  /// @return false: it was not up
+  bool connect_anew(const Failure& why) {
+    // It must not vote beside whoever comes after it.
+    const bool was_up = usable_.exchange(false);
+    if (was_up) commands_.spoil(why);
+    return was_up;
   }
   /// Drops the connection; only from inside `answered()`.
   void drop(const Failure& why) { commands_.drop(why); }

@@ -13,6 +13,8 @@
 namespace mortise::redlock {
 namespace {
 
+// What it is owed is told to a server in a fraction of that.
+constexpr std::chrono::milliseconds turn_of_a_twin{100};
 constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
 constexpr std::string_view probe = "mortise.check";
 
@@ -98,12 +100,16 @@ bool RedlockBackend::open(Operation& operation) {
 }
 
 // The second one that comes is refused, and the first one keeps its vote: whoever has voted there
-// goes on to be renewed, and is told what it is owed.
+// goes on to be renewed, and is told what it is owed. But the address by which the server is owed
+// something comes first, or what it voted for would stay held until the end of its lease; in turns,
+// since two that throw each other out would both not be heard.
 Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
   if (base::mutant("redlock.one_server_votes_twice")) return {};
-  Failure twins;
+  Failure why;
   Node* other = nullptr;
+  bool comes_first = false;
   {
+    const Instant now = clock_->now();
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < run_ids_.size() && other == nullptr; ++i) {
       if (i != node.index() && run_ids_[i] == run_id) other = nodes_[i].get();
@@ -119,14 +125,26 @@ Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
       return {};
     }
     // Two votes of one server would be worth one.
-    twins = twins_ = {Errc::misconfigured, other->where() + " and " + node.where() +
-                                               " are one server (run_id), which has one vote"};
-    twins_found_at_ = clock_->now();
+    why = twins_ = {Errc::misconfigured, other->where() + " and " + node.where() +
+                                             " are one server (run_id), which has one vote"};
+    twins_found_at_ = now;
     doubles_.fetch_or(only(node.index()) | only(other->index()));
+    if (now - turn_began_ < turn_of_a_twin) return why;
+    comes_first = node.in_debt();
+    if (comes_first) {
+      turn_began_ = now;
+      std::swap(run_ids_[node.index()], run_ids_[other->index()]);
+    }
   }
   // Perhaps it is the other one that was led astray, when it connected, and is not any more.
-  if (!base::mutant("redlock.twin_keeps_its_connection")) other->connect_anew(twins);
-  return twins;
+  const bool gave_way =
+      base::mutant("redlock.twin_keeps_its_connection") || other->connect_anew(why);
+  if (!comes_first) return why;
+  if (gave_way) return {};
+  // It is just being connected: two would vote.
+  const std::lock_guard lock(mutex_);
+  std::swap(run_ids_[node.index()], run_ids_[other->index()]);
+  return why;
 }
 
 // What is not connected leads nowhere; where it led before says nothing of where it will lead.
@@ -258,8 +276,7 @@ void RedlockBackend::pay(Node& node) {
   for (redis::Call& debt : node.take_debts()) {
     const Instant now = clock_->now();
     debt.deadline = now + std::max(debt.deadline - debt.asked, std::chrono::nanoseconds(0));
-    debt.asked = now;
-    debt.whole = false;
+    debt.asked = now;  // and whole, where the server has said that it does not know the script
     send_or_owe(node, std::move(debt));
   }
 }

@@ -158,6 +158,7 @@ class RedlockBackend final : public Backend, private Node::User {
   std::vector<std::string> run_ids_;  // of those that vote, as long as they are connected
   Failure twins_;                     // what was found last about one of `doubles_`
   Instant twins_found_at_{};
+  Instant turn_began_{};  // of the one of two addresses that came first
   base::SplitMix random_;
 };
 
