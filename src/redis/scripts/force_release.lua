@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Ends a hold, whoever has it, for an administrator. The grant number is raised first, so that the old
--- holder's renewal and release find nothing and a store that has seen a later token refuses his; he
--- is told. Then the next waiter has his turn. A hold of Redisson's ends as well.
+-- holder's renewal and release find nothing and a store that has seen a later token refuses its writes;
+-- the old holder is told. Then the next waiter has its turn. A hold of Redisson's ends as well.
 --
 -- It ends the hold that inspect.lua has told of and no other: where the answer is lost it is sent again,
 -- and by then, or when a copy comes late, the next one has the lock.

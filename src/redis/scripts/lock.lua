@@ -220,8 +220,8 @@ local function places(ticket, many)
   return redis.call('HMGET', K, unpack(fields))
 end
 
--- @return the ticket of the first who waits, from where on the queue is kept: places that were left in
--- front of him are not looked at again
+-- @return the ticket of the first waiter, from where on the queue is kept: places that were left in
+-- front of it are not looked at again
 local function front()
   local q = redis.call('HMGET', K, 'h', 't')
   local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
@@ -357,7 +357,7 @@ local function share(me, heard_by_us)
   local heard = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
   if type(heard) ~= 'number' then heard = 0 end
   local turn = waiting > 0 and redis.call('HINCRBY', K, 'b', 1) % TURNS == 0
-  -- One of ours who waits may hear it, too: he began to when he was the first, and stays it.
+  -- A waiter of ours may hear it, too: it began to when it was the first, and stays it.
   if waiting > 0 and hears and redis.call('HEXISTS', K, hears) == 1 then heard = heard - 1 end
   if heard_by_us then heard = heard - 1 end
   if heard > 0 then
