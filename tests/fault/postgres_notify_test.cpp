@@ -5,6 +5,7 @@
 #include "fault/postgres_fixture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -157,30 +158,59 @@ TEST_F(PostgresNotify, IsDoneInsideTheReleaseForClientsThatDoNotDoIt) {
   EXPECT_EQ(talk.notification(100ms), std::nullopt) << "told of what is held";
 }
 
-TEST_F(PostgresNotifyLong, WithoutPauseElsewhereHardlyDelaysAHandOff) {
-  constexpr int rounds = 300;
+/// Sixteen sessions of another database that say the same without pause, until this goes.
+class Noise {
+ public:
+  Noise(const PostgresServer& server, std::string statement) {
+    for (int i = 0; i < 16; ++i) {
+      sessions_.emplace_back([this, &server, statement] {
+        PostgresTalk talk = server.talk("postgres");
+        while (!over_.load()) talk.run(statement);
+      });
+    }
+  }
+  ~Noise() { over_.store(true); }
+  Noise(const Noise&) = delete;
+  Noise& operator=(const Noise&) = delete;
+
+ private:
+  std::atomic<bool> over_{false};
+  std::vector<std::jthread> sessions_;
+};
+
+// Sixteen busy sessions cost a hand-off its share of the processors, whatever they say: `select 1`,
+// of which they say three times as many, is the floor. What is above it, NOTIFY's lock would have
+// cost.
+TEST_F(PostgresNotifyLong, WithoutPauseElsewhereDelaysAHandOffNoMoreThanOtherWorkDoes) {
   const auto percentile = [](const auto& sorted, std::size_t of_hundred) {
     return static_cast<double>(
                sorted[std::min(sorted.size() - 1, sorted.size() * of_hundred / 100)].count()) /
            1000;
   };
-  const auto quiet = hand_offs(rounds);
-  std::atomic<bool> over{false};
-  std::vector<std::jthread> noise;
-  for (int i = 0; i < 16; ++i) {
-    noise.emplace_back([&] {
-      PostgresTalk talk = server().talk("postgres");
-      while (!over.load()) talk.run("notify other");
-    });
+  struct Beside {
+    const char* who;
+    const char* statement;
+    std::vector<std::chrono::microseconds> took{};
+  };
+  std::array<Beside, 3> all{
+      {{"nobody", ""}, {"16 that notify", "notify other"}, {"16 that only ask", "select 1"}}};
+  for (int round = 0; round < 3; ++round) {
+    for (Beside& each : all) {
+      std::optional<Noise> noise;
+      if (*each.statement != '\0') noise.emplace(server(), each.statement);
+      const auto took = hand_offs(200);
+      each.took.insert(each.took.end(), took.begin(), took.end());
+    }
   }
-  const auto loud = hand_offs(rounds);
-  over.store(true);
-  noise.clear();
-  std::printf("hand-off, ms: quiet p50 %.2f p99 %.2f; beside 16 that notify p50 %.2f p99 %.2f\n",
-              percentile(quiet, 50), percentile(quiet, 99), percentile(loud, 50),
-              percentile(loud, 99));
+  for (Beside& each : all) {
+    std::sort(each.took.begin(), each.took.end());
+    std::printf("hand-off beside %s, ms: p50 %.2f p99 %.2f\n", each.who, percentile(each.took, 50),
+                percentile(each.took, 99));
+  }
+  const double notify = percentile(all[1].took, 99);
+  EXPECT_LT(notify, 2 * std::max(percentile(all[0].took, 99), percentile(all[2].took, 99)));
   // Before: a second for the release, and 25 to 30 for who waits.
-  EXPECT_LT(percentile(loud, 99), 500);
+  EXPECT_LT(notify, 500);
 }
 
 }  // namespace
