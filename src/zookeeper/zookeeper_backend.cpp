@@ -327,6 +327,11 @@ void ZooKeeperBackend::submit_again(const Call& call) {
   switch (call.step) {
     case Step::inspect_head: return submit(Step::inspect, call.operation);
     case Step::force_head: return submit(Step::force, call.operation);
+    case Step::force_remove:
+      if (base::mutant("zookeeper.force_again_takes_the_next")) {
+        return submit(Step::force, call.operation);
+      }
+      return submit(call);
     default: return submit(call);
   }
 }

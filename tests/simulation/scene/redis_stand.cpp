@@ -8,6 +8,7 @@
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/ghosts.hpp"
+#include "simulation/scene/redis_administrators.hpp"
 #include "simulation/scene/redis_hearing.hpp"
 #include "simulation/scene/redis_judges.hpp"
 #include "simulation/scene/redis_orders.hpp"
@@ -57,6 +58,7 @@ class RedisStand final : public Stand {
         traps_(room, host_, server_, plan.lease, plan.storm),
         ambush_(room, host_, traps_, scripts()),
         orders_(room, host_, server_, plan.lease, plan.storm),
+        administrators_(room),
         judges_(room, server_, plan),
         hearing_(room, server_),
         names_(plan.names) {
@@ -87,6 +89,7 @@ class RedisStand final : public Stand {
       judges_.runs(run);
       hearing_.runs(run);
       orders_.runs(run);
+      administrators_.runs(run);
     });
     hearing_.hears = [this](std::size_t name, const Process& who, std::uint64_t number) {
       judge->hears(name, who, number);
@@ -224,6 +227,7 @@ class RedisStand final : public Stand {
   RedisTraps traps_;
   Ambush ambush_;
   RedisOrders orders_;
+  RedisAdministrators administrators_;
   RedisJudges judges_;
   RedisHearing hearing_;
   Ghosts ghosts_;
@@ -256,17 +260,8 @@ std::string RedisStand::take_by_force(Random& random, Nanos length) {
       }
     }
   }
-  Process& administrator = room_.world.process("administrator");
-  administrator.clock.offset = std::chrono::hours(1);
-  room_.world.spawn(administrator, [this, name] {
-    try {
-      mortise::redis::force_release("redis://10.0.0.1" + modes_.front(), name,
-                                    std::chrono::seconds(2));
-    } catch (const mortise::LockError&) {
-      // Its own connection suffers like everybody's.
-    }
-  });
-  return "an administrator takes " + name;
+  administrators_.judge = judge;
+  return administrators_.take("redis://10.0.0.1" + modes_.front(), name, random);
 }
 
 // "T <attempt> <number> <key>"

@@ -2,7 +2,9 @@
 // A ZooKeeper server, or an ensemble of three or five.
 #include <mortise/zookeeper.hpp>
 
+#include "simulation/scene/bounds.hpp"
 #include "simulation/scene/stands.hpp"
+#include "simulation/scene/zookeeper_administrators.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
 
 #include <algorithm>
@@ -19,7 +21,11 @@ constexpr std::uint64_t stand_stream = 21;
 class ZooKeeperStand final : public Stand {
  public:
   ZooKeeperStand(const Plan& plan, Room& room)
-      : room_(room), session_(plan.lease), storm_(plan.storm), names_(plan.names) {
+      : room_(room),
+        session_(plan.lease),
+        storm_(plan.storm),
+        names_(plan.names),
+        administrators_(room) {
     Random luck = Random::of({plan.seed, stand_stream});
     const std::size_t count = plan.seed % 8 == 0 ? 1 : plan.seed % 8 == 1 ? 5 : 3;
     std::vector<Site*> sites;
@@ -32,20 +38,17 @@ class ZooKeeperStand final : public Stand {
     knows_one_ = luck.chance(0.25);
     ensemble_ = std::make_unique<zookeeper::Ensemble>(sites, options_);
     for (std::size_t i = 0; i < count; ++i) {
-      room.network.hosts()[i]->serve(ensemble_->server(i));
+      doors_.push_back(std::make_unique<ZooKeeperDoor>(ensemble_->server(i), administrators_));
+      room.network.hosts()[i]->serve(*doors_.back());
     }
+    administrators_.removes = [this](const std::string& path) { removed_by_force(path); };
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
-    std::string url = "zookeeper://";
-    const std::size_t count = ensemble_->size();
-    for (std::size_t i = 0; i < (knows_one_ ? 1 : count); ++i) {
-      url += (i == 0 ? "10.0.0." : ",10.0.0.") + std::to_string((i + client) % count + 1);
-    }
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(session_).count();
     // A follower tells the leader of its sessions each half tick, and the page wants no less.
     const auto margin =
         std::chrono::duration_cast<std::chrono::milliseconds>(options_.tick).count() / 2 + 1;
-    return mortise::zookeeper::backend(url + "/locks?session=" + std::to_string(ms) +
+    return mortise::zookeeper::backend(url_of(client) + "?session=" + std::to_string(ms) +
                                        "ms&margin=" + std::to_string(margin) + "ms");
   }
   std::string special(std::uint64_t which, Random& random, Nanos length) override {
@@ -80,7 +83,11 @@ class ZooKeeperStand final : public Stand {
         return cut_off(ensemble_->leader().value_or(any),
                        random.between(session_ / 3, std::max(session_ / 3, options_.tick * 4)),
                        ", and leads, for a while");
-      default: return cut_off_before_a_ping(random, session_ * 2);
+      case 15:
+      case 16: return cut_off_before_a_ping(random, session_ * 2);
+      default:
+        administrators_.judge = judge;
+        return administrators_.take(url_of(any), lock_name(random.below(names_)), random);
     }
   }
   void calm() override {
@@ -115,6 +122,14 @@ class ZooKeeperStand final : public Stand {
   }
 
  private:
+  [[nodiscard]] std::string url_of(std::size_t client) const {
+    std::string url = "zookeeper://";
+    const std::size_t count = ensemble_->size();
+    for (std::size_t i = 0; i < (knows_one_ ? 1 : count); ++i) {
+      url += (i == 0 ? "10.0.0." : ",10.0.0.") + std::to_string((i + client) % count + 1);
+    }
+    return url + "/locks";
+  }
   static std::string escaped(const std::string& name) {
     std::string text;
     for (const char each : name) text += each == '/' ? std::string("%2F") : std::string(1, each);
@@ -206,6 +221,17 @@ class ZooKeeperStand final : public Stand {
       room_.world.after(session_ / 20, [=, this] { await_the_end(name, grant, path); });
     }
   }
+  /// An administrator's client is about to remove a node.
+  void removed_by_force(const std::string& path) {
+    const zookeeper::Node* const node = ensemble_->committed().find(path);
+    for (std::size_t name = 0; node != nullptr && name < names_; ++name) {
+      const std::string queue = queue_of(name) + "/";
+      if (!path.starts_with(queue)) continue;
+      take(name, {.node = path.substr(queue.size()),
+                  .session = node->stat.owner,
+                  .czxid = node->stat.czxid});
+    }
+  }
   /// An administrator deletes the node of somebody who waits.
   std::string remove_a_waiter(Random& random) {
     for (std::size_t name = 0; name < names_; ++name) {
@@ -257,6 +283,8 @@ class ZooKeeperStand final : public Stand {
   bool knows_one_ = false;  // each client: it comes back to the same server
   zookeeper::Options options_;
   std::unique_ptr<zookeeper::Ensemble> ensemble_;
+  ZooKeeperAdministrators administrators_;
+  std::vector<std::unique_ptr<ZooKeeperDoor>> doors_;
 };
 
 }  // namespace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redis_administrators.hpp"
+
+#include <mortise/redis.hpp>
+
+#include <chrono>
+#include <sstream>
+#include <string_view>
+
+namespace simulation {
+namespace {
+
+/// For the whole call, with all that is asked again.
+constexpr std::chrono::seconds patience{2};
+/// Before it arrives: nothing is quicker than the network.
+constexpr Nanos on_its_way{1'000};
+
+/// @return the number of the hold that an answer tells of, as it stands there.
+std::string number_in(std::string_view answer) {
+  std::istringstream words{std::string(answer)};
+  std::string word;
+  for (int i = 0; i < 5; ++i) words >> word;  // letter, now, left, first, number
+  return word;
+}
+
+}  // namespace
+
+std::string RedisAdministrators::take(const std::string& url, const std::string& name,
+                                      Random& random) {
+  luck_ = Random(random.next());
+  const double loses = random.chance(0.7) ? 0.5 : 0;
+  const bool two = random.chance(0.3);
+  begin(url, name, loses);
+  if (two) begin(url, name, loses);
+  return (two ? "two administrators take " : "an administrator takes ") + name +
+         (loses > 0 ? ", and answers are lost" : "");
+}
+
+void RedisAdministrators::begin(const std::string& url, const std::string& name, double loses) {
+  Process& administrator = room_.world.process("administrator");
+  administrator.clock.offset = std::chrono::hours(1);
+  errands_[&administrator].loses = loses;
+  room_.world.spawn(administrator, [url, name] {
+    try {
+      mortise::redis::force_release(url, name, patience);
+    } catch (const mortise::LockError&) {
+      // Its own connection suffers like everybody's.
+    }
+  });
+}
+
+void RedisAdministrators::runs(const redis::ScriptRun& run) {
+  Connection* const from = room_.network.find(run.connection);
+  if (from == nullptr) return;
+  const auto found = errands_.find(&from->process());
+  if (found == errands_.end()) return;
+  Errand& errand = found->second;
+  if (run.arguments.size() == 3 && run.answer.starts_with("O ")) look_at_end(errand, run);
+  if (!luck_.chance(errand.loses)) return;
+  room_.world.after(on_its_way, [this, id = run.connection] {
+    if (Connection* const connection = room_.network.find(id)) connection->cut(true);
+  });
+}
+
+// S3: a call ends one hold, and it is the one that the call has found, however often it is said.
+void RedisAdministrators::look_at_end(Errand& errand, const redis::ScriptRun& run) const {
+  if (++errand.ended > 1) judge->blame("S3", "a release by force has ended two holds");
+  const std::string number = number_in(run.answer);
+  if (number == run.arguments[2]) return;
+  judge->blame("S3", "a release by force that is about hold " + std::string(run.arguments[2]) +
+                         " has ended hold " + number);
+}
+
+}  // namespace simulation

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Administrators who take locks by force with the library's own call, whose answers are lost at the
+// moment that counts, and a judge of what each of them has ended.
+#pragma once
+
+#include "simulation/redis/server_state.hpp"
+#include "simulation/scene/judge.hpp"
+#include "simulation/world/room.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace simulation {
+
+class RedisAdministrators {
+ public:
+  explicit RedisAdministrators(Room& room) : room_(room) {}
+
+  /// One of them takes the name; or two at once. @return in words, for the trace
+  std::string take(const std::string& url, const std::string& name, Random& random);
+  /// The server answers.
+  void runs(const redis::ScriptRun& run);
+  /// Whom it tells.
+  Judge* judge = nullptr;
+
+ private:
+  /// One call.
+  struct Errand {
+    double loses = 0;  // how often an answer is lost
+    int ended = 0;     // holds
+  };
+  void begin(const std::string& url, const std::string& name, double loses);
+  void look_at_end(Errand& errand, const redis::ScriptRun& run) const;
+
+  Room& room_;
+  Random luck_;
+  std::map<const Process*, Errand> errands_;
+};
+
+}  // namespace simulation

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/zookeeper_administrators.hpp"
+
+#include <mortise/zookeeper.hpp>
+
+#include "simulation/zookeeper/jute.hpp"
+#include "simulation/zookeeper/numbers.hpp"
+
+#include <chrono>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// For the whole call, with a connection that is made anew.
+constexpr std::chrono::seconds patience{3};
+/// In which a removal is carried out, as a rule, and the next one has its turn.
+constexpr Nanos shortest_loss = 1ms;
+constexpr Nanos longest_loss = 200ms;
+
+}  // namespace
+
+std::string ZooKeeperAdministrators::take(const std::string& url, const std::string& name,
+                                          Random& random) {
+  luck_ = Random(random.next());
+  const double loses = random.chance(0.7) ? 0.7 : 0;
+  const bool two = random.chance(0.3);
+  begin(url, name, loses);
+  if (two) begin(url, name, loses);
+  return (two ? "two administrators take " : "an administrator takes ") + name +
+         (loses > 0 ? ", and answers are lost" : "");
+}
+
+void ZooKeeperAdministrators::begin(const std::string& url, const std::string& name, double loses) {
+  Process& administrator = room_.world.process("administrator");
+  errands_[&administrator].loses = loses;
+  room_.world.spawn(administrator, [url, name] {
+    try {
+      mortise::zookeeper::force_release(url, name, patience);
+    } catch (const mortise::LockError&) {
+      // Its own connection suffers like everybody's.
+    }
+  });
+}
+
+// One request comes in one piece, as a rule.
+void ZooKeeperAdministrators::sent(ConnectionId connection, std::string_view bytes) {
+  Connection* const from = room_.network.find(connection);
+  const auto found = from == nullptr ? errands_.end() : errands_.find(&from->process());
+  if (found == errands_.end()) return;
+  Errand& errand = found->second;
+  try {
+    for (zookeeper::In in(bytes); !in.rest().empty();) {
+      zookeeper::In request(in.text());
+      const std::int32_t number = request.int32();
+      // The greeting has a nought there.
+      if (number <= 0 || request.int32() != zookeeper::op::remove) continue;
+      look_at_removal(errand, std::string(request.text()));
+      if (luck_.chance(errand.loses)) lose_answer(*from);
+    }
+  } catch (const zookeeper::Malformed&) {
+    // The rest of it comes later, and is none of those.
+  }
+}
+
+// S3: a call removes one node, and removes it again where it does not know what has come of that.
+void ZooKeeperAdministrators::look_at_removal(Errand& errand, const std::string& path) const {
+  if (errand.removed.empty()) {
+    removes(path);
+    errand.removed = path;
+  }
+  if (errand.removed == path) return;
+  judge->blame("S3", "a release by force that has removed " + errand.removed + " removes " + path);
+}
+
+void ZooKeeperAdministrators::lose_answer(Connection& connection) {
+  connection.stall(Connection::Way::down, never);
+  room_.world.after(luck_.spread(shortest_loss, longest_loss), [this, id = connection.id()] {
+    if (Connection* const lost = room_.network.find(id)) lost->cut(true);
+  });
+}
+
+}  // namespace simulation

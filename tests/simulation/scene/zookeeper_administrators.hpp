@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Administrators who take locks by force with the library's own call, and lose the answer to that;
+// and a judge of what each of them has removed.
+#pragma once
+
+#include "simulation/scene/judge.hpp"
+#include "simulation/server.hpp"
+#include "simulation/world/room.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace simulation {
+
+class ZooKeeperAdministrators {
+ public:
+  explicit ZooKeeperAdministrators(Room& room) : room_(room) {}
+
+  /// One of them takes the name; or two at once. @return in words, for the trace
+  std::string take(const std::string& url, const std::string& name, Random& random);
+  /// A server is sent something.
+  void sent(ConnectionId connection, std::string_view bytes);
+  /// Told of the path of a node that one of them is about to remove.
+  std::function<void(const std::string& path)> removes;
+  /// Whom it tells.
+  Judge* judge = nullptr;
+
+ private:
+  /// One call.
+  struct Errand {
+    double loses = 0;  // how often the answer is lost
+    std::string removed{};
+  };
+  void begin(const std::string& url, const std::string& name, double loses);
+  void look_at_removal(Errand& errand, const std::string& path) const;
+  void lose_answer(Connection& connection);
+
+  Room& room_;
+  Random luck_;
+  std::map<const Process*, Errand> errands_;
+};
+
+/// Stands before a server, and has them know what it is sent.
+class ZooKeeperDoor final : public Server {
+ public:
+  ZooKeeperDoor(Server& server, ZooKeeperAdministrators& administrators)
+      : server_(server), administrators_(administrators) {}
+  void opened(ConnectionId connection) override { server_.opened(connection); }
+  void received(ConnectionId connection, std::string_view bytes) override {
+    administrators_.sent(connection, bytes);
+    server_.received(connection, bytes);
+  }
+  void closed(ConnectionId connection) override { server_.closed(connection); }
+  void restarted(bool keeps_data) override { server_.restarted(keeps_data); }
+
+ private:
+  Server& server_;
+  ZooKeeperAdministrators& administrators_;
+};
+
+}  // namespace simulation
