@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <new>
@@ -308,11 +309,14 @@ void ClientState::close_once() noexcept {
       Inside::is_caller() ? BootClock::now() + patience_with_callers : until);
   // What callers free or have left to be undone must not end with the connection.
   wait_while([this] { return freeing_.load() > 0 || !background_.idle(); }, until);
+  // The backend may have something to give back, which takes as long again where the server stands
+  // still. Callbacks run meanwhile: those that block, of either kind, cost no time on top of that.
+  const auto told = std::chrono::steady_clock::now() + Notifier::patience_at_close;
   background_.stop();
   backend_->stop();
   end_questions();
-  losses_.close();
-  news_.close();
+  losses_.close(told);
+  news_.close(told);
 }
 
 namespace {

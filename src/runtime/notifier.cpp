@@ -19,7 +19,8 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds patience_at_close{500};
+// In which tasks that block nowhere end, and threads that have none.
+constexpr std::chrono::milliseconds a_moment{5};
 // How long a task waits for those before it, which nearly always end at once.
 constexpr std::chrono::milliseconds patience{10};
 // How long a thread that is not needed stays.
@@ -198,7 +199,7 @@ void Notifier::run(const std::shared_ptr<State>& state, bool watches) {
   state->leave(lock);
 }
 
-void Notifier::close() noexcept {
+void Notifier::close(Time::time_point until) noexcept {
   std::list<std::thread> threads;
   {
     std::unique_lock lock(state_->mutex);
@@ -213,8 +214,8 @@ void Notifier::close() noexcept {
       inside |= thread.get_id() == std::this_thread::get_id();
     // Closed from inside a task: this thread cannot wait for its own end.
     const int others = inside ? 1 : 0;
-    const bool quiet =
-        state_->ended.wait_for(lock, patience_at_close, [&] { return state_->running <= others; });
+    const bool quiet = state_->ended.wait_until(lock, std::max(until, Time::now() + a_moment),
+                                                [&] { return state_->running <= others; });
     // Not before: while some tasks block, the others behind them need more threads.
     state_->left = true;
     threads.swap(state_->threads);

@@ -39,9 +39,12 @@ class Notifier {
   bool post(std::function<void()> task);
   /// Looks for a thread again. @return whether every task has one, or waits for its turn
   bool serve() noexcept;
-  /// Takes no more tasks; waits a bounded time for those that are queued. A task that blocks longer
-  /// ends on its own thread later; it keeps alive what it needs.
-  void close() noexcept;
+  /// How long closing waits for tasks, as a rule.
+  static constexpr std::chrono::milliseconds patience_at_close{500};
+  /// Takes no more tasks; waits until then, or a moment, for those that are queued. A task that
+  /// blocks longer ends on its own thread later; it keeps alive what it needs.
+  void close(std::chrono::steady_clock::time_point until) noexcept;
+  void close() noexcept { close(std::chrono::steady_clock::now() + patience_at_close); }
   /// @return whether the calling thread runs a task of any notifier.
   [[nodiscard]] static bool inside() noexcept;
 

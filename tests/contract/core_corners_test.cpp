@@ -2,6 +2,7 @@
 // Goal: callers that meet in odd moments are told the truth, and may do what the headers let them
 // do. Method: a backend that the test plays by hand, and an observer that acts inside of a call.
 #include "support/contract_core.hpp"
+#include "support/contract_test.hpp"
 #include "support/contract_worker.hpp"
 
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <thread>
 
 namespace mortise::contract {
 namespace {
@@ -125,6 +127,28 @@ TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
   EXPECT_TRUE(guard);
   EXPECT_EQ(guard.name(), "name");
   EXPECT_EQ(guard.release(), Released::released);
+}
+
+// A server that stands still, which the backend owes something, and callbacks that block: each of
+// them takes as long as it may.
+TEST_F(CoreCorners, CloseIsBoundedThoughAllThatItWaitsForTakesItsTime) {
+  be_kind();
+  script_->on_release = nullptr;
+  script_->on_stop = [] { std::this_thread::sleep_for(900ms); };
+  class Blocks final : public Observer {
+   public:
+    void lost(const Event&, const Failure&) noexcept override { EXPECT_TRUE(go_on.wait()); }
+    Signal go_on;
+  };
+  const auto observer = std::make_shared<Blocks>();
+  Client client = open({.observer = observer});
+  Lock lock = client.lock("name", {.lease = 30s, .renew = false});
+  lock.lock();
+  Signal go_on;
+  const std::stop_callback told(lock.lost(), [&] { EXPECT_TRUE(go_on.wait()); });
+  EXPECT_LT(own_duration_of([&] { client.close(); }), 2s + allowance);
+  go_on.set();
+  observer->go_on.set();
 }
 
 }  // namespace

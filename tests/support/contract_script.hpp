@@ -26,6 +26,7 @@ struct Script {
   std::function<void(const std::shared_ptr<Release>&)> on_release;
   std::function<void(const std::shared_ptr<Renewal>&)> on_renew;
   std::function<void(const std::shared_ptr<Check>&)> on_check;  ///< by default it is answered
+  std::function<void()> on_stop;
   Capabilities can{.leases = Support::yes, .fencing = Support::yes};
 
   std::atomic<Host*> host{nullptr};
@@ -64,6 +65,7 @@ class ScriptedBackend final : public Backend {
   void start(Host& host) override { script_->host.store(&host); }
   void stop() noexcept override {
     script_->stopped.store(true);
+    if (script_->on_stop) script_->on_stop();
     const auto acquisitions = script_->asked();
     for (const auto& each : acquisitions) each->failed({Errc::closed, "script"});
     if (const auto renewal = script_->renewal()) renewal->failed({Errc::closed, "script"});

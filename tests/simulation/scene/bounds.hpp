@@ -14,8 +14,8 @@ namespace simulation {
 /// What the contract gives a timed call beyond its time (L3), and the simulation's own latency.
 inline constexpr Nanos grace = std::chrono::milliseconds(50);
 
-/// What closing a client may take.
-inline constexpr Nanos longest_close = std::chrono::seconds(3);
+/// What closing a client may take: two command time-outs (L4), and the simulation's own latency.
+inline constexpr Nanos longest_close = std::chrono::seconds(2) + grace;
 
 /// In fair weather: how long one holds, and what a server that answers at once may take.
 inline constexpr Nanos longest_fair_hold = std::chrono::milliseconds(20);
