@@ -62,6 +62,7 @@ std::optional<char> letter(Words& words) {
   return word.size() == 1 ? std::optional(word.front()) : std::nullopt;
 }
 
+constexpr std::string_view redissons = "redisson";  // label; behind it a space, and whose hold
 constexpr std::size_t client_digits = 32;
 constexpr std::uint64_t quick_from = 1'000'000'000'000'000;
 
@@ -148,7 +149,10 @@ std::optional<Holder> Answer::holder() const {
 }
 
 std::string Answer::last_grant() const {
-  return (holder_number == 0 ? "-" : "") + std::to_string(last_number);
+  const std::string last = std::to_string(last_number);
+  if (holder_number != 0) return last;
+  const bool told = label.starts_with(redissons);
+  return "-" + last + (told ? label.substr(redissons.size()) : std::string());
 }
 
 std::optional<ReleaseAnswer> ReleaseAnswer::parse(std::string_view text) {

@@ -44,8 +44,8 @@ struct Answer {
   [[nodiscard]] static std::optional<Answer> parse(std::string_view text);
   /// @return the holder; nothing where there is none.
   [[nodiscard]] std::optional<Holder> holder() const;
-  /// @return by what the hold that stands is known: the number of the last grant, with a sign
-  /// where it is somebody else's hold, as it was told.
+  /// @return by what the hold that stands is known: the number of the last grant, with a sign where
+  /// it is somebody else's hold, and then whose it is, as it was told.
   [[nodiscard]] std::string last_grant() const;
 };
 

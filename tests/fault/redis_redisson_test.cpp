@@ -18,8 +18,8 @@ class RedisRedisson : public RedisScriptTest {
   [[nodiscard]] std::string their_fields() {
     return server().talk().command({"HKEYS", "a"}).words();
   }
-  void theirs() {
-    server().talk().expect_ok({"HSET", "a", "5e1f0000-0000-4000-8000-100000000001:1", "1"});
+  void theirs(const std::string& whose = "5e1f0000-0000-4000-8000-100000000001:1") {
+    server().talk().expect_ok({"HSET", "a", whose, "1"});
     server().talk().expect_ok({"PEXPIRE", "a", "30000"});
   }
   [[nodiscard]] static RedisTalk::Command eval(const redis::Script& script,
@@ -64,7 +64,8 @@ TEST_F(RedisRedisson, LosesItsHoldByForce) {
   EXPECT_TRUE(inbox.receive(patience));
 }
 
-// Theirs have no numbers: it is known by our last one, which each release by force raises.
+// Theirs have no numbers: it is known by our last one, which each release by force raises, and by
+// whose it is.
 TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
   ASSERT_TRUE(take('a').starts_with("G"));
   const std::string ours = std::to_string(number());
@@ -75,9 +76,20 @@ TEST_F(RedisRedisson, KeepsAHoldThatCameAfterTheOneThatAReleaseByForceIsAbout) {
   };
   EXPECT_TRUE(end(ours).starts_with("E")) << "said of ours";
   EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
-  EXPECT_TRUE(end("-" + ours).starts_with("O"));
+  const auto found = redis::Answer::parse(call(redis::scripts::inspect, {"", "r"}));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->label, "redisson 5e1f0000-0000-4000-8000-100000000001:1");
+  const std::string its = found->last_grant();
+  EXPECT_EQ(its, "-" + ours + " 5e1f0000-0000-4000-8000-100000000001:1");
+  server().talk().expect_ok({"DEL", "a"});
+  theirs("5e1f0000-0000-4000-8000-100000000002:1");
+  EXPECT_TRUE(end(its).starts_with("E")) << "another one of theirs has come in between";
+  EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
+  server().talk().expect_ok({"DEL", "a"});
   theirs();
-  EXPECT_TRUE(end("-" + ours).starts_with("E")) << "sent again, or late";
+  EXPECT_TRUE(end(its).starts_with("O"));
+  theirs();
+  EXPECT_TRUE(end(its).starts_with("E")) << "sent again, or late";
   EXPECT_THAT(their_fields(), HasSubstr("5e1f0000"));
 }
 

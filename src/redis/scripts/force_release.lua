@@ -5,10 +5,12 @@
 --
 -- It ends the hold that inspect.lua has told of and no other: where the answer is lost it is sent again,
 -- and by then, or when a copy comes late, the next one has the lock.
--- ARGV  3 the number in that answer, with its sign
+-- ARGV  3 the number in that answer, with its sign; behind it whose hold it is, where that is Redisson's: theirs have
+--         no numbers, and one of them may have followed another
 -- @return as inspect.lua, of the hold that was ended; E where it was over already, whoever has the lock now
 open(KEYS[1], KEYS[2])
-if not held or (foreign and '-' or '') .. digits(number) ~= ARGV[3] then
+local found = foreign and '-' .. digits(number) .. (theirs and ' ' .. theirs or '') or digits(number)
+if not held or found ~= ARGV[3] then
   settle()
   return occupied('E')
 end

@@ -52,6 +52,7 @@ local now = time[1] * 1000000 + time[2]
 
 local K, R -- the keys
 local owner, number, since, lease_now, ends, waiting, buried, expires, held, foreign, keyed, kept, hears
+local theirs -- which hold of Redisson's: "<uuid>:<thread>"; of a read lock one of those who hold it
 
 local function digits(x)
   return string.format('%.0f', x)
@@ -66,6 +67,7 @@ local function is_lock(key)
   for _, field in ipairs(redis.call('HKEYS', key)) do
     local ours = #field > 32 and string.find(field, '^%x+$')
     if not ours and not string.find(field, UUID .. ':%d+') and field ~= 'mode' then return false end
+    if field ~= 'mode' then theirs = theirs or string.sub(field, 1, 64) end
   end
   return true
 end
@@ -86,7 +88,7 @@ local function open(key, redisson)
   end
   waiting, buried, expires = tonumber(f[3]) or 0, f[4], tonumber(f[5]) or 0
   held = ends ~= nil and ends > now
-  foreign, keyed = false, number > 0 and tonumber(f[6]) == number
+  foreign, keyed, theirs = false, number > 0 and tonumber(f[6]) == number, nil
   if R then
     local left = redis.call('PTTL', R)
     local ours = left ~= -2 and owner and redis.call('HEXISTS', R, owner) == 1
@@ -387,13 +389,15 @@ local function granted()
 end
 
 -- The number is that of the last grant, with a sign where somebody else's hold stands now (Redisson's):
--- no push of a grant up to that one is to be believed, whatever the clock says.
+-- no push of a grant up to that one is to be believed, whatever the clock says. Whoever asks for nothing else (O)
+-- is told whose it is.
 local function occupied(letter, ahead)
   local label = held and not foreign and redis.call('HGET', K, 'l')
   local last = held and ends or kept or now
+  local whose = letter == 'O' and foreign and theirs
   return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..
     (ahead and '1' or '0') .. ' ' .. (foreign and '-' or '') .. digits(number) .. ' ' .. waiting ..
-    ' ' .. (label or ((foreign or kept) and 'redisson' or ''))
+    ' ' .. (label or ((foreign or kept) and 'redisson' or '')) .. (whose and ' ' .. whose or '')
 end
 
 -- Takes the lock for an attempt, or has it wait (`wait`), and answers. Asking again is the same
