@@ -5,6 +5,7 @@
 #include "fault/postgres_fixture.hpp"
 #include "support/free_port.hpp"
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -68,6 +69,33 @@ TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereItsAnswerIsLost) {
   ASSERT_TRUE(comes(served, core::fallback_period / 2));
   EXPECT_TRUE(is_held("a"));
   EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// Whoever tries again and again has taken the lock by the time that it is sent again; whoever waits
+// is woken only after that.
+TEST_F(PostgresForceRelease, LeavesWhoHasTakenTheLockBeforeItIsSentAgain) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s, .renew = false, .label = "old holder"});
+  lock.lock();
+  Client theirs = client();
+  Lock next = theirs.lock("a", {.lease = 60s});
+  ASSERT_FALSE(next.try_lock());
+  std::atomic<bool> over{false};
+  Worker eager;
+  auto said = eager.start([&] {
+    const bool took = eventually([&] { return next.try_lock(); });
+    EXPECT_TRUE(took && eventually([&] { return over.load(); }));
+    return next.release();
+  });
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  proxy.cut_at(2, Proxy::Moment::reply);
+  const std::optional<Holder> ended = postgres::force_release(
+      PostgresServer::url_by(proxy.port(), test::postgres_owner), "a", patience);
+  EXPECT_FALSE(proxy.cut_is_ahead());
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->label, "old holder");
+  over.store(true);
+  EXPECT_EQ(said.get(), Released::released) << "the next holder's hold was ended as well";
 }
 
 TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereACopyOfItComesLate) {

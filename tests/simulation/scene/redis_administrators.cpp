@@ -28,7 +28,7 @@ std::string number_in(std::string_view answer) {
 std::string RedisAdministrators::take(const std::string& url, const std::string& name,
                                       Random& random) {
   luck_ = Random(random.next());
-  const double loses = random.chance(0.7) ? 0.5 : 0;
+  const double loses = random.chance(0.8) ? 0.6 : 0;
   const bool two = random.chance(0.3);
   begin(url, name, loses);
   if (two) begin(url, name, loses);

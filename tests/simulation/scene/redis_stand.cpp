@@ -41,6 +41,7 @@ constexpr std::array traps{deaf,   deaf,   deaf,   late,    late,
                            sender, sender, writer, writer,  Aimed{.trap = RedisTraps::What::crowd}};
 constexpr std::uint64_t first_of_traps = 12;
 constexpr std::uint64_t first_of_ambushes = first_of_traps + traps.size();
+constexpr std::uint64_t first_of_administrators = first_of_ambushes + 2 * Ambush::kinds;
 
 /// An administrator takes what they grant, who says nothing of Redisson's keys.
 bool needs_fair_ones(const std::optional<RedisOrders::What>& order) {
@@ -150,6 +151,7 @@ class RedisStand final : public Stand {
       case 10: return forget_inbox(random);
       case 11: return force_a_strangers_key();
       default: {
+        if (which >= first_of_administrators) return take_by_force(random, length);
         if (which < first_of_ambushes) return set_trap(which - first_of_traps, random, length);
         const auto what = static_cast<Ambush::What>(which % Ambush::kinds);
         spoils_ = spoils_ || what == Ambush::What::spoilt_answer;
@@ -251,7 +253,12 @@ std::vector<std::string> RedisStand::scripts() {
 // An administrator takes a lock away, now and then while nobody hears of it.
 std::string RedisStand::take_by_force(Random& random, Nanos length) {
   if (strangers_ > 0) return "nothing happens";  // the hold of a stranger has no number
-  const std::string name = lock_name(random.below(names_));
+  // One that somebody waits for, if there is one: the next one's hold is what must not end as well.
+  std::size_t which = random.below(names_);
+  for (std::size_t i = 0; i < names_ && server_.lock(key_of(which)).waiting == 0; ++i) {
+    which = (which + 1) % names_;
+  }
+  const std::string name = lock_name(which);
   if (random.chance(0.5)) {
     const Nanos until = room_.world.now() + length;
     for (const auto& [id, connection] : room_.network.connections()) {
