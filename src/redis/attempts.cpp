@@ -88,6 +88,17 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
   return early;
 }
 
+std::optional<std::uint64_t> Attempts::ends(const AttemptId& attempt, std::uint64_t number,
+                                            Instant now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  if (found == records_.end() || !found->second.decided()) return std::nullopt;
+  Record& record = found->second;
+  if (number == 0 || number < record.number || record.until <= now) return std::nullopt;
+  record.until = now;
+  return record.number;
+}
+
 void Attempts::held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until) {
   const std::lock_guard lock(mutex_);
   if (records_.size() >= sweep_at_) sweep(since);

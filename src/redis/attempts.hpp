@@ -53,6 +53,9 @@ class Attempts {
   /// is this attempt's any more; 0 = not known
   /// @return a push that came before that reply, can be read now, and is none of those
   std::optional<Push> waits(const AttemptId& attempt, const Reading& reading, std::uint64_t number);
+  /// The same reply, where the attempt is known to hold by then: whatever it held up to that number
+  /// is over. @return the number of its hold, if it was thought to stand
+  std::optional<std::uint64_t> ends(const AttemptId& attempt, std::uint64_t number, Instant now);
   /// It is a hold since then, and not over before `until` unless it is released. Say so before its
   /// operation is completed: the release may be answered right afterwards.
   void held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until);

@@ -120,6 +120,8 @@ class RedisBackend final : public Backend, private Connection::User {
   void pushed_grant(const Push& push);
   void heard_of(const std::string& channel);
   void probe_inbox();
+  void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);
+  void listen_as(const std::string& name, bool first);
   void listen_to(const std::string& name);
   /// @return whether the server may count this client, which waits no more, among those who listen.
   [[nodiscard]] bool is_still_heard(const std::string& name);

@@ -69,6 +69,27 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
   }
 }
 
+// It was taken by force before the server looked for this answer; the grant, held up, came before
+// it.
+void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::uint64_t last) {
+  if (base::mutant("redis.waits_and_holds")) return;
+  const auto number = attempts_.ends(request.attempt, last, clock_->now());
+  if (!number) return;
+  host_->hold_lost({.name = request.name, .attempt = request.attempt, .number = *number},
+                   {Errc::lost, request.name + ": taken away by an administrator"});
+}
+
+// Who stands behind is told by the first; so is whoever was the first and lost its place in
+// silence.
+void RedisBackend::listen_as(const std::string& name, bool first) {
+  if (settings_.turns != Turns::redisson) return;
+  if (first || base::mutant("redis.all_hear_redissons_channel")) {
+    listen_to(name);
+  } else {
+    stop_listening_to(name);
+  }
+}
+
 void RedisBackend::listen_to(const std::string& name) {
   hear(name, [](Hearing& hearing) { hearing.waits = true; });
 }

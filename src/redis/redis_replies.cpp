@@ -314,7 +314,7 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
   const bool queued = answer.kind == Answer::Kind::queued;
   const std::optional<Push> early = attempts_.waits(request.attempt, reading, answer.last_number);
   if (early) return believe(operation, *early, reading);
-  if (operation->done()) return;
+  if (operation->done()) return end_what_it_held(request, answer.last_number);
   operation->queued(answer.holder());
   if (queued) probe_inbox();
   if (queued && answer.first && answer.left < core::fallback_period) {
@@ -323,9 +323,7 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
     attempts_.look_at(request.attempt, at_once ? asked : asked + answer.left + after_the_end);
     host_->changed(alarm_);
   }
-  // Who stands behind is told by the first.
-  const bool first = answer.first || base::mutant("redis.all_hear_redissons_channel");
-  if (queued && first && settings_.turns == Turns::redisson) listen_to(request.name);
+  if (queued) listen_as(request.name, answer.first);
   Failure why;
   if (!inbox_up_.load()) {
     const std::lock_guard lock(mutex_);

@@ -149,6 +149,30 @@ TEST_F(RedisInterop, OurWaiterWakesOnTheirWordAndNotByAsking) {
   EXPECT_TRUE(java.try_lock());
 }
 
+// It was silent, and dropped from the queue; another one of ours is the first by the time it asks
+// again.
+TEST_F(RedisInterop, WhoHasLostTheFirstPlaceListensNoMore) {
+  Redisson java(server());
+  ASSERT_TRUE(java.try_lock());
+  Party first(ours(), "a");
+  auto served = first.start();
+  ASSERT_TRUE(eventually([&] { return listeners() == 1; }));
+  ASSERT_TRUE(asks_again("a"));  // the next time is a second from now
+  std::vector<std::string> drop = queued("a");
+  EXPECT_EQ(drop.size(), 2U) << "one waiter";
+  drop.insert(drop.begin(), {"HDEL", key("a"), "w"});
+  server().talk().command(drop);
+  Party second(ours(), "a");
+  auto next = second.start();
+  ASSERT_TRUE(come_to_wait("a", 2));
+  EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
+  EXPECT_TRUE(java.unlock());
+  EXPECT_TRUE(comes(next));
+  EXPECT_EQ(second.release(), Released::released);
+  EXPECT_TRUE(comes(served));
+  EXPECT_EQ(first.release(), Released::released);
+}
+
 // Its renewal would tell only after a third of 30 s.
 TEST_F(RedisInterop, OurHolderLearnsOfAForcedUnlockAtOnce) {
   Redisson java(server());

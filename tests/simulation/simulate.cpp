@@ -180,6 +180,9 @@ int find_mutants(const std::string& what, std::size_t rounds, double limit) {
                 median.as.empty() ? "NOT FOUND" : median.as.c_str(),
                 every || median.as.empty() ? "" : " (not in every round)",
                 also_without ? " (AND WITHOUT THE MISTAKE)" : "");
+    for (const Found& each : all) {
+      if (each.also_without) std::printf("    without the mistake, too: %s\n", each.as.c_str());
+    }
     std::fflush(stdout);
   }
   std::printf("%zu mutants, %zu not found\n", looked, missed);

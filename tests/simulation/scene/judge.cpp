@@ -163,8 +163,8 @@ void Judge::hears(std::size_t name, const Process& who, std::uint64_t number) {
   std::uint64_t& heard = all.heard[&who];
   heard = std::max(heard, number);
   for (const auto& [each, hold] : all.holds) {
-    if (hold.process != &who || !hold.token || grant_of(hold) != number || !believes(hold))
-      continue;
+    // A later grant says the same of it.
+    if (hold.process != &who || !hold.token || grant_of(hold) > number || !believes(hold)) continue;
     blame("S6", "a hold is believed of which its owner had heard that it is over: " + words(hold));
     return;
   }

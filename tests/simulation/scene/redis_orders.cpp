@@ -49,7 +49,11 @@ std::string RedisOrders::make(What what, Random& random) {
   luck_ = Random(random.next());
   Connection* const some = some_connection(luck_);
   switch (what) {
-    case What::taken_meanwhile: ++answers_; return "the next grant is taken before it is heard of";
+    case What::taken_meanwhile:
+      ++answers_;
+      // Whoever has just connected anew asks again and again until its inbox is up.
+      if (some != nullptr && luck_.below(2) == 0) cut_all(some->process());
+      return "the next grant is taken before it is heard of";
     case What::overdue_push: ++pushes_; return "the next push comes when its grant is over";
     case What::late_sender:
       if (some == nullptr) return "nobody sends";
@@ -73,8 +77,10 @@ Connection* RedisOrders::some_connection(Random& random) const {
   return all.empty() ? nullptr : all[random.below(all.size())];
 }
 
-bool RedisOrders::is_told(std::string_view attempt) const {
-  return !server_.listeners("mortise:inbox:" + std::string(attempt.substr(0, client_size))).empty();
+Connection* RedisOrders::inbox_of(std::string_view attempt) const {
+  const auto& all =
+      server_.listeners("mortise:inbox:" + std::string(attempt.substr(0, client_size)));
+  return all.empty() ? nullptr : room_.network.find(all.back());
 }
 
 void RedisOrders::take(const std::string& key, Nanos after) {
@@ -100,16 +106,19 @@ void RedisOrders::runs(const redis::ScriptRun& run) {
 }
 
 // The message of the theft overtakes the grant: whoever is told of both in that order must not
-// believe the grant.
+// believe the grant. Or that message is lost with the inbox, and what tells of the theft is that
+// the attempt, which asks again, waits: its owner reads both answers at once.
 void RedisOrders::hold_up_answer(const redis::ScriptRun& run) {
   const Nanos now = room_.world.now();
   const Nanos most = mortise::core::command_timeout(lease_) * 4 / 5;  // then it connects anew
   Connection* const to = room_.network.find(run.connection);
   if (to == nullptr || !to->held() || !is_client(to->process())) return;
-  if (most <= to_hear || now + most > end_ || !is_told(run.arguments[0])) return;
+  if (most <= to_hear || now + most > end_) return;
   --answers_;
   host_.note("an answer to " + to->process().name() + " is late, and its hold is taken");
   to->stall(Connection::Way::down, now + luck_.between(to_hear, most));
+  Connection* const inbox = inbox_of(run.arguments[0]);
+  if (inbox != nullptr && luck_.below(2) == 0) inbox->cut(true);
   take(std::string(run.keys[0]), luck_.spread(1us, 1ms));
 }
 
@@ -154,16 +163,20 @@ void RedisOrders::tell_of_overdue(const redis::ScriptRun& run) {
   });
 }
 
+void RedisOrders::cut_all(const Process& process) const {
+  const auto all = room_.network.connections();
+  for (const auto& [id, connection] : all) {
+    if (&connection->process() == &process && connection->held()) connection->cut(true);
+  }
+}
+
 // What it sends was written for the connection that broke; by the time it goes on there is another.
 void RedisOrders::stop_a_sender(Process& process, int times) {
   if (times == 0 || process.dead() || room_.world.now() + longest_stop * 2 > end_) return;
   const Nanos stop = luck_.between(shortest_stop, longest_stop);
   room_.world.stop_at_place(process, 1 + luck_.below(places), stop, [this, &process] {
     // Both: of one for commands nobody may be looking for answers.
-    const auto all = room_.network.connections();
-    for (const auto& [id, connection] : all) {
-      if (&connection->process() == &process && connection->held()) connection->cut(true);
-    }
+    cut_all(process);
   });
   room_.world.after(longest_stop * 2,
                     [this, &process, times] { stop_a_sender(process, times - 1); });

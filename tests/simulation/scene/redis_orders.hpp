@@ -51,7 +51,8 @@ class RedisOrders {
     Nanos until{0};
   };
   [[nodiscard]] Connection* some_connection(Random& random) const;
-  [[nodiscard]] bool is_told(std::string_view attempt) const;
+  void cut_all(const Process& process) const;
+  [[nodiscard]] Connection* inbox_of(std::string_view attempt) const;
   void take(const std::string& key, Nanos after);
   void hold_up_answer(const redis::ScriptRun& run);
   void tell_of_overdue(const redis::ScriptRun& run);
