@@ -159,8 +159,9 @@ void Store::give(Name& entry, const Acquisition::Request& request, Instant now,
 }
 
 void Store::bury(Name& entry, const AttemptId& attempt, Instant now) const {
-  // Only a network that delays messages can bring an attempt back after its end.
-  if (!faulty_) return;
+  // Only a network that delays messages can bring an attempt back after its end; so can one that
+  // did, by what is still under way when it is mended.
+  if (!has_been_faulty_) return;
   while (!entry.tombstones.empty() && entry.tombstones.front().second < now) {
     entry.tombstones.pop_front();
   }
@@ -210,6 +211,7 @@ void Store::set_faults(const Faults& faults) {
   faults_ = faults;
   faulty_ = faults.delay_max.count() > 0 || faults.lose_request > 0 || faults.lose_reply > 0 ||
             faults.lose_push > 0;
+  has_been_faulty_ = has_been_faulty_ || faulty_;
   random_ = base::SplitMix(faults.seed);
 }
 

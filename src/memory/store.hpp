@@ -110,6 +110,7 @@ class Store : public std::enable_shared_from_this<Store> {
   std::uint64_t last_number_ = 0;
   Faults faults_;
   std::atomic<bool> faulty_{false};
+  bool has_been_faulty_ = false;
   std::atomic<bool> reachable_{true};
   base::SplitMix random_{1};
   std::uint64_t requests_ = 0;

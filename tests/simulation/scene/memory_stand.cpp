@@ -30,6 +30,7 @@ class MemoryStand final : public Stand {
         seed_(plan.seed),
         left_(plan.lease + std::chrono::seconds(2) * static_cast<int>(plan.clients)),
         names_(plan.names) {
+    room.world.mutexes_are_shared = true;
     calm();
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {

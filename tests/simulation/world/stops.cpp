@@ -52,10 +52,14 @@ void World::stop_at_place(Process& process, std::uint64_t nth, Nanos time,
 void World::steal(Thread& thread, Nanos time) {
   Process& process = thread.process_;
   thread.stopped_until_ = std::max(thread.stopped_until_, now_ + time);
-  if (!thread.mutexes_.empty()) {
-    process.held_up_until_ = std::max(process.held_up_until_, now_ + time);
-  }
   take_time(process, time);
+  if (thread.mutexes_.empty()) return;
+  process.held_up_until_ = std::max(process.held_up_until_, now_ + time);
+  if (!mutexes_are_shared) return;
+  for (const auto& other : processes_) {
+    other->held_up_until_ = std::max(other->held_up_until_, now_ + time);
+    if (other.get() != &process) take_time(*other, time);
+  }
 }
 
 void World::take_time(Process& process, Nanos time) {

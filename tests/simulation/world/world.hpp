@@ -185,6 +185,9 @@ class World {
   /// What else has to know that the machine of a process is back from a suspend.
   std::function<void(const Process&)> on_resume;
 
+  /// What looks like processes has a server in common that is objects in memory: a thread that is
+  /// stopped while it has a mutex may hold up threads of all of them.
+  bool mutexes_are_shared = false;
   /// @return for how long one thread or another of a process has not run so far although it could
   /// have: what the time limits of its program cannot be blamed for. Each moment counts once.
   [[nodiscard]] Nanos stolen(const Process& process) const noexcept;
