@@ -38,7 +38,8 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
                  },
              .token = token,
              .unseen = !stand_->seen_by_strangers(party.index),
-             .asked_at = asked.at});
+             .asked_at = asked.at,
+             .kept_until = plan_.renew ? Nanos(0) : room_.world.now() + plan_.lease});
   if (room_.world.tells) {
     tell(process.name(), "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
   }
