@@ -13,6 +13,8 @@ namespace {
 // Of a hold that lapsed the library does not tell; its unlock may come late.
 constexpr std::chrono::minutes memory_of_the_lapsed{2};
 constexpr std::size_t fewest_to_sweep = 1024;
+// A vote ends so much later, at most: the margin of a hold, and the way to the server.
+constexpr std::chrono::seconds end_at_the_servers{2};
 
 }  // namespace
 
@@ -62,14 +64,16 @@ Holds::End Holds::end(const std::shared_ptr<Release>& release, Quorum quorum) {
   const auto found = entries_.find(release->hold().attempt);
   End end{.maybe = quorum.all(), .fresh = true};
   if (found == entries_.end() || !same(found->second.hold, release->hold())) {
-    end.freeing = std::make_shared<Freeing>(release, false);
+    end.freeing = std::make_shared<Freeing>(release, false, Instant{});
     return end;
   }
   Entry& entry = found->second;
   end.maybe = entry.maybe;
   end.known = true;
   end.fresh = !entry.freeing || entry.freeing->release != release;
-  if (end.fresh) entry.freeing = std::make_shared<Freeing>(release, true);
+  if (end.fresh) {
+    entry.freeing = std::make_shared<Freeing>(release, true, entry.until + end_at_the_servers);
+  }
   end.freeing = entry.freeing;
   return end;
 }

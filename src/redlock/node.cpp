@@ -160,10 +160,7 @@ void Node::connected(redis::Connection& connection) {
     user_.listens(*this);
     return;
   }
-  if (const Failure why = user_.recognise(*this, run_id)) {
-    connection.drop(why);
-    return;
-  }
+  user_.recognise(*this, run_id);
   {
     const std::lock_guard lock(mutex_);
     why_ = Failure{};
@@ -223,7 +220,7 @@ void Node::dropped(redis::Connection& connection, const Failure& why, bool was_u
     failed_at_ = host_.clock()->now();
   }
   if (was_up) host_.changed(care_);
-  user_.down(*this, std::move(unanswered));
+  user_.down(*this, was_up, std::move(unanswered));
   if (in_debt()) commands_.want();
 }
 

@@ -29,10 +29,11 @@ class Node final : private redis::Connection::User {
   class User {
    public:
     virtual ~User() = default;
-    /// It has said who it is. @return why it will not do; none = it does
-    virtual Failure recognise(const Node& node, const std::string& run_id) = 0;
+    /// It has said who it is; it can be asked from now on.
+    virtual void recognise(Node& node, const std::string& run_id) = 0;
     virtual void up(Node& node) = 0;
-    virtual void down(Node& node, std::deque<redis::Call> unanswered) = 0;
+    /// @param was_up false: it could not be connected
+    virtual void down(Node& node, bool was_up, std::deque<redis::Call> unanswered) = 0;
     virtual void answered(Node& node, const redis::Call& call, const redis::Reply& reply) = 0;
     [[nodiscard]] virtual bool withdrawn(const redis::Call& call) const = 0;
     /// Hints can come from now on.
@@ -58,10 +59,10 @@ class Node final : private redis::Connection::User {
 
   /// Has it connect. @param now without waiting for the back-off to pass
   void want(bool now);
-  /// @return whether it can vote.
+  /// @return whether it can be asked.
   [[nodiscard]] bool usable() const noexcept { return usable_.load(); }
-  /// @return which server it votes for, to tell it from others; of the `epoch()` that was read
-  /// before, or that one has ended.
+  /// @return the server that it is connected to, or was last, to tell it from others; of what is
+  /// `answered()` it is the one that answers.
   [[nodiscard]] std::uint64_t server() const noexcept { return server_.load(); }
   /// @return why not, when that is known.
   [[nodiscard]] Failure why() const;
@@ -73,12 +74,9 @@ class Node final : private redis::Connection::User {
   [[nodiscard]] bool send(redis::Call call, std::string_view bytes);
   /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere
   /// by now.
-  /// @return false: it was not up
-  bool connect_anew(const Failure& why) {
-    // It must not vote beside whoever comes after it.
-    const bool was_up = usable_.exchange(false);
-    if (was_up) commands_.spoil(why);
-    return was_up;
+  void connect_anew(const Failure& why) {
+    usable_.store(false);
+    commands_.spoil(why);
   }
   /// Drops the connection; only from inside `answered()`.
   void drop(const Failure& why) { commands_.drop(why); }

@@ -9,6 +9,7 @@
 #include "redis/call.hpp"
 #include "redlock/ballot.hpp"
 #include "redlock/quorum.hpp"
+#include "redlock/roll.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -40,6 +41,15 @@ enum class Ask : std::uint32_t {
 }
 [[nodiscard]] inline std::uint32_t step_of(const redis::Call& call) noexcept {
   return call.tag >> 3U;
+}
+
+/// For the answer to what has no lease of its own.
+constexpr std::chrono::seconds patience{1};
+/// @return how long the answer to a call may take that is sent now.
+[[nodiscard]] inline std::chrono::nanoseconds time_of(const redis::Call& call) noexcept {
+  // What is owed was asked long ago.
+  const bool owed = ask_of(call) == Ask::undo || ask_of(call) == Ask::free;
+  return owed ? patience : call.deadline - call.asked;
 }
 
 /// Counts a question among those whose answers somebody waits for.
@@ -81,19 +91,8 @@ struct Bid final : Question {
     over,       ///< completed, otherwise than by a grant
   };
   Bid(std::shared_ptr<Acquisition> wanted, Quorum quorum)
-      : operation(std::move(wanted)),
-        ballot(quorum),
-        failures(quorum.nodes),
-        servers(quorum.nodes) {}
+      : operation(std::move(wanted)), ballot(quorum), failures(quorum.nodes) {}
   void give_up(const Failure& why) override { operation->failed(why); }
-  /// An address leads to another server from one connection to the next, and may do so during a
-  /// round. @return false: that server is asked already, by another address; it has one vote
-  [[nodiscard]] bool asks(std::size_t node, std::uint64_t server) {
-    servers[node] = 0;
-    if (std::find(servers.begin(), servers.end(), server) != servers.end()) return false;
-    servers[node] = server;
-    return true;
-  }
   [[nodiscard]] const Acquisition::Request& request() const noexcept {
     return operation->request();
   }
@@ -109,8 +108,8 @@ struct Bid final : Question {
   // Under the mutex.
   Phase phase = Phase::parked;
   Ballot ballot;
-  std::vector<Failure> failures;       ///< of servers that refused to answer in this round
-  std::vector<std::uint64_t> servers;  ///< behind the addresses that were asked in this round
+  Roll roll{};                    ///< of this round
+  std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   std::optional<Holder> holder{};
   NodeSet maybe = 0;     ///< servers that may have it as the owner
   NodeSet spoke = 0;     ///< servers that have answered since the round began
@@ -125,14 +124,23 @@ struct Bid final : Question {
 
 /// The end of a hold.
 struct Freeing final : Question {
-  Freeing(std::shared_ptr<Release> wanted, bool ours) : release(std::move(wanted)), known(ours) {}
+  Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end)
+      : release(std::move(wanted)), known(ours), until(end) {}
   void give_up(const Failure& why) override { release->failed(why); }
 
   const std::shared_ptr<Release> release;
   const bool known;     ///< exactly this hold was granted here
-  Tally tally{};        // under the mutex
+  const Instant until;  ///< when it ends by itself; long ago where that is not known
+  Tally tally{};        // under the mutex, as what follows
+  Roll roll{};
   NodeSet refused = 0;  // servers that answered with an error
 };
+
+/// @return when the vote that an undo or a release would free has ended by itself.
+[[nodiscard]] inline Instant end_of_vote(const redis::Call& call) {
+  if (ask_of(call) == Ask::free) return static_cast<const Freeing&>(*call.operation).until;
+  return call.asked + static_cast<const Bid&>(*call.operation).request().lease;
+}
 
 /// A batch of renewals.
 struct Renewing final : Question {
@@ -143,6 +151,7 @@ struct Renewing final : Question {
   const std::shared_ptr<Renewal> renewal;
   Instant asked{};
   NodeSet open = 0;  // under the mutex, as what follows
+  Roll roll{};
   std::vector<Tally> tallies;
   std::vector<NodeSet> free;  ///< servers where nobody holds the lock
   bool over = false;
@@ -174,6 +183,8 @@ struct Looking final : Question {
   const std::shared_ptr<Inspection> inspection{};
   const std::shared_ptr<Check> check{};
   NodeSet asked = 0;  // under the mutex, as what follows
+  NodeSet heard = 0;  // addresses that an answer came from
+  Roll roll{};
   std::vector<std::pair<std::size_t, redis::Answer>> answers{};
 };
 

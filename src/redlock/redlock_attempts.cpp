@@ -16,14 +16,6 @@ namespace {
 constexpr std::size_t fewest_bids_to_sweep = 256;
 // An attempt that does not wait tries again so often where nobody has won.
 constexpr int most_splits = 4;
-/// Whether asking again can not help, whatever the caller's time.
-bool is_final(const Failure& why) {
-  return why.code == Errc::denied || why.code == Errc::misconfigured ||
-         why.code == Errc::unsupported || why.code == Errc::protocol;
-}
-// ... as long as it is news. What was found before is looked at again first: since then nobody has
-// wanted a connection, perhaps, and an operator has mended what was wrong.
-constexpr std::chrono::seconds news_for{2};
 
 }  // namespace
 
@@ -67,6 +59,7 @@ std::uint64_t RedlockBackend::propose() noexcept {
 
 void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   const Instant now = clock_->now();
+  settle_doubts(now);
   const NodeSet nodes = usable();
   want_missing(nodes, !bid->operation->in_trouble());
   Lock lock(bid->mutex);
@@ -83,7 +76,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
     case Bid::Phase::waiting: break;
   }
   if (bid->operation->done()) return;
-  if (count(nodes) < quorum_.majority() || doubles_.load() != 0) {
+  if (count(nodes) < quorum_.majority() || !whereabouts_.clear()) {
     bid->phase = Bid::Phase::parked;
     lock.unlock();
     return tell_unreachable(bid);
@@ -96,7 +89,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->next = never;
   bid->proposal.store(propose());
   std::fill(bid->failures.begin(), bid->failures.end(), Failure{});
-  std::fill(bid->servers.begin(), bid->servers.end(), 0);
+  bid->roll.begin();
   bid->ballot.begin();
   bid->awaited.begin(awaited_);
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
@@ -106,12 +99,6 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->maybe |= nodes;
   lock.unlock();
   ask_nodes(bid, nodes, step);
-}
-
-bool RedlockBackend::asks(Bid& bid, const Node& node) {
-  if (base::mutant("redlock.one_server_votes_twice")) return true;
-  const Lock lock(bid.mutex);
-  return bid.asks(node.index(), node.server());
 }
 
 // The same bytes for most servers, as a rule.
@@ -131,10 +118,6 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     // Only now: of a connection that broke the copies are noted before the next one is up.
     if (!node->usable()) {
       no_vote(*node, call, node->why());
-      continue;
-    }
-    if (!asks(*bid, *node)) {
-      no_vote(*node, call, {Errc::unavailable, node->where() + ": led elsewhere a moment ago"});
       continue;
     }
     const redis::Passage passage{.epoch = epoch, .copies = node->strays().has(request.attempt)};
@@ -273,10 +256,8 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
 void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
   if (base::mutant("redlock.lost_round_is_not_undone")) return;
   const Instant now = clock_->now();
-  const redis::Call call{.tag = tag_of(Ask::undo, step),
-                         .operation = bid,
-                         .asked = now,
-                         .deadline = now + node_timeout(core::longest_lease)};
+  const redis::Call call{
+      .tag = tag_of(Ask::undo, step), .operation = bid, .asked = now, .deadline = now + patience};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) != 0) send_or_owe(*node, call);
   }
@@ -317,67 +298,6 @@ void RedlockBackend::finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock) {
   bid->awaited.end();
   lock.unlock();
   bid->operation->busy(bid->operation->holder());
-  forget(*bid);
-}
-
-Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& final) const {
-  const Instant now = clock_->now();
-  const auto is_stale = [now](Instant found) {
-    return now - found > news_for && !base::mutant("redlock.stale_verdict");
-  };
-  std::size_t failed = 0;
-  std::size_t finally = 0;
-  Failure first;
-  Failure first_final;
-  for (const auto& node : nodes_) {
-    Failure why = node->usable() ? Failure{} : node->why();
-    const bool old = why && is_stale(node->failed_at());
-    if (!why && !failures.empty()) why = failures[node->index()];
-    if (!why) continue;
-    ++failed;
-    if (!first) first = why;
-    if (old || !is_final(why)) continue;
-    ++finally;
-    if (!first_final || why.code == Errc::misconfigured) first_final = why;
-  }
-  const bool doubled = doubles_.load() != 0;
-  bool twins_are_news = false;
-  if (doubled) {
-    // Its node may have another trouble by now: it is connected to again and again.
-    const std::lock_guard lock(mutex_);
-    first_final = first = twins_;
-    twins_are_news = !is_stale(twins_found_at_);
-    failed = std::max<std::size_t>(failed, 1);
-  }
-  final = finally >= quorum_.blocking() || twins_are_news;
-  if (failed < quorum_.blocking() && !doubled) return {};
-  const Failure& told = final ? first_final : first;
-  const auto code = static_cast<Errc>(told.code.value());
-  return {final || code == Errc::exhausted ? code : Errc::unavailable,
-          describe() + ": " + std::to_string(failed) + " of " + std::to_string(quorum_.nodes) +
-              " servers can not be used; " + told.text};
-}
-
-void RedlockBackend::tell_unreachable(const std::shared_ptr<Bid>& bid) {
-  std::vector<Failure> failures;
-  {
-    const Lock lock(bid->mutex);
-    if (bid->phase != Bid::Phase::parked) return;
-    failures = bid->failures;
-  }
-  bool final = false;
-  Failure why = unreachable(failures, final);
-  if (!why) return;
-  if (!final) {
-    bid->operation->trouble(std::move(why));
-    return;
-  }
-  {
-    const Lock lock(bid->mutex);
-    if (bid->phase != Bid::Phase::parked) return;
-    bid->phase = Bid::Phase::over;
-  }
-  bid->operation->failed(std::move(why));
   forget(*bid);
 }
 

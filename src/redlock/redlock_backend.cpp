@@ -13,9 +13,8 @@
 namespace mortise::redlock {
 namespace {
 
-// What it is owed is told to a server in a fraction of that.
-constexpr std::chrono::milliseconds turn_of_a_twin{100};
-constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
+// An address that leads to the server of another one is tried again so often for what it owes.
+constexpr std::chrono::seconds astray_again{1};
 constexpr std::string_view probe = "mortise.check";
 
 }  // namespace
@@ -27,7 +26,7 @@ RedlockBackend::RedlockBackend(Settings settings)
       tls_(settings_.nodes.front().tls ? std::make_unique<redis::Tls>(*settings_.nodes.front().tls)
                                        : nullptr),
       requests_(settings_.nodes.front().prefix),
-      run_ids_(settings_.nodes.size()),
+      whereabouts_(settings_.nodes.size()),
       random_(base::random_bits()) {}
 
 RedlockBackend::~RedlockBackend() = default;
@@ -97,77 +96,6 @@ bool RedlockBackend::open(Operation& operation) {
     }
   }
   return true;
-}
-
-// The second one that comes is refused, and the first one keeps its vote: whoever has voted there
-// goes on to be renewed, and is told what it is owed. But the address by which the server is owed
-// something comes first, or what it voted for would stay held until the end of its lease; in turns,
-// since two that throw each other out would both not be heard.
-Failure RedlockBackend::recognise(const Node& node, const std::string& run_id) {
-  if (base::mutant("redlock.one_server_votes_twice")) return {};
-  Failure why;
-  Node* other = nullptr;
-  bool comes_first = false;
-  {
-    const Instant now = clock_->now();
-    const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < run_ids_.size() && other == nullptr; ++i) {
-      if (i != node.index() && run_ids_[i] == run_id) other = nodes_[i].get();
-    }
-    if (other == nullptr) {
-      run_ids_[node.index()] = run_id;
-      const NodeSet doubles = doubles_.load();
-      bool all = true;
-      for (std::size_t i = 0; i < run_ids_.size(); ++i) {
-        all = all && ((doubles & only(i)) == 0 || !run_ids_[i].empty());
-      }
-      if (all) doubles_.store(0);
-      return {};
-    }
-    // Two votes of one server would be worth one.
-    why = twins_ = {Errc::misconfigured, other->where() + " and " + node.where() +
-                                             " are one server (run_id), which has one vote"};
-    twins_found_at_ = now;
-    doubles_.fetch_or(only(node.index()) | only(other->index()));
-    if (now - turn_began_ < turn_of_a_twin) return why;
-    comes_first = node.in_debt();
-    if (comes_first) {
-      turn_began_ = now;
-      std::swap(run_ids_[node.index()], run_ids_[other->index()]);
-    }
-  }
-  // Perhaps it is the other one that was led astray, when it connected, and is not any more.
-  const bool gave_way =
-      base::mutant("redlock.twin_keeps_its_connection") || other->connect_anew(why);
-  if (!comes_first) return why;
-  if (gave_way) return {};
-  // It is just being connected: two would vote.
-  const std::lock_guard lock(mutex_);
-  std::swap(run_ids_[node.index()], run_ids_[other->index()]);
-  return why;
-}
-
-// What is not connected leads nowhere; where it led before says nothing of where it will lead.
-void RedlockBackend::unknown(const Node& node, const Failure& why) {
-  const std::lock_guard lock(mutex_);
-  run_ids_[node.index()].clear();
-  const bool doubled = (doubles_.load() & only(node.index())) != 0;
-  if (doubled && why.text != twins_.text) doubles_.store(0);
-}
-
-NodeSet RedlockBackend::usable() const noexcept {
-  NodeSet set = 0;
-  for (const auto& node : nodes_) {
-    if (node->usable()) set |= only(node->index());
-  }
-  return set;
-}
-
-void RedlockBackend::want_missing(NodeSet usable, bool now) {
-  if (usable == quorum_.all()) return;
-  for (const auto& node : nodes_) {
-    if ((usable & only(node->index())) == 0) node->want(now);
-  }
 }
 
 void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
@@ -261,7 +189,7 @@ bool RedlockBackend::send(Node& node, redis::Call call) {
 }
 
 void RedlockBackend::send_or_owe(Node& node, redis::Call call) {
-  if (send(node, call)) return;
+  if (keep(node, call) || send(node, call)) return;
   node.owe(std::move(call));
   node.want(false);
   // It may have come up in between, and have looked at its debts too early.
@@ -272,13 +200,39 @@ void RedlockBackend::send_or_owe(Node& node, redis::Call call) {
   }
 }
 
+// What is told to the server of another address is meant for another server, perhaps: it stays owed
+// until the address leads to one of its own, which is seen to, or what it would free has ended.
+bool RedlockBackend::keep(Node& node, const redis::Call& call) {
+  const Instant now = clock_->now();
+  if (!whereabouts_.astray(node.index()) || withdrawn(call) || now > end_of_vote(call)) {
+    return false;
+  }
+  node.owe(call);
+  static_cast<void>(send(node, call));
+  alarm_.set_debts(now + astray_again);
+  return true;
+}
+
 void RedlockBackend::pay(Node& node) {
   for (redis::Call& debt : node.take_debts()) {
-    const Instant now = clock_->now();
-    debt.deadline = now + std::max(debt.deadline - debt.asked, std::chrono::nanoseconds(0));
-    debt.asked = now;  // and whole, where the server has said that it does not know the script
+    debt.deadline = clock_->now() + time_of(debt);
+    // And whole, where the server has said that it does not know the script.
     send_or_owe(node, std::move(debt));
   }
+}
+
+void RedlockBackend::pay_later() {
+  NodeSet astray = 0;
+  for (const auto& node : nodes_) {
+    if (whereabouts_.astray(node->index()) && node->in_debt()) {
+      astray |= only(node->index());
+    } else if (node->usable()) {
+      pay(*node);
+    }
+  }
+  if (astray == 0) return;
+  whereabouts_.distrust(astray);
+  lead_anew(astray);
 }
 
 void RedlockBackend::write(std::string& bytes, const redis::Call& call, Node& node) const {

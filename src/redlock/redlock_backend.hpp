@@ -11,6 +11,7 @@
 #include "redlock/question.hpp"
 #include "redlock/requests.hpp"
 #include "redlock/settings.hpp"
+#include "redlock/whereabouts.hpp"
 
 #include <atomic>
 #include <map>
@@ -68,10 +69,9 @@ class RedlockBackend final : public Backend, private Node::User {
   };
 
   // Node::User
-  Failure recognise(const Node& node, const std::string& run_id) override;
-  void unknown(const Node& node, const Failure& why);
+  void recognise(Node& node, const std::string& run_id) override;
   void up(Node& node) override;
-  void down(Node& node, std::deque<redis::Call> unanswered) override;
+  void down(Node& node, bool was_up, std::deque<redis::Call> unanswered) override;
   void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
   [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
   void listens(Node& node) override;
@@ -80,24 +80,37 @@ class RedlockBackend final : public Backend, private Node::User {
 
   // Sending: redlock_backend.cpp.
   [[nodiscard]] bool open(Operation& operation);
-  [[nodiscard]] NodeSet usable() const noexcept;
-  void want_missing(NodeSet usable, bool now);
   [[nodiscard]] bool send(Node& node, redis::Call call);
   void send_or_owe(Node& node, redis::Call call);
+  /// Sends it and owes it as well, where the address may lead to the wrong server.
+  [[nodiscard]] bool keep(Node& node, const redis::Call& call);
   /// Sends a server what it is owed.
   void pay(Node& node);
+  /// Some time later, what was refused, or was told to the server of another address.
+  void pay_later();
   void write(std::string& bytes, const redis::Call& call, Node& node) const;
   void write_take(std::string& bytes, const redis::Passage& passage, const Bid& bid,
                   bool interested) const;
   void look(const std::shared_ptr<Looking>& looking);
   void look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes);
 
+  // Servers that come and go: redlock_reach.cpp.
+  [[nodiscard]] NodeSet usable() const noexcept;
+  void want_missing(NodeSet usable, bool now);
+  /// Has those addresses connected anew of which it has to be known where they lead by now.
+  void settle_doubts(Instant now);
+  /// Has addresses that are in doubt connected anew.
+  void lead_anew(NodeSet doubted);
+  /// @return that two addresses lead to one server, or may; none = they do not.
+  [[nodiscard]] Failure twins(Instant now) const;
+  [[nodiscard]] Failure unreachable(const std::vector<Failure>& failures, bool& final) const;
+  void tell_unreachable(const std::shared_ptr<Bid>& bid);
+
   // Attempts: redlock_attempts.cpp.
   std::shared_ptr<Bid> bid_of(const std::shared_ptr<Acquisition>& operation, bool make);
   [[nodiscard]] std::vector<std::shared_ptr<Bid>> bids();
   void forget(const Bid& bid);
   void ask(const std::shared_ptr<Bid>& bid);
-  [[nodiscard]] static bool asks(Bid& bid, const Node& node);
   void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
   void join(const std::shared_ptr<Bid>& bid, Node& node);
   void judge(const std::shared_ptr<Bid>& bid, Lock lock);
@@ -107,8 +120,6 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] Instant next_try(const Bid& bid, Instant now);
   void undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
   void finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock);
-  void tell_unreachable(const std::shared_ptr<Bid>& bid);
-  [[nodiscard]] Failure unreachable(const std::vector<Failure>& failures, bool& final) const;
   void wake(const std::shared_ptr<Bid>& bid, Lock lock, Instant when);
   [[nodiscard]] std::uint64_t propose() noexcept;
   [[nodiscard]] std::chrono::nanoseconds random(std::chrono::nanoseconds from,
@@ -149,16 +160,12 @@ class RedlockBackend final : public Backend, private Node::User {
   std::atomic<bool> attached_{false};
   std::atomic<int> awaited_{0};
   std::atomic<std::uint64_t> last_number_{0};
-  std::atomic<NodeSet> doubles_{0};  // addresses of which two led to one server when last heard of
+  Whereabouts whereabouts_;
 
   mutable std::mutex mutex_;
   std::unordered_map<AttemptId, std::shared_ptr<Bid>, AttemptHash> bids_;
   std::size_t sweep_at_ = 256;
   std::vector<std::shared_ptr<Looking>> lookings_;
-  std::vector<std::string> run_ids_;  // of those that vote, as long as they are connected
-  Failure twins_;                     // what was found last about one of `doubles_`
-  Instant twins_found_at_{};
-  Instant turn_began_{};  // of the one of two addresses that came first
   base::SplitMix random_;
 };
 

@@ -20,6 +20,7 @@ void RedlockBackend::look(const std::shared_ptr<Looking>& looking) {
     std::erase_if(lookings_, [](const auto& other) { return other->abandoned(); });
     lookings_.push_back(looking);
   }
+  settle_doubts(clock_->now());
   const NodeSet nodes = usable();
   want_missing(nodes, true);
   {
@@ -80,21 +81,24 @@ void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::R
   }
   const auto looking = std::static_pointer_cast<Looking>(call.operation);
   Lock lock(looking->mutex);
-  looking->answers.emplace_back(node.index(), *answer);
+  looking->heard |= only(node.index());
+  if (looking->roll.counts(node.index(), node.server())) {
+    looking->answers.emplace_back(node.index(), *answer);
+  }
   judge(looking, std::move(lock));
 }
 
 void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
-  NodeSet answered = 0;
-  for (const auto& [node, answer] : looking->answers) answered |= only(node);
+  const NodeSet heard = looking->heard;
+  const std::size_t answers = looking->answers.size();
   bool decided = false;
   const std::optional<Holder> holder = holder_of(looking->answers, decided);
   lock.unlock();
   // One server under two addresses shows when both have answered, so all are given their time.
   const bool settled = std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return (answered & only(node->index())) != 0 || (!node->usable() && node->why());
+    return (heard & only(node->index())) != 0 || (!node->usable() && node->why());
   });
-  if (looking->check) decided = settled && count(answered) >= quorum_.majority();
+  if (looking->check) decided = settled && answers >= quorum_.majority();
   // Asked last: what it tells of was known before a server counts as settled.
   bool final = false;
   Failure why = unreachable({}, final);

@@ -26,72 +26,6 @@ constexpr std::chrono::milliseconds refused_again{500};
 
 }  // namespace
 
-void RedlockBackend::up(Node& node) {
-  pay(node);
-  const bool enough = count(usable()) >= quorum_.majority();
-  for (const auto& bid : bids()) {
-    bool parked = false;
-    {
-      const Lock lock(bid->mutex);
-      parked = bid->phase == Bid::Phase::parked;
-    }
-    if (!parked) {
-      join(bid, node);
-    } else if (enough) {
-      ask(bid);
-    }
-  }
-  std::vector<std::shared_ptr<Looking>> lookings;
-  {
-    const std::lock_guard lock(mutex_);
-    lookings = lookings_;
-  }
-  for (const auto& looking : lookings) look_at(looking, only(node.index()));
-}
-
-void RedlockBackend::down(Node& node, std::deque<Call> unanswered) {
-  if (stopped_.load()) return;
-  const Instant now = clock_->now();
-  const Failure why = node.why();
-  unknown(node, why);
-  for (Call& call : unanswered) {
-    switch (ask_of(call)) {
-      case Ask::take:
-      case Ask::undo:
-        node.strays().add(bid_in(call)->request().attempt, false, call.epoch, now);
-        break;
-      case Ask::relock:
-        node.strays().add(static_cast<Relocking&>(*call.operation).hold.attempt, false, call.epoch,
-                          now);
-        break;
-      case Ask::free:
-        node.strays().add(static_cast<Freeing&>(*call.operation).release->hold().attempt, true,
-                          call.epoch, now);
-        break;
-      case Ask::settle:
-      case Ask::renew:
-      case Ask::look: break;
-    }
-  }
-  for (Call& call : unanswered) no_answer(node, call, why);
-  bool wanted = false;
-  for (const auto& bid : bids()) {
-    wanted = true;
-    tell_unreachable(bid);
-  }
-  std::vector<std::shared_ptr<Looking>> lookings;
-  {
-    const std::lock_guard lock(mutex_);
-    lookings = lookings_;
-  }
-  for (const auto& looking : lookings) {
-    if (looking->operation().done()) continue;
-    wanted = true;
-    judge(looking, Lock(looking->mutex));
-  }
-  if (wanted) node.want(false);
-}
-
 void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) {
   if (reply.is_error()) return refused(node, call, reply);
   if (reply.kind != Reply::Kind::string) return nonsense(node, call);
@@ -130,9 +64,13 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     if (ask_of(call) == Ask::take && vote_late(node, call)) return;
     Call again = call;
     again.whole = true;
-    again.deadline = clock_->now() + (call.deadline - call.asked);  // it lives
+    again.deadline = clock_->now() + time_of(call);  // it lives
     // Behind whatever was sent since, so that it may be withdrawn.
-    if (!send(node, again)) no_answer(node, again, error.failure);
+    if (ask_of(again) == Ask::undo || ask_of(again) == Ask::free) {
+      send_or_owe(node, std::move(again));
+    } else if (!send(node, again)) {
+      no_answer(node, again, error.failure);
+    }
     return;
   }
   if (ask_of(call) == Ask::undo || ask_of(call) == Ask::free) {
@@ -246,6 +184,11 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     static_cast<void>(send(node, std::move(late)));
     return;
   }
+  if (!bid->roll.counts(index, node.server())) {
+    bid->hears &= ~only(index);
+    bid->ballot.silent(index);
+    return judge(bid, std::move(lock));
+  }
   if (number) {
     bid->ballot.granted(
         index, *number,
@@ -274,7 +217,8 @@ void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply)
   const std::shared_ptr<Bid> bid = bid_in(call);
   Lock lock(bid->mutex);
   if (bid->step.load() != step_of(call)) return;
-  if (number) {
+  // Its address may lead elsewhere by now: what voted is not what answers.
+  if (number && bid->roll.counted(node.index(), node.server())) {
     bid->ballot.settled(node.index(), *number);
   } else {
     bid->ballot.silent(node.index());
@@ -298,10 +242,14 @@ void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
   node.strays().released(freeing->release->hold().attempt);
   const char outcome = reply.text.front();
   Lock lock(freeing->mutex);
+  // By two addresses the server frees it once, and the answer to the other may be read first.
+  const bool by_another = outcome == 'A' && !before && whereabouts_.astray(node.index());
+  const NodeSet bit = only(freeing->roll.answered(node.index(), node.server()));
   if (outcome == 'F' || (outcome == 'A' && before)) {
-    freeing->tally.yes |= only(node.index());
-  } else if (outcome != 'N' || !before) {
-    freeing->tally.no |= only(node.index());
+    freeing->tally.yes |= bit;
+    freeing->tally.no &= ~bit;
+  } else if ((outcome != 'N' || !before) && !by_another) {
+    freeing->tally.no |= bit & ~freeing->tally.yes;
   }  // else the copy of which no answer came may have freed it, and somebody else have it since
   judge(freeing, std::move(lock));
 }
@@ -329,7 +277,8 @@ void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) 
   std::vector<Renewal::Item> late;
   Lock lock(renewing->mutex);
   renewing->open &= ~bit;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  const bool counts = renewing->roll.counts(node.index(), node.server());
+  for (std::size_t i = 0; counts && i < text.size(); ++i) {
     Tally& tally = renewing->tallies[i];
     (text[i] == '1' ? tally.yes : tally.no) |= bit;
     if (text[i] != 'E') continue;

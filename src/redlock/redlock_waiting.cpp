@@ -130,11 +130,7 @@ void RedlockBackend::Alarm::ready(short /*events*/, Instant now) {
       moments_.erase(moments_.begin());
     }
   }
-  if (debts) {
-    for (const auto& node : backend_.nodes_) {
-      if (node->usable()) backend_.pay(*node);
-    }
-  }
+  if (debts) backend_.pay_later();
   for (const auto& bid : due) {
     {
       const Lock lock(bid->mutex);

@@ -4,6 +4,9 @@
 // others.
 #include "fault/redlock_fixture.hpp"
 
+#include <optional>
+#include <utility>
+
 namespace mortise::fault {
 namespace {
 
@@ -120,6 +123,38 @@ TEST_F(RedlockIdentity, WhatATwinHasVotedForIsFreedAllTheSame) {
   EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");
   expect_free("b");
+}
+
+// What it is owed its own server has to hear, and another one does not know of it.
+TEST_F(RedlockIdentity, WhatAServerIsOwedIsNotPaidWithAnother) {
+  static_cast<void>(servers(3));
+  std::optional<Proxy> third(std::in_place, servers()[2].port());
+  const std::uint16_t moved = third->port();
+  Client mine(test::redlock_url({servers()[0].port(), servers()[1].port(), moved}));
+  Lock lock = mine.lock("a");
+  EXPECT_TRUE(eventually([&] {
+    const Guard guard(lock);
+    return eventually([&] { return holds("a") == servers().size(); }, 100ms);
+  }));
+  ASSERT_TRUE(eventually([&] { return holds("a") == 0; }));
+  lock.lock();
+  ASSERT_TRUE(eventually([&] { return holds("a") == servers().size(); }));
+  third.reset();
+  EXPECT_EQ(lock.release(), Released::released);
+  third.emplace(servers()[1].port(), test::ProxyOptions{.port = moved});
+  EXPECT_TRUE(eventually(
+      [&] {
+        const Failure failure = failure_of([&] {
+          Lock other = mine.lock("b");
+          if (other.try_lock_for(1s)) other.unlock();
+        });
+        return failure.code == Errc::misconfigured;
+      },
+      10s));
+  EXPECT_EQ(holds("a"), 1U) << words("a");
+  third.reset();
+  third.emplace(servers()[2].port(), test::ProxyOptions{.port = moved});
+  expect_free("a", 5s);
 }
 
 // What it was owed has it connected to for as long as it is the wrong server.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Which servers can be asked, and what callers are told where that is too few, or two of them are
+// one. Parts of RedlockBackend.
+#include "base/mutant.hpp"
+#include "redlock/redlock_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+using redis::Call;
+
+constexpr std::string_view in_doubt = "led to the server of another address, and is connected anew";
+
+/// Whether asking again can not help, whatever the caller's time.
+bool is_final(const Failure& why) {
+  return why.code == Errc::denied || why.code == Errc::misconfigured ||
+         why.code == Errc::unsupported || why.code == Errc::protocol;
+}
+
+bool is_parked(Bid& bid) {
+  const std::lock_guard lock(bid.mutex);
+  return bid.phase == Bid::Phase::parked;
+}
+
+}  // namespace
+
+// Also where another address leads to the same server it stays connected, and the server is told by
+// each of them what it is owed by it: what one has voted for is freed, and holds are renewed. Of no
+// question the server's answers count twice.
+void RedlockBackend::recognise(Node& node, const std::string& run_id) {
+  const Instant now = clock_->now();
+  whereabouts_.arrived(node.index(), run_id, now);
+  settle_doubts(now);
+}
+
+void RedlockBackend::settle_doubts(Instant now) {
+  if (!whereabouts_.clear()) lead_anew(whereabouts_.doubt(now));
+}
+
+void RedlockBackend::lead_anew(NodeSet doubted) {
+  for (const auto& node : nodes_) {
+    if ((doubted & only(node->index())) == 0) continue;
+    node->connect_anew({Errc::unavailable, node->where() + ": " + std::string(in_doubt)});
+    node->want(true);
+  }
+}
+
+NodeSet RedlockBackend::usable() const noexcept {
+  NodeSet set = 0;
+  for (const auto& node : nodes_) {
+    if (node->usable()) set |= only(node->index());
+  }
+  return set;
+}
+
+void RedlockBackend::want_missing(NodeSet usable, bool now) {
+  if (usable == quorum_.all()) return;
+  for (const auto& node : nodes_) {
+    if ((usable & only(node->index())) == 0) node->want(now);
+  }
+}
+
+void RedlockBackend::up(Node& node) {
+  pay(node);
+  const bool enough = count(usable()) >= quorum_.majority();
+  for (const auto& bid : bids()) {
+    if (!is_parked(*bid)) {
+      join(bid, node);
+    } else if (enough) {
+      ask(bid);
+    }
+  }
+  std::vector<std::shared_ptr<Looking>> lookings;
+  {
+    const std::lock_guard lock(mutex_);
+    lookings = lookings_;
+  }
+  for (const auto& looking : lookings) look_at(looking, only(node.index()));
+}
+
+void RedlockBackend::down(Node& node, bool was_up, std::deque<Call> unanswered) {
+  if (stopped_.load()) return;
+  const Instant now = clock_->now();
+  const Failure why = node.why();
+  const bool clear_now = whereabouts_.left(node.index(), was_up);
+  for (Call& call : unanswered) {
+    switch (ask_of(call)) {
+      case Ask::take:
+      case Ask::undo:
+        node.strays().add(static_cast<Bid&>(*call.operation).request().attempt, false, call.epoch,
+                          now);
+        break;
+      case Ask::relock:
+        node.strays().add(static_cast<Relocking&>(*call.operation).hold.attempt, false, call.epoch,
+                          now);
+        break;
+      case Ask::free:
+        node.strays().add(static_cast<Freeing&>(*call.operation).release->hold().attempt, true,
+                          call.epoch, now);
+        break;
+      case Ask::settle:
+      case Ask::renew:
+      case Ask::look: break;
+    }
+  }
+  for (Call& call : unanswered) no_answer(node, call, why);
+  const bool doubted = whereabouts_.in_doubt(node.index());
+  bool wanted = doubted;
+  for (const auto& bid : bids()) {
+    wanted = true;
+    if (clear_now && is_parked(*bid)) {
+      ask(bid);
+    } else {
+      tell_unreachable(bid);
+    }
+  }
+  std::vector<std::shared_ptr<Looking>> lookings;
+  {
+    const std::lock_guard lock(mutex_);
+    lookings = lookings_;
+  }
+  for (const auto& looking : lookings) {
+    if (looking->operation().done()) continue;
+    wanted = true;
+    judge(looking, Lock(looking->mutex));
+  }
+  if (wanted) node.want(doubted);
+}
+
+Failure RedlockBackend::twins(Instant now) const {
+  if (whereabouts_.clear()) return {};
+  const std::optional<Whereabouts::Twins> two = whereabouts_.twins(now);
+  if (!two) return {Errc::unavailable, "two addresses led to one server, and are connected anew"};
+  return {Errc::misconfigured, nodes_[two->first]->where() + " and " +
+                                   nodes_[two->second]->where() +
+                                   " are one server (run_id), which has one vote"};
+}
+
+Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& final) const {
+  const Instant now = clock_->now();
+  const auto is_stale = [now](Instant found) {
+    return now - found > news_for && !base::mutant("redlock.stale_verdict");
+  };
+  std::size_t failed = 0;
+  std::size_t finally = 0;
+  Failure first;
+  Failure first_final;
+  for (const auto& node : nodes_) {
+    Failure why = node->usable() ? Failure{} : node->why();
+    const bool old = why && is_stale(node->failed_at());
+    if (!why && !failures.empty()) why = failures[node->index()];
+    if (!why) continue;
+    ++failed;
+    if (!first) first = why;
+    if (old || !is_final(why)) continue;
+    ++finally;
+    if (!first_final || why.code == Errc::misconfigured) first_final = why;
+  }
+  if (const Failure doubled = twins(now)) {
+    final = doubled.code == Errc::misconfigured;
+    return {final ? Errc::misconfigured : Errc::unavailable, describe() + ": " + doubled.text};
+  }
+  final = finally >= quorum_.blocking();
+  if (failed < quorum_.blocking()) return {};
+  const Failure& told = final ? first_final : first;
+  const auto code = static_cast<Errc>(told.code.value());
+  return {final || code == Errc::exhausted ? code : Errc::unavailable,
+          describe() + ": " + std::to_string(failed) + " of " + std::to_string(quorum_.nodes) +
+              " servers can not be used; " + told.text};
+}
+
+void RedlockBackend::tell_unreachable(const std::shared_ptr<Bid>& bid) {
+  std::vector<Failure> failures;
+  {
+    const Lock lock(bid->mutex);
+    if (bid->phase != Bid::Phase::parked) return;
+    failures = bid->failures;
+  }
+  bool final = false;
+  Failure why = unreachable(failures, final);
+  if (!why) return;
+  if (!final) {
+    bid->operation->trouble(std::move(why));
+    return;
+  }
+  {
+    const Lock lock(bid->mutex);
+    if (bid->phase != Bid::Phase::parked) return;
+    bid->phase = Bid::Phase::over;
+  }
+  bid->operation->failed(std::move(why));
+  forget(*bid);
+}
+
+}  // namespace mortise::redlock

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Which servers have answered one question.
+#pragma once
+
+#include "base/mutant.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mortise::redlock {
+
+/// A server has one vote, whatever addresses lead to it: an address may lead to another one from
+/// one connection to the next, also while a question is asked. So it is the answer that is looked
+/// at, and the server whose connection it came on.
+class Roll {
+ public:
+  /// Of a new question nobody has answered.
+  void begin() noexcept { entries_.clear(); }
+  /// An answer came. @return the address as whose the answers of that server count
+  std::size_t answered(std::size_t node, std::uint64_t server) {
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.server == server; });
+    if (found != entries_.end() && !base::mutant("redlock.one_server_votes_twice")) {
+      return found->node;
+    }
+    if (entries_.empty()) entries_.reserve(few);
+    entries_.push_back({node, server});
+    return node;
+  }
+  /// The same. @return false: of that server there is one already, by another address
+  [[nodiscard]] bool counts(std::size_t node, std::uint64_t server) {
+    return answered(node, server) == node;
+  }
+  /// @return whether an answer of this server counted as this address's.
+  [[nodiscard]] bool counted(std::size_t node, std::uint64_t server) const noexcept {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+      return entry.node == node && entry.server == server;
+    });
+  }
+
+ private:
+  struct Entry {
+    std::size_t node = 0;
+    std::uint64_t server = 0;
+  };
+  static constexpr std::size_t few = 5;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace mortise::redlock

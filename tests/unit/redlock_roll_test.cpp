@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Goal: of one question the answers of a server count once, whatever addresses lead to it. Method:
+// the record alone.
+#include "redlock/roll.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mortise::redlock {
+namespace {
+
+TEST(RedlockRoll, AServerThatTwoAddressesLeadToCountsOnce) {
+  Roll roll;
+  EXPECT_TRUE(roll.counts(0, 7));
+  EXPECT_TRUE(roll.counts(1, 8));
+  EXPECT_FALSE(roll.counts(2, 7));
+  EXPECT_TRUE(roll.counts(2, 9));
+}
+
+TEST(RedlockRoll, AnAddressThatMovedHasCountedForTheServerThatItLedTo) {
+  Roll roll;
+  EXPECT_TRUE(roll.counts(0, 7));
+  EXPECT_TRUE(roll.counts(0, 8));
+  EXPECT_FALSE(roll.counts(1, 7));
+  EXPECT_FALSE(roll.counts(1, 8));
+}
+
+TEST(RedlockRoll, AnAddressMayAnswerOnceMore) {
+  Roll roll;
+  EXPECT_TRUE(roll.counts(0, 7));
+  EXPECT_TRUE(roll.counts(0, 7));
+}
+
+// Else a number would be noted by a server that has not voted by this address, and may have by
+// another.
+TEST(RedlockRoll, WhatAnswersNowIsWhatHasVoted) {
+  Roll roll;
+  EXPECT_TRUE(roll.counts(0, 7));
+  EXPECT_TRUE(roll.counts(1, 8));
+  EXPECT_TRUE(roll.counted(0, 7));
+  EXPECT_FALSE(roll.counted(0, 8));
+  EXPECT_FALSE(roll.counted(2, 7));
+}
+
+TEST(RedlockRoll, OfTheNextQuestionNobodyHasAnswered) {
+  Roll roll;
+  EXPECT_TRUE(roll.counts(0, 7));
+  roll.begin();
+  EXPECT_FALSE(roll.counted(0, 7));
+  EXPECT_TRUE(roll.counts(1, 7));
+}
+
+}  // namespace
+}  // namespace mortise::redlock
