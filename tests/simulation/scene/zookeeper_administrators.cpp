@@ -7,6 +7,7 @@
 #include "simulation/zookeeper/numbers.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace simulation {
 namespace {
@@ -44,24 +45,30 @@ void ZooKeeperAdministrators::begin(const std::string& url, const std::string& n
   });
 }
 
-// One request comes in one piece, as a rule.
+// A request may come in pieces. Each begins with the number of its bytes.
 void ZooKeeperAdministrators::sent(ConnectionId connection, std::string_view bytes) {
   Connection* const from = room_.network.find(connection);
   const auto found = from == nullptr ? errands_.end() : errands_.find(&from->process());
   if (found == errands_.end()) return;
   Errand& errand = found->second;
-  try {
-    for (zookeeper::In in(bytes); !in.rest().empty();) {
-      zookeeper::In request(in.text());
-      const std::int32_t number = request.int32();
-      // The greeting has a nought there.
-      if (number <= 0 || request.int32() != zookeeper::op::remove) continue;
-      look_at_removal(errand, std::string(request.text()));
-      if (luck_.chance(errand.loses)) lose_answer(*from);
-    }
-  } catch (const zookeeper::Malformed&) {
-    // The rest of it comes later, and is none of those.
+  if (std::exchange(errand.connection, connection) != connection) errand.unread.clear();
+  errand.unread += bytes;
+  constexpr std::size_t head = sizeof(std::int32_t);
+  while (errand.unread.size() >= head) {
+    const auto length = static_cast<std::size_t>(zookeeper::In(errand.unread).int32());
+    if (errand.unread.size() < head + length) return;
+    const std::string request = errand.unread.substr(head, length);
+    errand.unread.erase(0, head + length);
+    asked(errand, request, *from);
   }
+}
+
+void ZooKeeperAdministrators::asked(Errand& errand, std::string_view bytes, Connection& from) {
+  zookeeper::In request(bytes);
+  // The greeting has a nought there.
+  if (request.int32() <= 0 || request.int32() != zookeeper::op::remove) return;
+  look_at_removal(errand, std::string(request.text()));
+  if (luck_.chance(errand.loses)) lose_answer(from);
 }
 
 // S3: a call removes one node, and removes it again where it does not know what has come of that.

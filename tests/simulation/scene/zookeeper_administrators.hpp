@@ -32,8 +32,11 @@ class ZooKeeperAdministrators {
   struct Errand {
     double loses = 0;  // how often the answer is lost
     std::string removed{};
+    ConnectionId connection{};  // the last one, and what of a request has come on it
+    std::string unread{};
   };
   void begin(const std::string& url, const std::string& name, double loses);
+  void asked(Errand& errand, std::string_view bytes, Connection& from);
   void look_at_removal(Errand& errand, const std::string& path) const;
   void lose_answer(Connection& connection);
 
