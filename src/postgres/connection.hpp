@@ -48,8 +48,8 @@ class Connection final : public Source {
     /// @param unsent never left, and have to go another way
     virtual void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered,
                        std::deque<Call> unsent) = 0;
-    /// One of those was executed after all.
-    virtual void answered_late(const Call& call, const Result& result) = 0;
+    /// One of those was answered after all. @param result none: its transaction has failed
+    virtual void answered_late(const Call& call, const std::optional<Result>& result) = 0;
     /// Asked under the connection's mutex right before a call takes its place among the others:
     /// what is not wanted any more must not come behind what ended it. Must call nothing of the
     /// connection.

@@ -210,7 +210,7 @@ void Connection::receive() {
     }
   }
   for (const Flight& flight : done) {
-    late ? user_.answered_late(flight.call, *flight.result)
+    late ? user_.answered_late(flight.call, flight.result)
          : user_.answered(flight.call, *flight.result);
   }
   for (const Flight& flight : dismissed) user_.dismissed(flight.call);
@@ -248,7 +248,10 @@ bool Connection::take_locked(Result result, Flights& done) {
   if (stuck_.load()) {
     // Asked once more elsewhere, long ago.
     load_.fetch_sub(together);
-    if (!failed) done.splice(done.end(), over);
+    for (Flight& each : over) {
+      if (failed) each.result.reset();
+    }
+    done.splice(done.end(), over);
   } else if (in_doubt || (failed && together > 1)) {
     // Or none of it has happened. Whose fault it was comes out when each is asked alone.
     for (Flight& each : over) {

@@ -17,13 +17,12 @@ constexpr std::chrono::minutes longest_errand{1};
 constexpr std::string_view probe = "mortise.check";
 // What found a row locked: how soon to look again, doubled each time.
 constexpr std::chrono::milliseconds first_look{2};
-constexpr std::chrono::milliseconds last_look{250};
 
 }  // namespace
 
 std::chrono::nanoseconds next_look(unsigned in_vain) {
   const auto longest =
-      std::min<std::chrono::nanoseconds>(last_look, first_look * (1U << std::min(in_vain, 10U)));
+      std::min<std::chrono::nanoseconds>(longest_look, first_look * (1U << std::min(in_vain, 10U)));
   if (base::mutant("postgres.look_in_step")) return longest;
   // In the upper half, or those who met at the row meet there again.
   const double part = 0.5 + base::SplitMix(base::random_bits()).unit() / 2;

@@ -19,6 +19,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ inline constexpr std::chrono::seconds usual_patience{1};  ///< for what has no l
 [[nodiscard]] std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept;
 
 /// How soon to look again where nobody will tell, after so many looks in vain.
+inline constexpr std::chrono::milliseconds longest_look{250};
 [[nodiscard]] std::chrono::nanoseconds next_look(unsigned in_vain);
 
 /// Which of these processes of the server live? Nobody waits for the answer.
@@ -79,7 +81,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void notified(const std::string& payload) override;
   void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered,
              std::deque<Call> unsent) override;
-  void answered_late(const Call& call, const Result& result) override;
+  void answered_late(const Call& call, const std::optional<Result>& result) override;
   void dropped(Connection& connection, const ServerError& why, bool was_up,
                std::deque<Call> unanswered) override;
 

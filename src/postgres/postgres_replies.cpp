@@ -109,14 +109,16 @@ void PostgresBackend::stuck(Connection& connection, const ServerError& why,
 
 // It never grants: what was asked since, and numbered as a newer copy, does. But where nobody wants
 // the hold any more, nothing else knows of it.
-void PostgresBackend::answered_late(const Call& call, const Result& result) {
+void PostgresBackend::answered_late(const Call& call, const std::optional<Result>& result) {
   if (stopped_.load()) return;
+  if (!result && base::mutant("postgres.late_refusals_are_no_answers")) return;
   if (call.kind == Call::Kind::wake) {
+    // Also where somebody has cancelled it: until it is answered no other one is sent.
     ringing_.store(nullptr);
     return wake(bell_.told());
   }
-  if (call.kind != Call::Kind::acquire) return;
-  const std::optional<Answer> answer = Answer::of(result);
+  if (call.kind != Call::Kind::acquire || !result) return;
+  const std::optional<Answer> answer = Answer::of(*result);
   if (!answer || answer->kind != Answer::Kind::granted) return;
   Acquisition& operation = call.acquisition();
   if (!operation.done()) {

@@ -61,6 +61,7 @@ PostgresAmbush::Trouble PostgresAmbush::draw(std::uint64_t special, Random& rand
       trouble.what = What::lost;
       trouble.point = Point::commits;
       break;
+    case kinds + 4: trouble.what = What::spoilt; break;
     default: break;
   }
   switch (trouble.what) {
@@ -75,6 +76,12 @@ PostgresAmbush::Trouble PostgresAmbush::draw(std::uint64_t special, Random& rand
       trouble.left = 4 + random.below(10);
       break;
     case What::revoked: trouble.point = Point::commits; break;
+    case What::spoilt:
+      trouble.whom = Whom::wakes;
+      trouble.point = Point::begins;
+      trouble.often = 1;
+      trouble.left = 1;
+      break;
     case What::cancelled: trouble.point = Point::begins; break;
     default: break;
   }
@@ -91,9 +98,10 @@ std::string PostgresAmbush::lie(std::uint64_t special, Random& random, Nanos len
                                                          "renewals that come too late",
                                                          "rights that are revoked",
                                                          "a slow process",
-                                                         "takes whose answers are lost"};
+                                                         "takes whose answers are lost",
+                                                         "what tells on the only connection"};
   Trouble trouble = draw(special, random);
-  trouble.until = std::min(room_.world.now() + length, end_);
+  trouble.until = trouble.what == What::spoilt ? end_ : std::min(room_.world.now() + length, end_);
   luck_ = Random(random.next());
   troubles_.push_back(trouble);
   return "trouble with " + std::string(names.at(special));
@@ -118,7 +126,7 @@ Nanos PostgresAmbush::meets(ConnectionId connection, Statement statement, Point 
   return Nanos(0);
 }
 
-Nanos PostgresAmbush::befall(const Trouble& trouble, Connection& from, Nanos longest) {
+Nanos PostgresAmbush::befall(Trouble& trouble, Connection& from, Nanos longest) {
   World& world = room_.world;
   const Nanos now = world.now();
   const Nanos time = luck_.spread(50us, std::max<Nanos>(longest, 100us));
@@ -133,6 +141,7 @@ Nanos PostgresAmbush::befall(const Trouble& trouble, Connection& from, Nanos lon
       world.after(luck_.spread(1us, 3ms),
                   [this, id = from.id()] { servers_.primary().cancel(id); });
       return Nanos(0);
+    case What::spoilt: return spoil(trouble, from);
     case What::stopped: world.pause(from.process(), now + time); return Nanos(0);
     case What::outlived:
       return std::min(until_a_hold_lapses() + luck_.spread(1us, 3ms), end_ - now);
@@ -147,6 +156,28 @@ Nanos PostgresAmbush::befall(const Trouble& trouble, Connection& from, Nanos lon
     }
   }
   return Nanos(0);
+}
+
+// What tells stands still on the only connection that its client has left, until what waits behind
+// it was sent all the same, and was given up; and then it is cancelled. At the end of the storm: a
+// connection that breaks afterwards would have the client tell once more.
+Nanos PostgresAmbush::spoil(Trouble& trouble, const Connection& from) {
+  const Nanos late = 500ms + patience_ + luck_.spread(1ms, 500ms);
+  const Nanos over = room_.world.now() + late;
+  if (over + 300ms >= end_) return Nanos(0);
+  if (over + 2s < end_) {
+    ++trouble.left;  // not yet
+    return Nanos(0);
+  }
+  refuse_logins(late);
+  room_.world.after(Nanos(0), [this, &process = from.process(), only = from.id()] {
+    const auto connections = room_.network.connections();  // a copy: they forget themselves
+    for (const auto& [id, each] : connections) {
+      if (id != only && &each->process() == &process && each->held()) each->cut(true);
+    }
+  });
+  room_.world.after(late, [this, id = from.id()] { servers_.primary().cancel(id); });
+  return late + 10ms;
 }
 
 void PostgresAmbush::cut(const Process& process, ConnectionId one, bool all) {

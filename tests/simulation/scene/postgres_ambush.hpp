@@ -18,7 +18,7 @@ class PostgresAmbush {
  public:
   enum class Whom { takes, renewals, releases, cancels, wakes, all };
   static constexpr std::size_t kinds = 6;
-  static constexpr std::size_t specials = kinds + 4;
+  static constexpr std::size_t specials = kinds + 5;
 
   /// @param end of the storm: until then what befalls somebody is over
   PostgresAmbush(Room& room, PostgresServers& servers, Nanos lease, Nanos end);
@@ -40,6 +40,7 @@ class PostgresAmbush {
     outlived,       ///< it stands still until a hold has just lapsed
     revoked,        ///< it stands still, and what is asked meanwhile is denied
     slow,           ///< so is each of its process, and the last one is late
+    spoilt,         ///< so are those of its client behind it, and then it is cancelled
   };
   struct Trouble {
     Whom whom{};
@@ -52,7 +53,8 @@ class PostgresAmbush {
   };
   [[nodiscard]] static Trouble draw(std::uint64_t special, Random& random);
   Nanos meets(ConnectionId connection, postgres::Statement statement, postgres::Point point);
-  Nanos befall(const Trouble& trouble, Connection& from, Nanos longest);
+  Nanos befall(Trouble& trouble, Connection& from, Nanos longest);
+  Nanos spoil(Trouble& trouble, const Connection& from);
   void cut(const Process& process, ConnectionId one, bool all);
   [[nodiscard]] Nanos until_a_hold_lapses() const;
   void refuse_takes(Nanos from, Nanos time);
