@@ -45,6 +45,8 @@ struct Database {
   /// Who notifies has it from before its commit until after it, in the whole cluster ("Async
   /// notification" in async.c: "lock database 0").
   PlainLock notifying{};
+  /// The longest that a session took for that, its place in the line included; for judges.
+  Nanos longest_turn{0};
   std::int64_t last_ticket = 0;
   Xid next_xid = 700;
   Commit commits = 0;

@@ -86,6 +86,10 @@ class PostgresModel final : public Server {
     database_.on_grant = std::move(watcher);
   }
 
+  /// @return the longest that a session took to notify, since they were forgotten.
+  [[nodiscard]] Nanos longest_turn() const noexcept { return database_.longest_turn; }
+  void forget_turns() noexcept { database_.longest_turn = Nanos(0); }
+
   // For judges: what is committed, on disk or not.
   struct Holder {
     std::string attempt{};

@@ -151,6 +151,7 @@ Task<void> Session::commit() {
   if (!tx_.open) co_return;
   if (!tx_.notifications.empty()) {
     assign_xid();
+    tx_.in_line_since = db.site.uptime();
     if (db.notifying.free()) {
       give(db.notifying);
     } else {
@@ -288,6 +289,7 @@ void Session::finish_commit() {
 void Session::abort() {
   roll_back_to(0);
   if (db.notifying.holder == this) {
+    db.longest_turn = std::max(db.longest_turn, db.site.uptime() - tx_.in_line_since);
     db.notifying.holder = nullptr;
     db.hand_on(db.notifying);
   }

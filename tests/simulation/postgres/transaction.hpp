@@ -49,6 +49,7 @@ struct Transaction {
   std::vector<Undo> undo{};
   std::vector<Savepoint> savepoints{};
   std::vector<std::pair<std::string, std::string>> notifications{};
+  Nanos in_line_since{0};  ///< to notify
   std::vector<std::string> listens{};
   bool unlistens = false;
   bool looks = false;     ///< and found that the lock is not to be had, or to be given up

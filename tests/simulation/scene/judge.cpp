@@ -174,7 +174,7 @@ void Judge::hears(std::size_t name, const Process& who, std::uint64_t number) {
 Nanos Judge::idle(const Name& all, Nanos wanted) const {
   if (serve_from_ == never) return Nanos(0);
   const Nanos idle = room_.world.now() - std::max({all.free_since, wanted, serve_from_});
-  return idle > (all.released ? hand_over_ : fallback_) ? idle : Nanos(0);
+  return idle > (all.released ? hand_over_() : fallback_) ? idle : Nanos(0);
 }
 
 void Judge::gave_up(std::size_t name, const Process& who, Nanos asked_at) {

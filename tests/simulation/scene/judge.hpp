@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace simulation {
@@ -101,11 +102,11 @@ class Judge {
   /// Whatever that process holds ends at the store by then, whoever may know of it (L1).
   void died(const Process& process, Nanos free_by);
   /// From this moment on a name that is free and wanted must be granted within the bound.
-  /// @param hand_over after a release
+  /// @param hand_over after a release; asked when it counts, since it may have become longer
   /// @param fallback after the end of a lease, of which nobody is told
-  void expect_service(Nanos from, Nanos hand_over, Nanos fallback) {
+  void expect_service(Nanos from, std::function<Nanos()> hand_over, Nanos fallback) {
     serve_from_ = from;
-    hand_over_ = hand_over;
+    hand_over_ = std::move(hand_over);
     fallback_ = fallback;
   }
 
@@ -176,7 +177,7 @@ class Judge {
   bool turns_ = true;
   bool ends_by_time_ = false;
   std::set<const Process*> leavers_;
-  Nanos hand_over_{};
+  std::function<Nanos()> hand_over_{};
   Nanos fallback_{};
 };
 

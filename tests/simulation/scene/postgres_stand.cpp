@@ -114,6 +114,7 @@ class PostgresStand final : public Stand {
       connection->process().schedule.longest = 300us;
     }
     const auto sessions = static_cast<std::size_t>(turn() / options_.flush) + 1;
+    servers_.primary().forget_turns();
     servers_.primary().strangers_notify(sessions, 8s);
   }
   [[nodiscard]] std::size_t operations_in_the_clear() const override {
@@ -169,14 +170,19 @@ class PostgresStand final : public Stand {
   // Who is told waits for the notifications of others, behind those of its own client that are
   // under way (Bell); at the longest until it looks by itself, a second after it did last.
   [[nodiscard]] Nanos hand_over() const override {
+    // As long as the flushes of others allow, which lock it anew all the time; then its own grant.
+    const Nanos in_vain = mortise::postgres::longest_look + 6 * options_.flush;
+    if (neighbours_ == Neighbours::quiet) return in_vain;
     constexpr Nanos look = 100ms;
-    if (neighbours_ == Neighbours::quiet) return look;
     // In that line each client of ours may have one, too; and flushes differ by a half.
-    const Nanos line = turn() + options_.flush * (static_cast<int>(plan_.clients) + 1);
-    // What a call was granted as it gave up is given back first: the grant, the cancel that finds it
-    // and the release each wait for the flush that is under way, and for their own.
+    // Before its own flush each waits for the one that is under way, of somebody's grant: as long
+    // as the line has been seen to be.
+    const Nanos expected = turn() + options_.flush * (static_cast<int>(plan_.clients) + 1);
+    const Nanos line = std::max(expected * 9 / 8, servers_.primary().longest_turn());
+    // What a call was granted as it gave up is given back first: the grant, the cancel that finds
+    // it and the release each wait for the flush that is under way, and for their own.
     const Nanos given_back = 6 * options_.flush;
-    return look + given_back + std::min<Nanos>(2 * line * 9 / 8, 1s);
+    return std::max(in_vain, look + given_back + std::min<Nanos>(2 * line, 1s));
   }
   [[nodiscard]] std::uint64_t work() const override { return servers_.statements(); }
   // What clients send: sessions of another database work here, too.

@@ -330,8 +330,9 @@ Outcome Scene::run() {
     // A lease lasts longer by as much as a clock was set back.
     clear_from_ = world.now() + rest + (plan_.steps ? longest_step * steps : 0s);
     // The end of a lease, of which nobody is told, comes later by as much as a clock was set back.
-    judge_.expect_service(clear_from_, stand_->hand_over(),
-                          1'500ms + (plan_.steps ? longest_step * steps : 0s));
+    judge_.expect_service(
+        clear_from_, [this] { return stand_->hand_over(); },
+        1'500ms + (plan_.steps ? longest_step * steps : 0s));
     world.at(clear_from_, [this] {
       stand_->clear();
       if (plan_.seed % 3 == 0) have_a_holder_die();
