@@ -77,7 +77,7 @@ void RedlockBackend::stop() noexcept {
       }
     });
   }
-  for (const auto& [attempt, bid] : bids) base::without_memory([&] { bid->give_up(closed); });
+  for (const auto& each : bids) base::without_memory([&] { each.second->give_up(closed); });
   for (const auto& looking : lookings) base::without_memory([&] { looking->give_up(closed); });
 }
 
