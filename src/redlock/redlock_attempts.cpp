@@ -131,12 +131,13 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     }
     redis::Call mine = call;
     mine.epoch = passage.epoch;
+    if (interested) {
+      // Before it is sent: an inbox that breaks and comes back afterwards takes it away.
+      const Lock lock(bid->mutex);
+      bid->hears |= only(node->index());
+    }
     if (node->send(std::move(mine), bytes)) {
       bid->operation->sent(now);
-      if (interested) {
-        const Lock lock(bid->mutex);
-        bid->hears |= only(node->index());
-      }
     } else {
       no_vote(*node, call, node->why());
     }

@@ -71,10 +71,14 @@ void RedlockBackend::wake(const std::shared_ptr<Bid>& bid, Lock lock, Instant wh
 }
 
 void RedlockBackend::listens(Node& node) {
-  static_cast<void>(node);
-  // Who waits already is not on that server's list yet.
+  // Who waits already is not on that server's list yet, or is not any more: a server forgets whom
+  // it could not tell, and what it told in between nobody has heard.
   const Instant soon = clock_->now() + soonest_hint;
-  for (const auto& bid : bids()) wake(bid, Lock(bid->mutex), soon);
+  for (const auto& bid : bids()) {
+    Lock lock(bid->mutex);
+    if (!base::mutant("redlock.told_across_a_break")) bid->hears &= ~only(node.index());
+    wake(bid, std::move(lock), soon);
+  }
 }
 
 void RedlockBackend::hinted(Node& node, const AttemptId& attempt) {

@@ -9,6 +9,7 @@
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/ghosts.hpp"
 #include "simulation/scene/redis_copies.hpp"
+#include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
 #include "simulation/scene/redlock_twins.hpp"
 #include "simulation/scene/stands.hpp"
@@ -22,10 +23,16 @@ namespace {
 
 using redis::RedisModel;
 
+constexpr std::uint64_t newcomers_stream = 22;
+
 class RedlockStand final : public Stand {
  public:
   RedlockStand(const Plan& plan, Room& room, std::string_view mistake)
-      : room_(room), names_(plan.names), twins_(room, plan), orphans_(room, plan) {
+      : room_(room),
+        seed_(plan.seed),
+        names_(plan.names),
+        twins_(room, plan),
+        orphans_(room, plan) {
     const std::size_t servers = 3 + plan.seed % 3;
     for (std::size_t i = 0; i < servers; ++i) {
       Host& host = room.network.host("redis " + std::to_string(i + 1));
@@ -97,6 +104,10 @@ class RedlockStand final : public Stand {
   // A quorum hands nothing over: who is told asks all of them anew, and those who collide draw
   // again. Who had to look by itself, a second later, was not told.
   [[nodiscard]] Nanos hand_over() const override { return std::chrono::milliseconds(700); }
+  void last_trial() override {
+    newcomers_.emplace(room_, *judge, url_, hand_over(), Random::of({seed_, newcomers_stream}));
+    newcomers_->come();
+  }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
  private:
@@ -115,6 +126,7 @@ class RedlockStand final : public Stand {
   [[nodiscard]] std::vector<Connection*> connections_of(const Process& client) const;
   [[nodiscard]] bool lives(RedisModel& server, const std::string& client) const;
   Room& room_;
+  const std::uint64_t seed_;
   const std::size_t names_;
   const Process* holder_ = nullptr;  // who was told last that it holds
   std::vector<std::unique_ptr<RedisModel>> servers_;
@@ -122,6 +134,7 @@ class RedlockStand final : public Stand {
   mutable bool counts_ = false;
   RedlockTwins twins_;
   RedlockOrphans orphans_;
+  std::optional<RedlockNewcomers> newcomers_;
   Ghosts ghosts_;
   std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;

@@ -344,6 +344,7 @@ Outcome Scene::run() {
       judge_.blame("L7", std::to_string(working_) + " threads are not served after the storm");
     }
   }
+  if (!judge_.verdict()) stand_->last_trial();
   if (!judge_.verdict() && plan_.seed % 4 == 1) look_at_renewal();
   if (!judge_.verdict()) look_for_debris();
   if (!judge_.verdict()) {

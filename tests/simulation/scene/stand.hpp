@@ -96,6 +96,9 @@ class Stand {
                                        const std::error_code& /*error*/) {
     return std::nullopt;
   }
+  /// All clients have done what they had to. What else is tried of this kind of store alone: it
+  /// runs the world until that is over.
+  virtual void last_trial() {}
   /// What a special has to tell the judge.
   Judge* judge = nullptr;
   /// @return whether callers may be told of such an error, because of a special that brings it

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redlock_newcomers.hpp"
+
+#include <mortise/client.hpp>
+#include <mortise/redlock.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease = 6s;
+constexpr const char* first_name = "newcomer/0";
+constexpr const char* second_name = "newcomer/1";
+
+/// In which a few messages have come and gone, whatever the weather.
+constexpr Nanos to_arrive = 10ms;
+/// In which inboxes have come up, or back.
+constexpr Nanos to_come_back = 150ms;
+
+}  // namespace
+
+void RedlockNewcomers::come() {
+  begin("host", host_, &RedlockNewcomers::hold);
+  begin("newcomer", newcomer_, &RedlockNewcomers::wait);
+  World& world = room_.world;
+  for (int i = 0; i < 200 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
+  if (gone_ < 2 && !judge_.verdict()) judge_.blame("L7", "a newcomer is not served");
+}
+
+void RedlockNewcomers::begin(const char* name, Process*& process,
+                             void (RedlockNewcomers::*life)()) {
+  process = &room_.world.process(name);
+  process->clock.offset = std::chrono::hours(1);
+  room_.world.spawn(*process, [this, life] {
+    try {
+      (this->*life)();
+    } catch (const std::exception& error) {
+      judge_.blame("exception", error.what());
+    }
+    ++gone_;
+  });
+}
+
+void RedlockNewcomers::until(Act act) const {
+  while (act_ < act) std::this_thread::sleep_for(1ms);
+}
+
+void RedlockNewcomers::hold() {
+  mortise::Client client(mortise::redlock::backend(url_));
+  mortise::Lock first = client.lock(first_name, {.lease = lease});
+  mortise::Lock second = client.lock(second_name, {.lease = lease});
+  first.lock();
+  second.lock();
+  act_ = Act::is_held;
+  until(Act::asks);
+  std::this_thread::sleep_for(random_.between(30ms, 150ms));
+  freed_at_ = room_.world.now();
+  second.unlock();
+  until(Act::is_told);
+  second.lock();
+  act_ = Act::is_held_again;
+  until(Act::asks_again);
+  // The servers have refused it, and it has yet to read that.
+  std::this_thread::sleep_for(to_arrive);
+  for (Connection* const inbox : inboxes()) inbox->cut(true);
+  std::this_thread::sleep_for(random_.spread(10us, 1ms));
+  freed_at_ = room_.world.now();
+  second.unlock();
+  until(Act::is_told_again);
+  first.unlock();
+}
+
+void RedlockNewcomers::wait() {
+  until(Act::is_held);
+  mortise::Client client(mortise::redlock::backend(url_));
+  client.check(1s);
+  first_ = connections();
+  std::thread other([&] {
+    mortise::Lock lock = client.lock(first_name, {.lease = lease});
+    lock.lock();
+    lock.unlock();
+  });
+  // Who waits has them made: the answers to the next question come when they are there.
+  for (int i = 0; i < 1000 && inboxes().empty(); ++i) std::this_thread::sleep_for(20us);
+  ask(client, Act::asks, to_come_back);
+  act_ = Act::is_told;
+  until(Act::is_held_again);
+  ask(client, Act::asks_again, to_come_back);
+  act_ = Act::is_told_again;
+  other.join();
+}
+
+void RedlockNewcomers::ask(mortise::Client& client, Act act, Nanos silence) {
+  World& world = room_.world;
+  mortise::Lock lock = client.lock(second_name, {.lease = lease});
+  const Nanos heard_at = world.now() + silence;
+  for (const ConnectionId id : first_) {
+    if (Connection* const connection = room_.network.find(id)) {
+      connection->stall(Connection::Way::down, heard_at);
+    }
+  }
+  act_ = act;
+  lock.lock();
+  const Nanos late = world.now() - std::max(freed_at_, heard_at);
+  if (late > bound_) {
+    judge_.blame("L2", "a newcomer was not told of the release, and has the name " +
+                           std::to_string(late.count()) + " ns after it");
+  }
+  lock.unlock();
+}
+
+std::set<ConnectionId> RedlockNewcomers::connections() const {
+  std::set<ConnectionId> its;
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() == newcomer_ && connection->held()) its.insert(id);
+  }
+  return its;
+}
+
+std::vector<Connection*> RedlockNewcomers::inboxes() const {
+  std::vector<Connection*> all;
+  for (const ConnectionId id : connections()) {
+    if (!first_.contains(id)) all.push_back(room_.network.find(id));
+  }
+  return all;
+}
+
+}  // namespace simulation
