@@ -43,6 +43,7 @@ class MemoryStand final : public Stand {
     switch (which) {
       case 0:
         faults.delay_max = length;
+        late_until_ = std::max(late_until_, room_.world.now() + 2 * length);
         words = "messages are late";
         break;
       case 1:
@@ -67,8 +68,11 @@ class MemoryStand final : public Stand {
     return words;
   }
   void calm() override { server_.set_faults(usual()); }
-  // Connections are made anew within a second or two; waiters ask each second.
-  [[nodiscard]] Nanos recovery() const override { return std::chrono::seconds(4); }
+  // Connections are made anew within a second or two; waiters ask each second. What was sent while
+  // messages were late comes late.
+  [[nodiscard]] Nanos recovery() const override {
+    return std::chrono::seconds(4) + std::max(late_until_ - room_.world.now(), Nanos(0));
+  }
   [[nodiscard]] std::uint64_t work() const override { return server_.requests(); }
   [[nodiscard]] std::uint64_t requests() const override { return server_.requests(); }
   // What it holds, and what is given to it in its turn, ends by itself.
@@ -88,6 +92,7 @@ class MemoryStand final : public Stand {
     return faults;
   }
   Room& room_;
+  Nanos late_until_{0};
   mortise::memory::Server server_;
   std::uint64_t seed_;
   const Nanos left_;
