@@ -9,6 +9,8 @@ namespace simulation {
 namespace {
 
 constexpr Nanos a_moment{40};  // that a system call takes
+/// Sleeps that a suspend has lengthened know of that before their threads run again.
+constexpr Nanos before_they_run{1};
 
 }  // namespace
 
@@ -17,17 +19,17 @@ void World::pause(Process& process, Nanos until) {
 }
 
 void World::suspend(Process& process, Nanos until) {
-  pause(process, until);
+  pause(process, until + before_they_run);
   take_time(process, process.paused_until_ - now_);
   if (process.asleep_since_ != never) return;
   process.asleep_since_ = now_;
-  at(until, [this, &process] { resume(process); });
+  at(process.paused_until_ - before_they_run, [this, &process] { resume(process); });
 }
 
 void World::resume(Process& process) {
   if (process.dead_) return;
-  if (process.paused_until_ > now_) {
-    at(process.paused_until_, [this, &process] { resume(process); });
+  if (process.paused_until_ > now_ + before_they_run) {
+    at(process.paused_until_ - before_they_run, [this, &process] { resume(process); });
     return;
   }
   const Nanos since = std::exchange(process.asleep_since_, never);
