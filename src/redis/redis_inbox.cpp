@@ -75,8 +75,9 @@ void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::ui
   if (base::mutant("redis.waits_and_holds")) return;
   const auto number = attempts_.ends(request.attempt, last, clock_->now());
   if (!number) return;
-  host_->hold_lost({.name = request.name, .attempt = request.attempt, .number = *number},
-                   {Errc::lost, request.name + ": taken away by an administrator"});
+  host_->hold_lost(
+      {.name = request.name, .attempt = request.attempt, .number = *number},
+      {Errc::lost, request.name + ": over at the server, which has its owner wait again"});
 }
 
 // Who stands behind is told by the first; so is whoever was the first and lost its place in
