@@ -16,6 +16,7 @@ constexpr std::size_t client_size = 32;  // of an attempt's id
 /// Each waiter asks once a second, and what failed is repeated at once: by then whoever is owed a
 /// hold has heard of it, or has given it back.
 constexpr Nanos soon = 4s;
+constexpr int few = 4;
 
 /// Who waits asks once a second. A second until its inbox is asked for a word, two that it waits
 /// for that, and one more question: so long at most.
@@ -129,6 +130,7 @@ void RedisJudges::runs(const redis::ScriptRun& run) {
   if (!copies.empty() && !verdict_) verdict_ = Verdict{"S5", copies};
   look_at_pushes(run);
   look_at_free(run);
+  look_at_kept(run);
   note_question(run);
   const auto& arguments = run.arguments;
   const ConnectionId connection = run.connection;
@@ -189,6 +191,27 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
         Verdict{"L2", key + " was freed, and " + text + " is not told: " + server_.look(key)};
     return;
   }
+}
+
+// Of whoever holds Redisson's channel tells an unlock by force, and it is nobody for whom a lock is
+// kept when it is released. A subscription may overtake one release, but not several.
+void RedisJudges::look_at_kept(const redis::ScriptRun& run) {
+  const auto& words = run.arguments;
+  if (run.keys.size() != 2 || words.size() != 3 || run.answer != "F" || verdict_) return;
+  const Connection* const from = room_.network.find(run.connection);
+  const auto& all = server_.listeners("redisson_lock__channel:{" + std::string(run.keys[1]) + "}");
+  const bool its_own = std::all_of(all.begin(), all.end(), [&](ConnectionId id) {
+    const Connection* const to = room_.network.find(id);
+    return from != nullptr && to != nullptr && &to->process() == &from->process();
+  });
+  if (all.empty() || !its_own) return;
+  const std::string key(run.keys[0]);
+  const auto until = server_.field(key, "y");
+  int& times = kept_for_nobody_[key];
+  times = until && std::atoll(until->c_str()) > server_time() ? times + 1 : 0;
+  if (times < few) return;
+  verdict_ =
+      Verdict{"L6", key + " is kept for Redisson, of which nobody listens: " + server_.look(key)};
 }
 
 void RedisJudges::forgotten(Connection& inbox) {

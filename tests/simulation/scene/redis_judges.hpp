@@ -61,6 +61,7 @@ class RedisJudges {
                                                          Nanos quiet);
   void look_at_pushes(const redis::ScriptRun& run);
   void look_at_free(const redis::ScriptRun& run);
+  void look_at_kept(const redis::ScriptRun& run);
   void note_question(const redis::ScriptRun& run);
   [[nodiscard]] std::optional<Verdict> look_at_forgotten();
 
@@ -87,7 +88,8 @@ class RedisJudges {
   };
   std::vector<Forgotten> forgotten_;
   RedisCopies copies_;
-  std::set<std::string, std::less<>> pushed_;  // grants of the script that runs
+  std::map<std::string, int> kept_for_nobody_;  // releases in a row after which a lock was
+  std::set<std::string, std::less<>> pushed_;   // grants of the script that runs
   bool fair_ = false;
   std::optional<Verdict> verdict_;
 };
