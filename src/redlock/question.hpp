@@ -91,7 +91,10 @@ struct Bid final : Question {
     over,       ///< completed, otherwise than by a grant
   };
   Bid(std::shared_ptr<Acquisition> wanted, Quorum quorum)
-      : operation(std::move(wanted)), ballot(quorum), failures(quorum.nodes) {}
+      : operation(std::move(wanted)),
+        ballot(quorum),
+        epochs(quorum.nodes),
+        failures(quorum.nodes) {}
   void give_up(const Failure& why) override { operation->failed(why); }
   [[nodiscard]] const Acquisition::Request& request() const noexcept {
     return operation->request();
@@ -108,7 +111,11 @@ struct Bid final : Question {
   // Under the mutex.
   Phase phase = Phase::parked;
   Ballot ballot;
-  Roll roll{};                    ///< of this round
+  Roll roll{};  ///< of this round
+  /// The connections that were there when this round began. One that came up since may lead to a
+  /// server that has voted in it already, and was started anew: it has no vote in it.
+  std::vector<std::uint64_t> epochs;
+  NodeSet late = 0;               ///< servers that came up since
   std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   std::optional<Holder> holder{};
   NodeSet maybe = 0;     ///< servers that may have it as the owner

@@ -60,7 +60,7 @@ std::uint64_t RedlockBackend::propose() noexcept {
 void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   const Instant now = clock_->now();
   settle_doubts(now);
-  const NodeSet nodes = usable();
+  NodeSet nodes = usable();
   want_missing(nodes, !bid->operation->in_trouble());
   Lock lock(bid->mutex);
   switch (bid->phase) {
@@ -76,6 +76,8 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
     case Bid::Phase::waiting: break;
   }
   if (bid->operation->done()) return;
+  for (const auto& node : nodes_) bid->epochs[node->index()] = node->epoch();
+  nodes = usable();  // only now: which of these connections are up
   if (count(nodes) < quorum_.majority() || !whereabouts_.clear()) {
     bid->phase = Bid::Phase::parked;
     lock.unlock();
@@ -84,6 +86,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->phase = Bid::Phase::asking;
   bid->asked = now;
   bid->hinted = 0;
+  bid->late = 0;
   bid->spoke = 0;
   bid->hears = 0;
   bid->next = never;
@@ -144,7 +147,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
   }
 }
 
-// A server that came up during a round may still vote in it.
+// A server that came up during a round is asked for the hold that may come of it: see Bid::epochs.
 void RedlockBackend::join(const std::shared_ptr<Bid>& bid, Node& node) {
   std::uint32_t step = 0;
   {
@@ -152,7 +155,7 @@ void RedlockBackend::join(const std::shared_ptr<Bid>& bid, Node& node) {
     if (bid->phase != Bid::Phase::asking) return;
     const NodeSet decided = bid->ballot.open() | bid->ballot.votes() | bid->ballot.against();
     if ((decided & only(node.index())) != 0) return;
-    bid->ballot.asked(node.index());
+    bid->late |= only(node.index());
     bid->maybe |= only(node.index());
     step = bid->step.load();
   }
@@ -196,6 +199,7 @@ void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
   bid->won_step = bid->step.fetch_add(1);  // what was not sent yet shall not be
   bid->awaited.end();
   const NodeSet maybe = bid->maybe;
+  const NodeSet late = bid->late;
   lock.unlock();
   std::uint64_t last = last_number_.load();
   while (last < grant.number && !last_number_.compare_exchange_weak(last, grant.number)) {
@@ -208,6 +212,8 @@ void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
   forget(*bid);
   if (bid->operation->grant().number != grant.number) {
     release(std::make_shared<Release>(hold));  // nobody wants it
+  } else if (late != 0) {
+    relock(*bid, late);
   }
 }
 
@@ -225,9 +231,9 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
   bid->polite.store(false);
   const std::optional<Holder> holder = bid->holder;
   Instant next = never;
-  if (!contended) {
+  if (!contended && bid->late == 0) {
     bid->phase = Bid::Phase::parked;
-  } else if (!wait && (proven || bid->splits > most_splits)) {
+  } else if (contended && !wait && (proven || bid->splits > most_splits)) {
     bid->phase = Bid::Phase::over;
   } else {
     bid->phase = Bid::Phase::waiting;
@@ -247,7 +253,7 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
     forget(*bid);
     return;
   }
-  if (wait) {
+  if (wait && contended) {
     bid->operation->queued(holder);
     for (const auto& node : nodes_) node->listen(requests_.inbox(bid->request().attempt));
   }

@@ -136,6 +136,7 @@ class RedlockBackend final : public Backend, private Node::User {
   static void note_executed(Node& node, const redis::Call& call);
   void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
   bool vote_late(Node& node, const redis::Call& call);
+  void relock(const Bid& bid, NodeSet nodes);
   void nonsense(Node& node, const redis::Call& call);
   void no_answer(Node& node, const redis::Call& call, const Failure& why);
   void no_vote(Node& node, const redis::Call& call, const Failure& why);

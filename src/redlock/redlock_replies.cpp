@@ -95,14 +95,18 @@ bool RedlockBackend::vote_late(Node& node, const Call& call) {
     const Lock lock(bid->mutex);
     if (bid->phase != Bid::Phase::won || bid->won_step != step_of(call)) return false;
   }
-  const Acquisition::Request& request = bid->request();
+  relock(*bid, only(node.index()));
+  return true;
+}
+
+void RedlockBackend::relock(const Bid& bid, NodeSet nodes) {
+  const Acquisition::Request& request = bid.request();
   relock({.hold = {.name = request.name,
                    .attempt = request.attempt,
-                   .number = bid->number.load(),
+                   .number = bid.number.load(),
                    .mode = request.mode},
           .lease = request.lease},
-         only(node.index()));
-  return true;
+         nodes);
 }
 
 void RedlockBackend::nonsense(Node& node, const Call& call) {
@@ -183,6 +187,12 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     late.whole = false;
     static_cast<void>(send(node, std::move(late)));
     return;
+  }
+  // The hold is to have that vote, too, but may not rest on it.
+  if (call.epoch != bid->epochs[index] && !base::mutant("redlock.newcomer_votes")) {
+    bid->late |= only(index);
+    bid->ballot.silent(index);
+    return judge(bid, std::move(lock));
   }
   if (!bid->roll.counts(index, node.server())) {
     bid->hears &= ~only(index);

@@ -45,8 +45,9 @@ bool RedlockBackend::hints_come(const Bid& bid) const noexcept {
 
 // Under the bid's mutex.
 Instant RedlockBackend::next_try(const Bid& bid, Instant now) {
-  // A hint that came in between may be of a release that this round was too early for.
-  if (bid.hinted != 0) return now + random(soonest_hint, latest_hint);
+  // A hint that came in between may be of a release that this round was too early for, and a server
+  // that came up in between has not voted.
+  if (bid.hinted != 0 || bid.late != 0) return now + random(soonest_hint, latest_hint);
   if (bid.splits > 0) {
     // Those who collided draw from a window that is wide enough for one of them to be alone in it.
     const core::Nanos round = std::max<core::Nanos>(shortest_split, 2 * (now - bid.asked));

@@ -12,6 +12,7 @@
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
 #include "simulation/scene/redlock_twins.hpp"
+#include "simulation/scene/redlock_voices.hpp"
 #include "simulation/scene/stands.hpp"
 
 #include <algorithm>
@@ -107,6 +108,9 @@ class RedlockStand final : public Stand {
   void last_trial() override {
     newcomers_.emplace(room_, *judge, url_, hand_over(), Random::of({seed_, newcomers_stream}));
     newcomers_->come();
+    if (judge->verdict()) return;
+    voices_.emplace(room_, *judge, url_);
+    voices_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
@@ -135,6 +139,7 @@ class RedlockStand final : public Stand {
   RedlockTwins twins_;
   RedlockOrphans orphans_;
   std::optional<RedlockNewcomers> newcomers_;
+  std::optional<RedlockVoices> voices_;
   Ghosts ghosts_;
   std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redlock_voices.hpp"
+
+#include <mortise/client.hpp>
+#include <mortise/redlock.hpp>
+
+#include <exception>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease = 6s;
+constexpr const char* name = "voices/0";
+
+/// In which a few messages have come and gone, whatever the weather.
+constexpr Nanos to_arrive = 10ms;
+/// For so long the servers that know better say nothing: the round goes on.
+constexpr Nanos silence = 400ms;
+
+}  // namespace
+
+void RedlockVoices::come() {
+  const auto begin = [this](const char* who, Process*& process, void (RedlockVoices::*life)()) {
+    process = &room_.world.process(who);
+    process->clock.offset = std::chrono::hours(1);
+    room_.world.spawn(*process, [this, life] {
+      try {
+        (this->*life)();
+      } catch (const std::exception& error) {
+        judge_.blame("exception", error.what());
+      }
+      ++gone_;
+    });
+  };
+  begin("holder", holder_, &RedlockVoices::hold);
+  begin("rival", rival_, &RedlockVoices::rival);
+  World& world = room_.world;
+  for (int i = 0; i < 200 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
+}
+
+std::size_t RedlockVoices::left() const { return (room_.network.hosts().size() - 1) / 2; }
+
+void RedlockVoices::hold() {
+  const auto& hosts = room_.network.hosts();
+  for (std::size_t i = 0; i < left(); ++i) {
+    room_.network.part(*holder_, *hosts[i], room_.world.now() + 2 * silence);
+  }
+  mortise::Client client(mortise::redlock::backend(url_));
+  mortise::Lock lock = client.lock(name, {.lease = lease});
+  lock.lock();
+  held_ = true;
+  while (!tried_) std::this_thread::sleep_for(1ms);
+  held_ = false;
+  lock.unlock();
+}
+
+void RedlockVoices::rival() {
+  mortise::Client client(mortise::redlock::backend(url_));
+  client.check(1s);
+  mortise::Lock lock = client.lock(name, {.lease = lease});
+  while (!held_) std::this_thread::sleep_for(1ms);
+  stall_the_holders();
+  room_.world.after(to_arrive, [this] { confuse(); });
+  try {
+    if (lock.acquire({.wait = silence * 3 / 2})) {
+      if (held_) judge_.blame("S1", "a server that was started anew has voted twice in one round");
+      lock.unlock();
+    }
+  } catch (const mortise::LockError&) {
+    // Told, when the round was over, that two addresses are one server.
+  }
+  room_.network.lead_elsewhere(*rival_, *room_.network.hosts()[left()], nullptr);
+  tried_ = true;
+}
+
+void RedlockVoices::stall_the_holders() {
+  const auto& hosts = room_.network.hosts();
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() != rival_ || !connection->held()) continue;
+    if (connection->host().number() < hosts[left()]->number()) continue;
+    connection->stall(Connection::Way::down, room_.world.now() + silence);
+  }
+}
+
+void RedlockVoices::confuse() {
+  const auto& hosts = room_.network.hosts();
+  hosts[0]->restart(room_.world.now() + 500us, true);
+  room_.network.lead_elsewhere(*rival_, *hosts[left()], hosts[0].get());
+  room_.world.after(1ms, [this] {
+    for (const auto& [id, connection] : room_.network.connections()) {
+      if (&connection->process() != rival_ || !connection->held()) continue;
+      if (&connection->host() == room_.network.hosts()[left()].get()) connection->cut(true);
+    }
+  });
+}
+
+}  // namespace simulation
