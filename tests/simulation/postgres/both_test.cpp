@@ -54,6 +54,15 @@ std::string text_of(Moment moment) {
   return moment == minus_infinity ? "-infinity" : std::to_string(moment);
 }
 
+/// A row has changed since a REPEATABLE READ transaction began, and whoever locked it before that,
+/// for KEY SHARE, has not ended: the server looks at the two together (a multixact, heapam's
+/// HeapTupleSatisfiesUpdate), and waits for the second one until its lock_timeout. The model does
+/// not know which version of a row was locked, and refuses at once. The transaction has failed
+/// either way.
+bool waits_for_an_old_lock(const Answers& model, const Answers& real) {
+  return model == Answers{{"error 40001"}} && real == Answers{{"error 55P03"}};
+}
+
 }  // namespace
 
 Both::Both(mortise::test::PostgresServer& server, const std::string& schema, std::size_t sessions,
@@ -94,6 +103,7 @@ std::string Both::ask(std::size_t session, const Question& question) {
   } catch (const PostgresTalkError& error) {
     real = {{"error " + error.state()}};
   }
+  if (waits_for_an_old_lock(last_, real)) return {};
   return difference(question.words, last_, real);
 }
 

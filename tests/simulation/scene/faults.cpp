@@ -178,7 +178,8 @@ void Scene::close_in_between(Party& party, std::uint64_t which) {
   ++births_;
   stand_->dies(process);  // what it cannot give back now ends by itself
   judge_.leaves(process);
-  room_.world.spawn(process, [this, &party, &process] {
+  room_.world.spawn(process, [this, &party, &process, wait = stand_->before_closing(luck_)] {
+    if (wait > Nanos(0)) std::this_thread::sleep_for(wait);
     const Nanos began = room_.world.now();
     close(party);
     stand_->closed(process, room_.world.now() - began);

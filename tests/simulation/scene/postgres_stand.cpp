@@ -143,6 +143,13 @@ class PostgresStand final : public Stand {
     ghosts_.ends(process);
     servers_.ends(process);
   }
+  // Calls end while what they asked for waits for the disk, and has yet to be granted.
+  Nanos before_closing(Random& random) override {
+    if (random.chance(0.5)) return Nanos(0);
+    const Nanos stall = random.between(20ms, 600ms);
+    servers_.primary().stall_disk(stall);
+    return random.between(stall / 2, stall);
+  }
   void closed(const Process& process, Nanos took) override {
     const std::optional<Verdict> verdict = ghosts_.closed(process, took);
     if (verdict && !plan_.steps) judge->blame(verdict->promise, verdict->words);
