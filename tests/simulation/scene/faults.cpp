@@ -178,7 +178,8 @@ void Scene::close_in_between(Party& party, std::uint64_t which) {
   ++births_;
   stand_->dies(process);  // what it cannot give back now ends by itself
   judge_.leaves(process);
-  room_.world.spawn(process, [this, &party, &process, wait = stand_->before_closing(luck_)] {
+  const Nanos wait = stand_->before_closing(luck_);
+  room_.world.spawn(process, [this, &party, &process, wait] {
     if (wait > Nanos(0)) std::this_thread::sleep_for(wait);
     const Nanos began = room_.world.now();
     close(party);
@@ -186,8 +187,8 @@ void Scene::close_in_between(Party& party, std::uint64_t which) {
     replace(party);
   });
   if (which % 3 != 2) return;
-  room_.world.spawn(process, [this, &party, &process] {
-    std::this_thread::sleep_for(luck_.spread(Nanos(1'000), Nanos(2'000'000)));
+  room_.world.spawn(process, [this, &party, &process, wait] {
+    std::this_thread::sleep_for(wait + luck_.spread(Nanos(1'000), Nanos(2'000'000)));
     party.client->close();
     look_at_end(process);
   });

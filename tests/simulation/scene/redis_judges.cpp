@@ -202,7 +202,8 @@ void RedisJudges::look_at_kept(const redis::ScriptRun& run) {
   const auto& all = server_.listeners("redisson_lock__channel:{" + std::string(run.keys[1]) + "}");
   const bool its_own = std::all_of(all.begin(), all.end(), [&](ConnectionId id) {
     const Connection* const to = room_.network.find(id);
-    return from != nullptr && to != nullptr && &to->process() == &from->process();
+    // One that has broken the server may count for a while.
+    return from != nullptr && to != nullptr && to->held() && &to->process() == &from->process();
   });
   if (all.empty() || !its_own) return;
   const std::string key(run.keys[0]);
