@@ -3,8 +3,8 @@
 // clocks, and the same bytes back.
 #pragma once
 
-#include "simulation/redis/quiet_site.hpp"
 #include "simulation/redis/beside/real_redis.hpp"
+#include "simulation/redis/quiet_site.hpp"
 #include "simulation/redis/redis_server.hpp"
 
 #include <cstddef>
