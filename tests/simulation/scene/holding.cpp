@@ -118,8 +118,9 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
                            (released == mortise::Released::released ? "released" : "unknown"));
   }
   if (error) judge_.blame("S7", process.name() + ": release says " + error.message());
-  if (calm && held && !taken && !judge_.excused(name, token) &&
-      released == mortise::Released::was_lost) {
+  // Its time was not over by the end of the call: what nobody renews may end just here.
+  const bool stood = calm && held && left > passed;
+  if (stood && !taken && !judge_.excused(name, token) && released == mortise::Released::was_lost) {
     judge_.blame("S3", process.name() + ": a hold that stood is said to be lost");
   }
   if (fair_when_released && (took > longest_fair_call || released == mortise::Released::unknown)) {
