@@ -47,6 +47,12 @@ struct Database {
   PlainLock notifying{};
   /// The longest that a session took for that, its place in the line included; for judges.
   Nanos longest_turn{0};
+  /// When somebody who asked for a lock was last told that its row is locked; for judges.
+  Nanos met_locked{Nanos::min() / 2};
+  /// An answer to such a question.
+  void note_answer(std::string_view answer) {
+    if (answer == "L") met_locked = site.uptime();
+  }
   std::int64_t last_ticket = 0;
   Xid next_xid = 700;
   Commit commits = 0;

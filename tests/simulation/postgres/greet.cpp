@@ -105,6 +105,7 @@ Task<Rows> call_take(Session& session, Statement statement, const std::vector<Ar
   Task<std::string> take_it =
       statement == Statement::take ? take(session, request) : take_row(session, request);
   std::string answer = co_await take_it;
+  session.db.note_answer(answer);
   co_return Rows::one(Value::of(std::move(answer)));
 }
 

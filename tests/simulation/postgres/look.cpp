@@ -22,6 +22,7 @@ Task<Value> look(Session& session, const TakeRequest& request) {
   const Moment t = session.clock();
   if (row != nullptr && row->expires_at > t) co_return Value::binary(holder(*row, t));
   std::string answer = co_await take(session, request);
+  session.db.note_answer(answer);
   co_return Value::binary(std::move(answer));
 }
 
@@ -40,6 +41,7 @@ Task<Value> ask(Session& session, const TakeRequest& request) {
   const bool plain = (request.how & (own_session | strays)) == own_session;
   Task<std::string> take_it = plain ? take(session, request) : take_row(session, request);
   std::string answer = co_await take_it;
+  session.db.note_answer(answer);
   co_return Value::binary(std::move(answer));
 }
 
@@ -53,6 +55,7 @@ Task<Rows> peek(Session& session, const TakeRequest& request) {
   const Moment t = session.statement_began();
   if (row->expires_at > t) co_return Rows::one(Value::binary(holder(*row, t)));
   std::string answer = co_await take(session, request);
+  session.db.note_answer(answer);
   co_return Rows::one(Value::binary(std::move(answer)));
 }
 

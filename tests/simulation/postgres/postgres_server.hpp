@@ -88,6 +88,10 @@ class PostgresModel final : public Server {
 
   /// @return the longest that a session took to notify, since they were forgotten.
   [[nodiscard]] Nanos longest_turn() const noexcept { return database_.longest_turn; }
+  /// @return for how long nobody has been told that a row is locked.
+  [[nodiscard]] Nanos since_locked() const {
+    return database_.site.uptime() - database_.met_locked;
+  }
   void forget_turns() noexcept { database_.longest_turn = Nanos(0); }
 
   // For judges: what is committed, on disk or not.

@@ -186,9 +186,10 @@ class PostgresStand final : public Stand {
   // under way (Bell); at the longest until it looks by itself, a second after it did last.
   [[nodiscard]] Nanos hand_over() const override {
     // As long as the flushes of others allow, which lock it anew all the time; then its own grant.
-    const Nanos in_vain = mortise::postgres::longest_look + 6 * options_.flush;
-    if (neighbours_ == Neighbours::quiet) return in_vain;
     constexpr Nanos look = 100ms;
+    const bool locked = servers_.primary().since_locked() < 4 * mortise::postgres::longest_look;
+    const Nanos in_vain = locked ? mortise::postgres::longest_look + 6 * options_.flush : look;
+    if (neighbours_ == Neighbours::quiet) return in_vain;
     // In that line each client of ours may have one, too; and flushes differ by a half.
     // Before its own flush each waits for the one that is under way, of somebody's grant: as long
     // as the line has been seen to be.
