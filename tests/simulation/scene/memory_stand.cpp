@@ -43,6 +43,7 @@ class MemoryStand final : public Stand {
     switch (which) {
       case 0:
         faults.delay_max = length;
+        lateness_ = std::max(lateness_, length);
         late_until_ = std::max(late_until_, room_.world.now() + 2 * length);
         words = "messages are late";
         break;
@@ -68,6 +69,7 @@ class MemoryStand final : public Stand {
     return words;
   }
   void calm() override { server_.set_faults(usual()); }
+  [[nodiscard]] Nanos lateness() const override { return lateness_; }
   // Connections are made anew within a second or two; waiters ask each second. What was sent while
   // messages were late comes late.
   [[nodiscard]] Nanos recovery() const override {
@@ -92,6 +94,7 @@ class MemoryStand final : public Stand {
     return faults;
   }
   Room& room_;
+  Nanos lateness_{0};
   Nanos late_until_{0};
   mortise::memory::Server server_;
   std::uint64_t seed_;

@@ -110,6 +110,8 @@ class Stand {
   [[nodiscard]] virtual bool seen_by_strangers(std::size_t /*client*/) const { return true; }
   /// A client's process is about to be killed, or its client to be closed.
   virtual void dies(const Process& /*process*/) {}
+  /// @return by how much a request may have come late to the servers so far.
+  [[nodiscard]] virtual Nanos lateness() const { return Nanos(0); }
   /// The client of a process is to be closed. @return after how long: there may be trouble before
   virtual Nanos before_closing(Random& /*random*/) { return Nanos(0); }
   /// The client of that process was closed, which took so long.
