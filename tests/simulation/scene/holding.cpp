@@ -38,10 +38,7 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
                  },
              .token = token,
              .unseen = !stand_->seen_by_strangers(party.index),
-             .asked_at = asked.at,
-             // A grant that was pushed is confirmed, by a request that may come late.
-             .kept_until =
-                 plan_.renew ? Nanos(0) : room_.world.now() + plan_.lease + stand_->lateness()});
+             .asked_at = asked.at});
   if (room_.world.tells) {
     tell(process.name(), "holds " + lock_name(name) + ", token " + std::to_string(token.value()));
   }

@@ -255,7 +255,6 @@ bool Judge::still_holds(std::size_t name, HoldNumber number) {
     names_[name].standings[hold.process].in_line_since = hold.ended_at;
     room_.world.note("judge", "over: " + words(hold));
     is_free(names_[name], false);
-    names_[name].free_since = std::max(names_[name].free_since, hold.kept_until);
   }
   return valid;
 }

@@ -37,9 +37,6 @@ class Judge {
     mortise::Token token{};  ///< none: a stranger's
     bool unseen = false;     ///< by strangers, who may hold as well
     Nanos asked_at{};        ///< since when the owner has waited for it
-    /// What nobody renews the store may keep until then: it counts from when it was asked, and the
-    /// owner from when it sent that, which was long before where messages were late.
-    Nanos kept_until{0};
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
     Nanos ended_at{};

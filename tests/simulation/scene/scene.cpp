@@ -329,10 +329,11 @@ Outcome Scene::run() {
     const Nanos rest = has_to_end ? dead + 6s : std::min<Nanos>(dead + 6s, stand_->recovery());
     // A lease lasts longer by as much as a clock was set back.
     clear_from_ = world.now() + rest + (plan_.steps ? longest_step * steps : 0s);
-    // The end of a lease, of which nobody is told, comes later by as much as a clock was set back.
+    // The end of a lease, of which nobody is told, comes later by as much as a clock was set back;
+    // and the server counts a lease from when it was asked, which may have been late.
     judge_.expect_service(
         clear_from_, [this] { return stand_->hand_over(); },
-        1'500ms + (plan_.steps ? longest_step * steps : 0s));
+        1'500ms + (plan_.steps ? longest_step * steps : 0s) + stand_->lateness());
     world.at(clear_from_, [this] {
       stand_->clear();
       if (plan_.seed % 3 == 0) have_a_holder_die();
