@@ -69,8 +69,8 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
   }
 }
 
-// It was taken by force before the server looked for this answer; the grant, held up, came before
-// it.
+// It was over before the server looked for this answer: taken by force, as a rule. The grant was
+// held up, and came just before it.
 void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::uint64_t last) {
   if (base::mutant("redis.waits_and_holds")) return;
   const auto number = attempts_.ends(request.attempt, last, clock_->now());

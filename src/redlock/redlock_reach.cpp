@@ -14,7 +14,7 @@ using redis::Call;
 
 constexpr std::string_view in_doubt = "led to the server of another address, and is connected anew";
 
-/// Whether asking again can not help, whatever the caller's time.
+/// Whether asking again cannot help, whatever the caller's time.
 bool is_final(const Failure& why) {
   return why.code == Errc::denied || why.code == Errc::misconfigured ||
          why.code == Errc::unsupported || why.code == Errc::protocol;
@@ -169,7 +169,7 @@ Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& 
   const auto code = static_cast<Errc>(told.code.value());
   return {final || code == Errc::exhausted ? code : Errc::unavailable,
           describe() + ": " + std::to_string(failed) + " of " + std::to_string(quorum_.nodes) +
-              " servers can not be used; " + told.text};
+              " servers cannot be used; " + told.text};
 }
 
 void RedlockBackend::tell_unreachable(const std::shared_ptr<Bid>& bid) {

@@ -34,7 +34,7 @@ class Whereabouts {
 
   /// The address is connected to that server.
   void arrived(std::size_t address, const std::string& run_id, Instant now);
-  /// @param was_up it was connected, and is not any more; false: it can not be connected
+  /// @param was_up it was connected, and is not any more; false: it cannot be connected
   /// @return whether all is clear by that, and was not
   bool left(std::size_t address, bool was_up);
   /// @return the addresses that came to be in doubt now: to be connected anew
