@@ -187,6 +187,19 @@ TEST_F(RedisAttemptsTest, AHoldIsKnownUntilItsReleaseIsAnswered) {
   EXPECT_EQ(attempts_.size(), 0U);
 }
 
+// It asked more than once, and was granted the lock, which was taken by force before a later look.
+TEST_F(RedisAttemptsTest, WhoWaitsBehindItsOwnGrantHoldsNoLonger) {
+  EXPECT_FALSE(attempts_.asked(one_, 1));
+  EXPECT_EQ(attempts_.ends(id_of(1), 80, start), std::nullopt) << "it holds nothing";
+  attempts_.held(id_of(1), 77, start, start + 30s);
+  EXPECT_EQ(attempts_.ends(id_of(1), 0, start), std::nullopt) << "no number was told";
+  EXPECT_EQ(attempts_.ends(id_of(1), 76, start), std::nullopt) << "of before the grant";
+  EXPECT_TRUE(attempts_.stands({.name = "a", .attempt = id_of(1), .number = 77}, start));
+  EXPECT_EQ(attempts_.ends(id_of(1), 77, start), 77U);
+  EXPECT_FALSE(attempts_.stands({.name = "a", .attempt = id_of(1), .number = 77}, start));
+  EXPECT_EQ(attempts_.ends(id_of(1), 78, start), std::nullopt) << "told already";
+}
+
 TEST_F(RedisAttemptsTest, AGrantThatNobodyWantsIsAGhost) {
   EXPECT_EQ(attempts_.granted(grant_of(9)).kind, ghost);
   EXPECT_EQ(attempts_.granted(grant_of(9)).operation, nullptr);
