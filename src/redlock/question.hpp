@@ -91,10 +91,7 @@ struct Bid final : Question {
     over,       ///< completed, otherwise than by a grant
   };
   Bid(std::shared_ptr<Acquisition> wanted, Quorum quorum)
-      : operation(std::move(wanted)),
-        ballot(quorum),
-        epochs(quorum.nodes),
-        failures(quorum.nodes) {}
+      : operation(std::move(wanted)), ballot(quorum), failures(quorum.nodes) {}
   void give_up(const Failure& why) override { operation->failed(why); }
   [[nodiscard]] const Acquisition::Request& request() const noexcept {
     return operation->request();
@@ -111,10 +108,7 @@ struct Bid final : Question {
   // Under the mutex.
   Phase phase = Phase::parked;
   Ballot ballot;
-  Roll roll{};  ///< of this round
-  /// The connections that were there when this round began. One that came up since may lead to a
-  /// server that has voted in it already, and was started anew: it has no vote in it.
-  std::vector<std::uint64_t> epochs;
+  Roll roll{};                    ///< of this round
   NodeSet late = 0;               ///< servers that came up since
   std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   std::optional<Holder> holder{};
@@ -139,7 +133,7 @@ struct Freeing final : Question {
   const bool known;     ///< exactly this hold was granted here
   const Instant until;  ///< when it ends by itself; long ago where that is not known
   Tally tally{};        // under the mutex, as what follows
-  Roll roll{};
+  Roll roll{};          // newcomers count: what was owed is told on later connections
   NodeSet refused = 0;  // servers that answered with an error
 };
 

@@ -76,7 +76,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
     case Bid::Phase::waiting: break;
   }
   if (bid->operation->done()) return;
-  for (const auto& node : nodes_) bid->epochs[node->index()] = node->epoch();
+  begin(bid->roll);
   nodes = usable();  // only now: which of these connections are up
   if (count(nodes) < quorum_.majority() || !whereabouts_.clear()) {
     bid->phase = Bid::Phase::parked;
@@ -92,7 +92,6 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->next = never;
   bid->proposal.store(propose());
   std::fill(bid->failures.begin(), bid->failures.end(), Failure{});
-  bid->roll.begin();
   bid->ballot.begin();
   bid->awaited.begin(awaited_);
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
@@ -147,7 +146,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
   }
 }
 
-// A server that came up during a round is asked for the hold that may come of it: see Bid::epochs.
+// A server that came up during a round is asked for the hold that may come of it: see Roll.
 void RedlockBackend::join(const std::shared_ptr<Bid>& bid, Node& node) {
   std::uint32_t step = 0;
   {

@@ -109,15 +109,16 @@ void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 
 void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (!open(*operation)) return;
-  const NodeSet nodes = usable();
-  want_missing(nodes, true);  // the library paces renewals by their lease
+  const auto renewing = std::make_shared<Renewing>(operation);
+  begin(renewing->roll);
+  const NodeSet nodes = usable();  // only now: which of these connections are up
+  want_missing(nodes, true);       // the library paces renewals by their lease
   if (count(nodes) < quorum_.majority()) {
     operation->answered();  // unknown: repeated inside the lease
     return;
   }
   core::Nanos shortest = core::longest_lease;
   for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
-  const auto renewing = std::make_shared<Renewing>(operation);
   const Instant now = clock_->now();
   {
     const Lock lock(renewing->mutex);

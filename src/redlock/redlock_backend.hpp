@@ -97,6 +97,8 @@ class RedlockBackend final : public Backend, private Node::User {
   // Servers that come and go: redlock_reach.cpp.
   [[nodiscard]] NodeSet usable() const noexcept;
   void want_missing(NodeSet usable, bool now);
+  /// A question that a hold will rest on. Before it is looked which servers can be asked.
+  void begin(Roll& roll) const;
   /// Has those addresses connected anew of which it has to be known where they lead by now.
   void settle_doubts(Instant now);
   /// Has addresses that are in doubt connected anew.

@@ -56,6 +56,11 @@ NodeSet RedlockBackend::usable() const noexcept {
   return set;
 }
 
+void RedlockBackend::begin(Roll& roll) const {
+  roll.begin();
+  for (const auto& node : nodes_) roll.connected(node->epoch());
+}
+
 void RedlockBackend::want_missing(NodeSet usable, bool now) {
   if (usable == quorum_.all()) return;
   for (const auto& node : nodes_) {

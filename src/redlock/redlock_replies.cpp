@@ -189,7 +189,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     return;
   }
   // The hold is to have that vote, too, but may not rest on it.
-  if (call.epoch != bid->epochs[index] && !base::mutant("redlock.newcomer_votes")) {
+  if (bid->roll.newcomer(index, call.epoch)) {
     bid->late |= only(index);
     bid->ballot.silent(index);
     return judge(bid, std::move(lock));
@@ -287,7 +287,8 @@ void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) 
   std::vector<Renewal::Item> late;
   Lock lock(renewing->mutex);
   renewing->open &= ~bit;
-  const bool counts = renewing->roll.counts(node.index(), node.server());
+  const bool counts = !renewing->roll.newcomer(node.index(), call.epoch) &&
+                      renewing->roll.counts(node.index(), node.server());
   for (std::size_t i = 0; counts && i < text.size(); ++i) {
     Tally& tally = renewing->tallies[i];
     (text[i] == '1' ? tally.yes : tally.no) |= bit;

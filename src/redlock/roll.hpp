@@ -14,10 +14,27 @@ namespace mortise::redlock {
 /// A server has one vote, whatever addresses lead to it: an address may lead to another one from
 /// one connection to the next, also while a question is asked. So it is the answer that is looked
 /// at, and the server whose connection it came on.
+///
+/// A server that was started anew has another name, and nobody can tell that it has answered
+/// already. So in what a hold rests on, a vote or a renewal, only those connections count that were
+/// there when the question began.
 class Roll {
  public:
   /// Of a new question nobody has answered.
-  void begin() noexcept { entries_.clear(); }
+  void begin() noexcept {
+    entries_.clear();
+    epochs_.clear();
+  }
+  /// Before anything is asked, for each address in turn. @param epoch of its newest connection
+  void connected(std::uint64_t epoch) {
+    if (epochs_.empty()) epochs_.reserve(few);
+    epochs_.push_back(epoch);
+  }
+  /// @return whether that connection came up since.
+  [[nodiscard]] bool newcomer(std::size_t node, std::uint64_t epoch) const noexcept {
+    return node < epochs_.size() && epochs_[node] != epoch &&
+           !base::mutant("redlock.newcomer_votes");
+  }
   /// An answer came. @return the address as whose the answers of that server count
   std::size_t answered(std::size_t node, std::uint64_t server) {
     const auto found = std::find_if(entries_.begin(), entries_.end(),
@@ -47,6 +64,7 @@ class Roll {
   };
   static constexpr std::size_t few = 5;
   std::vector<Entry> entries_;
+  std::vector<std::uint64_t> epochs_;  // by address; none = every connection counts
 };
 
 }  // namespace mortise::redlock

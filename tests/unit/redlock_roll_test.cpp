@@ -49,5 +49,24 @@ TEST(RedlockRoll, OfTheNextQuestionNobodyHasAnswered) {
   EXPECT_TRUE(roll.counts(1, 7));
 }
 
+// A server that was started anew between two answers has another name, and one voice all the same.
+TEST(RedlockRoll, WhatCameUpSinceTheQuestionBeganIsANewcomer) {
+  Roll roll;
+  roll.begin();
+  roll.connected(3);
+  roll.connected(5);
+  EXPECT_FALSE(roll.newcomer(0, 3));
+  EXPECT_TRUE(roll.newcomer(1, 6));
+  roll.begin();
+  roll.connected(3);
+  roll.connected(6);
+  EXPECT_FALSE(roll.newcomer(1, 6));
+}
+
+TEST(RedlockRoll, WhereConnectionsDoNotMatterNobodyIsANewcomer) {
+  const Roll roll;
+  EXPECT_FALSE(roll.newcomer(0, 9));
+}
+
 }  // namespace
 }  // namespace mortise::redlock
