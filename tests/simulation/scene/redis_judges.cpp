@@ -208,9 +208,14 @@ void RedisJudges::look_at_kept(const redis::ScriptRun& run) {
   if (all.empty() || !its_own) return;
   const std::string key(run.keys[0]);
   const auto until = server_.field(key, "y");
-  int& times = kept_for_nobody_[key];
-  times = until && std::atoll(until->c_str()) > server_time() ? times + 1 : 0;
-  if (times < few) return;
+  // A thread that stands still may have the end of the subscription still to send.
+  const Nanos stolen = room_.world.stolen(from->process());
+  Kept& kept = kept_for_nobody_[key];
+  if (kept.process != &from->process() || kept.stolen != stolen) {
+    kept = {.process = &from->process(), .stolen = stolen};
+  }
+  kept.times = until && std::atoll(until->c_str()) > server_time() ? kept.times + 1 : 0;
+  if (kept.times < few) return;
   verdict_ =
       Verdict{"L6", key + " is kept for Redisson, of which nobody listens: " + server_.look(key)};
 }

@@ -88,8 +88,13 @@ class RedisJudges {
   };
   std::vector<Forgotten> forgotten_;
   RedisCopies copies_;
-  std::map<std::string, int> kept_for_nobody_;  // releases in a row after which a lock was
-  std::set<std::string, std::less<>> pushed_;   // grants of the script that runs
+  struct Kept {
+    const Process* process = nullptr;
+    Nanos stolen{0};
+    int times = 0;
+  };
+  std::map<std::string, Kept> kept_for_nobody_;  // releases in a row after which a lock was
+  std::set<std::string, std::less<>> pushed_;    // grants of the script that runs
   bool fair_ = false;
   std::optional<Verdict> verdict_;
 };
