@@ -19,7 +19,7 @@ inline constexpr std::size_t redlock_specials = 19;
 [[nodiscard]] std::unique_ptr<Stand> make_redlock_stand(const Plan& plan, Room& room,
                                                         std::string_view mistake);
 
-inline constexpr std::size_t zookeeper_specials = 19;
+inline constexpr std::size_t zookeeper_specials = 21;
 [[nodiscard]] std::unique_ptr<Stand> make_zookeeper_stand(const Plan& plan, Room& room);
 
 inline constexpr std::size_t postgres_specials = 26;

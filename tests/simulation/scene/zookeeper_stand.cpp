@@ -85,6 +85,10 @@ class ZooKeeperStand final : public Stand {
                        ", and leads, for a while");
       case 15:
       case 16: return cut_off_before_a_ping(random, session_ * 2);
+      case 17:
+      case 18:
+        return cut_off_and_left(
+            random, random.between(session_ / 3, std::max(session_ / 3, options_.tick * 4)));
       default:
         administrators_.judge = judge;
         return administrators_.take(url_of(any), lock_name(random.below(names_)), random);
@@ -147,6 +151,19 @@ class ZooKeeperStand final : public Stand {
     ensemble_->cut(which, true);
     room_.world.after(time, [this, which] { ensemble_->cut(which, false); });
     return name_of(which) + " is cut off from the others" + words;
+  }
+  /// The leader can commit nothing for a while, and its clients turn to somebody: what they asked
+  /// it for comes when it is back.
+  std::string cut_off_and_left(Random& random, Nanos time) {
+    const auto leads = ensemble_->leader();
+    if (!leads) return "nobody is there to be cut off";
+    for (const auto& [id, connection] : room_.network.connections()) {
+      if (!connection->held() || connection->host().number() != *leads) continue;
+      room_.world.after(random.between(Nanos(0), time), [this, id = id] {
+        if (Connection* const left = room_.network.find(id)) left->cut(true);
+      });
+    }
+    return cut_off(*leads, time, ", and leads, and its clients leave it");
   }
   /// @return the connection of a session's client
   [[nodiscard]] Connection* connection_of(std::int64_t session) {
