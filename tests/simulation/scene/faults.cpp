@@ -12,6 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Places where a thread may stop, in one lock() and unlock() with what the background does for it.
+constexpr std::uint64_t places = 60;
+
 }  // namespace
 
 void Scene::befall(const Fault& fault) {
@@ -108,13 +111,13 @@ void Scene::befall_client(const Fault& fault) {
       return;
     }
     case Fault::What::pause_client:
-      if (plan_.suspends) {
-        tell(process.name(), "is suspended with its machine");
-        world.suspend(process, until);
-      } else {
-        tell(process.name(), "is stopped");
-        world.pause(process, until);
-      }
+      if (fault.which % 2 == 0) return stand_still(process, until);
+      // Not at a moment but at a place in what it does: most moments meet a process that sleeps,
+      // and what counts is that one of its threads was just told something, and has yet to hear of
+      // it.
+      world.stop_at_place(process, 1 + fault.which / 2 % places, 0ns, [this, &process, until] {
+        if (room_.world.now() < until && !process.dead()) stand_still(process, until);
+      });
       return;
     case Fault::What::kill_client:
       // The memory backend's server is run by the threads of all its clients: one that ends inside
@@ -159,6 +162,15 @@ void Scene::befall_client(const Fault& fault) {
       break;
   }
   world.after(2s, [this, &process] { process.schedule = usual_; });
+}
+
+void Scene::stand_still(Process& process, Nanos until) {
+  tell(process.name(), plan_.suspends ? "is suspended with its machine" : "is stopped");
+  if (plan_.suspends) {
+    room_.world.suspend(process, until);
+  } else {
+    room_.world.pause(process, until);
+  }
 }
 
 // A service that is told to end while its threads lock and unlock: by one thread, by two, or by

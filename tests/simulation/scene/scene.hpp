@@ -83,6 +83,7 @@ class Scene {
   void look_at_end(const Process& process);
   void befall_connection(const Fault& fault);
   void befall_client(const Fault& fault);
+  void stand_still(Process& process, Nanos until);
   void befall_server(const Fault& fault);
   void calm_down();
   /// Nothing of the storm is left.
