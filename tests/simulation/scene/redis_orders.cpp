@@ -28,6 +28,13 @@ constexpr int stops = 12;
 constexpr std::uint64_t places = 60;
 constexpr std::uint64_t places_behind_a_write = 5;
 
+/// In which some holder lets go, and whoever waits for it is told.
+constexpr Nanos until_it_is_told = 3s;
+/// What a clock may be ahead, and a claim takes: when whoever believes that clock's readings to be
+/// those of another one believes too much.
+constexpr Nanos shortest_silence = 1s;
+constexpr Nanos longest_silence = 6s;
+
 bool is_client(const Process& process) { return process.name().starts_with("client"); }
 
 /// @return whether somebody asks for a lock, and is answered so.
@@ -101,6 +108,7 @@ void RedisOrders::runs(const redis::ScriptRun& run) {
       next->stall(Connection::Way::down, late_.until + luck_.spread(1us, 20ms));
     }
   }
+  if (room_.world.now() < moved_.until) hold_up_reading(run);
   if (answers_ > 0 && is_answer(run, "G ")) hold_up_answer(run);
   if (overdue_) tell_of_overdue(run);
 }
@@ -122,14 +130,66 @@ void RedisOrders::hold_up_answer(const redis::ScriptRun& run) {
   take(std::string(run.keys[0]), luck_.spread(1us, 1ms));
 }
 
+void RedisOrders::hear_of_another_machine(Random& random, Nanos from) {
+  luck_ = Random(random.next());
+  moved_ = {.from = from, .until = std::min(end_, from + until_it_is_told)};
+  for (std::size_t i = 0;; ++i) {
+    const auto* const value = server_.value("mortise:{name/" + std::to_string(i) + "}");
+    const auto* const hash =
+        value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
+    if (hash == nullptr) break;
+    for (const auto& [field, text] : hash->fields()) {
+      if (field.starts_with('#')) moved_.waiters.insert(text.substr(0, text.find(' ')));
+    }
+  }
+}
+
+// The first who waited before and asks the new machine learns nothing by its answers, however often
+// it connects anew; its inbox works.
+void RedisOrders::hold_up_reading(const redis::ScriptRun& run) {
+  if (room_.world.now() < moved_.from || !is_answer(run, "Q ")) return;
+  const std::string attempt(run.arguments[0]);
+  Connection* const to = room_.network.find(run.connection);
+  if (to == nullptr || !to->held() || !moved_.waiters.contains(attempt)) return;
+  if (moved_.attempt.empty()) {
+    moved_.attempt = attempt;
+    host_.note("what the new machine answers to " + to->process().name() + " is late");
+  }
+  if (moved_.attempt == attempt) to->stall(Connection::Way::down, moved_.until);
+}
+
+// What it says of its hold does not arrive any more: the claim lapses.
+void RedisOrders::tell_of_moved(Connection& inbox, std::string_view attempt) {
+  const Nanos now = room_.world.now();
+  if (now < moved_.from || now >= moved_.until || moved_.attempt != attempt) return;
+  moved_.until = now;
+  const Nanos until = std::min(end_, now + luck_.between(shortest_silence, longest_silence));
+  host_.note(inbox.process().name() + " is told of its grant, and cut off");
+  if (keep) keep(inbox.process(), until);
+  for (const auto& [id, each] : room_.network.connections()) {
+    if (&each->process() == &inbox.process() && each.get() != &inbox) {
+      each->stall(Connection::Way::both, until);
+    }
+  }
+  room_.world.after(1us, [this, until, id = inbox.id()] {
+    Connection* const still = room_.network.find(id);
+    if (still == nullptr) return;
+    still->on_arrival(
+        [this, until, &process = still->process()] { room_.network.part(process, host_, until); });
+  });
+}
+
 // "G <attempt> <number> <since> <lease> <key>"
 void RedisOrders::told(std::string_view channel, std::string_view message) {
-  if (pushes_ == 0 || overdue_ || !message.starts_with("G ")) return;
+  const bool moves = room_.world.now() < moved_.until && !moved_.attempt.empty();
+  const bool delays = pushes_ > 0 && !overdue_;
+  if ((!moves && !delays) || !message.starts_with("G ")) return;
   const Nanos now = room_.world.now();
   const Nanos claim = mortise::core::claim_lease(lease_);
   const auto& listeners = server_.listeners(channel);
   Connection* const inbox = listeners.empty() ? nullptr : room_.network.find(listeners.back());
   if (inbox == nullptr || !inbox->held() || inbox->process().dead()) return;
+  if (moves) return tell_of_moved(*inbox, message.substr(2, message.find(' ', 2) - 2));
   if (claim < until_it_asks || now + claim > end_) return;
   --pushes_;
   const std::string_view words = message.substr(2);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ class RedisOrders {
 
   /// Makes the order as soon as it can be made. @return in words, for the trace
   std::string make(What what, Random& random);
+  /// Another machine takes its place then: of those who wait one is to be told of its grant before
+  /// it has learned how that machine's clock reads, and to be cut off once it was told.
+  void hear_of_another_machine(Random& random, Nanos from);
   /// The server answers.
   void runs(const redis::ScriptRun& run);
   /// It sends a message.
@@ -50,6 +54,15 @@ class RedisOrders {
     ConnectionId broken{};
     Nanos until{0};
   };
+  /// Who waited when another machine came, and which of them is to hear of a grant first.
+  struct Moved {
+    std::set<std::string> waiters{};
+    std::string attempt{};
+    Nanos from{0};
+    Nanos until{0};
+  };
+  void hold_up_reading(const redis::ScriptRun& run);
+  void tell_of_moved(Connection& inbox, std::string_view attempt);
   [[nodiscard]] Connection* some_connection(Random& random) const;
   void cut_all(const Process& process) const;
   [[nodiscard]] Connection* inbox_of(std::string_view attempt) const;
@@ -70,6 +83,7 @@ class RedisOrders {
   int pushes_ = 0;
   std::optional<Overdue> overdue_;
   Late late_;
+  Moved moved_;
 };
 
 }  // namespace simulation

@@ -287,6 +287,7 @@ std::string RedisStand::replace_machine(Random& random, Nanos length) {
   if (!host_.up()) return "nothing happens";
   const Nanos until = room_.world.now() + random.spread(std::chrono::microseconds(100), length);
   const Nanos ahead = random.spread(std::chrono::milliseconds(1), Nanos(std::chrono::seconds(5)));
+  if (random.chance(0.5)) orders_.hear_of_another_machine(random, until);
   host_.restart(until, true);
   room_.world.at(until, [this, ahead] {
     host_.step_wall_clock(ahead);
