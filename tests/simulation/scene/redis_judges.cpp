@@ -165,13 +165,17 @@ void RedisJudges::look_at_pushes(const redis::ScriptRun& run) {
   verdict_ = Verdict{"L6", asker + " is told of one grant by an answer and by a push"};
 }
 
-// A release of a fair lock hands it to whoever waits, lives and listens.
+// Whatever looks at a fair lock that is free hands it to whoever waits, lives and listens: a
+// release, somebody who leaves the queue, and somebody who asks and has to wait.
 void RedisJudges::look_at_free(const redis::ScriptRun& run) {
   const auto& words = run.arguments;
   if (!fair_ || verdict_) return;
-  if (words.size() != 3 || words[0].find(' ') == std::string_view::npos || run.answer != "F") {
-    return;
-  }
+  if (run.keys.empty() || words.empty()) return;
+  const bool of_a_hold = words[0].find(' ') != std::string_view::npos;
+  const bool releases = words.size() == 3 && of_a_hold && run.answer == "F";
+  const bool leaves = words.size() == 3 && !of_a_hold && run.answer.starts_with("B ");
+  const bool waits = words.size() == 5 && !of_a_hold && run.answer.starts_with("Q ");
+  if (!releases && !leaves && !waits) return;
   const std::string key(run.keys[0]);
   const redis::LockSeen seen = server_.lock(key);
   if (seen.held || seen.waiting == 0) return;
@@ -187,8 +191,7 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
     const std::size_t blank = text.find(' ');
     const std::int64_t contact = std::atoll(text.c_str() + std::min(blank, text.size()));
     if (server_time() - contact > alive || !listens(text.substr(0, client_size))) continue;
-    verdict_ =
-        Verdict{"L2", key + " was freed, and " + text + " is not told: " + server_.look(key)};
+    verdict_ = Verdict{"L2", key + " is free, and " + text + " is not told: " + server_.look(key)};
     return;
   }
 }

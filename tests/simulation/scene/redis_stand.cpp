@@ -36,9 +36,9 @@ constexpr Aimed taken{.order = RedisOrders::What::taken_meanwhile};
 constexpr Aimed overdue{.order = RedisOrders::What::overdue_push};
 constexpr Aimed sender{.order = RedisOrders::What::late_sender};
 constexpr Aimed writer{.order = RedisOrders::What::late_writer};
-constexpr std::array traps{deaf,   deaf,   deaf,   late,    late,
-                           late,   taken,  taken,  overdue, overdue,
-                           sender, sender, writer, writer,  Aimed{.trap = RedisTraps::What::crowd}};
+constexpr Aimed crowd{.trap = RedisTraps::What::crowd};
+constexpr std::array traps{deaf,    deaf,   deaf,   late,   late,   late,  taken, taken, overdue,
+                           overdue, sender, sender, writer, writer, crowd, crowd, crowd};
 constexpr std::uint64_t first_of_traps = 12;
 constexpr std::uint64_t first_of_ambushes = first_of_traps + traps.size();
 constexpr std::uint64_t first_of_administrators = first_of_ambushes + 2 * Ambush::kinds;
@@ -143,7 +143,8 @@ class RedisStand final : public Stand {
         server.refuse_writes(true);
         after([&server] { server.refuse_writes(false); });
         return "the disk is full";
-      case 5: return take_by_force(random, length);
+      case 5:
+        return random.chance(0.5) ? take_by_force(random, length) : replace_machine(random, length);
       case 6: return replace_machine(random, length);
       case 7:
       case 8: return deafen(random, length);
