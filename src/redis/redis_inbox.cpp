@@ -104,6 +104,11 @@ void RedisBackend::stop_listening_to(const std::string& name) {
 
 void RedisBackend::hear(const std::string& name, const std::function<void(Hearing&)>& change) {
   const std::string channel = redisson_channel(name);
+  // Until it is sent: one thread stood still between the two, another one's UNSUBSCRIBE overtook
+  // its SUBSCRIBE, and from then on each release kept the lock for a waiter of Redisson that was
+  // none.
+  std::unique_lock order(hearing_, std::defer_lock);
+  if (!base::mutant("redis.subscriptions_overtake")) order.lock();
   bool begins = false;
   {
     const std::lock_guard lock(mutex_);

@@ -147,6 +147,8 @@ void RedisBackend::lost_inbox(const Failure& why, bool final) {
   inbox_up_.store(false);
   awaits_probe_.store(false);
   {
+    // What was noted and not sent yet would go by the next connection, which knows nothing of it.
+    const std::lock_guard order(hearing_);
     const std::lock_guard lock(mutex_);
     channels_.clear();
     left_channels_.clear();

@@ -204,10 +204,12 @@ class RedisStand final : public Stand {
     for (const std::string& name : names) {
       const std::string key = "mortise:{" + name + "}";
       constexpr std::size_t of_a_free_lock = 330;
-      const std::size_t bytes = server_.bytes_of(key);
-      if (bytes > of_a_free_lock) {
+      if (const std::size_t bytes = server_.bytes_of(key); bytes > of_a_free_lock) {
         return name + " takes " + std::to_string(bytes) + " bytes: " + server_.look(key) +
                fields_of(server_, key);
+      }
+      if (const std::string who = listener_of(name); !who.empty()) {
+        return who + " hears Redisson's channel of " + name + ", and does not wait";
       }
     }
     return {};
@@ -223,6 +225,7 @@ class RedisStand final : public Stand {
   std::string force_a_strangers_key();
   std::string set_trap(std::uint64_t which, Random& random, Nanos length);
   static std::vector<std::string> scripts();
+  [[nodiscard]] std::string listener_of(const std::string& name) const;
   static std::string fields_of(redis::RedisModel& server, const std::string& key);
   Room& room_;
   Host& host_;
@@ -249,6 +252,17 @@ std::vector<std::string> RedisStand::scripts() {
     shas.emplace_back(each->sha);
   }
   return shas;
+}
+
+// @return which living client listens to Redisson's channel of a name; empty = none
+std::string RedisStand::listener_of(const std::string& name) const {
+  for (const ConnectionId id : server_.listeners("redisson_lock__channel:{" + name + "}")) {
+    const Connection* const connection = room_.network.find(id);
+    if (connection == nullptr || !connection->held()) continue;
+    const Process& who = connection->process();
+    if (!who.dead() && who.name().starts_with("client")) return who.name();
+  }
+  return {};
 }
 
 // An administrator takes a lock away, now and then while nobody hears of it.
@@ -313,7 +327,7 @@ Connection* RedisStand::some_inbox(Random& random) const {
   return inboxes.empty() ? nullptr : inboxes[random.below(inboxes.size())];
 }
 
-// Something between a client and its inbox has forgotten the connection, and tells nobody.
+// Something on the way to an inbox has forgotten the connection, and tells nobody.
 std::string RedisStand::forget_inbox(Random& random) {
   Connection* const inbox = some_inbox(random);
   if (inbox == nullptr) return "nobody listens";
@@ -347,9 +361,8 @@ std::string RedisStand::force_a_strangers_key() {
 // Most of the traps are for what is told late.
 std::string RedisStand::set_trap(std::uint64_t which, Random& random, Nanos length) {
   const auto& [trap, order] = traps.at(which);
-  const bool fair = modes_.size() == 1 && modes_.front().empty();
   const bool any_mode = trap != RedisTraps::What::crowd && !needs_fair_ones(order);
-  if (!any_mode && !fair) return "nobody comes";
+  if (!any_mode && (modes_.size() != 1 || !modes_.front().empty())) return "nobody comes";
   if (order) {
     orders_.keep = keep;
     return orders_.make(*order, random);
@@ -360,14 +373,13 @@ std::string RedisStand::set_trap(std::uint64_t which, Random& random, Nanos leng
 
 // A client hears nothing for longer than a claim takes, and of messages still later.
 std::string RedisStand::deafen(Random& random, Nanos length) {
-  Connection* const found = some_inbox(random);
-  if (found == nullptr) return "nobody listens";
-  Connection& inbox = *found;
+  Connection* const inbox = some_inbox(random);
+  if (inbox == nullptr) return "nobody listens";
   const Nanos now = room_.world.now();
   const Nanos first = random.between(length / 4, length);
-  inbox.stall(Connection::Way::down, now + length);
-  room_.network.part(inbox.process(), host_, now + first);
-  return inbox.process().name() + " hears nothing, and of messages still later";
+  inbox->stall(Connection::Way::down, now + length);
+  room_.network.part(inbox->process(), host_, now + first);
+  return inbox->process().name() + " hears nothing, and of messages still later";
 }
 
 std::string RedisStand::fields_of(redis::RedisModel& server, const std::string& key) {
