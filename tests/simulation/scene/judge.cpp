@@ -214,6 +214,12 @@ void Judge::died(const Process& process, Nanos free_by) {
   }
 }
 
+bool Judge::stands_behind_its_own(const Name& all, const Process& process) {
+  return std::any_of(all.holds.begin(), all.holds.end(), [&](const auto& each) {
+    return each.second.process == &process && believes(each.second);
+  });
+}
+
 // L5: whoever came first has the first turn. A client's own callers are served within its turn, and
 // the next one has to ask anew; so what counts is since when a client has asked without a break.
 void Judge::look_for_turns(std::size_t name, const Hold& hold) {
@@ -223,6 +229,8 @@ void Judge::look_for_turns(std::size_t name, const Hold& hold) {
   if (turns_ && serve_from_ != never && now > serve_from_) {
     for (const auto& [process, other] : all.standings) {
       if (process == hold.process || process->dead() || other.waiting == 0) continue;
+      // Behind a hold of its own client, which the server has ended early: its clock was set ahead.
+      if (stands_behind_its_own(all, *process)) continue;
       const Nanos place = std::max(other.in_line_since, serve_from_) + to_line_up;
       if (mine.since <= place || hold.asked_at <= place) continue;
       blame("L5", hold.process->name() + " came later than " + process->name() + ", and has name " +

@@ -156,6 +156,7 @@ class Judge {
   [[nodiscard]] Nanos idle(const Name& all, Nanos wanted) const;
   void expect_the_end(std::size_t name, HoldNumber number, Nanos by);
   [[nodiscard]] bool outlives_its_end(std::size_t name, const Hold& hold);
+  [[nodiscard]] bool stands_behind_its_own(const Name& all, const Process& process);
   void look_for_turns(std::size_t name, const Hold& hold);
   void look_at_end(Hold& hold, bool valid);
   void is_free(Name& all, bool released);
