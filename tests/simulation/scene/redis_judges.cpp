@@ -178,19 +178,23 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
   if (!releases && !leaves && !waits) return;
   const std::string key(run.keys[0]);
   const redis::LockSeen seen = server_.lock(key);
-  if (seen.held || seen.waiting == 0) return;
+  // One script looks at so many at most, and may have removed as many as that.
+  const bool all_looked_at = seen.waiting < static_cast<std::uint64_t>(looks_of_a_script);
+  if (seen.held || seen.waiting == 0 || !all_looked_at) {
+    free_with_.erase(key);
+    return;
+  }
   const redis::Value* const value = server_.value(key);
   const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
   if (hash == nullptr) return;
-  const auto people = std::count_if(
-      hash->fields().begin(), hash->fields().end(),
-      [](const auto& each) { return each.second.starts_with(RedisTraps::of_crowds); });
-  if (people >= looks_of_a_script) return;  // whom nobody can tell
   for (const auto& [field, text] : hash->fields()) {
     if (!field.starts_with('#')) continue;  // "<attempt> <last contact> ..."
     const std::size_t blank = text.find(' ');
     const std::int64_t contact = std::atoll(text.c_str() + std::min(blank, text.size()));
     if (server_time() - contact > alive || !listens(text.substr(0, client_size))) continue;
+    // Not at once: the next script goes on where this one had to stop.
+    const auto [before, first] = free_with_.try_emplace(key, seen.waiting);
+    if (first || std::exchange(before->second, seen.waiting) != seen.waiting) return;
     verdict_ = Verdict{"L2", key + " is free, and " + text + " is not told: " + server_.look(key)};
     return;
   }

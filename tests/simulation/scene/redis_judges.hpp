@@ -96,6 +96,8 @@ class RedisJudges {
   std::map<std::string, Kept> kept_for_nobody_;  // releases in a row after which a lock was
   std::set<std::string, std::less<>> pushed_;    // grants of the script that runs
   bool fair_ = false;
+  std::map<std::string, std::uint64_t> free_with_;  // names that a look has left free, and how many
+                                                    // waited
   std::optional<Verdict> verdict_;
 };
 
