@@ -157,8 +157,8 @@ class RedisBackend final : public Backend, private Connection::User {
   std::atomic<Instant::rep> probed_{0};    // the inbox was asked for a word then
   std::atomic<bool> awaits_probe_{false};  // ... and has not answered
 
-  std::mutex
-      hearing_;  // subscriptions are sent in the order in which they are noted; before mutex_
+  // Subscriptions are sent in the order in which they are noted. Taken before mutex_.
+  std::mutex hearing_;
   std::mutex mutex_;
   std::vector<Call> parked_;  // to be sent when there is a connection
   std::string run_id_;
