@@ -94,6 +94,9 @@ class Connection final : public Source {
   [[nodiscard]] Instant due() const noexcept override;
   [[nodiscard]] bool pushes() const noexcept override { return !inbox_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override;
+  /// @return whether the server takes no more for now, so that a part of what was sent is still
+  /// here.
+  [[nodiscard]] bool blocked() const noexcept { return blocked_.load(); }
   [[nodiscard]] bool linger() override;
   void ready(short events, Instant now) override;
   [[nodiscard]] bool gathering() const noexcept override { return gathering_.load(); }
