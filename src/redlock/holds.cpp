@@ -35,6 +35,7 @@ void Holds::add(const HoldId& hold, Instant until, NodeSet maybe, Instant now) {
   }
   Entry& entry = entries_[hold.attempt];
   entry.hold = hold;
+  entry.since = now;
   entry.until = until;
   entry.maybe = maybe;
 }
@@ -69,6 +70,7 @@ Holds::End Holds::end(const std::shared_ptr<Release>& release, Quorum quorum) {
   }
   Entry& entry = found->second;
   end.maybe = entry.maybe;
+  end.since = entry.since;
   end.known = true;
   end.fresh = !entry.freeing || entry.freeing->release != release;
   if (end.fresh) {

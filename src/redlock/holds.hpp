@@ -25,6 +25,7 @@ struct AttemptHash {
 /// @thread_safety every member may be called concurrently; it calls nobody.
 class Holds {
  public:
+  /// @param now when it was asked for
   void add(const HoldId& hold, Instant until, NodeSet maybe, Instant now);
   /// @return whether exactly this hold stands: granted, not released, its end not come.
   [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
@@ -36,6 +37,7 @@ class Holds {
   struct End {
     std::shared_ptr<Freeing> freeing{};
     NodeSet maybe = 0;   ///< who may have voted for it
+    Instant since{};     ///< when it was asked for
     bool known = false;  ///< it was granted here
     bool fresh = false;  ///< it is released for the first time
   };
@@ -47,6 +49,7 @@ class Holds {
  private:
   struct Entry {
     HoldId hold{};
+    Instant since{};
     Instant until{};
     NodeSet maybe = 0;
     std::shared_ptr<Freeing> freeing{};

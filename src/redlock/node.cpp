@@ -106,6 +106,11 @@ void Node::owe(redis::Call call) {
   debts_.push_back(std::move(call));
 }
 
+std::vector<redis::Call> Node::debts() const {
+  const std::lock_guard lock(mutex_);
+  return {debts_.begin(), debts_.end()};
+}
+
 std::vector<redis::Call> Node::take_debts() {
   const std::lock_guard lock(mutex_);
   std::vector<redis::Call> debts(std::make_move_iterator(debts_.begin()),

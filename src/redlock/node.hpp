@@ -84,6 +84,7 @@ class Node final : private redis::Connection::User {
   /// Keeps a call for when the server is there again, once for each of its operations.
   void owe(redis::Call call);
   [[nodiscard]] std::vector<redis::Call> take_debts();
+  [[nodiscard]] std::vector<redis::Call> debts() const;
   [[nodiscard]] bool in_debt() const;
   [[nodiscard]] Strays& strays() noexcept { return strays_; }
 

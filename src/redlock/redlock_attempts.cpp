@@ -225,7 +225,7 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
   // that have yet to hear of it.
   const bool proven = count(bid->ballot.holders_nodes()) >= quorum_.majority();
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
-  const NodeSet nodes = bid->maybe;
+  const NodeSet nodes = bid->maybe = perhaps_elsewhere(bid->maybe, bid->asked);
   bid->splits = (wait ? held : proven) ? 0 : bid->splits + 1;
   bid->polite.store(false);
   const std::optional<Holder> holder = bid->holder;
@@ -286,7 +286,7 @@ void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (operation->progress() == Acquisition::Progress::unsent) bid->maybe = 0;
   bid->awaited.begin(awaited_);
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
-  if (unknown) bid->maybe = quorum_.all();
+  bid->maybe = unknown ? quorum_.all() : perhaps_elsewhere(bid->maybe, bid->asked);
   const NodeSet nodes = bid->maybe | bid->listed;
   lock.unlock();
   undo(bid, nodes, step);

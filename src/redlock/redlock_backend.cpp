@@ -143,9 +143,10 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   want_missing(reachable, !operation->in_trouble());
   const Holds::End end = holds_.end(operation, quorum_);
   if (end.fresh) {
+    const NodeSet maybe = perhaps_elsewhere(end.maybe, end.since);
     {
       const Lock lock(end.freeing->mutex);
-      end.freeing->tally.no = quorum_.all() & ~end.maybe;
+      end.freeing->tally.no = quorum_.all() & ~maybe;
       end.freeing->awaited.begin(awaited_);
     }
     const Instant now = clock_->now();
@@ -154,7 +155,7 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
                            .asked = now,
                            .deadline = now + patience};
     for (const auto& node : nodes_) {
-      if ((end.maybe & only(node->index())) == 0) continue;
+      if ((maybe & only(node->index())) == 0) continue;
       send_or_owe(*node, call);
     }
   }

@@ -101,6 +101,9 @@ class RedlockBackend final : public Backend, private Node::User {
   void begin(Roll& roll) const;
   /// Has those addresses connected anew of which it has to be known where they lead by now.
   void settle_doubts(Instant now);
+  void spread_debts(Node& node, Instant now);
+  /// @return the servers to which something was sent since then, where these were meant.
+  [[nodiscard]] NodeSet perhaps_elsewhere(NodeSet nodes, Instant since) const;
   /// Has addresses that are in doubt connected anew.
   void lead_anew(NodeSet doubted);
   /// @return that two addresses lead to one server, or may; none = they do not.

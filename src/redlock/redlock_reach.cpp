@@ -32,8 +32,24 @@ bool is_parked(Bid& bid) {
 // question the server's answers count twice.
 void RedlockBackend::recognise(Node& node, const std::string& run_id) {
   const Instant now = clock_->now();
-  whereabouts_.arrived(node.index(), run_id, now);
+  if (whereabouts_.arrived(node.index(), run_id, now)) spread_debts(node, now);
   settle_doubts(now);
+}
+
+// What its old server is owed another address may lead to now.
+void RedlockBackend::spread_debts(Node& node, Instant now) {
+  const std::vector<Call> debts = node.debts();
+  if (debts.empty() || base::mutant("redlock.votes_are_freed_where_they_were_asked_for")) return;
+  for (const auto& other : nodes_) {
+    if (other.get() == &node) continue;
+    for (const Call& debt : debts) other->owe(debt);
+  }
+  alarm_.set_debts(now);
+}
+
+// Before what was asked for since then is taken back, or freed.
+NodeSet RedlockBackend::perhaps_elsewhere(NodeSet nodes, Instant since) const {
+  return nodes != 0 && whereabouts_.moved_since(since) ? quorum_.all() : nodes;
 }
 
 void RedlockBackend::settle_doubts(Instant now) {

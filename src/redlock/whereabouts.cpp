@@ -7,12 +7,22 @@
 
 namespace mortise::redlock {
 
-void Whereabouts::arrived(std::size_t address, const std::string& run_id, Instant now) {
-  if (base::mutant("redlock.one_server_votes_twice")) return;
+bool Whereabouts::arrived(std::size_t address, const std::string& run_id, Instant now) {
+  if (base::mutant("redlock.one_server_votes_twice")) return false;
   const std::lock_guard lock(mutex_);
   places_[address] = {.run_id = run_id, .since = now};
   doubts_ &= ~only(address);
   note_clear();
+  std::string& before = before_[address];
+  const bool moved = !before.empty() && before != run_id;
+  before = run_id;
+  if (moved && !base::mutant("redlock.votes_are_freed_where_they_were_asked_for")) moved_ = now;
+  return moved;
+}
+
+bool Whereabouts::moved_since(Instant when) const {
+  const std::lock_guard lock(mutex_);
+  return moved_ && *moved_ >= when;
 }
 
 bool Whereabouts::left(std::size_t address, bool was_up) {

@@ -122,5 +122,26 @@ TEST_F(RedlockWhereabouts, WhatIsNotConnectedLeadsNowhere) {
   EXPECT_FALSE(whereabouts.left(2, false));
 }
 
+// What was asked for by the first of two connections may stand at a server that only another
+// address leads to by now.
+TEST_F(RedlockWhereabouts, AnAddressThatLeadsElsewhereHasMoved) {
+  arrive(0, "a");
+  arrive(1, "b");
+  EXPECT_FALSE(whereabouts.moved_since(Instant{}));
+  now += 1s;
+  static_cast<void>(whereabouts.left(0, true));
+  EXPECT_TRUE(whereabouts.arrived(0, "c", now));
+  EXPECT_TRUE(whereabouts.moved_since(now));
+  EXPECT_TRUE(whereabouts.moved_since(now - 1s));
+  EXPECT_FALSE(whereabouts.moved_since(now + 1s));
+}
+
+TEST_F(RedlockWhereabouts, AnAddressThatIsConnectedAnewHasNotMoved) {
+  arrive(0, "a");
+  EXPECT_FALSE(whereabouts.left(0, true));
+  EXPECT_FALSE(whereabouts.arrived(0, "a", now));
+  EXPECT_FALSE(whereabouts.moved_since(Instant{}));
+}
+
 }  // namespace
 }  // namespace mortise::redlock
