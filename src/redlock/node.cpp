@@ -2,7 +2,6 @@
 #include "redlock/node.hpp"
 
 #include "base/farewell.hpp"
-#include "base/mutant.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -32,8 +31,7 @@ Instant Node::Answers::due() const noexcept {
 bool Node::Answers::outstanding() const noexcept {
   if (!node_.commands_.up()) return false;
   // Also where nobody waits for the answer any more: a vote that is taken back stands until then.
-  const bool half_sent =
-      node_.commands_.blocked() && !base::mutant("redlock.half_a_request_is_left");
+  const bool half_sent = node_.commands_.blocked();
   return half_sent || (node_.user_.awaits() && node_.commands_.outstanding());
 }
 
