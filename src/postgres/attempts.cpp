@@ -36,16 +36,27 @@ Copies Attempts::sent(const AttemptId& attempt) {
   if (found != pending_.end()) {
     ++found->second.open;
     found->second.asked = true;
+  } else {
+    ++left_over_[attempt];
   }
   return copies_locked(attempt);
 }
 
 bool Attempts::answered(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
+  arrived_locked(attempt);
   const auto found = pending_.find(attempt);
-  if (found == pending_.end()) return true;
-  if (found->second.open > 0) --found->second.open;
-  return found->second.cancelled;
+  return found == pending_.end() || found->second.cancelled;
+}
+
+void Attempts::arrived_locked(const AttemptId& attempt) {
+  const auto found = pending_.find(attempt);
+  if (found != pending_.end() && found->second.open > 0) {
+    --found->second.open;
+    return;
+  }
+  const auto left = left_over_.find(attempt);
+  if (left != left_over_.end() && --left->second == 0) left_over_.erase(left);
 }
 
 Attempts::Stray& Attempts::stray_locked(const AttemptId& attempt, Instant now) {
@@ -61,8 +72,7 @@ Attempts::Stray& Attempts::stray_locked(const AttemptId& attempt, Instant now) {
 
 void Attempts::unanswered(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
-  const auto found = pending_.find(attempt);
-  if (found != pending_.end() && found->second.open > 0) --found->second.open;
+  arrived_locked(attempt);
   if (base::mutant("postgres.late_copies_not_numbered")) return;
   Stray& stray = stray_locked(attempt, now);
   ++stray.copy;
@@ -132,6 +142,7 @@ void Attempts::forget_locked(Table::iterator place) {
         std::find_if(begin, end, [&](const auto& each) { return each.second == place->first; });
     if (mine != end) names_.erase(mine);
   }
+  if (place->second.open > 0) left_over_[place->first] += place->second.open;
   pending_.erase(place);
 }
 
@@ -180,6 +191,11 @@ bool Attempts::any_taken_back() const {
   return std::any_of(pending_.begin(), pending_.end(), [](const auto& each) {
     return each.second.cancelled && !each.second.operation.expired();
   });
+}
+
+bool Attempts::any_left_over() const {
+  const std::lock_guard lock(mutex_);
+  return !left_over_.empty();
 }
 
 bool Attempts::anybody_waits() const {

@@ -58,6 +58,9 @@ class Attempts {
 
   /// @return whether any is being taken back, and the server has not answered to that.
   [[nodiscard]] bool any_taken_back() const;
+  /// @return whether a request for one that is decided is on its way: it may be granted what nobody
+  /// wants any more.
+  [[nodiscard]] bool any_left_over() const;
   /// @return whether anybody waits, for whatever name.
   [[nodiscard]] bool anybody_waits() const;
   /// @return those that are neither decided nor taken back.
@@ -87,12 +90,15 @@ class Attempts {
   };
   using Table = std::unordered_map<AttemptId, Pending, Hash>;
   void forget_locked(Table::iterator place);
+  /// One request less is on its way.
+  void arrived_locked(const AttemptId& attempt);
   [[nodiscard]] Copies copies_locked(const AttemptId& attempt) const;
   Stray& stray_locked(const AttemptId& attempt, Instant now);
 
   const bool tickets_;
   mutable std::mutex mutex_;
   Table pending_;
+  std::unordered_map<AttemptId, int, Hash> left_over_;  // requests on their way, of decided ones
   std::unordered_map<AttemptId, Stray, Hash> strays_;
   Instant strays_swept_{};
   // From the first request on: a notification may overtake the reply.

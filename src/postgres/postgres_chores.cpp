@@ -104,7 +104,8 @@ void PostgresBackend::look_after_stuck() {
   }
 }
 
-// What is taken back where its call has ended.
+// What is taken back where its call has ended, or may have to be: another copy of what was asked
+// for may be granted it yet.
 bool PostgresBackend::owes() {
   {
     const std::lock_guard lock(mutex_);
@@ -113,6 +114,9 @@ bool PostgresBackend::owes() {
       return !release || release->done();
     });
     if (!given_back_.empty()) return true;
+  }
+  if (attempts_.any_left_over() && !base::mutant("postgres.close_forgets_what_is_on_its_way")) {
+    return true;
   }
   return attempts_.any_taken_back();
 }

@@ -62,6 +62,21 @@ TEST_F(PostgresAttempts, OfABrokenConnectionCostTheSameEach) {
   EXPECT_LT(last, first * 10 + 5ms);
 }
 
+// Another copy may be granted yet what the first one was refused: close() waits for its answer.
+TEST_F(PostgresAttempts, AreLeftOverWhereAnotherCopyIsOnItsWayWhenTheyAreDecided) {
+  static_cast<void>(attempts_.sent(id_));
+  static_cast<void>(attempts_.sent(id_));
+  attempts_.answered(id_);
+  EXPECT_FALSE(attempts_.any_left_over()) << "it is wanted";
+  attempts_.decided(id_);
+  EXPECT_TRUE(attempts_.any_left_over());
+  static_cast<void>(attempts_.sent(id_));
+  attempts_.answered(id_);
+  EXPECT_TRUE(attempts_.any_left_over());
+  attempts_.unanswered(id_, Instant{1h});
+  EXPECT_FALSE(attempts_.any_left_over());
+}
+
 // So long the server refuses late copies; later ones do not exist.
 TEST_F(PostgresAttempts, OfABrokenConnectionAreForgottenInTime) {
   const Instant then{1h};

@@ -31,6 +31,8 @@ Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   if (specials > many_specials) weights.back() = static_cast<int>(specials);
   // What befalls one server of a quorum costs a vote; what befalls most of them is special.
   if (plan.kind == Kind::redlock) weights = {5, 4, 4, 3, 4, 2, 2, 1, 3, 6, 2, 2, 14};
+  // What a client of PostgreSQL's leaves behind at its end is owed for a moment only.
+  if (plan.kind == Kind::postgres) weights[11] = 6;
   // Of Redis most specials are ambushes.
   if (plan.kind == Kind::redis) weights.back() = 17;
   int total = 0;
@@ -113,7 +115,11 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   plan.threads = random.chance(0.6) ? 1 : 2 + random.below(3);
   plan.names = random.chance(0.7) ? 1 : 2 + random.below(2);
   // A row that is locked is in the way of its own name only.
-  if (kind == Kind::postgres && random.chance(0.1)) plan.names = 4 + random.below(9);
+  // And who asks for several at a time has more to say on a connection than may be under way there.
+  if (kind == Kind::postgres && random.chance(0.1)) {
+    plan.names = 4 + random.below(9);
+    plan.threads = 2 + random.below(6);
+  }
   plan.lease = random.spread(500 * ms, 30 * second);
   // What happens at the end of a lease, or while one is renewed, happens more often with short
   // ones. PostgreSQL's commands have a sixth of it, which what strangers do to its disk may take

@@ -62,6 +62,7 @@ PostgresAmbush::Trouble PostgresAmbush::draw(std::uint64_t special, Random& rand
       trouble.point = Point::commits;
       break;
     case kinds + 4: trouble.what = What::spoilt; break;
+    case kinds + 5: trouble.what = What::revoked_and_lost; break;
     default: break;
   }
   switch (trouble.what) {
@@ -75,7 +76,8 @@ PostgresAmbush::Trouble PostgresAmbush::draw(std::uint64_t special, Random& rand
       trouble.often = 1;
       trouble.left = 4 + random.below(10);
       break;
-    case What::revoked: trouble.point = Point::commits; break;
+    case What::revoked:
+    case What::revoked_and_lost: trouble.point = Point::commits; break;
     case What::spoilt:
       trouble.whom = Whom::wakes;
       trouble.point = Point::begins;
@@ -99,12 +101,23 @@ std::string PostgresAmbush::lie(std::uint64_t special, Random& random, Nanos len
                                                          "rights that are revoked",
                                                          "a slow process",
                                                          "takes whose answers are lost",
-                                                         "what tells on the only connection"};
+                                                         "what tells on the only connection",
+                                                         "takes that are lost, and denied anew"};
   Trouble trouble = draw(special, random);
   trouble.until = trouble.what == What::spoilt ? end_ : std::min(room_.world.now() + length, end_);
   luck_ = Random(random.next());
   troubles_.push_back(trouble);
   return "trouble with " + std::string(names.at(special));
+}
+
+void PostgresAmbush::lose_denied_takes(Random& random, Nanos length) {
+  luck_ = Random(random.next());
+  troubles_.push_back({.whom = Whom::takes,
+                       .what = What::revoked_and_lost,
+                       .point = Point::commits,
+                       .until = std::min(room_.world.now() + length, end_),
+                       .often = 1,
+                       .left = most_victims});
 }
 
 Nanos PostgresAmbush::meets(ConnectionId connection, Statement statement, Point point) {
@@ -146,8 +159,18 @@ Nanos PostgresAmbush::befall(Trouble& trouble, Connection& from, Nanos longest) 
     case What::outlived:
       return std::min(until_a_hold_lapses() + luck_.spread(1us, 3ms), end_ - now);
     case What::slow:
-      return trouble.left > 0 ? luck_.spread(300us, 20ms)
-                              : std::min(patience_ + luck_.spread(1ms, 500ms), end_ - now);
+      return trouble.left > 0
+                 ? luck_.spread(300us, 20ms)
+                 : std::min(std::max<Nanos>(patience_, mortise::postgres::usual_patience) +
+                                luck_.spread(1ms, 500ms),
+                            end_ - now);
+    case What::revoked_and_lost: {
+      // Whoever asks anew is refused, and what it repeats comes to something all the same.
+      const Nanos orphaned = std::min(luck_.spread(50ms, longest_orphan), end_ - now);
+      cut(from.process(), from.id(), false);
+      refuse_takes(Nanos(0), orphaned * 4 / 5);
+      return orphaned;
+    }
     case What::revoked: {
       const Nanos late = patience_ + luck_.spread(1ms, 500ms);
       if (now + late >= end_) return Nanos(0);

@@ -18,7 +18,7 @@ class PostgresAmbush {
  public:
   enum class Whom { takes, renewals, releases, cancels, wakes, all };
   static constexpr std::size_t kinds = 6;
-  static constexpr std::size_t specials = kinds + 5;
+  static constexpr std::size_t specials = kinds + 6;
 
   /// @param end of the storm: until then what befalls somebody is over
   PostgresAmbush(Room& room, PostgresServers& servers, Nanos lease, Nanos end);
@@ -27,20 +27,23 @@ class PostgresAmbush {
   /// @param special one of its own: a kind of statements, or something that needs to be aimed
   /// @return in words, for the trace
   std::string lie(std::uint64_t special, Random& random, Nanos length);
+  /// Takes lose their connections, and what repeats them is denied, while they are executed.
+  void lose_denied_takes(Random& random, Nanos length);
   /// Nobody may log in for that time.
   void refuse_logins(Nanos time);
 
  private:
   enum class What {
-    late,           ///< its process stands still
-    lost,           ///< the same, and its connection breaks
-    lost_for_good,  ///< and all of its client's, which may not log in any more for a while
-    cancelled,      ///< by an administrator, a little later
-    stopped,        ///< its client, while the answer is on its way
-    outlived,       ///< it stands still until a hold has just lapsed
-    revoked,        ///< it stands still, and what is asked meanwhile is denied
-    slow,           ///< so is each of its process, and the last one is late
-    spoilt,         ///< so are those of its client behind it, and then it is cancelled
+    late,              ///< its process stands still
+    lost,              ///< the same, and its connection breaks
+    lost_for_good,     ///< and all of its client's, which may not log in any more for a while
+    cancelled,         ///< by an administrator, a little later
+    stopped,           ///< its client, while the answer is on its way
+    outlived,          ///< it stands still until a hold has just lapsed
+    revoked,           ///< it stands still, and what is asked meanwhile is denied
+    revoked_and_lost,  ///< the same, and its connection breaks: no late answer tells of it
+    slow,              ///< so is each of its process, and the last one is late
+    spoilt,            ///< so are those of its client behind it, and then it is cancelled
   };
   struct Trouble {
     Whom whom{};

@@ -23,15 +23,19 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* some_name = "name/0";
-constexpr std::uint64_t a_fail_over = 9;  // of the specials
+// Of the specials:
+constexpr std::uint64_t a_fail_over = 9;
+constexpr std::uint64_t cancelled_waits = 12;
+constexpr std::uint64_t ambushes = 13;  // and above
 
 /// What other databases of the same server do while nothing is broken: each notification of theirs
 /// has a lock of the whole server over a flush, and all of ours wait for it in turn.
 enum class Neighbours { quiet, busy, crowd };
 
-postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighbours) {
+postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighbours,
+                             std::uint64_t favourite) {
   postgres::Options options;
-  const bool synchronous = random.chance(0.4);
+  const bool synchronous = random.chance(0.4) || favourite == cancelled_waits;
   if (synchronous) options.standby = postgres::Standby::synchronous;
   if (plan.forgets) options.standby = postgres::Standby::asynchronous;
   options.flush = random.spread(50us, 2ms);
@@ -42,10 +46,10 @@ postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighb
 }
 
 /// Those of the specials that differ, and which of them come more often, since hardly any of what
-/// they make comes to something: rights that are revoked while a copy waits, twice, and a slow
-/// process.
-constexpr std::size_t different = 23;
-constexpr std::array<std::uint64_t, postgres_specials - different> more_often{19, 19, 20};
+/// they make comes to something: rights that are revoked while a copy waits, with its connection
+/// and without, and a slow process.
+constexpr std::size_t different = 25;
+constexpr std::array<std::uint64_t, postgres_specials - different> more_often{20, 21, 24};
 
 class PostgresStand final : public Stand {
  public:
@@ -60,7 +64,7 @@ class PostgresStand final : public Stand {
         fair_(random_.chance(0.3)),
         standby_first_(random_.chance(0.5)),
         ties_(random_.chance(0.4)),
-        options_(options_of(plan, random_, neighbours_)),
+        options_(options_of(plan, random_, neighbours_, favourite_)),
         servers_(room, options_, mistake, plan.storm),
         ambush_(room, servers_, plan.lease, plan.storm),
         ghosts_(room, servers_, plan) {}
@@ -107,7 +111,10 @@ class PostgresStand final : public Stand {
         ambush_.refuse_logins(length);
         server.terminate_all();
         return "all sessions are ended, and the role may not log in";
-      default: return ambush_.lie(which - 12, random, length);
+      case cancelled_waits:
+        return cancel_waits(random, length) ? "waits for the standby are cancelled"
+                                            : "there is no standby";
+      default: return ambush_.lie(which - ambushes, random, length);
     }
   }
   void calm() override {
@@ -151,9 +158,15 @@ class PostgresStand final : public Stand {
     ghosts_.ends(process);
     servers_.ends(process);
   }
-  // Calls end while what they asked for waits for the disk, and has yet to be granted.
+  // Calls end while what they asked for waits for the disk, and has yet to be granted; or have
+  // ended, denied, while an older copy is still to be granted, of which no answer comes any more.
   Nanos before_closing(Random& random) override {
-    if (random.chance(0.5)) return Nanos(0);
+    const std::uint64_t how = random.below(3);
+    if (how == 0) return Nanos(0);
+    if (how == 1) {
+      ambush_.lose_denied_takes(random, 500ms);
+      return random.between(1ms, 500ms);
+    }
     const Nanos stall = random.between(20ms, 600ms);
     servers_.primary().stall_disk(stall);
     return random.between(stall / 2, stall);
@@ -288,6 +301,21 @@ class PostgresStand final : public Stand {
           servers_.primary().cancel_all();
           room_.world.after(then, [this, down, back] { servers_.fail_over(down, back); });
         });
+    return true;
+  }
+  // The same, and the primary stays: again and again somebody ends the waits by hand, and the
+  // standby is back soon after that.
+  bool cancel_waits(Random& random, Nanos length) {
+    if (!servers_.has_standby()) return false;
+    const Nanos end = std::min(room_.world.now() + length, plan_.storm);
+    for (Nanos at = room_.world.now(); at < end;) {
+      room_.world.at(at, [this] { servers_.primary().set_standby_gone(true); });
+      at += random.spread(3ms, 300ms);
+      room_.world.at(std::min(at, end), [this] { servers_.primary().cancel_all(); });
+      at += random.spread(100us, 50ms);
+      room_.world.at(std::min(at, end), [this] { servers_.primary().set_standby_gone(false); });
+      at += random.spread(1ms, 500ms);
+    }
     return true;
   }
 
