@@ -22,6 +22,8 @@ void Connection::leave() {
   if (load_.load() > 0 || spoiled_.load()) return;
   state_.store(State::idle);
   wanted_.store(false);
+  // Whoever wants it again does not wait until the time has passed that connecting had.
+  limit_.store(0);
   descriptor_.store(-1);
   interest_.store(0);
   pq.swap(pq_);
