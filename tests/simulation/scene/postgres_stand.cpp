@@ -46,10 +46,15 @@ postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighb
 }
 
 /// Those of the specials that differ, and which of them come more often, since hardly any of what
-/// they make comes to something: rights that are revoked while a copy waits, with its connection
-/// and without, and a slow process.
+/// they make comes to something: waits that are cancelled, rights that are revoked while a copy
+/// waits, with its connection and without, and a slow process.
 constexpr std::size_t different = 25;
-constexpr std::array<std::uint64_t, postgres_specials - different> more_often{20, 21, 24};
+constexpr std::array<std::uint64_t, postgres_specials - different> more_often{cancelled_waits, 20,
+                                                                              21, 24};
+
+std::uint64_t special_of(std::uint64_t which) {
+  return which < different || which >= postgres_specials ? which : more_often.at(which - different);
+}
 
 class PostgresStand final : public Stand {
  public:
@@ -57,7 +62,7 @@ class PostgresStand final : public Stand {
       : room_(room),
         plan_(plan),
         random_(Random::of({plan.seed, 42})),
-        favourite_(plan.forgets ? a_fail_over : random_.below(postgres_specials * 2)),
+        favourite_(plan.forgets ? a_fail_over : special_of(random_.below(postgres_specials * 2))),
         neighbours_(random_.chance(0.7)   ? Neighbours::quiet
                     : random_.chance(0.5) ? Neighbours::busy
                                           : Neighbours::crowd),
@@ -77,8 +82,7 @@ class PostgresStand final : public Stand {
     postgres::PostgresModel& server = servers_.primary();
     // In half of the runs the same comes again and again.
     if (favourite_ < postgres_specials && random.chance(0.7)) which = favourite_;
-    if (which >= different) which = more_often.at(which - different);
-    switch (which) {
+    switch (which = special_of(which)) {
       case 0: server.stall_disk(length); return "the disk stalls";
       case 1:
         server.strangers_notify(1 + random.below(16), length);
@@ -307,7 +311,9 @@ class PostgresStand final : public Stand {
   // standby is back soon after that.
   bool cancel_waits(Random& random, Nanos length) {
     if (!servers_.has_standby()) return false;
-    const Nanos end = std::min(room_.world.now() + length, plan_.storm);
+    // What is left behind shows where nothing else befalls anybody after it.
+    const bool to_the_end = random.chance(0.5);
+    const Nanos end = to_the_end ? plan_.storm : std::min(room_.world.now() + length, plan_.storm);
     for (Nanos at = room_.world.now(); at < end;) {
       room_.world.at(at, [this] { servers_.primary().set_standby_gone(true); });
       at += random.spread(3ms, 300ms);

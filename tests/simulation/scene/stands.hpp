@@ -22,7 +22,7 @@ inline constexpr std::size_t redlock_specials = 19;
 inline constexpr std::size_t zookeeper_specials = 21;
 [[nodiscard]] std::unique_ptr<Stand> make_zookeeper_stand(const Plan& plan, Room& room);
 
-inline constexpr std::size_t postgres_specials = 28;
+inline constexpr std::size_t postgres_specials = 29;
 [[nodiscard]] std::unique_ptr<Stand> make_postgres_stand(const Plan& plan, Room& room,
                                                          std::string_view mistake);
 
