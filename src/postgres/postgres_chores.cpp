@@ -115,10 +115,7 @@ bool PostgresBackend::owes() {
     });
     if (!given_back_.empty()) return true;
   }
-  if (attempts_.any_left_over() && !base::mutant("postgres.close_forgets_what_is_on_its_way")) {
-    return true;
-  }
-  return attempts_.any_taken_back();
+  return attempts_.any_left_over() || attempts_.any_taken_back();
 }
 
 // close() waits for what callers free, and for what the library takes back for them. Of this only
