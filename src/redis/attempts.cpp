@@ -155,7 +155,7 @@ void Attempts::released(const AttemptId& attempt, std::uint64_t number) {
   const auto stray = strays_.find(attempt);
   if (stray == strays_.end()) return;
   stray->second.release = false;
-  if (!stray->second.copies) strays_.erase(stray);
+  if (!stray->second.copies && !stray->second.taker) strays_.erase(stray);
 }
 
 Attempts::Verdict Attempts::granted(const Push& push) {
@@ -197,8 +197,8 @@ Attempts::Operation Attempts::find(const AttemptId& attempt) const {
   return found->second.operation.lock();
 }
 
-void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch,
-                          Instant now) {
+void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now,
+                          const Operation& taker) {
   const std::lock_guard lock(mutex_);
   if (now - strays_swept_ >= std::chrono::seconds(1)) {  // not for each of thousands
     strays_swept_ = now;
@@ -210,16 +210,49 @@ void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t 
   stray.epoch = std::max(stray.epoch, epoch);
   stray.copies = true;
   stray.release = stray.release || release;
+  if (!taker) return;
+  stray.taker = taker;
+  stray.asked = false;
 }
 
-void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch) {
+void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch, bool tells) {
   if (base::mutant("redis.bury_copies_for_ever")) return;
   const std::lock_guard lock(mutex_);
   if (strays_.empty()) return;
   const auto found = strays_.find(attempt);
   if (found == strays_.end() || epoch <= found->second.epoch) return;
   found->second.copies = false;
-  if (!found->second.release) strays_.erase(found);
+  if (tells) found->second.taker = nullptr;
+  if (!found->second.release && !found->second.taker) strays_.erase(found);
+}
+
+bool Attempts::is_undecided_locked(const AttemptId& attempt) const {
+  const auto found = records_.find(attempt);
+  return found != records_.end() && !found->second.decided();
+}
+
+std::vector<Attempts::Operation> Attempts::leftovers() {
+  std::vector<Operation> operations;
+  const std::lock_guard lock(mutex_);
+  if (base::mutant("redis.leave_what_a_copy_has_taken")) return operations;
+  for (auto& [attempt, stray] : strays_) {
+    if (!stray.taker || stray.asked || is_undecided_locked(attempt)) continue;
+    stray.asked = true;
+    operations.push_back(stray.taker);
+  }
+  return operations;
+}
+
+bool Attempts::is_leftover(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = strays_.find(attempt);
+  return found != strays_.end() && found->second.taker;
+}
+
+void Attempts::put_back(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = strays_.find(attempt);
+  if (found != strays_.end()) found->second.asked = false;
 }
 
 bool Attempts::has_copies_locked(const AttemptId& attempt) const {
@@ -240,8 +273,13 @@ bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   return found != strays_.end() && found->second.release;
 }
 
-bool Attempts::takes_back() const {
+bool Attempts::takes_back(Instant now) const {
   const std::lock_guard lock(mutex_);
+  const bool leftovers = std::any_of(strays_.begin(), strays_.end(), [&](const auto& entry) {
+    const Stray& stray = entry.second;
+    return stray.taker && now - stray.since <= stray_time && !is_undecided_locked(entry.first);
+  });
+  if (leftovers) return true;
   return std::any_of(records_.begin(), records_.end(), [](const auto& entry) {
     const Record& record = entry.second;
     if (!record.cancelled || record.decided()) return false;

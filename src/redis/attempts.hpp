@@ -89,16 +89,27 @@ class Attempts {
 
   /// A connection broke while a request for the attempt was unanswered.
   /// @param epoch of that connection
-  void unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now);
+  /// @param taker whose request that was, if it may have taken the lock; null = it may not
+  void unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now,
+                  const Operation& taker = nullptr);
   /// The server has executed a request for it: it refuses older copies from now on.
-  void answered(const AttemptId& attempt, std::uint64_t epoch);
+  /// @param tells whether the answer tells of a hold that an older copy has taken
+  void answered(const AttemptId& attempt, std::uint64_t epoch, bool tells = true);
+  /// Attempts that are decided, and nobody asks for any more: what a copy of which no answer came
+  /// has taken for them since, nobody knows of. @return each once
+  [[nodiscard]] std::vector<Operation> leftovers();
+  /// @return whether that is still to be found out for this one.
+  [[nodiscard]] bool is_leftover(const AttemptId& attempt) const;
+  /// It was not found out: it is one of the `leftovers()` again.
+  void put_back(const AttemptId& attempt);
   /// @return whether copies of it may be on their way on older connections, and the server has yet
   /// to be told to refuse them.
   [[nodiscard]] bool has_copies(const AttemptId& attempt) const;
   /// @return whether a release of its hold may have been executed without our knowing.
   [[nodiscard]] bool release_in_doubt(const AttemptId& attempt) const;
-  /// @return whether one is being taken back of which its caller was told already that it failed.
-  [[nodiscard]] bool takes_back() const;
+  /// @return whether one is being taken back of which its caller was told already that it failed,
+  /// or whether there are leftovers.
+  [[nodiscard]] bool takes_back(Instant now) const;
   /// The server has been started anew: its clock has to be read anew.
   void forget_readings();
   /// @param newest those that were asked for on this connection are left out; 0 = none
@@ -134,6 +145,8 @@ class Attempts {
     std::uint64_t epoch = 0;
     bool copies = true;
     bool release = false;
+    Operation taker{};   // a copy may have taken the lock for it
+    bool asked = false;  // whether it has
   };
   struct Hash {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
@@ -143,6 +156,7 @@ class Attempts {
 
   void sweep(Instant now);
   [[nodiscard]] bool has_copies_locked(const AttemptId& attempt) const;
+  [[nodiscard]] bool is_undecided_locked(const AttemptId& attempt) const;
 
   mutable std::mutex mutex_;
   Table<Record> records_;

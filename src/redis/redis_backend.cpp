@@ -284,11 +284,12 @@ void RedisBackend::park(Call call) {
   // Who comes now is not charged for the tries that failed before; who asks again is. The library
   // paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
+  if (call.leftover) attempts_.put_back(attempt_of(call));
   Failure why;
   {
     const std::lock_guard lock(mutex_);
     // Attempts wait in their own table.
-    if (call.kind != Call::Kind::acquire) {
+    if (call.kind != Call::Kind::acquire && !call.leftover) {
       const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
         return other.operation == call.operation && other.kind == call.kind;
       });
@@ -306,7 +307,9 @@ void RedisBackend::park(Call call) {
 }
 
 bool RedisBackend::is_over(const Call& call, Instant now) const {
-  if (call.kind == Call::Kind::cancel) {
+  if (call.leftover) {
+    if (!attempts_.is_leftover(attempt_of(call))) return true;
+  } else if (call.kind == Call::Kind::cancel) {
     // Its attempt may have failed for its caller, and still be somewhere at the server.
     if (!attempts_.find(static_cast<Acquisition&>(*call.operation).request().attempt)) return true;
   } else if (call.operation->done()) {
@@ -317,7 +320,8 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
                          ? static_cast<Acquisition&>(*call.operation).request().lease
                          : call.lease;
   const auto errand = std::max<std::chrono::nanoseconds>(longest_errand, lease);
-  return call.operation.use_count() == 1 && now - call.since > errand;
+  const bool unwanted = call.leftover || call.operation.use_count() == 1;
+  return unwanted && now - call.since > errand;
 }
 
 void RedisBackend::submit_parked() {
@@ -328,6 +332,8 @@ void RedisBackend::submit_parked() {
   }
   send_again(std::move(parked));
   for (const auto& operation : attempts_.undecided(commands_->generation())) ask(operation);
+  // Behind those: whatever is decided by now was not asked for, or will be answered here.
+  for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
 }
 
 void RedisBackend::send_again(std::vector<Call> calls) {

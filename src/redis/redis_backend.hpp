@@ -106,6 +106,9 @@ class RedisBackend final : public Backend, private Connection::User {
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
                         const Answer& answer);
   void note_executed(const Call& call);
+  void end_leftover(const std::shared_ptr<Acquisition>& operation);
+  void answered_leftover(const Call& call, const Answer& answer);
+  [[nodiscard]] static const AttemptId& attempt_of(const Call& call);
   void answered_release(const Call& call, const std::string& text);
   void answered_renewal(const Call& call, const std::string& text);
   void answered_force(const Call& call, const Answer& answer);

@@ -56,7 +56,7 @@ void RedisBackend::stop() noexcept {
 // Grants that came when their calls had gone already: the library waits for what callers have left,
 // and knows nothing of these.
 bool RedisBackend::owes() {
-  if (attempts_.takes_back()) return true;
+  if (attempts_.takes_back(clock_->now())) return true;
   const std::lock_guard lock(mutex_);
   return std::any_of(given_back_.begin(), given_back_.end(), [](const auto& each) {
     const std::shared_ptr<Release> release = each.lock();

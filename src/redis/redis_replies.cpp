@@ -87,21 +87,6 @@ void RedisBackend::dropped(Connection& connection, const Failure& why, bool was_
   }
 }
 
-void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
-  for (const Call& call : calls) {
-    if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-      attempts_.unanswered(static_cast<Acquisition&>(*call.operation).request().attempt, false,
-                           call.epoch, now);
-    } else if (call.kind == Call::Kind::release) {
-      const auto& release = static_cast<Release&>(*call.operation);
-      attempts_.unanswered(release.hold().attempt, true, call.epoch, now);
-      if (release.successor()) {
-        attempts_.unanswered(release.successor()->request().attempt, false, call.epoch, now);
-      }
-    }
-  }
-}
-
 void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered, bool final,
                                  bool was_up) {
   const Instant now = clock_->now();
@@ -116,7 +101,7 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
   // A connection that was up is up again at once, as a rule.
   const bool once_more = was_up && !final;
   for (Call& call : parked) {
-    if (is_over(call, now)) continue;
+    if (call.leftover || is_over(call, now)) continue;  // see note_unanswered()
     const bool asks = call.kind == Call::Kind::inspect || call.kind == Call::Kind::check ||
                       call.kind == Call::Kind::force || call.kind == Call::Kind::acquire;
     if (final && asks) {
@@ -140,7 +125,7 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
       operation->trouble(why);
     }
   }
-  if (wanted) commands_->want();
+  if (wanted || attempts_.takes_back(now)) commands_->want();
 }
 
 void RedisBackend::lost_inbox(const Failure& why, bool final) {
@@ -179,7 +164,9 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
   }
   const std::optional<Answer> answer = Answer::parse(reply.text);
   if (!answer) return nonsense(call);
-  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+  if (call.leftover) {
+    answered_leftover(call, *answer);
+  } else if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
     answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
   } else if (call.kind == Call::Kind::check) {
     static_cast<Check&>(*call.operation).answered();
@@ -187,19 +174,6 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
     answered_force(call, *answer);
   } else {
     static_cast<Inspection&>(*call.operation).answered(answer->holder());
-  }
-}
-
-// What was sent of the same attempts before is refused at the server from now on.
-void RedisBackend::note_executed(const Call& call) {
-  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    attempts_.answered(static_cast<Acquisition&>(*call.operation).request().attempt, call.epoch);
-  } else if (call.kind == Call::Kind::release) {
-    const auto& release = static_cast<Release&>(*call.operation);
-    attempts_.answered(release.hold().attempt, call.epoch);
-    if (const auto& next = release.successor()) {
-      attempts_.answered(next->request().attempt, call.epoch);
-    }
   }
 }
 
@@ -221,7 +195,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
   }
   const bool final = error.kind == ServerError::Kind::final;
   if (error.kind == ServerError::Kind::elsewhere) {
-    if (!acquires) park(call);
+    if (call.kind != Call::Kind::acquire) park(call);
     commands_->drop(error.failure);
     return;
   }
@@ -232,7 +206,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
       attempts_.refused(static_cast<Acquisition&>(operation).request().attempt);
     }
     const bool ours = call.kind == Call::Kind::cancel && operation.done() && operation.failure();
-    if (ours) run_again_later(call);
+    if (ours || call.leftover) run_again_later(call);
     operation.trouble(std::move(error.failure));
   } else if (call.kind == Call::Kind::release) {
     const auto& next = static_cast<Release&>(operation).successor();
@@ -262,7 +236,7 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
   const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-  attempts_.unanswered(operation->request().attempt, false, call.epoch, clock_->now());
+  attempts_.unanswered(operation->request().attempt, false, call.epoch, clock_->now(), operation);
   cancel_behind(operation);
 }
 

@@ -292,6 +292,34 @@ TEST_F(RedisAttemptsTest, CopiesStayPossibleForAWhile) {
   EXPECT_TRUE(attempts_.has_copies(id_of(2)));
 }
 
+// It was told by a message that it has the lock, while it had asked once more: if that grant was
+// over when the question came, the question has taken the lock again, for nobody.
+TEST_F(RedisAttemptsTest, WhatALostAnswerMayHaveTakenIsALeftoverOfWhoeverIsDecided) {
+  attempts_.asked(one_, 1);
+  attempts_.waits(id_of(1), reading, 76);
+  attempts_.asked(one_, 1);
+  attempts_.unanswered(id_of(1), false, 1, start, one_);
+  EXPECT_TRUE(attempts_.is_leftover(id_of(1)));
+  EXPECT_THAT(attempts_.leftovers(), IsEmpty());  // it is asked for again, and so is told
+  EXPECT_FALSE(attempts_.takes_back(start));
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, believe);
+  EXPECT_TRUE(attempts_.takes_back(start));
+  EXPECT_THAT(attempts_.leftovers(), ElementsAre(one_));
+  EXPECT_THAT(attempts_.leftovers(), IsEmpty());  // once is enough
+  attempts_.put_back(id_of(1));
+  EXPECT_THAT(attempts_.leftovers(), ElementsAre(one_));
+  attempts_.answered(id_of(1), 2, false);
+  attempts_.released(id_of(1), 77);
+  EXPECT_FALSE(attempts_.has_copies(id_of(1)));
+  EXPECT_TRUE(attempts_.is_leftover(id_of(1)));  // the release's answer does not tell
+  attempts_.answered(id_of(1), 2);
+  EXPECT_FALSE(attempts_.is_leftover(id_of(1)));
+  EXPECT_FALSE(attempts_.takes_back(start));
+  attempts_.unanswered(id_of(2), false, 2, start, two_);
+  EXPECT_TRUE(attempts_.takes_back(start + 2min));
+  EXPECT_FALSE(attempts_.takes_back(start + 2min + 1s));  // there are no copies so late
+}
+
 // Telling the server once is enough: each time costs it, for each who waits.
 TEST_F(RedisAttemptsTest, CopiesAreRefusedOnceANewerRequestWasAnswered) {
   attempts_.asked(one_, 3);
