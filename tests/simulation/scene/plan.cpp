@@ -83,6 +83,27 @@ void lead_astray(Plan& plan, Random& random) {
   }
 }
 
+/// What nobody knows of is found when all has been quiet for some seconds, so it comes late, and
+/// its lease is long; and there is nobody else.
+void grant_twice(Plan& plan, Random& random) {
+  constexpr std::uint64_t second_grant = 12;  // see RedisStand
+  plan.clients = 2;
+  plan.threads = plan.names = 1;
+  plan.steps = plan.blocks = false;
+  plan.tries = plan.timed = plan.stopped = plan.outlived = 0;
+  plan.operations = std::max<std::size_t>(plan.operations, 600);
+  plan.lease = random.between(14 * second, 30 * second);
+  plan.storm = std::max(plan.storm, 6 * second);
+  std::erase_if(plan.faults, [&](const Fault& each) { return each.at > plan.storm - 5 * second; });
+  for (const Nanos before : {4'500 * ms, 3'000 * ms}) {
+    plan.faults.push_back({.what = Fault::What::special,
+                           .at = plan.storm - before,
+                           .length = ms,
+                           .who = 0,
+                           .which = second_grant});
+  }
+}
+
 }  // namespace
 
 std::string name_of(Kind kind) {
@@ -190,6 +211,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.longest_hold = std::max(plan.longest_hold, plan.lease / 2);
   }
   if (kind == Kind::redlock && seed % 5 == 3) lead_astray(plan, faults);
+  if (kind == Kind::redis && seed % 16 == 7 && !plan.crowd) grant_twice(plan, faults);
   std::sort(plan.faults.begin(), plan.faults.end(),
             [](const Fault& a, const Fault& b) { return a.at < b.at; });
   return plan;

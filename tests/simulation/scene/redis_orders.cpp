@@ -50,7 +50,10 @@ RedisOrders::RedisOrders(Room& room, Host& host, redis::RedisModel& server, Nano
       server_(server),
       administrator_(server, connection_of_the_administrator),
       lease_(lease),
-      end_(end) {}
+      end_(end),
+      second_grants_(
+          room, host, server, [this](const std::string& key, Nanos after) { take(key, after); },
+          end) {}
 
 std::string RedisOrders::make(What what, Random& random) {
   luck_ = Random(random.next());
@@ -70,6 +73,10 @@ std::string RedisOrders::make(What what, Random& random) {
       if (some == nullptr) return "nobody sends";
       stop_a_writer(*some);
       return "who writes next for " + some->process().name() + " finds that broken, and stops";
+    case What::second_grant:
+      second_grants_.keep = keep;
+      second_grants_.make(random);
+      return "a grant ends while a question of its owner is under way";
   }
   return {};
 }
@@ -111,6 +118,7 @@ void RedisOrders::runs(const redis::ScriptRun& run) {
   if (room_.world.now() < moved_.until) hold_up_reading(run);
   if (answers_ > 0 && is_answer(run, "G ")) hold_up_answer(run);
   if (overdue_) tell_of_overdue(run);
+  second_grants_.runs(run);
 }
 
 // The message of the theft overtakes the grant: whoever is told of both in that order must not
@@ -181,6 +189,7 @@ void RedisOrders::tell_of_moved(Connection& inbox, std::string_view attempt) {
 
 // "G <attempt> <number> <since> <lease> <key>"
 void RedisOrders::told(std::string_view channel, std::string_view message) {
+  second_grants_.told(channel, message);
   const bool moves = room_.world.now() < moved_.until && !moved_.attempt.empty();
   const bool delays = pushes_ > 0 && !overdue_;
   if ((!moves && !delays) || !message.starts_with("G ")) return;

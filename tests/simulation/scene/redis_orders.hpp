@@ -6,6 +6,7 @@
 
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/redis_bystander.hpp"
+#include "simulation/scene/redis_second_grants.hpp"
 #include "simulation/world/room.hpp"
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class RedisOrders {
     taken_meanwhile,  ///< a lock is taken by force while the answer that grants it is under way
     overdue_push,     ///< the same with the push that grants it, whose owner asks before it comes
     late_sender,      ///< a thread stops while it sends, and then the connection is another one
-    late_writer       ///< it stops when it has found that the connection is broken
+    late_writer,      ///< it stops when it has found that the connection is broken
+    second_grant      ///< a waiter's question takes the lock anew when its grant is over already
   };
   /// @param end of all effects
   RedisOrders(Room& room, Host& host, redis::RedisModel& server, Nanos lease, Nanos end);
@@ -82,6 +84,7 @@ class RedisOrders {
   int answers_ = 0;  // that are to be held up
   int pushes_ = 0;
   std::optional<Overdue> overdue_;
+  RedisSecondGrants second_grants_;
   Late late_;
   Moved moved_;
 };

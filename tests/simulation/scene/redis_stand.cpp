@@ -33,19 +33,20 @@ struct Aimed {
 constexpr Aimed deaf{.trap = RedisTraps::What::deaf_successor};
 constexpr Aimed late{.trap = RedisTraps::What::late_push};
 constexpr Aimed taken{.order = RedisOrders::What::taken_meanwhile};
-constexpr Aimed overdue{.order = RedisOrders::What::overdue_push};
+constexpr Aimed stale{.order = RedisOrders::What::overdue_push};
 constexpr Aimed sender{.order = RedisOrders::What::late_sender};
 constexpr Aimed writer{.order = RedisOrders::What::late_writer};
+constexpr Aimed twice{.order = RedisOrders::What::second_grant};
 constexpr Aimed crowd{.trap = RedisTraps::What::crowd};
-constexpr std::array traps{deaf,    deaf,   deaf,   late,   late,   late,  taken, taken, overdue,
-                           overdue, sender, sender, writer, writer, crowd, crowd, crowd};
+constexpr std::array traps{twice, twice, deaf,   deaf,   deaf,   late,   late,  late,  taken, taken,
+                           stale, stale, sender, sender, writer, writer, crowd, crowd, crowd};
 constexpr std::uint64_t first_of_traps = 12;
 constexpr std::uint64_t first_of_ambushes = first_of_traps + traps.size();
 constexpr std::uint64_t first_of_administrators = first_of_ambushes + 2 * Ambush::kinds;
 
 /// An administrator takes what they grant, who says nothing of Redisson's keys.
 bool needs_fair_ones(const std::optional<RedisOrders::What>& order) {
-  return order == RedisOrders::What::taken_meanwhile || order == RedisOrders::What::overdue_push;
+  return order && order != sender.order && order != writer.order;
 }
 
 std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
@@ -363,11 +364,8 @@ std::string RedisStand::set_trap(std::uint64_t which, Random& random, Nanos leng
   const auto& [trap, order] = traps.at(which);
   const bool any_mode = trap != RedisTraps::What::crowd && !needs_fair_ones(order);
   if (!any_mode && (modes_.size() != 1 || !modes_.front().empty())) return "nobody comes";
-  if (order) {
-    orders_.keep = keep;
-    return orders_.make(*order, random);
-  }
-  traps_.keep = keep;
+  orders_.keep = traps_.keep = keep;
+  if (order) return orders_.make(*order, random);
   return traps_.set(*trap, key_of(random.below(names_)), random, length);
 }
 

@@ -12,7 +12,7 @@ inline constexpr std::size_t memory_specials = 5;
 [[nodiscard]] std::unique_ptr<Stand> make_memory_stand(const Plan& plan, Room& room);
 
 /// @param mistake of the scripts, if there is one of that name
-inline constexpr std::size_t redis_specials = 52;
+inline constexpr std::size_t redis_specials = 54;
 [[nodiscard]] std::unique_ptr<Stand> make_redis_stand(const Plan& plan, Room& room,
                                                       std::string_view mistake);
 inline constexpr std::size_t redlock_specials = 19;
