@@ -18,9 +18,12 @@ const AttemptId& RedisBackend::attempt_of(const Call& call) {
 
 void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
   for (const Call& call : calls) {
-    if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+    if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(attempt_of(call), false, call.epoch, now,
                            std::static_pointer_cast<Acquisition>(call.operation));
+    } else if (call.kind == Call::Kind::cancel) {
+      attempts_.unanswered(attempt_of(call), false, call.epoch, now);  // takes nothing itself
+      if (call.leftover) attempts_.put_back(attempt_of(call));
     } else if (call.kind == Call::Kind::release) {
       const auto& release = static_cast<Release&>(*call.operation);
       attempts_.unanswered(release.hold().attempt, true, call.epoch, now);

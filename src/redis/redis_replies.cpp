@@ -233,6 +233,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
 
 void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   call.operation->failed(why);
+  if (call.leftover) attempts_.put_back(attempt_of(call));
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
   const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
