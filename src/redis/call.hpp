@@ -14,9 +14,9 @@ struct Answer;
 struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
   Kind kind = Kind::check;
-  bool whole = false;       ///< sent with the script's text
-  bool grant_only = false;  ///< a release of that grant: its attempt may hold by another one
-  bool leftover = false;    ///< a cancel of what a copy has taken for an attempt that is decided
+  bool whole = false;     ///< sent with the script's text
+  bool ours = false;      ///< a release of the backend's own: no library repeats it
+  bool leftover = false;  ///< a cancel of what a copy has taken for an attempt that is decided
   std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
   std::uint32_t tag = 0;             ///< the user's own
   std::uint64_t epoch = 0;           ///< generation of the connection that it is written for

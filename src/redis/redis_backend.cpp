@@ -129,7 +129,6 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
     attempts_.released(operation->hold().attempt, operation->hold().number);
   }
   submit({.kind = Call::Kind::release,
-          .grant_only = base::mutant("redis.release_leaves_a_later_grant"),
           .operation = operation,
           .asked = now,
           .deadline = now + patience});
@@ -148,7 +147,7 @@ void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
   }
   const Instant now = clock_->now();
   submit({.kind = Call::Kind::release,
-          .grant_only = true,
+          .ours = true,
           .lease = lease,
           .operation = operation,
           .asked = now,
@@ -255,7 +254,6 @@ const std::string& RedisBackend::bytes_of(const Call& call) {
         copies_of_next = attempts_.asked(next, call.epoch);
       }
       // Its own short hold is over before it has stopped to listen.
-      passage.grant_only = call.grant_only;
       passage.heard = is_still_heard(release.hold().name);
       requests_.release(bytes, passage, release.hold(), goes_on ? &next->request() : nullptr,
                         goes_on && next->request().wait && inbox_up_.load(), copies_of_next);

@@ -212,8 +212,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     const auto& next = static_cast<Release&>(operation).successor();
     if (!final) {
       // Not done: the library repeats it, if it is the library's.
-      const bool ours = call.grant_only && !base::mutant("redis.release_leaves_a_later_grant");
-      if (ours) run_again_later(call);
+      if (call.ours) run_again_later(call);
       if (next) next->trouble(error.failure);
       operation.trouble(std::move(error.failure));
       return;

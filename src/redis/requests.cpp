@@ -130,8 +130,7 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
   const AttemptText ours(hold.attempt, hold.number);
-  const char ours_to_tell = static_cast<char>(flag(passage.copies) + (passage.heard ? 2 : 0) +
-                                              (passage.grant_only ? 4 : 0));
+  const char ours_to_tell = static_cast<char>(flag(passage.copies) + (passage.heard ? 2 : 0));
   const Flags flags = successor == nullptr
                           ? Flags({mode_, ours_to_tell}, settings_.remembered)
                           : Flags({mode_, ours_to_tell, flag(wait), flag(copies_of_successor)},

@@ -20,7 +20,6 @@ namespace mortise::redis {
 struct Passage {
   std::uint64_t epoch = 1;  ///< number of the connection; grows
   bool copies = false;      ///< of the attempt, sent on older connections, may be on their way
-  bool grant_only = false;  ///< see Call
   bool heard = false;       ///< this client may be counted among those who listen for Redisson
   bool whole = false;       ///< send the script's text: the server does not know it
 };

@@ -4,8 +4,8 @@
 -- as nobody else has owned the lock since, a second copy sees that the first one worked.
 --
 -- ARGV  1 "<attempt> <number>"    2 mode; the sum of 1: older copies of the attempt may be on their way,
---       2: this client may still listen to Redisson's channel, 4: the attempt may hold by another grant
---       than this one; '1' = the successor waits; '1' = older copies of that may be on their way
+--       2: this client may still listen to Redisson's channel; '1' = the successor waits; '1' = older copies
+--       of that may be on their way
 --       3 epoch of the connection    4 successor's attempt, none = no successor    5 its lease in ms
 --       6 its label
 -- @return F freed, A freed before, L its lease had run out, N somebody else's; then the answer to
@@ -18,13 +18,7 @@ end
 local heir, late = ARGV[4], ARGV[4] and is_late(ARGV[4], ARGV[3])
 if late then heir = nil end
 local about = tonumber(string.sub(ARGV[2], 2, 2)) or 0
--- An attempt is over with its release. What a copy of its request took later, nobody knows of.
-local ghost = false
-if outcome == 'N' and held and about < 4 and string.sub(ARGV[1], 1, #owner + 1) == owner .. ' ' then
-  local mine = tonumber(string.sub(ARGV[1], #owner + 2))
-  ghost = mine > 0 and number > mine
-end
-if outcome == 'F' or ghost then free(heir, about % 4 > 1) else settle(heir) end
+if outcome == 'F' then free(heir, about > 1) else settle(heir) end
 if about % 2 == 1 then bury_older(string.match(ARGV[1], '^%S+'), ARGV[3]) end
 if late then return outcome .. ' R' end
 if not heir then return outcome end

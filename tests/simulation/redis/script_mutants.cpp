@@ -88,9 +88,8 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "elseif w and not w.plain and not R then", "elseif false then"},
     {"redis.successor_is_told_twice",
      "A release grants its successor by its answer and by a push, which come in any order.",
-     "redis/release.lua",
-     "if outcome == 'F' or ghost then free(heir, about % 4 > 1) else settle(heir) end",
-     "if outcome == 'F' or ghost then free(nil, about % 4 > 1) else settle() end"},
+     "redis/release.lua", "if outcome == 'F' then free(heir, about > 1) else settle(heir) end",
+     "if outcome == 'F' then free(nil, about > 1) else settle() end"},
     {"redis.look_counts_places",
      "A look ends after 64 places, also of those who left: the only waiter waits on a free lock "
      "(L2).",
