@@ -79,6 +79,11 @@ void Attempts::unanswered(const AttemptId& attempt, Instant now) {
   stray.buried = false;
 }
 
+void Attempts::executed_in_doubt(const AttemptId& attempt, Instant now) {
+  const std::lock_guard lock(mutex_);
+  stray_locked(attempt, now);
+}
+
 void Attempts::release_unanswered(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
   stray_locked(attempt, now).release = true;

@@ -113,6 +113,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void refused(const Call& call, const PqError& error);
   void nonsense(const Call& call);
   [[nodiscard]] static bool is_ours(const Call& call);
+  [[nodiscard]] static bool in_doubt(const Call& call);
   void fail(const Call& call, const Failure& why);
   void answered_attempt(const Call& call, const Answer& answer, bool over);
   void waits(const Call& call, const Answer& answer);

@@ -226,6 +226,9 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
 
 void PostgresBackend::refused(const Call& call, const PqError& error) {
   const ServerError meaning = server_error(where_, error);
+  if (in_doubt(call)) {
+    attempts_.executed_in_doubt(call.acquisition().request().attempt, clock_->now());
+  }
   if (meaning.kind == ServerError::Kind::final) {
     if (call.kind == Call::Kind::wake) return wake(bell_.told());
     return fail(call, meaning.failure);
@@ -255,9 +258,16 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
   if (meaning.kind == ServerError::Kind::elsewhere) pool_->suspect();
 }
 
+// It was granted, perhaps, by a commit that was in doubt.
+bool PostgresBackend::in_doubt(const Call& call) {
+  return call.kind == Call::Kind::acquire && call.executed &&
+         !base::mutant("postgres.forget_what_was_in_doubt_before_it_failed");
+}
+
 void PostgresBackend::fail(const Call& call, const Failure& why) {
-  if (call.kind == Call::Kind::acquire && call.copies.strays &&
-      !base::mutant("postgres.forget_copies_of_what_failed")) {
+  const bool copies = call.kind == Call::Kind::acquire && call.copies.strays &&
+                      !base::mutant("postgres.forget_copies_of_what_failed");
+  if (copies || in_doubt(call)) {
     // This one has no effect; an older one may have, and perhaps nobody will hear of it.
     const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
     operation->failed(why);

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -94,6 +95,41 @@ TEST_F(ModelOfPostgres, SurvivesACrash) {
   EXPECT_EQ(guard.release(), mortise::Released::released);
   EXPECT_TRUE(lock.acquire({.wait = 10s}));
   lock.unlock();
+}
+
+// A take whose wait for the standby is cancelled is asked once more. Where that is denied, the
+// first one has the name all the same, and nobody would know.
+TEST(ModelOfPostgresWithAStandby, GivesBackWhatWasInDoubtAndIsDeniedThen) {
+  Loopback site{mortise::model::test_seed()};
+  Options options;
+  options.standby = Standby::synchronous;
+  PostgresModel model{site, options};
+  site.serve(model);
+  {
+    mortise::Client client("postgresql://someone@127.0.0.1:" + std::to_string(site.port()) +
+                           "/locks?sslmode=disable");
+    client.check(10s);
+    mortise::Lock lock = client.lock("order/5", {.lease = 60s});
+    site.with([&] { model.set_standby_gone(true); });
+    std::error_code error;
+    std::thread caller([&] { EXPECT_FALSE(lock.acquire({.wait = 20s}, error)); });
+    const auto waits = [&] {
+      const auto all = model.waits();
+      return std::any_of(all.begin(), all.end(),
+                         [](const auto& each) { return each.second == "the standby"; });
+    };
+    EXPECT_TRUE(mortise::test::eventually([&] { return site.with(waits); }));
+    site.with([&] {
+      model.refuse_takes(true);
+      model.cancel_all();
+    });
+    caller.join();
+    EXPECT_EQ(error, mortise::Errc::denied);
+    site.with([&] { model.set_standby_gone(false); });
+    EXPECT_TRUE(mortise::test::eventually(
+        [&] { return site.with([&] { return !model.holder("order/5").has_value(); }); }));
+  }
+  site.stop();
 }
 
 }  // namespace
