@@ -75,6 +75,7 @@ PostgresAmbush::Trouble PostgresAmbush::draw(std::uint64_t special, Random& rand
       trouble.point = Point::begins;
       trouble.often = 1;
       trouble.left = 4 + random.below(10);
+      trouble.behind_release = random.chance(0.7);
       break;
     case What::revoked:
     case What::revoked_and_lost: trouble.point = Point::commits; break;
@@ -134,15 +135,15 @@ Nanos PostgresAmbush::meets(ConnectionId connection, Statement statement, Point 
     if (!luck_.chance(trouble.often)) continue;
     --trouble.left;
     if (trouble.what == What::slow) trouble.connection = connection;
-    return befall(trouble, *from, trouble.until - now);
+    return befall(trouble, *from, statement);
   }
   return Nanos(0);
 }
 
-Nanos PostgresAmbush::befall(Trouble& trouble, Connection& from, Nanos longest) {
+Nanos PostgresAmbush::befall(Trouble& trouble, Connection& from, Statement statement) {
   World& world = room_.world;
   const Nanos now = world.now();
-  const Nanos time = luck_.spread(50us, std::max<Nanos>(longest, 100us));
+  const Nanos time = luck_.spread(50us, std::max<Nanos>(trouble.until - now, 100us));
   switch (trouble.what) {
     case What::late: return time;
     case What::lost:
@@ -158,12 +159,7 @@ Nanos PostgresAmbush::befall(Trouble& trouble, Connection& from, Nanos longest) 
     case What::stopped: world.pause(from.process(), now + time); return Nanos(0);
     case What::outlived:
       return std::min(until_a_hold_lapses() + luck_.spread(1us, 3ms), end_ - now);
-    case What::slow:
-      return trouble.left > 0
-                 ? luck_.spread(300us, 20ms)
-                 : std::min(std::max<Nanos>(patience_, mortise::postgres::usual_patience) +
-                                luck_.spread(1ms, 500ms),
-                            end_ - now);
+    case What::slow: return slow_down(trouble, statement);
     case What::revoked_and_lost: {
       // Whoever asks anew is refused, and what it repeats comes to something all the same.
       const Nanos orphaned = std::min(luck_.spread(50ms, longest_orphan), end_ - now);
@@ -179,6 +175,18 @@ Nanos PostgresAmbush::befall(Trouble& trouble, Connection& from, Nanos longest) 
     }
   }
   return Nanos(0);
+}
+
+Nanos PostgresAmbush::slow_down(Trouble& trouble, Statement statement) {
+  const bool due = !trouble.behind_release || (trouble.released && !is(Whom::releases, statement) &&
+                                               statement != Statement::wake);
+  trouble.released = is(Whom::releases, statement);
+  if (trouble.left == 0 && due) {
+    const auto patience = std::max<Nanos>(patience_, mortise::postgres::usual_patience);
+    return std::min(patience + luck_.spread(1ms, 500ms), end_ - room_.world.now());
+  }
+  if (trouble.left == 0) ++trouble.left;  // not yet
+  return luck_.spread(300us, 20ms);
 }
 
 // What tells stands still on the only connection that its client has left, until what waits behind

@@ -53,10 +53,14 @@ class PostgresAmbush {
     double often = 0;
     std::uint64_t left = 0;
     ConnectionId connection = 0;  ///< of the process that is slow; 0: of none yet
+    /// The last one is what comes behind a release, of which others are to be told meanwhile.
+    bool behind_release = false;
+    bool released = false;
   };
   [[nodiscard]] static Trouble draw(std::uint64_t special, Random& random);
   Nanos meets(ConnectionId connection, postgres::Statement statement, postgres::Point point);
-  Nanos befall(Trouble& trouble, Connection& from, Nanos longest);
+  Nanos befall(Trouble& trouble, Connection& from, postgres::Statement statement);
+  Nanos slow_down(Trouble& trouble, postgres::Statement statement);
   Nanos spoil(Trouble& trouble, const Connection& from);
   void cut(const Process& process, ConnectionId one, bool all);
   [[nodiscard]] Nanos until_a_hold_lapses() const;

@@ -27,6 +27,7 @@ constexpr const char* some_name = "name/0";
 constexpr std::uint64_t a_fail_over = 9;
 constexpr std::uint64_t cancelled_waits = 12;
 constexpr std::uint64_t ambushes = 13;  // and above
+constexpr std::uint64_t a_slow_process = 21;
 
 /// What other databases of the same server do while nothing is broken: each notification of theirs
 /// has a lock of the whole server over a flush, and all of ours wait for it in turn.
@@ -43,6 +44,13 @@ postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighb
   if (neighbours == Neighbours::busy) options.flush = random.spread(1'500us, 3ms);
   if (neighbours == Neighbours::crowd) options.flush = random.spread(2ms, 15ms);
   return options;
+}
+
+/// @return how many a client may have for statements; 0: as many as usual. What tells has another
+/// one where there are two: all that a client asks for waits behind it where there is one.
+std::size_t most_connections(Neighbours neighbours, Random& random, std::uint64_t favourite) {
+  if (!random.chance(favourite == a_slow_process ? 0.7 : 0.3)) return 0;
+  return neighbours == Neighbours::quiet && random.chance(0.6) ? 1 : 2;
 }
 
 /// Those of the specials that differ, and which of them come more often, since hardly any of what
@@ -69,14 +77,17 @@ class PostgresStand final : public Stand {
         fair_(random_.chance(0.3)),
         standby_first_(random_.chance(0.5)),
         ties_(random_.chance(0.4)),
+        connections_(most_connections(neighbours_, random_, favourite_)),
         options_(options_of(plan, random_, neighbours_, favourite_)),
         servers_(room, options_, mistake, plan.storm),
         ambush_(room, servers_, plan.lease, plan.storm),
         ghosts_(room, servers_, plan) {}
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
-    return mortise::postgres::backend("postgresql://shop@" + servers_.addresses(standby_first_) +
-                                      "/orders?sslmode=disable" +
-                                      (fair_ ? "&mortise.fair=yes" : ""));
+    return mortise::postgres::backend(
+        "postgresql://shop@" + servers_.addresses(standby_first_) + "/orders?sslmode=disable" +
+        (fair_ ? "&mortise.fair=yes" : "") +
+        (connections_ > 0 ? "&mortise.connections=" + std::to_string(connections_)
+                          : std::string()));
   }
   std::string special(std::uint64_t which, Random& random, Nanos length) override {
     postgres::PostgresModel& server = servers_.primary();
@@ -313,13 +324,21 @@ class PostgresStand final : public Stand {
     if (!servers_.has_standby()) return false;
     // What is left behind shows where nothing else befalls anybody after it.
     const bool to_the_end = random.chance(0.5);
+    // What is asked once more may not be done any more.
+    const bool denies = random.chance(0.3);
     const Nanos end = to_the_end ? plan_.storm : std::min(room_.world.now() + length, plan_.storm);
     for (Nanos at = room_.world.now(); at < end;) {
       room_.world.at(at, [this] { servers_.primary().set_standby_gone(true); });
       at += random.spread(3ms, 300ms);
-      room_.world.at(std::min(at, end), [this] { servers_.primary().cancel_all(); });
+      room_.world.at(std::min(at, end), [this, denies] {
+        if (denies) servers_.refuse_takes(true);
+        servers_.primary().cancel_all();
+      });
       at += random.spread(100us, 50ms);
-      room_.world.at(std::min(at, end), [this] { servers_.primary().set_standby_gone(false); });
+      room_.world.at(std::min(at, end), [this, denies] {
+        if (denies) servers_.refuse_takes(false);
+        servers_.primary().set_standby_gone(false);
+      });
       at += random.spread(1ms, 500ms);
     }
     return true;
@@ -333,6 +352,7 @@ class PostgresStand final : public Stand {
   const bool fair_;
   const bool standby_first_;
   const bool ties_;
+  const std::size_t connections_;  // that a client may have for statements; 0: as many as usual
   const postgres::Options options_;
   PostgresServers servers_;
   PostgresAmbush ambush_;
