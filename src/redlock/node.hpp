@@ -70,6 +70,11 @@ class Node final : private redis::Connection::User {
   [[nodiscard]] Instant failed_at() const;
   /// @return the number of the connection; grows.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return commands_.generation(); }
+  /// @return the same of a connection that is there; 0 = none is: that number is the next one's.
+  [[nodiscard]] std::uint64_t epoch_of_what_is_up() const noexcept {
+    const std::uint64_t epoch = commands_.generation();  // first: it grows when one ends
+    return commands_.up() ? epoch : 0;
+  }
   /// @return false: not connected, nothing was done
   [[nodiscard]] bool send(redis::Call call, std::string_view bytes);
   /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere

@@ -81,6 +81,8 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   if (count(nodes) < quorum_.majority() || !whereabouts_.clear()) {
     bid->phase = Bid::Phase::parked;
     lock.unlock();
+    // What has come up in between has looked for parked ones too early.
+    if (count(usable()) >= quorum_.majority() && whereabouts_.clear()) return ask(bid);
     return tell_unreachable(bid);
   }
   bid->phase = Bid::Phase::asking;
@@ -98,13 +100,15 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) != 0) bid->ballot.asked(node->index());
   }
+  const NodeSet fresh = nodes & ~bid->maybe;
   bid->maybe |= nodes;
   lock.unlock();
-  ask_nodes(bid, nodes, step);
+  ask_nodes(bid, nodes, step, fresh);
 }
 
 // The same bytes for most servers, as a rule.
-void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
+void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step,
+                               NodeSet fresh) {
   const Acquisition::Request& request = bid->request();
   thread_local std::string bytes;
   std::optional<redis::Passage> written;
@@ -119,6 +123,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     const std::uint64_t epoch = node->epoch();
     // Only now: of a connection that broke the copies are noted before the next one is up.
     if (!node->usable()) {
+      not_asked(bid, only(node->index()) & fresh);
       no_vote(*node, call, node->why());
       continue;
     }
@@ -141,24 +146,35 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     if (node->send(std::move(mine), bytes)) {
       bid->operation->sent(now);
     } else {
+      not_asked(bid, only(node->index()) & fresh);
       no_vote(*node, call, node->why());
     }
   }
 }
 
+// Not a byte has left. Nobody else knows of it: who cancels at this moment believes what `maybe`
+// says, and not that nothing was sent yet.
+void RedlockBackend::not_asked(const std::shared_ptr<Bid>& bid, NodeSet nodes) {
+  Lock lock(bid->mutex);
+  bid->maybe &= ~nodes;
+  finish_cancel(bid, std::move(lock));
+}
+
 // A server that came up during a round is asked for the hold that may come of it: see Roll.
 void RedlockBackend::join(const std::shared_ptr<Bid>& bid, Node& node) {
   std::uint32_t step = 0;
+  NodeSet fresh = 0;
   {
     const Lock lock(bid->mutex);
     if (bid->phase != Bid::Phase::asking) return;
     const NodeSet decided = bid->ballot.open() | bid->ballot.votes() | bid->ballot.against();
     if ((decided & only(node.index())) != 0) return;
     bid->late |= only(node.index());
+    fresh = only(node.index()) & ~bid->maybe;
     bid->maybe |= only(node.index());
     step = bid->step.load();
   }
-  ask_nodes(bid, only(node.index()), step);
+  ask_nodes(bid, only(node.index()), step, fresh);
 }
 
 void RedlockBackend::judge(const std::shared_ptr<Bid>& bid, Lock lock) {
@@ -283,7 +299,6 @@ void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (bid->phase == Bid::Phase::won || bid->phase == Bid::Phase::over) return;
   if (bid->phase == Bid::Phase::cancelled) return;  // it is told to whoever has to hear it
   bid->phase = Bid::Phase::cancelled;
-  if (operation->progress() == Acquisition::Progress::unsent) bid->maybe = 0;
   bid->awaited.begin(awaited_);
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
   bid->maybe = unknown ? quorum_.all() : perhaps_elsewhere(bid->maybe, bid->asked);

@@ -184,6 +184,7 @@ bool RedlockBackend::send(Node& node, redis::Call call) {
   thread_local std::string bytes;  // keeps its memory
   bytes.clear();
   call.epoch = node.epoch();
+  call.deadline = clock_->now() + time_of(call);
   // Only now: of a connection that broke the copies are noted before the next one is up.
   if (!node.usable()) return false;
   write(bytes, call, node);
@@ -217,7 +218,6 @@ bool RedlockBackend::keep(Node& node, const redis::Call& call) {
 
 void RedlockBackend::pay(Node& node) {
   for (redis::Call& debt : node.take_debts()) {
-    debt.deadline = clock_->now() + time_of(debt);
     // And whole, where the server has said that it does not know the script.
     send_or_owe(node, std::move(debt));
   }

@@ -116,7 +116,9 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] std::vector<std::shared_ptr<Bid>> bids();
   void forget(const Bid& bid);
   void ask(const std::shared_ptr<Bid>& bid);
-  void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
+  /// @param fresh those of them that have nothing of this attempt yet
+  void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step, NodeSet fresh);
+  void not_asked(const std::shared_ptr<Bid>& bid, NodeSet nodes);
   void join(const std::shared_ptr<Bid>& bid, Node& node);
   void judge(const std::shared_ptr<Bid>& bid, Lock lock);
   void settle(const std::shared_ptr<Bid>& bid, Lock lock);
@@ -148,6 +150,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
   void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
   void judge(const std::shared_ptr<Looking>& looking, Lock lock);
+  void give_back_what_is_lost(const Renewing& renewing, const std::vector<Tally>& verdicts);
   void relock(const Renewal::Item& item, NodeSet nodes);
   [[nodiscard]] std::optional<Holder> holder_of(
       const std::vector<std::pair<std::size_t, redis::Answer>>& answers, bool& decided) const;

@@ -74,7 +74,7 @@ NodeSet RedlockBackend::usable() const noexcept {
 
 void RedlockBackend::begin(Roll& roll) const {
   roll.begin();
-  for (const auto& node : nodes_) roll.connected(node->epoch());
+  for (const auto& node : nodes_) roll.connected(node->epoch_of_what_is_up());
 }
 
 void RedlockBackend::want_missing(NodeSet usable, bool now) {

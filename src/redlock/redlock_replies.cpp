@@ -64,7 +64,6 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     if (ask_of(call) == Ask::take && vote_late(node, call)) return;
     Call again = call;
     again.whole = true;
-    again.deadline = clock_->now() + time_of(call);  // it lives
     // Behind whatever was sent since, so that it may be withdrawn.
     if (ask_of(again) == Ask::undo || ask_of(again) == Ask::free) {
       send_or_owe(node, std::move(again));
@@ -189,7 +188,8 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     return;
   }
   // The hold is to have that vote, too, but may not rest on it.
-  if (bid->roll.newcomer(index, call.epoch)) {
+  const bool joined = (bid->late & only(index)) != 0 && !base::mutant("redlock.newcomer_votes");
+  if (joined || bid->roll.newcomer(index, call.epoch)) {
     bid->late |= only(index);
     bid->ballot.silent(index);
     return judge(bid, std::move(lock));
@@ -315,6 +315,7 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
   const std::vector<NodeSet> free = renewing->free;
   lock.unlock();
   if (renewing->renewal->done()) return;
+  give_back_what_is_lost(*renewing, verdicts);
   std::vector<Renewal::Item>& items = renewing->renewal->items();
   std::vector<std::pair<Renewal::Item, NodeSet>> again;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -334,6 +335,18 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
   }
   renewing->renewal->answered();
   for (const auto& [item, nodes] : again) relock(item, nodes);
+}
+
+// The servers that answered yes keep it for a whole lease from now on, and may be as many as keep
+// everybody from a majority. Before the library hears of it, which may ask for the lock at once.
+void RedlockBackend::give_back_what_is_lost(const Renewing& renewing,
+                                            const std::vector<Tally>& verdicts) {
+  if (base::mutant("redlock.votes_of_a_lost_hold_stay")) return;
+  const std::vector<Renewal::Item>& items = renewing.renewal->items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (verdicts[i].verdict(quorum_) != Tally::Verdict::no || verdicts[i].yes == 0) continue;
+    release(std::make_shared<Release>(items[i].hold));
+  }
 }
 
 void RedlockBackend::relock(const Renewal::Item& item, NodeSet nodes) {

@@ -25,7 +25,8 @@ class Roll {
     entries_.clear();
     epochs_.clear();
   }
-  /// Before anything is asked, for each address in turn. @param epoch of its newest connection
+  /// Before anything is asked, for each address in turn. @param epoch of its connection; 0 = none
+  /// is up
   void connected(std::uint64_t epoch) {
     if (epochs_.empty()) epochs_.reserve(few);
     epochs_.push_back(epoch);

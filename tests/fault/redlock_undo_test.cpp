@@ -326,5 +326,20 @@ TEST_F(RedlockTies, OfManyClientsEnd) {
   expect_free("a");
 }
 
+// Two of four are no majority, and keep everybody from one: the renewal that found the hold lost
+// has given them a whole lease more.
+TEST_F(RedlockUndo, AHoldThatItsRenewalFindsLostKeepsNobodyOut) {
+  static_cast<void>(servers(4));
+  Client mine = ready_client();
+  Client theirs = ready_client();
+  Lock held = mine.lock("a", {.lease = 6s});
+  take(held, {0, 1, 2, 3});
+  for (const std::size_t i : {2U, 3U}) servers()[i].talk().expect_ok({"DEL", key("a")});
+  ASSERT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 5s));
+  Lock next = theirs.lock("a", lasting);
+  EXPECT_TRUE(next.try_lock_for(3s));
+  EXPECT_EQ(held.release(), Released::was_lost);
+}
+
 }  // namespace
 }  // namespace mortise::fault

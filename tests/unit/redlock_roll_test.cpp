@@ -63,6 +63,13 @@ TEST(RedlockRoll, WhatCameUpSinceTheQuestionBeganIsANewcomer) {
   EXPECT_FALSE(roll.newcomer(1, 6));
 }
 
+// The number of the next connection is known before there is one.
+TEST(RedlockRoll, WhereNoneWasUpWhatComesIsANewcomer) {
+  Roll roll;
+  roll.connected(0);
+  EXPECT_TRUE(roll.newcomer(0, 1));
+}
+
 TEST(RedlockRoll, WhereConnectionsDoNotMatterNobodyIsANewcomer) {
   const Roll roll;
   EXPECT_FALSE(roll.newcomer(0, 9));
