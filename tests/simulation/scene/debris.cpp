@@ -23,6 +23,7 @@ constexpr std::uint64_t requests_of_a_call = 20;
 
 // At every third of a lease, and once more for each that a hold has outlived.
 constexpr int requests_of_a_renewal = 6;
+constexpr int requests_of_a_look = 2;
 
 constexpr std::size_t a_while = 20;  // s
 
@@ -43,8 +44,13 @@ void Scene::look_every_second() {
         std::accumulate(recent_operations_.begin(), recent_operations_.end(), std::uint64_t{0});
     const auto renewals = static_cast<std::uint64_t>(requests_of_a_renewal * 1s / plan_.lease) *
                           plan_.names * room_.network.hosts().size();
+    // Of Redlock nobody queues: at each end of a lease all who wait ask each server, and take back.
+    const auto looks = plan_.kind != Kind::redlock
+                           ? 0
+                           : static_cast<std::uint64_t>(requests_of_a_look * 1s / plan_.lease) *
+                                 plan_.clients * plan_.threads * room_.network.hosts().size();
     const std::uint64_t greetings = room_.network.cuts - cuts_before_;
-    if (requests > idle_requests + renewals + operations * requests_of_a_call +
+    if (requests > idle_requests + renewals + looks + operations * requests_of_a_call +
                        greetings * requests_of_a_greeting) {
       judge_.blame("haste", std::to_string(requests) + " requests in a second, for " +
                                 std::to_string(operations) + " calls");
