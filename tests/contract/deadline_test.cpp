@@ -80,7 +80,8 @@ TEST_P(Deadline, OfAPushedGrantCountsFromTheGrantAtTheServer) {
   Client other = client();
   Lock held = one.lock("name");
   held.lock();
-  const LockOptions options{.lease = 1'000ms, .renew = false};
+  // A command is given a sixth of it, and an answer takes two of the ways below.
+  const LockOptions options{.lease = 2'000ms, .renew = false};
   const auto lease = lease_of(options);
   Lock wanted = other.lock("name", options);
   Worker waiter;
