@@ -341,7 +341,6 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
 // everybody from a majority. Before the library hears of it, which may ask for the lock at once.
 void RedlockBackend::give_back_what_is_lost(const Renewing& renewing,
                                             const std::vector<Tally>& verdicts) {
-  if (base::mutant("redlock.votes_of_a_lost_hold_stay")) return;
   const std::vector<Renewal::Item>& items = renewing.renewal->items();
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (verdicts[i].verdict(quorum_) != Tally::Verdict::no || verdicts[i].yes == 0) continue;
