@@ -40,7 +40,8 @@ Connection::Connection(Host& host, const Settings& settings, const Statements& s
 Connection::~Connection() = default;
 
 void Connection::want(bool now) {
-  if (now) limit_.store(0);
+  // Not by the limit: that is how long connecting may take, where another thread has begun with it.
+  if (now) at_once_.store(true);
   const bool news = !wanted_.exchange(true);
   if ((news || now) && state_.load() == State::idle) host_.changed(*this);
 }
@@ -48,6 +49,7 @@ void Connection::want(bool now) {
 Instant Connection::due() const noexcept {
   const State state = state_.load();
   if (state == State::idle && !wanted_.load()) return never;
+  if (state == State::idle && at_once_.load()) return Instant{};
   if (state != State::up) return Instant(Instant::duration(limit_.load()));
   if (spoiled_.load() || suspect_.load() || retired_.load() || forsaken_.load()) return Instant{};
   const std::lock_guard lock(mutex_);
@@ -172,6 +174,7 @@ Instant Connection::retry_time(Instant now) {
 void Connection::begin(Instant now) {
   route_.restart();
   last_ = lost("no server");
+  at_once_.store(false);
   state_.store(State::resolving);
   limit_.store((now + connect_time).time_since_epoch().count());
   next_server(now);

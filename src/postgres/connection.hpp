@@ -189,6 +189,7 @@ class Connection final : public Source {
   std::atomic<bool> used_{false};
   std::atomic<bool> pooled_{false};
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
+  std::atomic<bool> at_once_{false};    // without waiting for the back-off to pass
   std::atomic<int> descriptor_{-1};
   std::atomic<short> interest_{0};
   std::atomic<std::size_t> load_{0};
