@@ -197,17 +197,16 @@ void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operatio
 
 void PostgresBackend::submit(Call call) {
   for (;;) {
-    const Pool::Choice chosen = pool_->choose(call);
-    Connection* const connection = chosen.connection;
+    const Connection* const rang = pool_->ringing();
+    Connection* const connection = pool_->choose(call);
     if (connection == nullptr) break;
     Arguments arguments = prepare(call, connection->pooled());
     switch (connection->send(call, std::move(arguments))) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
-        // Another thread may have begun to tell there since it was chosen; or what it was to follow
-        // was answered, whose reader has seen nothing wait.
-        if (pool_->may_go_elsewhere(call, chosen) &&
+        // Another thread may have begun to tell there since it was chosen.
+        if (connection != rang && call.kind != Call::Kind::wake && connection == pool_->ringing() &&
             !base::mutant("postgres.overtaken_by_notify")) {
           held_up();
         }

@@ -88,7 +88,7 @@ void PostgresBackend::look_after_stuck() {
             .asked = now,
             .since = now,
             .patience = patience_of_a_census};
-  Connection* connection = pool_->choose(call).connection;
+  Connection* connection = pool_->choose(call);
   if (connection == nullptr && listening_.load()) connection = listener_.load();
   if (connection != nullptr) {
     Arguments arguments = prepare(call, false);
