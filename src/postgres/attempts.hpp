@@ -33,7 +33,8 @@ class Attempts {
   bool answered(const AttemptId& attempt);
   /// The connection broke while a request for the attempt was unanswered.
   void unanswered(const AttemptId& attempt, Instant now);
-  /// A request for it has failed, and was executed before, without an answer that counts.
+  /// A request for it is answered, and it, or one before it, was executed without an answer that
+  /// counts.
   void executed_in_doubt(const AttemptId& attempt, Instant now);
   /// The connection broke while a release of its hold was unanswered.
   void release_unanswered(const AttemptId& attempt, Instant now);

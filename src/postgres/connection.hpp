@@ -143,6 +143,7 @@ class Connection final : public Source {
   [[nodiscard]] Sent queue(Flights& one, Flights& dismissed);
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
+  [[nodiscard]] bool waits_for_what_tells() const;
   [[nodiscard]] Instant deadline_locked() const noexcept;
   [[nodiscard]] Instant second_wave_locked() const noexcept;
   void send_wave_locked(Instant now);

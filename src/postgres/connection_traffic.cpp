@@ -185,7 +185,6 @@ void Connection::receive() {
   std::vector<std::string> news;
   const bool late = stuck_.load();  // changes in the reader's role only
   bool again = false;
-  bool held_up = false;
   {
     const std::lock_guard lock(mutex_);
     if (!pq_ || spoiled_.load()) return;
@@ -203,8 +202,6 @@ void Connection::receive() {
       heard_ = clock_->now();
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
       look_again_locked();
-      held_up =
-          !queued_.empty() && !flights_.empty() && flights_.front().call.kind == Call::Kind::wake;
     } else {
       spoiled_.store(true);
     }
@@ -216,7 +213,14 @@ void Connection::receive() {
   for (const Flight& flight : dismissed) user_.dismissed(flight.call);
   for (const std::string& payload : news) user_.notified(payload);
   if (again) user_.connected(*this);
-  if (held_up) user_.held_up();
+  if (waits_for_what_tells()) user_.held_up();
+}
+
+// Not before its user has heard the answers: what had to follow those may have come meanwhile.
+bool Connection::waits_for_what_tells() const {
+  if (load_.load() < 2 || spoiled_.load()) return false;
+  const std::lock_guard lock(mutex_);
+  return !queued_.empty() && !flights_.empty() && flights_.front().call.kind == Call::Kind::wake;
 }
 
 /// @return false: that is no result of what was sent

@@ -67,27 +67,35 @@ Connection* Pool::least_busy_locked(const Call& call) {
   return chosen;
 }
 
-Connection* Pool::choose(const Call& call) {
+Pool::Choice Pool::choose(const Call& call) {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
   if (name == nullptr) {
     Connection* const best = least_busy_locked(call);
     if (call.kind == Call::Kind::wake) ringing_ = best;
-    return best;
+    return {.connection = best, .tells = best == ringing_};
   }
-  Way& way = way_locked(*name);
+  Way& way = ways_[way_of(*name)];
   if (way.calls == 0 || !way.connection->up()) {
     Connection* const best = least_busy_locked(call);
-    if (best == nullptr) return nullptr;
+    if (best == nullptr) return {};
     // What was under way on a connection that broke is counted until it is told of.
     way.connection = best;
   }
   ++way.calls;
-  return way.connection;
+  return {.connection = way.connection, .tells = way.connection == ringing_, .done = way.done};
 }
 
-Pool::Way& Pool::way_locked(const std::string& name) {
-  return ways_[std::hash<std::string>{}(name) % ways_.size()];
+bool Pool::may_go_elsewhere(const Call& call, const Choice& chosen) const {
+  if (call.kind == Call::Kind::wake) return false;
+  const std::string* const name = call.name();
+  const std::lock_guard lock(mutex_);
+  if (chosen.connection != ringing_) return false;
+  return !chosen.tells || (name != nullptr && ways_[way_of(*name)].done != chosen.done);
+}
+
+std::size_t Pool::way_of(const std::string& name) const {
+  return std::hash<std::string>{}(name) % ways_.size();
 }
 
 std::deque<Call> Pool::relieve() {
@@ -114,19 +122,15 @@ void Pool::add_one_locked() {
   if (spare != nullptr) spare->want();
 }
 
-const Connection* Pool::ringing() const {
-  const std::lock_guard lock(mutex_);
-  return ringing_;
-}
-
 void Pool::done(const Call& call) {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
   if (call.kind == Call::Kind::wake) ringing_ = nullptr;
   if (name == nullptr) return;
-  Way& way = way_locked(*name);
+  Way& way = ways_[way_of(*name)];
   assert(way.calls > 0);
   --way.calls;
+  ++way.done;
 }
 
 void Pool::want(bool now) {

@@ -24,14 +24,20 @@ class Pool {
   /// @param make the connection; it is attached here
   Pool(Host& host, std::size_t most, Make make);
 
+  struct Choice {
+    Connection* connection = nullptr;
+    bool tells = false;      ///< of what was freed, already
+    std::uint32_t done = 0;  ///< calls that went the same way, and are not under way any more
+  };
   /// @return the connection for a call, which counts as under way from now on; null = none is up,
   /// and nothing is counted
-  [[nodiscard]] Connection* choose(const Call& call);
+  [[nodiscard]] Choice choose(const Call& call);
+  /// @return whether a call that waits where it was chosen to go may wait behind nothing but what
+  /// tells, which may take long: that came in between, or what it had to follow was answered.
+  [[nodiscard]] bool may_go_elsewhere(const Call& call, const Choice& chosen) const;
   /// @return what waits behind one that tells of what was freed, was not sent, and can go by
   /// another connection; where there is no other one, one is opened
   [[nodiscard]] std::deque<Call> relieve();
-  /// @return the connection that tells of what was freed; null = none.
-  [[nodiscard]] const Connection* ringing() const;
   /// The call is not under way any more.
   void done(const Call& call);
   /// Has one connect, if none is up. @param now as in Connection::want()
@@ -62,8 +68,9 @@ class Pool {
   struct Way {
     Connection* connection = nullptr;
     std::size_t calls = 0;
+    std::uint32_t done = 0;
   };
-  [[nodiscard]] Way& way_locked(const std::string& name);
+  [[nodiscard]] std::size_t way_of(const std::string& name) const;
   [[nodiscard]] Connection& open_locked();
   void add_one_locked();
   [[nodiscard]] Connection* least_busy_locked(const Call& call);

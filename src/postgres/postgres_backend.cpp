@@ -151,7 +151,8 @@ void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   begin(Call::Kind::release, operation, usual_patience);
   // A transaction of its own, right behind: a release is not worth a flush, a grant is.
   const auto& successor = operation->successor();
-  if (successor && !successor->done()) ask(successor);
+  if (!successor || successor->done()) return;
+  gives_way(operation->hold().name) ? ask_after_others(successor) : ask(successor);
 }
 
 // What the attempt may hold by another grant stays.
@@ -197,16 +198,17 @@ void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operatio
 
 void PostgresBackend::submit(Call call) {
   for (;;) {
-    const Connection* const rang = pool_->ringing();
-    Connection* const connection = pool_->choose(call);
+    const Pool::Choice chosen = pool_->choose(call);
+    Connection* const connection = chosen.connection;
     if (connection == nullptr) break;
     Arguments arguments = prepare(call, connection->pooled());
     switch (connection->send(call, std::move(arguments))) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
-        // Another thread may have begun to tell there since it was chosen.
-        if (connection != rang && call.kind != Call::Kind::wake && connection == pool_->ringing() &&
+        // Another thread may have begun to tell there since it was chosen; or what it was to follow
+        // was answered, whose reader has seen nothing wait.
+        if (pool_->may_go_elsewhere(call, chosen) &&
             !base::mutant("postgres.overtaken_by_notify")) {
           held_up();
         }

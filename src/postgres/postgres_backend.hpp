@@ -9,6 +9,7 @@
 #include "postgres/attempts.hpp"
 #include "postgres/bell.hpp"
 #include "postgres/connection.hpp"
+#include "postgres/contested.hpp"
 #include "postgres/known_rows.hpp"
 #include "postgres/later.hpp"
 #include "postgres/pool.hpp"
@@ -87,6 +88,8 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   [[nodiscard]] bool open(Operation& operation);
   void ask(const std::shared_ptr<Acquisition>& operation);
+  [[nodiscard]] bool gives_way(const std::string& name) const;
+  void ask_after_others(const std::shared_ptr<Acquisition>& operation);
   void take_back(const std::shared_ptr<Acquisition>& operation);
   /// @param patience unanswered for so long: the connection is no good
   void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
@@ -133,6 +136,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   std::shared_ptr<Clock> clock_;
   Attempts attempts_;
   KnownRows known_;
+  Contested contested_;
   Bell bell_;
   Lineage lineage_;
   Later later_;

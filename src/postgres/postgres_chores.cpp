@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the backend does beside requests: the listener, those who are woken, what has become idle or
-// stuck.
+// What the backend does beside requests: the listener, those who are woken and let in between, what
+// has become idle or stuck.
 #include "base/mutant.hpp"
 #include "base/poll_sources.hpp"
 #include "core/figures.hpp"
@@ -18,6 +18,8 @@ constexpr std::chrono::minutes longest_chore{1};
 constexpr std::chrono::seconds deaf_time{5};
 constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
 constexpr std::chrono::milliseconds a_moment{5};
+// Who is told of a release asks within it, unless what tells waits for the notifications of others.
+constexpr std::chrono::milliseconds time_for_others{3};
 
 }  // namespace
 
@@ -88,7 +90,7 @@ void PostgresBackend::look_after_stuck() {
             .asked = now,
             .since = now,
             .patience = patience_of_a_census};
-  Connection* connection = pool_->choose(call);
+  Connection* connection = pool_->choose(call).connection;
   if (connection == nullptr && listening_.load()) connection = listener_.load();
   if (connection != nullptr) {
     Arguments arguments = prepare(call, false);
@@ -144,6 +146,25 @@ void PostgresBackend::tidy() {
     more = more || !idle;
   }
   if (more) tidy_later();
+}
+
+// Where a queue at the server says whose turn it is, or nobody is told, there is no need to.
+bool PostgresBackend::gives_way(const std::string& name) const {
+  return !settings_.fair && hearing_.load() == Hearing::possible && contested_.has(name);
+}
+
+// Who waits in other clients is told in a transaction of its own, behind the release. What we ask
+// for right behind that would have the lock again by then, turn after turn, and nobody be told of
+// anything. So it is asked when they may have heard, or when we hear it ourselves.
+void PostgresBackend::ask_after_others(const std::shared_ptr<Acquisition>& operation) {
+  if (!attempts_.wanted(operation)) return;
+  const Instant now = clock_->now();
+  again_at({.kind = Call::Kind::acquire,
+            .operation = operation,
+            .asked = now,
+            .since = now,
+            .patience = patience_for(operation->request().lease)},
+           now + time_for_others);
 }
 
 }  // namespace mortise::postgres

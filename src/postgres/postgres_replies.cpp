@@ -285,9 +285,10 @@ void PostgresBackend::nonsense(const Call& call) {
   const Failure why(Errc::protocol, where_ + ": an answer that makes no sense");
   call.operation->failed(why);
   if (call.kind != Call::Kind::acquire) return;
-  // Whatever was meant: the server may have granted it.
+  // Whatever was meant: the server may have granted it. It is not on its way any more: it was
+  // counted as answered, and another copy of it may be.
   const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-  attempts_.unanswered(operation->request().attempt, clock_->now());
+  attempts_.executed_in_doubt(operation->request().attempt, clock_->now());
   static_cast<void>(attempts_.cancelled(operation));
   take_back(operation);
 }
@@ -348,11 +349,12 @@ void PostgresBackend::waits(const Call& call, const Answer& answer) {
 
 void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome) {
   Release& release = call.release();
+  const bool others = outcome == ReleaseOutcome::freed_for_others ||
+                      outcome == ReleaseOutcome::lapsed_for_others ||
+                      outcome == ReleaseOutcome::not_ours_for_others;
+  contested_.freed(release.hold().name, others);
   // First: a program may end as soon as it is answered.
-  if (outcome == ReleaseOutcome::freed_for_others || outcome == ReleaseOutcome::lapsed_for_others ||
-      outcome == ReleaseOutcome::not_ours_for_others) {
-    wake(bell_.freed(release.hold().name));
-  }
+  if (others) wake(bell_.freed(release.hold().name));
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   switch (outcome) {
     case ReleaseOutcome::freed:

@@ -4,6 +4,7 @@
 
 #include <mortise/operation.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -14,11 +15,15 @@ struct Answer;
 struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
   Kind kind = Kind::check;
-  bool whole = false;     ///< sent with the script's text
-  bool ours = false;      ///< a release of the backend's own: no library repeats it
-  bool leftover = false;  ///< a cancel of what a copy has taken for an attempt that is decided
+  bool whole = false;       ///< sent with the script's text: see LoadedScripts
+  std::uint8_t script = 0;  ///< the user's own number of it
+  bool ours = false;        ///< a release of the backend's own: no library repeats it
+  bool leftover = false;    ///< a cancel of what a copy has taken for an attempt that is decided
   std::chrono::nanoseconds lease{};  ///< how long what it frees would keep others out
-  std::uint32_t tag = 0;             ///< the user's own
+  std::uint32_t tag = 0;             ///< the user's own, as the three that follow
+  bool copies = false;               ///< what was sent before may come after it
+  std::uint64_t server = 0;          ///< for which server it is meant
+  std::size_t node = 0;              ///< by which address
   std::uint64_t epoch = 0;           ///< generation of the connection that it is written for
   std::uint64_t number = 0;          ///< the connection's own
   std::shared_ptr<Operation> operation{};

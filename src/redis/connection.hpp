@@ -9,6 +9,7 @@
 #include "base/resolver.hpp"
 #include "redis/call.hpp"
 #include "redis/greeting.hpp"
+#include "redis/loaded_scripts.hpp"
 #include "redis/reply.hpp"
 #include "redis/settings.hpp"
 #include "redis/stream.hpp"
@@ -82,6 +83,8 @@ class Connection final : public Source {
   [[nodiscard]] bool send(Call call, std::string_view bytes);
   /// Sends what is answered by pushes only.
   [[nodiscard]] bool send(std::string_view bytes);
+  /// @return which scripts went whole by it.
+  [[nodiscard]] LoadedScripts& loaded() noexcept { return loaded_; }
   [[nodiscard]] bool up() const noexcept { return state_.load() == State::up && !broken_.load(); }
   /// @return where it is connected to, or was last.
   [[nodiscard]] Endpoint endpoint() const;
@@ -153,7 +156,8 @@ class Connection final : public Source {
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
   std::optional<Endpoint> only_;
   Endpoint endpoint_;
-  UnderWay calls_;                          // sent, not answered
+  UnderWay calls_;  // sent, not answered
+  LoadedScripts loaded_;
   std::atomic<std::size_t> unanswered_{0};  // their number
   std::string out_;                         // not sent
   std::atomic<bool> gathering_{false};      // `out_` is kept back; set in the reader's role only

@@ -124,6 +124,7 @@ bool Connection::queue(Call* call, std::string_view bytes) {
     }
     if (call != nullptr && user_.withdrawn(*call)) return true;
     if (call != nullptr) {
+      if (call->whole) loaded_.sent(call->script, call->epoch);
       place = calls_.add(std::move(*call));
       unanswered_.store(calls_.size());
     }

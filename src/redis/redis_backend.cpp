@@ -15,6 +15,13 @@ constexpr std::chrono::seconds patience{1};  // for the answer to what has no le
 constexpr std::chrono::minutes longest_errand{1};
 constexpr std::string_view probe = "mortise.check";
 
+// What asks only runs one script.
+std::uint8_t script_of(const Call& call) {
+  const bool asks =
+      call.kind == Call::Kind::check || (call.kind == Call::Kind::force && !call.found);
+  return static_cast<std::uint8_t>(asks ? Call::Kind::inspect : call.kind);
+}
+
 }  // namespace
 
 RedisBackend::RedisBackend(Settings settings)
@@ -193,6 +200,8 @@ void RedisBackend::submit(Call call) {
   if (call.since == Instant{}) call.since = call.asked;
   // Its number first: of a connection that broke the copies are noted before the next one is up.
   call.epoch = commands_->generation();
+  call.script = script_of(call);
+  call.whole = call.whole || !commands_->loaded().has(call.script, call.epoch);
   if (commands_->up()) {
     const std::string& bytes = bytes_of(call);
     if (commands_->send(call, bytes)) {

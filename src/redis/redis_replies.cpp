@@ -188,6 +188,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
         attempts_.is_withdrawn(static_cast<Acquisition&>(operation).request().attempt)) {
       return;
     }
+    commands_->loaded().forget();
     Call again = call;
     again.whole = true;
     submit(std::move(again));
@@ -300,6 +301,8 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
     host_->changed(alarm_);
   }
   if (queued) listen_as(request.name, answer.first);
+  // This thread stood still, and meanwhile a message granted it, and it stopped to listen.
+  if (queued && operation->done()) stop_listening_to(request.name);
   Failure why;
   if (!inbox_up_.load()) {
     const std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 #include "core/figures.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::redlock {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 // Of a hold that lapsed the library does not tell; its unlock may come late.
 constexpr std::chrono::minutes memory_of_the_lapsed{2};
 constexpr std::size_t fewest_to_sweep = 1024;
-// A vote ends so much later, at most: the margin of a hold, and the way to the server.
-constexpr std::chrono::seconds end_at_the_servers{2};
 
 }  // namespace
 
@@ -25,7 +24,7 @@ Instant end_of_hold(Instant counted_from, std::chrono::nanoseconds lease) noexce
   return counted_from + lease - unusable;
 }
 
-void Holds::add(const HoldId& hold, Instant until, NodeSet maybe, Instant now) {
+void Holds::add(const HoldId& hold, Instant until, Trail maybe, Instant now) {
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= sweep_at_) {
     std::erase_if(entries_, [&](const auto& entry) {
@@ -35,9 +34,8 @@ void Holds::add(const HoldId& hold, Instant until, NodeSet maybe, Instant now) {
   }
   Entry& entry = entries_[hold.attempt];
   entry.hold = hold;
-  entry.since = now;
   entry.until = until;
-  entry.maybe = maybe;
+  entry.maybe = std::move(maybe);
 }
 
 bool Holds::stands(const HoldId& hold, Instant now) const {
@@ -54,23 +52,24 @@ void Holds::extend(const HoldId& hold, Instant until) {
   found->second.until = std::max(found->second.until, until);
 }
 
-void Holds::voted(const HoldId& hold, std::size_t node) {
+bool Holds::voted(const HoldId& hold, const Trail::Stop& stop) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(hold.attempt);
-  if (found != entries_.end()) found->second.maybe |= only(node);
+  if (found == entries_.end() || found->second.freeing) return false;
+  static_cast<void>(found->second.maybe.add(stop));
+  return true;
 }
 
-Holds::End Holds::end(const std::shared_ptr<Release>& release, Quorum quorum) {
+Holds::End Holds::end(const std::shared_ptr<Release>& release) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(release->hold().attempt);
-  End end{.maybe = quorum.all(), .fresh = true};
+  End end{.fresh = true};
   if (found == entries_.end() || !same(found->second.hold, release->hold())) {
     end.freeing = std::make_shared<Freeing>(release, false, Instant{});
     return end;
   }
   Entry& entry = found->second;
   end.maybe = entry.maybe;
-  end.since = entry.since;
   end.known = true;
   end.fresh = !entry.freeing || entry.freeing->release != release;
   if (end.fresh) {

@@ -19,6 +19,10 @@ struct AttemptHash {
   std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
 };
 
+/// A vote ends so much later than its hold, at most: the margin of a hold, and the way to the
+/// server.
+inline constexpr std::chrono::seconds end_at_the_servers{2};
+
 /// @return the end of a hold as the library counts it (core/lease.cpp), with the usual margin.
 [[nodiscard]] Instant end_of_hold(Instant counted_from, std::chrono::nanoseconds lease) noexcept;
 
@@ -26,32 +30,31 @@ struct AttemptHash {
 class Holds {
  public:
   /// @param now when it was asked for
-  void add(const HoldId& hold, Instant until, NodeSet maybe, Instant now);
+  void add(const HoldId& hold, Instant until, Trail maybe, Instant now);
   /// @return whether exactly this hold stands: granted, not released, its end not come.
   [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
   /// It was renewed.
   void extend(const HoldId& hold, Instant until);
-  /// A server is asked for a vote for it.
-  void voted(const HoldId& hold, std::size_t node);
+  /// A server is asked for a vote for it, or was.
+  /// @return false: it is not known any more
+  bool voted(const HoldId& hold, const Trail::Stop& stop);
 
   struct End {
     std::shared_ptr<Freeing> freeing{};
-    NodeSet maybe = 0;   ///< who may have voted for it
-    Instant since{};     ///< when it was asked for
+    Trail maybe{};       ///< who may have voted for it; of one that is not known, nothing
     bool known = false;  ///< it was granted here
     bool fresh = false;  ///< it is released for the first time
   };
   /// It ends now. Asked again for the same operation, it is the same end.
-  End end(const std::shared_ptr<Release>& release, Quorum quorum);
+  End end(const std::shared_ptr<Release>& release);
   /// The servers have said what they had to.
   void forget(const AttemptId& attempt);
 
  private:
   struct Entry {
     HoldId hold{};
-    Instant since{};
     Instant until{};
-    NodeSet maybe = 0;
+    Trail maybe{};
     std::shared_ptr<Freeing> freeing{};
   };
   [[nodiscard]] static bool same(const HoldId& a, const HoldId& b) noexcept {

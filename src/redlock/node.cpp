@@ -3,18 +3,9 @@
 
 #include "base/farewell.hpp"
 
-#include <algorithm>
-#include <functional>
-#include <iterator>
 #include <utility>
 
 namespace mortise::redlock {
-namespace {
-
-// What a server that never comes back is owed is worth no memory without end.
-constexpr std::size_t most_debts = 4096;
-
-}  // namespace
 
 int Node::Answers::descriptor() const noexcept {
   return node_.commands_.up() ? node_.commands_.descriptor() : -1;
@@ -50,7 +41,8 @@ Node::Node(std::size_t index, Host& host, const redis::Settings& settings, const
       settings_(settings),
       tls_(tls),
       user_(user),
-      commands_(host, settings, tls, std::string(), *this) {}
+      commands_(host, settings, tls, std::string(), *this),
+      server_(unmet(index)) {}
 
 Node::~Node() = default;
 
@@ -71,11 +63,7 @@ std::deque<redis::Call> Node::close() {
   if (redis::Connection* const inbox = inbox_.load()) {
     base::without_memory([&] { static_cast<void>(inbox->close()); });
   }
-  std::deque<redis::Call> calls = commands_.close();
-  const std::lock_guard lock(mutex_);
-  std::move(debts_.begin(), debts_.end(), std::back_inserter(calls));
-  debts_.clear();
-  return calls;
+  return commands_.close();
 }
 
 void Node::want(bool now) { commands_.want(now); }
@@ -92,34 +80,6 @@ Instant Node::failed_at() const {
 
 bool Node::send(redis::Call call, std::string_view bytes) {
   return usable_.load() && commands_.send(std::move(call), bytes);
-}
-
-void Node::owe(redis::Call call) {
-  const std::lock_guard lock(mutex_);
-  const bool there = std::any_of(debts_.begin(), debts_.end(), [&](const redis::Call& other) {
-    return other.operation == call.operation && other.tag == call.tag;
-  });
-  if (there) return;
-  if (debts_.size() >= most_debts) debts_.pop_front();
-  debts_.push_back(std::move(call));
-}
-
-std::vector<redis::Call> Node::debts() const {
-  const std::lock_guard lock(mutex_);
-  return {debts_.begin(), debts_.end()};
-}
-
-std::vector<redis::Call> Node::take_debts() {
-  const std::lock_guard lock(mutex_);
-  std::vector<redis::Call> debts(std::make_move_iterator(debts_.begin()),
-                                 std::make_move_iterator(debts_.end()));
-  debts_.clear();
-  return debts;
-}
-
-bool Node::in_debt() const {
-  const std::lock_guard lock(mutex_);
-  return !debts_.empty();
 }
 
 void Node::listen(const std::string& channel) {
@@ -177,7 +137,7 @@ void Node::connected(redis::Connection& connection) {
     inbox->spoil({Errc::unavailable, where() + ": the server was started anew"});
   }
   lead_inbox(true);
-  server_.store(std::hash<std::string>()(run_id));
+  server_.store(server_of(run_id));
   usable_.store(true);
   // A leader that polls the other servers does not know of this one yet.
   host_.changed(answers_);
@@ -229,7 +189,6 @@ void Node::dropped(redis::Connection& connection, const Failure& why, bool was_u
   }
   if (was_up) host_.changed(care_);
   user_.down(*this, was_up, std::move(unanswered));
-  if (in_debt()) commands_.want();
 }
 
 }  // namespace mortise::redlock

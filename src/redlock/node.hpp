@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// One server of the quorum: its connection for commands, its inbox for hints, and what it is still
-// owed. It knows nothing of the other servers.
+// One address of the quorum: its connection for commands, and its inbox for hints. It knows nothing
+// of the others.
 #pragma once
 
 #include <mortise/backend.hpp>
 
 #include "redis/answer.hpp"
 #include "redis/connection.hpp"
-#include "redlock/strays.hpp"
+#include "redlock/trail.hpp"
 
 #include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 namespace mortise::redlock {
 
@@ -54,14 +53,14 @@ class Node final : private redis::Connection::User {
 
   void attach();
   void detach() noexcept;
-  /// After `detach()`. @return what was not answered, and what it was owed
+  /// After `detach()`. @return what was not answered
   std::deque<redis::Call> close();
 
   /// Has it connect. @param now without waiting for the back-off to pass
   void want(bool now);
   /// @return whether it can be asked.
   [[nodiscard]] bool usable() const noexcept { return usable_.load(); }
-  /// @return the server that it is connected to, or was last, to tell it from others; of what is
+  /// @return the server that it is connected to, or was last (see `server_of()`); of what is
   /// `answered()` it is the one that answers.
   [[nodiscard]] std::uint64_t server() const noexcept { return server_.load(); }
   /// @return why not, when that is known.
@@ -85,13 +84,6 @@ class Node final : private redis::Connection::User {
   }
   /// Drops the connection; only from inside `answered()`.
   void drop(const Failure& why) { commands_.drop(why); }
-
-  /// Keeps a call for when the server is there again, once for each of its operations.
-  void owe(redis::Call call);
-  [[nodiscard]] std::vector<redis::Call> take_debts();
-  [[nodiscard]] std::vector<redis::Call> debts() const;
-  [[nodiscard]] bool in_debt() const;
-  [[nodiscard]] Strays& strays() noexcept { return strays_; }
 
   /// Opens the inbox, if there is none.
   void listen(const std::string& channel);
@@ -151,16 +143,14 @@ class Node final : private redis::Connection::User {
   std::atomic<redis::Connection*> inbox_{nullptr};
   std::atomic<bool> attached_{false};
   std::atomic<bool> usable_{false};
-  std::atomic<std::uint64_t> server_{0};
+  std::atomic<std::uint64_t> server_;
   std::atomic<bool> listens_{false};
-  Strays strays_;
 
   mutable std::mutex mutex_;
   Failure why_;
   Instant failed_at_{};
   std::string run_id_;
   std::string inbox_run_id_;
-  std::deque<redis::Call> debts_;
 };
 
 }  // namespace mortise::redlock

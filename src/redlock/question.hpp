@@ -10,6 +10,7 @@
 #include "redlock/ballot.hpp"
 #include "redlock/quorum.hpp"
 #include "redlock/roll.hpp"
+#include "redlock/trail.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -42,6 +43,10 @@ enum class Ask : std::uint32_t {
 [[nodiscard]] inline std::uint32_t step_of(const redis::Call& call) noexcept {
   return call.tag >> 3U;
 }
+
+/// The steps of a hold come after those of its attempt, which is not asked for any more.
+constexpr std::uint32_t step_of_hold = (1U << 29U) - 2;
+constexpr std::uint32_t step_of_end = step_of_hold + 1;
 
 /// For the answer to what has no lease of its own.
 constexpr std::chrono::seconds patience{1};
@@ -98,12 +103,13 @@ struct Bid final : Question {
   }
 
   const std::shared_ptr<Acquisition> operation;
-  /// Grows when what was asked before is not wanted any more; its commands reach each server in the
-  /// order of their steps.
+  /// Grows when what was asked before is not wanted any more. Each command carries its step, by
+  /// which a server knows what comes late, whatever address that comes by.
   std::atomic<std::uint32_t> step{0};
   std::atomic<std::uint64_t> proposal{0};  ///< of this round
   std::atomic<std::uint64_t> number{0};    ///< what the votes were settled on
   std::atomic<bool> polite{false};         ///< this round steps back for others
+  std::atomic<bool> leaves{false};         ///< it is cancelled: no server shall tell it any more
 
   // Under the mutex.
   Phase phase = Phase::parked;
@@ -112,10 +118,10 @@ struct Bid final : Question {
   NodeSet late = 0;               ///< servers that came up since
   std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   std::optional<Holder> holder{};
-  NodeSet maybe = 0;     ///< servers that may have it as the owner
-  NodeSet spoke = 0;     ///< servers that have answered since the round began
+  Trail maybe{};         ///< servers that may have it as the owner
+  Trail spoke{};         ///< servers that have answered since the round began
+  Trail listed{};        ///< servers that it asked for hints
   NodeSet hinted = 0;    ///< servers that have told that the lock may be free
-  NodeSet listed = 0;    ///< servers that it asked for hints
   NodeSet hears = 0;     ///< of these, those that it listened to when it asked them in this round
   Instant asked{};       ///< when the round began
   Instant next = never;  ///< when `waiting` ends by itself
@@ -166,6 +172,20 @@ struct Relocking final : Question {
   const HoldId hold;
   const std::chrono::nanoseconds lease;
 };
+
+/// @return the attempt that a call concerns; null = none, or many.
+[[nodiscard]] inline const AttemptId* attempt_of(const redis::Call& call) {
+  switch (ask_of(call)) {
+    case Ask::take:
+    case Ask::settle:
+    case Ask::undo: return &static_cast<const Bid&>(*call.operation).request().attempt;
+    case Ask::free: return &static_cast<const Freeing&>(*call.operation).release->hold().attempt;
+    case Ask::relock: return &static_cast<const Relocking&>(*call.operation).hold.attempt;
+    case Ask::renew:
+    case Ask::look: break;
+  }
+  return nullptr;
+}
 
 /// "Who holds it?", or "can locks be taken?".
 struct Looking final : Question {

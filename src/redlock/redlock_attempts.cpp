@@ -89,7 +89,7 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   bid->asked = now;
   bid->hinted = 0;
   bid->late = 0;
-  bid->spoke = 0;
+  bid->spoke.clear();
   bid->hears = 0;
   bid->next = never;
   bid->proposal.store(propose());
@@ -100,18 +100,15 @@ void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) != 0) bid->ballot.asked(node->index());
   }
-  const NodeSet fresh = nodes & ~bid->maybe;
-  bid->maybe |= nodes;
   lock.unlock();
-  ask_nodes(bid, nodes, step, fresh);
+  ask_nodes(bid, nodes, step);
 }
 
 // The same bytes for most servers, as a rule.
-void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step,
-                               NodeSet fresh) {
+void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
   const Acquisition::Request& request = bid->request();
   thread_local std::string bytes;
-  std::optional<redis::Passage> written;
+  std::optional<Passage> written;
   bool written_interested = false;
   const Instant now = clock_->now();
   const redis::Call call{.tag = tag_of(Ask::take, step),
@@ -123,30 +120,37 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     const std::uint64_t epoch = node->epoch();
     // Only now: of a connection that broke the copies are noted before the next one is up.
     if (!node->usable()) {
-      not_asked(bid, only(node->index()) & fresh);
       no_vote(*node, call, node->why());
       continue;
     }
-    const redis::Passage passage{.epoch = epoch, .copies = node->strays().has(request.attempt)};
+    const std::uint64_t server = node->server();
+    const Passage passage{.step = step, .copies = strays_.has(server, request.attempt)};
     const bool interested = request.wait && node->listens();
-    if (!written || written->epoch != passage.epoch || written->copies != passage.copies ||
-        written_interested != interested) {
+    bool fresh = false;
+    {
+      // Before it is sent: whoever takes it back then knows of it, and an inbox that breaks and
+      // comes back afterwards takes away what was heard.
+      const Lock lock(bid->mutex);
+      if (bid->step.load() != step) return;
+      fresh = bid->maybe.add({.server = server, .node = node->index(), .since = now, .asked = now});
+      if (interested) bid->hears |= only(node->index());
+    }
+    if (!written || written->copies != passage.copies || written_interested != interested) {
       bytes.clear();
       write_take(bytes, passage, *bid, interested);
       written = passage;
       written_interested = interested;
     }
     redis::Call mine = call;
-    mine.epoch = passage.epoch;
-    if (interested) {
-      // Before it is sent: an inbox that breaks and comes back afterwards takes it away.
-      const Lock lock(bid->mutex);
-      bid->hears |= only(node->index());
-    }
+    mine.epoch = epoch;
+    mine.copies = passage.copies;
+    mine.server = server;
+    mine.node = node->index();
+    mine.since = now;
     if (node->send(std::move(mine), bytes)) {
       bid->operation->sent(now);
     } else {
-      not_asked(bid, only(node->index()) & fresh);
+      if (fresh) not_asked(bid, server);
       no_vote(*node, call, node->why());
     }
   }
@@ -154,27 +158,24 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
 
 // Not a byte has left. Nobody else knows of it: who cancels at this moment believes what `maybe`
 // says, and not that nothing was sent yet.
-void RedlockBackend::not_asked(const std::shared_ptr<Bid>& bid, NodeSet nodes) {
+void RedlockBackend::not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server) {
   Lock lock(bid->mutex);
-  bid->maybe &= ~nodes;
+  bid->maybe.remove(server);
   finish_cancel(bid, std::move(lock));
 }
 
 // A server that came up during a round is asked for the hold that may come of it: see Roll.
 void RedlockBackend::join(const std::shared_ptr<Bid>& bid, Node& node) {
   std::uint32_t step = 0;
-  NodeSet fresh = 0;
   {
     const Lock lock(bid->mutex);
     if (bid->phase != Bid::Phase::asking) return;
     const NodeSet decided = bid->ballot.open() | bid->ballot.votes() | bid->ballot.against();
     if ((decided & only(node.index())) != 0) return;
     bid->late |= only(node.index());
-    fresh = only(node.index()) & ~bid->maybe;
-    bid->maybe |= only(node.index());
     step = bid->step.load();
   }
-  ask_nodes(bid, only(node.index()), step, fresh);
+  ask_nodes(bid, only(node.index()), step);
 }
 
 void RedlockBackend::judge(const std::shared_ptr<Bid>& bid, Lock lock) {
@@ -213,13 +214,14 @@ void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
   bid->number.store(grant.number);
   bid->won_step = bid->step.fetch_add(1);  // what was not sent yet shall not be
   bid->awaited.end();
-  const NodeSet maybe = bid->maybe;
   const NodeSet late = bid->late;
+  // Before a server that may have a vote yet is noted for a hold that nobody knows.
+  holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), std::move(bid->maybe),
+             grant.counted_from);
   lock.unlock();
   std::uint64_t last = last_number_.load();
   while (last < grant.number && !last_number_.compare_exchange_weak(last, grant.number)) {
   }
-  holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), maybe, grant.counted_from);
   bid->operation->granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards. Until
   // then it stays in the table, or whoever asks for it would begin anew.
@@ -241,7 +243,8 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
   // that have yet to hear of it.
   const bool proven = count(bid->ballot.holders_nodes()) >= quorum_.majority();
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
-  const NodeSet nodes = bid->maybe = perhaps_elsewhere(bid->maybe, bid->asked);
+  bid->maybe.forget_before(now - bid->request().lease - end_at_the_servers);
+  const Trail servers = bid->maybe;
   bid->splits = (wait ? held : proven) ? 0 : bid->splits + 1;
   bid->polite.store(false);
   const std::optional<Holder> holder = bid->holder;
@@ -261,7 +264,7 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
     bid->awaited.end();
   }
   lock.unlock();
-  undo(bid, nodes, step);
+  undo(bid, servers, step);
   if (phase == Bid::Phase::parked) return tell_unreachable(bid);
   if (phase == Bid::Phase::over) {
     bid->operation->busy(holder);
@@ -275,13 +278,18 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
   if (next != never) alarm_.set(bid, next);
 }
 
-void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
+void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, const Trail& servers,
+                          std::uint32_t step) {
   if (base::mutant("redlock.lost_round_is_not_undone")) return;
   const Instant now = clock_->now();
-  const redis::Call call{
-      .tag = tag_of(Ask::undo, step), .operation = bid, .asked = now, .deadline = now + patience};
-  for (const auto& node : nodes_) {
-    if ((nodes & only(node->index())) != 0) send_or_owe(*node, call);
+  for (const Trail::Stop& stop : servers) {
+    tell({.tag = tag_of(Ask::undo, step),
+          .server = stop.server,
+          .node = stop.node,
+          .operation = bid,
+          .asked = now,
+          .since = stop.since,
+          .deadline = now + patience});
   }
 }
 
@@ -300,11 +308,16 @@ void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (bid->phase == Bid::Phase::cancelled) return;  // it is told to whoever has to hear it
   bid->phase = Bid::Phase::cancelled;
   bid->awaited.begin(awaited_);
+  bid->leaves.store(true);
+  if (unknown) {
+    bid->step.store(step_of_hold - 1);  // whatever its steps were
+    bid->maybe = everywhere();
+  }
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
-  bid->maybe = unknown ? quorum_.all() : perhaps_elsewhere(bid->maybe, bid->asked);
-  const NodeSet nodes = bid->maybe | bid->listed;
+  Trail servers = bid->maybe;
+  servers.add(bid->listed);
   lock.unlock();
-  undo(bid, nodes, step);
+  undo(bid, servers, step);
   finish_cancel(bid, Lock(bid->mutex));
 }
 
@@ -313,8 +326,8 @@ void RedlockBackend::finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock) {
   // Done is what cannot become a majority, or what all servers that answer at all have heard of: a
   // grant is made by this client alone, and the others are told when they are back. Where none has
   // said a word it stays in doubt.
-  const bool heard = bid->spoke != 0 && (bid->spoke & bid->maybe) == 0;
-  if (count(bid->maybe) >= quorum_.majority() && !heard) return;
+  const bool heard = !bid->spoke.empty() && !bid->spoke.meets(bid->maybe);
+  if (bid->maybe.size() >= quorum_.majority() && !heard) return;
   bid->phase = Bid::Phase::over;
   bid->awaited.end();
   lock.unlock();

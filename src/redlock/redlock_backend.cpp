@@ -13,8 +13,6 @@
 namespace mortise::redlock {
 namespace {
 
-// An address that leads to the server of another one is tried again so often for what it owes.
-constexpr std::chrono::seconds astray_again{1};
 constexpr std::string_view probe = "mortise.check";
 
 }  // namespace
@@ -70,13 +68,11 @@ void RedlockBackend::stop() noexcept {
   // Where there is no memory for it, whoever waits sees by itself that the client is closed.
   Failure closed(Errc::closed, std::string());
   base::without_memory([&] { closed.text = describe(); });
-  for (const auto& node : nodes_) {
-    base::without_memory([&] {
-      for (const redis::Call& call : node->close()) {
-        static_cast<Question&>(*call.operation).give_up(closed);
-      }
-    });
-  }
+  const auto give_up = [&closed](const auto& calls) {
+    for (const redis::Call& call : calls) static_cast<Question&>(*call.operation).give_up(closed);
+  };
+  for (const auto& node : nodes_) base::without_memory([&] { give_up(node->close()); });
+  base::without_memory([&] { give_up(debts_.take_all()); });
   for (const auto& each : bids) base::without_memory([&] { each.second->give_up(closed); });
   for (const auto& looking : lookings) base::without_memory([&] { looking->give_up(closed); });
 }
@@ -141,22 +137,23 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   const HoldId& hold = operation->hold();
   const NodeSet reachable = usable();
   want_missing(reachable, !operation->in_trouble());
-  const Holds::End end = holds_.end(operation, quorum_);
+  const Holds::End end = holds_.end(operation);
   if (end.fresh) {
-    const NodeSet maybe = perhaps_elsewhere(end.maybe, end.since);
+    const Trail maybe = end.known ? end.maybe : everywhere();
     {
       const Lock lock(end.freeing->mutex);
-      end.freeing->tally.no = quorum_.all() & ~maybe;
+      end.freeing->tally.no = maybe.rest(quorum_);
       end.freeing->awaited.begin(awaited_);
     }
     const Instant now = clock_->now();
-    const redis::Call call{.tag = tag_of(Ask::free),
-                           .operation = end.freeing,
-                           .asked = now,
-                           .deadline = now + patience};
-    for (const auto& node : nodes_) {
-      if ((maybe & only(node->index())) == 0) continue;
-      send_or_owe(*node, call);
+    for (const Trail::Stop& stop : maybe) {
+      tell({.tag = tag_of(Ask::free, step_of_end),
+            .server = stop.server,
+            .node = stop.node,
+            .operation = end.freeing,
+            .asked = now,
+            .since = stop.since,
+            .deadline = now + patience});
     }
   }
   if (count(reachable) < quorum_.majority()) {
@@ -181,68 +178,36 @@ void RedlockBackend::check(const std::shared_ptr<Check>& operation) {
 }
 
 bool RedlockBackend::send(Node& node, redis::Call call) {
+  call.epoch = node.epoch();
+  return send_on(node, std::move(call));
+}
+
+bool RedlockBackend::send_to(std::uint64_t server, Node& node, redis::Call call) {
+  call.epoch = node.epoch();  // first: where it leads elsewhere by then, nothing is sent
+  return node.usable() && node.server() == server && send_on(node, std::move(call));
+}
+
+bool RedlockBackend::send_on(Node& node, redis::Call call) {
   thread_local std::string bytes;  // keeps its memory
   bytes.clear();
-  call.epoch = node.epoch();
   call.deadline = clock_->now() + time_of(call);
   // Only now: of a connection that broke the copies are noted before the next one is up.
   if (!node.usable()) return false;
+  call.copies = call.copies || are_copies(call, node.server());
   write(bytes, call, node);
   return node.send(std::move(call), bytes);
 }
 
-void RedlockBackend::send_or_owe(Node& node, redis::Call call) {
-  if (keep(node, call) || send(node, call)) return;
-  node.owe(std::move(call));
-  node.want(false);
-  // It may have come up in between, and have looked at its debts too early.
-  if (node.usable()) {
-    for (redis::Call& debt : node.take_debts()) {
-      if (!send(node, debt)) node.owe(std::move(debt));
-    }
-  }
+bool RedlockBackend::are_copies(const redis::Call& call, std::uint64_t server) const {
+  const AttemptId* const attempt = attempt_of(call);
+  return attempt != nullptr && strays_.has(server, *attempt);
 }
 
-// What is told to the server of another address is meant for another server, perhaps: it stays owed
-// until the address leads to one of its own, which is seen to, or what it would free has ended.
-bool RedlockBackend::keep(Node& node, const redis::Call& call) {
-  const Instant now = clock_->now();
-  if (!whereabouts_.astray(node.index()) || withdrawn(call) || now > end_of_vote(call)) {
-    return false;
-  }
-  node.owe(call);
-  static_cast<void>(send(node, call));
-  alarm_.set_debts(now + astray_again);
-  return true;
-}
-
-void RedlockBackend::pay(Node& node) {
-  for (redis::Call& debt : node.take_debts()) {
-    // And whole, where the server has said that it does not know the script.
-    send_or_owe(node, std::move(debt));
-  }
-}
-
-void RedlockBackend::pay_later() {
-  NodeSet astray = 0;
-  for (const auto& node : nodes_) {
-    if (whereabouts_.astray(node->index()) && node->in_debt()) {
-      astray |= only(node->index());
-    } else if (node->usable()) {
-      pay(*node);
-    }
-  }
-  if (astray == 0) return;
-  whereabouts_.distrust(astray);
-  lead_anew(astray);
-}
-
-void RedlockBackend::write(std::string& bytes, const redis::Call& call, Node& node) const {
-  redis::Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
+void RedlockBackend::write(std::string& bytes, const redis::Call& call, const Node& node) const {
+  const Passage passage{.step = step_of(call), .copies = call.copies, .whole = call.whole};
   switch (ask_of(call)) {
     case Ask::take: {
       const auto& bid = static_cast<const Bid&>(*call.operation);
-      passage.copies = node.strays().has(bid.request().attempt);
       write_take(bytes, passage, bid, bid.request().wait && node.listens());
       return;
     }
@@ -255,18 +220,16 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, Node& no
       return;
     }
     case Ask::undo: {
-      const auto& request = static_cast<const Bid&>(*call.operation).request();
-      passage.copies = node.strays().has(request.attempt);
-      requests_.undo(bytes, passage, request.name, request.attempt);
+      const auto& bid = static_cast<const Bid&>(*call.operation);
+      requests_.undo(bytes, passage, bid.request().name, bid.request().attempt, bid.leaves.load());
       return;
     }
     case Ask::free: {
       const auto& freeing = static_cast<const Freeing&>(*call.operation);
       const HoldId& hold = freeing.release->hold();
-      passage.copies = node.strays().has(hold.attempt);
       // A server that voted late may not have heard of the hold's number yet.
       if (freeing.known) {
-        requests_.undo(bytes, passage, hold.name, hold.attempt);
+        requests_.undo(bytes, passage, hold.name, hold.attempt, true);
       } else {
         requests_.release(bytes, passage, hold);
       }
@@ -277,7 +240,6 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, Node& no
       return;
     case Ask::relock: {
       const auto& relocking = static_cast<const Relocking&>(*call.operation);
-      passage.copies = node.strays().has(relocking.hold.attempt);
       requests_.relock(bytes, passage, relocking.hold, relocking.lease);
       return;
     }
@@ -290,7 +252,7 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, Node& no
   }
 }
 
-void RedlockBackend::write_take(std::string& bytes, const redis::Passage& passage, const Bid& bid,
+void RedlockBackend::write_take(std::string& bytes, const Passage& passage, const Bid& bid,
                                 bool interested) const {
   requests_.take(bytes, passage, bid.request(),
                  {.interested = interested, .polite = bid.polite.load()}, bid.proposal.load());

@@ -6,11 +6,14 @@
 
 #include "base/random_id.hpp"
 #include "redis/tls.hpp"
+#include "redlock/debts.hpp"
 #include "redlock/holds.hpp"
 #include "redlock/node.hpp"
 #include "redlock/question.hpp"
 #include "redlock/requests.hpp"
 #include "redlock/settings.hpp"
+#include "redlock/strays.hpp"
+#include "redlock/trail.hpp"
 #include "redlock/whereabouts.hpp"
 
 #include <atomic>
@@ -26,7 +29,7 @@ namespace mortise::redlock {
 /// The calling thread writes to every server and reads until a majority has answered. Nothing is
 /// asked while fewer than a majority are connected. A round that is lost is undone at once, behind
 /// its own requests on the same connections; a server that can not be told is told when it is
-/// back.
+/// back, by whatever address leads there.
 ///
 /// Mutexes: a question's, the tables', the nodes', the connections'. None is held while a
 /// connection, another question or the library is called; `withdrawn()`, under a connection's,
@@ -81,15 +84,13 @@ class RedlockBackend final : public Backend, private Node::User {
   // Sending: redlock_backend.cpp.
   [[nodiscard]] bool open(Operation& operation);
   [[nodiscard]] bool send(Node& node, redis::Call call);
-  void send_or_owe(Node& node, redis::Call call);
-  /// Sends it and owes it as well, where the address may lead to the wrong server.
-  [[nodiscard]] bool keep(Node& node, const redis::Call& call);
-  /// Sends a server what it is owed.
-  void pay(Node& node);
-  /// Some time later, what was refused, or was told to the server of another address.
-  void pay_later();
-  void write(std::string& bytes, const redis::Call& call, Node& node) const;
-  void write_take(std::string& bytes, const redis::Passage& passage, const Bid& bid,
+  /// The same, if the address leads to that server now.
+  [[nodiscard]] bool send_to(std::uint64_t server, Node& node, redis::Call call);
+  /// The same on the connection that the call names.
+  [[nodiscard]] bool send_on(Node& node, redis::Call call);
+  [[nodiscard]] bool are_copies(const redis::Call& call, std::uint64_t server) const;
+  void write(std::string& bytes, const redis::Call& call, const Node& node) const;
+  void write_take(std::string& bytes, const Passage& passage, const Bid& bid,
                   bool interested) const;
   void look(const std::shared_ptr<Looking>& looking);
   void look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes);
@@ -101,9 +102,6 @@ class RedlockBackend final : public Backend, private Node::User {
   void begin(Roll& roll) const;
   /// Has those addresses connected anew of which it has to be known where they lead by now.
   void settle_doubts(Instant now);
-  void spread_debts(Node& node, Instant now);
-  /// @return the servers to which something was sent since then, where these were meant.
-  [[nodiscard]] NodeSet perhaps_elsewhere(NodeSet nodes, Instant since) const;
   /// Has addresses that are in doubt connected anew.
   void lead_anew(NodeSet doubted);
   /// @return that two addresses lead to one server, or may; none = they do not.
@@ -111,21 +109,36 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] Failure unreachable(const std::vector<Failure>& failures, bool& final) const;
   void tell_unreachable(const std::shared_ptr<Bid>& bid);
 
+  // What is taken back: redlock_debts.cpp.
+  /// @return what all addresses lead to, or led to last.
+  [[nodiscard]] Trail everywhere() const;
+  /// Tells its server that something is over, by whatever addresses lead there, now or later.
+  void tell(redis::Call call);
+  /// Sends a server what it is owed. @param comes_up also what is owed to those that it may be
+  void pay(Node& node, bool comes_up);
+  /// Some time later, what was refused, or owed to a server that no address leads to.
+  void pay_later();
+  /// Has addresses that lead to one server connected anew, as long as another one is owed
+  /// something.
+  void lead_home();
+  void see_to_debts(Instant now);
+  /// What a server was asked in an earlier step it may execute yet.
+  void in_doubt(const std::shared_ptr<Bid>& bid, const Trail::Stop& where);
+
   // Attempts: redlock_attempts.cpp.
   std::shared_ptr<Bid> bid_of(const std::shared_ptr<Acquisition>& operation, bool make);
   [[nodiscard]] std::vector<std::shared_ptr<Bid>> bids();
   void forget(const Bid& bid);
   void ask(const std::shared_ptr<Bid>& bid);
-  /// @param fresh those of them that have nothing of this attempt yet
-  void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step, NodeSet fresh);
-  void not_asked(const std::shared_ptr<Bid>& bid, NodeSet nodes);
+  void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
+  void not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server);
   void join(const std::shared_ptr<Bid>& bid, Node& node);
   void judge(const std::shared_ptr<Bid>& bid, Lock lock);
   void settle(const std::shared_ptr<Bid>& bid, Lock lock);
   void win(const std::shared_ptr<Bid>& bid, Lock lock);
   void lose(const std::shared_ptr<Bid>& bid, Lock lock);
   [[nodiscard]] Instant next_try(const Bid& bid, Instant now);
-  void undo(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
+  void undo(const std::shared_ptr<Bid>& bid, const Trail& servers, std::uint32_t step);
   void finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock);
   void wake(const std::shared_ptr<Bid>& bid, Lock lock, Instant when);
   [[nodiscard]] std::uint64_t propose() noexcept;
@@ -140,7 +153,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void on_free(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_look(Node& node, const redis::Call& call, const redis::Reply& reply);
-  static void note_executed(Node& node, const redis::Call& call);
+  void note_executed(Node& node, const redis::Call& call);
   void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
   bool vote_late(Node& node, const redis::Call& call);
   void relock(const Bid& bid, NodeSet nodes);
@@ -163,6 +176,8 @@ class RedlockBackend final : public Backend, private Node::User {
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
   Holds holds_;
+  Strays strays_;
+  Debts debts_;
   Alarm alarm_{*this};
   std::vector<std::unique_ptr<Node>> nodes_;
   std::atomic<bool> stopped_{false};

@@ -12,7 +12,8 @@ namespace {
 
 using redis::Call;
 
-constexpr std::string_view in_doubt = "led to the server of another address, and is connected anew";
+constexpr std::string_view led_astray =
+    "led to the server of another address, and is connected anew";
 
 /// Whether asking again cannot help, whatever the caller's time.
 bool is_final(const Failure& why) {
@@ -27,29 +28,13 @@ bool is_parked(Bid& bid) {
 
 }  // namespace
 
-// Also where another address leads to the same server it stays connected, and the server is told by
-// each of them what it is owed by it: what one has voted for is freed, and holds are renewed. Of no
-// question the server's answers count twice.
+// Also where another address leads to the same server it stays connected, and holds are renewed by
+// each of them. Of no question the server's answers count twice.
 void RedlockBackend::recognise(Node& node, const std::string& run_id) {
   const Instant now = clock_->now();
-  if (whereabouts_.arrived(node.index(), run_id, now)) spread_debts(node, now);
+  whereabouts_.arrived(node.index(), run_id, now);
   settle_doubts(now);
-}
-
-// What its old server is owed another address may lead to now.
-void RedlockBackend::spread_debts(Node& node, Instant now) {
-  const std::vector<Call> debts = node.debts();
-  if (debts.empty()) return;
-  for (const auto& other : nodes_) {
-    if (other.get() == &node) continue;
-    for (const Call& debt : debts) other->owe(debt);
-  }
-  alarm_.set_debts(now);
-}
-
-// Before what was asked for since then is taken back, or freed.
-NodeSet RedlockBackend::perhaps_elsewhere(NodeSet nodes, Instant since) const {
-  return nodes != 0 && whereabouts_.moved_since(since) ? quorum_.all() : nodes;
+  see_to_debts(now);
 }
 
 void RedlockBackend::settle_doubts(Instant now) {
@@ -59,7 +44,7 @@ void RedlockBackend::settle_doubts(Instant now) {
 void RedlockBackend::lead_anew(NodeSet doubted) {
   for (const auto& node : nodes_) {
     if ((doubted & only(node->index())) == 0) continue;
-    node->connect_anew({Errc::unavailable, node->where() + ": " + std::string(in_doubt)});
+    node->connect_anew({Errc::unavailable, node->where() + ": " + std::string(led_astray)});
     node->want(true);
   }
 }
@@ -85,7 +70,7 @@ void RedlockBackend::want_missing(NodeSet usable, bool now) {
 }
 
 void RedlockBackend::up(Node& node) {
-  pay(node);
+  pay(node, true);
   const bool enough = count(usable()) >= quorum_.majority();
   for (const auto& bid : bids()) {
     if (!is_parked(*bid)) {
@@ -106,30 +91,16 @@ void RedlockBackend::down(Node& node, bool was_up, std::deque<Call> unanswered) 
   if (stopped_.load()) return;
   const Instant now = clock_->now();
   const Failure why = node.why();
-  const bool clear_now = whereabouts_.left(node.index(), was_up);
-  for (Call& call : unanswered) {
-    switch (ask_of(call)) {
-      case Ask::take:
-      case Ask::undo:
-        node.strays().add(static_cast<Bid&>(*call.operation).request().attempt, false, call.epoch,
-                          now);
-        break;
-      case Ask::relock:
-        node.strays().add(static_cast<Relocking&>(*call.operation).hold.attempt, false, call.epoch,
-                          now);
-        break;
-      case Ask::free:
-        node.strays().add(static_cast<Freeing&>(*call.operation).release->hold().attempt, true,
-                          call.epoch, now);
-        break;
-      case Ask::settle:
-      case Ask::renew:
-      case Ask::look: break;
+  for (const Call& call : unanswered) {
+    if (const AttemptId* const attempt = attempt_of(call)) {
+      strays_.add(node.server(), *attempt, ask_of(call) == Ask::free, step_of(call), now);
     }
   }
+  // Only now: another address that leads there may be all that leads there, and is asked then.
+  const bool clear_now = whereabouts_.left(node.index(), was_up);
   for (Call& call : unanswered) no_answer(node, call, why);
   const bool doubted = whereabouts_.in_doubt(node.index());
-  bool wanted = doubted;
+  bool wanted = doubted || debts_.any();
   for (const auto& bid : bids()) {
     wanted = true;
     if (clear_now && is_parked(*bid)) {

@@ -41,20 +41,12 @@ void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) 
   }
 }
 
-// What was sent of the same attempt before is refused there from now on.
+// What was asked of the same attempt before is refused there from now on, if it was told so.
 void RedlockBackend::note_executed(Node& node, const Call& call) {
-  switch (ask_of(call)) {
-    case Ask::take:
-    case Ask::undo: return node.strays().answered(bid_in(call)->request().attempt, call.epoch);
-    case Ask::relock:
-      return node.strays().answered(static_cast<Relocking&>(*call.operation).hold.attempt,
-                                    call.epoch);
-    case Ask::free:
-      return node.strays().answered(static_cast<Freeing&>(*call.operation).release->hold().attempt,
-                                    call.epoch);
-    case Ask::settle:
-    case Ask::renew:
-    case Ask::look: return;
+  if (!call.copies || ask_of(call) == Ask::settle) return;
+  if (const AttemptId* const attempt = attempt_of(call)) {
+    strays_.answered(node.server(), *attempt, step_of(call), ask_of(call) == Ask::free,
+                     clock_->now());
   }
 }
 
@@ -65,9 +57,10 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     Call again = call;
     again.whole = true;
     // Behind whatever was sent since, so that it may be withdrawn.
+    if (send(node, again)) return;
     if (ask_of(again) == Ask::undo || ask_of(again) == Ask::free) {
-      send_or_owe(node, std::move(again));
-    } else if (!send(node, again)) {
+      tell(std::move(again));
+    } else {
       no_answer(node, again, error.failure);
     }
     return;
@@ -77,7 +70,7 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
     if (error.kind == ServerError::Kind::final) return;
     // It stays owed: what it would free keeps others out for a whole lease.
     if (!withdrawn(call) && !base::mutant("redlock.refused_undo_is_forgotten")) {
-      node.owe(call);
+      debts_.owe(node.server(), call);
       alarm_.set_debts(clock_->now() + refused_again);
     }
     if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
@@ -119,14 +112,12 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
     case Ask::take:
     case Ask::settle: return no_vote(node, call, why);
     case Ask::undo:
-      if (!withdrawn(call)) node.owe(call);
-      return;
+      return in_doubt(
+          bid_in(call),
+          {.server = call.server, .node = call.node, .since = call.since, .asked = call.asked});
     case Ask::free: {
       const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
-      if (!node.usable()) {
-        node.owe(call);
-        return;
-      }
+      if (!node.usable()) return tell(call);
       Lock lock(freeing->mutex);
       freeing->refused |= only(node.index());
       const bool hopeless = count(freeing->refused) >= quorum_.blocking();
@@ -158,7 +149,16 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
 void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why) {
   const std::shared_ptr<Bid> bid = bid_in(call);
   Lock lock(bid->mutex);
-  if (bid->step.load() != step_of(call)) return;
+  if (bid->step.load() != step_of(call)) {
+    lock.unlock();
+    // Of a connection that broke; one that was not sent is not.
+    if (call.server != 0 && !node.usable()) {
+      in_doubt(
+          bid,
+          {.server = call.server, .node = call.node, .since = call.since, .asked = call.asked});
+    }
+    return;
+  }
   bid->ballot.silent(node.index());
   bid->failures[node.index()] = why;
   judge(bid, std::move(lock));
@@ -173,7 +173,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
   const std::shared_ptr<Bid> bid = bid_in(call);
   const std::size_t index = node.index();
   Lock lock(bid->mutex);
-  bid->spoke |= only(index);
+  static_cast<void>(bid->spoke.add({.server = node.server(), .node = index}));
   if (bid->step.load() != step_of(call) &&
       !base::mutant("redlock.votes_of_an_earlier_round_count")) {
     // The hold was granted without this vote, which has to know its number now.
@@ -214,8 +214,10 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     }
     return judge(bid, std::move(lock));
   }
-  if (!node.strays().has(bid->request().attempt)) bid->maybe &= ~only(index);
-  if (bid->request().wait) bid->listed |= only(index);
+  if (!strays_.has(call.server, bid->request().attempt)) bid->maybe.remove(call.server);
+  if (bid->request().wait) {
+    static_cast<void>(bid->listed.add({.server = call.server, .node = index, .since = call.since}));
+  }
   bid->ballot.refused(index, answer->holder_number, answer->left);
   if ((bid->ballot.holders_nodes() & only(index)) != 0) bid->holder = answer->holder();
   judge(bid, std::move(lock));
@@ -236,24 +238,31 @@ void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply)
   judge(bid, std::move(lock));
 }
 
-void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& /*reply*/) {
+void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
   const std::shared_ptr<Bid> bid = bid_in(call);
   Lock lock(bid->mutex);
   if (bid->step.load() != step_of(call)) return;
-  bid->spoke |= only(node.index());
-  bid->maybe &= ~only(node.index());
+  static_cast<void>(bid->spoke.add({.server = node.server(), .node = node.index()}));
+  // One that was met since may be a stranger, but not if it knew of it.
+  if (node.server() == call.server || reply.text != "N") bid->maybe.remove(call.server);
   finish_cancel(bid, std::move(lock));
 }
 
 void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
   if (reply.text.size() != 1 || reply.text.find_first_of("FALN") != 0) return nonsense(node, call);
   const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
-  const bool before = node.strays().has_release(freeing->release->hold().attempt);
-  node.strays().released(freeing->release->hold().attempt);
+  const AttemptId& attempt = freeing->release->hold().attempt;
+  // Also by the server that this one was before it was started anew.
+  const bool before =
+      strays_.has_release(node.server(), attempt) || strays_.has_release(call.server, attempt);
+  strays_.released(node.server(), attempt);
+  strays_.released(call.server, attempt);
   const char outcome = reply.text.front();
   Lock lock(freeing->mutex);
-  // By two addresses the server frees it once, and the answer to the other may be read first.
-  const bool by_another = outcome == 'A' && !before && whereabouts_.astray(node.index());
+  // By two addresses the server frees it once, and the answer to the other may be read first. One
+  // that was met since, and not where the one was that was asked, is a stranger, perhaps.
+  const bool by_another = (outcome == 'A' && !before && whereabouts_.astray(node.index())) ||
+                          (node.server() != call.server && node.index() != call.node);
   const NodeSet bit = only(freeing->roll.answered(node.index(), node.server()));
   if (outcome == 'F' || (outcome == 'A' && before)) {
     freeing->tally.yes |= bit;
@@ -352,14 +361,23 @@ void RedlockBackend::relock(const Renewal::Item& item, NodeSet nodes) {
   if (!holds_.stands(item.hold, clock_->now())) return;
   const auto relocking = std::make_shared<Relocking>(item.hold, item.lease);
   const Instant now = clock_->now();
-  const Call call{.tag = tag_of(Ask::relock),
+  const Call call{.tag = tag_of(Ask::relock, step_of_hold),
                   .operation = relocking,
                   .asked = now,
                   .deadline = now + node_timeout(item.lease)};
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0) continue;
-    holds_.voted(item.hold, node->index());
-    static_cast<void>(send(*node, call));
+    // The server is noted first, so that a release that comes now reaches it.
+    redis::Call mine = call;
+    mine.epoch = node->epoch();
+    if (!node->usable()) continue;
+    mine.server = node->server();
+    mine.node = node->index();
+    mine.since = now;
+    if (!holds_.voted(item.hold,
+                      {.server = mine.server, .node = mine.node, .since = now, .asked = now}))
+      return;
+    static_cast<void>(send_on(*node, std::move(mine)));
   }
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 using redis::AttemptText;
 using redis::Digits;
-using redis::Passage;
 
 constexpr std::size_t most_words = 12;
 
@@ -39,6 +38,14 @@ void append_call(std::string& out, const redis::Script& script, const Passage& p
   redis::append_command(out, std::span(all).first(size));
 }
 
+void append_release(std::string& out, const Passage& passage, std::string_view prefix,
+                    std::string_view name, std::string_view ours, bool leaves) {
+  const std::array<char, 3> flags{'q', flag(passage.copies), flag(leaves)};
+  const Digits step(passage.step);
+  append_call(out, scripts::release, passage, prefix, name,
+              {ours, {flags.data(), flags.size()}, step});
+}
+
 }  // namespace
 
 void Requests::take(std::string& out, const Passage& passage, const Acquisition::Request& request,
@@ -46,35 +53,31 @@ void Requests::take(std::string& out, const Passage& passage, const Acquisition:
   const AttemptText attempt(request.attempt);
   const std::array<char, 4> flags{'q', flag(passage.copies), flag(manners.interested),
                                   flag(manners.polite)};
-  const Digits epoch(passage.epoch);
+  const Digits step(passage.step);
   const Digits lease = lease_digits(request.lease);
   const Digits number(proposal);
   append_call(out, scripts::acquire, passage, prefix_, request.name,
-              {attempt.view(), {flags.data(), flags.size()}, epoch, lease, request.label, number});
+              {attempt.view(), {flags.data(), flags.size()}, step, lease, request.label, number});
 }
 
 void Requests::settle(std::string& out, const Passage& passage, const HoldId& hold) const {
   const AttemptText attempt(hold.attempt);
   const Digits number(hold.number);
-  append_call(out, scripts::settle, passage, prefix_, hold.name, {attempt.view(), "q", number});
+  const Digits step(passage.step);
+  append_call(out, scripts::settle, passage, prefix_, hold.name,
+              {attempt.view(), "q", step, number});
 }
 
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold) const {
   const AttemptText ours(hold.attempt, hold.number);
-  const std::array<char, 2> flags{'q', flag(passage.copies)};
-  const Digits epoch(passage.epoch);
-  append_call(out, scripts::release, passage, prefix_, hold.name,
-              {ours.view(), {flags.data(), flags.size()}, epoch});
+  append_release(out, passage, prefix_, hold.name, ours.view(), true);
 }
 
 void Requests::undo(std::string& out, const Passage& passage, std::string_view name,
-                    const AttemptId& attempt) const {
+                    const AttemptId& attempt, bool leaves) const {
   thread_local std::string ours;
   ours.assign(AttemptText(attempt).view()).append(1, ' ');
-  const std::array<char, 2> flags{'q', flag(passage.copies)};
-  const Digits epoch(passage.epoch);
-  append_call(out, scripts::release, passage, prefix_, name,
-              {ours, {flags.data(), flags.size()}, epoch});
+  append_release(out, passage, prefix_, name, ours, leaves);
 }
 
 void Requests::renew(std::string& out, const Passage& passage,
@@ -102,10 +105,10 @@ void Requests::relock(std::string& out, const Passage& passage, const HoldId& ho
                       std::chrono::nanoseconds lease) const {
   const AttemptText ours(hold.attempt, hold.number);
   const std::array<char, 2> flags{'q', flag(passage.copies)};
-  const Digits epoch(passage.epoch);
+  const Digits step(passage.step);
   const Digits time = lease_digits(lease);
   append_call(out, scripts::relock, passage, prefix_, hold.name,
-              {ours.view(), {flags.data(), flags.size()}, epoch, time});
+              {ours.view(), {flags.data(), flags.size()}, step, time});
 }
 
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {

@@ -5,8 +5,6 @@
 
 #include <mortise/operation.hpp>
 
-#include "redis/requests.hpp"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,25 +18,33 @@ struct Manners {
   bool polite = false;      ///< steps back for others who want one
 };
 
+/// How a request travels.
+struct Passage {
+  std::uint32_t step = 1;  ///< of its attempt; grows
+  bool copies = false;     ///< of older steps may be on their way: the server is to refuse them
+  bool whole = false;      ///< send the script's text: the server does not know it
+};
+
 /// Appends one command each.
 class Requests {
  public:
   explicit Requests(std::string prefix) : prefix_(std::move(prefix)) {}
 
   /// @param proposal the number that the hold is to have
-  void take(std::string& out, const redis::Passage& passage, const Acquisition::Request& request,
+  void take(std::string& out, const Passage& passage, const Acquisition::Request& request,
             Manners manners, std::uint64_t proposal) const;
   /// @param hold its number is the one that counts from now on
-  void settle(std::string& out, const redis::Passage& passage, const HoldId& hold) const;
-  void release(std::string& out, const redis::Passage& passage, const HoldId& hold) const;
+  void settle(std::string& out, const Passage& passage, const HoldId& hold) const;
+  void release(std::string& out, const Passage& passage, const HoldId& hold) const;
   /// Releases what an attempt was given, whatever its number.
-  void undo(std::string& out, const redis::Passage& passage, std::string_view name,
-            const AttemptId& attempt) const;
-  void renew(std::string& out, const redis::Passage& passage,
+  /// @param leaves whether it wants no more hints
+  void undo(std::string& out, const Passage& passage, std::string_view name,
+            const AttemptId& attempt, bool leaves) const;
+  void renew(std::string& out, const Passage& passage,
              const std::vector<Renewal::Item>& items) const;
-  void relock(std::string& out, const redis::Passage& passage, const HoldId& hold,
+  void relock(std::string& out, const Passage& passage, const HoldId& hold,
               std::chrono::nanoseconds lease) const;
-  void inspect(std::string& out, const redis::Passage& passage, std::string_view name) const;
+  void inspect(std::string& out, const Passage& passage, std::string_view name) const;
 
   /// @return the channel on which a client gets hints.
   [[nodiscard]] std::string inbox(const AttemptId& of_client) const;

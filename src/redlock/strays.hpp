@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whose requests may still arrive at one server although their connection is gone: a server that
-// was stopped, or far away, may read an old connection after a newer one.
+// Whose requests may still arrive at a server although their connection is gone: a server that was
+// stopped, or far away, may read an old connection after a newer one, and after that of another
+// address that leads there, too.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -11,57 +12,61 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace mortise::redlock {
 
+/// What is told apart is the steps of the attempt (see `Bid::step`), which are the same wherever
+/// it is asked for, and not connections, which each address counts by itself.
 /// @thread_safety every member may be called concurrently.
 class Strays {
  public:
-  /// A connection broke while a request for the attempt was unanswered.
-  /// @param epoch of that connection
-  void add(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now) {
+  /// A connection to that server broke while a request of this step was unanswered.
+  void add(std::uint64_t server, const AttemptId& attempt, bool release, std::uint32_t step,
+           Instant now) {
     const std::lock_guard lock(mutex_);
-    if (now - swept_ >= std::chrono::seconds(1)) {  // not for each of thousands
-      swept_ = now;
-      std::erase_if(strays_, [&](const auto& stray) { return now - stray.second.since > life; });
-    }
-    Stray& stray = strays_[attempt];
+    sweep(now);  // not for each of thousands
+    Stray& stray = strays_[{server, attempt}];
     stray.since = now;
-    stray.epoch = std::max(stray.epoch, epoch);
+    stray.step = std::max(stray.step, step);
     stray.copies = true;
     stray.release = stray.release || release;
     any_.store(true);
   }
-  /// The server has executed a request for it: it refuses older copies from now on.
-  void answered(const AttemptId& attempt, std::uint64_t epoch) {
+  /// The server has executed a request of this step that told it to refuse older ones.
+  /// @param last nothing newer comes, so that its own copies do no harm
+  void answered(std::uint64_t server, const AttemptId& attempt, std::uint32_t step, bool last,
+                Instant now) {
     if (!any_.load()) return;
     const std::lock_guard lock(mutex_);
-    const auto found = strays_.find(attempt);
-    if (found == strays_.end() || epoch <= found->second.epoch) return;
+    sweep(now);
+    const auto found = strays_.find({server, attempt});
+    if (found == strays_.end() || step < found->second.step) return;
+    if (step == found->second.step && !last) return;
     found->second.copies = false;
     if (!found->second.release) erase(found);
   }
   /// The server has answered the release of its hold.
-  void released(const AttemptId& attempt) {
+  void released(std::uint64_t server, const AttemptId& attempt) {
     if (!any_.load()) return;
     const std::lock_guard lock(mutex_);
-    const auto found = strays_.find(attempt);
+    const auto found = strays_.find({server, attempt});
     if (found == strays_.end()) return;
     found->second.release = false;
     if (!found->second.copies) erase(found);
   }
   /// @return whether there are such requests of the attempt.
-  [[nodiscard]] bool has(const AttemptId& attempt) const {
+  [[nodiscard]] bool has(std::uint64_t server, const AttemptId& attempt) const {
     if (!any_.load()) return false;
     const std::lock_guard lock(mutex_);
-    const auto found = strays_.find(attempt);
+    const auto found = strays_.find({server, attempt});
     return found != strays_.end() && found->second.copies;
   }
   /// @return whether a release of its hold may have been executed without our knowing.
-  [[nodiscard]] bool has_release(const AttemptId& attempt) const {
+  [[nodiscard]] bool has_release(std::uint64_t server, const AttemptId& attempt) const {
     if (!any_.load()) return false;
     const std::lock_guard lock(mutex_);
-    const auto found = strays_.find(attempt);
+    const auto found = strays_.find({server, attempt});
     return found != strays_.end() && found->second.release;
   }
 
@@ -70,12 +75,18 @@ class Strays {
   static constexpr std::chrono::minutes life{2};
   struct Stray {
     Instant since{};
-    std::uint64_t epoch = 0;
+    std::uint32_t step = 0;
     bool copies = true;
     bool release = false;
   };
-  using Table = std::map<AttemptId, Stray>;
+  using Table = std::map<std::pair<std::uint64_t, AttemptId>, Stray>;
 
+  void sweep(Instant now) {
+    if (now - swept_ < std::chrono::seconds(1)) return;
+    swept_ = now;
+    std::erase_if(strays_, [&](const auto& stray) { return now - stray.second.since > life; });
+    any_.store(!strays_.empty());
+  }
   void erase(Table::iterator found) {
     strays_.erase(found);
     any_.store(!strays_.empty());

@@ -2,27 +2,34 @@
 #include "redlock/whereabouts.hpp"
 
 #include "base/mutant.hpp"
+#include "redlock/trail.hpp"
 
 #include <algorithm>
 
 namespace mortise::redlock {
+namespace {
 
-bool Whereabouts::arrived(std::size_t address, const std::string& run_id, Instant now) {
-  if (base::mutant("redlock.one_server_votes_twice")) return false;
+// Each restart makes a server another one, for ever.
+constexpr std::size_t most_servers = 256;
+
+}  // namespace
+
+void Whereabouts::arrived(std::size_t address, const std::string& run_id, Instant now) {
   const std::lock_guard lock(mutex_);
+  if (met_.try_emplace(server_of(run_id), now).second && met_.size() > most_servers) {
+    met_.erase(std::min_element(met_.begin(), met_.end(),
+                                [](const auto& a, const auto& b) { return a.second < b.second; }));
+  }
+  if (base::mutant("redlock.one_server_votes_twice")) return;
   places_[address] = {.run_id = run_id, .since = now};
   doubts_ &= ~only(address);
   note_clear();
-  std::string& before = before_[address];
-  const bool moved = !before.empty() && before != run_id;
-  before = run_id;
-  if (moved) moved_ = now;
-  return moved;
 }
 
-bool Whereabouts::moved_since(Instant when) const {
+Instant Whereabouts::met(std::uint64_t server) const {
   const std::lock_guard lock(mutex_);
-  return moved_ && *moved_ >= when;
+  const auto found = met_.find(server);
+  return found == met_.end() ? never : found->second;
 }
 
 bool Whereabouts::left(std::size_t address, bool was_up) {

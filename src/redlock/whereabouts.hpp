@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -30,14 +32,13 @@ class Whereabouts {
  public:
   using Twins = std::pair<std::size_t, std::size_t>;
 
-  explicit Whereabouts(std::size_t addresses) : places_(addresses), before_(addresses) {}
+  explicit Whereabouts(std::size_t addresses) : places_(addresses) {}
 
   /// The address is connected to that server.
-  /// @return whether it led to another one before
-  bool arrived(std::size_t address, const std::string& run_id, Instant now);
-  /// @return whether an address has led to one server and to another one since: what it was told at
-  /// the first, another address may have to tell the same server that it is over.
-  [[nodiscard]] bool moved_since(Instant when) const;
+  void arrived(std::size_t address, const std::string& run_id, Instant now);
+  /// @param server see `server_of()`
+  /// @return when any address has led there for the first time; `never`: none has, or too long ago
+  [[nodiscard]] Instant met(std::uint64_t server) const;
   /// @param was_up it was connected, and is not any more; false: it cannot be connected
   /// @return whether all is clear by that, and was not
   bool left(std::size_t address, bool was_up);
@@ -64,8 +65,7 @@ class Whereabouts {
 
   mutable std::mutex mutex_;
   std::vector<Place> places_;
-  std::vector<std::string> before_;  // where each has led last; empty = nowhere yet
-  std::optional<Instant> moved_{};   // any of them
+  std::map<std::uint64_t, Instant> met_;
   NodeSet doubts_ = 0;
   std::atomic<bool> clear_{true};
 };

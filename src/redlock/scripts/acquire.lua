@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- One server's vote for an attempt, and the number that it gives it: the proposal, or the first that
 -- is larger than all it gave before. Asked again, the hold begins anew: nobody believes in it until
--- a majority has voted. A copy that comes late, after the attempt was sent again on a newer
--- connection, changes nothing.
+-- a majority has voted. A copy that comes late, after what was asked in a later step, changes nothing.
 --
 -- ARGV  1 attempt    2 'q'; '1' = older copies may be on their way; '1' = wants to hear when it may
 --       be free; '1' = polite: steps back for others who want to hear
---       3 epoch of the connection    4 lease in ms    5 label    6 the number that is proposed
+--       3 step of the attempt    4 lease in ms    5 label    6 the number that is proposed
 -- @return "G <number>", or who holds it (B), or R
 open(KEYS[1])
 exhume()

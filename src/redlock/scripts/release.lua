@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- Takes one server's vote back: of exactly one hold, or of an attempt whatever its number, and has
--- the next one who is interested look. Safe to repeat. A copy that comes late, after the attempt was
--- sent again on a newer connection, changes nothing: it would free a vote of a later round.
+-- the next one who is interested look. Safe to repeat. A copy that comes late, after what was asked
+-- in a later step, changes nothing: it would free a vote of a later round.
 --
 -- ARGV  1 "<attempt> <number>", or "<attempt> "    2 'q'; '1' = older copies of the attempt may be on
---       their way    3 epoch of the connection
+--       their way; '1' = it leaves, and wants to hear no more: who only takes a round back goes on
+--       waiting    3 step of the attempt
 -- @return F freed, A freed before, L its lease had run out, N somebody else's
 open(KEYS[1])
 exhume()
@@ -17,8 +18,9 @@ if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) th
   held = false
 end
 if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
-if interested then
-  forget(me)
+local leaves = string.sub(ARGV[2], 3, 3) == '1'
+if interested and (leaves or outcome ~= 'N') then
+  if leaves then forget(me) end
   if not held then hint() end
 end
 return outcome

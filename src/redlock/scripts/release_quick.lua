@@ -2,7 +2,7 @@
 -- What nearly always happens: the hold stands, nobody is interested, and nothing may come late.
 -- Whether the lease has run out is not asked: whether it had for its owner, his own clock has told
 -- him before.
-if ARGV[2] == 'q0' then
+if string.sub(ARGV[2], 2, 2) == '0' then
   local f = redis.call('HMGET', KEYS[1], 'o', 'g', 'i', 'x')
   local a = ARGV[1]
   local ours = f[1] == a or (f[1] and string.sub(a, -1) == ' ' and string.sub(f[1], 1, #a) == a)

@@ -3,7 +3,7 @@
 -- be reached for a lease. Only sent for a hold that a majority has just renewed.
 --
 -- ARGV  1 "<attempt> <number>"    2 'q'; '1' = older copies of the attempt may be on their way
---       3 epoch of the connection    4 lease in ms
+--       3 step of the attempt    4 lease in ms
 -- @return as acquire.lua
 open(KEYS[1])
 exhume()

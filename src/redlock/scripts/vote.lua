@@ -9,7 +9,9 @@
 --   l  the owner's label                              e  in s: until then the key lives long enough
 --   m  the largest number that was given here, where it is larger than that in o
 --   i  who wants to hear that it may be free: "<attempt> <last contact>;..."
---   x  of which attempts a late duplicate is refused, with fields !...: as in src/redis/scripts/lock.lua
+--   x  of which attempts a late duplicate is refused, with fields !...: as in src/redis/scripts/lock.lua,
+--      but by the steps of the attempt: a client reaches this server by several addresses, perhaps, and
+--      counts the connections of each by itself
 -- Times are this server's, in microseconds unless said. The key outlives the lease by an hour at
 -- least: as long as it is there, numbers grow although the server's clock steps back.
 --
@@ -86,19 +88,19 @@ local function exhume()
   end
 end
 
--- A late duplicate of an attempt that was sent again on a newer connection (a larger epoch).
-local function is_late(attempt, epoch)
+-- What was asked of an attempt in an earlier step, and comes after what was asked in a later one.
+local function is_late(attempt, step)
   local mark = buried and redis.call('HGET', K, '!' .. attempt)
-  return mark and tonumber(epoch) < tonumber(string.match(mark, '^%d+'))
+  return mark and tonumber(step) < tonumber(string.match(mark, '^%d+'))
 end
 
--- From now on what was sent of this attempt before this epoch comes too late.
-local function bury_older(attempt, epoch)
+-- From now on what was asked of this attempt before this step comes too late.
+local function bury_older(attempt, step)
   exhume()
   local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
   local till = digits(now + BURIED)
   buried = first .. ' ' .. digits(after + 1)
-  redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till, '!' .. attempt, epoch .. ' ' .. till)
+  redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till, '!' .. attempt, step .. ' ' .. till)
   remember(0)
 end
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What servers are to take back, and who tells them. Parts of RedlockBackend.
+#include "redlock/redlock_backend.hpp"
+
+#include <utility>
+
+namespace mortise::redlock {
+namespace {
+
+// Addresses that lead to one server are tried again so often for what others are owed.
+constexpr std::chrono::seconds astray_again{1};
+
+}  // namespace
+
+Trail RedlockBackend::everywhere() const {
+  Trail all;
+  for (const auto& node : nodes_) {
+    static_cast<void>(all.add({.server = node->server(), .node = node->index()}));
+  }
+  return all;
+}
+
+void RedlockBackend::tell(redis::Call call) {
+  // By each address that leads there: what it takes back may be under way by any of them.
+  bool told = false;
+  for (const auto& node : nodes_) {
+    told = send_to(call.server, *node, call) || told;
+  }
+  if (told) return;
+  call.copies = true;  // by another connection it may come before what it takes back
+  debts_.owe(call.server, call);
+  want_missing(usable(), false);
+  see_to_debts(clock_->now());
+  for (const auto& node : nodes_) {
+    if (!node->usable()) continue;
+    if (node->server() == call.server) {
+      pay(*node, false);  // it has come up in between, and may have looked at its debts too early
+    } else if (whereabouts_.met(node->server()) >= call.since) {
+      static_cast<void>(send(*node, call));  // it may be that server, started anew
+    }
+  }
+}
+
+void RedlockBackend::pay(Node& node, bool comes_up) {
+  if (!debts_.any()) return;
+  const Instant now = clock_->now();
+  const std::uint64_t epoch = node.epoch();
+  if (!node.usable()) return;
+  const std::uint64_t server = node.server();
+  const Instant met = comes_up ? whereabouts_.met(server) : Instant::min();
+  const auto stays = [&](const redis::Call& debt) {
+    return !withdrawn(debt) && (now <= end_of_vote(debt) || debt.node != node.index());
+  };
+  for (redis::Call& debt : debts_.take(server, met, stays)) {
+    // And whole, where the server has said that it does not know the script.
+    debt.epoch = epoch;
+    if (!send_on(node, debt)) debts_.owe(server, std::move(debt));
+  }
+}
+
+void RedlockBackend::pay_later() {
+  for (const auto& node : nodes_) {
+    pay(*node, false);
+  }
+  lead_home();
+}
+
+void RedlockBackend::lead_home() {
+  if (!debts_.any() || whereabouts_.clear()) return;
+  NodeSet astray = 0;
+  for (const auto& node : nodes_) {
+    if (whereabouts_.astray(node->index())) astray |= only(node->index());
+  }
+  whereabouts_.distrust(astray);
+  lead_anew(astray);
+}
+
+void RedlockBackend::see_to_debts(Instant now) {
+  // An address that leads to the server of another one is the way to its own, which is owed it.
+  if (debts_.any() && !whereabouts_.clear()) alarm_.set_debts(now + astray_again);
+}
+
+// The answer of another address that leads there has said that nothing is left, perhaps.
+void RedlockBackend::in_doubt(const std::shared_ptr<Bid>& bid, const Trail::Stop& where) {
+  std::uint32_t step = 0;
+  {
+    const Lock lock(bid->mutex);
+    if (bid->phase == Bid::Phase::won) {
+      const Acquisition::Request& request = bid->request();
+      if (holds_.voted(
+              {.name = request.name, .attempt = request.attempt, .number = bid->number.load()},
+              where)) {
+        return;
+      }
+    } else {
+      static_cast<void>(bid->maybe.add(where));
+      // What comes of the round has it taken back.
+      if (bid->phase == Bid::Phase::asking || bid->phase == Bid::Phase::settling) return;
+    }
+    step = bid->step.load();
+  }
+  Trail there;
+  static_cast<void>(there.add(where));
+  undo(bid, there, step);
+}
+
+}  // namespace mortise::redlock
