@@ -61,7 +61,7 @@ struct LateClock {
   using period = std::milli;
   using duration = std::chrono::milliseconds;
   using time_point = std::chrono::time_point<LateClock>;
-  static constexpr bool is_steady = false;
+  [[maybe_unused]] static constexpr bool is_steady = false;
   static inline std::atomic<int> looks{0};
   static time_point now() { return time_point(std::chrono::milliseconds(looks.fetch_add(1) / 2)); }
 };

@@ -13,6 +13,7 @@ TEST(ShortOfMemory, WhicheverAllocationFailsNothingStaysBehind) {
   const auto exit = program.wait_for(std::chrono::seconds(60));
   ASSERT_TRUE(exit) << "it does not end";
   EXPECT_FALSE(exit->killed()) << "an exception left a function that must not throw";
+  if (exit->code == 77) GTEST_SKIP() << "clang's sanitizers have an operator new of their own";
   EXPECT_EQ(exit->code, 0) << "the round that left something behind";
 }
 

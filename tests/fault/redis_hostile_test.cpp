@@ -6,7 +6,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr LockOptions quick{.lease = 1200ms};
+const LockOptions quick{.lease = 1200ms};
 
 class RedisHostile : public ProxiedRedisTest {};
 

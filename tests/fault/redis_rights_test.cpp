@@ -82,13 +82,26 @@ TEST_F(RedisRights, NoRightToTheKeysIsDeniedAtOnce) {
 }
 
 TEST_F(RedisRights, NoRightToScriptsIsDeniedAtOnce) {
-  serve("-evalsha");
+  serve("-eval -evalsha");
   Client mine = shop();
   Lock lock = mine.lock("a");
   const Failure failure = failure_of([&] { lock.lock(); });
   EXPECT_EQ(failure.code, Errc::denied);
   EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
   EXPECT_EQ(server().talk().command({"EXISTS", key("a")}).integer, 0);
+}
+
+// A script goes whole the first time that a connection calls it, and by its name from then on.
+TEST_F(RedisRights, NoRightToScriptsByNameIsDeniedTheSecondTime) {
+  serve("-evalsha");
+  Client mine = shop();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  EXPECT_EQ(lock.release(), Released::released);
+  const Failure failure = failure_of([&] { lock.lock(); });
+  EXPECT_EQ(failure.code, Errc::denied);
+  EXPECT_THAT(failure.text, HasSubstr("NOPERM"));
+  expect_free("a");
 }
 
 TEST_F(RedisRights, NoRightToAWritingCommandTakesNothing) {

@@ -13,7 +13,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr LockOptions quick{.lease = 1200ms};
+const LockOptions quick{.lease = 1200ms};
 
 class RedisRubbish : public ProxiedRedisTest {
  protected:

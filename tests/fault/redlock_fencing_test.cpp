@@ -190,7 +190,7 @@ TEST_F(RedlockFencing, AVoteThatIsAskedForAgainGetsTheGreatestNumberThatTheServe
   const std::vector<std::string> take{"q000", "1", "20000", "label", "1700000000000000"};
   raise_number(0, "a", 1'800'000'000'000'000);
   ASSERT_EQ(call(redlock::scripts::acquire, take), "G 1800000000000001");
-  ASSERT_EQ(call(redlock::scripts::settle, {"q", "1700000000000005"}), "H");
+  ASSERT_EQ(call(redlock::scripts::settle, {"q", "1", "1700000000000005"}), "H");
   EXPECT_EQ(call(redlock::scripts::acquire, take), "G 1800000000000001");
   EXPECT_EQ(number_at(0, "a"), 1'800'000'000'000'001U);
 }

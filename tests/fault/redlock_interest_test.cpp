@@ -105,6 +105,23 @@ TEST_F(RedlockInterest, EndsWithAVoteAndWithLeaving) {
   EXPECT_EQ(interested(), "b");
 }
 
+// What it was asked in that round it may not have done: it goes on waiting.
+TEST_F(RedlockInterest, StaysWhereARoundIsTakenBack) {
+  RedisTalk inboxes_of = listen("bc");
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("bc"));
+  EXPECT_EQ(undo('b', "q00"), "N");
+  EXPECT_EQ(interested(), "bc");
+  EXPECT_EQ(undo('a'), "F");
+  EXPECT_TRUE(hears(inboxes_of, 'b'));
+  EXPECT_EQ(undo('b', "q00"), "N") << "nothing was freed that another one has to hear of";
+  EXPECT_FALSE(inboxes_of.receive(soon));
+  EXPECT_EQ(interested(), "c");
+  ASSERT_EQ(vote('b', {.flags = "q010", .number = proposal + 1}), granted(proposal + 1));
+  EXPECT_EQ(undo('b', "q00"), "F");
+  EXPECT_TRUE(hears(inboxes_of, 'c'));
+}
+
 TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
   RedisTalk inboxes_of = listen("bcd");
   ASSERT_EQ(vote('a'), granted(proposal));
@@ -119,7 +136,7 @@ TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
 
 class RedlockCopies : public RedlockScriptTest {
  protected:
-  void bury(char client, int epoch = 2) { ASSERT_EQ(undo(client, "q1", epoch), "N"); }
+  void bury(char client, int step = 2) { ASSERT_EQ(undo(client, "q11", step), "N"); }
   /// What tells of late copies of the first that was buried has had its time.
   void a_minute_later(char client) {
     set("!0", attempt(client) + " 1000000");
@@ -130,27 +147,36 @@ class RedlockCopies : public RedlockScriptTest {
 TEST_F(RedlockCopies, AreRefusedInEachScript) {
   bury('a', 3);
   bury('b', 5);
-  EXPECT_EQ(vote('a', {.epoch = 2}), late);
-  EXPECT_EQ(vote('b', {.epoch = 4}), late);
+  EXPECT_EQ(vote('a', {.step = 2}), late);
+  EXPECT_EQ(vote('b', {.step = 4}), late);
   EXPECT_EQ(relock('a', proposal, "q0", 2), late);
-  EXPECT_EQ(vote('a', {.epoch = 3}), granted(proposal));
-  EXPECT_EQ(undo('a', "q0", 2), "N");
+  EXPECT_EQ(vote('a', {.step = 3}), granted(proposal));
+  EXPECT_EQ(undo('a', "q01", 2), "N");
   EXPECT_TRUE(holds('a')) << "an undo of an earlier round freed a vote";
-  EXPECT_EQ(undo('a', "q0", 3), "F");
-  EXPECT_EQ(vote('c', {.epoch = 1}), granted(proposal + 1)) << "another client counts by itself";
+  EXPECT_EQ(undo('a', "q01", 3), "F");
+  EXPECT_EQ(vote('c', {.step = 1}), granted(proposal + 1)) << "another client counts by itself";
 }
 
 TEST_F(RedlockCopies, AreKnownByWhatWasSentLast) {
-  ASSERT_EQ(vote('a', {.flags = "q100", .epoch = 2}), granted(proposal));
-  EXPECT_EQ(undo('a', "q0", 2), "F");
+  ASSERT_EQ(vote('a', {.flags = "q100", .step = 2}), granted(proposal));
+  EXPECT_EQ(undo('a', "q01", 2), "F");
   EXPECT_EQ(vote('a'), late);
   server().talk().expect_ok({"FLUSHALL"});
   ASSERT_EQ(vote('b'), granted(proposal));
-  EXPECT_EQ(undo('b', "q1", 2), "F");
+  EXPECT_EQ(undo('b', "q11", 2), "F");
   EXPECT_EQ(vote('b'), late);
   ASSERT_EQ(relock('c', proposal + 2, "q1", 2), granted(proposal + 2));
-  EXPECT_EQ(undo('c', "q0", 2), "F");
+  EXPECT_EQ(undo('c', "q01", 2), "F");
   EXPECT_EQ(relock('c', proposal + 2), late);
+}
+
+// The vote of a later round would have the number of an earlier one, and be taken for none.
+TEST_F(RedlockCopies, DoNotSettleALaterRound) {
+  bury('a', 4);
+  ASSERT_EQ(vote('a', {.step = 5, .number = proposal + 10}), granted(proposal + 10));
+  EXPECT_EQ(settle('a', proposal, 3), "N");
+  EXPECT_EQ(renew(hold_of('a', proposal + 10)), "1");
+  EXPECT_EQ(settle('a', proposal + 20, 5), granted(proposal + 20));
 }
 
 TEST_F(RedlockCopies, AreForgottenAfterAMinute) {
@@ -171,7 +197,7 @@ TEST_F(RedlockCopies, ThatAreAMinuteOldMakeRoomForNewOnes) {
   bury('a');
   bury('z');
   a_minute_later('a');
-  ASSERT_EQ(vote('b', {.flags = "q100", .epoch = 2}), granted(proposal));
+  ASSERT_EQ(vote('b', {.flags = "q100", .step = 2}), granted(proposal));
   EXPECT_FALSE(has("!" + attempt('a')));
   EXPECT_TRUE(has("!" + attempt('z')));
   EXPECT_TRUE(has("!" + attempt('b')));

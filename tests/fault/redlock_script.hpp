@@ -13,7 +13,7 @@ class RedlockScriptTest : public RedisScriptTest {
 
   struct Vote {
     std::string flags = "q000";
-    int epoch = 1;
+    int step = 1;
     std::int64_t lease = 30'000;
     std::uint64_t number = proposal;
   };
@@ -21,27 +21,28 @@ class RedlockScriptTest : public RedisScriptTest {
   /// @return "G <number>", B with what comes behind it, or R.
   std::string vote(char client, const Vote& ask) {
     return call(redlock::scripts::acquire,
-                {attempt(client), ask.flags, std::to_string(ask.epoch), std::to_string(ask.lease),
+                {attempt(client), ask.flags, std::to_string(ask.step), std::to_string(ask.lease),
                  "label", std::to_string(ask.number)});
   }
   std::string vote(char client) { return vote(client, Vote()); }
-  std::string settle(char client, std::uint64_t number) {
-    return call(redlock::scripts::settle, {attempt(client), "q", std::to_string(number)});
+  std::string settle(char client, std::uint64_t number, int step = 1) {
+    return call(redlock::scripts::settle,
+                {attempt(client), "q", std::to_string(step), std::to_string(number)});
   }
-  std::string release(const std::string& hold, const std::string& flags = "q0", int epoch = 1) {
-    return call(redlock::scripts::release, {hold, flags, std::to_string(epoch)});
+  std::string release(const std::string& hold, const std::string& flags = "q01", int step = 1) {
+    return call(redlock::scripts::release, {hold, flags, std::to_string(step)});
   }
-  /// Of an attempt, whatever its number.
-  std::string undo(char client, const std::string& flags = "q0", int epoch = 1) {
-    return release(attempt(client) + " ", flags, epoch);
+  /// Of an attempt, whatever its number; it leaves, if not told otherwise.
+  std::string undo(char client, const std::string& flags = "q01", int step = 1) {
+    return release(attempt(client) + " ", flags, step);
   }
   std::string renew(const std::string& hold, std::int64_t lease = 30'000) {
     return call(redlock::scripts::renew, {"", "q", hold, std::to_string(lease)});
   }
   std::string relock(char client, std::uint64_t number, const std::string& flags = "q0",
-                     int epoch = 1, std::int64_t lease = 30'000) {
+                     int step = 1, std::int64_t lease = 30'000) {
     return call(redlock::scripts::relock,
-                {hold_of(client, number), flags, std::to_string(epoch), std::to_string(lease)});
+                {hold_of(client, number), flags, std::to_string(step), std::to_string(lease)});
   }
   [[nodiscard]] static std::string hold_of(char client, std::uint64_t number) {
     return attempt(client) + " " + std::to_string(number);

@@ -77,6 +77,27 @@ TEST_F(PostgresAttempts, AreLeftOverWhereAnotherCopyIsOnItsWayWhenTheyAreDecided
   EXPECT_FALSE(attempts_.any_left_over());
 }
 
+// An answer that makes no sense ends one request, and what it has taken is to be taken back; of the
+// other copy the answer is still to come.
+TEST_F(PostgresAttempts, InDoubtAreTakenBackAndTheirOtherCopiesAwaited) {
+  static_cast<void>(attempts_.sent(id_));
+  static_cast<void>(attempts_.sent(id_));
+  attempts_.answered(id_);
+  attempts_.executed_in_doubt(id_, Instant{1h});
+  EXPECT_TRUE(attempts_.cancelled(operation_));
+  attempts_.decided(id_);
+  EXPECT_TRUE(attempts_.any_left_over());
+  attempts_.answered(id_);
+  EXPECT_FALSE(attempts_.any_left_over());
+}
+
+TEST_F(PostgresAttempts, InDoubtAreTakenBackAlsoWhereNoneIsOnItsWay) {
+  static_cast<void>(attempts_.sent(id_));
+  attempts_.answered(id_);
+  attempts_.executed_in_doubt(id_, Instant{1h});
+  EXPECT_TRUE(attempts_.cancelled(operation_));
+}
+
 // So long the server refuses late copies; later ones do not exist.
 TEST_F(PostgresAttempts, OfABrokenConnectionAreForgottenInTime) {
   const Instant then{1h};

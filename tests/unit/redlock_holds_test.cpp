@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Goal: a vote is asked for again only for exactly a hold that stands, and a release knows whom it
-// concerns. Method: the table alone, by moments of the test's own.
+// concerns. Method: the tables alone, by moments of the test's own.
+#include "redlock/debts.hpp"
 #include "redlock/holds.hpp"
 #include "redlock/strays.hpp"
+#include "redlock/trail.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,17 +16,23 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Instant now{100s};
-constexpr Quorum five{.nodes = 5};
 
 HoldId hold() {
   return {
       .name = "name", .attempt = {.client_high = 1, .client_low = 2, .sequence = 3}, .number = 7};
 }
 
+/// @return a trail to one server, by an address of the same number
+Trail at(std::size_t node) {
+  Trail trail;
+  static_cast<void>(trail.add({.server = 100 + node, .node = node, .since = now}));
+  return trail;
+}
+
 TEST(RedlockHoldsTest, OnlyExactlyTheHoldStands) {
   Holds holds;
   EXPECT_FALSE(holds.stands(hold(), now));
-  holds.add(hold(), now + 1s, only(0), now);
+  holds.add(hold(), now + 1s, at(0), now);
   EXPECT_TRUE(holds.stands(hold(), now));
   HoldId other = hold();
   other.name = "other name";
@@ -39,7 +47,7 @@ TEST(RedlockHoldsTest, OnlyExactlyTheHoldStands) {
 
 TEST(RedlockHoldsTest, StandsUntilItsEndAndIsExtendedByRenewal) {
   Holds holds;
-  holds.add(hold(), now + 1s, only(0), now);
+  holds.add(hold(), now + 1s, at(0), now);
   EXPECT_FALSE(holds.stands(hold(), now + 1s));
   holds.extend(hold(), now + 2s);
   EXPECT_TRUE(holds.stands(hold(), now + 1s));
@@ -49,78 +57,154 @@ TEST(RedlockHoldsTest, StandsUntilItsEndAndIsExtendedByRenewal) {
 
 TEST(RedlockHoldsTest, EndsWithItsRelease) {
   Holds holds;
-  holds.add(hold(), now + 1s, only(0) | only(3), now);
-  holds.voted(hold(), 4);
+  Trail voters = at(0);
+  voters.add(at(3));
+  holds.add(hold(), now + 1s, voters, now);
+  EXPECT_TRUE(holds.voted(hold(), {.server = 104, .node = 4, .since = now}));
   const auto release = std::make_shared<Release>(hold());
-  const Holds::End first = holds.end(release, five);
+  const Holds::End first = holds.end(release);
   EXPECT_TRUE(first.fresh);
   EXPECT_TRUE(first.known);
   EXPECT_TRUE(first.freeing->known) << "so that servers that voted late are freed, too";
-  EXPECT_EQ(first.maybe, only(0) | only(3) | only(4));
+  EXPECT_EQ(first.maybe.size(), 3U);
+  for (const std::uint64_t server : {100U, 103U, 104U}) EXPECT_TRUE(first.maybe.has(server));
   EXPECT_FALSE(holds.stands(hold(), now)) << "or a vote could be asked for behind the release";
-  const Holds::End again = holds.end(release, five);
+  EXPECT_FALSE(holds.voted(hold(), {.server = 101, .node = 1, .since = now}))
+      << "the release would not reach it";
+  const Holds::End again = holds.end(release);
   EXPECT_FALSE(again.fresh);
   EXPECT_EQ(again.freeing, first.freeing);
   holds.forget(hold().attempt);
-  const Holds::End late = holds.end(std::make_shared<Release>(hold()), five);
+  const Holds::End late = holds.end(std::make_shared<Release>(hold()));
   EXPECT_TRUE(late.fresh);
-  EXPECT_FALSE(late.known);
-  EXPECT_EQ(late.maybe, five.all()) << "what is not known anybody may have";
+  EXPECT_FALSE(late.known) << "what is not known anybody may have";
 }
 
 TEST(RedlockHoldsTest, AForgedReleaseEndsNothing) {
   Holds holds;
-  holds.add(hold(), now + 1s, only(0), now);
+  holds.add(hold(), now + 1s, at(0), now);
   HoldId forged = hold();
   ++forged.number;
-  EXPECT_FALSE(holds.end(std::make_shared<Release>(forged), five).known);
+  EXPECT_FALSE(holds.end(std::make_shared<Release>(forged)).known);
   EXPECT_TRUE(holds.stands(hold(), now));
 }
 
 TEST(RedlockHoldsTest, TheLapsedAreForgottenInTheEnd) {
   Holds holds;
   HoldId old = hold();
-  holds.add(old, now, only(0), now);
+  holds.add(old, now, at(0), now);
   for (std::uint64_t i = 0; i < 3000; ++i) {
     HoldId each = hold();
     each.attempt.sequence = 10 + i;
-    holds.add(each, now + 1h, only(0), now + 10min);
+    holds.add(each, now + 1h, at(0), now + 10min);
   }
-  EXPECT_FALSE(holds.end(std::make_shared<Release>(old), five).known);
+  EXPECT_FALSE(holds.end(std::make_shared<Release>(old)).known);
 }
+
+constexpr std::uint64_t server = 100;
 
 TEST(RedlockStraysTest, AreRememberedAsLongAsServersRefuseThem) {
   Strays strays;
-  EXPECT_FALSE(strays.has(hold().attempt));
-  strays.add(hold().attempt, false, 1, now);
-  EXPECT_TRUE(strays.has(hold().attempt));
-  EXPECT_FALSE(strays.has_release(hold().attempt));
-  strays.add(hold().attempt, true, 1, now + 1s);
-  strays.add(hold().attempt, false, 1, now + 2s);
-  EXPECT_TRUE(strays.has_release(hold().attempt));
+  EXPECT_FALSE(strays.has(server, hold().attempt));
+  strays.add(server, hold().attempt, false, 1, now);
+  EXPECT_TRUE(strays.has(server, hold().attempt));
+  EXPECT_FALSE(strays.has_release(server, hold().attempt));
+  strays.add(server, hold().attempt, true, 1, now + 1s);
+  strays.add(server, hold().attempt, false, 1, now + 2s);
+  EXPECT_TRUE(strays.has_release(server, hold().attempt));
   AttemptId other = hold().attempt;
   ++other.sequence;
-  strays.add(other, false, 1, now + 10min);
-  EXPECT_FALSE(strays.has(hold().attempt));
+  strays.add(server, other, false, 1, now + 10min);
+  EXPECT_FALSE(strays.has(server, hold().attempt));
+}
+
+// Two addresses may lead to it, and the other one is asked next.
+TEST(RedlockStraysTest, AreThoseOfAServerWhateverAddressLedThere) {
+  Strays strays;
+  strays.add(server, hold().attempt, true, 1, now);
+  EXPECT_FALSE(strays.has(server + 1, hold().attempt));
+  EXPECT_FALSE(strays.has_release(server + 1, hold().attempt));
+  strays.answered(server + 1, hold().attempt, 2, false, now);
+  EXPECT_TRUE(strays.has(server, hold().attempt));
 }
 
 // Telling the server once is enough: each time costs it.
 TEST(RedlockStraysTest, AreOverOnceANewerRequestWasAnswered) {
   Strays strays;
   const AttemptId attempt = hold().attempt;
-  strays.add(attempt, true, 3, now);
-  strays.answered(attempt, 3);  // of that connection still
-  EXPECT_TRUE(strays.has(attempt));
-  strays.answered(attempt, 4);
-  EXPECT_FALSE(strays.has(attempt));
-  EXPECT_TRUE(strays.has_release(attempt));  // until that is answered as well
-  strays.add(attempt, false, 4, now + 1s);
-  EXPECT_TRUE(strays.has(attempt));  // there are newer ones
-  strays.released(attempt);
-  EXPECT_FALSE(strays.has_release(attempt));
-  EXPECT_TRUE(strays.has(attempt));
-  strays.answered(attempt, 5);
-  EXPECT_FALSE(strays.has(attempt));
+  strays.add(server, attempt, true, 3, now);
+  strays.answered(server, attempt, 2, false, now);
+  strays.answered(server, attempt, 3, false, now);  // a copy of the same may come after a newer one
+  EXPECT_TRUE(strays.has(server, attempt));
+  strays.answered(server, attempt, 4, false, now);
+  EXPECT_FALSE(strays.has(server, attempt));
+  EXPECT_TRUE(strays.has_release(server, attempt));  // until that is answered as well
+  strays.add(server, attempt, false, 4, now + 1s);
+  EXPECT_TRUE(strays.has(server, attempt));  // there are newer ones
+  strays.released(server, attempt);
+  EXPECT_FALSE(strays.has_release(server, attempt));
+  EXPECT_TRUE(strays.has(server, attempt));
+  strays.answered(server, attempt, 4, true, now);  // and nothing comes after it
+  EXPECT_FALSE(strays.has(server, attempt));
+}
+
+TEST(RedlockTrailTest, NamesEachServerOnceAndByTheAddressThatLedThereLast) {
+  Trail trail = at(0);
+  EXPECT_FALSE(trail.add({.server = 100, .node = 2, .since = now + 1s}));
+  EXPECT_TRUE(trail.add({.server = 101, .node = 1, .since = now}));
+  EXPECT_EQ(trail.size(), 2U);
+  EXPECT_EQ(trail.begin()->node, 2U);
+  EXPECT_EQ(trail.begin()->since, now) << "it was asked before it was asked again";
+  trail.remove(100);
+  EXPECT_FALSE(trail.has(100));
+  EXPECT_TRUE(trail.meets(at(1)));
+  EXPECT_FALSE(trail.meets(at(0)));
+}
+
+// A majority of votes is counted against those that surely have none.
+TEST(RedlockTrailTest, LeavesAsManyAddressesAsThereAreServersThatWereNotAsked) {
+  const Quorum three{.nodes = 3};
+  EXPECT_EQ(Trail().rest(three), three.all());
+  EXPECT_EQ(at(1).rest(three), only(0) | only(2));
+  Trail two = at(1);
+  static_cast<void>(two.add({.server = 7, .node = 1, .since = now}));
+  EXPECT_EQ(count(two.rest(three)), 1U) << "two servers, by one address that has moved";
+}
+
+redis::Call debt_of(std::shared_ptr<Operation> operation, Instant since) {
+  return {.server = server, .operation = std::move(operation), .since = since};
+}
+constexpr auto stays = [](const redis::Call&) { return true; };
+
+TEST(RedlockDebtsTest, AreAServersWhateverAddressLeadsThere) {
+  Debts debts;
+  const auto operation = std::make_shared<Release>(hold());
+  debts.owe(server, debt_of(operation, now));
+  debts.owe(server, debt_of(operation, now));
+  EXPECT_TRUE(debts.take(server + 1, now - 1s, stays).empty()) << "it was there before";
+  EXPECT_EQ(debts.take(server, now - 1s, stays).size(), 1U);
+  EXPECT_FALSE(debts.any());
+}
+
+// It may be the same one, started anew, or a stranger.
+TEST(RedlockDebtsTest, AreToldToWhoWasMetSinceAndStay) {
+  Debts debts;
+  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
+  EXPECT_EQ(debts.take(server + 1, now, stays).size(), 1U);
+  EXPECT_EQ(debts.take(server, now - 1s, stays).size(), 1U);
+  EXPECT_FALSE(debts.any());
+  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
+  EXPECT_EQ(debts.take(server + 1, now, [](const redis::Call&) { return false; }).size(), 1U);
+  EXPECT_FALSE(debts.any());
+}
+
+// What was told to another one in its place, which refused it for now, is owed to that.
+TEST(RedlockDebtsTest, OfWhoRefusesAreItsOwn) {
+  Debts debts;
+  debts.owe(server + 1, debt_of(std::make_shared<Release>(hold()), now));
+  EXPECT_TRUE(debts.take(server + 2, now + 1h, stays).empty());
+  EXPECT_EQ(debts.take(server + 1, now - 1s, stays).size(), 1U);
+  EXPECT_FALSE(debts.any());
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(RedlockRequestsTest, AVoteIsAskedForWithTheNumberThatIsProposed) {
                                      .label = "label",
                                      .wait = true};
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.take(out, {.epoch = 7, .copies = true}, request,
+              requests.take(out, {.step = 7, .copies = true}, request,
                             {.interested = false, .polite = true}, 4711);
             }),
             call(scripts::acquire, {text, "q101", "7", "1500", "label", "4711"}));
@@ -60,23 +60,24 @@ TEST(RedlockRequestsTest, AVoteIsAskedForWithTheNumberThatIsProposed) {
 TEST(RedlockRequestsTest, AStrangersHoldIsReleasedByItsNumberAndAnOwnOneByItsAttempt) {
   const HoldId hold{.name = "na{me", .attempt = attempt, .number = 9};
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.release(out, {.epoch = 3}, hold);
+              requests.release(out, {.step = 3}, hold);
             }),
-            call(scripts::release, {text + " 9", "q0", "3"}));
+            call(scripts::release, {text + " 9", "q01", "3"}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.undo(out, {.epoch = 3, .copies = true}, hold.name, attempt);
+              requests.undo(out, {.step = 3, .copies = true}, hold.name, attempt, false);
             }),
-            call(scripts::release, {text + " ", "q1", "3"}))
+            call(scripts::release, {text + " ", "q10", "3"}))
       << "the blank keeps one attempt from being the beginning of another";
 }
 
 TEST(RedlockRequestsTest, OthersNameTheHoldTheyMean) {
   const HoldId hold{.name = "na{me", .attempt = attempt, .number = 9};
-  EXPECT_EQ(
-      written([&](const Requests& requests, std::string& out) { requests.settle(out, {}, hold); }),
-      call(scripts::settle, {text, "q", "9"}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
-              requests.relock(out, {.epoch = 2}, hold, 30s);
+              requests.settle(out, {.step = 4}, hold);
+            }),
+            call(scripts::settle, {text, "q", "4", "9"}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.relock(out, {.step = 2}, hold, 30s);
             }),
             call(scripts::relock, {text + " 9", "q0", "2", "30000"}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: two addresses are said to be one server as long as their connections say so, and no longer.
 // Method: addresses that come and go, and a clock that is set.
+#include "redlock/trail.hpp"
 #include "redlock/whereabouts.hpp"
 
 #include <gtest/gtest.h>
@@ -122,25 +123,27 @@ TEST_F(RedlockWhereabouts, WhatIsNotConnectedLeadsNowhere) {
   EXPECT_FALSE(whereabouts.left(2, false));
 }
 
-// What was asked for by the first of two connections may stand at a server that only another
-// address leads to by now.
-TEST_F(RedlockWhereabouts, AnAddressThatLeadsElsewhereHasMoved) {
+// It may be one that was asked before, started anew.
+TEST_F(RedlockWhereabouts, AServerIsMetOnceWhateverAddressLeadsThere) {
+  EXPECT_EQ(whereabouts.met(server_of("a")), never);
   arrive(0, "a");
-  arrive(1, "b");
-  EXPECT_FALSE(whereabouts.moved_since(Instant{}));
+  const Instant first = now;
   now += 1s;
   static_cast<void>(whereabouts.left(0, true));
-  EXPECT_TRUE(whereabouts.arrived(0, "c", now));
-  EXPECT_TRUE(whereabouts.moved_since(now));
-  EXPECT_TRUE(whereabouts.moved_since(now - 1s));
-  EXPECT_FALSE(whereabouts.moved_since(now + 1s));
+  arrive(0, "b");
+  arrive(1, "a");
+  EXPECT_EQ(whereabouts.met(server_of("a")), first);
+  EXPECT_EQ(whereabouts.met(server_of("b")), now);
 }
 
-TEST_F(RedlockWhereabouts, AnAddressThatIsConnectedAnewHasNotMoved) {
+TEST_F(RedlockWhereabouts, ServersThatWereMetAreForgottenInTheEnd) {
   arrive(0, "a");
-  EXPECT_FALSE(whereabouts.left(0, true));
-  EXPECT_FALSE(whereabouts.arrived(0, "a", now));
-  EXPECT_FALSE(whereabouts.moved_since(Instant{}));
+  for (int i = 0; i < 300; ++i) {
+    now += 1s;
+    arrive(1, std::to_string(i).c_str());
+  }
+  EXPECT_EQ(whereabouts.met(server_of("a")), never);
+  EXPECT_EQ(whereabouts.met(server_of("299")), now);
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ class Callers {
 
   const std::string& attempt() { return attempts_[below(attempts_.size())]; }
   std::string flag() { return below(10) == 0 ? "1" : "0"; }
+  std::string coin() { return below(2) == 0 ? "1" : "0"; }
   std::string epoch() { return std::to_string(below(4)); }
   std::string lease() {
     static const std::array<std::string, 5> leases{"100", "1000", "5000", "30000", "86400000"};
@@ -145,11 +146,11 @@ class Callers {
     const std::string key = "quorum:{" + name_ + "}";
     const std::string number = std::to_string(1'700'000'000'000'000 + below(20) * 1'000'000);
     switch (below(8)) {
-      case 0: return call(votes::settle, {attempt(), "q", number}, key);
+      case 0: return call(votes::settle, {attempt(), "q", epoch(), number}, key);
       case 1: return call(votes::relock, {hold(key), "q" + flag(), epoch(), lease()}, key);
       case 2: return call(votes::inspect, {}, key);
-      case 3: return call(votes::release, {hold(key), "q" + flag(), epoch()}, key);
-      case 4: return call(votes::release, {attempt() + " ", "q" + flag(), epoch()}, key);
+      case 3: return call(votes::release, {hold(key), "q" + flag() + coin(), epoch()}, key);
+      case 4: return call(votes::release, {attempt() + " ", "q" + flag() + coin(), epoch()}, key);
       case 5: return call(votes::renew, {"", "q", hold(key), lease()}, key);
       default:
         call(votes::acquire,

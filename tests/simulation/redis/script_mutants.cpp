@@ -141,7 +141,7 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "number = tonumber(ARGV[6])"},
     {"redlock.late_copy_is_heard",
      "A late copy of an attempt that was sent again votes for nobody (S5, L1).", "redlock/vote.lua",
-     "return mark and tonumber(epoch) < tonumber(string.match(mark, '^%d+'))", "return false"},
+     "return mark and tonumber(step) < tonumber(string.match(mark, '^%d+'))", "return false"},
 });
 
 std::string replaced_once(std::string text, const ScriptMutant& mutant) {

@@ -174,7 +174,7 @@ void Judge::hears(std::size_t name, const Process& who, std::uint64_t number) {
 Nanos Judge::idle(const Name& all, Nanos wanted) const {
   if (serve_from_ == never) return Nanos(0);
   const Nanos idle = room_.world.now() - std::max({all.free_since, wanted, serve_from_});
-  return idle > (all.released ? hand_over_() : fallback_) ? idle : Nanos(0);
+  return idle > (all.released ? hand_over_() : fallback_ + all.later) ? idle : Nanos(0);
 }
 
 void Judge::gave_up(std::size_t name, const Process& who, Nanos asked_at) {
@@ -211,6 +211,7 @@ void Judge::died(const Process& process, Nanos free_by) {
     if (gone == 0) continue;
     all.free_since = free_by;
     all.released = false;
+    all.later = Nanos(0);
   }
 }
 
@@ -263,6 +264,8 @@ bool Judge::still_holds(std::size_t name, HoldNumber number) {
     names_[name].standings[hold.process].in_line_since = hold.ended_at;
     room_.world.note("judge", "over: " + words(hold));
     is_free(names_[name], false);
+    // The owner counts from when it asked, and its thread may have stood still on the way.
+    names_[name].later = room_.world.stolen_since(*hold.process, hold.ended_at - lease_);
   }
   return valid;
 }

@@ -26,7 +26,8 @@ struct Verdict {
 
 class Judge {
  public:
-  explicit Judge(Room& room, bool exclusion) : room_(room), exclusion_(exclusion) {}
+  Judge(Room& room, bool exclusion, Nanos lease)
+      : room_(room), exclusion_(exclusion), lease_(lease) {}
 
   /// One owner's hold, from the return of the call that took it.
   struct Hold {
@@ -142,6 +143,7 @@ class Judge {
     Nanos free_since{0};
     Nanos wanted_since{0};
     bool released = false;  ///< by its owner in time; otherwise nobody is told that it is free
+    Nanos later{0};         ///< by which the server may count a lease that ended from later on
     std::vector<const Process*> waiters;
     std::map<const Process*, Standing> standings;
     Nanos armed = never;                      ///< when the judge looks at the holds next
@@ -166,6 +168,7 @@ class Judge {
 
   Room& room_;
   const bool exclusion_;
+  const Nanos lease_;
   std::uint64_t excused_below_ = 0;
   Nanos excused_before_{0};
   std::map<std::size_t, Name> names_;

@@ -104,6 +104,47 @@ void grant_twice(Plan& plan, Random& random) {
   }
 }
 
+/// Who has one connection, and more to say than may be under way there, has others wait that never
+/// left when it stands still: also what tells of a release that was answered a moment before.
+void go_one_way(Plan& plan, Random& random) {
+  constexpr std::uint64_t slow_process = 21;  // see PostgresStand
+  plan.narrow = true;
+  plan.again = slow_process;
+  plan.clients = 2 + random.below(2);
+  plan.threads = 4 + random.below(2);
+  plan.names = 3 + random.below(3);
+  plan.tries = plan.stopped = plan.outlived = 0;
+  plan.steps = plan.forgets = plan.blocks = false;
+  plan.operations = std::max<std::size_t>(plan.operations, 300);
+  plan.longest_hold = random.spread(ms, 30 * ms);
+  plan.longest_pause = Nanos(0);
+  plan.storm = 6 * second;
+  plan.faults.clear();
+  for (Nanos at = 100 * ms; at < plan.storm - 2 * second; at += second) {
+    plan.faults.push_back({.what = Fault::What::special,
+                           .at = at,
+                           .length = 2 * second,
+                           .who = 0,
+                           .which = slow_process});
+  }
+}
+
+/// The standby is gone again and again, for longer than a client waits for an answer: each commit
+/// that is left alone then is a process of the server's that nobody is behind any more.
+void lose_the_standby(Plan& plan, Random& random) {
+  constexpr std::uint64_t lost_standby = 8;  // see PostgresStand
+  plan.again = lost_standby;
+  plan.forgets = false;
+  plan.storm = std::max(plan.storm, 4 * second);
+  for (int i = 0; i < 3; ++i) {
+    plan.faults.push_back({.what = Fault::What::special,
+                           .at = random.between(20 * ms, plan.storm - 2 * second),
+                           .length = 2 * second,
+                           .who = 0,
+                           .which = lost_standby});
+  }
+}
+
 }  // namespace
 
 std::string name_of(Kind kind) {
@@ -212,6 +253,8 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   }
   if (kind == Kind::redlock && seed % 5 == 3) lead_astray(plan, faults);
   if (kind == Kind::redis && seed % 16 == 7 && !plan.crowd) grant_twice(plan, faults);
+  if (kind == Kind::postgres && seed % 32 == 7) go_one_way(plan, faults);
+  if (kind == Kind::postgres && seed % 32 == 14) lose_the_standby(plan, faults);
   std::sort(plan.faults.begin(), plan.faults.end(),
             [](const Fault& a, const Fault& b) { return a.at < b.at; });
   return plan;

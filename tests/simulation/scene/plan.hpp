@@ -6,6 +6,7 @@
 #include "simulation/world/random.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ struct Plan {
   bool crowd = false;     ///< most wait for a few milliseconds only, behind long holds
   bool blocks = false;    ///< what is called at a loss takes long
   bool suspends = false;  ///< clients are stopped by suspending their machines
+  bool narrow = false;    ///< each client of PostgreSQL's has one connection for its statements
+  std::optional<std::uint64_t> again{};  ///< of the specials: comes again and again
   std::vector<Fault> faults;
   std::set<std::size_t> left_out;  ///< of the faults: to make a failing run smaller
 

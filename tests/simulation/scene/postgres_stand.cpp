@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* some_name = "name/0";
 // Of the specials:
+constexpr std::uint64_t a_lost_standby = 8;
 constexpr std::uint64_t a_fail_over = 9;
 constexpr std::uint64_t cancelled_waits = 12;
 constexpr std::uint64_t ambushes = 13;  // and above
@@ -36,7 +37,8 @@ enum class Neighbours { quiet, busy, crowd };
 postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighbours,
                              std::uint64_t favourite) {
   postgres::Options options;
-  const bool synchronous = random.chance(0.4) || favourite == cancelled_waits;
+  const bool synchronous =
+      random.chance(0.4) || favourite == cancelled_waits || favourite == a_lost_standby;
   if (synchronous) options.standby = postgres::Standby::synchronous;
   if (plan.forgets) options.standby = postgres::Standby::asynchronous;
   options.flush = random.spread(50us, 2ms);
@@ -64,20 +66,25 @@ std::uint64_t special_of(std::uint64_t which) {
   return which < different || which >= postgres_specials ? which : more_often.at(which - different);
 }
 
+std::uint64_t favourite_of(const Plan& plan, std::uint64_t drawn) {
+  if (plan.again) return *plan.again;
+  return plan.forgets ? a_fail_over : drawn;
+}
+
 class PostgresStand final : public Stand {
  public:
   PostgresStand(const Plan& plan, Room& room, std::string_view mistake)
       : room_(room),
         plan_(plan),
         random_(Random::of({plan.seed, 42})),
-        favourite_(plan.forgets ? a_fail_over : special_of(random_.below(postgres_specials * 2))),
-        neighbours_(random_.chance(0.7)   ? Neighbours::quiet
-                    : random_.chance(0.5) ? Neighbours::busy
-                                          : Neighbours::crowd),
+        favourite_(favourite_of(plan, special_of(random_.below(postgres_specials * 2)))),
+        neighbours_(random_.chance(0.7) || plan.narrow ? Neighbours::quiet
+                    : random_.chance(0.5)              ? Neighbours::busy
+                                                       : Neighbours::crowd),
         fair_(random_.chance(0.3)),
         standby_first_(random_.chance(0.5)),
         ties_(random_.chance(0.4)),
-        connections_(most_connections(neighbours_, random_, favourite_)),
+        connections_(plan.narrow ? 1 : most_connections(neighbours_, random_, favourite_)),
         options_(options_of(plan, random_, neighbours_, favourite_)),
         servers_(room, options_, mistake, plan.storm),
         ambush_(room, servers_, plan.lease, plan.storm),
@@ -115,7 +122,7 @@ class PostgresStand final : public Stand {
                                           ? random.spread(1ms, 50ms)
                                           : random.between(plan_.lease / 2, plan_.lease));
         return "the server will crash";
-      case 8:
+      case a_lost_standby:
         return lose_the_standby(random, length) ? "the standby is gone" : "there is no standby";
       case a_fail_over:
         return fail_over(random, length) ? "the primary is gone" : "there is no standby";
@@ -148,7 +155,12 @@ class PostgresStand final : public Stand {
     servers_.primary().strangers_notify(sessions, 8s);
   }
   [[nodiscard]] std::size_t operations_in_the_clear() const override {
-    return neighbours_ == Neighbours::quiet ? 6 : 20;
+    return neighbours_ == Neighbours::quiet ? 6 : 12;
+  }
+  // A client has one connection when it begins anew: what else it had was idle. Who comes while
+  // that one tells, and waits for the notifications of others, is to have another one.
+  [[nodiscard]] std::size_t rounds_in_the_clear() const override {
+    return neighbours_ == Neighbours::quiet ? 3 : 5;
   }
   [[nodiscard]] bool tells_truth() const override { return true; }
   [[nodiscard]] std::optional<Truth> truth(std::size_t name) const override {
@@ -226,7 +238,10 @@ class PostgresStand final : public Stand {
     // What a call was granted as it gave up is given back first: the grant, the cancel that finds
     // it and the release each wait for the flush that is under way, and for their own.
     const Nanos given_back = 6 * options_.flush;
-    return std::max(in_vain, look + given_back + std::min<Nanos>(2 * line, 1s));
+    // Where there is a queue only the first one is told. If that one gives up while it is being
+    // told, its own client tells the next one: in line once more, and behind its own as well.
+    const int lines = fair_ ? 4 : 2;
+    return std::max(in_vain, look + given_back + std::min<Nanos>(lines * line, 1s));
   }
   [[nodiscard]] std::uint64_t work() const override { return servers_.statements(); }
   // What clients send: sessions of another database work here, too.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Watches at a server what comes of requests that are sent again (S5): each tells the number of its
-// connection, which is one and the same on a connection, and what is older than a request of the
-// same attempt that was answered changes nothing.
+// connection, which is one and the same on a connection, or the step of its attempt, of which none
+// asks for the lock behind a later one; and what is older than a request of the same attempt that
+// was answered changes nothing.
 #pragma once
 
 #include "simulation/redis/redis_server.hpp"
@@ -11,23 +12,32 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace simulation {
 
 class RedisCopies {
  public:
-  explicit RedisCopies(Room& room) : room_(room) {}
+  /// What requests are told apart by.
+  enum class By { connections, steps };
+  RedisCopies(Room& room, By by) : room_(room), by_(by) {}
   /// @return what must not be; empty = nothing
   [[nodiscard]] std::string look(const redis::ScriptRun& run);
 
  private:
   struct Buried {
-    std::uint64_t epoch = 0;
+    std::uint64_t number = 0;
     Nanos at{};
   };
+  /// @return what is wrong with the number of a request; empty = nothing
+  [[nodiscard]] std::string check(ConnectionId connection, const std::string& attempt,
+                                  std::uint64_t number, bool takes);
+
   Room& room_;
+  const By by_;
   std::map<ConnectionId, std::uint64_t> epochs_;
-  std::map<std::string, Buried> buried_;  // by key and attempt
+  std::map<std::pair<ConnectionId, std::string>, std::uint64_t> steps_;  // the latest
+  std::map<std::string, Buried> buried_;                                 // by key and attempt
 };
 
 }  // namespace simulation

@@ -35,7 +35,10 @@ constexpr std::int64_t longest_claim = 2'010'000;  // us
 }  // namespace
 
 RedisJudges::RedisJudges(Room& room, redis::RedisModel& server, const Plan& plan)
-    : room_(room), server_(server), steps_(plan.steps), copies_(room) {
+    : room_(room),
+      server_(server),
+      steps_(plan.steps),
+      copies_(room, RedisCopies::By::connections) {
   for (std::size_t i = 0; i < plan.names; ++i) {
     names_.push_back({.key = "mortise:{name/" + std::to_string(i) + "}"});
   }

@@ -9,8 +9,11 @@
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/ghosts.hpp"
 #include "simulation/scene/redis_administrators.hpp"
+#include "simulation/scene/redis_deaf_waiter.hpp"
 #include "simulation/scene/redis_hearing.hpp"
 #include "simulation/scene/redis_judges.hpp"
+#include "simulation/scene/redis_late_words.hpp"
+#include "simulation/scene/redis_leftovers.hpp"
 #include "simulation/scene/redis_orders.hpp"
 #include "simulation/scene/redis_traps.hpp"
 #include "simulation/scene/stands.hpp"
@@ -18,6 +21,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,21 +29,23 @@
 namespace simulation {
 namespace {
 
+constexpr std::uint64_t deaf_waiter_stream = 43;
+constexpr std::uint64_t late_words_stream = 44;
+
 /// What comes about at a moment that it waits for: a trap, or an order.
 struct Aimed {
   std::optional<RedisTraps::What> trap{};
   std::optional<RedisOrders::What> order{};
 };
 constexpr Aimed deaf{.trap = RedisTraps::What::deaf_successor};
-constexpr Aimed late{.trap = RedisTraps::What::late_push};
 constexpr Aimed taken{.order = RedisOrders::What::taken_meanwhile};
 constexpr Aimed stale{.order = RedisOrders::What::overdue_push};
 constexpr Aimed sender{.order = RedisOrders::What::late_sender};
 constexpr Aimed writer{.order = RedisOrders::What::late_writer};
 constexpr Aimed twice{.order = RedisOrders::What::second_grant};
 constexpr Aimed crowd{.trap = RedisTraps::What::crowd};
-constexpr std::array traps{twice, twice, deaf,   deaf,   deaf,   late,   late,  late,  taken, taken,
-                           stale, stale, sender, sender, writer, writer, crowd, crowd, crowd};
+constexpr std::array traps{twice, twice,  deaf,   deaf,   deaf,   taken, taken, stale,
+                           stale, sender, sender, writer, writer, crowd, crowd, crowd};
 constexpr std::uint64_t first_of_traps = 12;
 constexpr std::uint64_t first_of_ambushes = first_of_traps + traps.size();
 constexpr std::uint64_t first_of_administrators = first_of_ambushes + 2 * Ambush::kinds;
@@ -63,6 +69,7 @@ class RedisStand final : public Stand {
         administrators_(room),
         judges_(room, server_, plan),
         hearing_(room, server_),
+        seed_(plan.seed),
         names_(plan.names) {
     server_.make_mistake(mistake);
     host_.serve(ambush_);
@@ -201,19 +208,18 @@ class RedisStand final : public Stand {
     const bool push = modes_.size() == 1 && modes_.front() != "?interop=redisson";
     return push ? Nanos(100ms) : Nanos(1'500ms);
   }
+  void last_trial() override {
+    deaf_waiter_.emplace(room_, *judge, server_, "redis://10.0.0.1" + modes_.front(),
+                         Random::of({seed_, deaf_waiter_stream}));
+    deaf_waiter_->forget = [this](Connection& inbox) { forget(inbox); };
+    deaf_waiter_->come();
+    if (judge->verdict()) return;
+    late_words_.emplace(room_, *judge, server_, "redis://10.0.0.1" + modes_.front(),
+                        Random::of({seed_, late_words_stream}));
+    late_words_->come();
+  }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
-    for (const std::string& name : names) {
-      const std::string key = "mortise:{" + name + "}";
-      constexpr std::size_t of_a_free_lock = 330;
-      if (const std::size_t bytes = server_.bytes_of(key); bytes > of_a_free_lock) {
-        return name + " takes " + std::to_string(bytes) + " bytes: " + server_.look(key) +
-               fields_of(server_, key);
-      }
-      if (const std::string who = listener_of(name); !who.empty()) {
-        return who + " hears Redisson's channel of " + name + ", and does not wait";
-      }
-    }
-    return {};
+    return redis_leftovers(room_, server_, names);
   }
 
  private:
@@ -222,12 +228,11 @@ class RedisStand final : public Stand {
   std::string replace_machine(Random& random, Nanos length);
   std::string deafen(Random& random, Nanos length);
   [[nodiscard]] Connection* some_inbox(Random& random) const;
+  void forget(Connection& inbox);
   std::string forget_inbox(Random& random);
   std::string force_a_strangers_key();
   std::string set_trap(std::uint64_t which, Random& random, Nanos length);
   static std::vector<std::string> scripts();
-  [[nodiscard]] std::string listener_of(const std::string& name) const;
-  static std::string fields_of(redis::RedisModel& server, const std::string& key);
   Room& room_;
   Host& host_;
   mutable redis::RedisModel server_;
@@ -238,6 +243,9 @@ class RedisStand final : public Stand {
   RedisJudges judges_;
   RedisHearing hearing_;
   Ghosts ghosts_;
+  std::optional<RedisDeafWaiter> deaf_waiter_;
+  std::optional<RedisLateWords> late_words_;
+  const std::uint64_t seed_;
   std::vector<std::string> modes_;
   std::size_t strangers_ = 0;
   const std::size_t names_;
@@ -253,17 +261,6 @@ std::vector<std::string> RedisStand::scripts() {
     shas.emplace_back(each->sha);
   }
   return shas;
-}
-
-// @return which living client listens to Redisson's channel of a name; empty = none
-std::string RedisStand::listener_of(const std::string& name) const {
-  for (const ConnectionId id : server_.listeners("redisson_lock__channel:{" + name + "}")) {
-    const Connection* const connection = room_.network.find(id);
-    if (connection == nullptr || !connection->held()) continue;
-    const Process& who = connection->process();
-    if (!who.dead() && who.name().starts_with("client")) return who.name();
-  }
-  return {};
 }
 
 // An administrator takes a lock away, now and then while nobody hears of it.
@@ -328,13 +325,17 @@ Connection* RedisStand::some_inbox(Random& random) const {
   return inboxes.empty() ? nullptr : inboxes[random.below(inboxes.size())];
 }
 
+void RedisStand::forget(Connection& inbox) {
+  inbox.stall(Connection::Way::both, never);
+  server_.closed(inbox.id());
+  judges_.forgotten(inbox);
+}
+
 // Something on the way to an inbox has forgotten the connection, and tells nobody.
 std::string RedisStand::forget_inbox(Random& random) {
   Connection* const inbox = some_inbox(random);
   if (inbox == nullptr) return "nobody listens";
-  inbox->stall(Connection::Way::both, never);
-  server_.closed(inbox->id());
-  judges_.forgotten(*inbox);
+  forget(*inbox);
   return "the inbox of " + inbox->process().name() + " is forgotten";
 }
 
@@ -378,15 +379,6 @@ std::string RedisStand::deafen(Random& random, Nanos length) {
   inbox->stall(Connection::Way::down, now + length);
   room_.network.part(inbox->process(), host_, now + first);
   return inbox->process().name() + " hears nothing, and of messages still later";
-}
-
-std::string RedisStand::fields_of(redis::RedisModel& server, const std::string& key) {
-  std::string text;
-  const redis::Value* const value = server.value(key);
-  const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
-  if (hash == nullptr) return text;
-  for (const auto& field : hash->fields()) text += " [" + field.first + "=" + field.second + "]";
-  return text;
 }
 
 }  // namespace

@@ -9,8 +9,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos longest_claim = 2s;
-/// In which whoever sits on a hold looks whether it may go.
-constexpr Nanos a_look = 10ms;
 constexpr std::size_t client_size = 32;  // of an attempt's id
 
 }  // namespace
@@ -19,22 +17,17 @@ std::string RedisTraps::set(What what, const std::string& key, Random& random, N
   luck_ = Random(random.next());
   switch (what) {
     case What::deaf_successor: ++deaf_; return "the next successor hears nothing";
-    case What::late_push: ++late_; return "the next push is late";
     case What::crowd: return gather(key, random, length);
   }
   return {};
 }
 
 void RedisTraps::told(std::string_view channel, std::string_view message) {
-  if (deaf_ + late_ == 0 || !message.starts_with("G ")) return;
+  if (deaf_ == 0 || !message.starts_with("G ")) return;
   const auto& listeners = server_.listeners(channel);
   Connection* const inbox = listeners.empty() ? nullptr : room_.network.find(listeners.back());
   if (inbox == nullptr || !inbox->held() || inbox->process().dead()) return;
-  if (deaf_ > 0) {
-    deafen(*inbox);
-  } else {
-    delay(*inbox);
-  }
+  deafen(*inbox);
 }
 
 // Its claim lapses. What it is granted next it learns by asking, and holds it when the first
@@ -50,27 +43,6 @@ void RedisTraps::deafen(Connection& inbox) {
   inbox.stall(Connection::Way::down, until);
   room_.network.part(inbox.process(), host_, now + silent);
   if (keep) keep(inbox.process(), until + 30ms);
-}
-
-// It learns of the grant by asking, and holds it; its threads stop while it releases that.
-void RedisTraps::delay(Connection& inbox) {
-  const Nanos now = room_.world.now();
-  const Nanos release = now + luck_.between(1'050ms, 1'900ms);
-  if (release + a_look * 2 > end_) return;
-  --late_;
-  host_.note("a push to " + inbox.process().name() + " is late");
-  inbox.stall(Connection::Way::down, release + a_look * 2);
-  Process& process = inbox.process();
-  if (keep) keep(process, release);
-  World& world = room_.world;
-  world.at(release - 200us, [&process] {
-    process.schedule.preempted = 0.3;
-    process.schedule.longest = a_look;
-  });
-  world.at(release + luck_.between(0us, a_look), [late = inbox.shared_from_this()] {
-    if (late->held()) late->flow();
-  });
-  world.at(release + a_look * 2, [&process] { process.schedule.preempted = 0; });
 }
 
 // They come while it is held, and leave before they count as silent; who came meanwhile stands

@@ -21,10 +21,9 @@ class RedisTraps final : public Server {
   enum class What {
     deaf_successor,  ///< who is pushed a grant hears nothing for longer than a claim stands, and of
                      ///< messages for longer still
-    late_push,       ///< a grant is pushed late: about when its owner, who has asked, releases it
     crowd            ///< a hundred others queue, and leave
   };
-  static constexpr std::size_t kinds = 3;
+  static constexpr std::size_t kinds = 2;
 
   /// @param end of all effects
   RedisTraps(Room& room, Host& host, redis::RedisModel& server, Nanos lease, Nanos end)
@@ -55,7 +54,6 @@ class RedisTraps final : public Server {
 
  private:
   void deafen(Connection& inbox);
-  void delay(Connection& inbox);
   std::string gather(const std::string& key, Random& random, Nanos length);
 
   static constexpr ConnectionId connection_of_crowds = ConnectionId{1} << 40U;
@@ -65,8 +63,7 @@ class RedisTraps final : public Server {
   RedisBystander people_;
   const Nanos lease_;
   const Nanos end_;
-  int deaf_ = 0;  // successors that are to be
-  int late_ = 0;
+  int deaf_ = 0;                   // successors that are to be
   std::uint64_t many_so_far_ = 0;  // people of crowds
   Random luck_;
 };

@@ -11,6 +11,7 @@
 #include "simulation/scene/redis_copies.hpp"
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
+#include "simulation/scene/redlock_returns.hpp"
 #include "simulation/scene/redlock_twins.hpp"
 #include "simulation/scene/redlock_voices.hpp"
 #include "simulation/scene/stands.hpp"
@@ -40,7 +41,7 @@ class RedlockStand final : public Stand {
       servers_.push_back(std::make_unique<RedisModel>(host));
       servers_.back()->make_mistake(mistake);
       RedisModel& server = *servers_.back();
-      copies_.push_back(std::make_unique<RedisCopies>(room));
+      copies_.push_back(std::make_unique<RedisCopies>(room, RedisCopies::By::steps));
       server.on_script([this, judge_of_it = copies_.back().get()](const redis::ScriptRun& run) {
         orphans_.runs(run);
         if (copied_.empty()) copied_ = judge_of_it->look(run);
@@ -111,6 +112,11 @@ class RedlockStand final : public Stand {
     if (judge->verdict()) return;
     voices_.emplace(room_, *judge, url_);
     voices_->come();
+    if (judge->verdict()) return;
+    std::vector<RedisModel*> few;
+    for (std::size_t i = 0; i < (servers_.size() - 1) / 2; ++i) few.push_back(servers_[i].get());
+    returns_.emplace(room_, *judge, url_, std::move(few));
+    returns_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
@@ -140,6 +146,7 @@ class RedlockStand final : public Stand {
   RedlockOrphans orphans_;
   std::optional<RedlockNewcomers> newcomers_;
   std::optional<RedlockVoices> voices_;
+  std::optional<RedlockReturns> returns_;
   Ghosts ghosts_;
   std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;

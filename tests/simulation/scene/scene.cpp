@@ -26,6 +26,10 @@ constexpr std::uint64_t worker_stream = 8;
 constexpr std::size_t calm_operations = 6;
 constexpr std::size_t operations_of_a_crowd = 400;  // most of them take a few milliseconds
 
+// Clients have nothing to do for so long, before the next one begins, that what they had for their
+// work is closed, and that nobody is known to wait any more.
+constexpr Nanos round_in_the_clear = 40s;
+
 // How often clocks are set back in a run, and by how much at most.
 constexpr int steps = 3;
 constexpr Nanos longest_step = 5s;
@@ -35,7 +39,7 @@ constexpr Nanos longest_step = 5s;
 Scene::Scene(Plan plan, bool tells)
     : plan_(std::move(plan)),
       room_(plan_.seed * 8 + static_cast<std::uint64_t>(plan_.kind)),
-      judge_(room_, !plan_.steps && !plan_.forgets),
+      judge_(room_, !plan_.steps && !plan_.forgets, plan_.lease),
       left_(plan_.clients, std::vector<std::size_t>(plan_.threads, plan_.operations)),
       calm_left_(plan_.clients, plan_.threads * calm_operations),
       luck_(Random::of({plan_.seed, scene_stream})) {
@@ -176,10 +180,12 @@ void Scene::work(Party& party, std::size_t thread) {
     const std::size_t operations = plan_.crowd ? operations_of_a_crowd : calm_operations;
     for (std::size_t i = 0; i < operations; ++i) operate(party, random, true);
     const std::size_t more = stand_->operations_in_the_clear();
-    while (more > 0 && room_.world.now() < clear_from_) {
-      std::this_thread::sleep_for(clear_from_ - room_.world.now() + 1ms);
+    const std::size_t rounds = more > 0 ? stand_->rounds_in_the_clear() : 0;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const Nanos from = clear_from_ + round_in_the_clear * static_cast<int>(round);
+      while (room_.world.now() < from) std::this_thread::sleep_for(from - room_.world.now() + 1ms);
+      for (std::size_t i = 0; i < more; ++i) operate(party, random, true);
     }
-    for (std::size_t i = 0; i < more; ++i) operate(party, random, true);
   } catch (const std::exception& error) {
     judge_.blame("exception", error.what());
   }
@@ -338,9 +344,15 @@ Outcome Scene::run() {
       stand_->clear();
       if (plan_.seed % 3 == 0) have_a_holder_die();
     });
+    const std::size_t rounds = stand_->rounds_in_the_clear();
+    for (std::size_t round = 1; round < rounds; ++round) {
+      world.at(clear_from_ + round_in_the_clear * static_cast<int>(round),
+               [this] { stand_->clear(); });
+    }
     const std::size_t holds =
-        plan_.clients * plan_.threads * (10 + 2 * stand_->operations_in_the_clear());
-    const Nanos patience = dead * 3 + 60s + plan_.longest_hold * static_cast<int>(holds);
+        plan_.clients * plan_.threads * (10 + 2 * rounds * stand_->operations_in_the_clear());
+    const Nanos patience = dead * 3 + 60s + round_in_the_clear * static_cast<int>(rounds) +
+                           plan_.longest_hold * static_cast<int>(holds);
     if (!run_until_done(world.now() + patience) && !judge_.verdict()) {
       judge_.blame("L7", std::to_string(working_) + " threads are not served after the storm");
     }

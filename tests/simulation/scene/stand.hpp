@@ -51,6 +51,8 @@ class Stand {
   virtual void clear() {}
   /// @return how often each thread locks after that.
   [[nodiscard]] virtual std::size_t operations_in_the_clear() const { return 10; }
+  /// @return how often it becomes as clear: clients do nothing in between, for so long.
+  [[nodiscard]] virtual std::size_t rounds_in_the_clear() const { return 1; }
   /// What is true at the server.
   struct Truth {
     std::uint64_t number = 0;  ///< of the last grant

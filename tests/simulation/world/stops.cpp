@@ -9,6 +9,7 @@ namespace simulation {
 namespace {
 
 constexpr Nanos a_moment{40};  // that a system call takes
+constexpr Nanos a_long_stop{1'000'000};
 /// Sleeps that a suspend has lengthened know of that before their threads run again.
 constexpr Nanos before_they_run{1};
 
@@ -66,8 +67,19 @@ void World::steal(Thread& thread, Nanos time) {
 
 void World::take_time(Process& process, Nanos time) {
   const Nanos end = now_ + time;
-  process.stolen_ += std::max(end - std::max(now_, process.stolen_until_), Nanos(0));
+  const Nanos begin = std::max(now_, process.stolen_until_);
+  process.stolen_ += std::max(end - begin, Nanos(0));
+  if (end - begin >= a_long_stop) process.long_stops_.push_back({begin, end});
   process.stolen_until_ = std::max(process.stolen_until_, end);
+}
+
+Nanos World::stolen_since(const Process& process, Nanos then) const noexcept {
+  Nanos sum{0};
+  const auto& stops = process.long_stops_;
+  for (auto stop = stops.rbegin(); stop != stops.rend() && stop->end > then; ++stop) {
+    sum += std::max(std::min(stop->end, now_) - std::max(stop->begin, then), Nanos(0));
+  }
+  return sum;
 }
 
 Nanos World::stolen(const Process& process) const noexcept {

@@ -120,6 +120,11 @@ class Process {
   Nanos held_up_until_{0};  // the end of the last stop of one that held a mutex
   Nanos stolen_{0};         // the time in which one of them was stopped, with what is still to come
   Nanos stolen_until_{0};   // the end of the last stop
+  struct Stop {
+    Nanos begin;
+    Nanos end;
+  };
+  std::vector<Stop> long_stops_;  // one behind the other
   Nanos asleep_since_ = never;
   Nanos asleep_{0};
   Nanos asleep_own_{0};  // of its clock
@@ -191,6 +196,8 @@ class World {
   /// @return for how long one thread or another of a process has not run so far although it could
   /// have: what the time limits of its program cannot be blamed for. Each moment counts once.
   [[nodiscard]] Nanos stolen(const Process& process) const noexcept;
+  /// @return the same since then, of stops of a millisecond or more.
+  [[nodiscard]] Nanos stolen_since(const Process& process, Nanos then) const noexcept;
   /// @return whether a thread could always go on since then: neither was it stopped itself, nor
   /// another one of its process while that held a mutex.
   [[nodiscard]] static bool unhindered(const Thread& thread, Nanos since) noexcept {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redis_deaf_waiter.hpp"
+
+#include <mortise/client.hpp>
+#include <mortise/redis.hpp>
+
+#include <exception>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease = 8s;
+constexpr const char* name = "deaf/waiter";
+constexpr const char* key = "mortise:{deaf/waiter}";
+constexpr int rounds = 3;
+
+/// In which a few messages have come and gone, and the queue has been joined.
+constexpr Nanos to_arrive = 20ms;
+/// A waiter asks once a second.
+constexpr Nanos until_it_asks = 1'500ms;
+/// Longer than the judge of that gives it.
+constexpr Nanos until_it_finds_out = 8'500ms;
+/// How long what a waiter was told is kept for it, and a clock's drift; and until others have it.
+constexpr Nanos claim = 2'010ms;
+constexpr Nanos to_lapse = 1s;
+/// Places where a thread may stop, from the begin of a release to its last byte.
+constexpr std::uint64_t places = 24;
+constexpr Nanos stop = 5ms;
+
+}  // namespace
+
+void RedisDeafWaiter::come() {
+  begin("host", host_, &RedisDeafWaiter::hold);
+  begin("waiter", waiter_, &RedisDeafWaiter::wait);
+  World& world = room_.world;
+  for (int i = 0; i < 600 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
+  if (gone_ < 2 && !judge_.verdict()) judge_.blame("L7", "a waiter is not served");
+}
+
+void RedisDeafWaiter::begin(const char* what, Process*& process, void (RedisDeafWaiter::*life)()) {
+  process = &room_.world.process(what);
+  process->clock.offset = std::chrono::hours(1);
+  room_.world.spawn(*process, [this, life] {
+    try {
+      (this->*life)();
+    } catch (const std::exception& error) {
+      judge_.blame("exception", error.what());
+    }
+    ++gone_;
+  });
+}
+
+void RedisDeafWaiter::until(int act) const {
+  while (act_ < act) std::this_thread::sleep_for(1ms);
+}
+
+Connection* RedisDeafWaiter::inbox() const {
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() != waiter_ || !connection->held()) continue;
+    if (!server_.channels_of(id).empty()) return connection.get();
+  }
+  return nullptr;
+}
+
+void RedisDeafWaiter::hold() {
+  mortise::Client client(mortise::redis::backend(url_));
+  mortise::Lock lock = client.lock(name, {.lease = lease});
+  for (int i = 0; i < rounds; ++i) {
+    lock.lock();
+    ++act_;
+    until(3 * i + 2);
+    std::this_thread::sleep_for(to_arrive);
+    if (Connection* const its = inbox(); its != nullptr && i == 0) {
+      forget(*its);
+      std::this_thread::sleep_for(until_it_finds_out);
+    }
+    if (Connection* const its = inbox()) {
+      its->stall(Connection::Way::down, room_.world.now() + until_it_asks);
+    }
+    lock.unlock();
+    until(3 * i + 3);
+  }
+  if (is_told()) free_for_the_deaf(lock);
+}
+
+// Otherwise who waits is told to look, and granted by the answer.
+bool RedisDeafWaiter::is_told() const { return url_.find('?') == std::string::npos; }
+
+void RedisDeafWaiter::free_for_the_deaf(mortise::Lock& lock) {
+  World& world = room_.world;
+  lock.lock();
+  ++act_;
+  until(3 * rounds + 2);
+  std::this_thread::sleep_for(to_arrive);
+  if (Connection* const its = inbox()) its->stall(Connection::Way::down, world.now() + lease);
+  room_.network.part(*waiter_, *room_.network.hosts().front(), world.now() + claim + to_arrive);
+  lock.unlock();
+  std::this_thread::sleep_for(claim);
+  if (!lock.try_lock_for(to_lapse)) {
+    return judge_.blame("L1", "a waiter that hears nothing keeps what it was told for its lease");
+  }
+  for (int i = 0; i < 300 && server_.lock(key).waiting == 0; ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  lock.unlock();
+  until(3 * rounds + 3);
+  std::this_thread::sleep_for(to_arrive);
+  if (lock.try_lock()) judge_.blame("S1", "a hold is given back for a push that comes late");
+  ++act_;
+}
+
+void RedisDeafWaiter::wait() {
+  mortise::Client client(mortise::redis::backend(url_));
+  mortise::Lock lock = client.lock(name, {.lease = lease});
+  for (int i = 0; i < rounds; ++i) {
+    until(3 * i + 1);
+    ++act_;
+    lock.lock();
+    room_.world.stop_at_place(*waiter_, 1 + random_.below(places), stop, [this] {
+      if (Connection* const its = inbox()) its->flow();
+    });
+    const mortise::Released outcome = lock.release();
+    room_.world.stop_at_place(*waiter_, 0, Nanos(0));
+    if (outcome != mortise::Released::released) {
+      judge_.blame("S3", "a hold that stands is told as lost by its release");
+    }
+    ++act_;
+  }
+  if (!is_told()) return;
+  until(3 * rounds + 1);
+  ++act_;
+  lock.lock();
+  if (Connection* const its = inbox()) its->flow();
+  std::this_thread::sleep_for(to_arrive);
+  ++act_;
+  until(3 * rounds + 4);
+  lock.unlock();
+}
+
+}  // namespace simulation

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redis_late_words.hpp"
+
+#include <mortise/client.hpp>
+#include <mortise/redis.hpp>
+
+#include <exception>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease = 3s;  // renewed after a third of it
+constexpr const char* renewed = "late/renewal";
+constexpr const char* released = "late/release";
+constexpr const char* listened_to = "late/listener/";
+constexpr int refusals = 3;
+constexpr const char* sent = "late/sender";
+constexpr const char* taken = "late/taken";
+constexpr int names = 20;
+constexpr int stops = 6;
+/// Places where a thread may stop, from its call to the last byte of its request.
+constexpr std::uint64_t places = 24;
+/// Longer than it takes to make a connection anew.
+constexpr Nanos stop = 25ms;
+constexpr int listeners = 2;
+
+/// How late the copy of the renewal comes once its connection has broken, and when all that was
+/// said before has come.
+constexpr Nanos late = 300ms;
+constexpr Nanos to_arrive = 50ms;
+/// Who listens for nobody has stopped by then.
+constexpr Nanos to_leave = 1s;
+
+}  // namespace
+
+void RedisLateWords::come() {
+  begin("late client", [this](Process& process, mortise::Client& client) {
+    renew_late(process, client);
+    for (int i = 0; i < refusals; ++i) release_late(process, client);
+    for (int i = 0; i < stops; ++i) send_late(process, client);
+    renew_what_was_taken(process, client);
+  });
+  run_until_gone();
+  if (judge_.verdict() || url_.find("redisson") == std::string::npos) return;
+  for (int i = 0; i < listeners; ++i) {
+    begin("listener",
+          [this](Process& process, mortise::Client& client) { listen(process, client); });
+  }
+  run_until_gone();
+}
+
+void RedisLateWords::run_until_gone() {
+  World& world = room_.world;
+  for (int i = 0; i < 600 && here_ > 0 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
+  if (here_ > 0 && !judge_.verdict()) judge_.blame("L7", "a late client is not served");
+}
+
+void RedisLateWords::begin(const char* name,
+                           const std::function<void(Process&, mortise::Client&)>& life) {
+  Process& process = room_.world.process(name);
+  process.clock.offset = std::chrono::hours(1);
+  ++here_;
+  room_.world.spawn(process, [this, life, &process] {
+    try {
+      mortise::Client client(mortise::redis::backend(url_));
+      life(process, client);
+    } catch (const std::exception& error) {
+      judge_.blame("exception", error.what());
+    }
+    --here_;
+  });
+}
+
+Connection* RedisLateWords::connection_of(const Process& process, bool inbox) const {
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() != &process || !connection->held()) continue;
+    if (server_.channels_of(id).empty() != inbox) return connection.get();
+  }
+  return nullptr;
+}
+
+void RedisLateWords::renew_late(Process& process, mortise::Client& client) {
+  World& world = room_.world;
+  mortise::Lock lock = client.lock(renewed, {.lease = lease});
+  lock.lock();
+  Connection* const commands = connection_of(process, false);
+  if (commands == nullptr) return;
+  commands->stall(Connection::Way::up, world.now() + lease);
+  for (int i = 0; i < 400 && commands->unacknowledged() == 0; ++i) {
+    std::this_thread::sleep_for(5ms);
+  }
+  commands->flow();
+  commands->stall(Connection::Way::up, world.now() + late);
+  commands->cut(true);
+  std::this_thread::sleep_for(random_.between(Nanos(10ms), late - to_arrive));
+  const bool was_free = lock.release() == mortise::Released::released;
+  std::this_thread::sleep_for(late + to_arrive);
+  mortise::Lock next = client.lock(renewed, {.lease = lease});
+  if (was_free && !next.try_lock_for(lease / 3)) {
+    judge_.blame("L1", "a renewal that comes late keeps a name that was released");
+  }
+}
+
+void RedisLateWords::release_late(Process& process, mortise::Client& client) {
+  mortise::Lock first = client.lock(released, {.lease = lease});
+  first.lock();
+  std::thread successor([&client] {
+    mortise::Lock lock = client.lock(released, {.lease = lease});
+    lock.lock();
+    lock.unlock();
+  });
+  std::this_thread::sleep_for(to_arrive);
+  server_.set_busy(true);
+  // Its next question: once it is there again.
+  if (Connection* const inbox = connection_of(process, true)) inbox->cut(true);
+  room_.world.after(random_.spread(5ms, 500ms), [this] { server_.set_busy(false); });
+  static_cast<void>(first.release());
+  successor.join();
+}
+
+// Somebody else has the name. What it sends was written for the connection that broke, and it was
+// asked for anew by the next one; the judges see what the server makes of that.
+void RedisLateWords::send_late(Process& process, mortise::Client& client) {
+  mortise::Client other(mortise::redis::backend(url_));
+  mortise::Lock held = other.lock(sent, {.lease = lease});
+  held.lock();
+  mortise::Lock lock = client.lock(sent, {.lease = lease});
+  room_.world.stop_at_place(process, 1 + random_.below(places), stop, [this, &process] {
+    for (const bool inbox : {false, true}) {
+      if (Connection* const its = connection_of(process, inbox)) its->cut(true);
+    }
+  });
+  static_cast<void>(lock.try_lock_for(2 * stop));
+  room_.world.stop_at_place(process, 0, Nanos(0));
+  held.unlock();
+}
+
+void RedisLateWords::renew_what_was_taken(Process& process, mortise::Client& client) {
+  World& world = room_.world;
+  mortise::Lock lock = client.lock(taken, {.lease = lease});
+  lock.lock();
+  if (Connection* const its = connection_of(process, true)) {
+    its->stall(Connection::Way::down, world.now() + lease);
+  }
+  mortise::redis::force_release(url_, taken, lease);
+  mortise::Client other(mortise::redis::backend(url_));
+  mortise::Lock next = other.lock(taken, {.lease = lease});
+  next.lock();
+  std::this_thread::sleep_for(lease / 2);
+  if (lock.valid_for() > Nanos(0)) {
+    judge_.blame("S1", "a hold that was taken by force is renewed");
+  }
+  next.unlock();
+}
+
+// On each name only the last one who listens shows it.
+void RedisLateWords::listen(Process& process, mortise::Client& client) {
+  process.schedule.preempted = 0.2;
+  process.schedule.longest = 2ms;
+  const auto take_all = [&client] {
+    for (int i = 0; i < names; ++i) {
+      mortise::Lock lock = client.lock(listened_to + std::to_string(i), {.lease = lease});
+      lock.lock();
+      lock.unlock();
+    }
+  };
+  std::thread other(take_all);
+  take_all();
+  other.join();
+  process.schedule.preempted = 0;
+  for (++listened_; listened_ < listeners;) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(to_leave);
+  for (int i = 0; i < names; ++i) {
+    const std::string name = listened_to + std::to_string(i);
+    for (const ConnectionId id : server_.listeners("redisson_lock__channel:{" + name + "}")) {
+      const Connection* const connection = room_.network.find(id);
+      if (connection == nullptr || &connection->process() != &process) continue;
+      judge_.blame("L6",
+                   process.name() + " hears Redisson's channel of " + name + ", and does not wait");
+    }
+  }
+}
+
+}  // namespace simulation

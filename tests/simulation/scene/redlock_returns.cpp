@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redlock_returns.hpp"
+
+#include <mortise/client.hpp>
+#include <mortise/redlock.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease = 8s;
+constexpr const char* name = "returns/0";
+constexpr const char* key = "mortise:{returns/0}";
+
+/// In which a few messages have come and gone, whatever the weather.
+constexpr Nanos to_arrive = 10ms;
+/// For so long the servers that know better say nothing: the round goes on.
+constexpr Nanos silence = 100ms;
+/// What was refused is tried again half a second later; who does not wait reads that within a
+/// second.
+constexpr Nanos soon = 3s;
+/// Before the waiter asks again, a second after it asked first.
+constexpr Nanos at_once = 300ms;
+
+}  // namespace
+
+void RedlockReturns::come() {
+  const auto begin = [this](const char* who, Process*& process, void (RedlockReturns::*life)()) {
+    process = &room_.world.process(who);
+    process->clock.offset = std::chrono::hours(1);
+    room_.world.spawn(*process, [this, life] {
+      try {
+        (this->*life)();
+      } catch (const std::exception& error) {
+        judge_.blame("exception", error.what());
+      }
+      ++gone_;
+    });
+  };
+  begin("owner", holder_, &RedlockReturns::hold);
+  begin("taker", rival_, &RedlockReturns::rival);
+  World& world = room_.world;
+  for (int i = 0; i < 200 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
+}
+
+void RedlockReturns::hold() {
+  const auto& hosts = room_.network.hosts();
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    room_.network.part(*holder_, *hosts[i], room_.world.now() + lease);
+  }
+  mortise::Client client(mortise::redlock::backend(url_));
+  mortise::Lock lock = client.lock(name, {.lease = lease});
+  lock.lock();
+  held_ = true;
+  while (!tried_) std::this_thread::sleep_for(1ms);
+  lock.unlock();
+}
+
+void RedlockReturns::rival() {
+  mortise::Client client(mortise::redlock::backend(url_));
+  client.check(1s);
+  mortise::Lock lock = client.lock(name, {.lease = lease});
+  while (!held_) std::this_thread::sleep_for(1ms);
+  static_cast<void>(lock.acquire({.wait = 150ms}));  // it has inboxes from now on
+  std::this_thread::sleep_for(at_once);
+  meanwhile([this](redis::RedisModel& server) {
+    server.set_busy(true);
+    room_.world.after(silence * 2, [&server] { server.set_busy(false); });
+  });
+  static_cast<void>(lock.try_lock());
+  std::this_thread::sleep_for(soon);
+  if (stands()) judge_.blame("L1", "what a server refused to take back for a moment stands");
+  meanwhile([](redis::RedisModel& server) { server.flush_scripts(); });
+  room_.world.after(silence + at_once, [this] {
+    if (stands()) judge_.blame("L1", "what is taken back stands: nobody reads that it was not");
+  });
+  static_cast<void>(lock.acquire({.wait = 2 * (silence + at_once)}));
+  tried_ = true;
+}
+
+void RedlockReturns::meanwhile(const std::function<void(redis::RedisModel&)>& what) {
+  const auto& hosts = room_.network.hosts();
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() != rival_ || !connection->held()) continue;
+    if (connection->host().number() < hosts[servers_.size()]->number()) continue;
+    connection->stall(Connection::Way::down, room_.world.now() + silence);
+  }
+  room_.world.after(to_arrive, [this, what] {
+    for (redis::RedisModel* const server : servers_) what(*server);
+  });
+}
+
+bool RedlockReturns::stands() const {
+  return std::any_of(servers_.begin(), servers_.end(),
+                     [](redis::RedisModel* server) { return server->lock(key).held; });
+}
+
+}  // namespace simulation
