@@ -8,7 +8,7 @@ namespace mortise::fault {
 namespace {
 
 // The command time-out is a sixth of it.
-const LockOptions quick{.lease = 900ms};
+const LockOptions soon_over{.lease = 900ms};
 
 class RedisLateCopy : public RedisTest {
  protected:
@@ -46,7 +46,7 @@ class RedisLateCopy : public RedisTest {
 TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsReleaseTakesNothing) {
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", soon_over);
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
   deliver();
@@ -58,7 +58,7 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsReleaseTakesNothing) {
 TEST_F(RedisLateCopy, AnAcquireThatArrivesInTheHoldOfAnotherTakesNothing) {
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", soon_over);
   ASSERT_TRUE(lock.try_lock_for(patience));
   const Token token = lock.token();
   EXPECT_EQ(lock.release(), Released::released);
@@ -77,7 +77,7 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsCallerGaveUpDoesNotJoinTheQueu
   theirs.lock();
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", soon_over);
   EXPECT_FALSE(lock.try_lock_for(600ms));
   ASSERT_TRUE(eventually([&] { return waiting("a") == 0; }));
   deliver();
@@ -90,7 +90,7 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsCallerGaveUpDoesNotJoinTheQueu
 TEST_F(RedisLateCopy, AnAcquireInDoubtIsUndoneBeforeItArrives) {
   Client mine = ready_client();
   keep_requests();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", soon_over);
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(50ms, error));
   EXPECT_EQ(error, Errc::in_doubt) << error.message();
@@ -102,7 +102,7 @@ TEST_F(RedisLateCopy, AnAcquireInDoubtIsUndoneBeforeItArrives) {
 
 TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", soon_over);
   lock.lock();
   keep_requests();
   static_cast<void>(lock.release());
@@ -117,7 +117,7 @@ TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {
 
 TEST_F(RedisLateCopy, ARenewalThatArrivesAfterTheReleaseBringsNothingBack) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", soon_over);
   lock.lock();
   keep_requests();
   ASSERT_TRUE(eventually([&] { return proxy().held() > 0; })) << "no renewal was due";

@@ -13,7 +13,7 @@
 namespace mortise::fault {
 namespace {
 
-const LockOptions quick{.lease = 1200ms};
+const LockOptions briefly{.lease = 1200ms};
 
 class RedisRubbish : public ProxiedRedisTest {
  protected:
@@ -119,7 +119,7 @@ TEST_F(RedisRubbish, InTheInboxIsNoGrant) {
   Client theirs = client();
   Lock lock = theirs.lock("a");
   lock.lock();
-  Party waiter(ready_client(), "a", quick);
+  Party waiter(ready_client(), "a", briefly);
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
   RedisTalk talk = server().talk();
@@ -144,7 +144,7 @@ TEST_F(RedisRubbish, APushBeyondTheLimitCostsTheConnectionAndNotTheWaiter) {
   Client theirs = client();
   Lock lock = theirs.lock("a");
   lock.lock();
-  Party waiter(client(), "a", quick);
+  Party waiter(client(), "a", briefly);
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
   RedisTalk talk = server().talk();
@@ -171,7 +171,7 @@ TEST_F(RedisRubbish, APushBeyondTheLimitCostsTheConnectionAndNotTheWaiter) {
 TEST_F(RedisRubbish, HugePromisesReserveNoMemory) {
   if (model::under_sanitizer) GTEST_SKIP() << "a sanitizer's memory is its own";
   Client mine = ready_client();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", briefly);
   const std::size_t before = resident();
   for (const char* const bytes :
        {"*2147483647\r\n", "$1000000000\r\n", "*1048576\r\n*1048576\r\n"}) {

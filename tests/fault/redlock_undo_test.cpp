@@ -13,8 +13,8 @@ namespace mortise::fault {
 namespace {
 
 // Leases so long that nothing here ends by them.
-const LockOptions lasting{.lease = 20s};
-const LockOptions quick{.lease = 900ms};
+const LockOptions undone_late{.lease = 20s};
+const LockOptions undone_soon{.lease = 900ms};
 
 class RedlockUndo : public RedlockTest {
  protected:
@@ -46,9 +46,9 @@ class RedlockUndo : public RedlockTest {
 TEST_F(RedlockUndo, ALostRaceIsUndoneAtOnceAndIsContention) {
   Client theirs = client_of({0, 1, 2});
   Client mine = ready_client();
-  Lock held = theirs.lock("a", lasting);
+  Lock held = theirs.lock("a", undone_late);
   take(held, {0, 1, 2});
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.lock("a", undone_late);
   for (int i = 0; i < 20; ++i) {
     std::error_code error;
     EXPECT_FALSE(lock.try_lock(error));
@@ -65,9 +65,9 @@ TEST_F(RedlockUndo, ALostRaceIsUndoneAtOnceAndIsContention) {
 
 TEST_F(RedlockUndo, AWaiterKeepsNothingWhileItWaitsAndIsServedSoonAfterTheRelease) {
   Client theirs = client_of({0, 1, 2});
-  Lock held = theirs.lock("a", lasting);
+  Lock held = theirs.lock("a", undone_late);
   take(held, {0, 1, 2});
-  Party waiter(ready_client(), "a", lasting);
+  Party waiter(ready_client(), "a", undone_late);
   auto served = waiter.start();
   ASSERT_TRUE(waiter.worker().falls_asleep());
   // It may ask at any moment, but it does not sit on the two.
@@ -90,7 +90,7 @@ TEST_F(RedlockUndo, ACallerThatLeavesLeavesNothingBehind) {
   Client mine = ready_client();
   // Two grant at once, three never answer; and the caller is stopped while it waits for them.
   for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).blackhole(true);
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.lock("a", undone_late);
   std::stop_source source;
   Worker worker;
   auto outcome = worker.start([&] {
@@ -116,12 +116,12 @@ TEST_F(RedlockUndo, ARequestThatArrivesWhenItsCallerHasGoneTakesNothing) {
   for (const std::size_t i : {0U, 1U, 2U}) {
     servers().proxy(i).hold_requests(true, Proxy::Connections::commands);
   }
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", undone_soon);
   std::error_code error;
   EXPECT_FALSE(lock.try_lock_for(100ms, error));
   EXPECT_TRUE(is_retryable(error)) << error.message();
   // By now the client goes on by new connections, and the undoing has passed.
-  Lock next = mine.lock("next", quick);
+  Lock next = mine.lock("next", undone_soon);
   ASSERT_TRUE(next.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("next") == servers().size(); }, 5s));
   std::size_t arrived = 0;
@@ -143,7 +143,7 @@ TEST_F(RedlockUndo, ARequestThatArrivesAfterItsReleaseTakesNothing) {
   for (const std::size_t i : {3U, 4U}) {
     servers().proxy(i).hold_requests(true, Proxy::Connections::commands);
   }
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", undone_soon);
   ASSERT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(holds("a"), 3U);
   // The two are asked anew on new connections, once they were given up.
@@ -162,7 +162,7 @@ TEST_F(RedlockUndo, ARequestThatArrivesAfterItsReleaseTakesNothing) {
 // servers all of that is kept on its way, until he has the lock with their votes.
 TEST_F(RedlockUndo, AnUndoThatArrivesInALaterRoundFreesNothing) {
   Client theirs = client_of({0, 1, 2});
-  Lock held = theirs.lock("a", lasting);
+  Lock held = theirs.lock("a", undone_late);
   take(held, {0, 1, 2});
   proxied();
   Party waiter(ready_client(), "a", {.lease = 3s, .renew = false});
@@ -196,7 +196,7 @@ TEST_F(RedlockUndo, AGrantOfASlowServerIsGivenBackWithTheRest) {
   for (const std::size_t i : {0U, 4U}) {
     servers().proxy(i).delay(30ms, 60ms, Proxy::Direction::to_server);
   }
-  Lock lock = mine.lock("a", lasting);
+  Lock lock = mine.lock("a", undone_late);
   for (int i = 0; i < 20; ++i) {
     lock.lock();
     EXPECT_EQ(lock.release(), Released::released);
@@ -232,7 +232,7 @@ TEST_F(RedlockUndo, LostRequestsAndRepliesLeaveNothingAndTokensGrow) {
 
 TEST_F(RedlockUndo, ARenewalOfALostHoldDoesNotProlongAStrangers) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", quick);
+  Lock lock = mine.lock("a", undone_soon);
   lock.lock();
   const std::stop_token lost = lock.lost();
   const Token token = lock.token();
@@ -277,8 +277,8 @@ TEST_F(RedlockTies, OfTwoClientsOnFourServersEnd) {
   Client second = client_near(2, 3);
   first.check(patience);
   second.check(patience);
-  Lock mine = first.lock("a", lasting);
-  Lock theirs = second.lock("a", lasting);
+  Lock mine = first.lock("a", undone_late);
+  Lock theirs = second.lock("a", undone_late);
   for (int round = 0; round < 5; ++round) {
     std::atomic<int> inside{0};
     const auto cycle = [&inside](Lock& lock) {
@@ -308,7 +308,7 @@ TEST_F(RedlockTies, OfManyClientsEnd) {
   std::atomic<int> inside{0};
   std::atomic<std::uint64_t> last{0};
   for (int i = 0; i < clients; ++i) {
-    parties.push_back(std::make_unique<Party>(client(), "a", lasting));
+    parties.push_back(std::make_unique<Party>(client(), "a", undone_late));
   }
   for (const auto& party : parties) {
     done.push_back(party->worker().start([&] {
@@ -336,7 +336,7 @@ TEST_F(RedlockUndo, AHoldThatItsRenewalFindsLostKeepsNobodyOut) {
   take(held, {0, 1, 2, 3});
   for (const std::size_t i : {2U, 3U}) servers()[i].talk().expect_ok({"DEL", key("a")});
   ASSERT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 5s));
-  Lock next = theirs.lock("a", lasting);
+  Lock next = theirs.lock("a", undone_late);
   EXPECT_TRUE(next.try_lock_for(3s));
   EXPECT_EQ(held.release(), Released::was_lost);
 }
