@@ -5,6 +5,8 @@
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/stands.hpp"
 #include "simulation/scene/zookeeper_administrators.hpp"
+#include "simulation/scene/zookeeper_late_node.hpp"
+#include "simulation/scene/zookeeper_lost_watch.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
 
 #include <algorithm>
@@ -17,11 +19,13 @@ namespace simulation {
 namespace {
 
 constexpr std::uint64_t stand_stream = 21;
+constexpr std::uint64_t late_node_stream = 36;
 
 class ZooKeeperStand final : public Stand {
  public:
   ZooKeeperStand(const Plan& plan, Room& room)
       : room_(room),
+        seed_(plan.seed),
         session_(plan.lease),
         storm_(plan.storm),
         names_(plan.names),
@@ -44,12 +48,7 @@ class ZooKeeperStand final : public Stand {
     administrators_.removes = [this](const std::string& path) { removed_by_force(path); };
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(session_).count();
-    // A follower tells the leader of its sessions each half tick, and the page wants no less.
-    const auto margin =
-        std::chrono::duration_cast<std::chrono::milliseconds>(options_.tick).count() / 2 + 1;
-    return mortise::zookeeper::backend(url_of(client) + "?session=" + std::to_string(ms) +
-                                       "ms&margin=" + std::to_string(margin) + "ms");
+    return mortise::zookeeper::backend(url_of(client) + terms());
   }
   std::string special(std::uint64_t which, Random& random, Nanos length) override {
     // Long enough for sessions to end, as a rule: that is what such a cut is about.
@@ -116,6 +115,15 @@ class ZooKeeperStand final : public Stand {
     for (const auto& host : room_.network.hosts()) all += host->requests;
     return all;
   }
+  void last_trial() override {
+    const auto session = std::chrono::duration_cast<std::chrono::milliseconds>(session_);
+    late_node_.emplace(room_, *judge, *ensemble_, terms(), session,
+                       Random::of({seed_, late_node_stream}));
+    late_node_->come();
+    if (judge->verdict()) return;
+    lost_watch_.emplace(room_, *judge, *ensemble_, url_of(0) + terms(), session);
+    lost_watch_->come();
+  }
   [[nodiscard]] std::size_t open_sessions() const override { return ensemble_->sessions(); }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
     for (const std::string& name : names) {
@@ -133,6 +141,13 @@ class ZooKeeperStand final : public Stand {
       url += (i == 0 ? "10.0.0." : ",10.0.0.") + std::to_string((i + client) % count + 1);
     }
     return url + "/locks";
+  }
+  [[nodiscard]] std::string terms() const {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(session_).count();
+    // A follower tells the leader of its sessions each half tick, and the page wants no less.
+    const auto margin =
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.tick).count() / 2 + 1;
+    return "?session=" + std::to_string(ms) + "ms&margin=" + std::to_string(margin) + "ms";
   }
   static std::string escaped(const std::string& name) {
     std::string text;
@@ -294,6 +309,7 @@ class ZooKeeperStand final : public Stand {
     return "nothing is there to be taken by force";
   }
   Room& room_;
+  const std::uint64_t seed_;
   const Nanos session_;
   const Nanos storm_;
   const std::size_t names_;
@@ -302,6 +318,8 @@ class ZooKeeperStand final : public Stand {
   std::unique_ptr<zookeeper::Ensemble> ensemble_;
   ZooKeeperAdministrators administrators_;
   std::vector<std::unique_ptr<ZooKeeperDoor>> doors_;
+  std::optional<ZooKeeperLateNode> late_node_;
+  std::optional<ZooKeeperLostWatch> lost_watch_;
 };
 
 }  // namespace

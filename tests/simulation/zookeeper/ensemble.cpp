@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/zookeeper/ensemble.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -112,6 +113,11 @@ std::size_t Ensemble::watches() const {
   std::size_t out = 0;
   for (const auto& peer : peers_) out += peer->watches();
   return out;
+}
+
+bool Ensemble::watches_of(std::int64_t session) const {
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [session](const auto& peer) { return peer->watches_of(session); });
 }
 
 }  // namespace simulation::zookeeper

@@ -64,6 +64,8 @@ class Ensemble {
   [[nodiscard]] std::size_t znodes() const { return committed().size(); }
   /// @return of all servers.
   [[nodiscard]] std::size_t watches() const;
+  /// @return whether a server has anything to tell a session's client once it happens.
+  [[nodiscard]] bool watches_of(std::int64_t session) const;
   [[nodiscard]] const Tree& committed() const;
   /// @return who leads, and can commit: nothing while there is an election.
   [[nodiscard]] std::optional<std::size_t> leader() const;

@@ -59,6 +59,10 @@ class Peer final : public Server, private Connections::User {
   [[nodiscard]] std::size_t watches() const noexcept {
     return watches_.data.count() + watches_.children.count();
   }
+  [[nodiscard]] bool watches_of(std::int64_t session) const {
+    const auto id = connections_.id_of(session);
+    return id && (watches_.data.has(*id) || watches_.children.has(*id));
+  }
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.count(); }
   [[nodiscard]] std::optional<ConnectionId> connection_of(std::int64_t session) const {
     return connections_.id_of(session);

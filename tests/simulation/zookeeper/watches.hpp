@@ -30,6 +30,8 @@ class WatchTable {
   [[nodiscard]] bool contains(std::string_view path) const {
     return by_path_.find(path) != by_path_.end();
   }
+  /// @return whether it has one of anything.
+  [[nodiscard]] bool has(ConnectionId who) const { return by_connection_.contains(who); }
   /// Ends all watches of a path. @return whose they were, in the order in which they were set.
   std::vector<ConnectionId> trigger(std::string_view path);
   /// The connection has gone.
