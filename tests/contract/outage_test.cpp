@@ -63,15 +63,15 @@ TEST_P(Outage, IsReportedToWaitersBehindWaiters) {
       return ec;
     };
   };
-  auto longer = first.start(outcome_within(300ms));
+  auto longer = first.start(outcome_within(600ms));
   ASSERT_TRUE(first.falls_asleep());
   auto shorter = second.start(outcome_within(50ms));
   EXPECT_EQ(shorter.get(), Errc::unavailable);
   EXPECT_EQ(longer.get(), Errc::unavailable);
   // And the other way round: whoever asked leaves, and an heir goes on.
-  auto asks = first.start(outcome_within(50ms));
+  auto asks = first.start(outcome_within(400ms));
   ASSERT_TRUE(first.falls_asleep());
-  auto inherits = second.start(outcome_within(200ms));
+  auto inherits = second.start(outcome_within(600ms));
   EXPECT_EQ(asks.get(), Errc::unavailable);
   EXPECT_EQ(inherits.get(), Errc::unavailable);
   store().set_reachable(true);
@@ -88,13 +88,13 @@ TEST_P(Outage, WithoutAnswerIsNoContention) {
   Worker second;
   auto asks = first.start([&] {
     std::error_code ec;
-    EXPECT_FALSE(lock.try_lock_for(80ms, ec));
+    EXPECT_FALSE(lock.try_lock_for(400ms, ec));
     return ec;
   });
   ASSERT_TRUE(first.falls_asleep());
   auto inherits = second.start([&] {
     std::error_code ec;
-    EXPECT_FALSE(lock.try_lock_for(200ms, ec));
+    EXPECT_FALSE(lock.try_lock_for(600ms, ec));
     return ec;
   });
   EXPECT_FALSE(is_contention(asks.get())) << "nobody holds it, as far as anybody knows";
