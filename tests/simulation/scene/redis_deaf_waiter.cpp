@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_deaf_waiter.hpp"
 
-#include <mortise/client.hpp>
-#include <mortise/redis.hpp>
-
-#include <exception>
+#include <chrono>
 #include <thread>
 
 namespace simulation {
@@ -14,7 +11,6 @@ using namespace std::chrono_literals;
 
 constexpr auto lease = 8s;
 constexpr const char* name = "deaf/waiter";
-constexpr const char* key = "mortise:{deaf/waiter}";
 constexpr int rounds = 3;
 
 /// In which a few messages have come and gone, and the queue has been joined.
@@ -33,55 +29,32 @@ constexpr Nanos stop = 5ms;
 }  // namespace
 
 void RedisDeafWaiter::come() {
-  begin("host", host_, &RedisDeafWaiter::hold);
-  begin("waiter", waiter_, &RedisDeafWaiter::wait);
-  World& world = room_.world;
-  for (int i = 0; i < 600 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
-  if (gone_ < 2 && !judge_.verdict()) judge_.blame("L7", "a waiter is not served");
+  begin_client("host", [this](Process& /*process*/, mortise::Client& client) { hold(client); });
+  waiter_ = &begin_client("waiter",
+                          [this](Process& /*process*/, mortise::Client& client) { wait(client); });
+  run_until_gone(30s, "a waiter is not served");
 }
 
-void RedisDeafWaiter::begin(const char* what, Process*& process, void (RedisDeafWaiter::*life)()) {
-  process = &room_.world.process(what);
-  process->clock.offset = std::chrono::hours(1);
-  room_.world.spawn(*process, [this, life] {
-    try {
-      (this->*life)();
-    } catch (const std::exception& error) {
-      judge_.blame("exception", error.what());
-    }
-    ++gone_;
-  });
+void RedisDeafWaiter::until_act(int act) const {
+  until([this, act] { return act_ >= act; });
 }
 
-void RedisDeafWaiter::until(int act) const {
-  while (act_ < act) std::this_thread::sleep_for(1ms);
-}
-
-Connection* RedisDeafWaiter::inbox() const {
-  for (const auto& [id, connection] : room_.network.connections()) {
-    if (&connection->process() != waiter_ || !connection->held()) continue;
-    if (!server_.channels_of(id).empty()) return connection.get();
-  }
-  return nullptr;
-}
-
-void RedisDeafWaiter::hold() {
-  mortise::Client client(mortise::redis::backend(url_));
+void RedisDeafWaiter::hold(mortise::Client& client) {
   mortise::Lock lock = client.lock(name, {.lease = lease});
   for (int i = 0; i < rounds; ++i) {
     lock.lock();
     ++act_;
-    until(3 * i + 2);
+    until_act(3 * i + 2);
     std::this_thread::sleep_for(to_arrive);
     if (Connection* const its = inbox(); its != nullptr && i == 0) {
-      forget(*its);
+      forget_(*its);
       std::this_thread::sleep_for(until_it_finds_out);
     }
     if (Connection* const its = inbox()) {
       its->stall(Connection::Way::down, room_.world.now() + until_it_asks);
     }
     lock.unlock();
-    until(3 * i + 3);
+    until_act(3 * i + 3);
   }
   if (is_told()) free_for_the_deaf(lock);
 }
@@ -93,30 +66,29 @@ void RedisDeafWaiter::free_for_the_deaf(mortise::Lock& lock) {
   World& world = room_.world;
   lock.lock();
   ++act_;
-  until(3 * rounds + 2);
+  until_act(3 * rounds + 2);
   std::this_thread::sleep_for(to_arrive);
   if (Connection* const its = inbox()) its->stall(Connection::Way::down, world.now() + lease);
-  room_.network.part(*waiter_, *room_.network.hosts().front(), world.now() + claim + to_arrive);
+  room_.network.part(*waiter_, host(), world.now() + claim + to_arrive);
   lock.unlock();
   std::this_thread::sleep_for(claim);
   if (!lock.try_lock_for(to_lapse)) {
     return judge_.blame("L1", "a waiter that hears nothing keeps what it was told for its lease");
   }
-  for (int i = 0; i < 300 && server_.lock(key).waiting == 0; ++i) {
+  for (int i = 0; i < 300 && server_.lock(key_of(name)).waiting == 0; ++i) {
     std::this_thread::sleep_for(10ms);
   }
   lock.unlock();
-  until(3 * rounds + 3);
+  until_act(3 * rounds + 3);
   std::this_thread::sleep_for(to_arrive);
   if (lock.try_lock()) judge_.blame("S1", "a hold is given back for a push that comes late");
   ++act_;
 }
 
-void RedisDeafWaiter::wait() {
-  mortise::Client client(mortise::redis::backend(url_));
+void RedisDeafWaiter::wait(mortise::Client& client) {
   mortise::Lock lock = client.lock(name, {.lease = lease});
   for (int i = 0; i < rounds; ++i) {
-    until(3 * i + 1);
+    until_act(3 * i + 1);
     ++act_;
     lock.lock();
     room_.world.stop_at_place(*waiter_, 1 + random_.below(places), stop, [this] {
@@ -130,13 +102,13 @@ void RedisDeafWaiter::wait() {
     ++act_;
   }
   if (!is_told()) return;
-  until(3 * rounds + 1);
+  until_act(3 * rounds + 1);
   ++act_;
   lock.lock();
   if (Connection* const its = inbox()) its->flow();
   std::this_thread::sleep_for(to_arrive);
   ++act_;
-  until(3 * rounds + 4);
+  until_act(3 * rounds + 4);
   lock.unlock();
 }
 

@@ -8,49 +8,32 @@
 // others.
 #pragma once
 
-#include "simulation/redis/redis_server.hpp"
-#include "simulation/scene/judge.hpp"
-#include "simulation/world/random.hpp"
-#include "simulation/world/room.hpp"
+#include "simulation/scene/redis_trial.hpp"
 
 #include <functional>
-#include <string>
-
-namespace mortise {
-class Lock;
-}
 
 namespace simulation {
 
-class RedisDeafWaiter {
+class RedisDeafWaiter final : public RedisTrial {
  public:
+  /// @param forget has the way to an inbox forgotten, and whoever judges that told
   RedisDeafWaiter(Room& room, Judge& judge, redis::RedisModel& server, std::string url,
-                  Random random)
-      : room_(room), judge_(judge), server_(server), url_(std::move(url)), random_(random) {}
-  /// Has the way to an inbox forgotten, and whoever judges that told.
-  std::function<void(Connection&)> forget;
-  /// Runs the world until it is over. Everything must live as long as the world does.
-  void come();
+                  Random random, std::function<void(Connection&)> forget)
+      : RedisTrial(room, judge, server, std::move(url), random), forget_(std::move(forget)) {}
+  void come() override;
 
  private:
-  void begin(const char* name, Process*& process, void (RedisDeafWaiter::*life)());
-  void hold();
+  void hold(mortise::Client& client);
   [[nodiscard]] bool is_told() const;
   void free_for_the_deaf(mortise::Lock& lock);
-  void wait();
-  void until(int act) const;
-  [[nodiscard]] Connection* inbox() const;
+  void wait(mortise::Client& client);
+  void until_act(int act) const;
+  [[nodiscard]] Connection* inbox() const { return inbox_of(*waiter_); }
 
-  Room& room_;
-  Judge& judge_;
-  redis::RedisModel& server_;
-  const std::string url_;
-  Random random_;
-  int act_ =
-      0;  ///< three of each round: it is held, it is waited for, it is released by the waiter
-  Process* host_ = nullptr;
+  const std::function<void(Connection&)> forget_;
+  /// Three of each round: it is held, it is waited for, it is released by the waiter.
+  int act_ = 0;
   Process* waiter_ = nullptr;
-  int gone_ = 0;
 };
 
 }  // namespace simulation

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_late_words.hpp"
 
-#include <mortise/client.hpp>
 #include <mortise/redis.hpp>
 
-#include <exception>
+#include <chrono>
 #include <thread>
 
 namespace simulation {
@@ -26,6 +25,7 @@ constexpr std::uint64_t places = 24;
 /// Longer than it takes to make a connection anew.
 constexpr Nanos stop = 25ms;
 constexpr int listeners = 2;
+constexpr const char* unserved = "a late client is not served";
 
 /// How late the copy of the renewal comes once its connection has broken, and when all that was
 /// said before has come.
@@ -37,56 +37,26 @@ constexpr Nanos to_leave = 1s;
 }  // namespace
 
 void RedisLateWords::come() {
-  begin("late client", [this](Process& process, mortise::Client& client) {
+  begin_client("late client", [this](Process& process, mortise::Client& client) {
     renew_late(process, client);
     for (int i = 0; i < refusals; ++i) release_late(process, client);
     for (int i = 0; i < stops; ++i) send_late(process, client);
     renew_what_was_taken(process, client);
   });
-  run_until_gone();
+  run_until_gone(30s, unserved);
   if (judge_.verdict() || url_.find("redisson") == std::string::npos) return;
   for (int i = 0; i < listeners; ++i) {
-    begin("listener",
-          [this](Process& process, mortise::Client& client) { listen(process, client); });
+    begin_client("listener",
+                 [this](Process& process, mortise::Client& client) { listen(process, client); });
   }
-  run_until_gone();
-}
-
-void RedisLateWords::run_until_gone() {
-  World& world = room_.world;
-  for (int i = 0; i < 600 && here_ > 0 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
-  if (here_ > 0 && !judge_.verdict()) judge_.blame("L7", "a late client is not served");
-}
-
-void RedisLateWords::begin(const char* name,
-                           const std::function<void(Process&, mortise::Client&)>& life) {
-  Process& process = room_.world.process(name);
-  process.clock.offset = std::chrono::hours(1);
-  ++here_;
-  room_.world.spawn(process, [this, life, &process] {
-    try {
-      mortise::Client client(mortise::redis::backend(url_));
-      life(process, client);
-    } catch (const std::exception& error) {
-      judge_.blame("exception", error.what());
-    }
-    --here_;
-  });
-}
-
-Connection* RedisLateWords::connection_of(const Process& process, bool inbox) const {
-  for (const auto& [id, connection] : room_.network.connections()) {
-    if (&connection->process() != &process || !connection->held()) continue;
-    if (server_.channels_of(id).empty() != inbox) return connection.get();
-  }
-  return nullptr;
+  run_until_gone(30s, unserved);
 }
 
 void RedisLateWords::renew_late(Process& process, mortise::Client& client) {
   World& world = room_.world;
   mortise::Lock lock = client.lock(renewed, {.lease = lease});
   lock.lock();
-  Connection* const commands = connection_of(process, false);
+  Connection* const commands = commands_of(process);
   if (commands == nullptr) return;
   commands->stall(Connection::Way::up, world.now() + lease);
   for (int i = 0; i < 400 && commands->unacknowledged() == 0; ++i) {
@@ -115,7 +85,7 @@ void RedisLateWords::release_late(Process& process, mortise::Client& client) {
   std::this_thread::sleep_for(to_arrive);
   server_.set_busy(true);
   // Its next question: once it is there again.
-  if (Connection* const inbox = connection_of(process, true)) inbox->cut(true);
+  if (Connection* const inbox = inbox_of(process)) inbox->cut(true);
   room_.world.after(random_.spread(5ms, 500ms), [this] { server_.set_busy(false); });
   static_cast<void>(first.release());
   successor.join();
@@ -129,8 +99,8 @@ void RedisLateWords::send_late(Process& process, mortise::Client& client) {
   held.lock();
   mortise::Lock lock = client.lock(sent, {.lease = lease});
   room_.world.stop_at_place(process, 1 + random_.below(places), stop, [this, &process] {
-    for (const bool inbox : {false, true}) {
-      if (Connection* const its = connection_of(process, inbox)) its->cut(true);
+    for (Connection* const its : {commands_of(process), inbox_of(process)}) {
+      if (its != nullptr) its->cut(true);
     }
   });
   static_cast<void>(lock.try_lock_for(2 * stop));
@@ -142,7 +112,7 @@ void RedisLateWords::renew_what_was_taken(Process& process, mortise::Client& cli
   World& world = room_.world;
   mortise::Lock lock = client.lock(taken, {.lease = lease});
   lock.lock();
-  if (Connection* const its = connection_of(process, true)) {
+  if (Connection* const its = inbox_of(process)) {
     its->stall(Connection::Way::down, world.now() + lease);
   }
   mortise::redis::force_release(url_, taken, lease);

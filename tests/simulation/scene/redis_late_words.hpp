@@ -7,44 +7,24 @@
 // nobody listens who does not wait (L6).
 #pragma once
 
-#include "simulation/redis/redis_server.hpp"
-#include "simulation/scene/judge.hpp"
-#include "simulation/world/random.hpp"
-#include "simulation/world/room.hpp"
-
-#include <functional>
-#include <string>
-
-namespace mortise {
-class Client;
-}
+#include "simulation/scene/redis_trial.hpp"
 
 namespace simulation {
 
-class RedisLateWords {
+class RedisLateWords final : public RedisTrial {
  public:
   RedisLateWords(Room& room, Judge& judge, redis::RedisModel& server, std::string url,
                  Random random)
-      : room_(room), judge_(judge), server_(server), url_(std::move(url)), random_(random) {}
-  /// Runs the world until it is over. Everything must live as long as the world does.
-  void come();
+      : RedisTrial(room, judge, server, std::move(url), random) {}
+  void come() override;
 
  private:
-  void begin(const char* name, const std::function<void(Process&, mortise::Client&)>& life);
   void renew_late(Process& process, mortise::Client& client);
   void release_late(Process& process, mortise::Client& client);
   void send_late(Process& process, mortise::Client& client);
   void renew_what_was_taken(Process& process, mortise::Client& client);
   void listen(Process& process, mortise::Client& client);
-  [[nodiscard]] Connection* connection_of(const Process& process, bool inbox) const;
-  void run_until_gone();
 
-  Room& room_;
-  Judge& judge_;
-  redis::RedisModel& server_;
-  const std::string url_;
-  Random random_;
-  int here_ = 0;
   int listened_ = 0;
 };
 

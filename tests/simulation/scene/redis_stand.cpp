@@ -9,13 +9,12 @@
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/ghosts.hpp"
 #include "simulation/scene/redis_administrators.hpp"
-#include "simulation/scene/redis_deaf_waiter.hpp"
 #include "simulation/scene/redis_hearing.hpp"
 #include "simulation/scene/redis_judges.hpp"
-#include "simulation/scene/redis_late_words.hpp"
 #include "simulation/scene/redis_leftovers.hpp"
 #include "simulation/scene/redis_orders.hpp"
 #include "simulation/scene/redis_traps.hpp"
+#include "simulation/scene/redis_trials.hpp"
 #include "simulation/scene/stands.hpp"
 
 #include <array>
@@ -28,9 +27,6 @@
 
 namespace simulation {
 namespace {
-
-constexpr std::uint64_t deaf_waiter_stream = 43;
-constexpr std::uint64_t late_words_stream = 44;
 
 /// What comes about at a moment that it waits for: a trap, or an order.
 struct Aimed {
@@ -69,7 +65,6 @@ class RedisStand final : public Stand {
         administrators_(room),
         judges_(room, server_, plan),
         hearing_(room, server_),
-        seed_(plan.seed),
         names_(plan.names) {
     server_.make_mistake(mistake);
     host_.serve(ambush_);
@@ -85,6 +80,8 @@ class RedisStand final : public Stand {
     if (std::getenv("MORTISE_SIMULATION_ONE_MODE") != nullptr) modes_.resize(1);
     if (modes_.size() == 1 && modes_.front().empty()) judges_.all_are_fair();
     if (modes_.front() == "?interop=redisson") strangers_ = random.below(3);
+    trials_.emplace(room, server_, plan.seed, modes_.front(),
+                    [this](Connection& inbox) { forget(inbox); });
     server_.on_message(
         [this, lease = plan.lease](std::string_view channel, std::string_view message) {
           if (message.starts_with("T ")) taken_by_force(message, lease);
@@ -99,6 +96,7 @@ class RedisStand final : public Stand {
       hearing_.runs(run);
       orders_.runs(run);
       administrators_.runs(run);
+      trials_->runs(run);
     });
     hearing_.hears = [this](std::size_t name, const Process& who, std::uint64_t number) {
       judge->hears(name, who, number);
@@ -199,7 +197,8 @@ class RedisStand final : public Stand {
     return server_.counters().commands_of_scripts + server_.counters().instructions / 25;
   }
   [[nodiscard]] std::uint64_t requests() const override {
-    return server_.counters().commands - traps_.requests_of_crowds() - orders_.requests();
+    return server_.counters().commands - traps_.requests_of_crowds() - orders_.requests() -
+           trials_->requests();
   }
   [[nodiscard]] std::size_t strangers() const override { return strangers_; }
   [[nodiscard]] Nanos hand_over() const override {
@@ -208,16 +207,7 @@ class RedisStand final : public Stand {
     const bool push = modes_.size() == 1 && modes_.front() != "?interop=redisson";
     return push ? Nanos(100ms) : Nanos(1'500ms);
   }
-  void last_trial() override {
-    deaf_waiter_.emplace(room_, *judge, server_, "redis://10.0.0.1" + modes_.front(),
-                         Random::of({seed_, deaf_waiter_stream}));
-    deaf_waiter_->forget = [this](Connection& inbox) { forget(inbox); };
-    deaf_waiter_->come();
-    if (judge->verdict()) return;
-    late_words_.emplace(room_, *judge, server_, "redis://10.0.0.1" + modes_.front(),
-                        Random::of({seed_, late_words_stream}));
-    late_words_->come();
-  }
+  void last_trial() override { trials_->come(*judge); }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
     return redis_leftovers(room_, server_, names);
   }
@@ -243,9 +233,7 @@ class RedisStand final : public Stand {
   RedisJudges judges_;
   RedisHearing hearing_;
   Ghosts ghosts_;
-  std::optional<RedisDeafWaiter> deaf_waiter_;
-  std::optional<RedisLateWords> late_words_;
-  const std::uint64_t seed_;
+  std::optional<RedisTrials> trials_;
   std::vector<std::string> modes_;
   std::size_t strangers_ = 0;
   const std::size_t names_;

@@ -9,7 +9,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos longest_claim = 2s;
-constexpr std::size_t client_size = 32;  // of an attempt's id
 
 }  // namespace
 
@@ -52,29 +51,14 @@ std::string RedisTraps::gather(const std::string& key, Random& random, Nanos len
   const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(host_.wall());
   if (!seen.held || seen.ends - wall.count() < 1'000 || !host_.up()) return "nobody comes";
   if (host_.paused_until() > room_.world.now()) return "nobody comes";
-  std::vector<std::string> attempts;
   // Now and then more than one script looks at; and one of them dies, and keeps its place for now.
   const std::uint64_t many = random.chance(0.3) ? 1'100 + random.below(400) : 70 + random.below(60);
   const bool dies = random.chance(0.5);
-  people_.comes();
-  for (std::uint64_t i = 0; i < many; ++i) {
-    const std::string number = std::to_string(++many_so_far_);
-    attempts.push_back(std::string(of_crowds) +
-                       std::string(client_size - of_crowds.size() - number.size(), '0') + number +
-                       "1");
-    people_.run(mortise::redis::scripts::acquire, key,
-                {attempts.back(), "f01", "1", std::to_string(lease_ / 1ms), "crowd"});
-  }
-  people_.goes();
+  std::vector<std::string> attempts = crowd_.queue(key, many, lease_);
   const Nanos stay = random.spread(1ms, std::max<Nanos>(2ms, std::min<Nanos>(length, 2s)));
   if (dies) attempts.erase(attempts.begin());
   room_.world.after(stay, [this, key, attempts] {
-    if (!host_.up()) return;
-    people_.comes();
-    for (const std::string& attempt : attempts) {
-      people_.run(mortise::redis::scripts::cancel, key, {attempt, "f0", "1"});
-    }
-    people_.goes();
+    if (host_.up()) crowd_.leave(key, attempts);
   });
   return std::to_string(many) + " others wait for " + std::to_string(stay.count()) + " ns";
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "simulation/redis/redis_server.hpp"
-#include "simulation/scene/redis_bystander.hpp"
+#include "simulation/scene/redis_crowd.hpp"
 #include "simulation/world/room.hpp"
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class RedisTraps final : public Server {
       : room_(room),
         host_(host),
         server_(server),
-        people_(server, connection_of_crowds),
+        crowd_(server, connection_of_crowds),
         lease_(lease),
         end_(end) {}
 
@@ -40,10 +40,7 @@ class RedisTraps final : public Server {
   void told(std::string_view channel, std::string_view message);
   /// Told of a process whose threads are to keep until then what they hold.
   std::function<void(const Process& process, Nanos until)> keep;
-  [[nodiscard]] std::uint64_t requests_of_crowds() const noexcept { return people_.requests(); }
-
-  /// Attempts of crowds begin with it.
-  static constexpr std::string_view of_crowds = "cccccccccccccccc";
+  [[nodiscard]] std::uint64_t requests_of_crowds() const noexcept { return crowd_.requests(); }
 
   void opened(ConnectionId connection) override { server_.opened(connection); }
   void received(ConnectionId connection, std::string_view bytes) override {
@@ -60,11 +57,10 @@ class RedisTraps final : public Server {
   Room& room_;
   Host& host_;
   redis::RedisModel& server_;
-  RedisBystander people_;
+  RedisCrowd crowd_;
   const Nanos lease_;
   const Nanos end_;
-  int deaf_ = 0;                   // successors that are to be
-  std::uint64_t many_so_far_ = 0;  // people of crowds
+  int deaf_ = 0;  // successors that are to be
   Random luck_;
 };
 

@@ -5,7 +5,7 @@
 #include <mortise/redlock.hpp>
 
 #include <algorithm>
-#include <exception>
+#include <chrono>
 #include <thread>
 
 namespace simulation {
@@ -25,29 +25,13 @@ constexpr Nanos to_come_back = 150ms;
 }  // namespace
 
 void RedlockNewcomers::come() {
-  begin("host", host_, &RedlockNewcomers::hold);
-  begin("newcomer", newcomer_, &RedlockNewcomers::wait);
-  World& world = room_.world;
-  for (int i = 0; i < 200 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
-  if (gone_ < 2 && !judge_.verdict()) judge_.blame("L7", "a newcomer is not served");
+  begin("host", [this](Process& /*process*/) { hold(); });
+  newcomer_ = &begin("newcomer", [this](Process& /*process*/) { wait(); });
+  run_until_gone(10s, "a newcomer is not served");
 }
 
-void RedlockNewcomers::begin(const char* name, Process*& process,
-                             void (RedlockNewcomers::*life)()) {
-  process = &room_.world.process(name);
-  process->clock.offset = std::chrono::hours(1);
-  room_.world.spawn(*process, [this, life] {
-    try {
-      (this->*life)();
-    } catch (const std::exception& error) {
-      judge_.blame("exception", error.what());
-    }
-    ++gone_;
-  });
-}
-
-void RedlockNewcomers::until(Act act) const {
-  while (act_ < act) std::this_thread::sleep_for(1ms);
+void RedlockNewcomers::until_act(Act act) const {
+  until([this, act] { return act_ >= act; });
 }
 
 void RedlockNewcomers::hold() {
@@ -57,26 +41,26 @@ void RedlockNewcomers::hold() {
   first.lock();
   second.lock();
   act_ = Act::is_held;
-  until(Act::asks);
+  until_act(Act::asks);
   std::this_thread::sleep_for(random_.between(30ms, 150ms));
   freed_at_ = room_.world.now();
   second.unlock();
-  until(Act::is_told);
+  until_act(Act::is_told);
   second.lock();
   act_ = Act::is_held_again;
-  until(Act::asks_again);
+  until_act(Act::asks_again);
   // The servers have refused it, and it has yet to read that.
   std::this_thread::sleep_for(to_arrive);
   for (Connection* const inbox : inboxes()) inbox->cut(true);
   std::this_thread::sleep_for(random_.spread(10us, 1ms));
   freed_at_ = room_.world.now();
   second.unlock();
-  until(Act::is_told_again);
+  until_act(Act::is_told_again);
   first.unlock();
 }
 
 void RedlockNewcomers::wait() {
-  until(Act::is_held);
+  until_act(Act::is_held);
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
   first_ = connections();
@@ -89,7 +73,7 @@ void RedlockNewcomers::wait() {
   for (int i = 0; i < 1000 && inboxes().empty(); ++i) std::this_thread::sleep_for(20us);
   ask(client, Act::asks, to_come_back);
   act_ = Act::is_told;
-  until(Act::is_held_again);
+  until_act(Act::is_held_again);
   ask(client, Act::asks_again, to_come_back);
   act_ = Act::is_told_again;
   other.join();

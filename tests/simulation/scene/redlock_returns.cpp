@@ -5,7 +5,7 @@
 #include <mortise/redlock.hpp>
 
 #include <algorithm>
-#include <exception>
+#include <chrono>
 #include <thread>
 
 namespace simulation {
@@ -30,22 +30,9 @@ constexpr Nanos at_once = 300ms;
 }  // namespace
 
 void RedlockReturns::come() {
-  const auto begin = [this](const char* who, Process*& process, void (RedlockReturns::*life)()) {
-    process = &room_.world.process(who);
-    process->clock.offset = std::chrono::hours(1);
-    room_.world.spawn(*process, [this, life] {
-      try {
-        (this->*life)();
-      } catch (const std::exception& error) {
-        judge_.blame("exception", error.what());
-      }
-      ++gone_;
-    });
-  };
-  begin("owner", holder_, &RedlockReturns::hold);
-  begin("taker", rival_, &RedlockReturns::rival);
-  World& world = room_.world;
-  for (int i = 0; i < 200 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
+  holder_ = &begin("owner", [this](Process& /*process*/) { hold(); });
+  rival_ = &begin("taker", [this](Process& /*process*/) { rival(); });
+  run_until_gone(10s, "a client beside servers that refuse is not served");
 }
 
 void RedlockReturns::hold() {
@@ -57,7 +44,7 @@ void RedlockReturns::hold() {
   mortise::Lock lock = client.lock(name, {.lease = lease});
   lock.lock();
   held_ = true;
-  while (!tried_) std::this_thread::sleep_for(1ms);
+  until([this] { return tried_; });
   lock.unlock();
 }
 
@@ -65,7 +52,7 @@ void RedlockReturns::rival() {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
   mortise::Lock lock = client.lock(name, {.lease = lease});
-  while (!held_) std::this_thread::sleep_for(1ms);
+  until([this] { return held_; });
   static_cast<void>(lock.acquire({.wait = 150ms}));  // it has inboxes from now on
   std::this_thread::sleep_for(at_once);
   meanwhile([this](redis::RedisModel& server) {

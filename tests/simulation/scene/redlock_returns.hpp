@@ -5,8 +5,7 @@
 #pragma once
 
 #include "simulation/redis/redis_server.hpp"
-#include "simulation/scene/judge.hpp"
-#include "simulation/world/room.hpp"
+#include "simulation/scene/trial.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -16,13 +15,12 @@
 
 namespace simulation {
 
-class RedlockReturns {
+class RedlockReturns final : public Trial {
  public:
   /// @param servers the first of those of the room
   RedlockReturns(Room& room, Judge& judge, std::string url, std::vector<redis::RedisModel*> servers)
-      : room_(room), judge_(judge), url_(std::move(url)), servers_(std::move(servers)) {}
-  /// Runs the world until it is over. It must live as long as the world does.
-  void come();
+      : Trial(room, judge, std::move(url)), servers_(std::move(servers)) {}
+  void come() override;
 
  private:
   void hold();
@@ -33,15 +31,11 @@ class RedlockReturns {
   /// @return whether a vote of the rival's stands, who holds nothing.
   [[nodiscard]] bool stands() const;
 
-  Room& room_;
-  Judge& judge_;
-  const std::string url_;
   const std::vector<redis::RedisModel*> servers_;  ///< those that the holder leaves to others
   Process* holder_ = nullptr;
   Process* rival_ = nullptr;
   bool held_ = false;
   bool tried_ = false;
-  int gone_ = 0;
 };
 
 }  // namespace simulation

@@ -4,7 +4,7 @@
 #include <mortise/client.hpp>
 #include <mortise/redlock.hpp>
 
-#include <exception>
+#include <chrono>
 #include <thread>
 
 namespace simulation {
@@ -23,22 +23,9 @@ constexpr Nanos silence = 400ms;
 }  // namespace
 
 void RedlockVoices::come() {
-  const auto begin = [this](const char* who, Process*& process, void (RedlockVoices::*life)()) {
-    process = &room_.world.process(who);
-    process->clock.offset = std::chrono::hours(1);
-    room_.world.spawn(*process, [this, life] {
-      try {
-        (this->*life)();
-      } catch (const std::exception& error) {
-        judge_.blame("exception", error.what());
-      }
-      ++gone_;
-    });
-  };
-  begin("holder", holder_, &RedlockVoices::hold);
-  begin("rival", rival_, &RedlockVoices::rival);
-  World& world = room_.world;
-  for (int i = 0; i < 200 && gone_ < 2 && !judge_.verdict(); ++i) world.run(world.now() + 50ms);
+  holder_ = &begin("holder", [this](Process& /*process*/) { hold(); });
+  rival_ = &begin("rival", [this](Process& /*process*/) { rival(); });
+  run_until_gone(10s, "a client beside a server that was started anew is not served");
 }
 
 std::size_t RedlockVoices::left() const { return (room_.network.hosts().size() - 1) / 2; }
@@ -52,7 +39,7 @@ void RedlockVoices::hold() {
   mortise::Lock lock = client.lock(name, {.lease = lease});
   lock.lock();
   held_ = true;
-  while (!tried_) std::this_thread::sleep_for(1ms);
+  until([this] { return tried_; });
   held_ = false;
   lock.unlock();
 }
@@ -61,7 +48,7 @@ void RedlockVoices::rival() {
   mortise::Client client(mortise::redlock::backend(url_));
   client.check(1s);
   mortise::Lock lock = client.lock(name, {.lease = lease});
-  while (!held_) std::this_thread::sleep_for(1ms);
+  until([this] { return held_; });
   stall_the_holders();
   room_.world.after(to_arrive, [this] { confuse(); });
   try {

@@ -4,8 +4,7 @@
 // round of a few milliseconds hardly ever meet by themselves.
 #pragma once
 
-#include "simulation/scene/judge.hpp"
-#include "simulation/world/room.hpp"
+#include "simulation/scene/trial.hpp"
 
 #include <cstddef>
 #include <string>
@@ -13,12 +12,10 @@
 
 namespace simulation {
 
-class RedlockVoices {
+class RedlockVoices final : public Trial {
  public:
-  RedlockVoices(Room& room, Judge& judge, std::string url)
-      : room_(room), judge_(judge), url_(std::move(url)) {}
-  /// Runs the world until it is over. It must live as long as the world does.
-  void come();
+  RedlockVoices(Room& room, Judge& judge, std::string url) : Trial(room, judge, std::move(url)) {}
+  void come() override;
 
  private:
   void hold();
@@ -28,14 +25,10 @@ class RedlockVoices {
   /// @return how many servers the holder leaves to others: the first ones.
   [[nodiscard]] std::size_t left() const;
 
-  Room& room_;
-  Judge& judge_;
-  const std::string url_;
   Process* holder_ = nullptr;
   Process* rival_ = nullptr;
   bool held_ = false;
   bool tried_ = false;
-  int gone_ = 0;
 };
 
 }  // namespace simulation
