@@ -117,6 +117,21 @@ TEST_F(RedisCopies, OfOneThatWasBuriedTwiceAreRefusedUntilTheSecondTimeIsOver) {
   EXPECT_EQ(acquire('a', {.epoch = 2}), late);
 }
 
+// Who connects again and again has each of its attempts buried each time: that must not pile up.
+TEST_F(RedisCopies, OfOneThatWasBuriedAgainAndAgainTakeOnePlace) {
+  for (int epoch = 2; epoch < 9; ++epoch) bury('a', epoch);
+  EXPECT_THAT(marks(), SizeIs(2));
+  set("!0", attempt('a') + " 1000000");  // a minute after the first time
+  ASSERT_TRUE(acquire('b').starts_with("G"));
+  EXPECT_THAT(marks(), SizeIs(2));
+  EXPECT_EQ(acquire('a', {.epoch = 7}), late);
+  set("!1", attempt('a') + " 1000000");
+  set("!" + attempt('a'), "8 1000000");
+  EXPECT_EQ(release("f0", 2), "F");
+  ASSERT_TRUE(acquire('b').starts_with("G"));
+  EXPECT_THAT(marks(), IsEmpty());
+}
+
 TEST_F(RedisCopies, AsAnOlderClientWroteThemAreForgotten) {
   set("x", attempt('a') + " 2 1000000;");
   set("w", "0");

@@ -14,7 +14,8 @@
 --   r  the number of the last grant with which Redisson's key was written: what has another number is
 --      a hold of a client that knows nothing of Redisson, and stands without that key
 --   x  "<first> <next>" of the attempts of which a late duplicate is refused, in the order in which
---      they are forgotten: !<n> = "<attempt> <until>", !<attempt> = "<epoch> <until>"; absent = none
+--      they are looked at: !<n> = "<attempt> <until>", !<attempt> = "<epoch> <until>", which may be later;
+--      absent = none
 -- Few fields, since each costs the server time; none longer than 64 bytes as a rule, since then the
 -- whole takes 200 bytes and not 600.
 -- Times are the server's, in microseconds unless said. The key outlives the lease by REMEMBERED at least: as
@@ -150,29 +151,34 @@ local function inbox(attempt)
 end
 
 -- What is buried long enough is forgotten, a few at a time, and with the last of them what keeps the
--- quick ways closed.
+-- quick ways closed. What was buried once more since goes to the end: it has one place however often
+-- that was, since whoever connects again and again would leave more behind than others clear away.
 local function exhume()
   if not buried then return end
   local first, last = string.match(buried, '^(%d+) (%d+)$')
   local at, after = tonumber(first) or 0, tonumber(last) or 0
-  while at < after and at < (tonumber(first) + 8) do
+  local stop = math.min(after, at + 8)
+  while at < stop do
     local entry = redis.call('HGET', K, '!' .. digits(at))
     local attempt, till = string.match(entry or '', '^(%S+) (%d+)$')
     if attempt and tonumber(till) > now then break end
-    if attempt then
-      -- Buried once more since, it has another end.
-      local mark = redis.call('HGET', K, '!' .. attempt)
-      if mark and string.match(mark, ' (%d+)$') == till then redis.call('HDEL', K, '!' .. attempt) end
-    end
     redis.call('HDEL', K, '!' .. digits(at))
     at = at + 1
+    local mark = attempt and redis.call('HGET', K, '!' .. attempt)
+    local its = mark and string.match(mark, ' (%d+)$')
+    if its and tonumber(its) > now then
+      redis.call('HSET', K, '!' .. digits(after), attempt .. ' ' .. its)
+      after = after + 1
+    elseif its then
+      redis.call('HDEL', K, '!' .. attempt)
+    end
   end
   if at >= after then
     buried = nil
     redis.call('HDEL', K, 'x')
     count()
   elseif digits(at) ~= first then
-    buried = digits(at) .. ' ' .. last
+    buried = digits(at) .. ' ' .. digits(after)
     redis.call('HSET', K, 'x', buried)
   end
 end
@@ -186,11 +192,14 @@ end
 -- From now on what was sent of this attempt before this epoch comes too late.
 local function bury_older(attempt, epoch)
   exhume()
-  local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
   local till = digits(now + BURIED)
-  buried = first .. ' ' .. digits(after + 1)
-  redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till, '!' .. attempt, epoch .. ' ' .. till)
-  count()
+  local new = redis.call('HSET', K, '!' .. attempt, epoch .. ' ' .. till) == 1
+  if new or not buried then
+    local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
+    buried = first .. ' ' .. digits(after + 1)
+    redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till)
+    count()
+  end
   remember(0)
 end
 
