@@ -132,7 +132,11 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
       // comes back afterwards takes away what was heard.
       const Lock lock(bid->mutex);
       if (bid->step.load() != step) return;
-      fresh = bid->maybe.add({.server = server, .node = node->index(), .since = now, .asked = now});
+      fresh = bid->maybe.add({.server = server,
+                              .node = node->index(),
+                              .since = now,
+                              .asked = now,
+                              .ways = only(node->index())});
       if (interested) bid->hears |= only(node->index());
     }
     if (!written || written->copies != passage.copies || written_interested != interested) {

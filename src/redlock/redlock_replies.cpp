@@ -194,6 +194,9 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     bid->ballot.silent(index);
     return judge(bid, std::move(lock));
   }
+  if (!number && !strays_.has(call.server, bid->request().attempt)) {
+    bid->maybe.refused(call.server, index);
+  }
   if (!bid->roll.counts(index, node.server())) {
     bid->hears &= ~only(index);
     bid->ballot.silent(index);
@@ -214,7 +217,6 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     }
     return judge(bid, std::move(lock));
   }
-  if (!strays_.has(call.server, bid->request().attempt)) bid->maybe.remove(call.server);
   if (bid->request().wait) {
     static_cast<void>(bid->listed.add({.server = call.server, .node = index, .since = call.since}));
   }

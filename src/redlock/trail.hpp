@@ -33,6 +33,8 @@ class Trail {
     /// anew under another name.
     Instant since{};
     Instant asked{};  ///< the same for the last time
+    /// Addresses by which it was asked, of which not each has brought an answer.
+    NodeSet ways = 0;
   };
 
   /// @return whether it is new here.
@@ -40,6 +42,7 @@ class Trail {
     if (Stop* const known = find(stop.server)) {
       known->node = stop.node;
       known->asked = std::max(known->asked, stop.asked);
+      known->ways |= stop.ways;
       return false;
     }
     if (stops_.empty()) stops_.reserve(few);
@@ -51,6 +54,14 @@ class Trail {
   }
   void remove(std::uint64_t server) {
     std::erase_if(stops_, [server](const Stop& stop) { return stop.server == server; });
+  }
+  /// It has refused what came by that address. What is under way to it by another one it may grant
+  /// yet.
+  void refused(std::uint64_t server, std::size_t node) {
+    Stop* const known = find(server);
+    if (known == nullptr) return;
+    known->ways &= ~only(node);
+    if (known->ways == 0) remove(server);
   }
   /// What was asked last before then has ended by itself.
   void forget_before(Instant then) {
