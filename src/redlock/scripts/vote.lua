@@ -67,23 +67,28 @@ local function exhume()
   if not buried then return end
   local first, last = string.match(buried, '^(%d+) (%d+)$')
   local at, after = tonumber(first) or 0, tonumber(last) or 0
-  while at < after and at < (tonumber(first) + 8) do
+  local stop = math.min(after, at + 8)
+  while at < stop do
     local entry = redis.call('HGET', K, '!' .. digits(at))
     local attempt, till = string.match(entry or '', '^(%S+) (%d+)$')
     if attempt and tonumber(till) > now then break end
-    if attempt then
-      -- Buried once more since, it has another end.
-      local mark = redis.call('HGET', K, '!' .. attempt)
-      if mark and string.match(mark, ' (%d+)$') == till then redis.call('HDEL', K, '!' .. attempt) end
-    end
     redis.call('HDEL', K, '!' .. digits(at))
     at = at + 1
+    local mark = attempt and redis.call('HGET', K, '!' .. attempt)
+    local its = mark and string.match(mark, ' (%d+)$')
+    if its and tonumber(its) > now then
+      -- Buried once more since: it goes to the end, and has one place however often that was.
+      redis.call('HSET', K, '!' .. digits(after), attempt .. ' ' .. its)
+      after = after + 1
+    elseif its then
+      redis.call('HDEL', K, '!' .. attempt)
+    end
   end
   if at >= after then
     buried = nil
     redis.call('HDEL', K, 'x')
   elseif digits(at) ~= first then
-    buried = digits(at) .. ' ' .. last
+    buried = digits(at) .. ' ' .. digits(after)
     redis.call('HSET', K, 'x', buried)
   end
 end
@@ -97,10 +102,13 @@ end
 -- From now on what was asked of this attempt before this step comes too late.
 local function bury_older(attempt, step)
   exhume()
-  local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
   local till = digits(now + BURIED)
-  buried = first .. ' ' .. digits(after + 1)
-  redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till, '!' .. attempt, step .. ' ' .. till)
+  local new = redis.call('HSET', K, '!' .. attempt, step .. ' ' .. till) == 1
+  if new or not buried then
+    local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
+    buried = first .. ' ' .. digits(after + 1)
+    redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till)
+  end
   remember(0)
 end
 
