@@ -20,9 +20,6 @@ constexpr const char* name = "robbed/waiter";
 constexpr Nanos to_arrive = 20ms;
 /// A claim is over by then.
 constexpr Nanos silence = 3s;
-/// What is left of a claim when the waiter has asked, a second after it did so first.
-constexpr Nanos believed = 500ms;
-
 }  // namespace
 
 void RedisRobbedWaiter::come() {
@@ -35,24 +32,39 @@ void RedisRobbedWaiter::come() {
 std::uint64_t RedisRobbedWaiter::waiting() const { return server_.lock(key_of(name)).waiting; }
 
 void RedisRobbedWaiter::hold(mortise::Client& client) {
-  World& world = room_.world;
   mortise::Lock lock = client.lock(name, {.lease = lease});
-  lock.lock();
-  held_ = true;
-  until([this] { return waiting() == 1; });
-  std::this_thread::sleep_for(to_arrive);
+  for (const Order order : {Order::grant_first, Order::answer_first}) {
+    lock.lock();
+    order_ = order;
+    until([this] { return waiting() == 1; });
+    std::this_thread::sleep_for(to_arrive);
+    rob(lock);
+    std::this_thread::sleep_for(silence);
+    holds_ = false;
+    lock.unlock();
+    until([this, order] { return served_ > static_cast<int>(order); });
+  }
+}
+
+void RedisRobbedWaiter::rob(mortise::Lock& lock) {
+  World& world = room_.world;
   Connection* const commands = commands_of(*waiter_);
   Connection* const inbox = inbox_of(*waiter_);
   if (commands == nullptr || inbox == nullptr) {
     return judge_.blame("L7", "a waiter has no connection");
   }
+  const bool grant_first = order_ == Order::grant_first;
   inbox->stall(Connection::Way::down, world.now() + lease);
   lock.unlock();
   mortise::redis::force_release(url_, name, lease);
   lock.lock();
+  holds_ = true;
   // From its next question on.
-  commands->stall(Connection::Way::down, world.now() + lease);
+  if (grant_first) commands->stall(Connection::Way::down, world.now() + lease);
   until([this] { return waiting() == 1; });
+  if (!grant_first) std::this_thread::sleep_for(to_arrive);
+  answered_ = commands_of(*waiter_) != commands || inbox_of(*waiter_) != inbox;
+  if (answered_) return;  // it has connected anew: nothing of that comes about
   room_.network.part(*waiter_, host(), world.now() + silence);
   inbox->trickle(lease);
   std::this_thread::sleep_for(to_arrive);
@@ -61,19 +73,21 @@ void RedisRobbedWaiter::hold(mortise::Client& client) {
   commands->stall(Connection::Way::up, world.now() + silence);
   std::this_thread::sleep_for(to_arrive);
   answered_ = true;
-  std::this_thread::sleep_for(silence);
-  lock.unlock();
 }
 
 void RedisRobbedWaiter::wait(mortise::Client& client) {
-  until([this] { return held_; });
   mortise::Lock lock = client.lock(name, {.lease = lease});
-  lock.lock();
-  until([this] { return answered_; });
-  if (lock.valid_for() > Nanos(0)) {
-    judge_.blame("S1", "a waiter that was told that it waits believes a grant of before");
+  for (const Order order : {Order::grant_first, Order::answer_first}) {
+    until([this, order] { return order_ == order; });
+    lock.lock();
+    until([this] { return answered_; });
+    if (holds_ && lock.valid_for() > Nanos(0)) {
+      judge_.blame("S1", "a waiter that was told that it waits believes a grant of before");
+    }
+    static_cast<void>(lock.release());
+    answered_ = false;
+    ++served_;
   }
-  static_cast<void>(lock.release());
 }
 
 }  // namespace simulation

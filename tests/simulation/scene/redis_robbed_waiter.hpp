@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A waiter is granted the lock and robbed of it by force, and the next one has it, before it hears
-// of any of that. Then the message of its grant comes, the one of the theft is lost with the inbox,
-// and nothing that it sends arrives any more; but the answer to what it has asked meanwhile does,
-// and says that it waits. From then on it must not believe that it holds (S1): the next one does.
+// of any of that. The message of the theft is lost with its inbox, and nothing that it sends
+// arrives any more. What does come is the message of its grant, and the answer to what it has asked
+// meanwhile, which says that it waits: in whichever order it hears the two, it must not believe
+// behind them that it holds (S1, S8).
 #pragma once
 
 #include "simulation/scene/redis_trial.hpp"
@@ -17,14 +18,17 @@ class RedisRobbedWaiter final : public RedisTrial {
   void come() override;
 
  private:
+  enum class Order { grant_first, answer_first, none };
   void hold(mortise::Client& client);
+  void rob(mortise::Lock& lock);
   void wait(mortise::Client& client);
   [[nodiscard]] std::uint64_t waiting() const;
 
   const Process* waiter_ = nullptr;
-  bool held_ = false;     ///< by the one who robs
-  bool granted_ = false;  ///< as the waiter believes
-  bool answered_ = false;
+  Order order_ = Order::none;
+  bool holds_ = false;     ///< the one who robs, what it has robbed
+  bool answered_ = false;  ///< the waiter has heard both
+  int served_ = 0;         ///< how often the waiter was, in the end
 };
 
 }  // namespace simulation
