@@ -120,6 +120,7 @@ class RedisBackend final : public Backend, private Connection::User {
                  std::chrono::nanoseconds lease);
   [[nodiscard]] bool owes();
   void give_back_the_rest();
+  void refused_inbox(const std::string& words);
   void pushed_grant(const Push& push);
   void heard_of(const std::string& channel);
   void probe_inbox();

@@ -4,6 +4,7 @@
 #include "base/mutant.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/redis_backend.hpp"
+#include "redis/server_error.hpp"
 
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 namespace mortise::redis {
 
 void RedisBackend::pushed(const Reply& message) {
+  if (message.is_error()) return refused_inbox(message.text);
   if (message.kind != Reply::Kind::array || message.items.size() != 3) return;
   if (message.items[0].text != "message") {
     // Others are the answers to subscriptions.
@@ -38,6 +40,15 @@ void RedisBackend::pushed(const Reply& message) {
       }
       return;
   }
+}
+
+// What it was told is not done: a server that is busy with a script takes no UNSUBSCRIBE either, and
+// went on counting a client that had left among those who wait. The next connection begins with
+// what is wanted by then. Who may not listen to a channel does without.
+void RedisBackend::refused_inbox(const std::string& words) {
+  const ServerError error = server_error(describe(), words);
+  Connection* const inbox = inbox_.load();
+  if (error.kind != ServerError::Kind::final && inbox != nullptr) inbox->spoil(error.failure);
 }
 
 void RedisBackend::pushed_grant(const Push& push) {
