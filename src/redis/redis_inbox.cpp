@@ -42,8 +42,8 @@ void RedisBackend::pushed(const Reply& message) {
   }
 }
 
-// What it was told is not done: a server that is busy with a script takes no UNSUBSCRIBE either, and
-// went on counting a client that had left among those who wait. The next connection begins with
+// What it was told is not done: a server that is busy with a script takes no UNSUBSCRIBE either,
+// and went on counting a client that had left among those who wait. The next connection begins with
 // what is wanted by then. Who may not listen to a channel does without.
 void RedisBackend::refused_inbox(const std::string& words) {
   const ServerError error = server_error(describe(), words);

@@ -49,6 +49,12 @@ void RedisLateWords::come() {
     begin_client("listener",
                  [this](Process& process, mortise::Client& client) { listen(process, client); });
   }
+  // What they leave in such a moment they have to leave once more.
+  for (int i = 0; i < refusals; ++i) {
+    const Nanos when = random_.between(5ms, 30ms);
+    room_.world.after(when, [this] { server_.set_busy(true); });
+    room_.world.after(when + random_.spread(100us, 2ms), [this] { server_.set_busy(false); });
+  }
   run_until_gone(30s, unserved);
 }
 
