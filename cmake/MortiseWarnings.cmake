@@ -12,9 +12,11 @@ function(mortise_warnings target)
             AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
         target_compile_options(${target} PRIVATE -Wno-restrict)
     endif()
-    # Several sources are one there: what was included is no header any more, private names meet locals.
-    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-shadow)
+    # Several sources are one there: private names of one meet locals of the next, and for GCC what
+    # was included is no header any more.
+    if(CMAKE_UNITY_BUILD)
+        target_compile_options(${target} PRIVATE -Wno-shadow
+            $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
     endif()
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()

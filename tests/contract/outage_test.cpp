@@ -311,7 +311,7 @@ std::size_t settled_descriptors() {
     const std::size_t now = open_descriptors();
     unchanged = now == most ? unchanged + 1 : 0;
     most = now;
-    return unchanged == 50;
+    return unchanged == 300;
   }));
   return most;
 }
