@@ -36,6 +36,7 @@ Copies Attempts::sent(const AttemptId& attempt) {
   if (found != pending_.end()) {
     ++found->second.open;
     found->second.asked = true;
+    found->second.gives_way = false;
   } else {
     ++left_over_[attempt];
   }
@@ -151,12 +152,28 @@ void Attempts::forget_locked(Table::iterator place) {
   pending_.erase(place);
 }
 
+bool Attempts::gives_way(const Operation& operation) {
+  if (!wanted(operation)) return false;
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(operation->request().attempt);
+  if (found == pending_.end()) return false;
+  found->second.gives_way = true;
+  return true;
+}
+
+bool Attempts::gives_way(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  return found != pending_.end() && found->second.gives_way;
+}
+
 // One behind the other on a connection that stands still, a request for each release would make it
 // worse: what is on its way is answered first.
 bool Attempts::told(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);
   if (found == pending_.end()) return false;
+  if (found->second.gives_way && !base::mutant("postgres.hears_its_own_release")) return false;
   found->second.in_vain = 0;  // who meets a locked row now, soon looks again
   found->second.told = found->second.open > 0;
   return !found->second.told;

@@ -51,6 +51,11 @@ class Attempts {
   /// @return whether it was taken back, or is decided: it must not be asked for any more.
   [[nodiscard]] bool is_over(const AttemptId& attempt) const;
   void decided(const AttemptId& attempt);
+  /// It is wanted, and others come first: it hears of no release before it is asked for.
+  /// @return false: it is decided already
+  bool gives_way(const Operation& operation);
+  /// @return whether that is so still.
+  [[nodiscard]] bool gives_way(const AttemptId& attempt) const;
   /// Its name may be free. @return whether to ask at once; if not, a request is on its way, and
   /// `told_meanwhile()` says so when it has been answered
   [[nodiscard]] bool told(const AttemptId& attempt);
@@ -79,6 +84,7 @@ class Attempts {
     int open = 0;        // requests on their way
     bool asked = false;  // ever
     bool cancelled = false;
+    bool gives_way = false;
     bool told = false;  // that the name is free, since the request on its way had left
     unsigned in_vain = 0;
   };

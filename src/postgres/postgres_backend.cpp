@@ -148,11 +148,13 @@ void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
 
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
+  const auto& successor = operation->successor();
+  const bool others_first = successor && gives_way(operation->hold().name);
+  // Before the release is sent, whose answer says when.
+  if (others_first) ask_after_others(successor);
   begin(Call::Kind::release, operation, usual_patience);
   // A transaction of its own, right behind: a release is not worth a flush, a grant is.
-  const auto& successor = operation->successor();
-  if (!successor || successor->done()) return;
-  gives_way(operation->hold().name) ? ask_after_others(successor) : ask(successor);
+  if (successor && !others_first && !successor->done()) ask(successor);
 }
 
 // What the attempt may hold by another grant stays.

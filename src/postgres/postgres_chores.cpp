@@ -18,8 +18,11 @@ constexpr std::chrono::minutes longest_chore{1};
 constexpr std::chrono::seconds deaf_time{5};
 constexpr std::chrono::seconds idle_time{3};  // what was not used for so long, or twice, is closed
 constexpr std::chrono::milliseconds a_moment{5};
-// Who is told of a release asks within it, unless what tells waits for the notifications of others.
+// Who is told of a release asks within it, and the way to the server and back; unless what tells
+// waits for the notifications of others.
 constexpr std::chrono::milliseconds time_for_others{3};
+// A release that was not answered for so long is in trouble, and nobody is told of it soon.
+constexpr std::chrono::milliseconds longest_courtesy{250};
 
 }  // namespace
 
@@ -150,21 +153,35 @@ void PostgresBackend::tidy() {
 
 // Where a queue at the server says whose turn it is, or nobody is told, there is no need to.
 bool PostgresBackend::gives_way(const std::string& name) const {
+  if (base::mutant("postgres.keeps_the_turn")) return false;
   return !settings_.fair && hearing_.load() == Hearing::possible && contested_.has(name);
 }
 
 // Who waits in other clients is told in a transaction of its own, behind the release. What we ask
 // for right behind that would have the lock again by then, turn after turn, and nobody be told of
-// anything. So it is asked when they may have heard, or when we hear it ourselves.
+// anything. Nor may it be asked for when we hear of the release ourselves: whoever is a little
+// nearer to the server than the others would win every time.
 void PostgresBackend::ask_after_others(const std::shared_ptr<Acquisition>& operation) {
-  if (!attempts_.wanted(operation)) return;
+  if (attempts_.gives_way(operation)) ask_at(operation, clock_->now() + longest_courtesy);
+}
+
+// The others are told now. Their way may be longer than ours, which the release has measured.
+void PostgresBackend::let_others_ask(const Call& release, bool others) {
+  const std::shared_ptr<Acquisition>& operation = release.release().successor();
+  if (!operation || !attempts_.gives_way(operation->request().attempt)) return;
+  if (!others) return ask(operation);
+  const Instant now = clock_->now();
+  ask_at(operation, now + time_for_others + (now - release.asked));
+}
+
+void PostgresBackend::ask_at(const std::shared_ptr<Acquisition>& operation, Instant when) {
   const Instant now = clock_->now();
   again_at({.kind = Call::Kind::acquire,
             .operation = operation,
             .asked = now,
             .since = now,
             .patience = patience_for(operation->request().lease)},
-           now + time_for_others);
+           when);
 }
 
 }  // namespace mortise::postgres

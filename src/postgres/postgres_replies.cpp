@@ -355,6 +355,7 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   contested_.freed(release.hold().name, others);
   // First: a program may end as soon as it is answered.
   if (others) wake(bell_.freed(release.hold().name));
+  if (outcome != ReleaseOutcome::locked) let_others_ask(call, others);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   switch (outcome) {
     case ReleaseOutcome::freed:

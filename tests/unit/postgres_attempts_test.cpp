@@ -47,6 +47,27 @@ TEST_F(PostgresAttempts, BeginAnewToLookSoonWhenTheyAreTold) {
   EXPECT_EQ(attempts_.looked_in_vain(id_, false), 1U);
 }
 
+// The release that it hears of is its own client's: those who are farther from the server are to
+// ask before it.
+TEST_F(PostgresAttempts, ThatGiveWayHearOfNoReleaseUntilTheyHaveAsked) {
+  ASSERT_TRUE(attempts_.gives_way(operation_));
+  EXPECT_FALSE(attempts_.told(id_));
+  EXPECT_FALSE(attempts_.told_meanwhile(id_)) << "it will ask by itself";
+  EXPECT_TRUE(attempts_.gives_way(id_));
+  static_cast<void>(attempts_.sent(id_));
+  EXPECT_FALSE(attempts_.gives_way(id_));
+  EXPECT_FALSE(attempts_.told(id_)) << "its request is on its way";
+  attempts_.answered(id_);
+  EXPECT_TRUE(attempts_.told_meanwhile(id_));
+}
+
+TEST_F(PostgresAttempts, ThatAreOverGiveWayToNobody) {
+  attempts_.decided(id_);
+  operation_->busy({});
+  EXPECT_FALSE(attempts_.gives_way(operation_));
+  EXPECT_FALSE(attempts_.gives_way(id_));
+}
+
 // When a connection with thousands of requests breaks, the last costs no more than the first.
 TEST_F(PostgresAttempts, OfABrokenConnectionCostTheSameEach) {
   constexpr std::uint64_t many = 40'000;
