@@ -64,6 +64,10 @@ std::uint64_t PostgresServers::statements() const {
   return first_->model.statements() + (standby_ ? standby_->model.statements() : 0);
 }
 
+std::uint64_t PostgresServers::requests() const {
+  return first_->host.requests + (standby_ ? standby_->host.requests : 0);
+}
+
 std::size_t PostgresServers::processes() const {
   return first_->model.backends() + (standby_ ? standby_->model.backends() : 0);
 }

@@ -28,6 +28,7 @@ class PostgresServers {
   /// @return all of them, as a URL has it.
   [[nodiscard]] std::string addresses(bool standby_first) const;
   [[nodiscard]] std::uint64_t statements() const;
+  [[nodiscard]] std::uint64_t requests() const;
   [[nodiscard]] std::size_t processes() const;
   /// A process, or its client, is about to end: what it leaves behind then it has to.
   void ends(const Process& process) { ended_.insert(&process); }

@@ -10,6 +10,7 @@
 #include "simulation/scene/postgres_ghosts.hpp"
 #include "simulation/scene/postgres_servers.hpp"
 #include "simulation/scene/postgres_tie.hpp"
+#include "simulation/scene/postgres_trials.hpp"
 #include "simulation/scene/stands.hpp"
 
 #include <algorithm>
@@ -76,6 +77,7 @@ class PostgresStand final : public Stand {
   PostgresStand(const Plan& plan, Room& room, std::string_view mistake)
       : room_(room),
         plan_(plan),
+        mistake_(mistake),
         random_(Random::of({plan.seed, 42})),
         favourite_(favourite_of(plan, special_of(random_.below(postgres_specials * 2)))),
         neighbours_(random_.chance(0.7) || plan.narrow ? Neighbours::quiet
@@ -245,10 +247,9 @@ class PostgresStand final : public Stand {
   }
   [[nodiscard]] std::uint64_t work() const override { return servers_.statements(); }
   // What clients send: sessions of another database work here, too.
-  [[nodiscard]] std::uint64_t requests() const override {
-    std::uint64_t all = 0;
-    for (const auto& host : room_.network.hosts()) all += host->requests;
-    return all;
+  [[nodiscard]] std::uint64_t requests() const override { return servers_.requests(); }
+  void last_trial() override {
+    trials_.emplace(room_, *judge, options_.flush, mistake_, plan_.seed).come();
   }
   [[nodiscard]] std::string complaint(std::size_t clients) override {
     if (const std::string broken = servers_.broken(); !broken.empty()) return broken;
@@ -361,6 +362,7 @@ class PostgresStand final : public Stand {
 
   Room& room_;
   const Plan& plan_;
+  const std::string mistake_;
   Random random_;
   const std::uint64_t favourite_;  // of the specials; beyond them: none
   const Neighbours neighbours_;
@@ -372,6 +374,7 @@ class PostgresStand final : public Stand {
   PostgresServers servers_;
   PostgresAmbush ambush_;
   PostgresGhosts ghosts_;
+  std::optional<PostgresTrials> trials_;
   bool calm_ = false;
   std::string wrong_;
 };

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/postgres_doubts.hpp"
+
+#include <mortise/client.hpp>
+
+#include <string>
+#include <system_error>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* doubtful = "doubts/";
+/// The statement has come to its commit; and, later, its wait for the standby is cancelled.
+constexpr Nanos until_it_waits = 50ms;
+/// What was asked once more is answered.
+constexpr Nanos until_it_is_refused = 50ms;
+/// A server's process stands still before its commit is seen, which nobody reads of any more.
+constexpr Nanos late_commit = 200ms;
+/// In which a hold that nobody wants is taken back.
+constexpr Nanos to_take_it_back = 1s;
+
+}  // namespace
+
+void PostgresDoubts::come() {
+  trial_.begin("doubter", [this](Process& process, mortise::Client& client) {
+    cancel_the_wait(client, false);
+    cancel_the_wait(client, true);
+    lose_the_answer(process, client);
+  });
+  trial_.run_until_gone();
+  trial_.delay({});
+}
+
+void PostgresDoubts::cancel_the_wait(mortise::Client& client, bool refuse) {
+  World& world = trial_.room().world;
+  postgres::PostgresModel& server = trial_.server();
+  mortise::Lock lock = client.lock(std::string(doubtful) + (refuse ? "refused" : "cancelled"));
+  lock.lock();  // its row is there
+  lock.unlock();
+  server.set_standby_gone(true);
+  world.after(until_it_waits, [&server, refuse] {
+    server.refuse_takes(refuse);
+    server.cancel_all();
+    server.set_standby_gone(false);
+  });
+  world.after(until_it_waits + until_it_is_refused, [&server] { server.refuse_takes(false); });
+  try_and_look(lock, refuse ? "whose repetition is refused" : "that is in doubt");
+}
+
+void PostgresDoubts::lose_the_answer(Process& process, mortise::Client& client) {
+  Room& room = trial_.room();
+  mortise::Lock lock = client.lock(std::string(doubtful) + "lost");
+  lock.lock();
+  lock.unlock();
+  trial_.delay([&room, &process, lost = false](ConnectionId id, postgres::Statement,
+                                               postgres::Point point) mutable {
+    const Connection* const from = room.network.find(id);
+    const bool its = from != nullptr && &from->process() == &process;
+    if (lost || !its || point != postgres::Point::commits) return Nanos(0);
+    lost = true;
+    // Not now: the server is in the middle of it.
+    room.world.after(Nanos(0), [&room, id] {
+      if (Connection* const connection = room.network.find(id)) {
+        const auto keeper = connection->shared_from_this();
+        keeper->cut(true);
+      }
+    });
+    return late_commit;
+  });
+  try_and_look(lock, "whose answer is lost");
+}
+
+void PostgresDoubts::try_and_look(mortise::Lock& lock, const char* words) {
+  std::error_code error;
+  const bool got = lock.try_lock(error);
+  if (got) return lock.unlock();
+  std::this_thread::sleep_for(to_take_it_back);
+  if (!trial_.server().holder(lock.name())) return;
+  trial_.judge().blame(
+      "S5", std::string("a try ") + words + " fails (" + error.message() + "), and its hold stays");
+}
+
+}  // namespace simulation

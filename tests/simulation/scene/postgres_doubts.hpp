@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// A client tries for a free lock, and what it asked for is in doubt. The wait of its commit for the
+// standby is cancelled, and it asks once more: it finds its own hold, or is refused. Or its
+// connection breaks while the server commits, and what it asks anew finds the row locked by its own
+// older copy. Whatever it is told, nothing may stay of what it does not know of (S5). In a storm
+// each of these takes two things that seldom come together.
+#pragma once
+
+#include "simulation/scene/postgres_trial.hpp"
+
+#include <functional>
+
+namespace mortise {
+class Lock;
+}
+
+namespace simulation {
+
+class PostgresDoubts {
+ public:
+  explicit PostgresDoubts(PostgresTrial& trial) : trial_(trial) {}
+  /// Runs the world until it is over.
+  void come();
+
+ private:
+  void cancel_the_wait(mortise::Client& client, bool refuse);
+  void lose_the_answer(Process& process, mortise::Client& client);
+  void try_and_look(mortise::Lock& lock, const char* words);
+
+  PostgresTrial& trial_;
+};
+
+}  // namespace simulation

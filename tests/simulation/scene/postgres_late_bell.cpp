@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/postgres_late_bell.hpp"
+
+#include <mortise/client.hpp>
+
+#include <string>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* rung_for = "bell/rung";
+constexpr const char* wanted_then = "bell/wanted";
+/// Whoever waited for a name is remembered at the server for longer than all of this takes.
+constexpr Nanos that_wait = 50ms;
+/// Places where a thread may stop, from its call to the last byte of its request.
+constexpr std::uint64_t first_place = 1;
+constexpr std::uint64_t last_place = 24;
+constexpr Nanos before_it_asks = 1ms;
+constexpr Nanos before_it_tells = 5ms;
+constexpr Nanos stop_before_it_sends = 30ms;
+/// Shorter than the time after which the library sends behind it all the same.
+constexpr Nanos line_of_others = 450ms;
+/// Another connection is made, and asked.
+constexpr Nanos longest_way_around = 200ms;
+
+}  // namespace
+
+void PostgresLateBell::come() {
+  trial_.delay([](ConnectionId, postgres::Statement statement, postgres::Point point) {
+    const bool rings = statement == postgres::Statement::wake && point == postgres::Point::begins;
+    return rings ? line_of_others : Nanos(0);
+  });
+  have_a_waiter();
+  for (std::uint64_t place = first_place; place <= last_place; ++place) {
+    if (!trial_.judge().verdict()) tell_and_ask(place);
+  }
+  trial_.delay({});
+}
+
+void PostgresLateBell::have_a_waiter() {
+  trial_.begin("ringer", [this](Process&, mortise::Client& client) {
+    mortise::Lock lock = client.lock(rung_for);
+    lock.lock();
+    trial_.begin("rung for", [](Process&, mortise::Client& other) {
+      static_cast<void>(other.lock(rung_for).try_lock_for(that_wait));
+    });
+    std::this_thread::sleep_for(2 * that_wait);
+    lock.unlock();
+  });
+  trial_.run_until_gone();
+}
+
+// A client that has just come: it has one connection.
+void PostgresLateBell::tell_and_ask(std::uint64_t place) {
+  trial_.begin("ringer", [this, place](Process& process, mortise::Client& client) {
+    mortise::Lock rung = client.lock(rung_for);
+    rung.lock();
+    std::thread other([this, place, &process, &client] {
+      World& world = trial_.room().world;
+      mortise::Lock wanted = client.lock(wanted_then);
+      std::this_thread::sleep_for(before_it_asks);
+      world.stop_at_place(process, place, stop_before_it_sends);
+      const Nanos asked = world.now();
+      wanted.lock();
+      const Nanos took = world.now() - asked;
+      world.stop_at_place(process, 0, Nanos(0));
+      if (took > stop_before_it_sends + longest_way_around) {
+        trial_.judge().blame("L2", "a free lock is asked for, and waits for " +
+                                       std::to_string(took.count()) +
+                                       " ns behind what tells others of another one");
+      }
+      wanted.unlock();
+    });
+    std::this_thread::sleep_for(before_it_tells);
+    rung.unlock();
+    other.join();
+  });
+  trial_.run_until_gone();
+}
+
+}  // namespace simulation

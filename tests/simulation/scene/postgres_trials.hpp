@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What is tried of PostgreSQL behind every storm, one after the other, at a server of its own.
+#pragma once
+
+#include "simulation/scene/postgres_doubts.hpp"
+#include "simulation/scene/postgres_late_bell.hpp"
+#include "simulation/scene/postgres_shares.hpp"
+#include "simulation/scene/postgres_trial.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace simulation {
+
+class PostgresTrials {
+ public:
+  /// @param flush of the run's server
+  PostgresTrials(Room& room, Judge& judge, Nanos flush, std::string_view mistake,
+                 std::uint64_t seed);
+  /// Runs the world until all are over. Must live as long as the world does.
+  void come();
+
+ private:
+  PostgresTrial trial_;
+  PostgresLateBell late_bell_{trial_};
+  PostgresDoubts doubts_{trial_};
+  PostgresShares shares_;
+};
+
+}  // namespace simulation
