@@ -89,7 +89,13 @@ void Connection::send_wave_locked(Instant now) {
       Flights together = take_out_locked(kind);
       good = send_together_locked(together) && good;
     }
-    for (Flights alone = take_out_locked({}); !alone.empty();) {
+    Flights alone = take_out_locked({});
+    // What is behind one that tells waits as long as that does.
+    const auto tells_later = [](const Flight& each, const Flight& other) {
+      return each.call.kind != Call::Kind::wake && other.call.kind == Call::Kind::wake;
+    };
+    if (!base::mutant("postgres.tells_before_others")) alone.sort(tells_later);
+    while (!alone.empty()) {
       one.splice(one.end(), alone, alone.begin());
       good = send_together_locked(one) && good;
     }

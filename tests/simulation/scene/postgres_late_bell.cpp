@@ -5,6 +5,7 @@
 
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace simulation {
 namespace {
@@ -25,6 +26,11 @@ constexpr Nanos stop_before_it_sends = 30ms;
 constexpr Nanos line_of_others = 450ms;
 /// Another connection is made, and asked.
 constexpr Nanos longest_way_around = 200ms;
+/// Of a connection that is busy: its first wave, the second one, and what gathers for the third.
+constexpr const char* asked_about = "bell/question";
+constexpr Nanos between_waves = 3ms;
+constexpr Nanos late_release = 4 * between_waves;
+constexpr Nanos late_question = 40ms;
 
 }  // namespace
 
@@ -37,6 +43,7 @@ void PostgresLateBell::come() {
   for (std::uint64_t place = first_place; place <= last_place; ++place) {
     if (!trial_.judge().verdict()) tell_and_ask(place);
   }
+  if (!trial_.judge().verdict()) tell_and_ask_together();
   trial_.delay({});
 }
 
@@ -77,6 +84,51 @@ void PostgresLateBell::tell_and_ask(std::uint64_t place) {
     std::this_thread::sleep_for(before_it_tells);
     rung.unlock();
     other.join();
+  });
+  trial_.run_until_gone();
+}
+
+// One connection for takes, and one for all else. On that one the release is answered while a
+// question is under way and another one waits. What tells waits as well, for the next wave, and a
+// third question with it, which has to follow the first: it is about the same name.
+void PostgresLateBell::tell_and_ask_together() {
+  trial_.delay([](ConnectionId, postgres::Statement statement, postgres::Point point) {
+    const bool begins = point == postgres::Point::begins;
+    switch (statement) {
+      case postgres::Statement::wake: return begins ? line_of_others : Nanos(0);
+      case postgres::Statement::inspect: return begins ? late_question : Nanos(0);
+      case postgres::Statement::release: return begins ? Nanos(0) : late_release / 2;
+      default: return Nanos(0);
+    }
+  });
+  trial_.begin("ringer", [this](Process&, mortise::Client& client) {
+    mortise::Lock rung = client.lock(rung_for);
+    mortise::Lock question = client.lock(asked_about);
+    const World& world = trial_.room().world;
+    std::vector<std::thread> threads;
+    const auto ask = [&threads](const mortise::Lock& about) {
+      threads.emplace_back([&about] { static_cast<void>(about.holder()); });
+      std::this_thread::sleep_for(between_waves);
+    };
+    ask(rung);
+    ask(question);  // the second connection is made
+    std::this_thread::sleep_for(3 * late_question);
+    rung.lock();
+    std::thread asker([&] {
+      std::this_thread::sleep_for(between_waves);
+      ask(question);
+      ask(question);
+    });
+    rung.unlock();
+    asker.join();
+    const Nanos asked = world.now();
+    static_cast<void>(question.holder());
+    const Nanos took = world.now() - asked;
+    if (took > 3 * late_question + longest_way_around) {
+      trial_.judge().blame("L7", "a question waits for " + std::to_string(took.count()) +
+                                     " ns behind what tells others of a free lock");
+    }
+    for (std::thread& thread : threads) thread.join();
   });
   trial_.run_until_gone();
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A client has one connection, and tells others on it that a lock is free, which waits for the
-// notifications of another database's sessions. A thread of it has chosen that connection just
-// before, and sends behind what tells: it must have another connection, and not wait for that (L2).
-// In a storm a thread hardly ever stops between those two steps while there is no other connection.
+// A client tells others that a lock is free, which waits for the notifications of another
+// database's sessions; what it asks for meanwhile is not to wait for that. A thread has chosen its
+// only connection just before, and sends behind what tells: it must have another connection (L2).
+// And a question that has to follow another one leaves in one wave with what tells: in front of it
+// (L7). In a storm a thread hardly ever stops between those two steps while there is no other
+// connection, and such a wave is as rare.
 #pragma once
 
 #include "simulation/scene/postgres_trial.hpp"
@@ -20,6 +22,7 @@ class PostgresLateBell {
  private:
   void have_a_waiter();
   void tell_and_ask(std::uint64_t place);
+  void tell_and_ask_together();
 
   PostgresTrial& trial_;
 };
