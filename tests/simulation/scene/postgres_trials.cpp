@@ -16,6 +16,7 @@ postgres::Options options_of_a_trial(Nanos flush) {
   postgres::Options options;
   options.standby = postgres::Standby::synchronous;
   options.flush = std::min(flush, longest_flush_of_a_trial);
+  options.pause_every = 0;
   return options;
 }
 
@@ -29,6 +30,7 @@ PostgresTrials::PostgresTrials(Room& room, Judge& judge, Nanos flush, std::strin
 void PostgresTrials::come() {
   late_bell_.come();
   if (!trial_.judge().verdict()) doubts_.come();
+  if (!trial_.judge().verdict()) steps_.come();
   if (!trial_.judge().verdict()) shares_.come();
 }
 

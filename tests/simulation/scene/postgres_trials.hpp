@@ -5,6 +5,7 @@
 #include "simulation/scene/postgres_doubts.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
 #include "simulation/scene/postgres_shares.hpp"
+#include "simulation/scene/postgres_steps.hpp"
 #include "simulation/scene/postgres_trial.hpp"
 
 #include <cstdint>
@@ -24,6 +25,7 @@ class PostgresTrials {
   PostgresTrial trial_;
   PostgresLateBell late_bell_{trial_};
   PostgresDoubts doubts_{trial_};
+  PostgresSteps steps_{trial_};
   PostgresShares shares_;
 };
 
