@@ -17,8 +17,8 @@ constexpr const char* doubtful = "doubts/";
 constexpr Nanos until_it_waits = 50ms;
 /// What was asked once more is answered.
 constexpr Nanos until_it_is_refused = 50ms;
-/// A server's process stands still before its commit is seen, which nobody reads of any more.
-constexpr Nanos late_commit = 200ms;
+/// A server's process stands still, of which nobody reads any more.
+constexpr Nanos late_process = 200ms;
 /// In which a hold that nobody wants is taken back.
 constexpr Nanos to_take_it_back = 1s;
 
@@ -28,7 +28,8 @@ void PostgresDoubts::come() {
   trial_.begin("doubter", [this](Process& process, mortise::Client& client) {
     cancel_the_wait(client, false);
     cancel_the_wait(client, true);
-    lose_the_answer(process, client);
+    lose_the_answer(process, client, postgres::Point::commits);
+    lose_the_answer(process, client, postgres::Point::begins);
   });
   trial_.run_until_gone();
   trial_.delay({});
@@ -48,18 +49,34 @@ void PostgresDoubts::cancel_the_wait(mortise::Client& client, bool refuse) {
   });
   world.after(until_it_waits + until_it_is_refused, [&server] { server.refuse_takes(false); });
   try_and_look(lock, refuse ? "whose repetition is refused" : "that is in doubt");
+  std::this_thread::sleep_for(until_it_waits + until_it_is_refused);
 }
 
-void PostgresDoubts::lose_the_answer(Process& process, mortise::Client& client) {
-  Room& room = trial_.room();
-  mortise::Lock lock = client.lock(std::string(doubtful) + "lost");
+// Before its commit is seen: what is asked anew finds the row locked. Or before anything has
+// happened: that is granted and released, and then the older copy is worked on.
+void PostgresDoubts::lose_the_answer(Process& process, mortise::Client& client,
+                                     postgres::Point point) {
+  const bool commits = point == postgres::Point::commits;
+  mortise::Lock lock = client.lock(std::string(doubtful) + (commits ? "lost" : "late"));
   lock.lock();
   lock.unlock();
-  trial_.delay([&room, &process, lost = false](ConnectionId id, postgres::Statement,
-                                               postgres::Point point) mutable {
+  stop_the_next(process, point);
+  try_and_look(lock, commits ? "whose answer is lost" : "that is asked anew");
+  std::this_thread::sleep_for(to_take_it_back);
+  if (trial_.server().holder(lock.name()) && !trial_.judge().verdict()) {
+    trial_.judge().blame("S5",
+                         "what was asked for once more is released, and taken again by an "
+                         "older copy that comes late");
+  }
+}
+
+void PostgresDoubts::stop_the_next(const Process& process, postgres::Point point) {
+  Room& room = trial_.room();
+  trial_.delay([&room, &process, point, lost = false](ConnectionId id, postgres::Statement,
+                                                      postgres::Point where) mutable {
     const Connection* const from = room.network.find(id);
     const bool its = from != nullptr && &from->process() == &process;
-    if (lost || !its || point != postgres::Point::commits) return Nanos(0);
+    if (lost || !its || where != point) return Nanos(0);
     lost = true;
     // Not now: the server is in the middle of it.
     room.world.after(Nanos(0), [&room, id] {
@@ -68,9 +85,8 @@ void PostgresDoubts::lose_the_answer(Process& process, mortise::Client& client) 
         keeper->cut(true);
       }
     });
-    return late_commit;
+    return late_process;
   });
-  try_and_look(lock, "whose answer is lost");
 }
 
 void PostgresDoubts::try_and_look(mortise::Lock& lock, const char* words) {

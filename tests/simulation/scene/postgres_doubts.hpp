@@ -2,13 +2,12 @@
 // A client tries for a free lock, and what it asked for is in doubt. The wait of its commit for the
 // standby is cancelled, and it asks once more: it finds its own hold, or is refused. Or its
 // connection breaks while the server commits, and what it asks anew finds the row locked by its own
-// older copy. Whatever it is told, nothing may stay of what it does not know of (S5). In a storm
-// each of these takes two things that seldom come together.
+// older copy; or it breaks before that, and the older copy comes when all is over. Whatever it is
+// told, nothing may stay of what it does not know of (S5). In a storm each of these takes two
+// things that seldom come together.
 #pragma once
 
 #include "simulation/scene/postgres_trial.hpp"
-
-#include <functional>
 
 namespace mortise {
 class Lock;
@@ -24,7 +23,8 @@ class PostgresDoubts {
 
  private:
   void cancel_the_wait(mortise::Client& client, bool refuse);
-  void lose_the_answer(Process& process, mortise::Client& client);
+  void lose_the_answer(Process& process, mortise::Client& client, postgres::Point point);
+  void stop_the_next(const Process& process, postgres::Point point);
   void try_and_look(mortise::Lock& lock, const char* words);
 
   PostgresTrial& trial_;
