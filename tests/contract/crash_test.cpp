@@ -201,6 +201,7 @@ TEST_P(Crash, AStoppedWaiterHoldsNobodyUpForLong) {
   ASSERT_EQ(waits.hear(patience), 'w');
   Client other = client();
   Lock lock = other.lock("name");
+  EXPECT_FALSE(lock.try_lock());  // as above
   EXPECT_FALSE(lock.try_lock_for(100ms));
   ASSERT_TRUE(stopped.stop());
   frees.tell('f');
