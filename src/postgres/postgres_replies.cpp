@@ -352,7 +352,10 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   const bool others = outcome == ReleaseOutcome::freed_for_others ||
                       outcome == ReleaseOutcome::lapsed_for_others ||
                       outcome == ReleaseOutcome::not_ours_for_others;
-  contested_.freed(release.hold().name, others);
+  // What has freed nothing has not looked who waits.
+  const bool looked =
+      others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
+  if (looked) contested_.freed(release.hold().name, others);
   // First: a program may end as soon as it is answered.
   if (others) wake(bell_.freed(release.hold().name));
   if (outcome != ReleaseOutcome::locked) let_others_ask(call, others);
