@@ -7,6 +7,7 @@
 #include "base/mutant.hpp"
 
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,12 +34,15 @@ class Bell {
     under_way_ = false;
     return next_locked();
   }
-  /// The request is not answered, and never will be. @return the next one
-  [[nodiscard]] Names lost(const Names& names) {
+  /// The request could not be made: there was no memory for it, say. Its names go with the next.
+  void lost(const Names& names) noexcept {
     const std::lock_guard lock(mutex_);
     under_way_ = false;
-    names_.insert(names.begin(), names.end());
-    return next_locked();
+    try {
+      names_.insert(names.begin(), names.end());
+    } catch (const std::bad_alloc&) {
+      // Who waits for them looks by time.
+    }
   }
 
  private:

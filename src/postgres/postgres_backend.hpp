@@ -43,8 +43,8 @@ struct Census final : Operation {
 
 /// Tells those who wait for names. Nobody waits for the answer.
 struct Wake final : Operation {
-  explicit Wake(std::vector<std::string> of) : names(std::move(of)) {}
-  const std::vector<std::string> names;
+  explicit Wake(Bell::Names of) : names(std::move(of)) {}
+  const Bell::Names names;
 };
 
 /// A few connections for statements, and one that listens, made when somebody has to wait for the
@@ -109,7 +109,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void again_at(const Call& call, Instant when);
   void again_soon(const Call& call);
   void look_after_stuck();
-  void wake(std::vector<std::string> names);
+  void wake(Bell::Names names);
   void open_listener(const AttemptId& of_client);
   [[nodiscard]] bool told(const Acquisition::Request& request) const;
   void tidy_later();

@@ -6,6 +6,7 @@
 #include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
 
+#include <exception>
 #include <utility>
 
 namespace mortise::postgres {
@@ -77,9 +78,16 @@ void PostgresBackend::tidy_later() {
 }
 
 // In a transaction of its own, so that no release depends on it, and one at a time.
-void PostgresBackend::wake(std::vector<std::string> names) {
+void PostgresBackend::wake(Bell::Names names) {
   if (names.empty() || stopped_.load() || base::mutant("postgres.forget_to_wake")) return;
-  begin(Call::Kind::wake, std::make_shared<Wake>(std::move(names)), longest_chore);
+  std::shared_ptr<Wake> told;
+  try {
+    told = std::make_shared<Wake>(std::move(names));
+    begin(Call::Kind::wake, told, longest_chore);
+  } catch (const std::exception&) {
+    // Short of memory, or of descriptors. No answer comes that would have the next one told.
+    bell_.lost(told ? told->names : names);
+  }
 }
 
 // A connection that does not answer is kept, since its process may be waiting for a standby. Where
@@ -97,7 +105,7 @@ void PostgresBackend::look_after_stuck() {
   if (connection == nullptr && listening_.load()) connection = listener_.load();
   if (connection != nullptr) {
     Arguments arguments = prepare(call, false);
-    static_cast<void>(connection->send(call, std::move(arguments)));
+    static_cast<void>(connection->send(call, std::move(arguments), connection->life()));
   }
   AttemptId of_client;
   {

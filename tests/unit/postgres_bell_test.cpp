@@ -31,6 +31,16 @@ TEST(PostgresBell, TellsTogetherOfWhatWasFreedMeanwhileAndOfEachNameOnce) {
   EXPECT_THAT(bell.told(), IsEmpty());
 }
 
+// There was no memory for the request: nobody is told by it, and no answer to it comes.
+TEST(PostgresBell, TellsWithTheNextWhereARequestCouldNotBeMade) {
+  Bell bell;
+  const Bell::Names names = bell.freed("a");
+  EXPECT_THAT(bell.freed("b"), IsEmpty());
+  bell.lost(names);
+  EXPECT_THAT(bell.freed("c"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(bell.told(), IsEmpty());
+}
+
 TEST(PostgresBell, HasABoundForOneRequest) {
   Bell bell;
   EXPECT_EQ(bell.freed("first").size(), 1U);
