@@ -74,6 +74,17 @@ Attempts::Stray& Attempts::stray_locked(const AttemptId& attempt, Instant now) {
 void Attempts::unanswered(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
   arrived_locked(attempt);
+  number_anew_locked(attempt, now);
+}
+
+void Attempts::overtakes(const AttemptId& attempt, Instant now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  const bool any = found != pending_.end() ? found->second.open > 0 : left_over_.contains(attempt);
+  if (any) number_anew_locked(attempt, now);
+}
+
+void Attempts::number_anew_locked(const AttemptId& attempt, Instant now) {
   if (base::mutant("postgres.late_copies_not_numbered")) return;
   Stray& stray = stray_locked(attempt, now);
   ++stray.copy;

@@ -33,6 +33,9 @@ class Attempts {
   bool answered(const AttemptId& attempt);
   /// The connection broke while a request for the attempt was unanswered.
   void unanswered(const AttemptId& attempt, Instant now);
+  /// A request about it leaves by another way than one for it that is unanswered, and may come
+  /// before that.
+  void overtakes(const AttemptId& attempt, Instant now);
   /// A request for it is answered, and it, or one before it, was executed without an answer that
   /// counts.
   void executed_in_doubt(const AttemptId& attempt, Instant now);
@@ -103,6 +106,7 @@ class Attempts {
   void arrived_locked(const AttemptId& attempt);
   [[nodiscard]] Copies copies_locked(const AttemptId& attempt) const;
   Stray& stray_locked(const AttemptId& attempt, Instant now);
+  void number_anew_locked(const AttemptId& attempt, Instant now);
 
   const bool tickets_;
   mutable std::mutex mutex_;

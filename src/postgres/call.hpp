@@ -63,6 +63,7 @@ struct Call {
   Copies copies{};                   ///< as it was sent last
   bool executed = false;  ///< once, without an answer that counts: it has to be asked once more
   unsigned in_vain = 0;   ///< how often in a row the row was locked
+  std::uint32_t way = 0;  ///< that the pool has chosen for it
 
   /// It was executed, and no answer to that counts: it has to be asked once more. A mere look would
   /// find its own hold, and tell of it as of somebody else's.
@@ -91,6 +92,17 @@ struct Call {
       case Kind::wake: return nullptr;
     }
     return nullptr;
+  }
+
+  /// @return an attempt that it is about; null = none.
+  [[nodiscard]] const AttemptId* attempt() const {
+    switch (kind) {
+      case Kind::acquire:
+      case Kind::cancel: return &acquisition().request().attempt;
+      case Kind::release: return &release().hold().attempt;
+      case Kind::renew: return &renewal().items().front().hold.attempt;
+      default: return nullptr;
+    }
   }
 };
 

@@ -285,6 +285,7 @@ void Connection::take_greeting(Instant now) {
   failures_ = 0;
   route_.rest();
   interest_.store(POLLIN);
+  life_.fetch_add(1);
   state_.store(State::up);
   user_.connected(*this);
 }

@@ -88,8 +88,11 @@ class Connection final : public Source {
   std::deque<Call> close();
 
   enum class Sent { sent, withdrawn, refused };
-  /// Sends one call. @return `refused`: not connected, nothing was done
-  [[nodiscard]] Sent send(const Call& call, Arguments arguments);
+  /// Sends one call. @param life what `life()` was before anything was decided about it
+  /// @return `refused`: not connected, or no more as it was then: nothing was done
+  [[nodiscard]] Sent send(const Call& call, Arguments arguments, std::uint32_t life);
+  /// @return a number that has changed when it is up again after it was not.
+  [[nodiscard]] std::uint32_t life() const noexcept { return life_.load(); }
   [[nodiscard]] bool up() const noexcept {
     return state_.load() == State::up && !spoiled_.load() && !stuck_.load() && !forsaken_.load();
   }
@@ -140,7 +143,7 @@ class Connection final : public Source {
   void settle_in(Instant now);
   void fail_over(const ServerError& why, Instant now);
   void receive();
-  [[nodiscard]] Sent queue(Flights& one, Flights& dismissed);
+  [[nodiscard]] Sent queue(Flights& one, Flights& dismissed, std::uint32_t life);
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
   [[nodiscard]] bool waits_for_what_tells() const;
@@ -193,6 +196,7 @@ class Connection final : public Source {
   std::atomic<int> descriptor_{-1};
   std::atomic<short> interest_{0};
   std::atomic<std::size_t> load_{0};
+  std::atomic<std::uint32_t> life_{0};
 
   mutable std::mutex mutex_;
   std::unique_ptr<Pq> pq_;

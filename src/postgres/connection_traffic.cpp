@@ -34,20 +34,22 @@ constexpr std::chrono::milliseconds fresh{1};
 
 }  // namespace
 
-Connection::Sent Connection::send(const Call& call, Arguments arguments) {
+Connection::Sent Connection::send(const Call& call, Arguments arguments, std::uint32_t life) {
   Flights one;
   one.push_back({.call = call, .arguments = std::move(arguments)});
   Flights dismissed;
-  const Sent sent = queue(one, dismissed);
+  const Sent sent = queue(one, dismissed, life);
   for (const Flight& each : dismissed) user_.dismissed(each.call);
   return sent;
 }
 
-Connection::Sent Connection::queue(Flights& one, Flights& dismissed) {
+Connection::Sent Connection::queue(Flights& one, Flights& dismissed, std::uint32_t life) {
   const Call& call = one.front().call;
   const Instant now = call.asked;  // just now
   const std::lock_guard lock(mutex_);
   if (!up() || !pq_) return Sent::refused;
+  // What it broke with may have become older copies of this one, which says nothing of them.
+  if (life != life_.load() && !base::mutant("postgres.sent_in_another_life")) return Sent::refused;
   if (user_.withdrawn(call)) return Sent::withdrawn;
   used_.store(true);
   if (flights_.empty() && now - heard_ >= fresh && !pq_->stands()) {
@@ -203,7 +205,10 @@ void Connection::receive() {
       news.push_back(std::move(*payload));
     }
     again = good && late && flights_.empty();
-    if (again) stuck_.store(false);
+    if (again) {
+      life_.fetch_add(1);
+      stuck_.store(false);
+    }
     if (good) {
       heard_ = clock_->now();
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);

@@ -28,10 +28,14 @@ class Pool {
     Connection* connection = nullptr;
     bool tells = false;      ///< of what was freed, already
     std::uint32_t done = 0;  ///< calls that went the same way, and are not under way any more
+    /// Some that went the same way are under way yet by a connection that was no good any more:
+    /// what the server has of those may come behind this one.
+    bool behind = false;
+    std::uint32_t life = 0;  ///< of the connection: it is no good for this call in another one
   };
-  /// @return the connection for a call, which counts as under way from now on; null = none is up,
-  /// and nothing is counted
-  [[nodiscard]] Choice choose(const Call& call);
+  /// @return the connection for a call, which counts as under way from now on, and is told which
+  /// way it goes; null = none is up, and nothing is counted
+  [[nodiscard]] Choice choose(Call& call);
   /// @return whether a call that waits where it was chosen to go may wait behind nothing but what
   /// tells, which may take long: that came in between, or what it had to follow was answered.
   [[nodiscard]] bool may_go_elsewhere(const Call& call, const Choice& chosen) const;
@@ -68,6 +72,8 @@ class Pool {
   struct Way {
     Connection* connection = nullptr;
     std::size_t calls = 0;
+    std::size_t behind = 0;   // of those, by connections before this one
+    std::uint32_t moved = 0;  // how often to another one
     std::uint32_t done = 0;
   };
   [[nodiscard]] std::size_t way_of(const std::string& name) const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the library asks for, on its way to the server. Results are in postgres_replies.cpp.
+// What the library asks for, on its way to the server. Results are in postgres_replies.cpp, what is
+// asked later or once more in postgres_repeats.cpp.
 #include "postgres/postgres_backend.hpp"
 
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
-#include "base/random_id.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>
@@ -13,22 +13,9 @@
 namespace mortise::postgres {
 namespace {
 
-constexpr std::chrono::minutes longest_errand{1};
 constexpr std::string_view probe = "mortise.check";
-// What found a row locked: how soon to look again, doubled each time.
-constexpr std::chrono::milliseconds first_look{2};
 
 }  // namespace
-
-std::chrono::nanoseconds next_look(unsigned in_vain) {
-  const auto longest =
-      std::min<std::chrono::nanoseconds>(longest_look, first_look * (1U << std::min(in_vain, 10U)));
-  if (base::mutant("postgres.look_in_step")) return longest;
-  // In the upper half, or those who met at the row meet there again.
-  const double part = 0.5 + base::SplitMix(base::random_bits()).unit() / 2;
-  return std::chrono::nanoseconds(
-      static_cast<std::int64_t>(part * static_cast<double>(longest.count())));
-}
 
 std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept {
   return std::min<std::chrono::nanoseconds>(usual_patience, 2 * core::command_timeout(lease));
@@ -203,8 +190,15 @@ void PostgresBackend::submit(Call call) {
     const Pool::Choice chosen = pool_->choose(call);
     Connection* const connection = chosen.connection;
     if (connection == nullptr) break;
-    Arguments arguments = prepare(call, connection->pooled());
-    switch (connection->send(call, std::move(arguments))) {
+    std::optional<Arguments> arguments;
+    try {
+      if (chosen.behind) overtakes(call);
+      arguments = prepare(call, connection->pooled());
+    } catch (...) {
+      pool_->done(call);  // there is no memory for it
+      throw;
+    }
+    switch (connection->send(call, *std::move(arguments), chosen.life)) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
@@ -230,6 +224,17 @@ Call::Text PostgresBackend::text_of(const Acquisition& wanted, bool apart) const
   return known_.has(wanted.request().name) ? Call::Text::peek : Call::Text::look;
 }
 
+// What its copies before it were sent by has broken, and they are not told of as unanswered yet: a
+// thread stands still in between. The server may execute them after this one.
+void PostgresBackend::overtakes(const Call& call) {
+  switch (call.kind) {
+    case Call::Kind::acquire:
+    case Call::Kind::cancel:
+    case Call::Kind::release: attempts_.overtakes(*call.attempt(), clock_->now()); return;
+    default: return;
+  }
+}
+
 void PostgresBackend::not_sent(const Call& call) {
   pool_->done(call);
   if (call.kind == Call::Kind::acquire) attempts_.answered(call.acquisition().request().attempt);
@@ -250,7 +255,8 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
       call.copies = attempts_.sent(request.attempt);
-      call.text = text_of(call.acquisition(), pooled || call.copies.strays);
+      // It was executed, and its sender may still stand between sending it and saying so.
+      call.text = text_of(call.acquisition(), pooled || call.copies.strays || call.executed);
       return statements_.acquire(request, told(request), call.copies, pooled);
     }
     case Call::Kind::cancel: {
@@ -291,97 +297,6 @@ bool PostgresBackend::told(const Acquisition::Request& request) const {
   const bool may_hear = hearing_.load() == Hearing::possible && !deaf();
   // Who stands in a queue must hear when it is his turn; where nobody can, all look by time.
   return settings_.fair ? listening_.load() || !may_hear : may_hear;
-}
-
-void PostgresBackend::park(Call call) {
-  const std::shared_ptr<Operation> operation = call.operation;
-  // Who comes now is not charged for the tries that failed before; who asks again is. The library
-  // paces renewals by their lease: each is worth a try of its own.
-  const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
-  const bool in_vain = call.kind == Call::Kind::renew && pool_->all_stuck();
-  Failure why;
-  {
-    const std::lock_guard lock(mutex_);
-    if (in_vain) why = no_server_;
-  }
-  if (in_vain) {
-    operation->trouble(std::move(why));
-    return call.renewal().answered();  // unknown: repeated inside the lease
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
-      return other.operation == call.operation && other.kind == call.kind;
-    });
-    if (!there) parked_.push_back(std::move(call));
-    why = no_server_;
-  }
-  pool_->want(at_once);
-  // One may have come up in between, and have looked at what is parked too early.
-  if (pool_->up()) {
-    submit_parked();
-  } else if (why) {
-    operation->trouble(std::move(why));
-  }
-}
-
-bool PostgresBackend::is_over(const Call& call, Instant now) const {
-  if (call.kind == Call::Kind::census) return true;  // another one will be taken
-  if (call.kind == Call::Kind::wake) return false;
-  if (call.kind == Call::Kind::acquire) {
-    if (withdrawn(call)) return true;
-  } else if (call.kind != Call::Kind::cancel && call.operation->done()) {
-    // What was cancelled may have failed for its caller, and still be somewhere at the server.
-    return true;
-  }
-  // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
-  const bool takes_back = call.kind == Call::Kind::cancel;
-  const auto lease = takes_back ? call.acquisition().request().lease : call.lease;
-  const auto errand = std::max<std::chrono::nanoseconds>(longest_errand, lease);
-  return call.operation.use_count() == 1 && now - call.since > errand;
-}
-
-/// @return whether no library is behind it, to repeat it.
-bool PostgresBackend::is_ours(const Call& call) {
-  switch (call.kind) {
-    case Call::Kind::force: return true;
-    case Call::Kind::release: return call.grant_only;
-    // Its caller was told otherwise already: see take_back().
-    case Call::Kind::cancel: return call.operation->done() && call.operation->failure();
-    default: return false;
-  }
-}
-
-void PostgresBackend::submit_parked() {
-  std::vector<Call> parked;
-  {
-    const std::lock_guard lock(mutex_);
-    parked.swap(parked_);
-  }
-  for (Call& call : parked) resubmit(std::move(call));
-}
-
-void PostgresBackend::resubmit(Call call) {
-  const Instant now = clock_->now();
-  if (is_over(call, now)) return;
-  call.asked = now;
-  submit(std::move(call));
-}
-
-void PostgresBackend::again_at(const Call& call, Instant when) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopped_.load()) return;
-    if (!std::exchange(later_attached_, true)) host_->attach(later_);
-  }
-  if (later_.add(call, when)) host_->changed(later_);
-}
-
-// What found its row locked comes again soon, and then ever later.
-void PostgresBackend::again_soon(const Call& call) {
-  Call next = call;
-  ++next.in_vain;
-  again_at(next, clock_->now() + next_look(call.in_vain));
 }
 
 }  // namespace mortise::postgres

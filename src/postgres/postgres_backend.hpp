@@ -99,6 +99,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void submit(Call call);
   [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
   void not_sent(const Call& call);
+  void overtakes(const Call& call);
   void relieve();
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);

@@ -16,16 +16,6 @@ namespace {
 constexpr std::chrono::milliseconds after_the_end{2};
 constexpr std::string_view lock_timed_out = "55P03";
 
-const AttemptId* attempt_of(const Call& call) {
-  switch (call.kind) {
-    case Call::Kind::acquire:
-    case Call::Kind::cancel: return &call.acquisition().request().attempt;
-    case Call::Kind::release: return &call.release().hold().attempt;
-    case Call::Kind::renew: return &call.renewal().items().front().hold.attempt;
-    default: return nullptr;
-  }
-}
-
 }  // namespace
 
 void PostgresBackend::connected(Connection& connection) {
@@ -97,7 +87,7 @@ void PostgresBackend::stuck(Connection& connection, const ServerError& why,
       ringing_.store(&connection);
       continue;
     }
-    const AttemptId* const attempt = attempt_of(call);
+    const AttemptId* const attempt = call.attempt();
     if (attempt == nullptr) continue;
     const std::lock_guard lock(mutex_);
     of_client_ = *attempt;
@@ -132,12 +122,13 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
                                     std::deque<Call> unanswered) {
   const Instant now = clock_->now();
   for (const Call& call : unanswered) {
-    pool_->done(call);
     if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(call.acquisition().request().attempt, now);
     } else if (call.kind == Call::Kind::release) {
       attempts_.release_unanswered(call.release().hold().attempt, now);
     }
+    // Then: what goes another way from here on knows of it.
+    pool_->done(call);
   }
   const bool others = pool_->up();
   std::vector<Call> calls(std::make_move_iterator(unanswered.begin()),
@@ -283,6 +274,9 @@ void PostgresBackend::fail(const Call& call, const Failure& why) {
 
 void PostgresBackend::nonsense(const Call& call) {
   const Failure why(Errc::protocol, where_ + ": an answer that makes no sense");
+  if (call.kind == Call::Kind::cancel) {
+    attempts_.decided(call.acquisition().request().attempt);
+  }
   call.operation->failed(why);
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it. It is not on its way any more: it was

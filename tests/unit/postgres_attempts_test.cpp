@@ -61,6 +61,24 @@ TEST_F(PostgresAttempts, ThatGiveWayHearOfNoReleaseUntilTheyHaveAsked) {
   EXPECT_TRUE(attempts_.told_meanwhile(id_));
 }
 
+// Its connection is no good any more, and nobody has said so yet.
+TEST_F(PostgresAttempts, ThatAreOvertakenHaveAnOlderCopy) {
+  attempts_.overtakes(id_, Instant{1h});
+  EXPECT_FALSE(attempts_.copies(id_).strays) << "nothing was sent";
+  static_cast<void>(attempts_.sent(id_));
+  EXPECT_FALSE(attempts_.copies(id_).strays);
+  attempts_.overtakes(id_, Instant{1h});
+  EXPECT_TRUE(attempts_.copies(id_).strays);
+  EXPECT_EQ(attempts_.copies(id_).number, 2);
+}
+
+TEST_F(PostgresAttempts, OfWhichOneIsOverAreOvertakenAsWell) {
+  static_cast<void>(attempts_.sent(id_));
+  attempts_.decided(id_);
+  attempts_.overtakes(id_, Instant{1h});
+  EXPECT_TRUE(attempts_.copies(id_).strays) << "a release has to say so";
+}
+
 TEST_F(PostgresAttempts, ThatAreOverGiveWayToNobody) {
   attempts_.decided(id_);
   operation_->busy({});

@@ -30,6 +30,7 @@ PostgresTrials::PostgresTrials(Room& room, Judge& judge, Nanos flush, std::strin
 void PostgresTrials::come() {
   late_bell_.come();
   if (!trial_.judge().verdict()) doubts_.come();
+  if (!trial_.judge().verdict()) overtaken_.come();
   if (!trial_.judge().verdict()) steps_.come();
   if (!trial_.judge().verdict()) shares_.come();
 }

@@ -4,6 +4,7 @@
 
 #include "simulation/scene/postgres_doubts.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
+#include "simulation/scene/postgres_overtaken.hpp"
 #include "simulation/scene/postgres_shares.hpp"
 #include "simulation/scene/postgres_steps.hpp"
 #include "simulation/scene/postgres_trial.hpp"
@@ -25,6 +26,7 @@ class PostgresTrials {
   PostgresTrial trial_;
   PostgresLateBell late_bell_{trial_};
   PostgresDoubts doubts_{trial_};
+  PostgresOvertaken overtaken_{trial_};
   PostgresSteps steps_{trial_};
   PostgresShares shares_;
 };

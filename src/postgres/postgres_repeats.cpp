@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// What waits for a connection, and what is asked once more: at once, or at its time.
+#include "base/mutant.hpp"
+#include "base/random_id.hpp"
+#include "postgres/postgres_backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::postgres {
+namespace {
+
+constexpr std::chrono::minutes longest_errand{1};
+// What found a row locked: how soon to look again, doubled each time.
+constexpr std::chrono::milliseconds first_look{2};
+
+}  // namespace
+
+std::chrono::nanoseconds next_look(unsigned in_vain) {
+  const auto longest =
+      std::min<std::chrono::nanoseconds>(longest_look, first_look * (1U << std::min(in_vain, 10U)));
+  if (base::mutant("postgres.look_in_step")) return longest;
+  // In the upper half, or those who met at the row meet there again.
+  const double part = 0.5 + base::SplitMix(base::random_bits()).unit() / 2;
+  return std::chrono::nanoseconds(
+      static_cast<std::int64_t>(part * static_cast<double>(longest.count())));
+}
+
+void PostgresBackend::park(Call call) {
+  const std::shared_ptr<Operation> operation = call.operation;
+  // Who comes now is not charged for the tries that failed before; who asks again is. The library
+  // paces renewals by their lease: each is worth a try of its own.
+  const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
+  const bool in_vain = call.kind == Call::Kind::renew && pool_->all_stuck();
+  Failure why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (in_vain) why = no_server_;
+  }
+  if (in_vain) {
+    operation->trouble(std::move(why));
+    return call.renewal().answered();  // unknown: repeated inside the lease
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
+      return other.operation == call.operation && other.kind == call.kind;
+    });
+    if (!there) parked_.push_back(std::move(call));
+    why = no_server_;
+  }
+  pool_->want(at_once);
+  // One may have come up in between, and have looked at what is parked too early.
+  if (pool_->up()) {
+    submit_parked();
+  } else if (why) {
+    operation->trouble(std::move(why));
+  }
+}
+
+bool PostgresBackend::is_over(const Call& call, Instant now) const {
+  if (call.kind == Call::Kind::census) return true;  // another one will be taken
+  if (call.kind == Call::Kind::wake) return false;
+  if (call.kind == Call::Kind::acquire) {
+    if (withdrawn(call)) return true;
+  } else if (call.kind != Call::Kind::cancel && call.operation->done()) {
+    // What was cancelled may have failed for its caller, and still be somewhere at the server.
+    return true;
+  }
+  // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
+  const bool takes_back = call.kind == Call::Kind::cancel;
+  const auto lease = takes_back ? call.acquisition().request().lease : call.lease;
+  const auto errand = std::max<std::chrono::nanoseconds>(longest_errand, lease);
+  return call.operation.use_count() == 1 && now - call.since > errand;
+}
+
+/// @return whether no library is behind it, to repeat it.
+bool PostgresBackend::is_ours(const Call& call) {
+  switch (call.kind) {
+    case Call::Kind::force: return true;
+    case Call::Kind::release: return call.grant_only;
+    // Its caller was told otherwise already: see take_back().
+    case Call::Kind::cancel: return call.operation->done() && call.operation->failure();
+    default: return false;
+  }
+}
+
+void PostgresBackend::submit_parked() {
+  std::vector<Call> parked;
+  {
+    const std::lock_guard lock(mutex_);
+    parked.swap(parked_);
+  }
+  for (Call& call : parked) resubmit(std::move(call));
+}
+
+void PostgresBackend::resubmit(Call call) {
+  const Instant now = clock_->now();
+  if (is_over(call, now)) return;
+  call.asked = now;
+  submit(std::move(call));
+}
+
+void PostgresBackend::again_at(const Call& call, Instant when) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_.load()) return;
+    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+  }
+  if (later_.add(call, when)) host_->changed(later_);
+}
+
+// What found its row locked comes again soon, and then ever later.
+void PostgresBackend::again_soon(const Call& call) {
+  Call next = call;
+  ++next.in_vain;
+  again_at(next, clock_->now() + next_look(call.in_vain));
+}
+
+}  // namespace mortise::postgres
