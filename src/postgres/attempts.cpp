@@ -178,6 +178,21 @@ bool Attempts::gives_way(const AttemptId& attempt) const {
   return found != pending_.end() && found->second.gives_way;
 }
 
+bool Attempts::may_ask_last(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end() || found->second.cancelled || !found->second.gives_way) return false;
+  found->second.gives_way = false;
+  found->second.asks_last = true;
+  return true;
+}
+
+bool Attempts::asks_last(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(attempt);
+  return found != pending_.end() && found->second.asks_last;
+}
+
 // One behind the other on a connection that stands still, a request for each release would make it
 // worse: what is on its way is answered first.
 bool Attempts::told(const AttemptId& attempt) {

@@ -59,6 +59,10 @@ class Attempts {
   bool gives_way(const Operation& operation);
   /// @return whether that is so still.
   [[nodiscard]] bool gives_way(const AttemptId& attempt) const;
+  /// Its caller's time is up. @return whether it gave way until now, and may be asked for once
+  [[nodiscard]] bool may_ask_last(const AttemptId& attempt);
+  /// @return whether that is so: it does not wait any more.
+  [[nodiscard]] bool asks_last(const AttemptId& attempt) const;
   /// Its name may be free. @return whether to ask at once; if not, a request is on its way, and
   /// `told_meanwhile()` says so when it has been answered
   [[nodiscard]] bool told(const AttemptId& attempt);
@@ -88,6 +92,7 @@ class Attempts {
     bool asked = false;  // ever
     bool cancelled = false;
     bool gives_way = false;
+    bool asks_last = false;
     bool told = false;  // that the name is free, since the request on its way had left
     unsigned in_vain = 0;
   };

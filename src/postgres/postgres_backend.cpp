@@ -115,6 +115,11 @@ void PostgresBackend::ask(const std::shared_ptr<Acquisition>& operation) {
 
 void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
+  if (attempts_.may_ask_last(operation->request().attempt) &&
+      !base::mutant("postgres.gives_way_to_the_end")) {
+    // It was never asked for, to let others come first; and perhaps none of them wants it any more.
+    return begin(Call::Kind::acquire, operation, patience_for(operation->request().lease));
+  }
   if (!attempts_.cancelled(operation)) {
     operation->busy(operation->holder());  // nothing of it is at the server, or under way
     return;
@@ -293,7 +298,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
 
 // Whether a release is to tell this attempt.
 bool PostgresBackend::told(const Acquisition::Request& request) const {
-  if (!request.wait) return false;
+  if (!request.wait || attempts_.asks_last(request.attempt)) return false;
   const bool may_hear = hearing_.load() == Hearing::possible && !deaf();
   // Who stands in a queue must hear when it is his turn; where nobody can, all look by time.
   return settings_.fair ? listening_.load() || !may_hear : may_hear;

@@ -90,7 +90,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void ask(const std::shared_ptr<Acquisition>& operation);
   [[nodiscard]] bool gives_way(const std::string& name) const;
   void ask_after_others(const std::shared_ptr<Acquisition>& operation);
-  void let_others_ask(const Call& release, bool others);
+  void let_others_ask(const Call& release, ReleaseOutcome outcome, bool others);
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
   void take_back(const std::shared_ptr<Acquisition>& operation);
   /// @param patience unanswered for so long: the connection is no good

@@ -159,10 +159,13 @@ void PostgresBackend::tidy() {
   if (more) tidy_later();
 }
 
-// Where a queue at the server says whose turn it is, or nobody is told, there is no need to.
+// Where a queue at the server says whose turn it is there is no need to. Whether we hear of
+// releases says nothing of the others: those whom the server speaks of do.
 bool PostgresBackend::gives_way(const std::string& name) const {
   if (base::mutant("postgres.keeps_the_turn")) return false;
-  return !settings_.fair && hearing_.load() == Hearing::possible && contested_.has(name);
+  const bool deaf = hearing_.load() == Hearing::pooled;
+  if (deaf && base::mutant("postgres.keeps_the_turn_behind_a_pooler")) return false;
+  return !settings_.fair && contested_.has(name);
 }
 
 // Who waits in other clients is told in a transaction of its own, behind the release. What we ask
@@ -174,10 +177,15 @@ void PostgresBackend::ask_after_others(const std::shared_ptr<Acquisition>& opera
 }
 
 // The others are told now. Their way may be longer than ours, which the release has measured.
-void PostgresBackend::let_others_ask(const Call& release, bool others) {
+void PostgresBackend::let_others_ask(const Call& release, ReleaseOutcome outcome, bool others) {
   const std::shared_ptr<Acquisition>& operation = release.release().successor();
   if (!operation || !attempts_.gives_way(operation->request().attempt)) return;
-  if (!others) return ask(operation);
+  const bool locked = outcome == ReleaseOutcome::locked;
+  if (!others && !locked) return ask(operation);
+  // The server has answered, and it is not our turn. Whose time ends now has met others, and not a
+  // server that does not answer.
+  if (!base::mutant("postgres.rest_is_no_answer")) operation->queued(operation->holder());
+  if (locked) return;
   const Instant now = clock_->now();
   ask_at(operation, now + time_for_others + (now - release.asked));
 }

@@ -297,7 +297,8 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
   if (answer.kind != Answer::Kind::granted) {
     if (over) return;
     if (call.kind == Call::Kind::acquire) {
-      if (request.wait && answer.kind != Answer::Kind::refused) return waits(call, answer);
+      const bool wait = request.wait && !attempts_.asks_last(request.attempt);
+      if (wait && answer.kind != Answer::Kind::refused) return waits(call, answer);
       // It may be an older copy of its own that has the row, and waits for its commit.
       const bool itself = answer.kind == Answer::Kind::locked && call.copies.strays &&
                           !base::mutant("postgres.row_of_own_copy_is_busy");
@@ -352,7 +353,7 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   if (looked) contested_.freed(release.hold().name, others);
   // First: a program may end as soon as it is answered.
   if (others) wake(bell_.freed(release.hold().name));
-  if (outcome != ReleaseOutcome::locked) let_others_ask(call, others);
+  let_others_ask(call, outcome, others);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   switch (outcome) {
     case ReleaseOutcome::freed:

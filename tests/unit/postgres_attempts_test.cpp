@@ -79,6 +79,19 @@ TEST_F(PostgresAttempts, OfWhichOneIsOverAreOvertakenAsWell) {
   EXPECT_TRUE(attempts_.copies(id_).strays) << "a release has to say so";
 }
 
+// Whose time ends while it gives way is asked for once, and then taken back as all are.
+TEST_F(PostgresAttempts, ThatGaveWayUntilTheirEndAreAskedForOnce) {
+  EXPECT_FALSE(attempts_.may_ask_last(id_)) << "it does not give way";
+  ASSERT_TRUE(attempts_.gives_way(operation_));
+  EXPECT_FALSE(attempts_.asks_last(id_));
+  EXPECT_TRUE(attempts_.may_ask_last(id_));
+  EXPECT_TRUE(attempts_.asks_last(id_));
+  EXPECT_FALSE(attempts_.may_ask_last(id_));
+  static_cast<void>(attempts_.sent(id_));
+  EXPECT_TRUE(attempts_.cancelled(operation_)) << "the server has to be told";
+  EXPECT_FALSE(attempts_.may_ask_last(id_));
+}
+
 TEST_F(PostgresAttempts, ThatAreOverGiveWayToNobody) {
   attempts_.decided(id_);
   operation_->busy({});

@@ -32,6 +32,7 @@ void PostgresTrials::come() {
   if (!trial_.judge().verdict()) doubts_.come();
   if (!trial_.judge().verdict()) overtaken_.come();
   if (!trial_.judge().verdict()) steps_.come();
+  if (!trial_.judge().verdict()) brief_.come();
   if (!trial_.judge().verdict()) shares_.come();
 }
 

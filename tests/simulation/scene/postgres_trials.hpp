@@ -2,6 +2,7 @@
 // What is tried of PostgreSQL behind every storm, one after the other, at a server of its own.
 #pragma once
 
+#include "simulation/scene/postgres_brief.hpp"
 #include "simulation/scene/postgres_doubts.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
 #include "simulation/scene/postgres_overtaken.hpp"
@@ -28,6 +29,7 @@ class PostgresTrials {
   PostgresDoubts doubts_{trial_};
   PostgresOvertaken overtaken_{trial_};
   PostgresSteps steps_{trial_};
+  PostgresBrief brief_{trial_};
   PostgresShares shares_;
 };
 
