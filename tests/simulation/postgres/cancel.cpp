@@ -53,7 +53,9 @@ Task<std::string> cancel(Session& session, const std::string& name, const std::s
     co_return "G " + std::to_string(row.number) + " " +
         std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
   }
-  co_return next_one&& wakes ? "W" : "B";
+  if (!next_one || !wakes) co_return "B";
+  session.db.passed_on = session.db.site.uptime();
+  co_return "W";
 }
 
 }  // namespace simulation::postgres

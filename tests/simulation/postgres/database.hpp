@@ -53,6 +53,9 @@ struct Database {
   void note_answer(std::string_view answer) {
     if (answer == "L") met_locked = site.uptime();
   }
+  /// When somebody who gave up was last told that the next one in the queue is to be told; for
+  /// judges.
+  Nanos passed_on{Nanos::min() / 2};
   std::int64_t last_ticket = 0;
   Xid next_xid = 700;
   Commit commits = 0;

@@ -92,6 +92,10 @@ class PostgresModel final : public Server {
   [[nodiscard]] Nanos since_locked() const {
     return database_.site.uptime() - database_.met_locked;
   }
+  /// @return for how long nobody who gave up has passed on that he was told.
+  [[nodiscard]] Nanos since_passed_on() const {
+    return database_.site.uptime() - database_.passed_on;
+  }
   void forget_turns() noexcept { database_.longest_turn = Nanos(0); }
 
   // For judges: what is committed, on disk or not.

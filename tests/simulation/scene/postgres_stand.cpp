@@ -242,8 +242,11 @@ class PostgresStand final : public Stand {
     const Nanos given_back = 6 * options_.flush;
     // Where there is a queue only the first one is told. If that one gives up while it is being
     // told, its own client tells the next one: in line once more, and behind its own as well.
-    const int lines = fair_ ? 4 : 2;
-    return std::max(in_vain, look + given_back + std::min<Nanos>(lines * line, 1s));
+    const auto within = [&](int lines) {
+      return std::max(in_vain, look + given_back + std::min<Nanos>(lines * line, 1s));
+    };
+    const Nanos twice = within(4);
+    return servers_.primary().since_passed_on() < twice ? twice : within(2);
   }
   [[nodiscard]] std::uint64_t work() const override { return servers_.statements(); }
   // What clients send: sessions of another database work here, too.
