@@ -237,7 +237,8 @@ std::vector<Attempts::Operation> Attempts::undecided() const {
 bool Attempts::any_taken_back() const {
   const std::lock_guard lock(mutex_);
   return std::any_of(pending_.begin(), pending_.end(), [](const auto& each) {
-    return each.second.cancelled && !each.second.operation.expired();
+    const bool ends = each.second.cancelled || each.second.asks_last;
+    return ends && !each.second.operation.expired();
   });
 }
 

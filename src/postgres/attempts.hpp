@@ -71,7 +71,8 @@ class Attempts {
   /// when to come back
   unsigned looked_in_vain(const AttemptId& attempt, bool knows_when);
 
-  /// @return whether any is being taken back, and the server has not answered to that.
+  /// @return whether any is being taken back, or was asked for a last time, and the server has not
+  /// answered to that.
   [[nodiscard]] bool any_taken_back() const;
   /// @return whether a request for one that is decided is on its way: it may be granted what nobody
   /// wants any more.

@@ -86,6 +86,7 @@ TEST_F(PostgresAttempts, ThatGaveWayUntilTheirEndAreAskedForOnce) {
   EXPECT_FALSE(attempts_.asks_last(id_));
   EXPECT_TRUE(attempts_.may_ask_last(id_));
   EXPECT_TRUE(attempts_.asks_last(id_));
+  EXPECT_TRUE(attempts_.any_taken_back()) << "who closes has to wait for the answer";
   EXPECT_FALSE(attempts_.may_ask_last(id_));
   static_cast<void>(attempts_.sent(id_));
   EXPECT_TRUE(attempts_.cancelled(operation_)) << "the server has to be told";
