@@ -20,7 +20,7 @@ if held and owner == me then
     redis.call('HSET', K, 'o', me .. ' ' .. digits(number))
     redis.call('HDEL', K, 'm')
   end
-  redis.call('HSET', K, 'g', g)
+  redis.call('HSET', K, 'g', g, 's', ARGV[3])
   remember(tonumber(ARGV[4]))
   return 'G ' .. digits(number)
 end
@@ -47,7 +47,7 @@ if held or (others and string.sub(ARGV[2], 4, 4) == '1') then
 end
 local mark = largest > number
 number = math.max(largest + 1, tonumber(ARGV[6]))
-redis.call('HSET', K, 'o', me .. ' ' .. digits(number), 'g', g, 'l', ARGV[5])
+redis.call('HSET', K, 'o', me .. ' ' .. digits(number), 'g', g, 's', ARGV[3], 'l', ARGV[5])
 if mark then redis.call('HDEL', K, 'm') end
 if mine then note_interested(kept) end
 remember(tonumber(ARGV[4]))

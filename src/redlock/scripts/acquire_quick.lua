@@ -11,7 +11,7 @@ if string.sub(ARGV[2], 2, 2) == '0' and #ARGV[4] <= 6 and #ARGV[6] == 16 then
       (not f[1] or string.sub(f[1], -17) < ' ' .. ARGV[6]) then
     local time = redis.call('TIME')
     redis.call('HSET', key, 'o', ARGV[1] .. ' ' .. ARGV[6],
-      'g', time[1] .. string.sub('00000' .. time[2], -6) .. ' ' .. ARGV[4], 'l', ARGV[5])
+      'g', time[1] .. string.sub('00000' .. time[2], -6) .. ' ' .. ARGV[4], 's', ARGV[3], 'l', ARGV[5])
     if not f[6] or f[6] <= time[1] then
       redis.call('HSET', key, 'e', time[1] + 3600)
       redis.call('PEXPIRE', key, 8200000) -- REMEMBERED twice, and SHORT

@@ -7,11 +7,12 @@
 --   o  "<attempt> <number>" of the owner, or of the last one
 --   g  "<since when> <lease in ms>": it is held; absent = it was freed
 --   l  the owner's label                              e  in s: until then the key lives long enough
+--   s  the step of the attempt that took it: see is_late()
 --   m  the largest number that was given here, where it is larger than that in o
 --   i  who wants to hear that it may be free: "<attempt> <last contact>;..."
---   x  of which attempts a late duplicate is refused, with fields !...: as in src/redis/scripts/lock.lua,
---      but by the steps of the attempt: a client reaches this server by several addresses, perhaps, and
---      counts the connections of each by itself
+--   x  of which attempts a late duplicate is refused for a while, with fields !...: as in
+--      src/redis/scripts/lock.lua, but by the steps of the attempt: a client reaches this server by
+--      several addresses, perhaps, and counts the connections of each by itself
 -- Times are this server's, in microseconds unless said. The key outlives the lease by an hour at
 -- least: as long as it is there, numbers grow although the server's clock steps back.
 --
@@ -30,7 +31,7 @@ local BURIED = 60000000 -- us that a duplicate may be late
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
-local K, owner, number, largest, ends, expires, buried, interested, held
+local K, owner, step_of_vote, number, largest, ends, expires, buried, interested, held
 
 local function digits(x)
   return string.format('%.0f', x)
@@ -38,7 +39,7 @@ end
 
 local function open(key)
   K = key
-  local f = redis.call('HMGET', K, 'o', 'g', 'm', 'x', 'i', 'e')
+  local f = redis.call('HMGET', K, 'o', 'g', 'm', 'x', 'i', 'e', 's')
   owner, number, ends = nil, 0, nil
   if f[1] then
     owner, number = string.match(f[1], '^(%S+) (%d+)$')
@@ -50,6 +51,7 @@ local function open(key)
   end
   largest = math.max(tonumber(f[3]) or 0, number)
   buried, interested, expires = f[4], f[5], tonumber(f[6]) or 0
+  step_of_vote = tonumber(f[7]) or 0
   held = ends ~= nil and ends > now
 end
 
@@ -93,8 +95,11 @@ local function exhume()
   end
 end
 
--- What was asked of an attempt in an earlier step, and comes after what was asked in a later one.
+-- What was asked of an attempt in an earlier step, and comes after what was asked in a later one. A
+-- vote says itself in which step it was taken: a hold may rest on it for hours, and nothing that was
+-- asked before may touch it, however late it comes. What left no vote here is buried for a while.
 local function is_late(attempt, step)
+  if attempt == owner and tonumber(step) < step_of_vote then return true end
   local mark = buried and redis.call('HGET', K, '!' .. attempt)
   return mark and tonumber(step) < tonumber(string.match(mark, '^%d+'))
 end
