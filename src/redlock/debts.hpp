@@ -4,14 +4,13 @@
 
 #include "redis/call.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,45 +19,51 @@ namespace mortise::redlock {
 /// A debt is a server's, and is paid by whatever address leads there. A server that is started anew
 /// has another name; so whoever was met since the question was asked is told as well, and the debt
 /// stays for the other case, that this is a stranger.
-/// @thread_safety every member may be called concurrently; it calls nobody but `stays`.
+/// @thread_safety every member may be called concurrently; it calls nobody but `look_at`.
 class Debts {
  public:
   /// Once for each server and operation: the newer one takes the place of the older.
   /// @param server that of the call, or the one that refused it in its place
   void owe(std::uint64_t server, redis::Call call) {
     const std::lock_guard lock(mutex_);
-    std::deque<redis::Call>& its = debts_[server];
-    const auto found = std::find_if(its.begin(), its.end(), [&](const redis::Call& other) {
-      return other.operation == call.operation;
-    });
-    if (found != its.end()) {
-      *found = std::move(call);
-    } else {
-      if (its.size() >= most_debts) its.pop_front();
-      its.push_back(std::move(call));
+    Debtor& its = debts_[server];
+    const auto [place, is_new] = its.places.try_emplace(call.operation.get(), its.next);
+    if (is_new) {
+      if (its.calls.size() >= most_debts) its.drop(its.calls.begin());
+      ++its.next;
     }
+    its.calls[place->second] = std::move(call);
     any_.store(true);
   }
+  /// What is to be known of a debt.
+  struct Look {
+    bool due = true;           ///< false: it is too early
+    bool over = false;         ///< nobody but its own server is told any more, nor later
+    bool told_to_all = false;  ///< once another server was told in that one's place, it is paid
+  };
   /// A server can be told now. @param met when it was met for the first time; long ago where
   /// others' do not concern it
-  /// @param stays whether a debt of another server stays owed to that
+  /// @param look says of a debt what is to be known of it
   /// @return what it is to be told
-  template <class Stays>
-  [[nodiscard]] std::vector<redis::Call> take(std::uint64_t server, Instant met, Stays stays) {
+  template <class LookAt>
+  [[nodiscard]] std::vector<redis::Call> take(std::uint64_t server, Instant met, LookAt look_at) {
     std::vector<redis::Call> due;
     if (!any_.load()) return due;
     const std::lock_guard lock(mutex_);
     for (auto each = debts_.begin(); each != debts_.end();) {
-      std::deque<redis::Call>& its = each->second;
+      Debtor& its = each->second;
       const bool own = each->first == server;
-      std::deque<redis::Call> left;
-      for (redis::Call& debt : its) {
-        const bool told = own || (each->first == debt.server && met >= debt.since);
-        if (told) due.push_back(debt);
-        if (!told || (!own && stays(debt))) left.push_back(std::move(debt));
+      for (auto one = its.calls.begin(); one != its.calls.end();) {
+        const redis::Call& debt = one->second;
+        const Look look = look_at(debt);
+        const bool its_own = own && look.due;
+        const bool may_be_its =
+            look.due && !look.over && each->first == debt.server && met >= debt.since;
+        if (its_own || may_be_its) due.push_back(debt);
+        const bool paid = its_own || look.over || (may_be_its && look.told_to_all);
+        one = paid ? its.drop(one) : std::next(one);
       }
-      its.swap(left);
-      each = its.empty() ? debts_.erase(each) : std::next(each);
+      each = its.calls.empty() ? debts_.erase(each) : std::next(each);
     }
     any_.store(!debts_.empty());
     return due;
@@ -68,7 +73,7 @@ class Debts {
     const std::lock_guard lock(mutex_);
     std::vector<redis::Call> all;
     for (auto& each : debts_) {
-      std::move(each.second.begin(), each.second.end(), std::back_inserter(all));
+      for (auto& call : each.second.calls) all.push_back(std::move(call.second));
     }
     debts_.clear();
     any_.store(false);
@@ -77,11 +82,22 @@ class Debts {
   [[nodiscard]] bool any() const noexcept { return any_.load(); }
 
  private:
-  // What a server that never comes back is owed is worth no memory without end.
+  // What a server that never comes back is owed is worth no memory without end. Then the oldest go,
+  // whose votes end first as a rule: docs/redlock.md says so.
   static constexpr std::size_t most_debts = 4096;
+  struct Debtor {
+    using Calls = std::map<std::uint64_t, redis::Call>;  // as they came
+    Calls::iterator drop(Calls::iterator one) {
+      places.erase(one->second.operation.get());
+      return calls.erase(one);
+    }
+    Calls calls{};
+    std::unordered_map<const Operation*, std::uint64_t> places{};
+    std::uint64_t next = 0;
+  };
 
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::deque<redis::Call>> debts_;  // by server
+  std::map<std::uint64_t, Debtor> debts_;  // by server
   std::atomic<bool> any_{false};
 };
 

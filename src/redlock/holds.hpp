@@ -10,7 +10,9 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace mortise::redlock {
 
@@ -38,6 +40,18 @@ class Holds {
   /// A server is asked for a vote for it, or was.
   /// @return false: it is not known any more
   bool voted(const HoldId& hold, const Trail::Stop& stop);
+  /// The same of a server that may execute later what it was asked, unheard. @return what takes the
+  /// vote back if the hold ends without a release; the same for each server; null: it is not known
+  /// any more
+  std::shared_ptr<Freeing> doubted(const HoldId& hold, const Trail::Stop& stop);
+  /// A server has answered a renewal, and for what it has renewed it has votes.
+  /// @param answers one letter for each, '1' = renewed
+  /// @return the ends of those that are released meanwhile, and of which it was not told
+  std::vector<std::shared_ptr<Freeing>> renewed(const std::vector<Renewal::Item>& items,
+                                                const std::string& answers,
+                                                const Trail::Stop& stop);
+  /// @return until when it stands, or stood; long ago if it is not known.
+  [[nodiscard]] Instant until(const HoldId& hold) const;
 
   struct End {
     std::shared_ptr<Freeing> freeing{};
@@ -56,6 +70,7 @@ class Holds {
     Instant until{};
     Trail maybe{};
     std::shared_ptr<Freeing> freeing{};
+    std::shared_ptr<Freeing> lapsing{};  // see doubted()
   };
   [[nodiscard]] static bool same(const HoldId& a, const HoldId& b) noexcept {
     return a.number == b.number && a.name == b.name;

@@ -181,6 +181,7 @@ void Node::dropped(redis::Connection& connection, const Failure& why, bool was_u
     if (was_up) commands_.suspect();
     return;
   }
+  user_.breaks(*this, unanswered);
   usable_.store(false);
   {
     const std::lock_guard lock(mutex_);

@@ -31,6 +31,8 @@ class Node final : private redis::Connection::User {
     /// It has said who it is; it can be asked from now on.
     virtual void recognise(Node& node, const std::string& run_id) = 0;
     virtual void up(Node& node) = 0;
+    /// Its connection is gone, and `usable()` does not say so yet.
+    virtual void breaks(Node& node, const std::deque<redis::Call>& unanswered) = 0;
     /// @param was_up false: it could not be connected
     virtual void down(Node& node, bool was_up, std::deque<redis::Call> unanswered) = 0;
     virtual void answered(Node& node, const redis::Call& call, const redis::Reply& reply) = 0;

@@ -131,22 +131,34 @@ struct Bid final : Question {
 
 /// The end of a hold.
 struct Freeing final : Question {
-  Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end)
-      : release(std::move(wanted)), known(ours), until(end) {}
+  Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end, bool lapses = false)
+      : release(std::move(wanted)), known(ours), until(end), if_it_lapses(lapses) {}
   void give_up(const Failure& why) override { release->failed(why); }
 
   const std::shared_ptr<Release> release;
-  const bool known;     ///< exactly this hold was granted here
-  const Instant until;  ///< when it ends by itself; long ago where that is not known
-  Tally tally{};        // under the mutex, as what follows
-  Roll roll{};          // newcomers count: what was owed is told on later connections
-  NodeSet refused = 0;  // servers that answered with an error
+  const bool known;         ///< exactly this hold was granted here
+  const Instant until;      ///< when it ends by itself; long ago where that is not known
+  const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
+  Tally tally{};            // under the mutex, as what follows
+  Roll roll{};              // newcomers count: what was owed is told on later connections
+  NodeSet refused = 0;      // servers that answered with an error
 };
 
 /// @return when the vote that an undo or a release would free has ended by itself.
 [[nodiscard]] inline Instant end_of_vote(const redis::Call& call) {
   if (ask_of(call) == Ask::free) return static_cast<const Freeing&>(*call.operation).until;
   return call.asked + static_cast<const Bid&>(*call.operation).request().lease;
+}
+
+/// What is owed so long after the end of the vote that it would free is forgotten: by then nothing
+/// of it is on its way to the server either (see Strays).
+constexpr std::chrono::minutes owed_after_its_end{2};
+/// The same where that end is not known.
+constexpr std::chrono::hours owed_without_end{1};
+[[nodiscard]] inline Instant end_of_debt(const redis::Call& call) {
+  const bool known =
+      ask_of(call) != Ask::free || static_cast<const Freeing&>(*call.operation).known;
+  return known ? end_of_vote(call) + owed_after_its_end : call.asked + owed_without_end;
 }
 
 /// A batch of renewals.

@@ -219,10 +219,15 @@ void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
   bid->won_step = bid->step.fetch_add(1);  // what was not sent yet shall not be
   bid->awaited.end();
   const NodeSet late = bid->late;
+  Trail doubtful;
+  for (const Trail::Stop& stop : bid->maybe) {
+    if (strays_.has(stop.server, request.attempt)) static_cast<void>(doubtful.add(stop));
+  }
   // Before a server that may have a vote yet is noted for a hold that nobody knows.
   holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), std::move(bid->maybe),
              grant.counted_from);
   lock.unlock();
+  for (const Trail::Stop& stop : doubtful) static_cast<void>(doubt(hold, stop));
   std::uint64_t last = last_number_.load();
   while (last < grant.number && !last_number_.compare_exchange_weak(last, grant.number)) {
   }
@@ -247,7 +252,10 @@ void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
   // that have yet to hear of it.
   const bool proven = count(bid->ballot.holders_nodes()) >= quorum_.majority();
   const std::uint32_t step = bid->step.fetch_add(1) + 1;
-  bid->maybe.forget_before(now - bid->request().lease - end_at_the_servers);
+  // But a server that stands still votes when it goes on, if nobody tells it otherwise by then.
+  bid->maybe.forget_before(
+      now - bid->request().lease - end_at_the_servers,
+      [&](const Trail::Stop& stop) { return strays_.has(stop.server, bid->request().attempt); });
   const Trail servers = bid->maybe;
   bid->splits = (wait ? held : proven) ? 0 : bid->splits + 1;
   bid->polite.store(false);

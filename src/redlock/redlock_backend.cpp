@@ -145,16 +145,7 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
       end.freeing->tally.no = maybe.rest(quorum_);
       end.freeing->awaited.begin(awaited_);
     }
-    const Instant now = clock_->now();
-    for (const Trail::Stop& stop : maybe) {
-      tell({.tag = tag_of(Ask::free, step_of_end),
-            .server = stop.server,
-            .node = stop.node,
-            .operation = end.freeing,
-            .asked = now,
-            .since = stop.since,
-            .deadline = now + patience});
-    }
+    for (const Trail::Stop& stop : maybe) tell(call_of(end.freeing, stop));
   }
   if (count(reachable) < quorum_.majority()) {
     bool final = false;

@@ -74,6 +74,7 @@ class RedlockBackend final : public Backend, private Node::User {
   // Node::User
   void recognise(Node& node, const std::string& run_id) override;
   void up(Node& node) override;
+  void breaks(Node& node, const std::deque<redis::Call>& unanswered) override;
   void down(Node& node, bool was_up, std::deque<redis::Call> unanswered) override;
   void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
   [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
@@ -122,6 +123,11 @@ class RedlockBackend final : public Backend, private Node::User {
   /// something.
   void lead_home();
   void see_to_debts(Instant now);
+  [[nodiscard]] redis::Call call_of(const std::shared_ptr<Freeing>& freeing,
+                                    const Trail::Stop& where) const;
+  /// What a server was asked for a hold it may execute yet, and the hold may end without a word:
+  /// its vote is taken back then. @return false: the hold is not known any more
+  bool doubt(const HoldId& hold, const Trail::Stop& where);
   /// What a server was asked in an earlier step it may execute yet.
   void in_doubt(const std::shared_ptr<Bid>& bid, const Trail::Stop& where);
 
@@ -151,22 +157,25 @@ class RedlockBackend final : public Backend, private Node::User {
   void on_settle(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_undo(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_free(Node& node, const redis::Call& call, const redis::Reply& reply);
-  void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
   void on_look(Node& node, const redis::Call& call, const redis::Reply& reply);
   void note_executed(Node& node, const redis::Call& call);
+  void note_unanswered(const Node& node, const redis::Call& call);
   void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
   bool vote_late(Node& node, const redis::Call& call);
-  void relock(const Bid& bid, NodeSet nodes);
   void nonsense(Node& node, const redis::Call& call);
   void no_answer(Node& node, const redis::Call& call, const Failure& why);
   void no_vote(Node& node, const redis::Call& call, const Failure& why);
   void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
-  void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
   void judge(const std::shared_ptr<Looking>& looking, Lock lock);
-  void give_back_what_is_lost(const Renewing& renewing, const std::vector<Tally>& verdicts);
-  void relock(const Renewal::Item& item, NodeSet nodes);
   [[nodiscard]] std::optional<Holder> holder_of(
       const std::vector<std::pair<std::size_t, redis::Answer>>& answers, bool& decided) const;
+
+  // Holds: redlock_renewals.cpp.
+  void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);
+  void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
+  void give_back_what_is_lost(const Renewing& renewing, const std::vector<Tally>& verdicts);
+  void relock(const Renewal::Item& item, NodeSet nodes);
+  void relock(const Bid& bid, NodeSet nodes);
 
   const Settings settings_;
   const std::string words_;

@@ -2,6 +2,7 @@
 // What servers are to take back, and who tells them. Parts of RedlockBackend.
 #include "redlock/redlock_backend.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::redlock {
@@ -48,10 +49,26 @@ void RedlockBackend::pay(Node& node, bool comes_up) {
   if (!node.usable()) return;
   const std::uint64_t server = node.server();
   const Instant met = comes_up ? whereabouts_.met(server) : Instant::min();
-  const auto stays = [&](const redis::Call& debt) {
-    return !withdrawn(debt) && (now <= end_of_vote(debt) || debt.node != node.index());
+  Instant next = never;
+  const auto look = [&](const redis::Call& debt) -> Debts::Look {
+    Instant end = end_of_debt(debt);
+    if (ask_of(debt) == Ask::free) {
+      const auto& freeing = static_cast<const Freeing&>(*debt.operation);
+      const HoldId& hold = freeing.release->hold();
+      const Instant until = freeing.if_it_lapses ? holds_.until(hold) : Instant{};
+      if (freeing.if_it_lapses && holds_.stands(hold, now)) {
+        if (debt.server == server) next = std::min(next, until);
+        return {.due = false};
+      }
+      end = std::max(end, until + end_at_the_servers + owed_after_its_end);
+    }
+    return {
+        .over = now >= end,
+        .told_to_all = withdrawn(debt) || (now > end_of_vote(debt) && debt.node == node.index())};
   };
-  for (redis::Call& debt : debts_.take(server, met, stays)) {
+  std::vector<redis::Call> due = debts_.take(server, met, look);
+  if (next != never) alarm_.set_debts(next);
+  for (redis::Call& debt : due) {
     // And whole, where the server has said that it does not know the script.
     debt.epoch = epoch;
     if (!send_on(node, debt)) debts_.owe(server, std::move(debt));
@@ -80,24 +97,46 @@ void RedlockBackend::see_to_debts(Instant now) {
   if (debts_.any() && !whereabouts_.clear()) alarm_.set_debts(now + astray_again);
 }
 
+redis::Call RedlockBackend::call_of(const std::shared_ptr<Freeing>& freeing,
+                                    const Trail::Stop& where) const {
+  const Instant now = clock_->now();
+  return {.tag = tag_of(Ask::free, step_of_end),
+          .server = where.server,
+          .node = where.node,
+          .operation = freeing,
+          .asked = now,
+          .since = where.since,
+          .deadline = now + patience};
+}
+
+bool RedlockBackend::doubt(const HoldId& hold, const Trail::Stop& where) {
+  const std::shared_ptr<Freeing> end = holds_.doubted(hold, where);
+  if (!end) return false;
+  redis::Call call = call_of(end, where);
+  call.copies = true;
+  debts_.owe(where.server, std::move(call));
+  for (const auto& node : nodes_) {
+    // It has come up in between, and may have looked at its debts too early.
+    if (node->usable() && node->server() == where.server) pay(*node, false);
+  }
+  return true;
+}
+
 // The answer of another address that leads there has said that nothing is left, perhaps.
 void RedlockBackend::in_doubt(const std::shared_ptr<Bid>& bid, const Trail::Stop& where) {
-  std::uint32_t step = 0;
-  {
-    const Lock lock(bid->mutex);
-    if (bid->phase == Bid::Phase::won) {
-      const Acquisition::Request& request = bid->request();
-      if (holds_.voted(
-              {.name = request.name, .attempt = request.attempt, .number = bid->number.load()},
-              where)) {
-        return;
-      }
-    } else {
-      static_cast<void>(bid->maybe.add(where));
-      // What comes of the round has it taken back.
-      if (bid->phase == Bid::Phase::asking || bid->phase == Bid::Phase::settling) return;
-    }
-    step = bid->step.load();
+  Lock lock(bid->mutex);
+  const std::uint32_t step = bid->step.load();
+  if (bid->phase == Bid::Phase::won) {
+    const Acquisition::Request& request = bid->request();
+    lock.unlock();
+    const HoldId hold{
+        .name = request.name, .attempt = request.attempt, .number = bid->number.load()};
+    if (doubt(hold, where)) return;
+  } else {
+    static_cast<void>(bid->maybe.add(where));
+    // What comes of the round has it taken back.
+    if (bid->phase == Bid::Phase::asking || bid->phase == Bid::Phase::settling) return;
+    lock.unlock();
   }
   Trail there;
   static_cast<void>(there.add(where));

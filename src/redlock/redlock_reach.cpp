@@ -87,15 +87,21 @@ void RedlockBackend::up(Node& node) {
   for (const auto& looking : lookings) look_at(looking, only(node.index()));
 }
 
+// First of all: whoever sees that it is gone asks what may be on its way there.
+void RedlockBackend::breaks(Node& node, const std::deque<Call>& unanswered) {
+  if (stopped_.load()) return;
+  for (const Call& call : unanswered) note_unanswered(node, call);
+}
+
+void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
+  if (const AttemptId* const attempt = attempt_of(call)) {
+    strays_.add(node.server(), *attempt, ask_of(call) == Ask::free, step_of(call), clock_->now());
+  }
+}
+
 void RedlockBackend::down(Node& node, bool was_up, std::deque<Call> unanswered) {
   if (stopped_.load()) return;
-  const Instant now = clock_->now();
   const Failure why = node.why();
-  for (const Call& call : unanswered) {
-    if (const AttemptId* const attempt = attempt_of(call)) {
-      strays_.add(node.server(), *attempt, ask_of(call) == Ask::free, step_of(call), now);
-    }
-  }
   // Only now: another address that leads there may be all that leads there, and is asked then.
   const bool clear_now = whereabouts_.left(node.index(), was_up);
   for (Call& call : unanswered) no_answer(node, call, why);

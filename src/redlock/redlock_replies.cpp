@@ -2,6 +2,7 @@
 // What the servers answer, each for itself, and what a majority of such answers means. Parts of
 // RedlockBackend.
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 #include "redis/server_error.hpp"
 #include "redlock/redlock_backend.hpp"
 #include "redlock/vote.hpp"
@@ -21,14 +22,45 @@ std::shared_ptr<Bid> bid_in(const Call& call) {
   return std::static_pointer_cast<Bid>(call.operation);
 }
 
+Trail::Stop stop_of(const Call& call) {
+  return {.server = call.server, .node = call.node, .since = call.since, .asked = call.asked};
+}
+
+/// @return whether a server of ours may answer this with that; of renewals and looks, which rest on
+/// no step, whoever reads them says so.
+bool makes_sense(const Call& call, const std::string& text) {
+  const auto letter = [&](std::string_view letters) {
+    return text.size() == 1 && letters.find(text.front()) != std::string_view::npos;
+  };
+  switch (ask_of(call)) {
+    case Ask::take:
+    case Ask::relock: {
+      if (vote_number(text)) return true;
+      const std::optional<Answer> answer = Answer::parse(text);
+      return answer &&
+             (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused);
+    }
+    case Ask::settle: return vote_number(text) || letter("NH");
+    case Ask::undo:
+    case Ask::free: return letter("FALN");
+    case Ask::renew:
+    case Ask::look: break;
+  }
+  return true;
+}
+
 // A server that refuses for now (too few replicas, a full disk) is asked again so often.
 constexpr std::chrono::milliseconds refused_again{500};
+// And so often where it has not said that it is for now.
+constexpr std::chrono::seconds denied_again{2};
 
 }  // namespace
 
 void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) {
   if (reply.is_error()) return refused(node, call, reply);
-  if (reply.kind != Reply::Kind::string) return nonsense(node, call);
+  if (reply.kind != Reply::Kind::string || !makes_sense(call, reply.text)) {
+    return nonsense(node, call);
+  }
   note_executed(node, call);
   switch (ask_of(call)) {
     case Ask::take: return on_take(node, call, reply);
@@ -67,11 +99,14 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   }
   if (ask_of(call) == Ask::undo || ask_of(call) == Ask::free) {
     if (ask_of(call) == Ask::free) no_answer(node, call, error.failure);
-    if (error.kind == ServerError::Kind::final) return;
-    // It stays owed: what it would free keeps others out for a whole lease.
-    if (!withdrawn(call) && !base::mutant("redlock.refused_undo_is_forgotten")) {
+    // It stays owed, whatever the error is: what it would free keeps others out for a whole lease,
+    // and what stands between us and the server may have made that error.
+    const Instant now = clock_->now();
+    if (!withdrawn(call) && now < end_of_debt(call) &&
+        !base::mutant("redlock.refused_undo_is_forgotten")) {
       debts_.owe(node.server(), call);
-      alarm_.set_debts(clock_->now() + refused_again);
+      const bool passes = error.kind != ServerError::Kind::final;
+      alarm_.set_debts(now + (passes ? core::Nanos(refused_again) : core::Nanos(denied_again)));
     }
     if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
     return;
@@ -91,30 +126,19 @@ bool RedlockBackend::vote_late(Node& node, const Call& call) {
   return true;
 }
 
-void RedlockBackend::relock(const Bid& bid, NodeSet nodes) {
-  const Acquisition::Request& request = bid.request();
-  relock({.hold = {.name = request.name,
-                   .attempt = request.attempt,
-                   .number = bid.number.load(),
-                   .mode = request.mode},
-          .lease = request.lease},
-         nodes);
-}
-
 void RedlockBackend::nonsense(Node& node, const Call& call) {
   const Failure why(Errc::protocol, node.where() + ": an answer that makes no sense");
-  no_answer(node, call, why);
+  // As what was not answered: nobody knows what came of it.
+  note_unanswered(node, call);
   node.drop(why);
+  no_answer(node, call, why);
 }
 
 void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why) {
   switch (ask_of(call)) {
     case Ask::take:
     case Ask::settle: return no_vote(node, call, why);
-    case Ask::undo:
-      return in_doubt(
-          bid_in(call),
-          {.server = call.server, .node = call.node, .since = call.since, .asked = call.asked});
+    case Ask::undo: return in_doubt(bid_in(call), stop_of(call));
     case Ask::free: {
       const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
       if (!node.usable()) return tell(call);
@@ -136,7 +160,12 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
       renewing->open &= ~only(node.index());
       return judge(renewing, std::move(lock));
     }
-    case Ask::relock: return;
+    case Ask::relock:
+      // Of a connection that broke.
+      if (!node.usable())
+        static_cast<void>(
+            doubt(std::static_pointer_cast<Relocking>(call.operation)->hold, stop_of(call)));
+      return;
     case Ask::look: {
       const auto looking = std::static_pointer_cast<Looking>(call.operation);
       Lock lock(looking->mutex);
@@ -153,9 +182,7 @@ void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why) {
     lock.unlock();
     // Of a connection that broke; one that was not sent is not.
     if (call.server != 0 && !node.usable()) {
-      in_doubt(
-          bid,
-          {.server = call.server, .node = call.node, .since = call.since, .asked = call.asked});
+      in_doubt(bid, stop_of(call));
     }
     return;
   }
@@ -167,9 +194,6 @@ void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why) {
 void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
   const std::optional<std::uint64_t> number = vote_number(reply.text);
   const std::optional<Answer> answer = number ? std::nullopt : Answer::parse(reply.text);
-  const bool refused =
-      answer && (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused);
-  if (!number && !refused) return nonsense(node, call);
   const std::shared_ptr<Bid> bid = bid_in(call);
   const std::size_t index = node.index();
   Lock lock(bid->mutex);
@@ -227,7 +251,6 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
 
 void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply) {
   const std::optional<std::uint64_t> number = vote_number(reply.text);
-  if (!number && reply.text != "N" && reply.text != "H") return nonsense(node, call);
   const std::shared_ptr<Bid> bid = bid_in(call);
   Lock lock(bid->mutex);
   if (bid->step.load() != step_of(call)) return;
@@ -251,7 +274,6 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
 }
 
 void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
-  if (reply.text.size() != 1 || reply.text.find_first_of("FALN") != 0) return nonsense(node, call);
   const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
   const AttemptId& attempt = freeing->release->hold().attempt;
   // Also by the server that this one was before it was started anew.
@@ -284,103 +306,6 @@ void RedlockBackend::judge(const std::shared_ptr<Freeing>& freeing, Lock lock) {
   holds_.forget(freeing->release->hold().attempt);
   freeing->release->answered(verdict == Tally::Verdict::yes ? Released::released
                                                             : Released::was_lost);
-}
-
-void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) {
-  const auto renewing = std::static_pointer_cast<Renewing>(call.operation);
-  const std::string& text = reply.text;
-  std::vector<Renewal::Item>& items = renewing->renewal->items();
-  const NodeSet bit = only(node.index());
-  if (text.size() != renewing->tallies.size() ||
-      text.find_first_not_of("01E") != std::string::npos) {
-    return nonsense(node, call);
-  }
-  std::vector<Renewal::Item> late;
-  Lock lock(renewing->mutex);
-  renewing->open &= ~bit;
-  const bool counts = !renewing->roll.newcomer(node.index(), call.epoch) &&
-                      renewing->roll.counts(node.index(), node.server());
-  for (std::size_t i = 0; counts && i < text.size(); ++i) {
-    Tally& tally = renewing->tallies[i];
-    (text[i] == '1' ? tally.yes : tally.no) |= bit;
-    if (text[i] != 'E') continue;
-    renewing->free[i] |= bit;
-    // The majority's answers were in already: this server was not asked for its vote yet.
-    if (renewing->over && tally.verdict(quorum_) == Tally::Verdict::yes) late.push_back(items[i]);
-  }
-  if (!renewing->over) return judge(renewing, std::move(lock));
-  lock.unlock();
-  for (const Renewal::Item& item : late) relock(item, bit);
-}
-
-void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock) {
-  if (renewing->over) return;
-  const auto& tallies = renewing->tallies;
-  const bool open = std::any_of(tallies.begin(), tallies.end(), [&](const Tally& tally) {
-    return tally.verdict(quorum_) == Tally::Verdict::open;
-  });
-  if (open && renewing->open != 0) return;
-  renewing->over = true;
-  renewing->awaited.end();
-  const std::vector<Tally> verdicts = tallies;
-  const std::vector<NodeSet> free = renewing->free;
-  lock.unlock();
-  if (renewing->renewal->done()) return;
-  give_back_what_is_lost(*renewing, verdicts);
-  std::vector<Renewal::Item>& items = renewing->renewal->items();
-  std::vector<std::pair<Renewal::Item, NodeSet>> again;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    Renewal::Item& item = items[i];
-    item.counted_from = renewing->asked;
-    item.granted = item.lease;
-    const bool wrong = base::mutant("redlock.minority_renews") && verdicts[i].yes != 0;
-    switch (wrong ? Tally::Verdict::yes : verdicts[i].verdict(quorum_)) {
-      case Tally::Verdict::open: item.answer = Renewal::Answer::unknown; break;
-      case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
-      case Tally::Verdict::yes:
-        item.answer = Renewal::Answer::renewed;
-        holds_.extend(item.hold, end_of_hold(item.counted_from, item.lease));
-        if (free[i] != 0) again.emplace_back(item, free[i]);
-        break;
-    }
-  }
-  renewing->renewal->answered();
-  for (const auto& [item, nodes] : again) relock(item, nodes);
-}
-
-// The servers that answered yes keep it for a whole lease from now on, and may be as many as keep
-// everybody from a majority. Before the library hears of it, which may ask for the lock at once.
-void RedlockBackend::give_back_what_is_lost(const Renewing& renewing,
-                                            const std::vector<Tally>& verdicts) {
-  const std::vector<Renewal::Item>& items = renewing.renewal->items();
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (verdicts[i].verdict(quorum_) != Tally::Verdict::no || verdicts[i].yes == 0) continue;
-    release(std::make_shared<Release>(items[i].hold));
-  }
-}
-
-void RedlockBackend::relock(const Renewal::Item& item, NodeSet nodes) {
-  if (!holds_.stands(item.hold, clock_->now())) return;
-  const auto relocking = std::make_shared<Relocking>(item.hold, item.lease);
-  const Instant now = clock_->now();
-  const Call call{.tag = tag_of(Ask::relock, step_of_hold),
-                  .operation = relocking,
-                  .asked = now,
-                  .deadline = now + node_timeout(item.lease)};
-  for (const auto& node : nodes_) {
-    if ((nodes & only(node->index())) == 0) continue;
-    // The server is noted first, so that a release that comes now reaches it.
-    redis::Call mine = call;
-    mine.epoch = node->epoch();
-    if (!node->usable()) continue;
-    mine.server = node->server();
-    mine.node = node->index();
-    mine.since = now;
-    if (!holds_.voted(item.hold,
-                      {.server = mine.server, .node = mine.node, .since = now, .asked = now}))
-      return;
-    static_cast<void>(send_on(*node, std::move(mine)));
-  }
 }
 
 }  // namespace mortise::redlock

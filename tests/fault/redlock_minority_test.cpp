@@ -188,6 +188,28 @@ TEST_F(RedlockMinority, WithoutMemoryCostsNothing) {
   expect_all_is_well(mine);
 }
 
+// Something between us and the server, or its administrator, may refuse with any words.
+TEST_F(RedlockMinority, ThatDidNotExecuteTheReleaseIsToldOnceMore) {
+  static_cast<void>(servers(3));
+  proxied();
+  Client mine = ready_client();
+  for (const bool rubbish : {false, true}) {
+    Lock lock = mine.lock("a", {.lease = 20s});
+    lock.lock();
+    ASSERT_TRUE(eventually([&] { return holds("a") == 3; }));
+    RedisTalk talk = servers()[2].talk();
+    talk.expect_ok({"CONFIG", "RESETSTAT"});
+    talk.expect_ok({"ACL", "SETUSER", "default", "-evalsha", "-eval"});
+    if (rubbish) servers().proxy(2).garbage("$5\r\nhello\r\n", Proxy::Replies::scripts);
+    EXPECT_EQ(lock.release(), Released::released);
+    EXPECT_TRUE(eventually([&] {
+      return talk.command({"INFO", "errorstats"}).text.find("NOPERM") != std::string::npos;
+    }));
+    talk.expect_ok({"ACL", "SETUSER", "default", "+@all"});
+    expect_free("a", 5s);
+  }
+}
+
 TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsTaughtAgain) {
   Client mine = ready_client();
   for (int cycle = 0; cycle < 20; ++cycle) {

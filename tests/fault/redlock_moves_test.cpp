@@ -16,7 +16,7 @@ class RedlockMoves : public RedlockTest {
   void SetUp() override {
     RedlockTest::SetUp();
     if (IsSkipped()) return;
-    static_cast<void>(servers(3));
+    static_cast<void>(servers(4));  // the last is nobody's until an address leads there
     std::vector<std::uint16_t> ports;
     for (std::size_t i = 0; i < addresses_.size(); ++i) {
       ports.push_back(addresses_[i].emplace(servers()[i].port()).port());
@@ -131,6 +131,27 @@ TEST_F(RedlockMoves, WhatWasSentByAnotherAddressBeforeComesTooLate) {
   ASSERT_TRUE(eventually([&] { return stats() >= then + sent; }));
   EXPECT_FALSE(is_held(2, "a")) << "by a copy, for nobody";
   EXPECT_EQ(held.release(), Released::released);
+}
+
+// A replica that takes over has the votes of the server that it replaces. The client has met it
+// before, so that nothing says that it may be that one.
+TEST_F(RedlockMoves, AVoteThatHasMovedToAServerThatWasMetBeforeIsFreed) {
+  Client mine = client_of_them();
+  lead(2, 3);
+  reach(mine, 3);
+  lead(2, 2);
+  reach(mine, 2);
+  servers()[3].talk().expect_ok({"REPLICAOF", "127.0.0.1", std::to_string(servers()[2].port())});
+  Lock lock = mine.lock("a", {.lease = 6s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  ASSERT_TRUE(eventually([&] { return holds("a") == 4; }, 10s));
+  servers()[3].talk().expect_ok({"REPLICAOF", "NO", "ONE"});
+  lead(2, 3);
+  kill(2);
+  const std::string before = field(3, "a", "g");
+  ASSERT_TRUE(eventually([&] { return field(3, "a", "g") != before; }, 6s)) << "not renewed";
+  EXPECT_EQ(lock.release(), Released::released);
+  expect_free("a", 1s);
 }
 
 }  // namespace

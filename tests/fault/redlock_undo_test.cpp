@@ -341,5 +341,21 @@ TEST_F(RedlockUndo, AHoldThatItsRenewalFindsLostKeepsNobodyOut) {
   EXPECT_EQ(held.release(), Released::was_lost);
 }
 
+// The two that say no are quicker, and the hold is lost by their word: the others renew it then.
+TEST_F(RedlockUndo, AHoldThatTwoQuickAnswersFindLostKeepsNobodyOut) {
+  static_cast<void>(servers(4));
+  Client theirs = client_of({0, 1, 2, 3});
+  proxied();
+  Client mine = ready_client();
+  Lock held = mine.lock("a", {.lease = 6s});
+  take(held, {0, 1, 2, 3});
+  for (const std::size_t i : {0U, 1U}) servers()[i].talk().expect_ok({"DEL", key("a")});
+  for (const std::size_t i : {2U, 3U}) servers().proxy(i).delay(60ms, 60ms);
+  ASSERT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 5s));
+  Lock next = theirs.lock("a", undone_late);
+  EXPECT_TRUE(next.try_lock_for(3s));
+  EXPECT_EQ(held.release(), Released::was_lost);
+}
+
 }  // namespace
 }  // namespace mortise::fault

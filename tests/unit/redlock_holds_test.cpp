@@ -174,7 +174,7 @@ TEST(RedlockTrailTest, LeavesAsManyAddressesAsThereAreServersThatWereNotAsked) {
 redis::Call debt_of(std::shared_ptr<Operation> operation, Instant since) {
   return {.server = server, .operation = std::move(operation), .since = since};
 }
-constexpr auto stays = [](const redis::Call&) { return true; };
+constexpr auto stays = [](const redis::Call&) { return Debts::Look{}; };
 
 TEST(RedlockDebtsTest, AreAServersWhateverAddressLeadsThere) {
   Debts debts;
@@ -194,7 +194,11 @@ TEST(RedlockDebtsTest, AreToldToWhoWasMetSinceAndStay) {
   EXPECT_EQ(debts.take(server, now - 1s, stays).size(), 1U);
   EXPECT_FALSE(debts.any());
   debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
-  EXPECT_EQ(debts.take(server + 1, now, [](const redis::Call&) { return false; }).size(), 1U);
+  EXPECT_EQ(debts
+                .take(server + 1, now,
+                      [](const redis::Call&) { return Debts::Look{.told_to_all = true}; })
+                .size(),
+            1U);
   EXPECT_FALSE(debts.any());
 }
 
@@ -205,6 +209,70 @@ TEST(RedlockDebtsTest, OfWhoRefusesAreItsOwn) {
   EXPECT_TRUE(debts.take(server + 2, now + 1h, stays).empty());
   EXPECT_EQ(debts.take(server + 1, now - 1s, stays).size(), 1U);
   EXPECT_FALSE(debts.any());
+}
+
+// A server that never comes back would be remembered for ever.
+TEST(RedlockDebtsTest, AreForgottenWhenTheirTimeIsOverWhoeverIsMet) {
+  Debts debts;
+  const auto over = [](const redis::Call&) { return Debts::Look{.over = true}; };
+  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
+  EXPECT_TRUE(debts.take(server + 1, now - 1s, over).empty());
+  EXPECT_FALSE(debts.any());
+  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
+  EXPECT_EQ(debts.take(server, now - 1s, over).size(), 1U) << "itself it is told";
+}
+
+TEST(RedlockDebtsTest, WaitUntilTheyAreDue) {
+  Debts debts;
+  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
+  const auto early = [](const redis::Call&) { return Debts::Look{.due = false}; };
+  EXPECT_TRUE(debts.take(server, now - 1s, early).empty());
+  EXPECT_EQ(debts.take(server, now - 1s, stays).size(), 1U);
+}
+
+TEST(RedlockDebtsTest, AreBoundedAndTheOldestGoFirst) {
+  Debts debts;
+  const auto first = std::make_shared<Release>(hold());
+  debts.owe(server, debt_of(first, now));
+  std::vector<std::shared_ptr<Release>> others;
+  for (int i = 0; i < 4096; ++i) {
+    others.push_back(std::make_shared<Release>(hold()));
+    debts.owe(server, debt_of(others.back(), now));
+  }
+  const std::vector<redis::Call> due = debts.take(server, now - 1s, stays);
+  ASSERT_EQ(due.size(), 4096U);
+  EXPECT_EQ(due.front().operation, others.front());
+  EXPECT_EQ(due.back().operation, others.back());
+}
+
+// A fail-over puts a server in the place of one that has voted.
+TEST(RedlockHoldsTest, AServerThatHasRenewedHasAVote) {
+  Holds holds;
+  holds.add(hold(), now + 1s, at(0), now);
+  const std::vector<Renewal::Item> items{{.hold = hold(), .lease = 1s}};
+  const Trail::Stop there{.server = 105, .node = 0, .since = now};
+  EXPECT_TRUE(holds.renewed(items, "0", there).empty());
+  const auto release = std::make_shared<Release>(hold());
+  EXPECT_FALSE(holds.end(release).maybe.has(105));
+  const auto told = holds.renewed(items, "1", there);
+  ASSERT_EQ(told.size(), 1U) << "it is released meanwhile";
+  EXPECT_EQ(told.front()->release, release);
+  EXPECT_TRUE(holds.renewed(items, "1", there).empty()) << "and was told";
+}
+
+TEST(RedlockHoldsTest, WhatMayComeLateIsTakenBackByOneEndOfItsOwn) {
+  Holds holds;
+  const Trail::Stop there{.server = 105, .node = 0, .since = now};
+  EXPECT_FALSE(holds.doubted(hold(), there));
+  holds.add(hold(), now + 1s, at(0), now);
+  const auto end = holds.doubted(hold(), there);
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->if_it_lapses);
+  EXPECT_EQ(holds.doubted(hold(), there), end);
+  EXPECT_TRUE(holds.stands(hold(), now)) << "nobody has released it";
+  EXPECT_EQ(holds.until(hold()), now + 1s);
+  EXPECT_TRUE(holds.end(std::make_shared<Release>(hold())).maybe.has(105));
+  EXPECT_FALSE(holds.doubted(hold(), there)) << "who releases it tells all";
 }
 
 }  // namespace
