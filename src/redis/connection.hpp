@@ -97,6 +97,12 @@ class Connection final : public Source {
   [[nodiscard]] Instant due() const noexcept override;
   [[nodiscard]] bool pushes() const noexcept override { return !inbox_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override;
+  /// @return whether a call of that kind is not answered.
+  template <class Which>
+  [[nodiscard]] bool awaits(Which which) const {
+    const std::lock_guard lock(mutex_);
+    return calls_.any(which);
+  }
   /// @return whether the server takes no more for now, so that a part of what was sent is still
   /// here.
   [[nodiscard]] bool blocked() const noexcept { return blocked_.load(); }

@@ -34,6 +34,12 @@ class UnderWay {
   /// @return the oldest; there must be one.
   [[nodiscard]] const Call& oldest() const noexcept { return calls_.front(); }
 
+  /// @return whether there is one of that kind.
+  template <class Which>
+  [[nodiscard]] bool any(Which which) const {
+    return std::any_of(calls_.begin(), calls_.end(), which);
+  }
+
   Place add(Call call) {
     call.number = ++numbers_;
     calls_.push_back(std::move(call));

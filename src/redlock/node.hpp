@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace mortise::redlock {
 
@@ -75,6 +76,17 @@ class Node final : private redis::Connection::User {
   [[nodiscard]] std::uint64_t epoch_of_what_is_up() const noexcept {
     const std::uint64_t epoch = commands_.generation();  // first: it grows when one ends
     return commands_.up() ? epoch : 0;
+  }
+  [[nodiscard]] redis::LoadedScripts& loaded() noexcept { return commands_.loaded(); }
+  /// @return whether a call of that kind is on its way there.
+  template <class Which>
+  [[nodiscard]] bool awaits(Which which) const {
+    return commands_.awaits(which);
+  }
+  /// Whoever runs the sources himself, since no client does any more, has these.
+  void add_sources(std::vector<Source*>& sources) {
+    sources.push_back(&answers_);
+    sources.push_back(&care_);
   }
   /// @return false: not connected, nothing was done
   [[nodiscard]] bool send(redis::Call call, std::string_view bytes);

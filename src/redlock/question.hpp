@@ -44,6 +44,11 @@ enum class Ask : std::uint32_t {
   return call.tag >> 3U;
 }
 
+/// @return what the script that does it is known by on a connection (see redis::LoadedScripts).
+[[nodiscard]] constexpr std::uint8_t script_of(Ask ask) noexcept {
+  return static_cast<std::uint8_t>(ask == Ask::free ? Ask::undo : ask);  // both are release.lua
+}
+
 /// The steps of a hold come after those of its attempt, which is not asked for any more.
 constexpr std::uint32_t step_of_hold = (1U << 29U) - 2;
 constexpr std::uint32_t step_of_end = step_of_hold + 1;

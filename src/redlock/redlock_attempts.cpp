@@ -124,7 +124,10 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
       continue;
     }
     const std::uint64_t server = node->server();
-    const Passage passage{.step = step, .copies = strays_.has(server, request.attempt)};
+    const std::uint8_t script = script_of(Ask::take);
+    const Passage passage{.step = step,
+                          .copies = strays_.has(server, request.attempt),
+                          .whole = !node->loaded().has(script, epoch)};
     const bool interested = request.wait && node->listens();
     bool fresh = false;
     {
@@ -139,7 +142,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
                               .ways = only(node->index())});
       if (interested) bid->hears |= only(node->index());
     }
-    if (!written || written->copies != passage.copies || written_interested != interested) {
+    if (written != passage || written_interested != interested) {
       bytes.clear();
       write_take(bytes, passage, *bid, interested);
       written = passage;
@@ -148,6 +151,8 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     redis::Call mine = call;
     mine.epoch = epoch;
     mine.copies = passage.copies;
+    mine.script = script;
+    mine.whole = passage.whole;
     mine.server = server;
     mine.node = node->index();
     mine.since = now;

@@ -51,6 +51,9 @@ void RedlockBackend::start(Host& host) {
 }
 
 void RedlockBackend::stop() noexcept {
+  if (stopped_.load()) return;
+  // Where there is no memory for that, what is left ends with its lease.
+  base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true) || nodes_.empty()) return;
   bool attached = false;
   decltype(bids_) bids;
@@ -185,6 +188,8 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
   // Only now: of a connection that broke the copies are noted before the next one is up.
   if (!node.usable()) return false;
   call.copies = call.copies || are_copies(call, node.server());
+  call.script = script_of(ask_of(call));
+  call.whole = call.whole || !node.loaded().has(call.script, call.epoch);
   write(bytes, call, node);
   return node.send(std::move(call), bytes);
 }

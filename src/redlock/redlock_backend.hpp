@@ -111,6 +111,9 @@ class RedlockBackend final : public Backend, private Node::User {
   void tell_unreachable(const std::shared_ptr<Bid>& bid);
 
   // What is taken back: redlock_debts.cpp.
+  /// The client is being closed, and nobody reads any more: what servers that can be reached were
+  /// told last they may not have done.
+  void give_back_the_rest();
   /// @return what all addresses lead to, or led to last.
   [[nodiscard]] Trail everywhere() const;
   /// Tells its server that something is over, by whatever addresses lead there, now or later.

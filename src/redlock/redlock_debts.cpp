@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What servers are to take back, and who tells them. Parts of RedlockBackend.
+#include "base/poll_sources.hpp"
 #include "redlock/redlock_backend.hpp"
 
 #include <algorithm>
@@ -10,8 +11,32 @@ namespace {
 
 // Addresses that lead to one server are tried again so often for what others are owed.
 constexpr std::chrono::seconds astray_again{1};
+// Of the time that close() may take.
+constexpr std::chrono::milliseconds patience_at_the_end{750};
+constexpr std::chrono::milliseconds a_look{5};
+
+bool takes_back(const redis::Call& call) {
+  return ask_of(call) == Ask::undo || ask_of(call) == Ask::free;
+}
 
 }  // namespace
+
+// A release is over with the majority's answers. One of the others may answer that it does not know
+// the script, and has to be told once more; and of a connection that is closed with an answer
+// unread it may not even read the request.
+void RedlockBackend::give_back_the_rest() {
+  if (!attached_.load()) return;
+  const Instant until = BootClock::now() + patience_at_the_end;
+  const auto owes = [this] {
+    return std::any_of(nodes_.begin(), nodes_.end(),
+                       [](const auto& node) { return node->usable() && node->awaits(takes_back); });
+  };
+  std::vector<Source*> sources;
+  for (const auto& node : nodes_) node->add_sources(sources);
+  while (owes() && BootClock::now() < until) {
+    base::poll_sources(sources, *clock_, clock_->now() + a_look);
+  }
+}
 
 Trail RedlockBackend::everywhere() const {
   Trail all;

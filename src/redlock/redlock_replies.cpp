@@ -85,6 +85,7 @@ void RedlockBackend::note_executed(Node& node, const Call& call) {
 void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   ServerError error = redis::server_error(node.where(), reply.text);
   if (error.kind == ServerError::Kind::script && !call.whole) {
+    node.loaded().forget();
     if (ask_of(call) == Ask::take && vote_late(node, call)) return;
     Call again = call;
     again.whole = true;

@@ -22,7 +22,8 @@ struct Manners {
 struct Passage {
   std::uint32_t step = 1;  ///< of its attempt; grows
   bool copies = false;     ///< of older steps may be on their way: the server is to refuse them
-  bool whole = false;      ///< send the script's text: the server does not know it
+  bool whole = false;      ///< send the script's text: the server does not know it, perhaps
+  bool operator==(const Passage&) const = default;
 };
 
 /// Appends one command each.

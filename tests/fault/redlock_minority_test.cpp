@@ -188,6 +188,22 @@ TEST_F(RedlockMinority, WithoutMemoryCostsNothing) {
   expect_all_is_well(mine);
 }
 
+// There is no once more for the last word of a client that closes.
+TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsToldByAClientThatCloses) {
+  static_cast<void>(servers(3));
+  for (int cycle = 0; cycle < 10; ++cycle) {
+    {
+      Client mine = ready_client();
+      Lock lock = mine.lock("a", {.lease = 20s});
+      lock.lock();
+      ASSERT_TRUE(eventually([&] { return holds("a") == 3; }));
+      servers()[2].talk().expect_ok({"SCRIPT", "FLUSH"});
+      EXPECT_EQ(lock.release(), Released::released);
+    }
+    expect_free("a", 1s);
+  }
+}
+
 // Something between us and the server, or its administrator, may refuse with any words.
 TEST_F(RedlockMinority, ThatDidNotExecuteTheReleaseIsToldOnceMore) {
   static_cast<void>(servers(3));
