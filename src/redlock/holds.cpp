@@ -81,7 +81,13 @@ std::vector<std::shared_ptr<Freeing>> Holds::renewed(const std::vector<Renewal::
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (answers[i] != '1') continue;
     const auto found = entries_.find(items[i].hold.attempt);
-    if (found == entries_.end() || !found->second.maybe.add(stop)) continue;
+    if (found == entries_.end()) {
+      // It was released, and a majority has said so: this answer was not read yet.
+      released.push_back(std::make_shared<Freeing>(std::make_shared<Release>(items[i].hold), true,
+                                                   stop.asked + items[i].lease));
+      continue;
+    }
+    if (!found->second.maybe.add(stop)) continue;
     if (found->second.freeing) released.push_back(found->second.freeing);
   }
   return released;

@@ -46,7 +46,7 @@ class Holds {
   std::shared_ptr<Freeing> doubted(const HoldId& hold, const Trail::Stop& stop);
   /// A server has answered a renewal, and for what it has renewed it has votes.
   /// @param answers one letter for each, '1' = renewed
-  /// @return the ends of those that are released meanwhile, and of which it was not told
+  /// @return the ends of those that were released meanwhile, and of which it was not told, perhaps
   std::vector<std::shared_ptr<Freeing>> renewed(const std::vector<Renewal::Item>& items,
                                                 const std::string& answers,
                                                 const Trail::Stop& stop);

@@ -258,6 +258,8 @@ TEST(RedlockHoldsTest, AServerThatHasRenewedHasAVote) {
   ASSERT_EQ(told.size(), 1U) << "it is released meanwhile";
   EXPECT_EQ(told.front()->release, release);
   EXPECT_TRUE(holds.renewed(items, "1", there).empty()) << "and was told";
+  holds.forget(hold().attempt);
+  EXPECT_EQ(holds.renewed(items, "1", there).size(), 1U) << "nobody knows whether it was";
 }
 
 TEST(RedlockHoldsTest, WhatMayComeLateIsTakenBackByOneEndOfItsOwn) {
