@@ -123,6 +123,7 @@ struct Bid final : Question {
   NodeSet late = 0;               ///< servers that came up since
   std::vector<Failure> failures;  ///< of servers that refused to answer in this round
   std::optional<Holder> holder{};
+  std::uint64_t holder_number = 0;
   Trail maybe{};         ///< servers that may have it as the owner
   Trail spoke{};         ///< servers that have answered since the round began
   Trail listed{};        ///< servers that it asked for hints

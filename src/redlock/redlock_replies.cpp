@@ -246,7 +246,14 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     static_cast<void>(bid->listed.add({.server = call.server, .node = index, .since = call.since}));
   }
   bid->ballot.refused(index, answer->holder_number, answer->left);
-  if ((bid->ballot.holders_nodes() & only(index)) != 0) bid->holder = answer->holder();
+  if ((bid->ballot.holders_nodes() & only(index)) != 0) {
+    std::optional<Holder> holder = answer->holder();
+    // A vote that only a renewal brought there has no label; another server's has.
+    const bool known = bid->holder && bid->holder_number == answer->holder_number;
+    if (holder && holder->label.empty() && known) holder->label = bid->holder->label;
+    bid->holder = std::move(holder);
+    bid->holder_number = answer->holder_number;
+  }
   judge(bid, std::move(lock));
 }
 
