@@ -108,6 +108,26 @@ void Attempts::held(const AttemptId& attempt, std::uint64_t number, Instant sinc
   record.until = until;
 }
 
+// One thread stood still between `granted()` and its operation, which another one then completed
+// with a later grant: by the number of the first, the push of the hold that stands was one that
+// nobody wants, and freed it (S1).
+void Attempts::completed(const Acquisition& operation) {
+  const Grant& grant = operation.grant();
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(operation.request().attempt);
+  if (found == records_.end() || !found->second.decided()) return;
+  Record& record = found->second;
+  if (grant.number == 0 || grant.number == record.number) return;
+  record.number = grant.number;
+  record.until = grant.counted_from + grant.lease;
+}
+
+bool Attempts::is_decided(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  return found != records_.end() && found->second.decided();
+}
+
 // Of holds that ended otherwise than by a release the library does not tell.
 void Attempts::sweep(Instant now) {
   std::erase_if(records_, [&](const auto& entry) {

@@ -59,6 +59,11 @@ class Attempts {
   /// It is a hold since then, and not over before `until` unless it is released. Say so before its
   /// operation is completed: the release may be answered right afterwards.
   void held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until);
+  /// Its operation is done. A reply and a push, read by two threads, may each have brought it a
+  /// grant: which of them it took is known only now, and the record is of that one.
+  void completed(const Acquisition& operation);
+  /// @return whether a grant of it is known; its operation is done then, or will be at once.
+  [[nodiscard]] bool is_decided(const AttemptId& attempt) const;
   /// The library says that those are renewed.
   void renewed(const std::vector<Renewal::Item>& items);
   /// It is over, and no hold. Say so after its operation was completed, or it could be asked for

@@ -72,6 +72,7 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                                    ? std::chrono::nanoseconds(operation->request().lease)
                                    : push.lease});
   while (!operation->done()) std::this_thread::yield();
+  attempts_.completed(*operation);  // before the next push is read
   stop_listening_to(operation->request().name);
   if (operation->grant().number == push.number) {
     holds(operation->request(), push.number);

@@ -276,6 +276,7 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
   operation->granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation->done()) std::this_thread::yield();
+  attempts_.completed(*operation);  // before the answer to its release is read
   stop_listening_to(request.name);
   if (operation->grant().number == answer.number) {
     holds(request, answer.number);
@@ -291,6 +292,8 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
   const bool queued = answer.kind == Answer::Kind::queued;
   const std::optional<Push> early = attempts_.waits(request.attempt, reading, answer.last_number);
   if (early) return believe(operation, *early, reading);
+  // Another thread has read a push of it, and completes it at this moment.
+  while (attempts_.is_decided(request.attempt) && !operation->done()) std::this_thread::yield();
   if (operation->done()) return end_what_it_held(request, answer.last_number);
   operation->queued(answer.holder());
   if (queued) probe_inbox();

@@ -106,6 +106,28 @@ TEST_F(RedisAttemptsTest, PushesAreToldApartByTheirNumbers) {
   EXPECT_EQ(attempts_.granted(grant_of(1, 91)).kind, ghost);  // granted once more, to nobody
 }
 
+// A thread has read a push, and stands still; another one reads the answers that the attempt waits
+// again and then has the lock, by a later grant, whose push is still to come.
+TEST_F(RedisAttemptsTest, TheGrantThatItsOperationTookIsTheOneOfTheHold) {
+  attempts_.asked(one_, 1);
+  attempts_.waits(id_of(1), reading, 76);
+  ASSERT_EQ(attempts_.granted(grant_of(1, 77)).kind, believe);
+  attempts_.waits(id_of(1), reading, 78);
+  EXPECT_TRUE(attempts_.is_decided(id_of(1)));
+  attempts_.held(id_of(1), 79, start, start + 30s);
+  one_->granted({.number = 79, .counted_from = start, .lease = 30s});
+  attempts_.completed(*one_);
+  one_->granted({.number = 77, .counted_from = start, .lease = 2s});  // the first thread: too late
+  attempts_.completed(*one_);
+  attempts_.released(id_of(1), 77);  // which it gives back
+  EXPECT_EQ(attempts_.granted(grant_of(1, 79)).kind, known);
+  EXPECT_TRUE(attempts_.stands({.name = "a", .attempt = id_of(1), .number = 79}, start + 29s));
+  attempts_.released(id_of(1), 79);
+  EXPECT_EQ(attempts_.size(), 0U);
+  attempts_.completed(*one_);  // a thread that comes after all that
+  EXPECT_EQ(attempts_.size(), 0U);
+}
+
 TEST_F(RedisAttemptsTest, AGrantThatWasOverAtTheReplyIsNotBelieved) {
   attempts_.asked(one_, 1);
   attempts_.waits(id_of(1), reading, 80);  // somebody else was granted 80
