@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Goal: a server without memory, or one that may not publish, refuses new locks and loses nothing
 // of the old ones. Method: maxmemory 1 in each state of a lock; users without rights on channels.
-#include "fault/redis_fixture.hpp"
+#include "fault/redis_script.hpp"
 
 namespace mortise::fault {
 namespace {
 
-class RedisMemory : public RedisTest {
+class RedisMemory : public RedisScriptTest {
  protected:
   void full(bool on) { server().talk().expect_ok({"CONFIG", "SET", "maxmemory", on ? "1" : "0"}); }
 };
@@ -122,6 +122,46 @@ TEST_F(RedisMemory, WithoutMemoryTheTurnEndsAndBothClientsGoOn) {
   ASSERT_TRUE(comes(ours));
   EXPECT_GT(ours.get(), token);
   expect_free("a");
+}
+
+// Each of its questions is heard, or it would count as dead after three seconds.
+TEST_F(RedisMemory, WithoutMemoryAWaiterKeepsItsPlace) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  full(true);
+  // It asks each second.
+  for (int time = 0; time < 4; ++time) ASSERT_TRUE(asks_again("a")) << time;
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(comes(served, 1s));
+  EXPECT_EQ(waiter.release(), Released::released);
+  expect_free("a");
+}
+
+// Of a client that has lost its connection.
+TEST_F(RedisMemory, WithoutMemoryLateCopiesAreRefused) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  ASSERT_TRUE(acquire('b').starts_with("Q"));
+  full(true);
+  EXPECT_TRUE(acquire('a', {.flags = "f11", .epoch = 2}).starts_with("G"));
+  EXPECT_TRUE(acquire('b', {.flags = "f11", .epoch = 2}).starts_with("Q"));
+  EXPECT_TRUE(cancel('c', "f1", 2).starts_with("B"));
+  for (const char client : {'a', 'b', 'c'}) EXPECT_EQ(acquire(client), "R") << client;
+  EXPECT_EQ(release("f1", 2), "F");
+}
+
+TEST_F(RedisMemory, WithoutMemoryNobodyJoinsAQueue) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  full(true);
+  EXPECT_TRUE(server()
+                  .talk()
+                  .command({"EVAL", std::string(redis::scripts::acquire.text), "1", key("a"),
+                            attempt('b'), "f01", "1", "30000", "label"})
+                  .is_error());
+  EXPECT_EQ(waiting("a"), 0U);
 }
 
 }  // namespace

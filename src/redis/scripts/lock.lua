@@ -189,8 +189,10 @@ local function is_late(attempt, epoch)
   return mark and tonumber(epoch) < tonumber(string.match(mark, '^%d+'))
 end
 
--- From now on what was sent of this attempt before this epoch comes too late.
+-- From now on what was sent of this attempt before this epoch comes too late. Also without memory: it takes
+-- little, and whatever goes before it, or comes with it, takes back or keeps what is there already.
 local function bury_older(attempt, epoch)
+  redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
   exhume()
   local till = digits(now + BURIED)
   local new = redis.call('HSET', K, '!' .. attempt, epoch .. ' ' .. till) == 1
@@ -435,6 +437,7 @@ local function take(me, wait, lease, label)
   if not wait then return occupied('B') end
   local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. label
   if w then
+    redis.call('HDEL', K, '-') -- as above: it has its place, which must not age while memory is short
     redis.call('HSET', K, place(w.ticket), entry)
     return occupied('Q', (further and not held) or front() == w.ticket)
   end
