@@ -224,7 +224,10 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     }
     operation.failed(std::move(error.failure));
   } else if (call.kind == Call::Kind::acquire && error.failure.code == Errc::protocol) {
-    fail_protocol(call, error.failure);  // a script may have failed halfway
+    // A script may have failed halfway. This copy is executed: nothing of it comes late, and the
+    // cancel behind it, by the same connection, finds what it has left.
+    operation.failed(std::move(error.failure));
+    cancel_behind(std::static_pointer_cast<Acquisition>(call.operation));
   } else {
     operation.failed(std::move(error.failure));
     if (acquires) attempts_.over(static_cast<Acquisition&>(operation).request().attempt);

@@ -51,6 +51,15 @@ TEST_F(RedisErrors, AKeyOfAnotherTypeIsAProtocolErrorAndStaysAsItIs) {
   expect_works(other);
 }
 
+// Its request is answered, and so is what takes it back: nothing is in doubt.
+TEST_F(RedisErrors, AKeyOfAnotherTypeDoesNotHoldUpTheEnd) {
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  server().talk().expect_ok({"SET", key("a"), "theirs"});
+  EXPECT_EQ(failure_of([&] { static_cast<void>(lock.try_lock()); }).code, Errc::protocol);
+  EXPECT_LT(own_duration_of([&] { mine.close(); }), 300ms);
+}
+
 TEST_F(RedisErrors, AKeyOfAnotherTypeInPlaceOfAHoldIsALossAndStaysAsItIs) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 900ms});
