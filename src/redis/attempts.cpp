@@ -251,16 +251,29 @@ bool Attempts::is_undecided_locked(const AttemptId& attempt) const {
   return found != records_.end() && !found->second.decided();
 }
 
+Attempts::Operation Attempts::leftover_locked(const AttemptId& attempt, Stray& stray) const {
+  if (base::mutant("redis.leave_what_a_copy_has_taken")) return nullptr;
+  if (!stray.taker || stray.asked || is_undecided_locked(attempt)) return nullptr;
+  stray.asked = true;
+  return stray.taker;
+}
+
 std::vector<Attempts::Operation> Attempts::leftovers() {
   std::vector<Operation> operations;
   const std::lock_guard lock(mutex_);
-  if (base::mutant("redis.leave_what_a_copy_has_taken")) return operations;
   for (auto& [attempt, stray] : strays_) {
-    if (!stray.taker || stray.asked || is_undecided_locked(attempt)) continue;
-    stray.asked = true;
-    operations.push_back(stray.taker);
+    if (Operation operation = leftover_locked(attempt, stray)) {
+      operations.push_back(std::move(operation));
+    }
   }
   return operations;
+}
+
+Attempts::Operation Attempts::leftover(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  if (strays_.empty()) return nullptr;
+  const auto found = strays_.find(attempt);
+  return found == strays_.end() ? nullptr : leftover_locked(attempt, found->second);
 }
 
 bool Attempts::is_leftover(const AttemptId& attempt) const {

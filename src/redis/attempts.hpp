@@ -103,6 +103,9 @@ class Attempts {
   /// Attempts that are decided, and nobody asks for any more: what a copy of which no answer came
   /// has taken for them since, nobody knows of. @return each once
   [[nodiscard]] std::vector<Operation> leftovers();
+  /// @return the same of this attempt; null = there is nothing to be found out, or that is under
+  /// way.
+  [[nodiscard]] Operation leftover(const AttemptId& attempt);
   /// @return whether that is still to be found out for this one.
   [[nodiscard]] bool is_leftover(const AttemptId& attempt) const;
   /// It was not found out: it is one of the `leftovers()` again.
@@ -162,6 +165,7 @@ class Attempts {
   void sweep(Instant now);
   [[nodiscard]] bool has_copies_locked(const AttemptId& attempt) const;
   [[nodiscard]] bool is_undecided_locked(const AttemptId& attempt) const;
+  [[nodiscard]] Operation leftover_locked(const AttemptId& attempt, Stray& stray) const;
 
   mutable std::mutex mutex_;
   Table<Record> records_;

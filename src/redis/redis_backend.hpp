@@ -107,6 +107,7 @@ class RedisBackend final : public Backend, private Connection::User {
                         const Answer& answer);
   void note_executed(const Call& call);
   void end_leftover(const std::shared_ptr<Acquisition>& operation);
+  void end_leftover_of(const AttemptId& attempt);
   void answered_leftover(const Call& call, const Answer& answer);
   [[nodiscard]] static const AttemptId& attempt_of(const Call& call);
   void answered_release(const Call& call, const std::string& text);

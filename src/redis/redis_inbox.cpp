@@ -79,6 +79,7 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
   } else {
     give_back(operation->request().name, push.attempt, push.number, push.lease);
   }
+  end_leftover_of(push.attempt);
 }
 
 // It was over before the server looked for this answer: taken by force, as a rule. The grant was

@@ -2,9 +2,10 @@
 // Requests of which no answer came: parts of RedisBackend. A waiter that asks again may be told by
 // a message meanwhile that it has the lock, lose that at once, and be granted it once more by what
 // it has asked; where that answer is lost with its connection, the lock would be held by nobody for
-// a whole lease. So of each attempt that is decided when the next connection is up, and of which a
-// request was not answered, it is asked like of one that is cancelled: what is on its way is
-// refused from then on, and what it has is given back.
+// a whole lease. So of each attempt of which a request was not answered, and that is decided when
+// the next connection is up, or later otherwise than by an answer (a message, a refusal), it is
+// asked like of one that is cancelled: what is on its way is refused from then on, and what it has
+// is given back.
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -54,6 +55,10 @@ void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) {
           .operation = operation,
           .asked = now,
           .deadline = now + core::command_timeout(operation->request().lease)});
+}
+
+void RedisBackend::end_leftover_of(const AttemptId& attempt) {
+  if (const auto operation = attempts_.leftover(attempt)) end_leftover(operation);
 }
 
 void RedisBackend::answered_leftover(const Call& call, const Answer& answer) {

@@ -230,7 +230,9 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     cancel_behind(std::static_pointer_cast<Acquisition>(call.operation));
   } else {
     operation.failed(std::move(error.failure));
-    if (acquires) attempts_.over(static_cast<Acquisition&>(operation).request().attempt);
+    if (!acquires) return;
+    attempts_.over(attempt_of(call));
+    end_leftover_of(attempt_of(call));
   }
 }
 

@@ -2,7 +2,7 @@
 // Goal: a request that arrives when its client has long sent it again changes nothing. Method: a
 // proxy keeps what goes through one connection, the client gives it up by its command time-out and
 // goes on by another, and then the proxy delivers.
-#include "fault/redis_fixture.hpp"
+#include "fault/redis_script.hpp"
 
 namespace mortise::fault {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 // The command time-out is a sixth of it.
 const LockOptions soon_over{.lease = 900ms};
 
-class RedisLateCopy : public RedisTest {
+class RedisLateCopy : public RedisScriptTest {
  protected:
   [[nodiscard]] Proxy& proxy() {
     if (!proxy_) proxy_.emplace(server().port());
@@ -25,6 +25,11 @@ class RedisLateCopy : public RedisTest {
     EXPECT_TRUE(eventually([&] { return proxy().connections(Proxy::Connections::inboxes) == 1; }));
     EXPECT_EQ(proxy().connections(), 2U);
     return mine;
+  }
+  /// @return the attempt that a field of the lock begins with.
+  [[nodiscard]] std::string first_word(const std::string& which) {
+    const std::string text = get(which);
+    return text.substr(0, text.find(' '));
   }
   void keep_requests() { proxy().hold_requests(true, Proxy::Connections::commands); }
   /// @return the server's count of scripts, which tells that what was delivered was executed.
@@ -98,6 +103,37 @@ TEST_F(RedisLateCopy, AnAcquireInDoubtIsUndoneBeforeItArrives) {
   ASSERT_TRUE(eventually([&] { return !field("a", "x").empty(); }));
   deliver();
   expect_free("a");
+}
+
+// The waiter's next question is refused, and then a message says that it has the lock: nobody asks
+// any more, and the server has not been told of the copy. The hold ends without a release.
+TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterAMessageHasDecidedTakesNothing) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 3s});
+  Worker worker;
+  auto served = worker.start([&] { lock.lock(); });
+  ASSERT_TRUE(come_to_wait("a"));
+  keep_requests();
+  ASSERT_TRUE(eventually([&] { return proxy().held() > 0; })) << "it does not ask again";
+  RedisTalk talk = server().talk();
+  talk.expect_ok({"CONFIG", "RESETSTAT"});
+  talk.expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  ASSERT_TRUE(eventually([&] {
+    return talk.command({"INFO", "errorstats"}).text.find("NOREPLICAS") != std::string::npos;
+  }));
+  // Both at once, or it would ask in between.
+  talk.expect_ok({"MULTI"});
+  talk.expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  talk.expect_ok(
+      {"EVAL", std::string(redis::scripts::release.text), "1", key("a"), get("o"), "f0", "1"});
+  talk.expect_ok({"EXEC"});
+  ASSERT_TRUE(comes(served));
+  EXPECT_TRUE(eventually([&] { return has("!" + first_word("o")); })) << "copies are not refused";
+  force();
+  deliver();
+  EXPECT_FALSE(is_held("a"));
+  EXPECT_NE(worker.run([&] { return lock.release(); }), Released::released);
 }
 
 TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {

@@ -342,6 +342,23 @@ TEST_F(RedisAttemptsTest, WhatALostAnswerMayHaveTakenIsALeftoverOfWhoeverIsDecid
   EXPECT_FALSE(attempts_.takes_back(start + 2min + 1s));  // there are no copies so late
 }
 
+// Of one that a message decides after the connection is up, nobody asks any more.
+TEST_F(RedisAttemptsTest, WhatACopyHasTakenIsAskedForWhenItsAttemptIsDecidedLater) {
+  attempts_.asked(one_, 1);
+  attempts_.waits(id_of(1), reading, 76);
+  EXPECT_EQ(attempts_.leftover(id_of(1)), nullptr);
+  attempts_.unanswered(id_of(1), false, 1, start, one_);
+  attempts_.asked(one_, 2);  // which the server refuses
+  attempts_.refused(id_of(1));
+  EXPECT_THAT(attempts_.leftovers(), IsEmpty());
+  EXPECT_EQ(attempts_.leftover(id_of(1)), nullptr) << "it is asked for again, and so is told";
+  ASSERT_EQ(attempts_.granted(grant_of(1)).kind, believe);
+  EXPECT_EQ(attempts_.leftover(id_of(1)), one_);
+  EXPECT_EQ(attempts_.leftover(id_of(1)), nullptr) << "once is enough";
+  attempts_.answered(id_of(1), 2);
+  EXPECT_FALSE(attempts_.is_leftover(id_of(1)));
+}
+
 // Telling the server once is enough: each time costs it, for each who waits.
 TEST_F(RedisAttemptsTest, CopiesAreRefusedOnceANewerRequestWasAnswered) {
   attempts_.asked(one_, 3);
