@@ -358,11 +358,13 @@ void RedisBackend::send_again(std::vector<Call> calls) {
 // No library is behind it, to repeat it.
 void RedisBackend::run_again_later(const Call& call) {
   constexpr std::chrono::milliseconds pause{500};
+  const Instant due = clock_->now() + pause;
   {
     const std::lock_guard lock(mutex_);
     errands_.push_back(call);
+    // Those that wait already do not wait longer for this one.
+    errands_due_.store(std::min(errands_due_.load(), due.time_since_epoch().count()));
   }
-  errands_due_.store((clock_->now() + pause).time_since_epoch().count());
   host_->changed(alarm_);
 }
 
