@@ -77,10 +77,12 @@ class Connection final : public Source {
 
   /// @return the number of the connection that there is, or that will be next; grows.
   [[nodiscard]] std::uint64_t generation() const noexcept { return calls_.generation(); }
+  /// What became of a command. Refused: not connected, or by another connection meanwhile; as where
+  /// it is withdrawn, nothing was done.
+  enum class Sent { sent, withdrawn, refused };
   /// Sends one command whose reply will come to `answered()`, unless it is withdrawn.
   /// @param call its epoch is the `generation()` that the bytes were written for
-  /// @return false: not connected, or by another connection meanwhile; nothing was done
-  [[nodiscard]] bool send(Call call, std::string_view bytes);
+  [[nodiscard]] Sent send(Call call, std::string_view bytes);
   /// Sends what is answered by pushes only.
   [[nodiscard]] bool send(std::string_view bytes);
   /// @return which scripts went whole by it.
@@ -128,7 +130,7 @@ class Connection final : public Source {
   void stop_writing(Stream::Status why, std::size_t done);
   void write_queued();
   void gather();
-  bool queue(Call* call, std::string_view bytes);
+  Sent queue(Call* call, std::string_view bytes);
   [[nodiscard]] Failure unavailable(const char* words) const;
   [[nodiscard]] Instant retry_time(Instant now);
 

@@ -106,46 +106,46 @@ void Connection::send_gathered() {
   write_queued();
 }
 
-bool Connection::send(Call call, std::string_view bytes) { return queue(&call, bytes); }
+Connection::Sent Connection::send(Call call, std::string_view bytes) { return queue(&call, bytes); }
 
-bool Connection::send(std::string_view bytes) { return queue(nullptr, bytes); }
+bool Connection::send(std::string_view bytes) { return queue(nullptr, bytes) == Sent::sent; }
 
-bool Connection::queue(Call* call, std::string_view bytes) {
+Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
   std::shared_ptr<Stream> stream;
   UnderWay::Place place;
   {
     const std::lock_guard lock(mutex_);
-    if (!up() || !stream_) return false;
+    if (!up() || !stream_) return Sent::refused;
     // Written for a connection that has broken since: the server would take it for a late copy.
     // This thread stood still between the two, and the attempt was asked for anew meanwhile (S5).
     if (call != nullptr && call->epoch != calls_.generation() &&
         !base::mutant("redis.send_with_a_stale_epoch")) {
-      return false;
+      return Sent::refused;
     }
-    if (call != nullptr && user_.withdrawn(*call)) return true;
+    if (call != nullptr && user_.withdrawn(*call)) return Sent::withdrawn;
     if (call != nullptr) {
       if (call->whole) loaded_.sent(call->script, call->epoch);
       place = calls_.add(std::move(*call));
       unanswered_.store(calls_.size());
     }
     out_.append(bytes);
-    if (writing_ || blocked_.load()) return true;
+    if (writing_ || blocked_.load()) return Sent::sent;
     if (gathering_.load()) {
       const Instant now = clock_->now();
-      if (now - gathering_since_ < gathered_for) return true;
+      if (now - gathering_since_ < gathered_for) return Sent::sent;
       gathering_since_ = now;
     }
     writing_ = true;
     batch_.swap(out_);
     stream = stream_;
   }
-  if (flush(std::move(stream))) return true;
+  if (flush(std::move(stream))) return Sent::sent;
   // Not a byte has left: the server does not know of it, which is worth knowing. Where the
   // connection was dropped meanwhile, its user was told that the call is unanswered.
   const std::lock_guard lock(mutex_);
   const bool mine = calls_.take_back(place);
   unanswered_.store(calls_.size());
-  return !mine;
+  return mine ? Sent::refused : Sent::sent;
 }
 
 void Connection::write_queued() {

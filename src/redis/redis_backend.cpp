@@ -203,8 +203,12 @@ void RedisBackend::submit(Call call) {
   call.script = script_of(call);
   call.whole = call.whole || !commands_->loaded().has(call.script, call.epoch);
   if (commands_->up()) {
-    const std::string& bytes = bytes_of(call);
-    if (commands_->send(call, bytes)) {
+    auto sent = commands_->send(call, bytes_of(call));
+    // Its successor was taken back after that was written: it goes alone.
+    while (sent == Connection::Sent::withdrawn && call.kind == Call::Kind::release) {
+      sent = commands_->send(call, bytes_of(call));
+    }
+    if (sent != Connection::Sent::refused) {
       note_sent(call);
       return;
     }
@@ -217,10 +221,16 @@ void RedisBackend::submit(Call call) {
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one
 // was granted, or behind a cancel, its request would make a ghost.
 bool RedisBackend::withdrawn(const Call& call) const {
-  if (call.kind != Call::Kind::acquire || base::mutant("redis.send_what_is_withdrawn"))
-    return false;
-  return call.operation->done() ||
-         attempts_.is_withdrawn(static_cast<Acquisition&>(*call.operation).request().attempt);
+  if (base::mutant("redis.send_what_is_withdrawn")) return false;
+  if (call.kind == Call::Kind::acquire) {
+    return is_withdrawn(static_cast<Acquisition&>(*call.operation));
+  }
+  return call.kind == Call::Kind::release && call.goes_on &&
+         is_withdrawn(*static_cast<Release&>(*call.operation).successor());
+}
+
+bool RedisBackend::is_withdrawn(const Acquisition& operation) const {
+  return operation.done() || attempts_.is_withdrawn(operation.request().attempt);
 }
 
 // After it was sent, so that what never left is not in doubt; by the clock of before.
@@ -228,12 +238,11 @@ void RedisBackend::note_sent(const Call& call) {
   if (call.kind == Call::Kind::acquire) {
     static_cast<Acquisition&>(*call.operation).sent(call.asked);
   } else if (call.kind == Call::Kind::release) {
-    const auto& next = static_cast<Release&>(*call.operation).successor();
-    if (next) next->sent(call.asked);
+    if (call.goes_on) static_cast<Release&>(*call.operation).successor()->sent(call.asked);
   }
 }
 
-const std::string& RedisBackend::bytes_of(const Call& call) {
+const std::string& RedisBackend::bytes_of(Call& call) {
   thread_local std::string bytes;  // keeps its memory
   bytes.clear();
   Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
@@ -257,15 +266,14 @@ const std::string& RedisBackend::bytes_of(const Call& call) {
       const auto& release = static_cast<Release&>(*call.operation);
       passage.copies = attempts_.has_copies(release.hold().attempt);
       const std::shared_ptr<Acquisition>& next = release.successor();
-      const bool goes_on = next && !next->done();
-      bool copies_of_next = false;
-      if (goes_on) {
-        copies_of_next = attempts_.asked(next, call.epoch);
-      }
+      // A release that is sent again comes behind the cancel of its successor, which nobody would
+      // take out of the queue once more.
+      const bool copies_of_next = next && attempts_.asked(next, call.epoch);
+      call.goes_on = next && !is_withdrawn(*next);
       // Its own short hold is over before it has stopped to listen.
       passage.heard = is_still_heard(release.hold().name);
-      requests_.release(bytes, passage, release.hold(), goes_on ? &next->request() : nullptr,
-                        goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
+      requests_.release(bytes, passage, release.hold(), call.goes_on ? &next->request() : nullptr,
+                        call.goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
       break;
     }
     case Call::Kind::renew:

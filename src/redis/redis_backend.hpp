@@ -92,7 +92,8 @@ class RedisBackend final : public Backend, private Connection::User {
   void ask(const std::shared_ptr<Acquisition>& operation, bool whole = false);
   void submit(Call call);
   static void note_sent(const Call& call);
-  [[nodiscard]] const std::string& bytes_of(const Call& call);
+  [[nodiscard]] const std::string& bytes_of(Call& call);
+  [[nodiscard]] bool is_withdrawn(const Acquisition& operation) const;
   void submit_parked();
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void lead_inbox(bool now);

@@ -28,9 +28,9 @@ void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
     } else if (call.kind == Call::Kind::release) {
       const auto& release = static_cast<Release&>(*call.operation);
       attempts_.unanswered(release.hold().attempt, true, call.epoch, now);
-      if (const auto& next = release.successor()) {
-        attempts_.unanswered(next->request().attempt, false, call.epoch, now, next);
-      }
+      if (!call.goes_on) continue;
+      const auto& next = release.successor();
+      attempts_.unanswered(next->request().attempt, false, call.epoch, now, next);
     }
   }
 }
@@ -42,9 +42,7 @@ void RedisBackend::note_executed(const Call& call) {
   } else if (call.kind == Call::Kind::release) {
     const auto& release = static_cast<Release&>(*call.operation);
     attempts_.answered(release.hold().attempt, call.epoch, false);
-    if (const auto& next = release.successor()) {
-      attempts_.answered(next->request().attempt, call.epoch);
-    }
+    if (call.goes_on) attempts_.answered(release.successor()->request().attempt, call.epoch);
   }
 }
 

@@ -299,7 +299,18 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
   if (early) return believe(operation, *early, reading);
   // Another thread has read a push of it, and completes it at this moment.
   while (attempts_.is_decided(request.attempt) && !operation->done()) std::this_thread::yield();
-  if (operation->done()) return end_what_it_held(request, answer.last_number);
+  if (operation->done()) {
+    end_what_it_held(request, answer.last_number);
+    // Neither is a cancel of it under way, nor was it granted the lock since: it stands in the
+    // queue for nobody.
+    // (The mutant is the other half of it, as well: no harm without.)
+    const bool over =
+        !attempts_.find(request.attempt) && !base::mutant("redis.send_what_is_withdrawn");
+    if (queued && over && operation->grant().number <= answer.last_number) {
+      cancel_behind(operation);
+    }
+    return;
+  }
   operation->queued(answer.holder());
   if (queued) probe_inbox();
   if (queued && answer.first && answer.left < core::fallback_period) {

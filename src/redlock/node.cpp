@@ -79,7 +79,8 @@ Instant Node::failed_at() const {
 }
 
 bool Node::send(redis::Call call, std::string_view bytes) {
-  return usable_.load() && commands_.send(std::move(call), bytes);
+  return usable_.load() &&
+         commands_.send(std::move(call), bytes) != redis::Connection::Sent::refused;
 }
 
 void Node::listen(const std::string& channel) {

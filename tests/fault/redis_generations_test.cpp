@@ -55,17 +55,19 @@ TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
                        .operation = std::make_shared<Check>(),
                        .deadline = Clock::real()->now() + patience};
   };
+  using Sent = redis::Connection::Sent;
   const std::uint64_t first = connection.generation();
-  ASSERT_TRUE(connection.send(call(first), ping));
+  ASSERT_EQ(connection.send(call(first), ping), Sent::sent);
   ASSERT_TRUE(until([&] { return user.answers == 1; }));
 
   connection.drop({Errc::unavailable, "broken"});
   connection.want(true);
   ASSERT_TRUE(until([&] { return user.connections == 2; }));
   EXPECT_GT(connection.generation(), first);
-  EXPECT_FALSE(connection.send(call(first), ping)) << "written for the connection before";
+  EXPECT_EQ(connection.send(call(first), ping), Sent::refused)
+      << "written for the connection before";
   EXPECT_FALSE(connection.outstanding());
-  EXPECT_TRUE(connection.send(call(connection.generation()), ping));
+  EXPECT_EQ(connection.send(call(connection.generation()), ping), Sent::sent);
   EXPECT_TRUE(until([&] { return user.answers == 2; }));
   EXPECT_EQ(user.lost, 0U);
   host.detach(connection);
