@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <initializer_list>
@@ -25,12 +26,13 @@ inline long sleeping_in(pid_t thread) {
 inline bool falls_asleep(pid_t thread, std::initializer_list<long> calls,
                          std::chrono::seconds at_most = std::chrono::seconds(10)) {
   const auto until = std::chrono::steady_clock::now() + at_most;
+  int asleep = 0;
   while (std::chrono::steady_clock::now() < until) {
     const long now = sleeping_in(thread);
-    for (const long call : calls) {
-      if (now == call) return true;
-    }
-    std::this_thread::yield();
+    asleep = std::find(calls.begin(), calls.end(), now) != calls.end() ? asleep + 1 : 0;
+    // More than once: it may stand before a mutex for a moment, or be about to wake.
+    if (asleep == 10) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return false;
 }

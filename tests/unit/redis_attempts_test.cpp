@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Goal: a push means what it should in every order of replies and pushes, no late copy or release
-// in doubt is forgotten too early, and a server's time becomes a moment of ours that is not too
-// late. Method: the table alone, event by event, with the clock handed in.
-#include "model/seed.hpp"
+// Goal: a push means what it should in every order of replies and pushes, and no late copy or
+// release in doubt is forgotten too early. Method: the table alone, event by event, with the clock
+// handed in.
 #include "redis/attempts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <random>
 
 namespace mortise::redis {
 namespace {
@@ -45,29 +43,6 @@ class RedisAttemptsTest : public ::testing::Test {
   const std::shared_ptr<Acquisition> two_ = operation_of(2);
   const std::shared_ptr<Acquisition> three_ = operation_of(3);
 };
-
-// Two clocks whose rates differ by 0.1 % at most; the reply took any time to reach us.
-TEST(RedisReadingTest, IsNotLaterThanTheServersMoment) {
-  const Reading at{start, 1'000s};
-  EXPECT_EQ(at.not_later_than(1'000s), start);
-  EXPECT_EQ(at.not_later_than(1'010s), start + 10s - 10ms);
-  EXPECT_EQ(at.not_later_than(990s), start - 10s - 10ms);
-  EXPECT_EQ(at.not_later_than(1'000'000'001us), start + 999ns);
-  std::mt19937_64 random(model::test_seed());
-  for (int round = 0; round < 10'000; ++round) {
-    const auto passed = std::chrono::microseconds(random() % 86'400'000'000);
-    const auto travel = std::chrono::microseconds(random() % 1'000'000);
-    const auto permille = static_cast<int>(random() % 3) - 1;  // how much faster our clock runs
-    const auto ours = [&](std::chrono::nanoseconds span) { return span + span * permille / 1000; };
-    const Instant replied = start + travel;
-    ASSERT_LE(at.not_later_than(at.at + passed), replied + ours(passed));
-    // Of a grant before the reply: its lease must not seem to end later than it does, when the
-    // drift of the whole lease is taken off, as the library does with every lease.
-    const std::chrono::nanoseconds lease = passed + std::chrono::milliseconds(random() % 60'000);
-    ASSERT_LE(at.not_later_than(at.at - passed) + lease - lease / 1000,
-              replied + ours(lease - passed) + 1ns);
-  }
-}
 
 TEST_F(RedisAttemptsTest, APushBehindItsReplyIsBelieved) {
   EXPECT_FALSE(attempts_.asked(one_, 1));
