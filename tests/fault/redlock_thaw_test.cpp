@@ -35,8 +35,8 @@ class RedlockThaw : public RedlockTest {
   std::uint64_t before_ = 0;
 };
 
-// He has asked it in a round that is older than a lease, and in none since; and that round was over
-// with its connection, when nothing could follow on that.
+// It has asked the server in a round that is older than a lease, and in none since; and that round
+// was over with its connection, when nothing could follow on that.
 TEST_F(RedlockThaw, AServerDoesNotVoteForAWaiterThatHasLeft) {
   Client mine = ready_client();
   Client theirs = ready_client();

@@ -92,7 +92,7 @@ class PostgresModel final : public Server {
   [[nodiscard]] Nanos since_locked() const {
     return database_.site.uptime() - database_.met_locked;
   }
-  /// @return for how long nobody who gave up has passed on that he was told.
+  /// @return for how long no waiter that gave up has passed on that it was told.
   [[nodiscard]] Nanos since_passed_on() const {
     return database_.site.uptime() - database_.passed_on;
   }
