@@ -18,7 +18,7 @@ static_assert(std::is_nothrow_move_assignable_v<Guard>);
 static_assert(!std::is_copy_constructible_v<Guard>);
 static_assert(std::is_nothrow_destructible_v<Guard>);
 
-bool is_free(Client& client, const std::string& name) {
+bool nobody_holds(Client& client, const std::string& name) {
   Lock lock = client.lock(name);
   const bool free = lock.try_lock();
   if (free) lock.unlock();
@@ -39,12 +39,12 @@ TEST_P(Guards, HoldFromConstructionToDestruction) {
     EXPECT_TRUE(guard.lost().stop_possible());
     EXPECT_FALSE(guard.holder().has_value());
     EXPECT_EQ(guard.owner(), Owner::this_thread());
-    EXPECT_FALSE(is_free(other, "name"));
+    EXPECT_FALSE(nobody_holds(other, "name"));
     const Guard deeper(lock);
     EXPECT_EQ(deeper.token(), guard.token());
     EXPECT_EQ(lock.hold_count(), 2U);
   }
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
 TEST_P(Guards, ReleaseOnce) {
@@ -53,7 +53,7 @@ TEST_P(Guards, ReleaseOnce) {
   Lock lock = one.lock("name");
   Guard guard(lock);
   EXPECT_EQ(guard.release(), Released::released);
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
   EXPECT_FALSE(guard);
   EXPECT_FALSE(guard.token());
   EXPECT_FALSE(guard.error()) << "it did hold";
@@ -89,22 +89,22 @@ TEST_P(Guards, MoveTheirHold) {
     EXPECT_FALSE(guard.token());
     EXPECT_TRUE(moved);
     EXPECT_EQ(moved.token(), token);
-    EXPECT_FALSE(is_free(other, "name"));
+    EXPECT_FALSE(nobody_holds(other, "name"));
     guard = std::move(moved);
     EXPECT_TRUE(guard);
     EXPECT_FALSE(moved);
   }
-  EXPECT_FALSE(is_free(other, "name")) << "a guard that was moved from freed the hold";
+  EXPECT_FALSE(nobody_holds(other, "name")) << "a guard that was moved from freed the hold";
   Guard& itself = guard;
   guard = std::move(itself);
   EXPECT_TRUE(guard);
   Lock second = one.lock("second");
   Guard replaced(second);
   replaced = std::move(guard);
-  EXPECT_TRUE(is_free(other, "second")) << "what it held before is freed";
-  EXPECT_FALSE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "second")) << "what it held before is freed";
+  EXPECT_FALSE(nobody_holds(other, "name"));
   replaced = Guard();
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
 TEST_P(Guards, FreeTheirHoldOnWhicheverThread) {
@@ -116,16 +116,16 @@ TEST_P(Guards, FreeTheirHoldOnWhicheverThread) {
   EXPECT_EQ(
       thread.run([moved = std::make_shared<Guard>(std::move(guard))] { return moved->release(); }),
       Released::released);
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
   EXPECT_EQ(lock.hold_count(), 0U);
   {
     std::optional<Guard> made_there;
     thread.run([&] { made_there.emplace(lock); });
-    EXPECT_FALSE(is_free(other, "name"));
+    EXPECT_FALSE(nobody_holds(other, "name"));
     EXPECT_EQ(lock.hold_count(), 0U) << "the other thread is the owner";
     made_there.reset();
   }
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
 TEST_P(Guards, OutliveTheirHandle) {
@@ -136,9 +136,9 @@ TEST_P(Guards, OutliveTheirHandle) {
     Lock lock = one.lock("name");
     guard = Guard(lock);
   }
-  EXPECT_FALSE(is_free(other, "name"));
+  EXPECT_FALSE(nobody_holds(other, "name"));
   EXPECT_EQ(guard.release(), Released::released);
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
 TEST_P(Guards, WhoseHoldWasUnlockedBehindThemFreeNothingElse) {
@@ -167,9 +167,9 @@ TEST_P(Guards, HandlesMoveWithoutTheHold) {
   target = std::move(moved);
   EXPECT_EQ(target.name(), "name");
   EXPECT_EQ(target.hold_count(), 1U);
-  EXPECT_FALSE(is_free(other, "name"));
+  EXPECT_FALSE(nobody_holds(other, "name"));
   target.unlock();
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
 TEST_P(Guards, AnOwnerIsHandedFromThreadToThread) {
@@ -189,9 +189,9 @@ TEST_P(Guards, AnOwnerIsHandedFromThreadToThread) {
       EXPECT_EQ(lock.hold_count(), 0U);
     });
   }
-  EXPECT_FALSE(is_free(other, "name"));
+  EXPECT_FALSE(nobody_holds(other, "name"));
   EXPECT_EQ(lock.release(task), Released::released);
-  EXPECT_TRUE(is_free(other, "name"));
+  EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
 TEST_P(Guards, OwnersAreNeverUsedAgain) {
@@ -226,7 +226,7 @@ TEST_P(Guards, AThreadThatEndsWhileItHoldsHasNoHeir) {
       EXPECT_EQ(ec, Errc::not_owner);
     }).join();
   }
-  EXPECT_FALSE(is_free(other, "name"));
+  EXPECT_FALSE(nobody_holds(other, "name"));
   one.reset();
   Lock next = other.lock("name");
   EXPECT_TRUE(next.try_lock_for(fallback_period * 2));

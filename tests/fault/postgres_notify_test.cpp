@@ -4,6 +4,8 @@
 // another database that has that lock, and sixteen that take it without pause.
 #include "fault/postgres_fixture.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -158,13 +160,17 @@ TEST_F(PostgresNotify, IsDoneInsideTheReleaseForClientsThatDoNotDoIt) {
   EXPECT_EQ(talk.notification(100ms), std::nullopt) << "told of what is held";
 }
 
-/// Sixteen sessions of another database that say the same without pause, until this goes.
+/// Sixteen sessions of another database that say the same without pause, until this goes. All of
+/// them, and the server's processes that serve them, share one processor: what they cost others is
+/// then what they lock, and not the time of all processors.
 class Noise {
  public:
   Noise(const PostgresServer& server, std::string statement) {
     for (int i = 0; i < 16; ++i) {
       sessions_.emplace_back([this, &server, statement] {
         PostgresTalk talk = server.talk("postgres");
+        stay_together(0);
+        stay_together(talk.server_process());
         while (!over_.load()) talk.run(statement);
       });
     }
@@ -174,6 +180,17 @@ class Noise {
   Noise& operator=(const Noise&) = delete;
 
  private:
+  static void stay_together(pid_t process) {
+    cpu_set_t allowed;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    std::size_t cpu = 0;
+    while (!CPU_ISSET(cpu, &allowed)) ++cpu;
+    CPU_SET(cpu, &first);
+    ASSERT_EQ(::sched_setaffinity(process, sizeof first, &first), 0);
+  }
+
   std::atomic<bool> over_{false};
   std::vector<std::jthread> sessions_;
 };

@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::uint32_t orders = 40;
 constexpr std::uint32_t clients = 6;
-constexpr std::uint32_t threads = 24;
+constexpr std::uint32_t workers = 24;
 constexpr double dies = 0.15;
 constexpr double outlives = 0.15;
-constexpr std::chrono::milliseconds lease{240};
+constexpr std::chrono::milliseconds orders_lease{240};
 
 struct Outcome {
   int charged = 0;
@@ -51,7 +51,7 @@ class PostgresOrders : public PostgresTest {
     for (std::uint32_t i = 0; i < clients; ++i) parties.push_back(client());
     std::vector<std::thread> all;
     Tally tally;
-    for (std::uint32_t i = 0; i < threads; ++i) {
+    for (std::uint32_t i = 0; i < workers; ++i) {
       all.emplace_back([&, i] {
         try {
           Dice dice(seed, i);
@@ -106,7 +106,7 @@ class PostgresOrders : public PostgresTest {
     const auto open = user.rows("select id from orders where not paid");
     if (open.empty()) return false;
     const std::string id = open[dice.below(static_cast<std::uint32_t>(open.size()))].front();
-    Lock lock = client.lock("order/" + id, {.lease = lease, .renew = false});
+    Lock lock = client.lock("order/" + id, {.lease = orders_lease, .renew = false});
     std::error_code error;
     auto guard = std::make_unique<Guard>(
         lock, AcquireOptions{.wait = 500ms, .owner = Owner::unique()}, error);
@@ -115,14 +115,14 @@ class PostgresOrders : public PostgresTest {
     const bool fails = dice.chance(dies);
     const bool late = !fails && dice.chance(outlives);
     const bool inside = dice.chance(0.5);
-    if (late && !inside) std::this_thread::sleep_for(lease * 2);
+    if (late && !inside) std::this_thread::sleep_for(orders_lease * 2);
     user.run("begin");
     if (guarded && failure_of([&] { postgres::guard(user.handle(), *guard); }).code) {
       ++tally.refused;
       user.run("rollback");
       return true;
     }
-    if (late && inside) std::this_thread::sleep_for(lease * 2);
+    if (late && inside) std::this_thread::sleep_for(orders_lease * 2);
     user.rows("insert into charges values ($1, $2)", {id, std::to_string(guard->token().value())});
     user.rows("update orders set paid = true where id = $1", {id});
     if (late) ++tally.outlived;

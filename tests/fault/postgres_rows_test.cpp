@@ -13,7 +13,7 @@ namespace mortise::fault {
 namespace {
 
 constexpr int others = 20;
-constexpr std::chrono::milliseconds lease{3'000};
+constexpr std::chrono::milliseconds rows_lease{3'000};
 constexpr std::chrono::milliseconds while_locked{2'200};
 
 class PostgresRows : public PostgresTest {
@@ -22,13 +22,13 @@ class PostgresRows : public PostgresTest {
   struct Holds {
     explicit Holds(Client mine) : client(std::move(mine)) {
       for (int i = 0; i < others; ++i) {
-        locks.push_back(client.lock("other/" + std::to_string(i), {.lease = lease}));
+        locks.push_back(client.lock("other/" + std::to_string(i), {.lease = rows_lease}));
         locks.back().lock();
       }
     }
     /// @return the least time that any hold had left while one looked.
     [[nodiscard]] std::chrono::nanoseconds least_left() {
-      std::chrono::nanoseconds least = lease;
+      std::chrono::nanoseconds least = rows_lease;
       const auto until = std::chrono::steady_clock::now() + while_locked;
       while (std::chrono::steady_clock::now() < until) {
         for (const Lock& lock : locks) least = std::min(least, lock.valid_for());
@@ -43,14 +43,14 @@ class PostgresRows : public PostgresTest {
   /// A renewal is due when two thirds of the lease are left. One that waits for the end of a lock
   /// comes when much less than a third is left.
   static void expect_on_time(Holds& holds) {
-    EXPECT_GT(holds.least_left(), lease / 3) << "a renewal was late";
+    EXPECT_GT(holds.least_left(), rows_lease / 3) << "a renewal was late";
     for (const Lock& lock : holds.locks) EXPECT_FALSE(lock.lost().stop_requested());
   }
 };
 
 TEST_F(PostgresRows, AGuardThatIsHeldDelaysNoRenewalAndNotItsOwn) {
   Holds holds(client());
-  Lock lock = holds.client.lock("guarded", {.lease = lease});
+  Lock lock = holds.client.lock("guarded", {.lease = rows_lease});
   const Guard guard(lock);
   PostgresTalk user = server().user();
   user.run("begin");
@@ -65,7 +65,7 @@ TEST_F(PostgresRows, ARowThatSomebodyLocksDelaysNoRenewalOfOthersAndIsNotLost) {
   const auto record = std::make_shared<Record>();
   Holds holds(client({.observer = record}));
   // In the middle of the order of names, and renewed together with the others.
-  Lock lock = holds.client.lock("other/1a", {.lease = lease});
+  Lock lock = holds.client.lock("other/1a", {.lease = rows_lease});
   lock.lock();
   ASSERT_TRUE(record->told(Record::Kind::renewed, others + 1));
   PostgresTalk root = server().talk();
@@ -77,7 +77,7 @@ TEST_F(PostgresRows, ARowThatSomebodyLocksDelaysNoRenewalOfOthersAndIsNotLost) {
   user.run("commit");
   root.run("commit");
   // Its own renewals were skipped meanwhile, and are made up for.
-  EXPECT_TRUE(eventually([&] { return lock.valid_for() > lease / 2; }));
+  EXPECT_TRUE(eventually([&] { return lock.valid_for() > rows_lease / 2; }));
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
   EXPECT_EQ(lock.release(), Released::released);
 }

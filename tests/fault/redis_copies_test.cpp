@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-constexpr const char* late = "R";
+constexpr const char* refused_late = "R";
 
 class RedisCopies : public RedisScriptTest {
  protected:
@@ -33,8 +33,8 @@ class RedisCopies : public RedisScriptTest {
 
 TEST_F(RedisCopies, AreTheOlderOnesOfThatAttempt) {
   bury('a', 3);
-  EXPECT_EQ(acquire('a', {.epoch = 1}), late);
-  EXPECT_EQ(acquire('a', {.epoch = 2}), late);
+  EXPECT_EQ(acquire('a', {.epoch = 1}), refused_late);
+  EXPECT_EQ(acquire('a', {.epoch = 2}), refused_late);
   EXPECT_TRUE(acquire('b', {.epoch = 1}).starts_with("G")) << "another client counts by itself";
   ASSERT_EQ(release(), "F");
   EXPECT_TRUE(acquire('a', {.epoch = 3}).starts_with("G")) << "by the connection that it went by";
@@ -43,18 +43,18 @@ TEST_F(RedisCopies, AreTheOlderOnesOfThatAttempt) {
 TEST_F(RedisCopies, OfSeveralAttemptsAreKnown) {
   bury('a');
   bury('b', 5);
-  EXPECT_EQ(acquire('a'), late);
-  EXPECT_EQ(acquire('b', {.epoch = 4}), late);
+  EXPECT_EQ(acquire('a'), refused_late);
+  EXPECT_EQ(acquire('b', {.epoch = 4}), refused_late);
 }
 
 TEST_F(RedisCopies, OfAHoldAreRefusedAfterItsRelease) {
   ASSERT_TRUE(acquire('a', {.flags = "f11", .epoch = 2}).starts_with("G"));
   ASSERT_EQ(release("f0", 2), "F");
-  EXPECT_EQ(acquire('a'), late);
+  EXPECT_EQ(acquire('a'), refused_late);
   // Here it is the release that tells of them.
   ASSERT_TRUE(acquire('b').starts_with("G"));
   ASSERT_EQ(release("f1", 2), "F");
-  EXPECT_EQ(acquire('b'), late);
+  EXPECT_EQ(acquire('b'), refused_late);
 }
 
 // The quick way to take a lock does not look for them: what closes it must not be lost.
@@ -69,7 +69,7 @@ TEST_F(RedisCopies, AreRefusedAfterAHandOver) {
   ASSERT_EQ(release(), "F");
   ASSERT_TRUE(holds('c'));
   ASSERT_EQ(release(), "F");
-  EXPECT_EQ(acquire('z'), late);
+  EXPECT_EQ(acquire('z'), refused_late);
   EXPECT_FALSE(is_held("a"));
 }
 
@@ -85,7 +85,7 @@ TEST_F(RedisCopies, OfASuccessorAreRefused) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
   EXPECT_TRUE(release_to('c', "f011", 2).starts_with("F G"));
   ASSERT_EQ(release("f0", 2), "F");
-  EXPECT_EQ(acquire('c'), late);
+  EXPECT_EQ(acquire('c'), refused_late);
 }
 
 TEST_F(RedisCopies, AreForgottenAfterAMinuteAndWithThemTheSlowWay) {
@@ -105,7 +105,7 @@ TEST_F(RedisCopies, ThatAreAMinuteOldMakeRoomForNewOnes) {
   bury('a');
   a_minute_later('a');
   bury('b');
-  EXPECT_EQ(acquire('b'), late);
+  EXPECT_EQ(acquire('b'), refused_late);
   EXPECT_TRUE(acquire('a').starts_with("G"));
   EXPECT_THAT(marks(), SizeIs(2));
 }
@@ -114,7 +114,7 @@ TEST_F(RedisCopies, OfOneThatWasBuriedTwiceAreRefusedUntilTheSecondTimeIsOver) {
   bury('a', 2);
   set("!0", attempt('a') + " 1000000");  // a minute after the first time
   bury('a', 3);
-  EXPECT_EQ(acquire('a', {.epoch = 2}), late);
+  EXPECT_EQ(acquire('a', {.epoch = 2}), refused_late);
 }
 
 // Who connects again and again has each of its attempts buried each time: that must not pile up.
@@ -124,7 +124,7 @@ TEST_F(RedisCopies, OfOneThatWasBuriedAgainAndAgainTakeOnePlace) {
   set("!0", attempt('a') + " 1000000");  // a minute after the first time
   ASSERT_TRUE(acquire('b').starts_with("G"));
   EXPECT_THAT(marks(), SizeIs(2));
-  EXPECT_EQ(acquire('a', {.epoch = 7}), late);
+  EXPECT_EQ(acquire('a', {.epoch = 7}), refused_late);
   set("!1", attempt('a') + " 1000000");
   set("!" + attempt('a'), "8 1000000");
   EXPECT_EQ(release("f0", 2), "F");
@@ -139,7 +139,7 @@ TEST_F(RedisCopies, AsAnOlderClientWroteThemAreForgotten) {
   EXPECT_EQ(get("x"), "");
   ASSERT_EQ(release(), "F");
   bury('b');
-  EXPECT_EQ(acquire('b'), late);
+  EXPECT_EQ(acquire('b'), refused_late);
 }
 
 // After a stall of a thousand clients each of them buries once. What that leaves behind must cost

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds claim{2'000};
 
 class RedisDeaths : public RedisTest {};
 
-struct Board {
+struct DeathsBoard {
   std::atomic<std::uint64_t> token{0};
   std::atomic<std::int64_t> deadline{0};  // of the hold, on the boot clock
   std::atomic<std::int64_t> woke{0};
@@ -27,10 +27,10 @@ struct Board {
   std::atomic<int> released{-1};
 };
 
-std::int64_t now() { return BootClock::now().time_since_epoch().count(); }
+std::int64_t boot_time() { return BootClock::now().time_since_epoch().count(); }
 
-model::Process start_process(const std::string& url, const contract::Line& tells,
-                             const LockOptions& options = {}) {
+model::Process start_worker_process(const std::string& url, const contract::Line& tells,
+                                    const LockOptions& options = {}) {
   return model::Process::fork_child([&] {
     Client mine(url);
     Lock lock = mine.lock("a", options);
@@ -46,10 +46,10 @@ TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatDieTogetherCostTheirLeases) {
   constexpr std::chrono::milliseconds lease{1'000};
   const contract::Line line;
   std::vector<model::Process> processes;
-  processes.push_back(start_process(server().url(), line, {.lease = lease}));
+  processes.push_back(start_worker_process(server().url(), line, {.lease = lease}));
   ASSERT_EQ(line.hear(patience), 'h');
   for (std::size_t i = 1; i <= dead; ++i) {
-    processes.push_back(start_process(server().url(), line));
+    processes.push_back(start_worker_process(server().url(), line));
     ASSERT_TRUE(come_to_wait("a", i));
   }
   Party living(client(), "a");
@@ -68,9 +68,9 @@ TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatStandStillCostTheirLeasesAndCla
   constexpr std::chrono::milliseconds lease{1'000};
   const contract::Line line;
   std::vector<model::Process> processes;
-  processes.push_back(start_process(server().url(), line, {.lease = lease}));
+  processes.push_back(start_worker_process(server().url(), line, {.lease = lease}));
   ASSERT_EQ(line.hear(patience), 'h');
-  processes.push_back(start_process(server().url(), line));
+  processes.push_back(start_worker_process(server().url(), line));
   ASSERT_TRUE(come_to_wait("a", 1));
   Party living(client(), "a");
   auto served = living.start();
@@ -88,7 +88,7 @@ TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatStandStillCostTheirLeasesAndCla
 }
 
 TEST_F(RedisDeaths, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
-  const contract::Shared<Board> board;
+  const contract::Shared<DeathsBoard> board;
   const contract::Line holds;
   const contract::Line ends;
   const std::string url = server().url();
@@ -97,12 +97,12 @@ TEST_F(RedisDeaths, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
     Lock lock = mine.lock("a", {.lease = 700ms});
     const Guard guard(lock);
     board->token = guard.token().value();
-    const std::stop_callback told(guard.lost(), [&] { board->told = now(); });
-    std::int64_t last = now();  // before it tells, since it may be stopped right after that
+    const std::stop_callback told(guard.lost(), [&] { board->told = boot_time(); });
+    std::int64_t last = boot_time();  // before it tells, since it may be stopped right after that
     holds.tell('h');
     // A gap between two looks at the clock: it has stood still.
     for (;;) {
-      const std::int64_t at = now();
+      const std::int64_t at = boot_time();
       const std::int64_t left = guard.valid_for().count();
       if (at - last > 300'000'000) {
         board->woke = at;
@@ -168,7 +168,8 @@ TEST_F(RedisDeaths, AForkedChildKeepsNoConnection) {
 TEST_F(RedisDeaths, SixtyFourProcessesOnOneNameAreAllServedWithGrowingTokens) {
   constexpr int processes = 64;
   constexpr int rounds = 5;
-  const contract::Shared<Board> board;  // the token of whoever held last: only a holder touches it
+  const contract::Shared<DeathsBoard>
+      board;  // the token of whoever held last: only a holder touches it
   const std::string url = server().url();
   std::vector<model::Process> all;
   all.reserve(processes);

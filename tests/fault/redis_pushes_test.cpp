@@ -14,7 +14,7 @@ namespace mortise::fault {
 namespace {
 
 constexpr std::chrono::seconds fallback_period{1};
-constexpr std::chrono::minutes until_killed{5};
+constexpr std::chrono::minutes killed_after{5};
 
 class RedisPushes : public RedisTest {};
 
@@ -26,7 +26,7 @@ model::Process start_process(const std::string& url, const contract::Line& tells
     Lock lock = mine.lock("a", options);
     lock.lock();
     tells.tell('h');
-    static_cast<void>(contract::Line().hear(until_killed));
+    static_cast<void>(contract::Line().hear(killed_after));
     return 0;
   });
 }

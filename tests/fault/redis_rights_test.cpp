@@ -8,7 +8,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr const char* secret = "Xu8-very-secret";
+constexpr const char* password = "Xu8-very-secret";
 
 class RedisRights : public RedisTest {
  protected:
@@ -16,14 +16,14 @@ class RedisRights : public RedisTest {
   void serve(const std::string& rights, const std::string& password_of_default = {}) {
     RedisServerOptions options;
     options.password = password_of_default;
-    options.users = {std::string("shop on >") + secret + " " + contract::least_redis_privilege() +
+    options.users = {std::string("shop on >") + password + " " + contract::least_redis_privilege() +
                      " " + rights};
     static_cast<void>(server(options));
   }
   [[nodiscard]] std::string url(const std::string& credentials) {
     return "redis://" + credentials + "@127.0.0.1:" + std::to_string(server().port());
   }
-  [[nodiscard]] Client shop() { return Client(url(std::string("shop:") + secret)); }
+  [[nodiscard]] Client shop() { return Client(url(std::string("shop:") + password)); }
 
   /// Every way to ask is refused at once, whatever the wait. @return the words
   std::string expect_denied(Client& client) {
@@ -33,7 +33,7 @@ class RedisRights : public RedisTest {
       Failure failure;
       EXPECT_LT(own_duration_of([&] { failure = failure_of(call); }), 1s) << what;
       EXPECT_EQ(failure.code, Errc::denied) << what << ": " << failure.text;
-      EXPECT_THAT(failure.text, Not(HasSubstr(secret)));
+      EXPECT_THAT(failure.text, Not(HasSubstr(password)));
       words = failure.text;
     };
     expect("check", [&] { client.check(10s); });
@@ -46,23 +46,23 @@ class RedisRights : public RedisTest {
 };
 
 TEST_F(RedisRights, NoPasswordWhereOneIsNeededIsDeniedAtOnce) {
-  serve("", secret);
+  serve("", password);
   Client mine = client();
   EXPECT_THAT(expect_denied(mine), HasSubstr("NOAUTH"));
 }
 
 TEST_F(RedisRights, AWrongPasswordIsDeniedAtOnce) {
-  serve("", secret);
+  serve("", password);
   Client mine(url(":Wrong-password-1"));
   const std::string words = expect_denied(mine);
   EXPECT_THAT(words, HasSubstr("WRONGPASS"));
   EXPECT_THAT(words, Not(HasSubstr("Wrong-password-1")));
-  Client nobody(url(std::string("nobody:") + secret));
+  Client nobody(url(std::string("nobody:") + password));
   EXPECT_THAT(expect_denied(nobody), HasSubstr("WRONGPASS"));
 }
 
 TEST_F(RedisRights, APasswordWhereNoneIsSetIsDeniedInWords) {
-  Client mine(url(std::string(":") + secret));
+  Client mine(url(std::string(":") + password));
   EXPECT_THAT(expect_denied(mine), HasSubstr("AUTH"));
 }
 

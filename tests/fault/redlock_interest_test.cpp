@@ -8,7 +8,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr const char* late = "R";
+constexpr const char* late_vote = "R";
 constexpr std::chrono::milliseconds soon{100};
 
 class RedlockInterest : public RedlockScriptTest {
@@ -147,9 +147,9 @@ class RedlockCopies : public RedlockScriptTest {
 TEST_F(RedlockCopies, AreRefusedInEachScript) {
   bury('a', 3);
   bury('b', 5);
-  EXPECT_EQ(vote('a', {.step = 2}), late);
-  EXPECT_EQ(vote('b', {.step = 4}), late);
-  EXPECT_EQ(relock('a', proposal, "q0", 2), late);
+  EXPECT_EQ(vote('a', {.step = 2}), late_vote);
+  EXPECT_EQ(vote('b', {.step = 4}), late_vote);
+  EXPECT_EQ(relock('a', proposal, "q0", 2), late_vote);
   EXPECT_EQ(vote('a', {.step = 3}), granted(proposal));
   EXPECT_EQ(undo('a', "q01", 2), "N");
   EXPECT_TRUE(holds('a')) << "an undo of an earlier round freed a vote";
@@ -160,14 +160,14 @@ TEST_F(RedlockCopies, AreRefusedInEachScript) {
 TEST_F(RedlockCopies, AreKnownByWhatWasSentLast) {
   ASSERT_EQ(vote('a', {.flags = "q100", .step = 2}), granted(proposal));
   EXPECT_EQ(undo('a', "q01", 2), "F");
-  EXPECT_EQ(vote('a'), late);
+  EXPECT_EQ(vote('a'), late_vote);
   server().talk().expect_ok({"FLUSHALL"});
   ASSERT_EQ(vote('b'), granted(proposal));
   EXPECT_EQ(undo('b', "q11", 2), "F");
-  EXPECT_EQ(vote('b'), late);
+  EXPECT_EQ(vote('b'), late_vote);
   ASSERT_EQ(relock('c', proposal + 2, "q1", 2), granted(proposal + 2));
   EXPECT_EQ(undo('c', "q01", 2), "F");
-  EXPECT_EQ(relock('c', proposal + 2), late);
+  EXPECT_EQ(relock('c', proposal + 2), late_vote);
 }
 
 // The vote of a later round would have the number of an earlier one, and be taken for none.
@@ -201,7 +201,7 @@ TEST_F(RedlockCopies, ThatAreAMinuteOldMakeRoomForNewOnes) {
   EXPECT_FALSE(has("!" + attempt('a')));
   EXPECT_TRUE(has("!" + attempt('z')));
   EXPECT_TRUE(has("!" + attempt('b')));
-  EXPECT_EQ(vote('z'), late);
+  EXPECT_EQ(vote('z'), late_vote);
 }
 
 }  // namespace

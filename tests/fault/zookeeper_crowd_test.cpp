@@ -58,7 +58,7 @@ class Driver final : public Host {
 };
 
 /// What all processes see.
-struct Board {
+struct CrowdBoard {
   std::atomic<int> inside{0};
   std::atomic<std::uint64_t> last{0};  // the number of the last grant
   std::atomic<std::size_t> served{0};
@@ -67,7 +67,7 @@ struct Board {
 /// So many attempts of one backend; each gives the lock back as soon as it has it.
 class Crowd {
  public:
-  Crowd(const std::string& url, const std::string& name, std::size_t size, Board& board)
+  Crowd(const std::string& url, const std::string& name, std::size_t size, CrowdBoard& board)
       : board_(board), backend_(zookeeper::backend(url)) {
     backend_->start(driver_);
     const std::uint64_t mine = base::random_bits();
@@ -119,7 +119,7 @@ class Crowd {
     return true;
   }
 
-  Board& board_;
+  CrowdBoard& board_;
   Driver driver_;
   std::unique_ptr<Backend> backend_;
   std::vector<std::shared_ptr<Acquisition>> waiting_;
@@ -135,7 +135,7 @@ class ZooKeeperCrowd : public ZooKeeperTest {
     const std::string name(100, 'n');
     const std::string at = server().url(below + "?" + in_long);
     const std::string queue = ZooKeeperLocks("/" + below).path(name);
-    const contract::Shared<Board> board;
+    const contract::Shared<CrowdBoard> board;
     std::vector<model::Process> crowds;
     const contract::Line goes;
     for (std::size_t i = 0; i < processes; ++i) {

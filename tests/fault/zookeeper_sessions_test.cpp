@@ -13,7 +13,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr std::chrono::minutes until_killed{5};
+constexpr std::chrono::minutes session_worker_time{5};
 
 /// On a server that ends sessions by order.
 class ZooKeeperExpiry : public ZooKeeperTest {
@@ -164,7 +164,7 @@ TEST_F(ZooKeeperExpiry, ANodeWithOurIdInAForeignSessionIsNotOurs) {
   expect_free("a");
 }
 
-struct Board {
+struct SessionsBoard {
   std::atomic<std::uint64_t> token{0};
   std::atomic<std::int64_t> woke{0};
   std::atomic<std::int64_t> told{0};
@@ -175,7 +175,7 @@ struct Board {
 std::int64_t now() { return BootClock::now().time_since_epoch().count(); }
 
 TEST_F(ZooKeeperPauses, AHolderThatStoodStillBeyondItsSessionIsToldWhenItGoesOn) {
-  const contract::Shared<Board> board;
+  const contract::Shared<SessionsBoard> board;
   const contract::Line holds;
   const contract::Line ends;
   const std::string at = url();
@@ -202,7 +202,7 @@ TEST_F(ZooKeeperPauses, AHolderThatStoodStillBeyondItsSessionIsToldWhenItGoesOn)
     if (!eventually([&] { return board->told.load() != 0; })) return 1;
     board->released = static_cast<int>(lock.release());
     ends.tell('e');
-    static_cast<void>(contract::Line().hear(until_killed));
+    static_cast<void>(contract::Line().hear(session_worker_time));
     return 0;
   });
   ASSERT_EQ(holds.hear(patience), 'h');
@@ -232,7 +232,7 @@ TEST_F(ZooKeeperPauses, AWaiterThatStoodStillBeyondItsSessionIsPassedOverAndServ
     mine.check(patience);
     lock.lock();
     holds.tell('h');
-    static_cast<void>(contract::Line().hear(until_killed));
+    static_cast<void>(contract::Line().hear(session_worker_time));
     return 0;
   });
   ASSERT_EQ(holds.hear(patience), 'h');
@@ -241,7 +241,7 @@ TEST_F(ZooKeeperPauses, AWaiterThatStoodStillBeyondItsSessionIsPassedOverAndServ
     Lock lock = mine.lock("a");
     lock.lock();
     holds.tell('w');
-    static_cast<void>(contract::Line().hear(until_killed));
+    static_cast<void>(contract::Line().hear(session_worker_time));
     return 0;
   });
   ASSERT_TRUE(come_to_wait("a"));

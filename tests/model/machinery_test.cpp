@@ -33,8 +33,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t processes = 3;
-constexpr std::uint32_t threads = 2;
+constexpr std::uint32_t machinery_processes = 3;
+constexpr std::uint32_t machinery_threads = 2;
 
 // A counter in a file that the kernel locks. Each thread opens its own.
 class KernelLock {
@@ -122,7 +122,7 @@ void work(Scene& scene, const Recorder& recorder, std::uint32_t owner, bool lock
 int client(Scene& scene, std::uint32_t process, bool locks) {
   const Recorder recorder(scene.history, process);
   std::vector<std::thread> workers;
-  for (std::uint32_t owner = 0; owner < threads; ++owner) {
+  for (std::uint32_t owner = 0; owner < machinery_threads; ++owner) {
     workers.emplace_back([&, owner] { work(scene, recorder, owner, locks); });
   }
   for (std::thread& worker : workers) {
@@ -133,21 +133,21 @@ int client(Scene& scene, std::uint32_t process, bool locks) {
 
 void play(Scene& scene, bool locks) {
   std::vector<Process> clients;
-  for (std::uint32_t process = 0; process < processes; ++process) {
+  for (std::uint32_t process = 0; process < machinery_processes; ++process) {
     clients.push_back(
         Process::fork_child([&scene, process, locks] { return client(scene, process, locks); }));
   }
   ASSERT_TRUE(scene.reaches(2'000));
   const Exit killed = clients[0].kill();
   EXPECT_EQ(killed.signal, SIGKILL);
-  const Recorder recorder(scene.history, processes);
+  const Recorder recorder(scene.history, machinery_processes);
   recorder.died(0, clients[0].pid(), killed.sent, killed.reaped);
   // A stopped holder keeps the name; nobody may pass it.
   ASSERT_TRUE(clients[1].stop());
   clients[1].resume();
   ASSERT_TRUE(scene.reaches(scene.history.reserved() + 2'000));
   scene.stop->store(true);
-  for (std::uint32_t process = 1; process < processes; ++process) {
+  for (std::uint32_t process = 1; process < machinery_processes; ++process) {
     const std::optional<Exit> exit = clients[process].wait_for(20s);
     ASSERT_TRUE(exit.has_value());
     EXPECT_EQ(exit->code, 0);
@@ -161,7 +161,7 @@ TEST(Machinery, FindsNoFaultInALockOfTheKernel) {
   EXPECT_TRUE(report.ok()) << report.text();
   EXPECT_EQ(report.counts.deaths, 1U);
   EXPECT_GE(report.counts.granted, 600U);
-  EXPECT_LE(scene.history.unfinished(), threads);
+  EXPECT_LE(scene.history.unfinished(), machinery_threads);
 
   const std::vector<AcceptedWrite> log = scene.resource.log();
   EXPECT_EQ(first_stale(log), log.size());

@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds slice{700};
-constexpr int most_slices = 15;
+constexpr std::chrono::milliseconds redlock_slice{700};
+constexpr int most_redlock_slices = 15;
 
 TEST(BrokenRedlock, AQuorumOfTwoOfFiveIsCaught) {
   if (!test::RedisServer::installed()) {
@@ -32,11 +32,11 @@ TEST(BrokenRedlock, AQuorumOfTwoOfFiveIsCaught) {
   Dice dice(test_seed());
   std::uint64_t holds = 0;
   bool caught = false;
-  for (int number = 1; number <= most_slices && !caught; ++number) {
+  for (int number = 1; number <= most_redlock_slices && !caught; ++number) {
     StoryTime time;
-    Stage stage(backend.under_test, workload, time, dice.number(), slice);
-    const Chronicle chronicle =
-        play(stage, backend, {.pauses = false, .messages = false, .disturbances = false}, slice);
+    Stage stage(backend.under_test, workload, time, dice.number(), redlock_slice);
+    const Chronicle chronicle = play(
+        stage, backend, {.pauses = false, .messages = false, .disturbances = false}, redlock_slice);
     holds += chronicle.report.counts.granted;
     caught = chronicle.report.has(Fault::overlap) || chronicle.report.has(Fault::token_repeated);
     if (caught) std::cout << "caught in slice " << number << " after " << holds << " holds\n";

@@ -34,11 +34,11 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-constexpr std::int64_t processes = 3;
+constexpr std::int64_t wgl_processes = 3;
 constexpr std::int64_t the_end = 1'000;
 
 Script::Client some_client(Random& random) {
-  return {static_cast<std::uint32_t>(random.in(0, processes - 1)),
+  return {static_cast<std::uint32_t>(random.in(0, wgl_processes - 1)),
           static_cast<std::uint32_t>(random.in(0, 1))};
 }
 
@@ -103,7 +103,7 @@ Script noise(Random& random) {
     add_unknown(random, script, 180);
   }
   if (random.one_in(2)) {
-    const auto process = static_cast<std::uint32_t>(random.in(0, processes - 1));
+    const auto process = static_cast<std::uint32_t>(random.in(0, wgl_processes - 1));
     script.death(process, random.in(120, 220), the_end);
   }
   return script;

@@ -13,21 +13,21 @@ namespace {
 using namespace std::chrono_literals;
 using Progress = Acquisition::Progress;
 
-constexpr Instant start{1h};
+constexpr Instant beginning{1h};
 
 TEST(AskScheduleTest, AQueuedWaiterAsksEachFallbackPeriod) {
-  const AskSchedule schedule(30s, start, 1);
-  EXPECT_EQ(schedule.next(Progress::queued, false), start + fallback_period);
+  const AskSchedule schedule(30s, beginning, 1);
+  EXPECT_EQ(schedule.next(Progress::queued, false), beginning + fallback_period);
 }
 
 TEST(AskScheduleTest, AnUnansweredRequestIsRepeatedAfterACommandTimeout) {
-  EXPECT_EQ(AskSchedule(30s, start, 1).next(Progress::sent, false), start + 1s);
-  EXPECT_EQ(AskSchedule(600ms, start, 1).next(Progress::sent, false), start + 100ms);
+  EXPECT_EQ(AskSchedule(30s, beginning, 1).next(Progress::sent, false), beginning + 1s);
+  EXPECT_EQ(AskSchedule(600ms, beginning, 1).next(Progress::sent, false), beginning + 100ms);
 }
 
 TEST(AskScheduleTest, TroubleIsRetriedWithGrowingJitteredPauses) {
-  AskSchedule schedule(30s, start, 1);
-  Instant now = start;
+  AskSchedule schedule(30s, beginning, 1);
+  Instant now = beginning;
   Nanos last{};
   for (int i = 0; i < 20; ++i) {
     const Instant again = schedule.next(Progress::unsent, true);
@@ -43,8 +43,8 @@ TEST(AskScheduleTest, TroubleIsRetriedWithGrowingJitteredPauses) {
 TEST(AskScheduleTest, ClientsDoNotComeBackTogether) {
   std::set<Instant> moments;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    AskSchedule schedule(30s, start, seed);
-    schedule.asked(start, true);
+    AskSchedule schedule(30s, beginning, seed);
+    schedule.asked(beginning, true);
     moments.insert(schedule.next(Progress::unsent, true));
   }
   EXPECT_GT(moments.size(), 90U);

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string where = "redis h:6379";
+const std::string server_words = "redis h:6379";
 const std::string server =
     "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:0123abc\r\n";
 const std::string master = "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n";
@@ -44,7 +44,7 @@ std::vector<std::string> said(const Greeting& greeting) {
 Failure read(Greeting& greeting, const std::vector<Reply>& replies) {
   for (const Reply& reply : replies) {
     EXPECT_FALSE(greeting.done());
-    if (Failure why = greeting.read(where, reply)) return why;
+    if (Failure why = greeting.read(server_words, reply)) return why;
   }
   return {};
 }
@@ -54,7 +54,7 @@ Failure greeted(const std::string& url, const std::vector<Reply>& replies,
   Greeting greeting(Settings::parse(url), inbox);
   Failure why = read(greeting, replies);
   EXPECT_TRUE(why || greeting.done());
-  EXPECT_TRUE(!why || why.text.starts_with(where + ": ")) << why.text;
+  EXPECT_TRUE(!why || why.text.starts_with(server_words + ": ")) << why.text;
   return why;
 }
 
@@ -168,11 +168,11 @@ TEST(RedisGreetingTest, WhoWeAreIsRefused) {
 TEST(RedisGreetingTest, WhatAServerSaysOfItselfIsBounded) {
   const std::string much(100'000, '7');
   Greeting greeting(Settings::parse("redis://h?client-name="), "");
-  EXPECT_FALSE(greeting.read(where, bulk("redis_version:7.0." + much + "\nrun_id:" + much)));
+  EXPECT_FALSE(greeting.read(server_words, bulk("redis_version:7.0." + much + "\nrun_id:" + much)));
   EXPECT_EQ(greeting.facts().version.size(), 40U);
   EXPECT_EQ(greeting.facts().run_id.size(), 64U);
-  EXPECT_LT(greeting.read(where, bulk("role:" + much)).text.size(), 100U);
-  EXPECT_LT(greeting.read(where, bulk("maxmemory_policy:" + much)).text.size(), 200U);
+  EXPECT_LT(greeting.read(server_words, bulk("role:" + much)).text.size(), 100U);
+  EXPECT_LT(greeting.read(server_words, bulk("maxmemory_policy:" + much)).text.size(), 200U);
 }
 
 TEST(RedisGreetingTest, APasswordFileThatIsNotThereIsRefusedFirst) {

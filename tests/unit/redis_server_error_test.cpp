@@ -13,48 +13,51 @@ namespace mortise::redis {
 namespace {
 
 using ::testing::HasSubstr;
-using Kind = ServerError::Kind;
+using Meaning = ServerError::Kind;
 
 const std::string where = "redis 10.0.0.1:6379";
 
 TEST(RedisServerErrorTest, EachHasItsMeaning) {
   const struct {
     const char* words;
-    Kind kind;
+    Meaning kind;
     Errc code;
   } cases[] = {
-      {"NOSCRIPT No matching script. Please use EVAL.", Kind::script, Errc::unavailable},
-      {"LOADING Redis is loading the dataset in memory", Kind::passing, Errc::unavailable},
-      {"BUSY Redis is busy running a script.", Kind::passing, Errc::unavailable},
-      {"MASTERDOWN Link with MASTER is down", Kind::passing, Errc::unavailable},
-      {"NOREPLICAS Not enough good replicas to write.", Kind::passing, Errc::unavailable},
-      {"MISCONF Redis is configured to save RDB snapshots", Kind::passing, Errc::unavailable},
-      {"TRYAGAIN Multiple keys request during rehashing", Kind::passing, Errc::unavailable},
-      {"CLUSTERDOWN Hash slot not served", Kind::passing, Errc::unavailable},
-      {"UNBLOCKED force unblock from blocking operation", Kind::passing, Errc::unavailable},
-      {"OOM command not allowed when used memory > 'maxmemory'.", Kind::passing, Errc::exhausted},
-      {"ERR max number of clients reached", Kind::elsewhere, Errc::exhausted},
-      {"ERR max number of clients + cluster connections reached", Kind::elsewhere, Errc::exhausted},
-      {"READONLY You can't write against a read only replica.", Kind::elsewhere, Errc::unavailable},
-      {"NOAUTH Authentication required.", Kind::final, Errc::denied},
-      {"WRONGPASS invalid username-password pair", Kind::final, Errc::denied},
-      {"NOPERM this user has no permissions to run the 'evalsha' command", Kind::final,
+      {"NOSCRIPT No matching script. Please use EVAL.", Meaning::script, Errc::unavailable},
+      {"LOADING Redis is loading the dataset in memory", Meaning::passing, Errc::unavailable},
+      {"BUSY Redis is busy running a script.", Meaning::passing, Errc::unavailable},
+      {"MASTERDOWN Link with MASTER is down", Meaning::passing, Errc::unavailable},
+      {"NOREPLICAS Not enough good replicas to write.", Meaning::passing, Errc::unavailable},
+      {"MISCONF Redis is configured to save RDB snapshots", Meaning::passing, Errc::unavailable},
+      {"TRYAGAIN Multiple keys request during rehashing", Meaning::passing, Errc::unavailable},
+      {"CLUSTERDOWN Hash slot not served", Meaning::passing, Errc::unavailable},
+      {"UNBLOCKED force unblock from blocking operation", Meaning::passing, Errc::unavailable},
+      {"OOM command not allowed when used memory > 'maxmemory'.", Meaning::passing,
+       Errc::exhausted},
+      {"ERR max number of clients reached", Meaning::elsewhere, Errc::exhausted},
+      {"ERR max number of clients + cluster connections reached", Meaning::elsewhere,
+       Errc::exhausted},
+      {"READONLY You can't write against a read only replica.", Meaning::elsewhere,
+       Errc::unavailable},
+      {"NOAUTH Authentication required.", Meaning::final, Errc::denied},
+      {"WRONGPASS invalid username-password pair", Meaning::final, Errc::denied},
+      {"NOPERM this user has no permissions to run the 'evalsha' command", Meaning::final,
        Errc::denied},
-      {"ERR invalid password", Kind::final, Errc::denied},
-      {"ERR AUTH <password> called without any password configured", Kind::final, Errc::denied},
-      {"ERR Client sent AUTH, but no password is set", Kind::final, Errc::denied},
-      {"DENIED Redis is running in protected mode", Kind::final, Errc::denied},
-      {"ERR The user executing the script can't run this command", Kind::final, Errc::denied},
-      {"The user executing the script can't access at least one of the keys", Kind::final,
+      {"ERR invalid password", Meaning::final, Errc::denied},
+      {"ERR AUTH <password> called without any password configured", Meaning::final, Errc::denied},
+      {"ERR Client sent AUTH, but no password is set", Meaning::final, Errc::denied},
+      {"DENIED Redis is running in protected mode", Meaning::final, Errc::denied},
+      {"ERR The user executing the script can't run this command", Meaning::final, Errc::denied},
+      {"The user executing the script can't access at least one of the keys", Meaning::final,
        Errc::denied},
-      {"MOVED 3999 127.0.0.1:6381", Kind::final, Errc::unsupported},
-      {"ASK 3999 127.0.0.1:6381", Kind::final, Errc::unsupported},
-      {"WRONGTYPE Operation against a key holding the wrong kind of value", Kind::final,
+      {"MOVED 3999 127.0.0.1:6381", Meaning::final, Errc::unsupported},
+      {"ASK 3999 127.0.0.1:6381", Meaning::final, Errc::unsupported},
+      {"WRONGTYPE Operation against a key holding the wrong kind of value", Meaning::final,
        Errc::protocol},
-      {"ERR unknown command 'EVALSHA'", Kind::final, Errc::protocol},
-      {"BUSYKEY Target key name already exists.", Kind::final, Errc::protocol},
-      {"noscript", Kind::final, Errc::protocol},
-      {"", Kind::final, Errc::protocol},
+      {"ERR unknown command 'EVALSHA'", Meaning::final, Errc::protocol},
+      {"BUSYKEY Target key name already exists.", Meaning::final, Errc::protocol},
+      {"noscript", Meaning::final, Errc::protocol},
+      {"", Meaning::final, Errc::protocol},
   };
   for (const auto& each : cases) {
     const ServerError error = server_error(where, each.words);
@@ -67,25 +70,25 @@ TEST(RedisServerErrorTest, EachHasItsMeaning) {
 TEST(RedisServerErrorTest, WhatScriptsAddDoesNotHideIt) {
   const struct {
     const char* words;
-    Kind kind;
+    Meaning kind;
     Errc code;
     const char* kept;
   } cases[] = {
-      {"OOM command not allowed. script: 0123abcd, on @user_script:7.", Kind::passing,
+      {"OOM command not allowed. script: 0123abcd, on @user_script:7.", Meaning::passing,
        Errc::exhausted, "OOM command not allowed."},
-      {"WRONGTYPE Operation against a key script: 0123abcd, on @user_script:7.", Kind::final,
+      {"WRONGTYPE Operation against a key script: 0123abcd, on @user_script:7.", Meaning::final,
        Errc::protocol, "WRONGTYPE Operation against a key"},
       {"ERR Error running script (call to f_0123): @user_script:7: -READONLY You can't write.",
-       Kind::elsewhere, Errc::unavailable, "READONLY You can't write."},
+       Meaning::elsewhere, Errc::unavailable, "READONLY You can't write."},
       {"ERR Error running script (call to f_0123): @user_script:7: The user executing the script "
        "can't run this command",
-       Kind::final, Errc::denied, "The user executing the script can't run this command"},
-      {"ERR Error running script", Kind::final, Errc::protocol, "ERR Error running script"},
-      {"ERR Error running script: -READONLY no. script: 0123, on @user_script:7.", Kind::elsewhere,
-       Errc::unavailable, "READONLY no."},
-      {"ERR Error running script (f_0123): -", Kind::final, Errc::protocol, ""},
-      {"ERR Error running script (f_0123): ", Kind::final, Errc::protocol, ""},
-      {" script: ", Kind::final, Errc::protocol, ""},
+       Meaning::final, Errc::denied, "The user executing the script can't run this command"},
+      {"ERR Error running script", Meaning::final, Errc::protocol, "ERR Error running script"},
+      {"ERR Error running script: -READONLY no. script: 0123, on @user_script:7.",
+       Meaning::elsewhere, Errc::unavailable, "READONLY no."},
+      {"ERR Error running script (f_0123): -", Meaning::final, Errc::protocol, ""},
+      {"ERR Error running script (f_0123): ", Meaning::final, Errc::protocol, ""},
+      {" script: ", Meaning::final, Errc::protocol, ""},
   };
   for (const auto& each : cases) {
     const ServerError error = server_error(where, each.words);
@@ -100,7 +103,7 @@ TEST(RedisServerErrorTest, TheWordsAreOneShortLine) {
   for (int byte = 0; byte < 0x20; ++byte) words += static_cast<char>(byte);
   words += "\r\nforged line \x1b[31m " + std::string(100'000, 'x');
   const ServerError error = server_error(where, words);
-  EXPECT_EQ(error.kind, Kind::passing);
+  EXPECT_EQ(error.kind, Meaning::passing);
   EXPECT_THAT(error.failure.text, HasSubstr("forged line"));
   EXPECT_EQ(error.failure.text.size(), where.size() + 2 + 200);
   EXPECT_TRUE(std::all_of(error.failure.text.begin(), error.failure.text.end(),

@@ -66,7 +66,7 @@ std::unique_ptr<Stream> open(const TlsServer& server, Faults& faults,
       .wrap(std::make_unique<Disturbed>(server.endpoint(), faults), host);
 }
 
-void expect_echo(Stream& stream) {
+void expect_whole_echo(Stream& stream) {
   ASSERT_EQ(write_all(stream, "abc\n"), Status::done) << stream.failure().text;
   std::string answer;
   ASSERT_EQ(read_all(stream, answer, 4), Status::done) << stream.failure().text;
@@ -78,7 +78,7 @@ TEST(RedisTlsFaultTest, ByteByByteItWorks) {
   Faults faults{.drip = true};
   const auto stream = open(server, faults);
   ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
-  for (int i = 0; i < 3; ++i) expect_echo(*stream);
+  for (int i = 0; i < 3; ++i) expect_whole_echo(*stream);
 }
 
 // Whoever reads less than asked for may poll: nothing is left where no poll sees it.
@@ -87,7 +87,7 @@ TEST(RedisTlsFaultTest, AReadTakesAllThatHasArrived) {
   Faults faults;
   const auto stream = open(server, faults);
   ASSERT_EQ(connect(*stream), Status::done);
-  expect_echo(*stream);
+  expect_whole_echo(*stream);
   faults.hold = true;
   // Each line comes back as a record of its own.
   for (int i = 0; i < 100; ++i) {
@@ -140,7 +140,7 @@ TEST(RedisTlsFaultTest, DamagedBytesAreNeverRead) {
   Faults faults;
   const auto stream = open(server, faults);
   ASSERT_EQ(connect(*stream), Status::done);
-  expect_echo(*stream);
+  expect_whole_echo(*stream);
   faults.damage_at = faults.read + 10;
   ASSERT_EQ(write_all(*stream, "abc\n"), Status::done);
   std::string answer;
@@ -205,7 +205,7 @@ TEST(RedisTlsFaultTest, ItSaysGoodbyeButNotFromAForkedChild) {
   Faults faults;
   auto stream = open(server, faults);
   ASSERT_EQ(connect(*stream), Status::done);
-  expect_echo(*stream);
+  expect_whole_echo(*stream);
   const int before = faults.writes;
   const pid_t child = ::fork();
   if (child == 0) {
@@ -216,7 +216,7 @@ TEST(RedisTlsFaultTest, ItSaysGoodbyeButNotFromAForkedChild) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  expect_echo(*stream);
+  expect_whole_echo(*stream);
   const std::size_t last = faults.written.size();
   stream.reset();
   EXPECT_GT(faults.written.size(), last);
