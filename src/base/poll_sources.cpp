@@ -22,6 +22,10 @@ void poll_sources(const std::vector<Source*>& sources, const Clock& clock, Insta
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (polled[i].revents != 0 || all[i]->due() <= now) all[i]->ready(polled[i].revents, now);
   }
+  // What it made them say nobody else sends: those who were answered do not run on.
+  for (Source* source : all) {
+    if (source->gathering()) source->send_gathered();
+  }
 }
 
 }  // namespace mortise::base

@@ -204,6 +204,29 @@ TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsToldByAClientThatCloses) {
   }
 }
 
+// What its last answers have it told once more, many at a time, leaves all the same.
+TEST_F(RedlockMinority, WhoseScriptsAreFlushedIsToldOfManyHoldsByAClientThatCloses) {
+  static_cast<void>(servers(3));
+  proxied();
+  constexpr std::size_t many = 100;
+  const auto name = [](std::size_t i) { return "a" + std::to_string(i); };
+  {
+    Client mine = ready_client();
+    std::vector<Lock> locks;
+    for (std::size_t i = 0; i < many; ++i) {
+      locks.push_back(mine.lock(name(i), {.lease = 6s}));
+      locks.back().lock();
+    }
+    for (std::size_t i = 0; i < many; ++i) {
+      ASSERT_TRUE(eventually([&] { return holds(name(i)) == 3; }));
+    }
+    servers()[2].talk().expect_ok({"SCRIPT", "FLUSH"});
+    servers().proxy(2).delay(200ms, 200ms);
+    for (Lock& lock : locks) EXPECT_EQ(lock.release(), Released::released);
+  }
+  for (std::size_t i = 0; i < many; ++i) expect_free(name(i), 1s);
+}
+
 // Something between us and the server, or its administrator, may refuse with any words.
 TEST_F(RedlockMinority, ThatDidNotExecuteTheReleaseIsToldOnceMore) {
   static_cast<void>(servers(3));
