@@ -93,6 +93,12 @@ std::vector<std::shared_ptr<Freeing>> Holds::renewed(const std::vector<Renewal::
   return released;
 }
 
+bool Holds::is_released(const HoldId& hold) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(hold.attempt);
+  return found != entries_.end() && same(found->second.hold, hold) && found->second.freeing;
+}
+
 Instant Holds::until(const HoldId& hold) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(hold.attempt);

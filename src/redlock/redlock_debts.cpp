@@ -80,6 +80,9 @@ void RedlockBackend::pay(Node& node, bool comes_up) {
     if (ask_of(debt) == Ask::free) {
       const auto& freeing = static_cast<const Freeing&>(*debt.operation);
       const HoldId& hold = freeing.release->hold();
+      // The release tells it by itself. What came before that would free the vote, and the release
+      // would find nothing, as if the hold had not stood.
+      if (freeing.if_it_lapses && holds_.is_released(hold)) return {.due = false, .over = true};
       const Instant until = freeing.if_it_lapses ? holds_.until(hold) : Instant{};
       if (freeing.if_it_lapses && holds_.stands(hold, now)) {
         if (debt.server == server) next = std::min(next, until);

@@ -74,5 +74,37 @@ TEST_F(RedlockThaw, AServerMayVoteForAHoldThatStands) {
   EXPECT_TRUE(eventually([&] { return !is_held(2, "a"); }, 500ms)) << "its own lease is longer";
 }
 
+// It voted late, and so it is owed what takes that back if the hold lapses; and then the release,
+// too, which it hears when it goes on once more. The release finds the vote.
+TEST_F(RedlockThaw, AServerThatWasInDoubtIsCountedByTheRelease) {
+  Client mine = ready_client();
+  freeze(2);
+  Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  std::this_thread::sleep_for(1500ms);  // its connection is given up
+  resume(2);
+  ASSERT_TRUE(eventually([&] { return is_held(2, "a"); }));
+  Lock other = mine.lock("b", {.lease = 300ms, .renew = false});
+  // It is connected to again.
+  ASSERT_TRUE(eventually([&] {
+    const Guard guard(other);
+    return eventually([&] { return holds("b") == 3; }, 50ms);
+  }));
+  freeze(2);
+  kill(0);
+  // Neither is connected any more when the release is asked for.
+  std::error_code error;
+  EXPECT_FALSE(other.try_lock_for(1s, error));
+  ASSERT_TRUE(lock.valid_for() > 1s);
+  Worker worker;
+  auto resumed = worker.start([&] {
+    std::this_thread::sleep_for(50ms);
+    resume(2);
+  });
+  EXPECT_EQ(lock.release(), Released::released);
+  resumed.get();
+  EXPECT_TRUE(eventually([&] { return !is_held(2, "a") && !is_held(1, "a"); })) << words("a");
+}
+
 }  // namespace
 }  // namespace mortise::fault
