@@ -205,6 +205,20 @@ struct Relocking final : Question {
   return nullptr;
 }
 
+/// @return how long a vote lasts that this call may bring; 0 = it brings none.
+[[nodiscard]] inline std::chrono::nanoseconds lease_of(const redis::Call& call) {
+  switch (ask_of(call)) {
+    case Ask::take: return static_cast<const Bid&>(*call.operation).request().lease;
+    case Ask::relock: return static_cast<const Relocking&>(*call.operation).lease;
+    case Ask::settle:
+    case Ask::undo:
+    case Ask::free:
+    case Ask::renew:
+    case Ask::look: break;
+  }
+  return {};
+}
+
 /// "Who holds it?", or "can locks be taken?".
 struct Looking final : Question {
   explicit Looking(std::shared_ptr<Inspection> wanted) : inspection(std::move(wanted)) {}

@@ -95,7 +95,8 @@ void RedlockBackend::breaks(Node& node, const std::deque<Call>& unanswered) {
 
 void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
   if (const AttemptId* const attempt = attempt_of(call)) {
-    strays_.add(node.server(), *attempt, ask_of(call) == Ask::free, step_of(call), clock_->now());
+    strays_.add(node.server(), *attempt, ask_of(call) == Ask::free, step_of(call), clock_->now(),
+                lease_of(call));
   }
 }
 

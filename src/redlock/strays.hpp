@@ -22,12 +22,13 @@ namespace mortise::redlock {
 class Strays {
  public:
   /// A connection to that server broke while a request of this step was unanswered.
+  /// @param lease of the vote that it may bring
   void add(std::uint64_t server, const AttemptId& attempt, bool release, std::uint32_t step,
-           Instant now) {
+           Instant now, std::chrono::nanoseconds lease = {}) {
     const std::lock_guard lock(mutex_);
     sweep(now);  // not for each of thousands
     Stray& stray = strays_[{server, attempt}];
-    stray.since = now;
+    stray.until = std::max(stray.until, now + lease + life);
     stray.step = std::max(stray.step, step);
     stray.copies = true;
     stray.release = stray.release || release;
@@ -71,10 +72,11 @@ class Strays {
   }
 
  private:
-  // As long as the server refuses late copies (scripts/vote.lua, BURIED).
+  // After a vote that it was asked for would have ended: a server that stood still all the while
+  // gives it when it goes on.
   static constexpr std::chrono::minutes life{2};
   struct Stray {
-    Instant since{};
+    Instant until{};
     std::uint32_t step = 0;
     bool copies = true;
     bool release = false;
@@ -84,7 +86,7 @@ class Strays {
   void sweep(Instant now) {
     if (now - swept_ < std::chrono::seconds(1)) return;
     swept_ = now;
-    std::erase_if(strays_, [&](const auto& stray) { return now - stray.second.since > life; });
+    std::erase_if(strays_, [&](const auto& stray) { return now > stray.second.until; });
     any_.store(!strays_.empty());
   }
   void erase(Table::iterator found) {

@@ -118,6 +118,19 @@ TEST(RedlockStraysTest, AreRememberedAsLongAsServersRefuseThem) {
   EXPECT_FALSE(strays.has(server, hold().attempt));
 }
 
+// A server that stood still as long votes when it goes on.
+TEST(RedlockStraysTest, OutliveTheVoteThatTheyMayBring) {
+  Strays strays;
+  AttemptId other = hold().attempt;
+  ++other.sequence;
+  strays.add(server, hold().attempt, false, 1, now, 10min);
+  strays.add(server, hold().attempt, false, 2, now);
+  strays.add(server, other, false, 1, now + 11min);
+  EXPECT_TRUE(strays.has(server, hold().attempt));
+  strays.add(server, other, false, 1, now + 13min);
+  EXPECT_FALSE(strays.has(server, hold().attempt));
+}
+
 // Two addresses may lead to it, and the other one is asked next.
 TEST(RedlockStraysTest, AreThoseOfAServerWhateverAddressLedThere) {
   Strays strays;
