@@ -70,8 +70,11 @@ class Node final : private redis::Connection::User {
   [[nodiscard]] Failure why() const;
   /// @return when that was found; long ago for whoever did not want it since.
   [[nodiscard]] Instant failed_at() const;
-  /// @return the number of the connection; grows.
-  [[nodiscard]] std::uint64_t epoch() const noexcept { return commands_.generation(); }
+  /// @return the number of the connection that can be asked, or could last; grows. Not that of one
+  /// that will be: between the end of a connection and the notes of what was on its way there
+  /// `usable()` may still be read, and by the next one nothing may leave that does not know of
+  /// them.
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_.load(); }
   /// @return the same of a connection that is there; 0 = none is: that number is the next one's.
   [[nodiscard]] std::uint64_t epoch_of_what_is_up() const noexcept {
     const std::uint64_t epoch = commands_.generation();  // first: it grows when one ends
@@ -158,6 +161,7 @@ class Node final : private redis::Connection::User {
   std::atomic<bool> attached_{false};
   std::atomic<bool> usable_{false};
   std::atomic<std::uint64_t> server_;
+  std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> listens_{false};
 
   mutable std::mutex mutex_;

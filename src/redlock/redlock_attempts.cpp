@@ -159,17 +159,19 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     if (node->send(std::move(mine), bytes)) {
       bid->operation->sent(now);
     } else {
-      if (fresh) not_asked(bid, server);
+      if (fresh) not_asked(bid, server, now);
       no_vote(*node, call, node->why());
     }
   }
 }
 
 // Not a byte has left. Nobody else knows of it: who cancels at this moment believes what `maybe`
-// says, and not that nothing was sent yet.
-void RedlockBackend::not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server) {
+// says, and not that nothing was sent yet. This thread may have stood still meanwhile, and a later
+// round has asked the server.
+void RedlockBackend::not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server,
+                               Instant asked) {
   Lock lock(bid->mutex);
-  bid->maybe.remove(server);
+  bid->maybe.not_asked(server, asked);
   finish_cancel(bid, std::move(lock));
 }
 

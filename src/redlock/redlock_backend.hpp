@@ -140,7 +140,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void forget(const Bid& bid);
   void ask(const std::shared_ptr<Bid>& bid);
   void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
-  void not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server);
+  void not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server, Instant asked);
   void join(const std::shared_ptr<Bid>& bid, Node& node);
   void judge(const std::shared_ptr<Bid>& bid, Lock lock);
   void settle(const std::shared_ptr<Bid>& bid, Lock lock);

@@ -55,6 +55,12 @@ class Trail {
   void remove(std::uint64_t server) {
     std::erase_if(stops_, [server](const Stop& stop) { return stop.server == server; });
   }
+  /// What was noted for that moment has not left. Asked again since, it may know something all the
+  /// same.
+  void not_asked(std::uint64_t server, Instant asked) {
+    std::erase_if(stops_,
+                  [&](const Stop& stop) { return stop.server == server && stop.asked == asked; });
+  }
   /// It has refused what came by that address. What is under way to it by another one it may grant
   /// yet.
   void refused(std::uint64_t server, std::size_t node) {

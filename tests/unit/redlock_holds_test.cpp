@@ -184,6 +184,17 @@ TEST(RedlockTrailTest, LeavesAsManyAddressesAsThereAreServersThatWereNotAsked) {
   EXPECT_EQ(count(two.rest(three)), 1U) << "two servers, by one address that has moved";
 }
 
+// A thread that could not ask a server may notice that long after another one could.
+TEST(RedlockTrailTest, KeepsWhoWasAskedAgainSinceItWasNotAsked) {
+  Trail trail;
+  static_cast<void>(trail.add({.server = 100, .node = 0, .since = now, .asked = now}));
+  static_cast<void>(trail.add({.server = 100, .node = 0, .since = now, .asked = now + 1ns}));
+  trail.not_asked(100, now);
+  EXPECT_TRUE(trail.has(100));
+  trail.not_asked(100, now + 1ns);
+  EXPECT_FALSE(trail.has(100));
+}
+
 redis::Call debt_of(std::shared_ptr<Operation> operation, Instant since) {
   return {.server = server, .operation = std::move(operation), .since = since};
 }
