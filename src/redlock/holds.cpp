@@ -24,7 +24,7 @@ Instant end_of_hold(Instant counted_from, std::chrono::nanoseconds lease) noexce
   return counted_from + lease - unusable;
 }
 
-void Holds::add(const HoldId& hold, Instant until, Trail maybe, Instant now) {
+void Holds::add(const HoldId& hold, Instant until, Trail&& maybe, Instant now) {
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= sweep_at_) {
     std::erase_if(entries_, [&](const auto& entry) {

@@ -32,7 +32,8 @@ inline constexpr std::chrono::seconds end_at_the_servers{2};
 class Holds {
  public:
   /// @param now when it was asked for
-  void add(const HoldId& hold, Instant until, Trail maybe, Instant now);
+  /// @param maybe taken only where there is memory for the hold
+  void add(const HoldId& hold, Instant until, Trail&& maybe, Instant now);
   /// @return whether exactly this hold stands: granted, not released, its end not come.
   [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
   /// It was renewed.

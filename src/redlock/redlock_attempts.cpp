@@ -221,20 +221,20 @@ void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
                     .counted_from = bid->ballot.counted_from(),
                     .lease = request.lease};
   const HoldId hold{.name = request.name, .attempt = request.attempt, .number = grant.number};
+  Trail doubtful;
+  for (const Trail::Stop& stop : bid->maybe) {
+    if (strays_.has(stop.server, request.attempt)) static_cast<void>(doubtful.add(stop));
+  }
+  // Before a server that may have a vote yet is noted for a hold that nobody knows. What needs
+  // memory comes first: a round that was won, and of which nobody is told, is never taken back.
+  holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), std::move(bid->maybe),
+             grant.counted_from);
   bid->phase = Bid::Phase::won;
   bid->number.store(grant.number);
   bid->won_step = bid->step.fetch_add(1);  // what was not sent yet shall not be
   bid->awaited.end();
   const NodeSet late = bid->late;
-  Trail doubtful;
-  for (const Trail::Stop& stop : bid->maybe) {
-    if (strays_.has(stop.server, request.attempt)) static_cast<void>(doubtful.add(stop));
-  }
-  // Before a server that may have a vote yet is noted for a hold that nobody knows.
-  holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), std::move(bid->maybe),
-             grant.counted_from);
   lock.unlock();
-  for (const Trail::Stop& stop : doubtful) static_cast<void>(doubt(hold, stop));
   std::uint64_t last = last_number_.load();
   while (last < grant.number && !last_number_.compare_exchange_weak(last, grant.number)) {
   }
@@ -245,9 +245,10 @@ void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
   forget(*bid);
   if (bid->operation->grant().number != grant.number) {
     release(std::make_shared<Release>(hold));  // nobody wants it
-  } else if (late != 0) {
-    relock(*bid, late);
+    return;
   }
+  for (const Trail::Stop& stop : doubtful) static_cast<void>(doubt(hold, stop));
+  if (late != 0) relock(*bid, late);
 }
 
 void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {

@@ -141,14 +141,16 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   const NodeSet reachable = usable();
   want_missing(reachable, !operation->in_trouble());
   const Holds::End end = holds_.end(operation);
-  if (end.fresh) {
+  // Once more where there was no memory to tell them all.
+  if (end.fresh || !end.freeing->told.load()) {
     const Trail maybe = end.known ? end.maybe : everywhere();
     {
       const Lock lock(end.freeing->mutex);
-      end.freeing->tally.no = maybe.rest(quorum_);
+      if (end.fresh) end.freeing->tally.no = maybe.rest(quorum_);
       end.freeing->awaited.begin(awaited_);
     }
     for (const Trail::Stop& stop : maybe) tell(call_of(end.freeing, stop));
+    end.freeing->told.store(true);
   }
   if (count(reachable) < quorum_.majority()) {
     bool final = false;

@@ -59,7 +59,7 @@ TEST(RedlockHoldsTest, EndsWithItsRelease) {
   Holds holds;
   Trail voters = at(0);
   voters.add(at(3));
-  holds.add(hold(), now + 1s, voters, now);
+  holds.add(hold(), now + 1s, std::move(voters), now);
   EXPECT_TRUE(holds.voted(hold(), {.server = 104, .node = 4, .since = now}));
   const auto release = std::make_shared<Release>(hold());
   const Holds::End first = holds.end(release);
