@@ -21,14 +21,26 @@ class PatientHost final : public Host {
 
   /// Reads what comes. @return whether the operation is done in time
   [[nodiscard]] bool read_until_done(const Operation& operation) {
-    return eventually([&] {
-      const std::vector<Source*> sources = sources_;
-      for (Source* const source : sources) source->ready(0, clock_->now());
-      return operation.done();
+    return read_until([&] { return operation.done(); });
+  }
+  /// Reads what comes. @return whether all connections are up in time, and await nothing
+  [[nodiscard]] bool read_until_quiet() {
+    return read_until([&] {
+      return std::none_of(sources_.begin(), sources_.end(),
+                          [](const Source* source) { return source->outstanding(); });
     });
   }
 
  private:
+  template <class Condition>
+  [[nodiscard]] bool read_until(Condition condition) {
+    return eventually([&] {
+      const std::vector<Source*> sources = sources_;
+      for (Source* const source : sources) source->ready(0, clock_->now());
+      return condition();
+    });
+  }
+
   std::shared_ptr<Clock> clock_ = Clock::real();
   std::vector<Source*> sources_;
 };
@@ -48,6 +60,7 @@ TEST_F(RedisSuccessors, ThatWereTakenBackStayOutOfTheQueue) {
   const auto mine = attempt_of(1);
   backend->acquire(mine);
   ASSERT_TRUE(host.read_until_done(*mine));
+  ASSERT_TRUE(host.read_until_quiet()) << "without an inbox nobody waits";
   const RedisTalk hears = listen("z");
   ASSERT_TRUE(acquire('z').starts_with("Q"));
 
