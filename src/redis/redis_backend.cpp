@@ -71,13 +71,16 @@ bool RedisBackend::open(Operation& operation) {
 void RedisBackend::open_inbox(const AttemptId& of_client) {
   if (inbox_.load() != nullptr) return;
   const std::lock_guard lock(mutex_);
-  if (inbox_owner_ || stopped_.load()) return;
-  Connection::User& user = *this;
-  inbox_channel_ = requests_.inbox(of_client);
-  inbox_owner_ = std::make_unique<Connection>(*host_, settings_, tls_.get(), inbox_channel_, user);
-  inbox_.store(inbox_owner_.get());
-  host_->attach(*inbox_owner_);
+  if (inbox_.load() != nullptr || stopped_.load()) return;
+  if (!inbox_owner_) {
+    Connection::User& user = *this;
+    inbox_channel_ = requests_.inbox(of_client);
+    inbox_owner_ =
+        std::make_unique<Connection>(*host_, settings_, tls_.get(), inbox_channel_, user);
+  }
+  host_->attach(*inbox_owner_);  // may throw, as the next: the next call tries again
   host_->attach(alarm_);
+  inbox_.store(inbox_owner_.get());
   if (commands_->up()) inbox_owner_->want_at(commands_->endpoint(), true);
 }
 
@@ -203,10 +206,10 @@ void RedisBackend::submit(Call call) {
   call.script = script_of(call);
   call.whole = call.whole || !commands_->loaded().has(call.script, call.epoch);
   if (commands_->up()) {
-    auto sent = commands_->send(call, bytes_of(call));
+    auto sent = send(call);
     // Its successor was taken back after that was written: it goes alone.
     while (sent == Connection::Sent::withdrawn && call.kind == Call::Kind::release) {
-      sent = commands_->send(call, bytes_of(call));
+      sent = send(call);
     }
     if (sent != Connection::Sent::refused) {
       note_sent(call);
@@ -216,6 +219,13 @@ void RedisBackend::submit(Call call) {
     attempts_.asked(std::static_pointer_cast<Acquisition>(call.operation), 0);
   }
   park(std::move(call));
+}
+
+Connection::Sent RedisBackend::send(Call& call) {
+  // First, by itself: it notes in the call what was written. Compilers differ in which argument of
+  // a call they make first, and the connection would be given a copy from before that.
+  const std::string& bytes = bytes_of(call);
+  return commands_->send(call, bytes);
 }
 
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one

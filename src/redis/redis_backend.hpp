@@ -91,6 +91,7 @@ class RedisBackend final : public Backend, private Connection::User {
                     std::shared_ptr<const Answer> found);
   void ask(const std::shared_ptr<Acquisition>& operation, bool whole = false);
   void submit(Call call);
+  Connection::Sent send(Call& call);
   static void note_sent(const Call& call);
   [[nodiscard]] const std::string& bytes_of(Call& call);
   [[nodiscard]] bool is_withdrawn(const Acquisition& operation) const;

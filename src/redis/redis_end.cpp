@@ -24,7 +24,7 @@ void RedisBackend::stop() noexcept {
   bool attached = false;
   {
     const std::lock_guard lock(mutex_);
-    inbox = inbox_.load();
+    inbox = inbox_owner_.get();  // also one that was not attached as a whole
     attached = attached_.exchange(false);
   }
   if (attached) host_->detach(*commands_);

@@ -221,6 +221,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     if (next) {
       next->failed(error.failure);
       attempts_.over(next->request().attempt);
+      end_leftover_of(next->request().attempt);
     }
     operation.failed(std::move(error.failure));
   } else if (call.kind == Call::Kind::acquire && error.failure.code == Errc::protocol) {

@@ -17,8 +17,8 @@ class RedisLateCopy : public RedisScriptTest {
     return *proxy_;
   }
   /// A client whose connections stand, so that nothing but the next requests is kept.
-  [[nodiscard]] Client ready_client() {
-    Client mine(proxy().url());
+  [[nodiscard]] Client ready_client(ClientOptions options = {}) {
+    Client mine(proxy().url(), std::move(options));
     Lock first = mine.lock("first");
     first.lock();
     first.unlock();
@@ -148,6 +148,24 @@ TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {
   EXPECT_TRUE(is_held("a"));
   EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_EQ(lock.release(), Released::released);
+  expect_free("a");
+}
+
+// The release names the next attempt of its client, which is granted the lock by a second copy and
+// has given it back when the first one comes.
+TEST_F(RedisLateCopy, AReleaseThatArrivesAfterItsSuccessorTakesNothingForThat) {
+  Client mine = ready_client({.turn_handoffs = 0});
+  // So long that the successor does not ask by itself before the connection is given up.
+  Lock lock = mine.lock("a", {.lease = 10s});
+  lock.lock();
+  Worker worker;
+  auto served = worker.start([&] { lock.lock(); });
+  ASSERT_TRUE(worker.falls_asleep());
+  keep_requests();
+  static_cast<void>(lock.release());
+  ASSERT_TRUE(comes(served));
+  EXPECT_EQ(worker.run([&] { return lock.release(); }), Released::released);
+  deliver();
   expect_free("a");
 }
 
