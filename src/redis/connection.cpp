@@ -232,10 +232,10 @@ void Connection::spoil(const Failure& why) {
 }
 
 void Connection::drop(const Failure& why) {
+  std::deque<Call> unanswered;  // first: see UnderWay::end()
   const bool was_up = state_.load() == State::up;
   const Instant now = clock_->now();
   if (!std::exchange(welcome_, false)) ++failures_;
-  std::deque<Call> unanswered;
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
   limit_.store(retry_time(now).time_since_epoch().count());
   {
@@ -243,7 +243,7 @@ void Connection::drop(const Failure& why) {
     state_.store(State::idle);
     descriptor_.store(-1);
     stream.swap(stream_);
-    unanswered = calls_.end();
+    calls_.end(unanswered);
     unanswered_.store(0);
     out_.clear();
     gathering_.store(false);
@@ -267,7 +267,9 @@ std::deque<Call> Connection::close() {
   stream.swap(stream_);
   unanswered_.store(0);
   out_.clear();
-  return calls_.end();  // last: there may be no memory for it
+  std::deque<Call> unanswered;  // last: there may be no memory for it
+  calls_.end(unanswered);
+  return unanswered;
 }
 
 }  // namespace mortise::redis

@@ -127,10 +127,11 @@ class Connection final : public Source {
   void check_time(Instant now);
   /// @return false: it broke before a byte has left
   bool flush(std::shared_ptr<Stream> stream);
-  void stop_writing(Stream::Status why, std::size_t done);
+  void stop_writing(Stream::Status why, std::size_t done) noexcept;
   void write_queued();
   void gather();
   Sent queue(Call* call, std::string_view bytes);
+  UnderWay::Place append(Call* call, std::string_view bytes);
   [[nodiscard]] Failure unavailable(const char* words) const;
   [[nodiscard]] Instant retry_time(Instant now);
 

@@ -3,6 +3,8 @@
 // life is in connection.cpp.
 #include "redis/connection.hpp"
 
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace mortise::redis {
@@ -15,6 +17,15 @@ constexpr std::size_t several = 16;
 // How long a request waits at most for the others' while they keep coming. A send costs a few
 // microseconds, and where it wakes a sleeping CPU a good many more.
 constexpr std::chrono::microseconds gathered_for{25};
+
+// A stream that finds no memory for the words is as good as broken.
+Stream::Moved write_to(Stream& stream, std::span<const char> bytes) noexcept {
+  try {
+    return stream.write(bytes);
+  } catch (const std::exception&) {
+    return {Stream::Status::failed};
+  }
+}
 
 }  // namespace
 
@@ -123,12 +134,7 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
       return Sent::refused;
     }
     if (call != nullptr && user_.withdrawn(*call)) return Sent::withdrawn;
-    if (call != nullptr) {
-      if (call->whole) loaded_.sent(call->script, call->epoch);
-      place = calls_.add(std::move(*call));
-      unanswered_.store(calls_.size());
-    }
-    out_.append(bytes);
+    place = append(call, bytes);
     if (writing_ || blocked_.load()) return Sent::sent;
     if (gathering_.load()) {
       const Instant now = clock_->now();
@@ -146,6 +152,26 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
   const bool mine = calls_.take_back(place);
   unanswered_.store(calls_.size());
   return mine ? Sent::refused : Sent::sent;
+}
+
+// Under the mutex. Both or neither, also where there is no memory: a call without its bytes would
+// be given the reply to the next one, and hold what another one holds (S1).
+UnderWay::Place Connection::append(Call* call, std::string_view bytes) {
+  const std::size_t before = out_.size();
+  out_.append(bytes);
+  if (call == nullptr) return {};
+  const bool whole = call->whole;
+  const std::uint8_t script = call->script;
+  UnderWay::Place place;
+  try {
+    place = calls_.add(std::move(*call));
+  } catch (...) {
+    out_.resize(before);
+    throw;
+  }
+  unanswered_.store(calls_.size());
+  if (whole) loaded_.sent(script, place.generation);
+  return place;
 }
 
 void Connection::write_queued() {
@@ -169,7 +195,7 @@ bool Connection::flush(std::shared_ptr<Stream> stream) {
     std::size_t done = 0;
     Stream::Status status = Stream::Status::done;
     while (done < batch_.size() && status == Stream::Status::done) {
-      const Stream::Moved moved = stream->write({batch_.data() + done, batch_.size() - done});
+      const Stream::Moved moved = write_to(*stream, {batch_.data() + done, batch_.size() - done});
       status = moved.status;
       if (status == Stream::Status::done) done += moved.bytes;
     }
@@ -193,17 +219,28 @@ bool Connection::flush(std::shared_ptr<Stream> stream) {
   }
 }
 
-// Under the mutex.
-void Connection::stop_writing(Stream::Status why, std::size_t done) {
-  if (why == Stream::Status::again) {
-    out_.insert(0, batch_, done);
-    blocked_.store(true);
-  } else {
-    spoiled_ = unavailable("the server closed the connection");
-    broken_.store(true);
+// Under the mutex. Whatever needs memory here may fail: who writes must not stay marked as writing,
+// or nobody would ever write again, on the next connections neither.
+void Connection::stop_writing(Stream::Status why, std::size_t done) noexcept {
+  bool kept = why == Stream::Status::again;
+  try {
+    if (kept) out_.insert(0, batch_, done);
+  } catch (const std::exception&) {
+    kept = false;
   }
   batch_.clear();
   writing_ = false;
+  if (kept) {
+    blocked_.store(true);
+    return;
+  }
+  broken_.store(true);
+  spoiled_.emplace(Errc::unavailable, std::string());
+  try {
+    *spoiled_ = unavailable("the server closed the connection");
+  } catch (const std::bad_alloc&) {
+    // The code says enough.
+  }
 }
 
 }  // namespace mortise::redis

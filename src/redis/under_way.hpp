@@ -68,10 +68,12 @@ class UnderWay {
     calls_.erase(std::prev(mine.base()));
     return true;
   }
-  /// The connection broke; the next one begins. @return what was not answered
-  std::deque<Call> end() {
+  /// The connection broke; the next one begins.
+  /// @param unanswered empty: takes what was not answered. An empty list needs memory, too; it is
+  /// made before anything else is given up, or these would be given the next one's replies (S1)
+  void end(std::deque<Call>& unanswered) noexcept {
     generation_.fetch_add(1);
-    return std::exchange(calls_, {});
+    unanswered.swap(calls_);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "support/fake_host.hpp"
 
 #include <array>
+#include <stdexcept>
 
 namespace mortise::fault {
 namespace {
@@ -70,6 +71,38 @@ TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
   EXPECT_EQ(connection.send(call(connection.generation()), ping), Sent::sent);
   EXPECT_TRUE(until([&] { return user.answers == 2; }));
   EXPECT_EQ(user.lost, 0U);
+  host.detach(connection);
+  static_cast<void>(connection.close());
+}
+
+// Out of memory for the bytes of a call that has its place among the others: each reply from then
+// on would go to the call before its own, and a lock that is somebody else's would be believed in.
+TEST_F(RedisGenerations, HaveNoCallWhoseBytesAreNot) {
+  test::FakeHost host;
+  User user;
+  const redis::Settings settings = redis::Settings::parse(server().url());
+  redis::Connection connection(host, settings, nullptr, {}, user);
+  host.attach(connection);
+  const auto until = [&](const auto& condition) {
+    return eventually([&] {
+      connection.ready(0, Clock::real()->now());
+      return condition();
+    });
+  };
+  connection.want(true);
+  ASSERT_TRUE(until([&] { return user.connections == 1; }));
+  const redis::Call call{.epoch = connection.generation(),
+                         .operation = std::make_shared<Check>(),
+                         .deadline = Clock::real()->now() + patience};
+  std::string ping;
+  redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
+  // So many no string can take, whatever memory there is.
+  const std::string_view too_many(ping.data(), std::string().max_size() + 1);
+  EXPECT_THROW(static_cast<void>(connection.send(call, too_many)), std::length_error);
+  EXPECT_FALSE(connection.outstanding());
+  EXPECT_EQ(connection.send(call, ping), redis::Connection::Sent::sent);
+  EXPECT_TRUE(until([&] { return user.answers == 1; }));
+  EXPECT_FALSE(connection.outstanding());
   host.detach(connection);
   static_cast<void>(connection.close());
 }

@@ -58,7 +58,8 @@ TEST_F(RedisUnderWay, OfOneOperationExactlyTheCallThatWasNotSent) {
 TEST_F(RedisUnderWay, NothingIsTakenBackFromAnotherConnection) {
   const UnderWay::Place stale = calls_.add(call(one_));
   const std::uint64_t before = calls_.generation();
-  const std::deque<Call> unanswered = calls_.end();
+  std::deque<Call> unanswered;
+  calls_.end(unanswered);
   ASSERT_EQ(unanswered.size(), 1U);
   EXPECT_EQ(unanswered.front().operation, one_);
   EXPECT_GT(calls_.generation(), before);
