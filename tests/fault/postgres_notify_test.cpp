@@ -195,10 +195,9 @@ class Noise {
   std::vector<std::jthread> sessions_;
 };
 
-// Sixteen busy sessions cost a hand-off its share of the processors, whatever they say: `select 1`,
-// of which they say three times as many, is the floor. What is above it, NOTIFY's lock would have
-// cost.
-TEST_F(PostgresNotifyLong, WithoutPauseElsewhereDelaysAHandOffNoMoreThanOtherWorkDoes) {
+// Sixteen sessions that only ask show what the processor costs that they share; what is above
+// that, NOTIFY's lock would have cost.
+TEST_F(PostgresNotifyLong, WithoutPauseElsewhereMakesNoHandOffTwiceAsLong) {
   const auto percentile = [](const auto& sorted, std::size_t of_hundred) {
     return static_cast<double>(
                sorted[std::min(sorted.size() - 1, sorted.size() * of_hundred / 100)].count()) /
@@ -225,7 +224,7 @@ TEST_F(PostgresNotifyLong, WithoutPauseElsewhereDelaysAHandOffNoMoreThanOtherWor
                 percentile(each.took, 99));
   }
   const double notify = percentile(all[1].took, 99);
-  EXPECT_LT(notify, 2 * std::max(percentile(all[0].took, 99), percentile(all[2].took, 99)));
+  EXPECT_LT(notify, 2 * percentile(all[0].took, 99));
   // Before: a second for the release, and 25 to 30 for who waits.
   EXPECT_LT(notify, 500);
 }
