@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 # Makes C++ of src/postgres/sql: of the files that make the schema, in this order and as they are, and
-# of the statements that the library sends, without their comments.
+# of the statements that the library sends, without their comments. And for those who install the schema
+# by hand, the same as files for psql: schema.sql for the schema "mortise", and application.sql, which
+# gives an application its rights.
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
 set(migration begin steps schema take release renew cancel guard force_release rights)
 set(statements look peek ask inspect greet session census)
 
 set(definitions "extern const char* const migration =")
+set(schema_file)
 foreach(name IN LISTS migration)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.sql")
     file(READ "${folder}/${name}.sql" text)
     string(APPEND definitions "\nR\"sql(${text}\n)sql\"")
+    string(APPEND schema_file "${text}\n")
 endforeach()
 string(APPEND definitions ";\n")
 foreach(name IN ITEMS role ${statements})
@@ -33,3 +37,15 @@ namespace mortise::postgres::sql {
 @definitions@
 }  // namespace mortise::postgres::sql
 ]])
+
+# A file is written only where it changes, so that nothing is built or installed anew for nothing.
+set(mortise_postgres_files "${PROJECT_BINARY_DIR}/generated/postgresql")
+string(REPLACE "@schema@" "mortise" schema_file "${schema_file}COMMIT;\n")
+file(CONFIGURE OUTPUT "${mortise_postgres_files}/schema.sql" @ONLY CONTENT "@schema_file@")
+file(READ "${folder}/role.sql" application)
+string(REPLACE "@schema@" "mortise" application "${application}")
+string(REPLACE "@role@" ":\"role\"" application "${application}")
+file(CONFIGURE OUTPUT "${mortise_postgres_files}/application.sql" @ONLY CONTENT [[
+-- SPDX-License-Identifier: MIT
+-- The rights of an application. Run it behind schema.sql, as the same user: psql -v role=<its role>
+@application@]])

@@ -47,6 +47,13 @@ class PostgresMigration : public PostgresTest {
     }
     return text;
   }
+  /// Runs what is installed for psql, as docs/postgresql.md says.
+  int psql(const std::string& arguments) {
+    const std::string command = "'" + test::postgres_program("psql") +
+                                "' -q -v ON_ERROR_STOP=1 -d '" + bare().owner_url() + "' " +
+                                arguments;
+    return std::system(command.c_str());
+  }
   void expect_refused(const std::string& url, const std::string& because) {
     const Failure failure = failure_of([&] { postgres::migrate(url, {.role = "shop"}); });
     EXPECT_EQ(failure.code, Errc::denied) << failure.text;
@@ -87,6 +94,15 @@ TEST_F(PostgresMigration, OfEachOlderVersionComesToTheSameAndKeepsLocksAndRights
     EXPECT_GT(grant_of(lock.token()), 4102444800000000U) << version;
     EXPECT_EQ(lock.release(), Released::released);
   }
+}
+
+TEST_F(PostgresMigration, ByPsqlIsTheSame) {
+  ASSERT_EQ(psql("-o /dev/null -f " MORTISE_SQL_DIR "/schema.sql"), 0);
+  ASSERT_EQ(psql("-v role=shop -f " MORTISE_SQL_DIR "/application.sql"), 0);
+  const std::string by_hand = dump();
+  bare().talk().run("drop schema mortise cascade");
+  migrate("shop");
+  EXPECT_EQ(by_hand, dump());
 }
 
 TEST_F(PostgresMigration, KeepsTheRightToReleaseByForce) {

@@ -93,6 +93,15 @@ elseif(STEP STREQUAL "licenses")
         message(FATAL_ERROR "expected ${names}, found ${found}")
     endif()
 
+elseif(STEP STREQUAL "sql")
+    # What docs/postgresql.md gives to psql.
+    foreach(name IN ITEMS schema.sql application.sql)
+        file(READ "${PREFIX}/${DATADIR}/mortise/postgresql/${name}" text)
+        if(NOT text MATCHES "GRANT EXECUTE ON FUNCTION mortise\\." OR text MATCHES "@")
+            message(FATAL_ERROR "${name} is not what psql needs: ${text}")
+        endif()
+    endforeach()
+
 elseif(STEP STREQUAL "one_component")
     run(${configure} -S "${consumer}" -D USE=one_component)
     run(${build})

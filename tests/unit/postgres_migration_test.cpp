@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: the SQL that docs/postgresql.md prints is the SQL that the library runs, and names of
-// schema and role go in as identifiers only. Method: the page beside the text; names that are none.
+// Goal: the SQL that is installed for psql is the SQL that the library runs, and names of schema
+// and role go in as identifiers only. Method: the files beside the text; names that are none.
 #include <mortise/error.hpp>
 #include <mortise/postgres.hpp>
 
@@ -13,20 +13,25 @@
 namespace mortise::postgres {
 namespace {
 
-std::string printed() {
-  std::ifstream page(MORTISE_DOCS_DIR "/postgresql.md");
+std::string installed(const std::string& name) {
+  std::ifstream file(MORTISE_SQL_DIR "/" + name);
   std::stringstream text;
-  text << page.rdbuf();
-  const std::string begins = "\n```sql\n-- SPDX";
-  const std::string all = text.str();
-  const std::size_t begin = all.find(begins);
-  if (begin == std::string::npos) return "no such block";
-  const std::size_t from = begin + std::string("\n```sql\n").size();
-  return all.substr(from, all.find("\n```\n", from) + 1 - from);
+  text << file.rdbuf();
+  return text.str();
 }
 
-TEST(PostgresMigration, IsWhatTheManualPrints) {
-  EXPECT_EQ(printed(), migration({.role = "shop"}));
+TEST(PostgresMigration, IsWhatIsInstalledForPsql) {
+  EXPECT_EQ(installed("schema.sql"), migration());
+
+  std::string rights = installed("application.sql");
+  const std::string begin = "GRANT ";
+  const std::string role = ":\"role\"";
+  ASSERT_NE(rights.find(begin), std::string::npos);
+  rights.erase(0, rights.find(begin));
+  for (std::size_t at = rights.find(role); at != std::string::npos; at = rights.find(role)) {
+    rights.replace(at, role.size(), "shop");
+  }
+  EXPECT_NE(migration({.role = "shop"}).find(rights), std::string::npos) << rights;
 }
 
 TEST(PostgresMigration, GoesIntoAnySchema) {
