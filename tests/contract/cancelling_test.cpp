@@ -140,6 +140,7 @@ TEST_P(Cancelling, IsNotThrown) {
   held.unlock();
 }
 
+// Promise: L3
 TEST_P(Cancelling, LeavesNoPlaceInTheQueue) {
   MORTISE_NEED(Hook::counts);
   Client one = client();

@@ -13,6 +13,7 @@
 namespace mortise::contract {
 namespace {
 
+// Promise: S9
 TEST_P(Closing, RefusesEverythingAfterwards) {
   Client one = client();
   Lock held = one.lock("held");
@@ -46,6 +47,7 @@ TEST_P(Closing, RefusesEverythingAfterwards) {
   EXPECT_EQ(guard.release(), Released::unknown);
 }
 
+// Promise: S9
 TEST_P(Closing, FreesWhatIsHeld) {
   Client one = client();
   Client other = client();
@@ -255,6 +257,7 @@ TEST_P(Closing, RacesWithMessagesUnderWay) {
   if (theirs.hold_count() > 0) theirs.unlock();
 }
 
+// Promise: L7
 TEST_P(Closing, LeavesNothingBehind) {
   MORTISE_NEED_LOSS();
   Client other = client();

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 using test::eventually;
 using test::patience;
 
+// Promise: S2
 TEST_F(CoreAnswers, TokensCountGrantsAndHandOvers) {
   be_kind();
   Client client = open({.turn = 10s});
@@ -79,6 +80,7 @@ TEST_F(CoreAnswers, TheFirstAnswerCounts) {
   lock.unlock();
 }
 
+// Promise: S5
 TEST_F(CoreAnswers, AGrantAfterTheCallerHasLeftIsReleasedOnce) {
   script_->on_release = [](const auto& operation) { operation->answered(Released::released); };
   Client client = open();
@@ -120,6 +122,7 @@ TEST_F(CoreAnswers, AGrantInAnswerToTheCancelIsTaken) {
   EXPECT_EQ(script_->releases.load(), 1);
 }
 
+// Promise: L3
 TEST_F(CoreAnswers, AnAbandonedAttemptIsCancelledUntilItIsGone) {
   script_->on_release = [](const auto& operation) { operation->answered(Released::released); };
   Client client = open();
@@ -138,6 +141,7 @@ TEST_F(CoreAnswers, AnAbandonedAttemptIsCancelledUntilItIsGone) {
   EXPECT_EQ(script_->releases.load(), 0);
 }
 
+// Promise: S5
 TEST_F(CoreAnswers, AnUnansweredRequestIsAskedAgainUnderTheSameAttempt) {
   be_kind();
   script_->on_acquire = nullptr;
@@ -166,6 +170,7 @@ TEST_F(CoreAnswers, AnUnansweredRequestIsAskedAgainUnderTheSameAttempt) {
   EXPECT_NO_THROW(outcome.get());
 }
 
+// Promise: L2
 TEST_F(CoreAnswers, AnHeirIsAskedAgainOnTheSameSchedule) {
   // A waiter that leaves each half second must not keep the re-check from ever coming.
   be_kind();
@@ -210,6 +215,7 @@ TEST_F(CoreAnswers, AClaimIsRaisedToTheWholeLeaseEvenWithoutRenewal) {
   EXPECT_EQ(script_->renewals.load(), 1) << "it was not to be renewed";
 }
 
+// Promise: S4
 TEST_F(CoreAnswers, ALateRenewalRevivesNothing) {
   be_kind();
   Client client = open();
@@ -226,6 +232,7 @@ TEST_F(CoreAnswers, ALateRenewalRevivesNothing) {
   EXPECT_EQ(lock.release(), Released::was_lost);
 }
 
+// Promise: S3
 TEST_F(CoreAnswers, ARenewalOfAnEndedHoldIsNoBusinessOfTheNext) {
   be_kind();
   Client client = open();

@@ -59,6 +59,7 @@ class StickyClock final : public Clock {
 };
 thread_local bool StickyClock::sticks = false;
 
+// Promise: S9
 TEST_F(CoreCorners, AForkedChildMayStopWhatItsParentWaitsFor) {
   be_kind();
   script_->on_acquire = [](const auto& operation) {
@@ -113,6 +114,7 @@ TEST_F(CoreCorners, ATryThatFindsTheEndOfTheLongestHoldTakesTheName) {
   lock.unlock();
 }
 
+// Promise: S6
 TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
   be_kind();
   class Destroys final : public Observer {
@@ -131,6 +133,7 @@ TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
 
 // A server that stands still, which the backend owes something, and callbacks that block: each of
 // them takes as long as it may.
+// Promise: L4
 TEST_F(CoreCorners, CloseIsBoundedThoughAllThatItWaitsForTakesItsTime) {
   be_kind();
   script_->on_release = nullptr;

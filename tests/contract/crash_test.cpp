@@ -26,6 +26,7 @@ model::Process start_holder(const std::function<Client()>& open, const Line& tel
   });
 }
 
+// Promise: L1
 TEST_P(Crash, ACutOffHolderIsOutWithinItsLease) {
   MORTISE_NEED_LEASES();
   Party crashed = party();
@@ -41,6 +42,7 @@ TEST_P(Crash, ACutOffHolderIsOutWithinItsLease) {
   crashed.probe->mend();
 }
 
+// Promise: L1
 TEST_P(Crash, AKilledHolderIsOutWithinItsLease) {
   MORTISE_NEED(Hook::processes);
   const LockOptions options{.lease = short_lease() * 3};
@@ -57,6 +59,7 @@ TEST_P(Crash, AKilledHolderIsOutWithinItsLease) {
   lock.unlock();
 }
 
+// Promise: L1
 TEST_P(Crash, WaitersOfAKilledHolderAreServed) {
   MORTISE_NEED(Hook::processes);
   const LockOptions options{.lease = short_lease() * 3};
@@ -79,6 +82,7 @@ TEST_P(Crash, WaitersOfAKilledHolderAreServed) {
   EXPECT_LT(took, lease + fallback_period + 1s);
 }
 
+// Promise: S2
 TEST_P(Crash, TokensGrowOverTheDeathOfHolders) {
   MORTISE_NEED(Hook::processes);
   const LockOptions options{.lease = short_lease()};
@@ -102,6 +106,7 @@ TEST_P(Crash, TokensGrowOverTheDeathOfHolders) {
   }
 }
 
+// Promise: L5
 TEST_P(Crash, AKilledWaiterIsSkipped) {
   MORTISE_NEED(Hook::processes);
   const Line holds;

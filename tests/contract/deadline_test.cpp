@@ -33,6 +33,7 @@ TEST_P(Deadline, LeavesTheMarginUnused) {
   EXPECT_EQ(lock.valid_for(), 0ns);
 }
 
+// Promise: S6
 TEST_P(Deadline, IsExactAndKnownAtTheFirstLook) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::hand_clock);
@@ -58,6 +59,7 @@ TEST_P(Deadline, IsExactAndKnownAtTheFirstLook) {
   wanted.unlock();
 }
 
+// Promise: S1
 TEST_P(Deadline, CountsFromTheRequestAndNotFromTheReply) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::delays);
@@ -153,6 +155,7 @@ TEST_P(Deadline, RenewalKeepsAHoldBeyondItsLease) {
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
 }
 
+// Promise: S6
 TEST_P(Deadline, LostFiresWithinTheAllowance) {
   MORTISE_NEED_LEASES();
   Client one = client();
@@ -176,6 +179,7 @@ TEST_P(Deadline, LostFiresWithinTheAllowance) {
   EXPECT_LE(best_of(5, allowance, lateness), allowance);
 }
 
+// Promise: S6
 TEST_P(Deadline, LossIsToldAsSoonAsTheServerTells) {
   MORTISE_NEED(Hook::take_away);
   if (leases() && has(Hook::hand_clock)) take_the_clock();
@@ -199,6 +203,7 @@ TEST_P(Deadline, LossIsToldAsSoonAsTheServerTells) {
   EXPECT_EQ(lock.release(), Released::was_lost);
 }
 
+// Promise: S4
 TEST_P(Deadline, ALapsedHoldStaysLapsed) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::unreachable);

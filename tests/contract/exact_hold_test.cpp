@@ -42,6 +42,7 @@ std::vector<HoldId> forgeries(const HoldId& hold) {
   return forged;
 }
 
+// Promise: S3
 TEST_P(ExactHold, AForgedReleaseFreesNothing) {
   Party holder = party();
   Party forger = party();
@@ -56,6 +57,7 @@ TEST_P(ExactHold, AForgedReleaseFreesNothing) {
   EXPECT_EQ(held.release(), Released::released);
 }
 
+// Promise: S3
 TEST_P(ExactHold, ASecondReleaseIsReported) {
   Party holder = party();
   Lock lock = holder.client.lock("name");
@@ -70,6 +72,7 @@ TEST_P(ExactHold, ASecondReleaseIsReported) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// Promise: S3
 TEST_P(ExactHold, AForgedRenewalIsRefused) {
   Party holder = party();
   Party forger = party();
@@ -87,6 +90,7 @@ TEST_P(ExactHold, AForgedRenewalIsRefused) {
   EXPECT_EQ(ask_renewal(holder, hold, 30s), Renewal::Answer::lost) << "it ended with its unlock";
 }
 
+// Promise: S4
 TEST_P(ExactHold, ARenewalNeverBringsALapsedLockBack) {
   MORTISE_NEED_LEASES();
   if (has(Hook::hand_clock)) take_the_clock();
@@ -106,6 +110,7 @@ TEST_P(ExactHold, ARenewalNeverBringsALapsedLockBack) {
   next.unlock();
 }
 
+// Promise: S3
 TEST_P(ExactHold, AnUnlockAfterTheLossLeavesTheNextHolderAlone) {
   MORTISE_NEED_LOSS();
   Party loser = party();
@@ -123,6 +128,7 @@ TEST_P(ExactHold, AnUnlockAfterTheLossLeavesTheNextHolderAlone) {
   EXPECT_EQ(next.release(), Released::released);
 }
 
+// Promise: S3
 TEST_P(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
   Party holder = party();
   Client other = client();
@@ -151,6 +157,7 @@ TEST_P(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
   EXPECT_EQ(held.release(), Released::released);
 }
 
+// Promise: S3
 TEST_P(ExactHold, RenewalDoesNotOutliveTheUnlock) {
   MORTISE_NEED_LEASES();
   if (has(Hook::hand_clock)) take_the_clock();

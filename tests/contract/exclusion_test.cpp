@@ -44,6 +44,7 @@ void expect_order(const Room& room, int visits) {
   EXPECT_EQ(room.counter.load(), visits) << "updates were lost";
 }
 
+// Promise: S1
 TEST_P(Exclusion, ThreadsOfOneClientNeverHoldTogether) {
   Client one = client();
   Room room;
@@ -55,6 +56,7 @@ TEST_P(Exclusion, ThreadsOfOneClientNeverHoldTogether) {
   expect_order(room, 4 * 200);
 }
 
+// Promise: S1
 TEST_P(Exclusion, TwoClientsNeverHoldTogether) {
   Client one = client();
   Client other = client();
@@ -69,6 +71,7 @@ TEST_P(Exclusion, TwoClientsNeverHoldTogether) {
   expect_order(room, 4 * 150);
 }
 
+// Promise: S1
 TEST_P(Exclusion, ClientsWithoutTurnsNeverHoldTogether) {
   // Each hand-over goes through the server.
   Client one = client({.turn_handoffs = 0});
@@ -84,6 +87,7 @@ TEST_P(Exclusion, ClientsWithoutTurnsNeverHoldTogether) {
   expect_order(room, 4 * 100);
 }
 
+// Promise: S1
 TEST_P(Exclusion, ProcessesNeverHoldTogether) {
   MORTISE_NEED(Hook::processes);
   const Shared<Room> room;
@@ -136,6 +140,7 @@ TEST_P(Exclusion, OtherNamesAreFree) {
   held.unlock();
 }
 
+// Promise: S1
 TEST_P(Exclusion, TheNextHolderComesAfterTheDeadlineOfOneWhoIsCutOff) {
   MORTISE_NEED_LEASES();
   Party crashed = party();

@@ -15,6 +15,7 @@ Token token_of_one_hold(Lock& lock) {
   return lock.token();
 }
 
+// Promise: S2
 TEST_P(Fencing, TokensGrowFromHoldToHold) {
   Client one = client();
   Lock lock = one.lock("name");
@@ -26,6 +27,7 @@ TEST_P(Fencing, TokensGrowFromHoldToHold) {
   }
 }
 
+// Promise: S2
 TEST_P(Fencing, TokensGrowFromClientToClient) {
   Client one = client();
   Client other = client();
@@ -70,6 +72,7 @@ TEST_P(Fencing, TokensGrowWhenAWaiterIsServed) {
   }
 }
 
+// Promise: S2
 TEST_P(Fencing, TokensGrowAtAHandOverInsideTheProcess) {
   Client one = client({.turn = 10s});
   Lock lock = one.lock("name");
@@ -83,6 +86,7 @@ TEST_P(Fencing, TokensGrowAtAHandOverInsideTheProcess) {
   EXPECT_GT(token_of_one_hold(lock), before);
 }
 
+// Promise: S2
 TEST_P(Fencing, TokensGrowBeyondThoseOfATurn) {
   // A turn's last token is the grant's number and a thousand hand-overs: the next grant beats it.
   Client one = client({.turn = 10s});
@@ -106,6 +110,7 @@ TEST_P(Fencing, TokensGrowBeyondThoseOfATurn) {
   EXPECT_GT(token_of_one_hold(stranger).value(), highest.load());
 }
 
+// Promise: S2
 TEST_P(Fencing, TheTokenStaysOnReentry) {
   Client one = client();
   Lock lock = one.lock("name");
@@ -124,6 +129,7 @@ TEST_P(Fencing, TheTokenStaysOnReentry) {
   EXPECT_EQ(lock.token(), Token());
 }
 
+// Promise: S2
 TEST_P(Fencing, TheTokenStaysOnRenewal) {
   MORTISE_NEED_LEASES();
   if (has(Hook::hand_clock)) take_the_clock();
@@ -140,6 +146,7 @@ TEST_P(Fencing, TheTokenStaysOnRenewal) {
   lock.unlock();
 }
 
+// Promise: S2
 TEST_P(Fencing, TokensGrowOverARestartOfTheServer) {
   MORTISE_NEED(Hook::restart);
   // With a clock that stands still the server can not fall back on the time.
@@ -155,6 +162,7 @@ TEST_P(Fencing, TokensGrowOverARestartOfTheServer) {
   after.unlock();
 }
 
+// Promise: S2
 TEST_P(Fencing, TokensGrowOverAHoldThatWasTakenAway) {
   MORTISE_NEED(Hook::take_away);
   Client one = client();
@@ -170,6 +178,7 @@ TEST_P(Fencing, TokensGrowOverAHoldThatWasTakenAway) {
   static_cast<void>(taken.release());
 }
 
+// Promise: S2
 TEST_P(Fencing, TokensFitASignedColumnAndAreNeverZero) {
   Client one = client();
   for (int i = 0; i < 20; ++i) {

@@ -73,6 +73,7 @@ void expect_out(Client& client, Lock& lock) {
   EXPECT_EQ(lock.release(), Released::unknown);
 }
 
+// Promise: S9
 TEST_P(Fork, TheChildIsOut) {
   auto one = std::make_unique<Client>(client());
   Client other = client();
@@ -99,6 +100,7 @@ TEST_P(Fork, TheChildIsOut) {
   EXPECT_EQ(lock->release(), Released::released);
 }
 
+// Promise: S9
 TEST_P(Fork, TheChildKeepsNoDescriptor) {
   static_cast<void>(store());
   const std::set<std::string> before = descriptors();
@@ -127,6 +129,7 @@ TEST_P(Fork, TheChildKeepsNoDescriptor) {
   EXPECT_NO_THROW(served.get());
 }
 
+// Promise: S9
 TEST_P(Fork, WorksWhileOtherThreadsAreInsideTheLibrary) {
   MORTISE_NEED_THAT(!model::under_address_sanitizer,
                     "a fork may find another thread inside the sanitizer's allocator");
@@ -188,6 +191,7 @@ TEST_P(Fork, TheChildMayOpenAClientOfItsOwn) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// Promise: S9
 TEST_P(Fork, TheChildDoesNotOutliveItsParentAsAHolder) {
   MORTISE_NEED(Hook::processes);
   const LockOptions options{.lease = short_lease() * 3};

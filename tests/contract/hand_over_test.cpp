@@ -48,6 +48,7 @@ TEST_P(HandOver, AsksNobody) {
   EXPECT_EQ(busy.probe->counts().acquires, before.acquires);
 }
 
+// Promise: L5
 TEST_P(HandOver, IsOverAfterTheTurnsHandOffs) {
   MORTISE_NEED_THAT(capabilities().fair == Support::yes, "this backend is not fair");
   MORTISE_NEED(Hook::counts);
@@ -76,6 +77,7 @@ TEST_P(HandOver, IsOverAfterTheTurnsHandOffs) {
   EXPECT_EQ(grant_of(ours[3]), grant_of(ours[5])) << "the rest is served in the next turn";
 }
 
+// Promise: L5
 TEST_P(HandOver, IsOverAfterTheTurnsTime) {
   MORTISE_NEED_THAT(capabilities().fair == Support::yes, "this backend is not fair");
   MORTISE_NEED(Hook::counts);
@@ -99,6 +101,7 @@ TEST_P(HandOver, IsOverAfterTheTurnsTime) {
   }
 }
 
+// Promise: L5
 TEST_P(HandOver, LetsOtherClientsIn) {
   Client busy = client();
   Client other = client();

@@ -144,6 +144,7 @@ TEST_F(Interface, AGuardMayBeMadeOfATemporary) {
   EXPECT_GT(other.valid_for(), 0ns);
 }
 
+// Promise: L4
 TEST_F(Interface, ASecondCloseReturnsAfterTheFirst) {
   be_kind();
   Signal first_waits;
@@ -218,6 +219,7 @@ TEST_F(Interface, CloseInsideOfACallbackWaitsForNobody) {
   closed.get();
 }
 
+// Promise: S6
 TEST_F(Interface, BlockedCallbacksDelayNoOtherLoss) {
   be_kind();
   class Blocks final : public Observer {

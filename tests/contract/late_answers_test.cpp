@@ -26,6 +26,7 @@ class LateAnswers : public CoreAnswers {
   }
 };
 
+// Promise: L1
 TEST_F(LateAnswers, AHoldThatLapsesWithARenewalUnderWayIsReleased) {
   be_kind();
   Client client = open();

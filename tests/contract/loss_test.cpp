@@ -12,6 +12,7 @@ namespace {
 
 using Callback = std::stop_callback<std::function<void()>>;
 
+// Promise: S6
 TEST_P(Loss, IsToldOnce) {
   MORTISE_NEED_LOSS();
   const auto record = std::make_shared<Record>();
@@ -131,6 +132,7 @@ TEST_P(Loss, CallbackSeesItAndMayUnlockAndLock) {
   EXPECT_TRUE(done.wait());
 }
 
+// Promise: S6
 TEST_P(Loss, CallbackMayDestroyTheLock) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -153,6 +155,7 @@ TEST_P(Loss, CallbackMayDestroyTheLock) {
   again.unlock();
 }
 
+// Promise: S6
 TEST_P(Loss, CallbackMayDestroyTheClient) {
   MORTISE_NEED_LOSS();
   auto one = std::make_unique<Client>(client());
@@ -179,6 +182,7 @@ TEST_P(Loss, CallbackMayDestroyTheClient) {
   next.unlock();
 }
 
+// Promise: S6
 TEST_P(Loss, CallbackMayDestroyEverything) {
   MORTISE_NEED_LOSS();
   struct Everything {
@@ -204,6 +208,7 @@ TEST_P(Loss, CallbackMayDestroyEverything) {
   ASSERT_TRUE(done.wait());
 }
 
+// Promise: S6
 TEST_P(Loss, CallbackMayCloseTheClient) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -221,6 +226,7 @@ TEST_P(Loss, CallbackMayCloseTheClient) {
   EXPECT_EQ(ec, Errc::closed);
 }
 
+// Promise: S6
 TEST_P(Loss, ASlowCallbackDelaysNoOtherNotice) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -247,6 +253,7 @@ TEST_P(Loss, ASlowCallbackDelaysNoOtherNotice) {
   second.unlock();
 }
 
+// Promise: S6
 TEST_P(Loss, ASlowCallbackDelaysNoRenewal) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED_LOSS();

@@ -6,6 +6,7 @@
 namespace mortise::contract {
 namespace {
 
+// Promise: S7
 TEST_P(LostHold, IsRememberedUntilItsLastUnlock) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -40,6 +41,7 @@ TEST_P(LostHold, IsRememberedUntilItsLastUnlock) {
   lock.unlock();
 }
 
+// Promise: S7
 TEST_P(LostHold, IsUnlockedSilently) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -70,6 +72,7 @@ TEST_P(LostHold, IsNotReleasedAtTheServer) {
   EXPECT_EQ(loser.probe->counts().releases, before);
 }
 
+// Promise: S7
 TEST_P(LostHold, LeavesTheNameToOtherThreadsAtOnce) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -110,6 +113,7 @@ TEST_P(LostHold, LeavesTheNameToWaitersOfTheProcess) {
   lock.unlock();
 }
 
+// Promise: S7
 TEST_P(LostHold, LeavesTheNameToOtherClientsAtOnce) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -125,6 +129,7 @@ TEST_P(LostHold, LeavesTheNameToOtherClientsAtOnce) {
   next.unlock();
 }
 
+// Promise: S7
 TEST_P(LostHold, OfTwoOwnersAreRememberedApart) {
   MORTISE_NEED_LOSS();
   Client one = client();
@@ -148,6 +153,7 @@ TEST_P(LostHold, OfTwoOwnersAreRememberedApart) {
   EXPECT_EQ(ec, Errc::not_owner);
 }
 
+// Promise: L4
 TEST_P(LostHold, EndsAGuardedSectionWithoutNoise) {
   MORTISE_NEED_LOSS();
   Client one = client();

@@ -16,6 +16,7 @@ namespace {
 /// A lease long enough for what these tests do to it; its command time-out is a sixth of it.
 constexpr std::chrono::milliseconds calm_lease{1'200};
 
+// Promise: S5
 TEST_P(LostMessages, ALostReplyIsRetriedAsTheSameAttempt) {
   MORTISE_NEED(Hook::lost_messages);
   Party taker = party();
@@ -56,6 +57,7 @@ TEST_P(LostMessages, ALostRequestIsRetried) {
   EXPECT_EQ(lock.release(owner), Released::released);
 }
 
+// Promise: S5
 TEST_P(LostMessages, OnlyAMissingReplyIsInDoubt) {
   MORTISE_NEED(Hook::lost_messages);
   Client one = client();
@@ -105,6 +107,7 @@ TEST_P(LostMessages, WhoWasToldToWaitIsNotInDoubt) {
   held.unlock();
 }
 
+// Promise: S5
 TEST_P(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds) {
   MORTISE_NEED(Hook::lost_messages);
   Client one = client();
@@ -122,6 +125,7 @@ TEST_P(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds) {
   next.unlock();
 }
 
+// Promise: S5
 TEST_P(LostMessages, ALateGrantIsUndone) {
   MORTISE_NEED(Hook::delays);
   Party late = party();
@@ -142,6 +146,7 @@ TEST_P(LostMessages, ALateGrantIsUndone) {
   next.unlock();
 }
 
+// Promise: S5
 TEST_P(LostMessages, ADelayedDuplicateIsNoGhost) {
   MORTISE_NEED(Hook::delays);
   MORTISE_NEED(Hook::late_copies);
@@ -234,6 +239,7 @@ struct Believed {
   Instant until;
 };
 
+// Promise: S1
 TEST_P(LostMessages, ExclusionSurvivesABadNetwork) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::lost_messages);

@@ -102,6 +102,7 @@ TEST_P(Outage, WithoutAnswerIsNoContention) {
   store().misbehave({});
 }
 
+// Promise: L3
 TEST_P(Outage, FailsATryWithinACommandTimeOut) {
   MORTISE_NEED(Hook::unreachable);
   Client one = client();
@@ -208,6 +209,7 @@ TEST_P(Outage, WaitingForAHolderIsNoTrouble) {
   EXPECT_NO_THROW(served.get());
 }
 
+// Promise: L4
 TEST_P(Outage, UnlockAndDestructorsAreBounded) {
   MORTISE_NEED(Hook::unreachable);
   Client one = client();
@@ -235,6 +237,7 @@ TEST_P(Outage, UnlockAndDestructorsAreBounded) {
             bound);
 }
 
+// Promise: L4
 TEST_P(Outage, CloseIsBounded) {
   MORTISE_NEED(Hook::unreachable);
   auto one = std::make_unique<Client>(client());
@@ -256,6 +259,7 @@ TEST_P(Outage, CloseIsBounded) {
   store().set_reachable(true);
 }
 
+// Promise: L8
 TEST_P(Outage, ShorterThanTheLeaseCostsNoHold) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::unreachable);
@@ -316,6 +320,7 @@ std::size_t settled_descriptors() {
   return most;
 }
 
+// Promise: L7
 TEST_P(Outage, IsOverWhenItIsOver) {
   MORTISE_NEED(Hook::unreachable);
   const std::size_t threads_before = running_threads();

@@ -18,6 +18,7 @@ std::chrono::nanoseconds timed_try(Lock& lock) {
   return took - wait;
 }
 
+// Promise: L3
 TEST_P(Outage, TimedCallsKeepTheirTimeInContention) {
   Client one = client();
   Client other = client();
@@ -33,6 +34,7 @@ TEST_P(Outage, TimedCallsKeepTheirTimeInContention) {
   held.unlock();
 }
 
+// Promise: L3
 TEST_P(Outage, TimedCallsKeepTheirTimeWhileUnreachable) {
   MORTISE_NEED(Hook::unreachable);
   Client one = client();
@@ -45,6 +47,7 @@ TEST_P(Outage, TimedCallsKeepTheirTimeWhileUnreachable) {
   store().set_reachable(true);
 }
 
+// Promise: L3
 TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost) {
   MORTISE_NEED(Hook::lost_messages);
   Client one = client();
@@ -57,6 +60,7 @@ TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost) {
   store().misbehave({});
 }
 
+// Promise: L3
 TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreSlow) {
   MORTISE_NEED(Hook::delays);
   Client one = client();

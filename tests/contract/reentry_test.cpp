@@ -6,6 +6,7 @@
 namespace mortise::contract {
 namespace {
 
+// Promise: S7
 TEST_P(Reentry, NLocksNeedNUnlocks) {
   Client one = client();
   Client other = client();
@@ -59,6 +60,7 @@ TEST_P(Reentry, AHoldOutlivesItsHandle) {
   next.unlock();
 }
 
+// Promise: S7
 TEST_P(Reentry, UnlockOnceTooOftenIsRefused) {
   Client one = client();
   Lock lock = one.lock("name");
@@ -107,6 +109,7 @@ TEST_P(Reentry, NeedsNoServer) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// Promise: S7
 TEST_P(Reentry, AnotherThreadIsNoOwner) {
   Client one = client();
   Lock lock = one.lock("name");

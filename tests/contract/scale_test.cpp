@@ -93,6 +93,7 @@ TEST_P(Scale, ManyThreadsOnOneName) {
   EXPECT_GE(through_the_server.load(), 1);
 }
 
+// Promise: L7
 TEST_P(Scale, ManyShortClientsLeaveNothingBehind) {
   Client witness = client();
   witness.check(patience);

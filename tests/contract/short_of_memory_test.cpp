@@ -8,6 +8,7 @@
 namespace mortise::contract {
 namespace {
 
+// Promise: L4
 TEST(ShortOfMemory, WhicheverAllocationFailsNothingStaysBehind) {
   model::Process program = model::Process::spawn(MORTISE_BIN_DIR "/mortise_short_of_memory", {});
   const auto exit = program.wait_for(std::chrono::seconds(60));

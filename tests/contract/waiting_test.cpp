@@ -69,6 +69,7 @@ TEST_P(Waiting, EveryWaiterIsServed) {
   for (auto& served : done) ASSERT_EQ(served.wait_for(patience), std::future_status::ready);
 }
 
+// Promise: L5
 TEST_P(Waiting, ClientsAreServedInTheOrderOfTheirArrival) {
   MORTISE_NEED_THAT(capabilities().fair == Support::yes, "this backend is not fair");
   MORTISE_NEED(Hook::counts);
@@ -97,6 +98,7 @@ TEST_P(Waiting, ClientsAreServedInTheOrderOfTheirArrival) {
   }
 }
 
+// Promise: L5
 TEST_P(Waiting, ThreadsOfOneClientAreServedInTheOrderOfTheirArrival) {
   constexpr std::size_t threads = 5;
   Client one = client();
@@ -147,6 +149,7 @@ TEST_P(Waiting, ThreadsAreServedInOrderAlsoWhenAnotherClientHeld) {
   }
 }
 
+// Promise: L6
 TEST_P(Waiting, OneReleaseWakesOneWaiter) {
   MORTISE_NEED_THAT(capabilities().one_wake == Support::yes, "a release may wake several");
   MORTISE_NEED(Hook::counts);
@@ -172,6 +175,7 @@ TEST_P(Waiting, OneReleaseWakesOneWaiter) {
   EXPECT_EQ(store().pushes(), before + clients) << "the last release had nobody to wake";
 }
 
+// Promise: L2
 TEST_P(Waiting, ALostPushIsSurvived) {
   MORTISE_NEED(Hook::lost_pushes);
   Client one = client();
@@ -200,6 +204,7 @@ TEST_P(Waiting, ALostPushIsSurvived) {
   EXPECT_EQ(pushed, 2) << "no push was there to be lost";
 }
 
+// Promise: L2
 TEST_P(Waiting, AServerThatForgotItsQueueIsAskedAgain) {
   MORTISE_NEED(Hook::restart);
   Client one = client();
@@ -218,6 +223,7 @@ TEST_P(Waiting, AServerThatForgotItsQueueIsAskedAgain) {
   waiter.lock.unlock(waiter.owner);
 }
 
+// Promise: S8
 TEST_P(Waiting, AGrantOlderThanItsLeaseIsNotBelieved) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::delays);
@@ -236,6 +242,7 @@ TEST_P(Waiting, AGrantOlderThanItsLeaseIsNotBelieved) {
   next.unlock();
 }
 
+// Promise: S8
 TEST_P(Waiting, AWaiterThatSleptThroughItsGrantAsksAgain) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::hand_clock);
@@ -261,6 +268,7 @@ TEST_P(Waiting, AWaiterThatSleptThroughItsGrantAsksAgain) {
   EXPECT_EQ(wanted.release(owner), Released::released);
 }
 
+// Promise: S8
 TEST_P(Waiting, AWaiterThatSleptThroughItsHandOverAsksAgain) {
   MORTISE_NEED_LEASES();
   MORTISE_NEED(Hook::hand_clock);
@@ -286,6 +294,7 @@ TEST_P(Waiting, AWaiterThatSleptThroughItsHandOverAsksAgain) {
   EXPECT_EQ(lock.release(owner), Released::released);
 }
 
+// Promise: L5
 TEST_P(Waiting, ADestroyedWaiterIsSkipped) {
   Client one = client();
   Lock held = one.lock("name");

@@ -182,6 +182,7 @@ TEST_F(PostgresDurability, ACrashRightAfterAReleaseCostsItsLeaseAndNoToken) {
   EXPECT_GT(undone, 0) << "no release was undone: is each of them flushed?";
 }
 
+// Promise: S2
 TEST_F(PostgresDurability, TokensGrowOverTheLossOfAPrimary) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 1s, .renew = false});

@@ -24,6 +24,7 @@ class PostgresForceRelease : public PostgresTest {
   }
 };
 
+// Promise: S2
 TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
@@ -50,6 +51,7 @@ TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
 }
 
 // Its first copy has ended a hold, and the next one has the lock.
+// Promise: S3
 TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereItsAnswerIsLost) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 60s, .renew = false, .label = "old holder"});
@@ -73,6 +75,7 @@ TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereItsAnswerIsLost) {
 
 // Whoever tries again and again has taken the lock by the time that it is sent again; whoever waits
 // is woken only after that.
+// Promise: S3
 TEST_F(PostgresForceRelease, LeavesWhoHasTakenTheLockBeforeItIsSentAgain) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 60s, .renew = false, .label = "old holder"});

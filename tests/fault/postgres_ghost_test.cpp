@@ -30,6 +30,7 @@ class PostgresGhost : public PostgresTest {
   }
 };
 
+// Promise: S5
 TEST_F(PostgresGhost, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 20s});
@@ -67,6 +68,7 @@ TEST_F(PostgresGhost, OneGrantIsGivenBackAlone) {
 }
 
 // The caller was told that the answer makes no sense: the library is not behind what follows.
+// Promise: S5
 TEST_F(PostgresGhost, WhatIsTakenBackIsTakenBackAgainIfThatIsRefused) {
   refuse_once("cancel", "bytea, bytea, bigint", "$1, $2, $3");
   refuse_once("release", "bytea, bytea, bigint, bigint", "$1, $2, $3, $4");
@@ -83,6 +85,7 @@ TEST_F(PostgresGhost, WhatIsTakenBackIsTakenBackAgainIfThatIsRefused) {
 }
 
 // The first copy was executed, and its answer lost; the second one is not for this client any more.
+// Promise: S5
 TEST_F(PostgresGhost, ARefusedCopyLeavesNothingOfTheOneBefore) {
   Proxy proxy(server().port());
   Client mine(PostgresServer::url_by(proxy.port()));

@@ -50,6 +50,7 @@ class PostgresLateCopy : public PostgresTest {
   std::optional<Proxy> proxy_;
 };
 
+// Promise: S5
 TEST_F(PostgresLateCopy, ALateRequestToTakeTakesNothing) {
   Client mine = ready_client();
   Lock lock = mine.lock("a", {.lease = 20s});
@@ -68,6 +69,7 @@ TEST_F(PostgresLateCopy, ALateRequestToTakeTakesNothing) {
 }
 
 // As before, where no release has come in between.
+// Promise: S5
 TEST_F(PostgresLateCopy, ALateRequestTakesNothingAfterTheEndOfTheLease) {
   // "first" was locked before, "a" is new to the server.
   for (const std::string name : {"a", "first"}) {
@@ -84,6 +86,7 @@ TEST_F(PostgresLateCopy, ALateRequestTakesNothingAfterTheEndOfTheLease) {
   }
 }
 
+// Promise: S5
 TEST_F(PostgresLateCopy, ARepeatedRequestTakesNothingBehindTheRelease) {
   Client mine = ready_client();
   Party taker(std::move(mine), "a", {.lease = 1200ms, .renew = false});
@@ -130,6 +133,7 @@ TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
 // A look writes nothing, and so would leave nothing behind that refuses the late one. For a try
 // this takes a connection that breaks on the client's side alone, so its statements are sent by
 // hand.
+// Promise: S5
 TEST_F(PostgresLateCopy, ACopyThatIsToldOfTheHolderLeavesTheOlderOnesNothingToTake) {
   Client theirs = client();
   Lock held = theirs.lock("a");
@@ -211,6 +215,7 @@ TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// Promise: S4
 TEST_F(PostgresLateCopy, ALateRenewalBringsNothingBack) {
   const auto record = std::make_shared<Record>();
   Client mine(PostgresServer::url_by(proxy().port()), {.observer = record});

@@ -30,6 +30,7 @@ class PostgresNumbers : public PostgresTest, public ::testing::WithParamInterfac
   }
 };
 
+// Promise: S2
 TEST_P(PostgresNumbers, GrowWhateverTheRowSays) {
   Client mine = client_of_way();
   Lock lock = mine.lock("a", {.lease = 20s});

@@ -140,6 +140,7 @@ class PostgresOrders : public PostgresTest {
 };
 class PostgresOrdersLong : public PostgresOrders {};
 
+// Promise: S1
 TEST_F(PostgresOrders, WithTheGuardNoneIsChargedTwice) { prove(3); }
 TEST_F(PostgresOrdersLong, WithTheGuardNoneIsChargedTwiceInTwentyRuns) { prove(20); }
 

@@ -76,6 +76,7 @@ TEST_F(PostgresRestart, AWaiterIsServedAfterTheOldLeaseAndNotBefore) {
   lock.unlock();
 }
 
+// Promise: S2
 TEST_F(PostgresRestart, TokensGrowOverCrashesAndKills) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 1s});

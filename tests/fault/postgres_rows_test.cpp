@@ -48,6 +48,7 @@ class PostgresRows : public PostgresTest {
   }
 };
 
+// Promise: L8
 TEST_F(PostgresRows, AGuardThatIsHeldDelaysNoRenewalAndNotItsOwn) {
   Holds holds(client());
   Lock lock = holds.client.lock("guarded", {.lease = rows_lease});
@@ -82,6 +83,7 @@ TEST_F(PostgresRows, ARowThatSomebodyLocksDelaysNoRenewalOfOthersAndIsNotLost) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// Promise: L3
 TEST_F(PostgresRows, ATryAndATimedCallOnALockedRowKeepTheirTime) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 6s});

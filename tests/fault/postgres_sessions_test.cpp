@@ -79,6 +79,7 @@ class PostgresSessions : public PostgresTest {
 };
 class PostgresSessionsLong : public PostgresSessions {};
 
+// Promise: L7
 TEST_F(PostgresSessions, EndedAtRandomDuringTwoThousandCyclesTheyCostNoLock) {
   terminate_during(2'000);
 }
@@ -139,6 +140,7 @@ TEST_F(PostgresSessions, AHoldOutlivesTheEndOfEverySession) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// Promise: S5
 TEST_F(PostgresSessions, AReleaseWhoseAnswerIsLostWithItsSessionIsStillReported) {
   Proxy proxy(server().port());
   Party holder(Client(PostgresServer::url_by(proxy.port())), "a", {.lease = 20s});
@@ -193,6 +195,7 @@ TEST_F(PostgresSessions, AServerThatStandsStillCostsTimeAndNothingElse) {
   EXPECT_FALSE(is_held("a"));
 }
 
+// Promise: L4
 TEST_F(PostgresSessions, ClosingIsBoundedWhenTheServerStandsStill) {
   std::optional<Client> mine = client();
   Lock lock = mine->lock("a");
@@ -216,6 +219,7 @@ TEST_F(PostgresSessions, AHalfOpenConnectionIsReplacedInsideTheLease) {
   EXPECT_FALSE(is_held("a"));
 }
 
+// Promise: L1
 TEST_F(PostgresSessions, AHostThatVanishesCostsItsLease) {
   const contract::Line line;
   constexpr std::chrono::milliseconds lease{1'000};

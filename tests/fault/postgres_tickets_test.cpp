@@ -35,6 +35,7 @@ class PostgresTickets : public PostgresTest {
   std::optional<Proxy> proxy_;
 };
 
+// Promise: L5
 TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
   Client mine = fair_client();
   Client newcomer = fair_client();

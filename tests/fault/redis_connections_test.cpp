@@ -78,6 +78,7 @@ class RedisConnections : public RedisTest {
 };
 class RedisConnectionsLong : public RedisConnections {};
 
+// Promise: L7
 TEST_F(RedisConnections, KilledAtRandomTheyCostNoLock) { kill_during(600); }
 TEST_F(RedisConnectionsLong, KilledAtRandomTheyCostNoLock) { kill_during(10'000); }
 
@@ -97,6 +98,7 @@ TEST_F(RedisConnections, AWaiterWhoseInboxIsKilledIsServedByTheNextOne) {
   expect_free("a");
 }
 
+// Promise: L8
 TEST_F(RedisConnections, AHoldOutlivesAPauseOfTheServer) {
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
@@ -110,6 +112,7 @@ TEST_F(RedisConnections, AHoldOutlivesAPauseOfTheServer) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// Promise: L3
 TEST_F(RedisConnections, ATimedCallKeepsItsTimeInAPauseAndLeavesNothing) {
   Client mine = client();
   mine.check(patience);
@@ -150,6 +153,7 @@ TEST_F(RedisConnections, AServerThatStandsStillCostsTimeAndNothingElse) {
   expect_free("held");
 }
 
+// Promise: L4
 TEST_F(RedisConnections, ClosingIsBoundedWhenTheServerStandsStill) {
   std::optional<Client> mine = client();
   Lock lock = mine->lock("a");

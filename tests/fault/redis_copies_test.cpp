@@ -58,6 +58,7 @@ TEST_F(RedisCopies, OfAHoldAreRefusedAfterItsRelease) {
 }
 
 // The quick way to take a lock does not look for them: what closes it must not be lost.
+// Promise: S5
 TEST_F(RedisCopies, AreRefusedAfterAHandOver) {
   const RedisTalk hears = listen("bc");
   bury('z');

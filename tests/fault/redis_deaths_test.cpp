@@ -41,6 +41,7 @@ model::Process start_worker_process(const std::string& url, const contract::Line
   });
 }
 
+// Promise: L1
 TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatDieTogetherCostTheirLeases) {
   constexpr std::size_t dead = 2;
   constexpr std::chrono::milliseconds lease{1'000};
@@ -87,6 +88,7 @@ TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatStandStillCostTheirLeasesAndCla
   EXPECT_FALSE(living.lock().try_lock());
 }
 
+// Promise: S6
 TEST_F(RedisDeaths, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
   const contract::Shared<DeathsBoard> board;
   const contract::Line holds;
@@ -136,6 +138,7 @@ TEST_F(RedisDeaths, AHolderThatStoodStillBeyondItsLeaseIsToldWhenItGoesOn) {
   expect_free("a");
 }
 
+// Promise: S9
 TEST_F(RedisDeaths, AForkedChildKeepsNoConnection) {
   const contract::Line forked;
   const contract::Line ends;

@@ -35,6 +35,7 @@ class User final : public redis::Connection::User {
 
 class RedisGenerations : public RedisTest {};
 
+// Promise: S1
 TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
   test::FakeHost host;
   User user;

@@ -19,6 +19,7 @@ class RedisHolds : public RedisScriptTest {
   }
 };
 
+// Promise: S3
 TEST_F(RedisHolds, AreReleasedByThemselvesOnly) {
   for (const char* const flags : {"f0", "f1"}) {  // the quick way, and the slow one
     ASSERT_TRUE(acquire('a').starts_with("G"));
@@ -43,6 +44,7 @@ TEST_F(RedisHolds, ThatHaveLapsedAreReleasedAsSuch) {
   EXPECT_EQ(release("f1"), "L");
 }
 
+// Promise: S4
 TEST_F(RedisHolds, AreRenewedByThemselvesOnlyWhileTheyStand) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
   const std::string before = get("g");

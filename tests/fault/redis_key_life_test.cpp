@@ -43,6 +43,7 @@ TEST_F(RedisKeyLife, IsLongerThanALongLease) {
   expect_life(lease, "renewed");
 }
 
+// Promise: S2
 TEST_F(RedisKeyLife, IsProlongedByEachWayToHoldTheLock) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
   for (const char* const flags : {"f01", "u01"}) {

@@ -48,6 +48,7 @@ class RedisLateCopy : public RedisScriptTest {
   std::optional<Proxy> proxy_;
 };
 
+// Promise: S5
 TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterItsReleaseTakesNothing) {
   Client mine = ready_client();
   keep_requests();
@@ -136,6 +137,7 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterAMessageHasDecidedTakesNothing) {
   EXPECT_NE(worker.run([&] { return lock.release(); }), Released::released);
 }
 
+// Promise: S5
 TEST_F(RedisLateCopy, AReleaseThatArrivesInTheNextHoldFreesNothing) {
   Client mine = ready_client();
   Lock lock = mine.lock("a", soon_over);
@@ -169,6 +171,7 @@ TEST_F(RedisLateCopy, AReleaseThatArrivesAfterItsSuccessorTakesNothingForThat) {
   expect_free("a");
 }
 
+// Promise: S4
 TEST_F(RedisLateCopy, ARenewalThatArrivesAfterTheReleaseBringsNothingBack) {
   Client mine = ready_client();
   Lock lock = mine.lock("a", soon_over);
@@ -184,6 +187,7 @@ TEST_F(RedisLateCopy, ARenewalThatArrivesAfterTheReleaseBringsNothingBack) {
 }
 
 // Its first copy has ended a hold, and the next in the queue has the lock.
+// Promise: S3
 TEST_F(RedisLateCopy, AReleaseByForceWhoseAnswerIsLostLeavesTheNextHolder) {
   Client mine = client();
   Lock lock = mine.lock("a", {.label = "old holder"});

@@ -23,6 +23,7 @@ class RedisNumbers : public RedisScriptTest {
   }
 };
 
+// Promise: S2
 TEST_F(RedisNumbers, GrowOverAReleaseWhenTheClockSteppedBack) {
   for (const char* const flags : {"f01", "u01"}) {
     ASSERT_TRUE(acquire('a').starts_with("G"));
@@ -34,6 +35,7 @@ TEST_F(RedisNumbers, GrowOverAReleaseWhenTheClockSteppedBack) {
   }
 }
 
+// Promise: S2
 TEST_F(RedisNumbers, GrowOverAHandOverWhenTheClockSteppedBack) {
   RedisTalk hears = listen("b");
   ASSERT_NO_FATAL_FAILURE(hold_ahead());

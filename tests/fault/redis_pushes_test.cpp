@@ -31,6 +31,7 @@ model::Process start_process(const std::string& url, const contract::Line& tells
   });
 }
 
+// Promise: L2
 TEST_F(RedisPushes, AWaiterWhosePushesAreLostIsServedWithinTheFallbackPeriod) {
   Proxy proxy(server().port());
   proxy.lose_push(1);
@@ -48,6 +49,7 @@ TEST_F(RedisPushes, AWaiterWhosePushesAreLostIsServedWithinTheFallbackPeriod) {
   EXPECT_GE(proxy.counts().lost_pushes, 3U);
 }
 
+// Promise: S8
 TEST_F(RedisPushes, APushThatIsLaterThanItsClaimIsNotBelieved) {
   Proxy proxy(server().port());
   proxy.delay_push(3s, 3s);
@@ -124,6 +126,7 @@ TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
 
 // Two grants of one attempt: the first is told while all its traffic stands still, and lapses; the
 // second is told by a reply. Then both pushes come, and neither may be taken for a grant to nobody.
+// Promise: S1
 TEST_F(RedisPushes, AnOlderPushThatComesIntoALaterHoldDoesNotEndIt) {
   Proxy proxy(server().port());
   Client theirs = client();

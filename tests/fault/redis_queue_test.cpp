@@ -71,6 +71,7 @@ TEST_F(RedisQueue, IsServedInOrderAndCountsItsWaiters) {
   expect_free("a");
 }
 
+// Promise: L5
 TEST_F(RedisQueue, KeepsThePlaceOfWhoHasNoInboxJustNow) {
   const RedisTalk hears = listen("c");
   ASSERT_TRUE(acquire('a').starts_with("G"));
@@ -94,6 +95,7 @@ TEST_F(RedisQueue, KeepsAllWhereNobodyHasAnInbox) {
 }
 
 // A newcomer may not know that one of those whom the script did not look at lives.
+// Promise: L5
 TEST_F(RedisQueue, IsNotPassedByWhoComesWhileManyCanNotBeTold) {
   const RedisTalk hears = listen("b");
   ASSERT_TRUE(acquire('a').starts_with("G"));
@@ -222,6 +224,7 @@ TEST_F(RedisQueue, HandsOverAClaim) {
   EXPECT_TRUE(get("g").ends_with(" 2000"));
 }
 
+// Promise: L2
 TEST_F(RedisQueue, IsServedByWhateverComesAfterAHoldHasLapsed) {
   const std::string forged = attempt('z') + " 1";
   const std::vector<std::pair<const char*, std::function<void()>>> ways{

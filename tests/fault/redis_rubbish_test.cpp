@@ -69,6 +69,7 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsNoHold) {
 }
 
 // Its caller was told of the nonsense: no library is behind what takes the grant back.
+// Promise: S5
 TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackThoughTheServerRefusesThatFirst) {
   Party taker(ready_client(), "a", {.lease = 20s});
   proxy().delay(300ms, 300ms, Proxy::Direction::to_client);

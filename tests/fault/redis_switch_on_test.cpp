@@ -13,6 +13,7 @@ class RedisSwitchOn : public RedisScriptTest {
   [[nodiscard]] std::string key_of() { return server().talk().command({"HKEYS", "a"}).words(); }
 };
 
+// Promise: S1
 TEST_F(RedisSwitchOn, AHoldWithoutRedissonsKeyKeepsOutWhoWritesIt) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
   EXPECT_TRUE(acquire_keyed('b').starts_with("Q"));

@@ -40,18 +40,22 @@ TEST_F(RedisTokens, GrowOverExpiry) {
     EXPECT_TRUE(eventually([&] { return holder.lost().stop_requested() && !is_held("a"); }));
   });
 }
+// Promise: S2
 TEST_F(RedisTokens, GrowOverFlush) {
   expect_growth([&](Lock&) { run({"FLUSHALL"}); });
 }
+// Promise: S2
 TEST_F(RedisTokens, GrowOverTheLossOfTheKey) {
   expect_growth([&](Lock&) { run({"DEL", key("a")}); });
 }
+// Promise: S2
 TEST_F(RedisTokens, GrowOverARestartWithoutPersistence) {
   expect_growth([&](Lock&) {
     server().kill();
     server().start();
   });
 }
+// Promise: S2
 TEST_F(RedisTokens, GrowOverAReleaseByForce) {
   expect_growth([&](Lock&) { EXPECT_TRUE(redis::force_release(server().url(), "a", 2s)); });
 }

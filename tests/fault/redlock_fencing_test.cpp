@@ -132,6 +132,7 @@ TEST_F(RedlockFencing, AHolderWhoseServersClocksJumpIsRefusedByItsToken) {
 }
 
 // Each grant is by another majority, and on each server some names are ahead.
+// Promise: S2
 TEST_F(RedlockFencing, TokensGrowOverAnySequenceOfMajorities) {
   base::SplitMix random(model::test_seed());
   std::vector<Client> clients;

@@ -144,6 +144,7 @@ class RedlockCopies : public RedlockScriptTest {
   }
 };
 
+// Promise: S5
 TEST_F(RedlockCopies, AreRefusedInEachScript) {
   bury('a', 3);
   bury('b', 5);

@@ -38,6 +38,7 @@ class RedlockMajority : public RedlockTest {
   }
 };
 
+// Promise: L3
 TEST_F(RedlockMajority, ThatIsDownIsUnavailableAndNothingIsLeft) {
   Client mine = ready_client();
   for (const std::size_t i : most) kill(i);
@@ -122,6 +123,7 @@ TEST_F(RedlockMajority, WhatTheOthersGrantedIsUndoneWhenTheyAreReachableAgain) {
   expect_recovery(mine);
 }
 
+// Promise: L7
 TEST_F(RedlockMajority, AWaiterWithoutEndIsServedWhenItIsBack) {
   Party waiter(client({.give_up = 0ms}), "a", lasting);
   for (const std::size_t i : most) kill(i);
@@ -178,6 +180,7 @@ TEST_F(RedlockMajority, AHoldEndsByTheClockWithoutIt) {
   expect_recovery(mine);
 }
 
+// Promise: L8
 TEST_F(RedlockMajority, AHoldOutlivesAnOutageThatIsShorterThanItsLease) {
   const auto record = std::make_shared<Record>();
   Client mine = ready_client({.observer = record});

@@ -16,6 +16,7 @@ class RedlockValidity : public RedlockTest {
   }
 };
 
+// Promise: S1
 TEST_F(RedlockValidity, AQuorumThatIsReachedTooLateIsNoLock) {
   proxied();
   Client mine = ready_client();
@@ -119,6 +120,7 @@ TEST_F(RedlockValidity, AMajorityThatForgetsAtOnceTakesTheHold) {
   EXPECT_EQ(theirs.release(), Released::released);
 }
 
+// Promise: S4
 TEST_F(RedlockValidity, ARenewalThatArrivesAfterTheDeadlineBringsNothingBack) {
   proxied();
   Client mine = ready_client();

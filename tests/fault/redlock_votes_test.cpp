@@ -16,6 +16,7 @@ class RedlockVotes : public RedlockScriptTest {
   void flush() { server().talk().expect_ok({"FLUSHALL"}); }
 };
 
+// Promise: S2
 TEST_F(RedlockVotes, HaveNumbersThatGrowAboveEveryProposal) {
   EXPECT_EQ(vote('a'), granted(proposal));
   EXPECT_EQ(undo('a'), "F");
@@ -85,6 +86,7 @@ TEST_F(RedlockVotes, BeginAnewWhenTheyAreAskedForAgain) {
   expect_life(60'000, "asked again");
 }
 
+// Promise: S3
 TEST_F(RedlockVotes, AreTakenBackByTheirOwnHoldOnly) {
   const std::string longer = attempt('a') + "5";  // the same client, fourteen attempts later
   for (const char* const flags : {"q0", "q1"}) {  // the quick way, and the slow one
@@ -140,6 +142,7 @@ TEST_F(RedlockVotes, AreRenewedSettledAndTakenBackWithoutMemory) {
   EXPECT_THROW(vote('b'), test::RedisTalkError);
 }
 
+// Promise: S4
 TEST_F(RedlockVotes, AreRenewedByTheirOwnHoldWhileTheyStand) {
   ASSERT_EQ(vote('a'), granted(proposal));
   EXPECT_EQ(renew(hold_of('b', proposal)), "0");
@@ -181,6 +184,7 @@ TEST_F(RedlockVotes, LoseTheirOwnHoldOnlyToAStrangersKey) {
   EXPECT_EQ(talk.command({"GET", names[1]}).text, "somebody's");
 }
 
+// Promise: S2
 TEST_F(RedlockVotes, HaveKeysThatOutliveThem) {
   constexpr std::int64_t lasting = 10 * hour;
   for (const std::int64_t lease : {std::int64_t{30'000}, lasting}) {

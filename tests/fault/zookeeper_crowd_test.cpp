@@ -179,6 +179,7 @@ class ZooKeeperCrowd : public ZooKeeperTest {
 class ZooKeeperCrowdLong : public ZooKeeperCrowd {};
 
 // What each looks at is as long as the queue: of three times as many the work is nine times that.
+// Promise: L6
 TEST_F(ZooKeeperCrowd, OfSixteenHundredIsServedInTurnWithoutAHerd) {
   be_served_in_turn(2, 800, 100s);
 }

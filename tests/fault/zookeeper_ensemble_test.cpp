@@ -136,6 +136,7 @@ TEST_F(ZooKeeperQuorum, ALeaderThatStandsStillIsReplacedAndFindsNoFollowers) {
 }
 
 // One that lags behind must not grant what others know to be held.
+// Promise: S1
 TEST_F(ZooKeeperQuorum, ClientsOfThreeServersHoldOneAtATime) {
   constexpr int rounds = 100;
   std::atomic<int> inside{0};

@@ -130,6 +130,7 @@ TEST_F(ZooKeeperOutage, AServerThatStandsStillCostsTimeAndNothingElse) {
   expect_free("a");
 }
 
+// Promise: L4
 TEST_F(ZooKeeperOutage, ClosingIsBoundedWhenTheServerStandsStill) {
   std::optional<Client> mine = client();
   Lock lock = mine->lock("a");
@@ -141,6 +142,7 @@ TEST_F(ZooKeeperOutage, ClosingIsBoundedWhenTheServerStandsStill) {
   EXPECT_TRUE(comes_to_be("a", 0, session + 2s));
 }
 
+// Promise: L8
 TEST_F(ZooKeeperOutage, AShortOneCostsNoHold) {
   const auto record = std::make_shared<Record>();
   Client mine = proxied({.observer = record});
@@ -202,6 +204,7 @@ TEST_F(ZooKeeperOutage, RequestsThatArriveLateGrantNothing) {
   expect_free("a");
 }
 
+// Promise: L3
 TEST_F(ZooKeeperOutage, ATimedWaitLeavesNoPlaceBehind) {
   Client theirs = client();
   Lock lock = theirs.lock("a");

@@ -26,6 +26,7 @@ class ZooKeeperExpiry : public ZooKeeperTest {
 
 class ZooKeeperPauses : public ZooKeeperTest {};
 
+// Promise: S6
 TEST_F(ZooKeeperExpiry, LosesEveryHoldOfTheSessionAndTellsSo) {
   const auto record = std::make_shared<Record>();
   Client mine(url("session=6s"), {.observer = record});
@@ -140,6 +141,7 @@ TEST_F(ZooKeeperExpiry, WhileAReplyIsAwaitedGrantsNothingOfTheOldSession) {
   EXPECT_EQ(warm.release(), Released::was_lost);
 }
 
+// Promise: S5
 TEST_F(ZooKeeperExpiry, ANodeWithOurIdInAForeignSessionIsNotOurs) {
   Client mine = proxied();
   make_parent(mine, "a");
@@ -174,6 +176,7 @@ struct SessionsBoard {
 
 std::int64_t now() { return BootClock::now().time_since_epoch().count(); }
 
+// Promise: S6
 TEST_F(ZooKeeperPauses, AHolderThatStoodStillBeyondItsSessionIsToldWhenItGoesOn) {
   const contract::Shared<SessionsBoard> board;
   const contract::Line holds;

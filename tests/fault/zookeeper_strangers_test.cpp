@@ -83,6 +83,7 @@ TEST_F(ZooKeeperStrangers, WhoReleaseByForceHaveTheHolderToldAndTheNextServed) {
 }
 
 // The node is gone, and the next one holds.
+// Promise: S3
 TEST_F(ZooKeeperStrangers, WhoReleaseByForceAndLoseTheAnswerLeaveTheNextHolder) {
   Client mine = client();
   Lock lock = mine.lock("a", {.label = "old holder"});
@@ -139,6 +140,7 @@ TEST_F(ZooKeeperStrangers, WhoDeleteAWaitersNodeCostItItsTurnOnly) {
   expect_free("a");
 }
 
+// Promise: S8
 TEST_F(ZooKeeperStrangers, WhoDeleteAWaiterInTheMiddleMakeNoTwoHolders) {
   Client theirs = client();
   Lock lock = theirs.lock("a");
@@ -249,6 +251,7 @@ TEST_F(ZooKeeperContainers, ThatAreReapedAllTheTimeCostNoLock) {
   expect_free("a");
 }
 
+// Promise: S2
 TEST_F(ZooKeeperSequence, AtItsEndHasTheParentRenewedWhileTokensGrow) {
   Client mine = client();
   make_parent(mine, "a");

@@ -22,11 +22,12 @@ good_tree() {
     write src/file/store.hpp '#include "runtime/engine.hpp"'
     write src/client_url.cpp '#include "file/store.hpp"'
     write examples/quickstart.cpp 'int main() {' '  // [lock]' '  int a = 1;' '  // [/lock]' '}'
-    write tests/unit/all_test.cpp 'TEST(Lock,' '     Excludes) {}' 'TEST_P(Fifo, Turns) {}'
+    write tests/unit/all_test.cpp \
+        '// Promise: S1, S2, S3, S4, S5, S6, S7, S8, S9' 'TEST(Lock,' '     Excludes) {}' \
+        '// Promise: L1, L2, L3, L4, L5, L6, L7, L8' 'TEST_P(Fifo, Turns) {}'
     local promise
-    for promise in S{1..9} L{1..8}; do
-        echo "| $promise | what | \`Lock.Excludes\`, \`Fifo.Turns\` |"
-    done >docs/promises.md
+    for promise in S{1..9} L{1..8}; do echo "| **$promise** | what |"; done >docs/promises.md
+    bash "$checks/promises.sh" "$scratch" --write
     printf '%s\n' '<!-- snippet: examples/quickstart.cpp#lock -->' '```cpp' 'int a = 1;' '```' >README.md
 }
 
@@ -107,10 +108,18 @@ fails snippets 'a block without its snippet line'
 : >README.md
 fails snippets 'no block was compared'
 
-sed -i '3s/Lock.Excludes/Lock.Gone/' docs/promises.md
-fails promises 'line 3: no such test: Lock.Gone'
+sed -i 's/Excludes/Includes/' tests/unit/all_test.cpp
+fails promises 'docs/promises-tests.md: is not what the tests say'
+sed -i 's/ L4,//' tests/unit/all_test.cpp
+fails promises 'L4 has no test'
+sed -i 's/ L4,/ L9,/' tests/unit/all_test.cpp
+fails promises 'tests/unit/all_test.cpp:6: no promises: L1, L2, L3, L9'
+sed -i '/TEST_P/d' tests/unit/all_test.cpp
+fails promises 'tests/unit/all_test.cpp: a promise without a test'
+sed -i 's/TEST_P.*/int turns;/' tests/unit/all_test.cpp
+fails promises 'tests/unit/all_test.cpp:7: a promise without a test'
 sed -i '/L4/d' docs/promises.md
-fails promises 'L4 names no test'
+fails promises 'L4 is not there'
 
 # A library whose internals are visible, because nobody hid them.
 cat >hidden.cpp <<'CODE'

@@ -86,6 +86,7 @@ TEST_P(Histories, KeepWhatTheyWereNotToldTheyLost) {
   expect_good(forgetful, {.pauses = false, .messages = false, .forgetting = true}, time, 1200ms);
 }
 
+// Promise: S1
 TEST_P(Histories, KeepThemInTimeThatFlies) {
   if (!GetParam().under_test.open(nullptr)->has(Hook::hand_clock)) {
     GTEST_SKIP() << "this store " << words_for_lack_of(Hook::hand_clock);

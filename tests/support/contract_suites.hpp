@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The suites that make up the contract, and the one line that runs them all on a backend. Their
-// tests are in tests/contract, one file a subject; docs/promises.md says which test stands for
-// what.
+// tests are in tests/contract, one file a subject; docs/promises-tests.md says which test stands
+// for what.
 #pragma once
 
 #include "support/contract_test.hpp"

@@ -15,6 +15,7 @@ using Progress = Acquisition::Progress;
 
 constexpr Instant beginning{1h};
 
+// Promise: L2
 TEST(AskScheduleTest, AQueuedWaiterAsksEachFallbackPeriod) {
   const AskSchedule schedule(30s, beginning, 1);
   EXPECT_EQ(schedule.next(Progress::queued, false), beginning + fallback_period);

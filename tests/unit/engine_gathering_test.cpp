@@ -165,6 +165,7 @@ class IdleSource final : public Source {
   EchoSource& wire_;
 };
 
+// Promise: L3
 TEST(EngineTest, TheTimeSpentInTheReadIsAPartOfTheCallersTime) {
   Engine engine(Clock::real());
   EchoSource wire(false);

@@ -103,6 +103,7 @@ TEST_F(EngineRoles, WhoAwaitsAPushReadsItItself) {
   EXPECT_TRUE(pushes_.readers().contains(id));
 }
 
+// Promise: L2
 TEST_F(EngineRoles, PushesAreReadHoweverManyRepliesAreAwaited) {
   const BackgroundThread background(engine_);
   // A reply that does not come, and nobody who waits for it.
@@ -170,6 +171,7 @@ TEST_F(EngineRoles, AReaderThatTimesOutPassesTheRoleOn) {
   follower.join();
 }
 
+// Promise: L7
 TEST_F(EngineRoles, WhatASourceThrowsReachesItsReaderAndCostsNobodyElse) {
   const auto first = std::make_shared<Check>();
   replies_.request(first);

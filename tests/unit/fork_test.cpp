@@ -28,6 +28,7 @@ int exit_code_of_child(Body body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// Promise: S9
 TEST(ForkTest, ClosesOurDescriptorsInTheChildOnly) {
   const UniqueFd ours = open_null();
   const int foreign = ::open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -32,11 +32,13 @@ TEST(LeaseTest, MarginHasALeastValue) {
   EXPECT_EQ(lease.deadline(), start + 100ms - 100us - 20ms);
 }
 
+// Promise: S1
 TEST(LeaseTest, CountsFromTheRequestNotFromTheReply) {
   const Lease lease(terms(), grant(30s, start), {}, start + 10s, 0);
   EXPECT_EQ(lease.deadline(), start + 30s - 330ms);
 }
 
+// Promise: S8
 TEST(LeaseTest, GrantThatComesAfterItsLeaseIsWorthNothing) {
   const Lease lease(terms(1s), grant(1s), {}, start + 2s, 0);
   EXPECT_EQ(lease.valid_for(start + 2s), 0s);
@@ -98,6 +100,7 @@ TEST(LeaseTest, AFixedLeaseIsNoClaim) {
   EXPECT_EQ(renewed.next(), start + Nanos(10s) / 3);
 }
 
+// Promise: L8
 TEST(LeaseTest, RenewalIsRepeatedInsideTheLease) {
   Lease lease(terms(), grant(), {}, start, 0);
   Instant now = lease.next();
@@ -123,6 +126,7 @@ TEST(LeaseTest, SilenceIsJeopardyToo) {
   EXPECT_EQ(lease.state(), Lease::State::held);
 }
 
+// Promise: S4
 TEST(LeaseTest, ALateRenewalDoesNotReviveTheHold) {
   Lease lease(terms(1s), grant(1s), {}, start, 0);
   ASSERT_EQ(lease.tick(start + 400ms), Lease::Step::renew);

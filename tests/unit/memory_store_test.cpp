@@ -49,6 +49,7 @@ class MemoryStore : public ::testing::Test {
   std::uint64_t second_ = 0;
 };
 
+// Promise: S5
 TEST_F(MemoryStore, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
   take_twice();
   EXPECT_EQ(store_->release(hold(first_)), Released::was_lost);

@@ -69,6 +69,7 @@ TEST_F(NameStateTest, StrangersDoNotUnlock) {
   EXPECT_NE(state_.live(), nullptr);
 }
 
+// Promise: L6
 TEST_F(NameStateTest, PassedInOrderWithGrowingTokens) {
   Waiter a = waiter();
   Waiter b = waiter();
@@ -138,6 +139,7 @@ TEST_F(NameStateTest, TheNextAsksWhenTheAskerLeaves) {
   EXPECT_EQ(state_.enter(c, false), Entry::ask) << "the name is idle again";
 }
 
+// Promise: S7
 TEST_F(NameStateTest, ALostHoldLeavesTheNameAndIsRemembered) {
   Waiter a = waiter();
   Waiter b = waiter();

@@ -39,6 +39,7 @@ TEST(NotifierTest, EachTaskRunsOnce) {
   EXPECT_EQ(ran.load(), tasks);
 }
 
+// Promise: S6
 TEST(NotifierTest, ABlockedTaskDoesNotDelayTheNext) {
   Notifier notifier(most_threads);
   std::binary_semaphore release{0};
@@ -62,6 +63,7 @@ TEST(NotifierTest, ATaskMayDestroyTheNotifier) {
   done->wait();
 }
 
+// Promise: L4
 TEST(NotifierTest, CloseIsBoundedWhileATaskBlocks) {
   Notifier notifier(most_threads);
   const auto release = std::make_shared<std::binary_semaphore>(0);

@@ -55,6 +55,7 @@ TEST_F(RedisUnderWay, OfOneOperationExactlyTheCallThatWasNotSent) {
 
 // A thread whose send failed sleeps while the connection is dropped and made anew, and its call has
 // been sent again there: that one stays, or the replies shift by one.
+// Promise: S1
 TEST_F(RedisUnderWay, NothingIsTakenBackFromAnotherConnection) {
   const UnderWay::Place stale = calls_.add(call(one_));
   const std::uint64_t before = calls_.generation();
