@@ -121,6 +121,32 @@ fails promises 'tests/unit/all_test.cpp:7: a promise without a test'
 sed -i '/L4/d' docs/promises.md
 fails promises 'L4 is not there'
 
+# The subjects of commits, in a repository of their own.
+in_git() { git -c user.name=a -c user.email=a@b -c commit.gpgsign=false "$@"; }
+commit() { in_git commit -q --allow-empty -m "$1"; }
+history_on() { # <branch>: a long subject on main, a good one behind it, and then the branch
+    git init -q -b main
+    commit "$(printf 'word %.0s' {1..20})"
+    commit 'file: check the inode after locking'
+    [ "$1" = main ] || git checkout -q -b "$1"
+}
+long=$(printf 'x%.0s' {1..73})
+history_on main
+passes subjects
+commit "$long"
+fails subjects '73 characters, at most 72'
+history_on a-change
+commit "${long%xx}ü"
+passes subjects
+commit "$long"
+commit 'file: a good one behind it'
+fails subjects '73 characters, at most 72'
+history_on main
+git update-ref refs/remotes/origin/main HEAD
+commit "$long"
+commit 'file: a good one behind it'
+fails subjects '73 characters, at most 72'
+
 # A library whose internals are visible, because nobody hid them.
 cat >hidden.cpp <<'CODE'
 #define MORTISE_API __attribute__((visibility("default")))
