@@ -43,6 +43,7 @@ class MORTISE_API Source {
   virtual bool linger();
   /// Reads, writes, completes operations; must not block.
   /// @param events what `poll` reported, 0 when the time has come
+  /// @param now the client's clock, read after the poll
   virtual void ready(short events, Instant now) = 0;
   /// @return whether requests are kept back, since several callers were just answered at once and
   /// will ask again in a moment. Asked after `ready()` and `linger()`; called from any thread.

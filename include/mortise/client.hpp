@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+/// Distributed locks: one `Lock`, the same meaning on every store.
 namespace mortise {
 
 class Backend;
@@ -36,6 +37,7 @@ class MORTISE_API Client {
   /// `redlock+unix:`, `zookeeper:`, `postgresql:`; see docs/ for each one's
   /// parameters. Linked from the target `mortise::mortise`, which knows every backend of the build.
   /// @param url the backend; its password never appears in a message
+  /// @param options see `ClientOptions`
   /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a
   /// scheme that this build does not have), thrown as `LockError`
   explicit Client(std::string_view url, ClientOptions options = {});
@@ -52,6 +54,7 @@ class MORTISE_API Client {
   /// Makes a handle on a name; touches no server.
   ///
   /// @param name 1 to 512 bytes of any value
+  /// @param options of the holds that are taken by this handle
   /// @errors `misconfigured` (the name or an option: the message names it), `unsupported`, `closed`
   [[nodiscard]] Lock lock(std::string_view name, const LockOptions& options = {});
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+/// A server inside this process: for unit tests of programs that use locks.
 namespace mortise::memory {
 
 /// What a server does wrong, each with a probability of 0 to 1, drawn from `seed`.

@@ -15,6 +15,7 @@
 
 struct pg_conn;  // libpq's PGconn
 
+/// A PostgreSQL database, and what ties a hold to a transaction of the user's own.
 namespace mortise::postgres {
 
 /// Opens `postgresql://[user[:password]@][host[:port],...][/database][?...]`. Reads text only.
@@ -41,6 +42,8 @@ struct Migration {
 ///
 /// Its functions run with that user's rights. So it is refused (`denied`) where anything in the
 /// schema is somebody else's, or the tables have triggers or rules.
+/// @param url as for `backend()`
+/// @param options the schema's name, and the application's role
 /// @param wait the longest time to connect
 /// @errors `unavailable`, `denied`, `misconfigured`, `protocol`, thrown as `LockError`
 /// @blocking for the time to connect, look names up and run it
@@ -73,6 +76,7 @@ MORTISE_API std::optional<Holder> force_release(std::string_view url, std::strin
 /// @param connection with an open transaction, in the same database as the locks; not in pipeline
 /// mode
 /// @param guard holds the lock
+/// @param schema where the table of locks is
 /// @errors `lost`: roll back. `unavailable`: roll back, and try again. `misconfigured` (no open
 /// transaction, an unlogged table), `denied`; thrown as `LockError`. The transaction may be aborted
 /// then.
@@ -87,6 +91,7 @@ MORTISE_API void guard(pg_conn* connection, const Guard& guard,
 ///
 /// @param connection with an open transaction, whose first statement was `guard()`
 /// @param guard holds the lock
+/// @param schema where the table of locks is
 /// @errors `lost`, `unavailable`, `misconfigured`, `denied`, as `guard()`: nothing is committed,
 /// roll back. `in_doubt`: the connection broke before the answer to `COMMIT`; the transaction is
 /// committed or not. Thrown as `LockError`.
@@ -101,7 +106,10 @@ MORTISE_API void commit(pg_conn* connection, const Guard& guard,
 ///
 /// At repeatable read and above call it first: who waited with an older snapshot gets
 /// `unavailable`.
+/// @param connection with an open transaction, in the database of the locks
+/// @param name the lock's name
 /// @param wait the longest wait; zero or less = one try
+/// @param schema where the table of locks is
 /// @return false: somebody else had it all the time; the transaction is as before
 /// @errors `unavailable` (a deadlock, a serialization failure: roll back, and try again),
 /// `misconfigured`, `denied`; thrown as `LockError`. The transaction is aborted then.
@@ -112,6 +120,7 @@ MORTISE_API bool lock_in(pg_conn* connection, std::string_view name, std::chrono
 /// The condition for data that are in another database: `UPDATE ... WHERE id = 42 AND ` this. Set
 /// the column to the token in the same statement.
 ///
+/// @param guard holds the lock
 /// @param column an SQL expression; it is not quoted
 /// @return "fence <= 1234"
 [[nodiscard]] MORTISE_API std::string fenced(const Guard& guard, std::string_view column = "fence");

@@ -11,14 +11,15 @@
 #include <optional>
 #include <string_view>
 
+/// One Redis master, 6.2 or newer, or Valkey.
 namespace mortise::redis {
 
 /// Opens `redis://[user[:password]@]host[:port][/database]`, `rediss://...` (TLS) or
 /// `redis+unix:///path/of/socket`. Reads text only, and the files of the TLS parameters.
 ///
 /// Parameters: `db`, `password-file`, `password-env`, `client-name`, `prefix` (`mortise:`),
-/// `fair=yes|no` (yes), `interop=redisson`, `eviction=accepted`; with `rediss`: `ca`, `cert`,
-/// `key`, `server-name`, `verify=yes|no` (yes). See docs/redis.md.
+/// `fair=yes|no` (yes), `interop=redisson`, `remember` (3600 s), `eviction=accepted`; with
+/// `rediss`: `ca`, `cert`, `key`, `server-name`, `verify=yes|no` (yes). See docs/redis.md.
 /// @errors `misconfigured` (the message names the part), `unsupported` (Sentinel, Cluster), thrown
 /// as `LockError`
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+/// A quorum over independent Redis masters.
 namespace mortise::redlock {
 
 /// Opens `redlock://[user[:password]@]host[:port],host[:port],...[/database]`, `redlocks://...`

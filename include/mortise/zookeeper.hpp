@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+/// A ZooKeeper server or ensemble, 3.5 or newer.
 namespace mortise::zookeeper {
 
 /// Opens `zookeeper://[user:password@]host[:port][,host[:port]...][/path]`. Reads text only.
