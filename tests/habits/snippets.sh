@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Goal: the code in README.md is code that compiles. Method: a ```cpp block that follows a line
+# Goal: the code in README.md, and in that of the examples, is code that compiles. Method: a ```cpp
+# block that follows a line
 #   <!-- snippet: examples/quickstart.cpp#region -->
 # is equal to the lines between `// [region]` and `// [/region]` of that file, without their common
 # indentation. A block without such a line is an error.
@@ -8,8 +9,10 @@ set -euo pipefail
 export LC_ALL=C
 cd "$1"
 
+pages=(README.md)
+[ ! -f examples/README.md ] || pages+=(examples/README.md)
 awk '
-function complain(text) { print "README.md:" FNR ": " text; bad = 1 }
+function complain(text) { print FILENAME ":" FNR ": " text; bad = 1 }
 function dedent(text,    lines, count, i, indent, least, result) {
     count = split(text, lines, "\n") - 1
     least = 1000
@@ -48,4 +51,4 @@ source != "" && !/^$/ { complain("no ```cpp block follows the line of " source);
 END {
     if (!compared) complain("no block was compared")
     exit bad
-}' README.md
+}' "${pages[@]}"
