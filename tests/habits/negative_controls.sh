@@ -28,7 +28,10 @@ good_tree() {
     local promise
     for promise in S{1..9} L{1..8}; do echo "| **$promise** | what |"; done >docs/promises.md
     bash "$checks/promises.sh" "$scratch" --write
-    printf '%s\n' '<!-- snippet: examples/quickstart.cpp#lock -->' '```cpp' 'int a = 1;' '```' >README.md
+    printf '%s\n' '<!-- snippet: examples/quickstart.cpp#lock -->' '```cpp' 'int a = 1;' '```' \
+        "## A [lock](docs/promises.md), and \`a\`" '[above](#a-lock-and-a), [tests](docs/promises-tests.md#s1)' >README.md
+    cp README.md examples/README.md
+    sed -i 's|docs/|../docs/|' examples/README.md
 }
 
 # write <file> <line>...: a file that opens as every file does.
@@ -59,7 +62,7 @@ fails() { # <check> <words of its complaint>; then the tree is good again
 }
 
 good_tree
-for check in layering files snippets promises; do passes "$check"; done
+for check in layering files snippets links promises; do passes "$check"; done
 
 write src/core/lease.hpp '#include "runtime/engine.hpp"'
 fails layering 'src/core/lease.hpp:3: runtime/engine.hpp is above'
@@ -106,7 +109,17 @@ fails snippets 'no region [gone]'
 sed -i 1d README.md
 fails snippets 'a block without its snippet line'
 : >README.md
+rm examples/README.md
 fails snippets 'no block was compared'
+sed -i 's/int a = 1/int a = 2/' examples/README.md
+fails snippets 'examples/README.md:4: the block above is not'
+
+sed -i 's|docs/promises.md|docs/gone.md|' README.md
+fails links 'README.md: no such file: docs/gone.md'
+sed -i 's|promises-tests.md#s1|promises-tests.md#s10|' examples/README.md
+fails links 'examples/README.md: no such heading: ../docs/promises-tests.md#s10'
+sed -i 's|#a-lock-and-a|#a-lock|' README.md
+fails links 'README.md: no such heading: #a-lock'
 
 sed -i 's/Excludes/Includes/' tests/unit/all_test.cpp
 fails promises 'docs/promises-tests.md: is not what the tests say'
