@@ -7,7 +7,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -16,8 +15,6 @@ namespace {
 
 /// For one server: resolving, connecting, encrypting and greeting together.
 constexpr std::chrono::seconds connect_time{2};
-constexpr std::chrono::milliseconds first_pause{10};
-constexpr std::chrono::milliseconds longest_pause{1'000};
 /// A pooler's connection that does not answer: nobody can be asked whether there is a process of
 /// the server's behind it.
 constexpr std::chrono::minutes longest_silence{1};
@@ -159,16 +156,6 @@ ServerError Connection::broken() {
   if (error.words.empty()) error.words = "the server closed the connection";
   error.state.clear();
   return server_error(route_.where(), error);
-}
-
-Instant Connection::retry_time(Instant now) {
-  // What was up is tried again almost at once; then ever later, in the upper half of the step, so
-  // that clients that lost one server together do not come back together.
-  const auto step = std::min<std::chrono::nanoseconds>(
-      longest_pause, first_pause * (1 << std::min(failures_, 10)));
-  const double part = failures_ == 0 ? random_.unit() : 0.5 + random_.unit() / 2;
-  return now + std::chrono::nanoseconds(
-                   static_cast<std::int64_t>(part * static_cast<double>(step.count())));
 }
 
 void Connection::begin(Instant now) {

@@ -161,7 +161,6 @@ class Connection final : public Source {
   void look_again_locked() noexcept;
   [[nodiscard]] ServerError lost(const char* words) const;
   [[nodiscard]] ServerError broken();
-  [[nodiscard]] Instant retry_time(Instant now);
 
   Host& host_;
   const Settings& settings_;
@@ -177,8 +176,8 @@ class Connection final : public Source {
   Route route_;
   ServerError last_;  // why the server before this one would not do
   std::optional<Result> greeting_;
-  bool settling_ = false;  // the second half of the greeting
-  int failures_ = 0;       // in a row
+  bool settling_ = false;     // the second half of the greeting
+  std::size_t failures_ = 0;  // in a row
   base::SplitMix random_;
 
   std::atomic<State> state_{State::idle};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a connection ends: suspected, retired, left, dropped, closed.
 #include "postgres/connection.hpp"
+#include "remote/backoff.hpp"
 
 #include <utility>
 
@@ -35,7 +36,8 @@ void Connection::drop(const ServerError& why) {
   std::deque<Call> unanswered;
   bool under_way = false;
   std::unique_ptr<Pq> pq;  // closed after the mutex was left
-  limit_.store(retry_time(clock_->now()).time_since_epoch().count());
+  const Instant again = clock_->now() + remote::backoff(failures_, random_.unit());
+  limit_.store(again.time_since_epoch().count());
   {
     const std::lock_guard lock(mutex_);
     state_.store(State::idle);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "redis/connection.hpp"
 
+#include "remote/backoff.hpp"
+
 #include <poll.h>
 
-#include <algorithm>
 #include <array>
 #include <iterator>
 #include <utility>
@@ -13,8 +14,6 @@ namespace {
 
 /// For one try: resolving, connecting, encrypting and greeting together.
 constexpr std::chrono::seconds connect_time{2};
-constexpr std::chrono::milliseconds first_pause{10};
-constexpr std::chrono::milliseconds longest_pause{1'000};
 
 }  // namespace
 
@@ -130,16 +129,6 @@ Failure Connection::unavailable(const char* words) const {
   return {Errc::unavailable, where_ + ": " + words};
 }
 
-Instant Connection::retry_time(Instant now) {
-  // What was up is tried again almost at once; then ever later, in the upper half of the step, so
-  // that clients that lost one server together do not come back together.
-  const auto step = std::min<std::chrono::nanoseconds>(
-      longest_pause, first_pause * (1 << std::min(failures_, 10)));
-  const double part = failures_ == 0 ? random_.unit() : 0.5 + random_.unit() / 2;
-  return now + std::chrono::nanoseconds(
-                   static_cast<std::int64_t>(part * static_cast<double>(step.count())));
-}
-
 void Connection::begin(Instant now) {
   at_once_.store(false);
   limit_.store((now + connect_time).time_since_epoch().count());
@@ -237,7 +226,8 @@ void Connection::drop(const Failure& why) {
   const Instant now = clock_->now();
   if (!std::exchange(welcome_, false)) ++failures_;
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
-  limit_.store(retry_time(now).time_since_epoch().count());
+  const Instant again = now + remote::backoff(failures_, random_.unit());
+  limit_.store(again.time_since_epoch().count());
   {
     const std::lock_guard lock(mutex_);
     state_.store(State::idle);

@@ -133,7 +133,6 @@ class Connection final : public Source {
   Sent queue(Call* call, std::string_view bytes);
   UnderWay::Place append(Call* call, std::string_view bytes);
   [[nodiscard]] Failure unavailable(const char* words) const;
-  [[nodiscard]] Instant retry_time(Instant now);
 
   const Settings& settings_;
   const Tls* const tls_;
@@ -150,8 +149,8 @@ class Connection final : public Source {
   std::optional<ReplyReader> reader_;
   std::vector<char> read_buffer_;
   Reply reply_;
-  int failures_ = 0;      // in a row
-  bool welcome_ = false;  // it is up, and its user has not refused it
+  std::size_t failures_ = 0;  // in a row
+  bool welcome_ = false;      // it is up, and its user has not refused it
   base::SplitMix random_;
 
   std::atomic<State> state_{State::idle};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "zookeeper/session.hpp"
 
+#include "remote/backoff.hpp"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -17,8 +19,6 @@ using std::chrono::milliseconds;
 /// For one server: until it has accepted the session.
 constexpr milliseconds longest_connect{2'000};
 constexpr milliseconds resolve_time{2'000};
-constexpr milliseconds first_pause{10};
-constexpr milliseconds longest_pause{1'000};
 
 }  // namespace
 
@@ -137,14 +137,8 @@ void Session::attempt_failed(Instant now) {
 }
 
 void Session::pause(Instant now) {
-  // Ever later, in the upper half of the step, so that clients that lost one server together do
-  // not come back together.
-  const std::size_t rounds = std::min<std::size_t>(failures_ / endpoint_count_, 10);
-  const auto step = std::min<std::chrono::nanoseconds>(longest_pause, first_pause * (1U << rounds));
-  const double part = failures_ == 0 ? random_.unit() : 0.5 + random_.unit() / 2;
   state_ = State::waiting;
-  limit_ = now + std::chrono::nanoseconds(
-                     static_cast<std::int64_t>(part * static_cast<double>(step.count())));
+  limit_ = now + remote::backoff(failures_, random_.unit(), endpoint_count_);
 }
 
 void Session::run(short events, Instant now) {

@@ -45,7 +45,8 @@ function floor_of(path) {
 BEGIN {
     split(ENVIRON["standard_list"], names, " "); for (i in names) standard[names[i]] = 1
     split(ENVIRON["impure_list"], names, " "); for (i in names) impure[names[i]] = 1
-    floors["base"] = 1; floors["core"] = 2; floors["runtime"] = 3; floors["redlock"] = 5
+    floors["base"] = 1; floors["core"] = 2; floors["runtime"] = 3; floors["remote"] = 3.5
+    floors["redlock"] = 5
 }
 {
     split($0, field, ":")

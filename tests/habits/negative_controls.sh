@@ -12,13 +12,14 @@ failures=0
 
 good_tree() {
     rm -rf "$scratch"
-    mkdir -p "$scratch"/{include/mortise,src/base,src/core,src/runtime,src/redis,src/file,tests/unit,examples,docs}
+    mkdir -p "$scratch"/{include/mortise,src/base,src/core,src/runtime,src/remote,src/redis,src/file,tests/unit,examples,docs}
     cd "$scratch"
     write include/mortise/lock.hpp '#include <string>' 'class MORTISE_API Lock {};'
     write src/base/name.hpp '#include <mortise/lock.hpp>' '#include <unistd.h>'
     write src/core/lease.hpp '#include "base/name.hpp"' '#include <chrono>'
     write src/runtime/engine.hpp '#include "core/lease.hpp"' '#include <thread>'
-    write src/redis/link.cpp '#include "runtime/engine.hpp"' '#include <hiredis/hiredis.h>'
+    write src/remote/link.hpp '#include "runtime/engine.hpp"'
+    write src/redis/link.cpp '#include "remote/link.hpp"' '#include <hiredis/hiredis.h>'
     write src/file/store.hpp '#include "runtime/engine.hpp"'
     write src/client_url.cpp '#include "file/store.hpp"'
     write examples/quickstart.cpp 'int main() {' '  // [lock]' '  int a = 1;' '  // [/lock]' '}'
@@ -66,6 +67,10 @@ for check in layering files snippets links promises; do passes "$check"; done
 
 write src/core/lease.hpp '#include "runtime/engine.hpp"'
 fails layering 'src/core/lease.hpp:3: runtime/engine.hpp is above'
+write src/remote/link.hpp '#include "redis/link.cpp"'
+fails layering 'src/remote/link.hpp:3: redis/link.cpp is above'
+write src/runtime/engine.hpp '#include "remote/link.hpp"'
+fails layering 'src/runtime/engine.hpp:3: remote/link.hpp is above'
 write src/file/store.hpp '#  include "redis/link.cpp"'
 fails layering 'src/file/store.hpp:3: redis/link.cpp is beside'
 write src/file/store.cpp '#include "runtime/engine.hpp"' '#include "file/store.hpp"'
