@@ -11,9 +11,11 @@ namespace mortise::postgres {
 namespace {
 
 // A little longer than the server refuses late copies (sql/schema.sql, bury()).
-constexpr std::chrono::minutes stray_time{6};
+constexpr std::chrono::minutes late_copies_live{6};
 
 }  // namespace
+
+Attempts::Attempts(bool tickets) : tickets_(tickets), late_(late_copies_live) {}
 
 bool Attempts::wanted(const Operation& operation) {
   const AttemptId& attempt = operation->request().attempt;
@@ -60,15 +62,12 @@ void Attempts::arrived_locked(const AttemptId& attempt) {
   if (left != left_over_.end() && --left->second == 0) left_over_.erase(left);
 }
 
-Attempts::Stray& Attempts::stray_locked(const AttemptId& attempt, Instant now) {
-  if (now - strays_swept_ >= std::chrono::seconds(1)) {  // not for each of thousands
-    strays_swept_ = now;
-    std::erase_if(strays_,
-                  [&](const auto& stray) { return now - stray.second.since > stray_time; });
-  }
-  Stray& stray = strays_[attempt];
-  stray.since = now;
-  return stray;
+// An attempt counts its own copies, each of which is sent with a larger number than those that were
+// not answered: so that is known as long as they may come, also once the server refuses them.
+remote::LateCopies<>::Late& Attempts::touch_locked(const AttemptId& attempt, Instant now) {
+  remote::LateCopies<>::Late& late = late_.touch({.attempt = attempt}, now);
+  late.kept = true;
+  return late;
 }
 
 void Attempts::unanswered(const AttemptId& attempt, Instant now) {
@@ -86,19 +85,18 @@ void Attempts::overtakes(const AttemptId& attempt, Instant now) {
 
 void Attempts::number_anew_locked(const AttemptId& attempt, Instant now) {
   if (base::mutant("postgres.late_copies_not_numbered")) return;
-  Stray& stray = stray_locked(attempt, now);
-  ++stray.copy;
-  stray.buried = false;
+  const std::uint64_t newest = touch_locked(attempt, now).newest;
+  late_.unanswered({.attempt = attempt}, newest + 1, now);
 }
 
 void Attempts::executed_in_doubt(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
-  stray_locked(attempt, now);
+  touch_locked(attempt, now);
 }
 
 void Attempts::release_unanswered(const AttemptId& attempt, Instant now) {
   const std::lock_guard lock(mutex_);
-  stray_locked(attempt, now).release = true;
+  touch_locked(attempt, now).release = true;
 }
 
 Copies Attempts::copies(const AttemptId& attempt) const {
@@ -107,24 +105,25 @@ Copies Attempts::copies(const AttemptId& attempt) const {
 }
 
 Copies Attempts::copies_locked(const AttemptId& attempt) const {
-  const auto found = strays_.find(attempt);
-  if (found == strays_.end()) return {};
-  return {.number = found->second.copy, .strays = found->second.copy > 1 && !found->second.buried};
+  const auto* const late = late_.find({.attempt = attempt});
+  if (late == nullptr) return {};
+  return {.number = static_cast<std::int64_t>(late->newest) + 1, .strays = late->copies};
 }
 
 void Attempts::buried(const AttemptId& attempt, const Copies& copies, Instant now) {
   if (!copies.strays) return;
   const std::lock_guard lock(mutex_);
-  const auto found = strays_.find(attempt);
-  if (found == strays_.end() || found->second.copy != copies.number) return;
-  found->second.since = now;
-  if (!base::mutant("postgres.bury_for_ever")) found->second.buried = true;
+  auto* const late = late_.find({.attempt = attempt});
+  const auto number = static_cast<std::uint64_t>(copies.number);
+  if (late == nullptr || number <= late->newest) return;
+  touch_locked(attempt, now);
+  if (base::mutant("postgres.bury_for_ever")) return;
+  static_cast<void>(late_.refuses_below({.attempt = attempt}, number));
 }
 
 bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  const auto found = strays_.find(attempt);
-  return found != strays_.end() && found->second.release;
+  return late_.release_in_doubt({.attempt = attempt});
 }
 
 bool Attempts::cancelled(const Operation& operation) {
@@ -134,7 +133,8 @@ bool Attempts::cancelled(const Operation& operation) {
   if (found == pending_.end()) return operation->progress() != Acquisition::Progress::unsent;
   Pending& pending = found->second;
   pending.cancelled = true;
-  const bool known = pending.open > 0 || strays_.contains(attempt) || (tickets_ && pending.asked);
+  const bool known = pending.open > 0 || late_.find({.attempt = attempt}) != nullptr ||
+                     (tickets_ && pending.asked);
   if (!known) forget_locked(found);
   return known;
 }

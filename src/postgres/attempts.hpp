@@ -6,6 +6,7 @@
 #include <mortise/operation.hpp>
 
 #include "postgres/statements.hpp"
+#include "remote/late_copies.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -23,7 +24,7 @@ class Attempts {
   using Operation = std::shared_ptr<Acquisition>;
 
   /// @param tickets whether who waits has something at the server that must be taken back
-  explicit Attempts(bool tickets) : tickets_(tickets) {}
+  explicit Attempts(bool tickets);
 
   /// It is wanted. @return false: it is decided already
   bool wanted(const Operation& operation);
@@ -97,12 +98,6 @@ class Attempts {
     bool told = false;  // that the name is free, since the request on its way had left
     unsigned in_vain = 0;
   };
-  struct Stray {
-    Instant since{};
-    std::int64_t copy = 1;  // the newest that may be on its way
-    bool buried = false;    // the server knows that, and refuses older ones
-    bool release = false;
-  };
   struct Hash {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
   };
@@ -111,15 +106,14 @@ class Attempts {
   /// One request less is on its way.
   void arrived_locked(const AttemptId& attempt);
   [[nodiscard]] Copies copies_locked(const AttemptId& attempt) const;
-  Stray& stray_locked(const AttemptId& attempt, Instant now);
+  remote::LateCopies<>::Late& touch_locked(const AttemptId& attempt, Instant now);
   void number_anew_locked(const AttemptId& attempt, Instant now);
 
   const bool tickets_;
   mutable std::mutex mutex_;
   Table pending_;
   std::unordered_map<AttemptId, int, Hash> left_over_;  // requests on their way, of decided ones
-  std::unordered_map<AttemptId, Stray, Hash> strays_;
-  Instant strays_swept_{};
+  remote::LateCopies<> late_;
   // From the first request on: a notification may overtake the reply.
   std::unordered_multimap<std::string, AttemptId> names_;
 };

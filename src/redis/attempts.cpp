@@ -11,7 +11,7 @@ namespace mortise::redis {
 namespace {
 
 // As long as the server refuses late copies (scripts/lock.lua, BURIED); later ones do not exist.
-constexpr std::chrono::minutes stray_time{2};
+constexpr std::chrono::minutes late_copies_live{2};
 
 }  // namespace
 
@@ -23,6 +23,8 @@ Instant Reading::not_later_than(ServerTime moment) const noexcept {
   const std::chrono::nanoseconds after = moment - at;
   return asked + after - after * core::drift_permille / 1000;
 }
+
+Attempts::Attempts() noexcept : late_(late_copies_live) {}
 
 bool Attempts::asked(const Operation& operation, std::uint64_t epoch) {
   const AttemptId& attempt = operation->request().attempt;
@@ -42,7 +44,9 @@ void Attempts::refused(const AttemptId& attempt) {
   const auto found = records_.find(attempt);
   if (found == records_.end() || found->second.decided()) return;
   Record& record = found->second;
-  if (--record.open == 0 && !record.reading && !strays_.contains(attempt)) record.epoch = 0;
+  if (--record.open == 0 && !record.reading && late_.find({.attempt = attempt}) == nullptr) {
+    record.epoch = 0;
+  }
 }
 
 bool Attempts::cancelled(const Operation& operation) {
@@ -132,7 +136,7 @@ bool Attempts::is_decided(const AttemptId& attempt) const {
 void Attempts::sweep(Instant now) {
   std::erase_if(records_, [&](const auto& entry) {
     const Record& record = entry.second;
-    return record.decided() ? now - record.until > stray_time : record.operation.expired();
+    return record.decided() ? now - record.until > late_copies_live : record.operation.expired();
   });
   sweep_at_ = std::max<std::size_t>(1024, records_.size() * 2);
 }
@@ -172,10 +176,7 @@ void Attempts::released(const AttemptId& attempt, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(attempt);
   if (found != records_.end() && found->second.number == number) records_.erase(found);
-  const auto stray = strays_.find(attempt);
-  if (stray == strays_.end()) return;
-  stray->second.release = false;
-  if (!stray->second.copies && !stray->second.taker) strays_.erase(stray);
+  late_.released({.attempt = attempt});
 }
 
 Attempts::Verdict Attempts::granted(const Push& push) {
@@ -220,30 +221,18 @@ Attempts::Operation Attempts::find(const AttemptId& attempt) const {
 void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now,
                           const Operation& taker) {
   const std::lock_guard lock(mutex_);
-  if (now - strays_swept_ >= std::chrono::seconds(1)) {  // not for each of thousands
-    strays_swept_ = now;
-    std::erase_if(strays_,
-                  [&](const auto& stray) { return now - stray.second.since > stray_time; });
-  }
-  Stray& stray = strays_[attempt];
-  stray.since = now;
-  stray.epoch = std::max(stray.epoch, epoch);
-  stray.copies = true;
-  stray.release = stray.release || release;
-  if (!taker) return;
-  stray.taker = taker;
-  stray.asked = false;
+  LateCopies::Late& late = late_.unanswered({.attempt = attempt}, epoch, now);
+  late.release = late.release || release;
+  if (taker) late.more = {.taker = taker, .asked = false};
 }
 
 void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch, bool tells) {
   if (base::mutant("redis.bury_copies_for_ever")) return;
   const std::lock_guard lock(mutex_);
-  if (strays_.empty()) return;
-  const auto found = strays_.find(attempt);
-  if (found == strays_.end() || epoch <= found->second.epoch) return;
-  found->second.copies = false;
-  if (tells) found->second.taker = nullptr;
-  if (!found->second.release && !found->second.taker) strays_.erase(found);
+  LateCopies::Late* const late = late_.refuses_below({.attempt = attempt}, epoch);
+  if (late == nullptr) return;
+  if (tells) late->more.taker = nullptr;
+  late_.settle({.attempt = attempt});
 }
 
 bool Attempts::is_undecided_locked(const AttemptId& attempt) const {
@@ -251,18 +240,18 @@ bool Attempts::is_undecided_locked(const AttemptId& attempt) const {
   return found != records_.end() && !found->second.decided();
 }
 
-Attempts::Operation Attempts::leftover_locked(const AttemptId& attempt, Stray& stray) const {
+Attempts::Operation Attempts::leftover_locked(const AttemptId& attempt, Taken& taken) const {
   if (base::mutant("redis.leave_what_a_copy_has_taken")) return nullptr;
-  if (!stray.taker || stray.asked || is_undecided_locked(attempt)) return nullptr;
-  stray.asked = true;
-  return stray.taker;
+  if (!taken.taker || taken.asked || is_undecided_locked(attempt)) return nullptr;
+  taken.asked = true;
+  return taken.taker;
 }
 
 std::vector<Attempts::Operation> Attempts::leftovers() {
   std::vector<Operation> operations;
   const std::lock_guard lock(mutex_);
-  for (auto& [attempt, stray] : strays_) {
-    if (Operation operation = leftover_locked(attempt, stray)) {
+  for (auto& [key, late] : late_) {
+    if (Operation operation = leftover_locked(key.attempt, late.more)) {
       operations.push_back(std::move(operation));
     }
   }
@@ -271,27 +260,25 @@ std::vector<Attempts::Operation> Attempts::leftovers() {
 
 Attempts::Operation Attempts::leftover(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
-  if (strays_.empty()) return nullptr;
-  const auto found = strays_.find(attempt);
-  return found == strays_.end() ? nullptr : leftover_locked(attempt, found->second);
+  LateCopies::Late* const late = late_.find({.attempt = attempt});
+  return late == nullptr ? nullptr : leftover_locked(attempt, late->more);
 }
 
 bool Attempts::is_leftover(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  const auto found = strays_.find(attempt);
-  return found != strays_.end() && found->second.taker;
+  const LateCopies::Late* const late = late_.find({.attempt = attempt});
+  return late != nullptr && late->more.needed();
 }
 
 void Attempts::put_back(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
-  const auto found = strays_.find(attempt);
-  if (found != strays_.end()) found->second.asked = false;
+  LateCopies::Late* const late = late_.find({.attempt = attempt});
+  if (late != nullptr) late->more.asked = false;
 }
 
 bool Attempts::has_copies_locked(const AttemptId& attempt) const {
-  if (strays_.empty() || base::mutant("redis.late_copies_are_not_refused")) return false;
-  const auto found = strays_.find(attempt);
-  return found != strays_.end() && found->second.copies;
+  return late_.any_copies({.attempt = attempt}) &&
+         !base::mutant("redis.late_copies_are_not_refused");
 }
 
 bool Attempts::has_copies(const AttemptId& attempt) const {
@@ -301,16 +288,14 @@ bool Attempts::has_copies(const AttemptId& attempt) const {
 
 bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  if (strays_.empty()) return false;
-  const auto found = strays_.find(attempt);
-  return found != strays_.end() && found->second.release;
+  return late_.release_in_doubt({.attempt = attempt});
 }
 
 bool Attempts::takes_back(Instant now) const {
   const std::lock_guard lock(mutex_);
-  const bool leftovers = std::any_of(strays_.begin(), strays_.end(), [&](const auto& entry) {
-    const Stray& stray = entry.second;
-    return stray.taker && now - stray.since <= stray_time && !is_undecided_locked(entry.first);
+  const bool leftovers = std::any_of(late_.begin(), late_.end(), [&](const auto& entry) {
+    const auto& [key, late] = entry;
+    return late.more.needed() && !late_.is_over(late, now) && !is_undecided_locked(key.attempt);
   });
   if (leftovers) return true;
   return std::any_of(records_.begin(), records_.end(), [](const auto& entry) {

@@ -7,6 +7,7 @@
 #include <mortise/operation.hpp>
 
 #include "redis/answer.hpp"
+#include "remote/late_copies.hpp"
 
 #include <atomic>
 #include <map>
@@ -36,6 +37,8 @@ struct Reading {
 class Attempts {
  public:
   using Operation = std::shared_ptr<Acquisition>;
+
+  Attempts() noexcept;
 
   /// It is asked for now, on this connection (0 = there is none yet).
   /// @return whether copies that were sent on older connections may be on their way
@@ -148,14 +151,13 @@ class Attempts {
     [[nodiscard]] bool decided() const noexcept { return number != 0; }
     [[nodiscard]] bool is_over(const Push& push) const noexcept;
   };
-  struct Stray {
-    Instant since{};
-    std::uint64_t epoch = 0;
-    bool copies = true;
-    bool release = false;
-    Operation taker{};   // a copy may have taken the lock for it
+  /// What a late copy may have done.
+  struct Taken {
+    Operation taker{};   // it may have taken the lock for this one
     bool asked = false;  // whether it has
+    [[nodiscard]] bool needed() const noexcept { return taker != nullptr; }
   };
+  using LateCopies = remote::LateCopies<Taken>;
   struct Hash {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
   };
@@ -165,13 +167,12 @@ class Attempts {
   void sweep(Instant now);
   [[nodiscard]] bool has_copies_locked(const AttemptId& attempt) const;
   [[nodiscard]] bool is_undecided_locked(const AttemptId& attempt) const;
-  [[nodiscard]] Operation leftover_locked(const AttemptId& attempt, Stray& stray) const;
+  [[nodiscard]] Operation leftover_locked(const AttemptId& attempt, Taken& taken) const;
 
   mutable std::mutex mutex_;
   Table<Record> records_;
   std::size_t sweep_at_ = 1024;
-  Table<Stray> strays_;
-  Instant strays_swept_{};
+  LateCopies late_;
   std::multimap<Instant, AttemptId> looks_;
   std::atomic<Instant::rep> next_look_{never.time_since_epoch().count()};
 };

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Whose requests may still arrive at a server although their connection is gone: a server that was
-// stopped, or far away, may read an old connection after a newer one, and after that of another
-// address that leads there, too.
+// Whose requests may still arrive at a server although their connection is gone: after those of a
+// newer connection, and of another address that leads there, too. See remote/late_copies.hpp.
 #pragma once
 
-#include <mortise/operation.hpp>
+#include "remote/late_copies.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <mutex>
-#include <utility>
 
 namespace mortise::redlock {
 
@@ -26,12 +22,8 @@ class Strays {
   void add(std::uint64_t server, const AttemptId& attempt, bool release, std::uint32_t step,
            Instant now, std::chrono::nanoseconds lease = {}) {
     const std::lock_guard lock(mutex_);
-    sweep(now);  // not for each of thousands
-    Stray& stray = strays_[{server, attempt}];
-    stray.until = std::max(stray.until, now + lease + life);
-    stray.step = std::max(stray.step, step);
-    stray.copies = true;
-    stray.release = stray.release || release;
+    auto& late = late_.unanswered({server, attempt}, step, now, lease);
+    late.release = late.release || release;
     any_.store(true);
   }
   /// The server has executed a request of this step that told it to refuse older ones.
@@ -40,63 +32,38 @@ class Strays {
                 Instant now) {
     if (!any_.load()) return;
     const std::lock_guard lock(mutex_);
-    sweep(now);
-    const auto found = strays_.find({server, attempt});
-    if (found == strays_.end() || step < found->second.step) return;
-    if (step == found->second.step && !last) return;
-    found->second.copies = false;
-    if (!found->second.release) erase(found);
+    late_.sweep(now);
+    static_cast<void>(late_.refuses_below({server, attempt}, std::uint64_t{step} + (last ? 1 : 0)));
+    late_.settle({server, attempt});
+    any_.store(!late_.empty());
   }
   /// The server has answered the release of its hold.
   void released(std::uint64_t server, const AttemptId& attempt) {
     if (!any_.load()) return;
     const std::lock_guard lock(mutex_);
-    const auto found = strays_.find({server, attempt});
-    if (found == strays_.end()) return;
-    found->second.release = false;
-    if (!found->second.copies) erase(found);
+    late_.released({server, attempt});
+    any_.store(!late_.empty());
   }
   /// @return whether there are such requests of the attempt.
   [[nodiscard]] bool has(std::uint64_t server, const AttemptId& attempt) const {
     if (!any_.load()) return false;
     const std::lock_guard lock(mutex_);
-    const auto found = strays_.find({server, attempt});
-    return found != strays_.end() && found->second.copies;
+    return late_.any_copies({server, attempt});
   }
   /// @return whether a release of its hold may have been executed without our knowing.
   [[nodiscard]] bool has_release(std::uint64_t server, const AttemptId& attempt) const {
     if (!any_.load()) return false;
     const std::lock_guard lock(mutex_);
-    const auto found = strays_.find({server, attempt});
-    return found != strays_.end() && found->second.release;
+    return late_.release_in_doubt({server, attempt});
   }
 
  private:
   // After a vote that it was asked for would have ended: a server that stood still all the while
   // gives it when it goes on.
   static constexpr std::chrono::minutes life{2};
-  struct Stray {
-    Instant until{};
-    std::uint32_t step = 0;
-    bool copies = true;
-    bool release = false;
-  };
-  using Table = std::map<std::pair<std::uint64_t, AttemptId>, Stray>;
-
-  void sweep(Instant now) {
-    if (now - swept_ < std::chrono::seconds(1)) return;
-    swept_ = now;
-    std::erase_if(strays_, [&](const auto& stray) { return now > stray.second.until; });
-    any_.store(!strays_.empty());
-  }
-  void erase(Table::iterator found) {
-    strays_.erase(found);
-    any_.store(!strays_.empty());
-  }
 
   mutable std::mutex mutex_;
-  Table strays_;
-  Instant swept_{};
+  remote::LateCopies<> late_{life};
   std::atomic<bool> any_{false};
 };
 
