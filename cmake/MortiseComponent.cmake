@@ -40,14 +40,15 @@ function(_mortise_headers out component folders)
     set(${out} "${headers}" PARENT_SCOPE)
 endfunction()
 
-# The helpers of src/base are hidden in the core's shared library, so the others take what they use
-# from an archive of their own: the sources that have a private header. (Those without one implement
-# the public API, which stays in the core alone.)
+# The helpers of src/base and src/remote are hidden in the core's shared library, so the others take
+# what they use from an archive of their own: the sources that have a private header. (Those without
+# one implement the public API, which stays in the core alone.)
 function(_mortise_base_helpers)
     if(TARGET mortise_base_helpers)
         return()
     endif()
-    file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/base/*.hpp")
+    file(GLOB headers CONFIGURE_DEPENDS
+        "${PROJECT_SOURCE_DIR}/src/base/*.hpp" "${PROJECT_SOURCE_DIR}/src/remote/*.hpp")
     set(sources)
     foreach(header IN LISTS headers)
         cmake_path(REPLACE_EXTENSION header LAST_ONLY cpp OUTPUT_VARIABLE source)

@@ -13,8 +13,6 @@
 namespace mortise::postgres {
 namespace {
 
-/// For one server: resolving, connecting, encrypting and greeting together.
-constexpr std::chrono::seconds connect_time{2};
 /// A pooler's connection that does not answer: nobody can be asked whether there is a process of
 /// the server's behind it.
 constexpr std::chrono::minutes longest_silence{1};
@@ -32,40 +30,32 @@ Connection::Connection(Host& host, const Settings& settings, const Statements& s
       user_(user),
       clock_(host.clock()),
       route_(settings),
-      random_(base::random_bits()) {}
+      link_(base::random_bits()) {}
 
 Connection::~Connection() = default;
 
 void Connection::want(bool now) {
-  // Not by the limit: that is how long connecting may take, where another thread has begun with it.
-  if (now) at_once_.store(true);
-  const bool news = !wanted_.exchange(true);
-  if ((news || now) && state_.load() == State::idle) host_.changed(*this);
+  if (link_.want(now)) host_.changed(*this);
 }
 
 Instant Connection::due() const noexcept {
-  const State state = state_.load();
-  if (state == State::idle && !wanted_.load()) return never;
-  if (state == State::idle && at_once_.load()) return Instant{};
-  if (state != State::up) return Instant(Instant::duration(limit_.load()));
-  if (spoiled_.load() || suspect_.load() || retired_.load() || forsaken_.load()) return Instant{};
-  const std::lock_guard lock(mutex_);
-  if (stuck_.load()) return stuck_until_;
-  return wave_due_locked();
+  return link_.due([this] {
+    if (retired_.load() || forsaken_.load()) return Instant{};
+    const std::lock_guard lock(mutex_);
+    return stuck_.load() ? stuck_until_ : wave_due_locked();
+  });
 }
 
 bool Connection::outstanding() const noexcept {
-  if (state_.load() != State::up) return wanted_.load();
-  return load_.load() > 0 || spoiled_.load() || suspect_.load() || retired_.load() ||
-         forsaken_.load();
+  return link_.is_outstanding(load_.load() > 0 || retired_.load() || forsaken_.load());
 }
 
 void Connection::ready(short /*events*/, Instant now) {
   const std::unique_lock role(reading_, std::try_to_lock);
   if (!role) return;
-  switch (state_.load()) {
+  switch (link_.state()) {
     case State::idle:
-      if (wanted_.load() && due() <= now) begin(now);
+      if (link_.is_to_begin(now)) begin(now);
       return;
     case State::resolving: next_server(now); break;
     case State::connecting: advance(now); break;
@@ -79,19 +69,14 @@ void Connection::ready(short /*events*/, Instant now) {
 }
 
 void Connection::check_time(Instant now) {
-  switch (state_.load()) {
-    case State::idle: return;
-    case State::resolving:
-      if (due() > now) return;
-      route_.give_up_name();
-      return fail_over(lost("the name is not resolved in time"), now);
-    case State::connecting:
-    case State::greeting:
-      if (due() <= now) fail_over(lost("no connection in time"), now);
-      return;
-    case State::up: break;
+  using End = remote::Link::End;
+  switch (const End end = link_.end(now)) {
+    case End::none: break;
+    case End::name_is_late: route_.give_up_name(); [[fallthrough]];
+    case End::connection_is_late: return fail_over(lost(remote::Link::words(end)), now);
+    case End::broken: return drop(broken());
   }
-  if (spoiled_.load()) return drop(broken());
+  if (link_.state() != State::up) return;
   if (forsaken_.load()) return drop(lost("another server has taken its place"));
   bool late = false;
   bool arrived = false;
@@ -130,7 +115,7 @@ void Connection::forsake_outdated() {
     const std::lock_guard lock(mutex_);
     mine = whereabouts_;
   }
-  if (state_.load() == State::up && lineage_.outdated(mine)) forsake();
+  if (link_.state() == State::up && lineage_.outdated(mine)) forsake();
 }
 
 void Connection::forsake() {
@@ -153,7 +138,7 @@ ServerError Connection::broken() {
     if (error.kind == ServerError::Kind::elsewhere) return error;
   }
   PqError error = pq_ ? pq_->error() : PqError{};
-  if (error.words.empty()) error.words = "the server closed the connection";
+  if (error.words.empty()) error.words = remote::Link::words(remote::Link::End::broken);
   error.state.clear();
   return server_error(route_.where(), error);
 }
@@ -161,9 +146,8 @@ ServerError Connection::broken() {
 void Connection::begin(Instant now) {
   route_.restart();
   last_ = lost("no server");
-  at_once_.store(false);
-  state_.store(State::resolving);
-  limit_.store((now + connect_time).time_since_epoch().count());
+  link_.enter(State::resolving);
+  link_.begin(now);
   next_server(now);
 }
 
@@ -171,9 +155,8 @@ void Connection::next_server(Instant now) {
   for (;;) {
     switch (route_.next()) {
       case Route::Step::resolving:
-        if (state_.exchange(State::resolving) != State::resolving) {
-          limit_.store((now + connect_time).time_since_epoch().count());
-        }
+        if (link_.state() != State::resolving) link_.next_server(now);
+        link_.enter(State::resolving);
         descriptor_.store(route_.descriptor());
         interest_.store(POLLIN);
         return;
@@ -181,7 +164,7 @@ void Connection::next_server(Instant now) {
       case Route::Step::end: return drop(last_);
       case Route::Step::server: break;
     }
-    limit_.store((now + connect_time).time_since_epoch().count());
+    link_.next_server(now);
     auto pq = std::make_unique<Pq>(route_.keywords());
     const bool begun = pq->descriptor() >= 0;
     if (!begun) last_ = server_error(route_.where(), pq->error());
@@ -192,7 +175,7 @@ void Connection::next_server(Instant now) {
       const std::lock_guard lock(mutex_);
       pq_ = std::move(pq);
     }
-    state_.store(State::connecting);
+    link_.enter(State::connecting);
     return;
   }
 }
@@ -208,7 +191,7 @@ void Connection::fail_over(const ServerError& why, Instant now) {
   }
   // The same password waits at the next server.
   if (why.kind == ServerError::Kind::final) return drop(why);
-  state_.store(State::connecting);
+  link_.enter(State::connecting);
   next_server(now);
 }
 
@@ -221,7 +204,7 @@ void Connection::advance(Instant now) {
     case Pq::Progress::connected: break;
     case Pq::Progress::failed: return fail_over(server_error(route_.where(), pq_->error()), now);
   }
-  state_.store(State::greeting);
+  link_.enter(State::greeting);
   settling_ = false;
   greeting_.reset();
   if (!pq_->run(statements_.greet()) || !pq_->sync()) return fail_over(broken(), now);
@@ -269,12 +252,11 @@ void Connection::take_greeting(Instant now) {
     }
   }
   settling_ = false;
-  failures_ = 0;
   route_.rest();
   interest_.store(POLLIN);
-  life_.fetch_add(1);
-  state_.store(State::up);
+  link_.came_up();
   user_.connected(*this);
+  link_.is_welcome();
 }
 
 std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& facts) const {

@@ -5,7 +5,6 @@
 
 #include <mortise/backend.hpp>
 
-#include "base/random_id.hpp"
 #include "postgres/answer.hpp"
 #include "postgres/call.hpp"
 #include "postgres/lineage.hpp"
@@ -14,6 +13,7 @@
 #include "postgres/server_error.hpp"
 #include "postgres/settings.hpp"
 #include "postgres/statements.hpp"
+#include "remote/link.hpp"
 
 #include <atomic>
 #include <deque>
@@ -92,9 +92,9 @@ class Connection final : public Source {
   /// @return `refused`: not connected, or no more as it was then: nothing was done
   [[nodiscard]] Sent send(const Call& call, Arguments arguments, std::uint32_t life);
   /// @return a number that has changed when it is up again after it was not.
-  [[nodiscard]] std::uint32_t life() const noexcept { return life_.load(); }
+  [[nodiscard]] std::uint32_t life() const noexcept { return link_.generation(); }
   [[nodiscard]] bool up() const noexcept {
-    return state_.load() == State::up && !spoiled_.load() && !stuck_.load() && !forsaken_.load();
+    return link_.is_up() && !stuck_.load() && !forsaken_.load();
   }
   /// @return whether it awaits answers that are late: it will be up again, or break.
   [[nodiscard]] bool stuck() const noexcept { return stuck_.load(); }
@@ -104,7 +104,7 @@ class Connection final : public Source {
   void forsake();
   /// The same, if its server was replaced by another one.
   void forsake_outdated();
-  [[nodiscard]] bool wanted() const noexcept { return wanted_.load(); }
+  [[nodiscard]] bool wanted() const noexcept { return link_.is_wanted(); }
   /// Gives back what waits for a wave, and was not sent.
   [[nodiscard]] std::deque<Call> take_waiting();
   /// @return how many calls are not answered.
@@ -122,7 +122,7 @@ class Connection final : public Source {
   void ready(short events, Instant now) override;
 
  private:
-  enum class State { idle, resolving, connecting, greeting, up };
+  using State = remote::Link::State;
   struct Flight {
     Call call;
     Arguments arguments;             // kept, since it may have to be sent once more
@@ -176,26 +176,18 @@ class Connection final : public Source {
   Route route_;
   ServerError last_;  // why the server before this one would not do
   std::optional<Result> greeting_;
-  bool settling_ = false;     // the second half of the greeting
-  std::size_t failures_ = 0;  // in a row
-  base::SplitMix random_;
+  bool settling_ = false;  // the second half of the greeting
 
-  std::atomic<State> state_{State::idle};
-  std::atomic<bool> wanted_{false};
-  std::atomic<bool> spoiled_{false};  // broken, to be dropped by the reader
-  std::atomic<bool> suspect_{false};
+  remote::Link link_;
   std::atomic<bool> stuck_{false};  // `flights_` were told of as unanswered
   std::atomic<bool> forsaken_{false};
   std::atomic<int> server_process_{0};
   std::atomic<bool> retired_{false};
   std::atomic<bool> used_{false};
   std::atomic<bool> pooled_{false};
-  std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
-  std::atomic<bool> at_once_{false};    // without waiting for the back-off to pass
   std::atomic<int> descriptor_{-1};
   std::atomic<short> interest_{0};
   std::atomic<std::size_t> load_{0};
-  std::atomic<std::uint32_t> life_{0};
 
   mutable std::mutex mutex_;
   std::unique_ptr<Pq> pq_;

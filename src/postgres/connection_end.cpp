@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // How a connection ends: suspected, retired, left, dropped, closed.
 #include "postgres/connection.hpp"
-#include "remote/backoff.hpp"
 
 #include <utility>
 
 namespace mortise::postgres {
 
 void Connection::suspect() {
-  suspect_.store(true);
+  link_.suspect();
   host_.changed(*this);
 }
 
@@ -20,40 +19,32 @@ void Connection::retire() {
 void Connection::leave() {
   std::unique_ptr<Pq> pq;  // destroyed after the lock
   const std::lock_guard lock(mutex_);
-  if (load_.load() > 0 || spoiled_.load()) return;
-  state_.store(State::idle);
-  wanted_.store(false);
-  // Whoever wants it again does not wait until the time has passed that connecting had.
-  limit_.store(0);
+  if (load_.load() > 0 || link_.is_broken()) return;
+  link_.leave();
   descriptor_.store(-1);
   interest_.store(0);
   pq.swap(pq_);
 }
 
 void Connection::drop(const ServerError& why) {
-  const bool was_up = state_.load() == State::up;
-  if (!was_up) ++failures_;
+  const bool was_up = link_.state() == State::up;
+  const Instant now = clock_->now();
   std::deque<Call> unanswered;
   bool under_way = false;
   std::unique_ptr<Pq> pq;  // closed after the mutex was left
-  const Instant again = clock_->now() + remote::backoff(failures_, random_.unit());
-  limit_.store(again.time_since_epoch().count());
   {
     const std::lock_guard lock(mutex_);
-    state_.store(State::idle);
+    link_.drop(now);
     descriptor_.store(-1);
     interest_.store(0);
     pq.swap(pq_);
     under_way = !flights_.empty();
     unanswered = take_all_locked();
-    spoiled_.store(false);
-    suspect_.store(false);
     retired_.store(false);
     forsaken_.store(false);
   }
   if (pq && under_way) pq->abandon();
   pq.reset();
-  wanted_.store(false);
   route_.rest();
   greeting_.reset();
   settling_ = false;
@@ -62,9 +53,8 @@ void Connection::drop(const ServerError& why) {
 
 std::deque<Call> Connection::close() {
   std::unique_ptr<Pq> pq;
-  wanted_.store(false);
   const std::lock_guard lock(mutex_);
-  state_.store(State::idle);
+  link_.leave();
   descriptor_.store(-1);
   pq.swap(pq_);
   return take_all_locked();

@@ -49,13 +49,14 @@ Connection::Sent Connection::queue(Flights& one, Flights& dismissed, std::uint32
   const std::lock_guard lock(mutex_);
   if (!up() || !pq_) return Sent::refused;
   // What it broke with may have become older copies of this one, which says nothing of them.
-  if (life != life_.load() && !base::mutant("postgres.sent_in_another_life")) return Sent::refused;
+  if (life != link_.generation() && !base::mutant("postgres.sent_in_another_life"))
+    return Sent::refused;
   if (user_.withdrawn(call)) return Sent::withdrawn;
   used_.store(true);
   if (flights_.empty() && now - heard_ >= fresh && !pq_->stands()) {
     // Nobody has looked at it since the last answer: it may have gone long ago, and then not a byte
     // leaves, which is worth knowing.
-    spoiled_.store(true);
+    link_.mark_broken();
     host_.changed(*this);
     return Sent::refused;
   }
@@ -72,7 +73,7 @@ Connection::Sent Connection::queue(Flights& one, Flights& dismissed, std::uint32
 }
 
 bool Connection::may_send_locked(Instant now) {
-  if (queued_.empty() || spoiled_.load()) return false;
+  if (queued_.empty() || link_.is_broken()) return false;
   if (stuck_.load()) return false;
   return flights_.empty() ||
          (!pooled_.load() && first_wave_ == flights_.size() && now >= second_wave_locked());
@@ -104,7 +105,7 @@ void Connection::send_wave_locked(Instant now) {
   }
   if (first_wave_ == 0) first_wave_ = flights_.size();
   if (good && pq_->flush()) return look_again_locked();
-  spoiled_.store(true);
+  link_.mark_broken();
   host_.changed(*this);
 }
 
@@ -187,7 +188,7 @@ Instant Connection::wave_due_locked() const noexcept {
 }
 
 void Connection::receive() {
-  suspect_.store(false);
+  link_.looked();
   Flights done;
   Flights dismissed;
   std::vector<std::string> news;
@@ -195,7 +196,7 @@ void Connection::receive() {
   bool again = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!pq_ || spoiled_.load()) return;
+    if (!pq_ || link_.is_broken()) return;
     bool good = (!pq_->blocked() || pq_->flush()) && pq_->receive();
     // What has arrived before the end counts.
     while (std::optional<Result> result = pq_->next()) {
@@ -206,7 +207,7 @@ void Connection::receive() {
     }
     again = good && late && flights_.empty();
     if (again) {
-      life_.fetch_add(1);
+      link_.renew();
       stuck_.store(false);
     }
     if (good) {
@@ -214,7 +215,7 @@ void Connection::receive() {
       if (may_send_locked(heard_)) next_wave_locked(heard_, dismissed);
       look_again_locked();
     } else {
-      spoiled_.store(true);
+      link_.mark_broken();
     }
   }
   for (const Flight& flight : done) {
@@ -229,7 +230,7 @@ void Connection::receive() {
 
 // Not before its user has heard the answers: what had to follow those may have come meanwhile.
 bool Connection::waits_for_what_tells() const {
-  if (load_.load() < 2 || spoiled_.load()) return false;
+  if (load_.load() < 2 || link_.is_broken()) return false;
   const std::lock_guard lock(mutex_);
   return !queued_.empty() && !flights_.empty() && flights_.front().call.kind == Call::Kind::wake;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "redis/connection.hpp"
 
-#include "remote/backoff.hpp"
-
 #include <poll.h>
 
 #include <array>
@@ -10,12 +8,6 @@
 #include <utility>
 
 namespace mortise::redis {
-namespace {
-
-/// For one try: resolving, connecting, encrypting and greeting together.
-constexpr std::chrono::seconds connect_time{2};
-
-}  // namespace
 
 Connection::Connection(Host& host, const Settings& settings, const Tls* tls, std::string inbox,
                        User& user)
@@ -25,16 +17,12 @@ Connection::Connection(Host& host, const Settings& settings, const Tls* tls, std
       where_("redis " + settings.address.text()),
       user_(user),
       clock_(host.clock()),
-      random_(base::random_bits()) {}
+      link_(base::random_bits()) {}
 
 Connection::~Connection() = default;
 
 void Connection::want(bool now) {
-  // Not by the limit of this state, which may be that of a try under way: whoever comes meanwhile
-  // would end it, and begin anew what was nearly done.
-  if (now) at_once_.store(true);
-  const bool news = !wanted_.exchange(true);
-  if ((news || now) && state_.load() == State::idle) user_.changed(*this);
+  if (link_.want(now)) user_.changed(*this);
 }
 
 void Connection::want_at(const Endpoint& endpoint, bool now) {
@@ -53,7 +41,7 @@ Endpoint Connection::endpoint() const {
 int Connection::descriptor() const noexcept { return descriptor_.load(); }
 
 short Connection::interest() const noexcept {
-  const State state = state_.load();
+  const State state = link_.state();
   if (state == State::idle) return 0;
   if (state == State::resolving) return POLLIN;
   std::shared_ptr<Stream> stream;
@@ -67,34 +55,29 @@ short Connection::interest() const noexcept {
 }
 
 Instant Connection::due() const noexcept {
-  const State state = state_.load();
-  if (state == State::idle && !wanted_.load()) return never;
-  if (state == State::idle && at_once_.load()) return Instant{};
-  if (state != State::up) return Instant(Instant::duration(limit_.load()));
-  const std::lock_guard lock(mutex_);
-  if (spoiled_ || suspect_.load()) return Instant{};
-  return calls_.empty() ? never : calls_.oldest().deadline;
+  return link_.due([this] {
+    const std::lock_guard lock(mutex_);
+    return calls_.empty() ? never : calls_.oldest().deadline;
+  });
 }
 
 bool Connection::outstanding() const noexcept {
-  if (state_.load() != State::up) return wanted_.load();
-  const std::lock_guard lock(mutex_);
-  return !calls_.empty() || spoiled_ || suspect_.load();
+  return link_.is_outstanding(unanswered_.load() > 0);
 }
 
 void Connection::ready(short /*events*/, Instant now) {
   // Whoever lingers will see what there is.
   const std::unique_lock role(reading_, std::try_to_lock);
   if (!role) return;
-  switch (state_.load()) {
+  switch (link_.state()) {
     case State::idle:
-      if (wanted_.load() && due() <= now) begin(now);
+      if (link_.is_to_begin(now)) begin(now);
       return;
     case State::resolving: resolved(); break;
     case State::connecting: advance(); break;
     case State::greeting:
     case State::up:
-      suspect_.store(false);
+      link_.looked();
       if (blocked_.exchange(false)) write_queued();
       receive(false);
       break;
@@ -103,21 +86,14 @@ void Connection::ready(short /*events*/, Instant now) {
 }
 
 void Connection::check_time(Instant now) {
-  switch (state_.load()) {
-    case State::idle: return;
-    case State::resolving:
-      if (due() <= now) drop(unavailable("the name is not resolved in time"));
-      return;
-    case State::connecting:
-    case State::greeting:
-      if (due() <= now) drop(unavailable("no connection in time"));
-      return;
-    case State::up: break;
-  }
+  using End = remote::Link::End;
+  const End end = link_.end(now);
+  if (end != End::none && end != End::broken) return drop(unavailable(remote::Link::words(end)));
+  if (link_.state() != State::up) return;
   std::optional<Failure> why;
   {
     const std::lock_guard lock(mutex_);
-    why = std::exchange(spoiled_, std::nullopt);
+    why = std::exchange(why_broken_, std::nullopt);
     if (!why && !calls_.empty() && calls_.oldest().deadline <= now) {
       why = unavailable("no answer in time");
     }
@@ -130,8 +106,7 @@ Failure Connection::unavailable(const char* words) const {
 }
 
 void Connection::begin(Instant now) {
-  at_once_.store(false);
-  limit_.store((now + connect_time).time_since_epoch().count());
+  link_.begin(now);
   std::optional<Endpoint> only;
   {
     const std::lock_guard lock(mutex_);
@@ -144,7 +119,7 @@ void Connection::begin(Instant now) {
   }
   resolver_.start(settings_.address);
   descriptor_.store(resolver_.descriptor());
-  state_.store(State::resolving);
+  link_.enter(State::resolving);
   resolved();
 }
 
@@ -169,7 +144,7 @@ void Connection::connect_next(const Failure& last) {
     stream_ = std::move(stream);
     endpoint_ = endpoint;
   }
-  state_.store(State::connecting);
+  link_.enter(State::connecting);
   advance();
 }
 
@@ -201,36 +176,33 @@ void Connection::greet() {
     const std::lock_guard lock(mutex_);
     out_ = greeting_->bytes();
   }
-  state_.store(State::greeting);
+  link_.enter(State::greeting);
   write_queued();
 }
 
 void Connection::suspect() {
-  suspect_.store(true);
+  link_.suspect();
   user_.changed(*this);
 }
 
 void Connection::spoil(const Failure& why) {
   {
     const std::lock_guard lock(mutex_);
-    if (state_.load() != State::up) return;
-    spoiled_ = why;
-    broken_.store(true);
+    if (link_.state() != State::up) return;
+    why_broken_ = why;
+    link_.mark_broken();
   }
   user_.changed(*this);
 }
 
 void Connection::drop(const Failure& why) {
   std::deque<Call> unanswered;  // first: see UnderWay::end()
-  const bool was_up = state_.load() == State::up;
+  const bool was_up = link_.state() == State::up;
   const Instant now = clock_->now();
-  if (!std::exchange(welcome_, false)) ++failures_;
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
-  const Instant again = now + remote::backoff(failures_, random_.unit());
-  limit_.store(again.time_since_epoch().count());
   {
     const std::lock_guard lock(mutex_);
-    state_.store(State::idle);
+    link_.drop(now);
     descriptor_.store(-1);
     stream.swap(stream_);
     calls_.end(unanswered);
@@ -238,11 +210,9 @@ void Connection::drop(const Failure& why) {
     out_.clear();
     gathering_.store(false);
     blocked_.store(false);
-    spoiled_.reset();
-    broken_.store(false);
+    why_broken_.reset();
     only_.reset();
   }
-  wanted_.store(false);
   greeting_.reset();
   reader_.reset();
   user_.dropped(*this, why, was_up, std::move(unanswered));
@@ -250,9 +220,8 @@ void Connection::drop(const Failure& why) {
 
 std::deque<Call> Connection::close() {
   std::shared_ptr<Stream> stream;
-  wanted_.store(false);
   const std::lock_guard lock(mutex_);
-  state_.store(State::idle);
+  link_.leave();
   descriptor_.store(-1);
   stream.swap(stream_);
   unanswered_.store(0);

@@ -5,7 +5,6 @@
 
 #include <mortise/backend.hpp>
 
-#include "base/random_id.hpp"
 #include "base/resolver.hpp"
 #include "redis/call.hpp"
 #include "redis/greeting.hpp"
@@ -14,6 +13,7 @@
 #include "redis/settings.hpp"
 #include "redis/stream.hpp"
 #include "redis/under_way.hpp"
+#include "remote/link.hpp"
 
 #include <atomic>
 #include <deque>
@@ -87,7 +87,7 @@ class Connection final : public Source {
   [[nodiscard]] bool send(std::string_view bytes);
   /// @return which scripts went whole by it.
   [[nodiscard]] LoadedScripts& loaded() noexcept { return loaded_; }
-  [[nodiscard]] bool up() const noexcept { return state_.load() == State::up && !broken_.load(); }
+  [[nodiscard]] bool up() const noexcept { return link_.is_up(); }
   /// @return where it is connected to, or was last.
   [[nodiscard]] Endpoint endpoint() const;
   /// @return the server, for messages.
@@ -114,7 +114,7 @@ class Connection final : public Source {
   void send_gathered() override;
 
  private:
-  enum class State { idle, resolving, connecting, greeting, up };
+  using State = remote::Link::State;
 
   void begin(Instant now);
   void resolved();
@@ -149,16 +149,9 @@ class Connection final : public Source {
   std::optional<ReplyReader> reader_;
   std::vector<char> read_buffer_;
   Reply reply_;
-  std::size_t failures_ = 0;  // in a row
-  bool welcome_ = false;      // it is up, and its user has not refused it
-  base::SplitMix random_;
 
-  std::atomic<State> state_{State::idle};
-  std::atomic<bool> wanted_{false};
-  std::atomic<bool> at_once_{false};  // the pause between two tries does not count
-  std::atomic<bool> suspect_{false};
-  std::atomic<bool> blocked_{false};    // the socket takes no more bytes: poll for POLLOUT
-  std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
+  remote::Link link_;
+  std::atomic<bool> blocked_{false};  // the socket takes no more bytes: poll for POLLOUT
   std::atomic<int> descriptor_{-1};
   mutable std::mutex mutex_;
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
@@ -172,8 +165,7 @@ class Connection final : public Source {
   Instant gathering_since_{};
   bool writing_ = false;  // a thread is, and `batch_` is that thread's
   std::string batch_;
-  std::optional<Failure> spoiled_;   // to be dropped for this reason
-  std::atomic<bool> broken_{false};  // the same, without the reason
+  std::optional<Failure> why_broken_;  // whenever the link is
 };
 
 }  // namespace mortise::redis

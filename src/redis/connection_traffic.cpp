@@ -71,19 +71,16 @@ bool Connection::receive(bool sleep) {
 }
 
 void Connection::take(const Reply& reply) {
-  if (state_.load() == State::greeting) {
+  if (link_.state() == State::greeting) {
     const Failure why = greeting_->read(where_, reply);
     if (why) {
       drop(why);
     } else if (greeting_->done()) {
       user_.greeted(*this, greeting_->facts());
       greeting_.reset();
-      state_.store(State::up);
+      link_.came_up();
       user_.connected(*this);
-      // Who is refused by its user is no success, or it would be connected to again without a
-      // pause.
-      welcome_ = state_.load() == State::up;
-      if (welcome_) failures_ = 0;
+      link_.is_welcome();
     }
     return;
   }
@@ -234,10 +231,10 @@ void Connection::stop_writing(Stream::Status why, std::size_t done) noexcept {
     blocked_.store(true);
     return;
   }
-  broken_.store(true);
-  spoiled_.emplace(Errc::unavailable, std::string());
+  link_.mark_broken();
+  why_broken_.emplace(Errc::unavailable, std::string());
   try {
-    *spoiled_ = unavailable("the server closed the connection");
+    *why_broken_ = unavailable(remote::Link::words(remote::Link::End::broken));
   } catch (const std::bad_alloc&) {
     // The code says enough.
   }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "remote/link.hpp"
+
+#include "remote/backoff.hpp"
+
+#include <utility>
+
+namespace mortise::remote {
+
+bool Link::want(bool now) noexcept {
+  // Not by the limit of this state, which may be that of a try under way: whoever comes meanwhile
+  // would end it, and begin anew what was nearly done.
+  if (now) at_once_.store(true);
+  const bool news = !wanted_.exchange(true);
+  return (news || now) && state() == State::idle;
+}
+
+void Link::begin(Instant now) noexcept {
+  at_once_.store(false);
+  set_limit(now + connect_time);
+}
+
+// The generation first: who sees it up sees that it is another one.
+void Link::came_up() noexcept {
+  generation_.fetch_add(1);
+  state_.store(State::up);
+}
+
+void Link::is_welcome() noexcept {
+  if (state() != State::up) return;
+  welcome_ = true;
+  failures_ = 0;
+}
+
+Link::End Link::end(Instant now) const noexcept {
+  switch (state()) {
+    case State::idle: return End::none;
+    case State::resolving: return limit() <= now ? End::name_is_late : End::none;
+    case State::connecting:
+    case State::greeting: return limit() <= now ? End::connection_is_late : End::none;
+    case State::up: return is_broken() ? End::broken : End::none;
+  }
+  return End::none;
+}
+
+const char* Link::words(End end) noexcept {
+  switch (end) {
+    case End::none: return "";
+    case End::name_is_late: return "the name is not resolved in time";
+    case End::connection_is_late: return "no connection in time";
+    case End::broken: return "the server closed the connection";
+  }
+  return "";
+}
+
+// The limit before the state, which says what it means. What wants it in between is not heard: its
+// user, who is told of the drop after this, wants it again for all that it has by then.
+void Link::drop(Instant now) noexcept {
+  if (!std::exchange(welcome_, false)) ++failures_;
+  set_limit(now + backoff(failures_, random_.unit()));
+  state_.store(State::idle);
+  broken_.store(false);
+  suspect_.store(false);
+  wanted_.store(false);
+}
+
+void Link::leave() noexcept {
+  welcome_ = false;
+  set_limit(Instant{});
+  state_.store(State::idle);
+  wanted_.store(false);
+}
+
+}  // namespace mortise::remote

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// The life of a connection, without the connection: idle, and then again and again resolved,
+// connected, greeted and up, until it breaks. It opens nothing and reads no clock. A backend's
+// connection has the socket: it tells what happened and when, and asks what is due.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include "base/random_id.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace mortise::remote {
+
+/// For one try: resolving, connecting, encrypting and greeting together.
+inline constexpr std::chrono::seconds connect_time{2};
+
+/// Any thread may want it, suspect it, mark it broken, and ask; those who poll ask without a mutex.
+/// What changes its state belongs to the reader's role, which one thread at a time has.
+/// @thread_safety as said with each group of members
+class Link {
+ public:
+  enum class State : std::uint8_t { idle, resolving, connecting, greeting, up };
+
+  /// @param seed of the jitter in its pauses
+  explicit Link(std::uint64_t seed) noexcept : random_(seed) {}
+
+  // Any thread.
+
+  /// It is to connect, and to stay so. @param now true: without waiting for the back-off to pass
+  /// @return whether it is due earlier: whoever polls has to be told
+  [[nodiscard]] bool want(bool now) noexcept;
+  /// It is to be looked at soon, although nobody awaits a reply: it may be broken.
+  void suspect() noexcept { suspect_.store(true); }
+  /// It is of no use any more, and to be dropped by the reader's role.
+  void mark_broken() noexcept { broken_.store(true); }
+
+  [[nodiscard]] State state() const noexcept { return state_.load(); }
+  [[nodiscard]] bool is_wanted() const noexcept { return wanted_.load(); }
+  [[nodiscard]] bool is_broken() const noexcept { return broken_.load(); }
+  [[nodiscard]] bool is_suspect() const noexcept { return suspect_.load(); }
+  /// @return whether requests can be sent by it.
+  [[nodiscard]] bool is_up() const noexcept { return state() == State::up && !is_broken(); }
+  /// @return how often it came up; what was decided in view of an earlier one is out of date.
+  [[nodiscard]] std::uint32_t generation() const noexcept { return generation_.load(); }
+  /// @return when the reader's role has something to do, whatever comes.
+  /// @param of_calls says it of what is under way; asked only while it is up and not to be looked
+  /// at anyway
+  template <class OfCalls>
+  [[nodiscard]] Instant due(OfCalls of_calls) const {
+    const State state = state_.load();
+    if (state == State::idle && !wanted_.load()) return never;
+    if (state == State::idle && at_once_.load()) return Instant{};
+    if (state != State::up) return limit();
+    if (is_broken() || is_suspect()) return Instant{};
+    return of_calls();
+  }
+  /// @return whether something is awaited. @param calls whether any is under way
+  [[nodiscard]] bool is_outstanding(bool calls) const noexcept {
+    if (state() != State::up) return is_wanted();
+    return calls || is_broken() || is_suspect();
+  }
+
+  // The reader's role.
+
+  /// @return whether a try has to begin now.
+  [[nodiscard]] bool is_to_begin(Instant now) const noexcept {
+    return state() == State::idle && is_wanted() && (at_once_.load() || limit() <= now);
+  }
+  /// A try begins.
+  void begin(Instant now) noexcept;
+  /// It goes on with another server, which has a time of its own.
+  void next_server(Instant now) noexcept { set_limit(now + connect_time); }
+  /// It has come so far; not for `idle` and `up`.
+  void enter(State state) noexcept { state_.store(state); }
+  /// It is greeted.
+  void came_up() noexcept;
+  /// Its user has not refused it when it was told: the next pause is short. Who is refused is no
+  /// success, or it would be connected to again without a pause.
+  void is_welcome() noexcept;
+  /// It was looked at.
+  void looked() noexcept { suspect_.store(false); }
+  /// It is as good as another one although it did not break: what was decided before is out of
+  /// date.
+  void renew() noexcept { generation_.fetch_add(1); }
+  /// Why it has to be given up, as far as its life tells.
+  enum class End : std::uint8_t { none, name_is_late, connection_is_late, broken };
+  [[nodiscard]] End end(Instant now) const noexcept;
+  /// @return what that is called in messages.
+  [[nodiscard]] static const char* words(End end) noexcept;
+  /// It broke, or could not be made: idle, and not wanted until that is said again, which is
+  /// followed after a pause.
+  void drop(Instant now) noexcept;
+  /// It was left in peace: idle, and whoever wants it again does not wait.
+  void leave() noexcept;
+
+ private:
+  [[nodiscard]] Instant limit() const noexcept { return Instant(Instant::duration(limit_.load())); }
+  void set_limit(Instant limit) noexcept { limit_.store(limit.time_since_epoch().count()); }
+
+  std::atomic<State> state_{State::idle};
+  std::atomic<bool> wanted_{false};
+  std::atomic<bool> at_once_{false};  // the pause between two tries does not count
+  std::atomic<bool> suspect_{false};
+  std::atomic<bool> broken_{false};
+  std::atomic<std::uint32_t> generation_{0};
+  std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
+  // Of the reader's role.
+  std::size_t failures_ = 0;  // in a row
+  bool welcome_ = false;
+  base::SplitMix random_;
+};
+
+}  // namespace mortise::remote

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// Goal: a connection is tried when it is wanted and not oftener than its pauses allow, no try lasts
+// for ever, and what a thread decided in view of one connection does not pass for another. Method:
+// the machine alone; the test is the socket and the clock.
+#include "remote/link.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mortise::remote {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RemoteLink : public ::testing::Test {
+ protected:
+  using State = Link::State;
+  using End = Link::End;
+
+  [[nodiscard]] Instant due() const {
+    return link_.due([this] { return of_calls_; });
+  }
+  void come_up() {
+    link_.begin(now_);
+    for (const State state : {State::resolving, State::connecting, State::greeting}) {
+      link_.enter(state);
+    }
+    link_.came_up();
+  }
+
+  Link link_{1};
+  Instant now_{100s};
+  Instant of_calls_ = never;
+};
+
+TEST_F(RemoteLink, DoesNothingUntilItIsWanted) {
+  EXPECT_EQ(due(), never);
+  EXPECT_FALSE(link_.is_to_begin(now_));
+  EXPECT_FALSE(link_.is_outstanding(false));
+  EXPECT_TRUE(link_.want(false));
+  EXPECT_TRUE(link_.is_to_begin(now_));
+  EXPECT_LE(due(), now_);
+  EXPECT_TRUE(link_.is_outstanding(false));
+  EXPECT_FALSE(link_.want(false)) << "that is known already";
+}
+
+TEST_F(RemoteLink, ATryLastsTwoSeconds) {
+  static_cast<void>(link_.want(false));
+  link_.begin(now_);
+  link_.enter(State::resolving);
+  EXPECT_EQ(due(), now_ + connect_time);
+  EXPECT_EQ(link_.end(now_ + connect_time - 1ns), End::none);
+  EXPECT_EQ(link_.end(now_ + connect_time), End::name_is_late);
+  for (const State state : {State::connecting, State::greeting}) {
+    link_.enter(state);
+    EXPECT_EQ(due(), now_ + connect_time);
+    EXPECT_EQ(link_.end(now_ + connect_time - 1ns), End::none);
+    EXPECT_EQ(link_.end(now_ + connect_time), End::connection_is_late);
+  }
+  link_.next_server(now_ + 1s);
+  EXPECT_EQ(due(), now_ + 1s + connect_time) << "another server has a time of its own";
+}
+
+// Whoever comes while it connects would end the try, and begin anew what was nearly done.
+TEST_F(RemoteLink, IsNotTriedAnewWhileItConnects) {
+  static_cast<void>(link_.want(false));
+  link_.begin(now_);
+  link_.enter(State::connecting);
+  EXPECT_FALSE(link_.want(true));
+  EXPECT_FALSE(link_.is_to_begin(now_));
+  EXPECT_EQ(due(), now_ + connect_time);
+}
+
+TEST_F(RemoteLink, WhileItIsUpWhatIsUnderWaySaysWhenItIsDue) {
+  static_cast<void>(link_.want(false));
+  come_up();
+  EXPECT_TRUE(link_.is_up());
+  EXPECT_EQ(due(), never);
+  EXPECT_EQ(link_.end(now_ + 1h), End::none);
+  EXPECT_FALSE(link_.is_outstanding(false));
+  EXPECT_TRUE(link_.is_outstanding(true));
+  of_calls_ = now_ + 3s;
+  EXPECT_EQ(due(), now_ + 3s);
+}
+
+TEST_F(RemoteLink, IsLookedAtWhenItIsSuspect) {
+  static_cast<void>(link_.want(false));
+  come_up();
+  link_.suspect();
+  EXPECT_LE(due(), now_);
+  EXPECT_TRUE(link_.is_outstanding(false));
+  EXPECT_TRUE(link_.is_up()) << "it may be sound";
+  link_.looked();
+  EXPECT_EQ(due(), never);
+}
+
+TEST_F(RemoteLink, IsNotUpOnceItIsBroken) {
+  static_cast<void>(link_.want(false));
+  come_up();
+  link_.mark_broken();
+  EXPECT_FALSE(link_.is_up());
+  EXPECT_EQ(link_.state(), State::up) << "its reader has not dropped it yet";
+  EXPECT_LE(due(), now_);
+  EXPECT_TRUE(link_.is_outstanding(false));
+  EXPECT_EQ(link_.end(now_), End::broken);
+  link_.drop(now_);
+  EXPECT_EQ(link_.end(now_), End::none);
+  EXPECT_EQ(due(), never) << "nobody wants it any more";
+}
+
+// Or a server that admits and refuses at once would be connected to without a pause.
+TEST_F(RemoteLink, WhatWasUpAndWelcomeIsTriedAlmostAtOnce) {
+  static_cast<void>(link_.want(false));
+  come_up();
+  link_.is_welcome();
+  link_.drop(now_);
+  static_cast<void>(link_.want(false));
+  EXPECT_TRUE(link_.is_to_begin(now_ + 10ms));
+  come_up();
+  link_.drop(now_);  // by its user, which was told that it is up
+  link_.is_welcome();
+  static_cast<void>(link_.want(false));
+  EXPECT_FALSE(link_.is_to_begin(now_ + 9ms));
+  EXPECT_TRUE(link_.is_to_begin(now_ + 20ms));
+}
+
+TEST_F(RemoteLink, PausesDoubleAndNewcomersDoNotWaitForThem) {
+  for (int i = 0; i < 20; ++i) {
+    static_cast<void>(link_.want(true));
+    link_.begin(now_);
+    link_.enter(State::connecting);
+    link_.drop(now_);
+  }
+  EXPECT_TRUE(link_.want(false));
+  EXPECT_FALSE(link_.is_to_begin(now_ + 499ms));
+  EXPECT_TRUE(link_.is_to_begin(now_ + 1s));
+  EXPECT_TRUE(link_.want(true)) << "it is due earlier";
+  EXPECT_TRUE(link_.is_to_begin(now_));
+  link_.begin(now_);
+  link_.enter(State::connecting);
+  link_.drop(now_);
+  static_cast<void>(link_.want(false));
+  EXPECT_FALSE(link_.is_to_begin(now_ + 499ms)) << "that was for one try";
+}
+
+TEST_F(RemoteLink, ThatWasLeftInPeaceIsTriedAtOnce) {
+  static_cast<void>(link_.want(false));
+  come_up();
+  link_.is_welcome();
+  link_.leave();
+  EXPECT_EQ(due(), never);
+  EXPECT_TRUE(link_.want(false));
+  EXPECT_TRUE(link_.is_to_begin(now_));
+}
+
+TEST_F(RemoteLink, HasAnotherGenerationWhenItIsUpAgain) {
+  const std::uint32_t before = link_.generation();
+  come_up();
+  const std::uint32_t first = link_.generation();
+  EXPECT_NE(first, before);
+  link_.drop(now_);
+  EXPECT_EQ(link_.generation(), first);
+  come_up();
+  EXPECT_NE(link_.generation(), first);
+  const std::uint32_t second = link_.generation();
+  link_.renew();
+  EXPECT_NE(link_.generation(), second);
+}
+
+}  // namespace
+}  // namespace mortise::remote
