@@ -57,7 +57,7 @@ short Connection::interest() const noexcept {
 Instant Connection::due() const noexcept {
   return link_.due([this] {
     const std::lock_guard lock(mutex_);
-    return calls_.empty() ? never : calls_.oldest().deadline;
+    return calls_.deadline();
   });
 }
 
@@ -94,7 +94,7 @@ void Connection::check_time(Instant now) {
   {
     const std::lock_guard lock(mutex_);
     why = std::exchange(why_broken_, std::nullopt);
-    if (!why && !calls_.empty() && calls_.oldest().deadline <= now) {
+    if (!why && calls_.deadline() <= now) {
       why = unavailable("no answer in time");
     }
   }

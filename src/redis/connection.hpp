@@ -12,8 +12,8 @@
 #include "redis/reply.hpp"
 #include "redis/settings.hpp"
 #include "redis/stream.hpp"
-#include "redis/under_way.hpp"
 #include "remote/link.hpp"
+#include "remote/under_way.hpp"
 
 #include <atomic>
 #include <deque>
@@ -115,6 +115,7 @@ class Connection final : public Source {
 
  private:
   using State = remote::Link::State;
+  using UnderWay = remote::UnderWay<Call>;
 
   void begin(Instant now);
   void resolved();

@@ -153,7 +153,7 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
 
 // Under the mutex. Both or neither, also where there is no memory: a call without its bytes would
 // be given the reply to the next one, and hold what another one holds (S1).
-UnderWay::Place Connection::append(Call* call, std::string_view bytes) {
+Connection::UnderWay::Place Connection::append(Call* call, std::string_view bytes) {
   const std::size_t before = out_.size();
   out_.append(bytes);
   if (call == nullptr) return {};

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The calls that were sent on a connection and are not answered. A connection breaks and is made
-// anew while a thread stands between two steps of a send, so each connection is a generation of its
-// own, and what a thread learned of one is never applied to another.
+// The calls that were sent on a connection and are not answered, where answers come in the order of
+// the calls. A connection breaks and is made anew while a thread stands between two steps of a
+// send, so each connection is a generation of its own, and what a thread learned of one is never
+// applied to another.
 #pragma once
 
+#include <mortise/clock.hpp>
+
 #include "base/mutant.hpp"
-#include "redis/call.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,9 +18,11 @@
 #include <optional>
 #include <utility>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
+/// @tparam Call has a `number`, which is given to it here, and a `deadline`
 /// @thread_safety for one thread at a time, but for `generation()`.
+template <class Call>
 class UnderWay {
  public:
   /// Where a call stands.
@@ -33,6 +37,11 @@ class UnderWay {
   [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
   /// @return the oldest; there must be one.
   [[nodiscard]] const Call& oldest() const noexcept { return calls_.front(); }
+
+  /// @return until when the oldest has to be answered.
+  [[nodiscard]] Instant deadline() const noexcept {
+    return calls_.empty() ? never : calls_.front().deadline;
+  }
 
   /// @return whether there is one of that kind.
   template <class Which>
@@ -82,4 +91,4 @@ class UnderWay {
   std::atomic<std::uint64_t> generation_{1};
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote
