@@ -6,11 +6,10 @@
 #include <mortise/backend.hpp>
 
 #include "postgres/call.hpp"
+#include "remote/timer.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <unordered_map>
 
@@ -33,21 +32,19 @@ class Later final : public Source {
   bool tidy_at(Instant when);
 
   [[nodiscard]] Instant due() const noexcept override {
-    return Instant(Instant::duration(std::min(next_.load(), tidy_time_.load())));
+    return std::min(calls_.next(), tidy_time_.get());
   }
   void ready(short events, Instant now) override;
 
  private:
-  using Calls = std::multimap<Instant, Call>;
-  void note_next_locked();
+  using Calls = remote::Timer<Call>;
 
   const Make make_;
   const std::function<void()> tidy_;
   std::mutex mutex_;
   Calls calls_;
-  std::unordered_map<const Operation*, Calls::iterator> places_;
-  std::atomic<Instant::rep> tidy_time_{never.time_since_epoch().count()};
-  std::atomic<Instant::rep> next_{never.time_since_epoch().count()};
+  std::unordered_map<const Operation*, Calls::Place> places_;
+  remote::Moment tidy_time_;
 };
 
 }  // namespace mortise::postgres

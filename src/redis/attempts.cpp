@@ -339,24 +339,17 @@ std::size_t Attempts::size() const {
 
 void Attempts::look_at(const AttemptId& attempt, Instant when) {
   const std::lock_guard lock(mutex_);
-  looks_.emplace(when, attempt);
-  next_look_.store(looks_.begin()->first.time_since_epoch().count());
-}
-
-Instant Attempts::next_look() const noexcept {
-  return Instant(Instant::duration(next_look_.load()));
+  looks_.add(when, attempt);
 }
 
 std::vector<Attempts::Operation> Attempts::looks(Instant now) {
   std::vector<Operation> due;
   const std::lock_guard lock(mutex_);
-  while (!looks_.empty() && looks_.begin()->first <= now) {
-    const auto found = records_.find(looks_.begin()->second);
-    looks_.erase(looks_.begin());
+  for (const AttemptId& attempt : looks_.take(now)) {
+    const auto found = records_.find(attempt);
     if (found == records_.end() || found->second.decided() || found->second.cancelled) continue;
     if (Operation operation = found->second.operation.lock()) due.push_back(std::move(operation));
   }
-  next_look_.store((looks_.empty() ? never : looks_.begin()->first).time_since_epoch().count());
   return due;
 }
 

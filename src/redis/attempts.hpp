@@ -8,9 +8,8 @@
 
 #include "redis/answer.hpp"
 #include "remote/late_copies.hpp"
+#include "remote/timer.hpp"
 
-#include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -129,7 +128,7 @@ class Attempts {
   /// The attempt is the first in its queue, and the holder's lease ends then.
   void look_at(const AttemptId& attempt, Instant when);
   /// @return when the first of those is due.
-  [[nodiscard]] Instant next_look() const noexcept;
+  [[nodiscard]] Instant next_look() const noexcept { return looks_.next(); }
   /// @return those that are due, once.
   [[nodiscard]] std::vector<Operation> looks(Instant now);
   /// @return how many attempts are remembered.
@@ -173,8 +172,7 @@ class Attempts {
   Table<Record> records_;
   std::size_t sweep_at_ = 1024;
   LateCopies late_;
-  std::multimap<Instant, AttemptId> looks_;
-  std::atomic<Instant::rep> next_look_{never.time_since_epoch().count()};
+  remote::Timer<AttemptId> looks_;
 };
 
 }  // namespace mortise::redis

@@ -44,13 +44,11 @@ void LongHolds::again(HoldId hold, Instant now) {
   show_next();
 }
 
-Instant LongHolds::next() const noexcept { return Instant(Instant::duration(next_.load())); }
-
 void LongHolds::show_next() {
   Instant next = never;
   if (!young_.empty()) next = young_.front().due;
   if (!long_.empty()) next = std::min(next, long_.front().due);
-  next_.store(next.time_since_epoch().count());
+  next_.set(next);
 }
 
 }  // namespace mortise::redis

@@ -5,7 +5,8 @@
 
 #include <mortise/operation.hpp>
 
-#include <atomic>
+#include "remote/timer.hpp"
+
 #include <deque>
 #include <mutex>
 #include <vector>
@@ -21,7 +22,7 @@ class LongHolds {
   [[nodiscard]] std::vector<HoldId> due(Instant now);
   /// Has one looked at again, after a longer while.
   void again(HoldId hold, Instant now);
-  [[nodiscard]] Instant next() const noexcept;
+  [[nodiscard]] Instant next() const noexcept { return next_.get(); }
 
  private:
   struct Item {
@@ -37,7 +38,7 @@ class LongHolds {
   std::mutex mutex_;
   Line young_;
   Line long_;
-  std::atomic<Instant::rep> next_{never.time_since_epoch().count()};
+  remote::Moment next_;
 };
 
 }  // namespace mortise::redis

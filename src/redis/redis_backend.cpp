@@ -381,18 +381,18 @@ void RedisBackend::run_again_later(const Call& call) {
     const std::lock_guard lock(mutex_);
     errands_.push_back(call);
     // Those that wait already do not wait longer for this one.
-    errands_due_.store(std::min(errands_due_.load(), due.time_since_epoch().count()));
+    errands_due_.bring_forward(due);
   }
   host_->changed(alarm_);
 }
 
 void RedisBackend::run_errands(Instant now) {
-  if (Instant(Instant::duration(errands_due_.load())) > now) return;
+  if (errands_due_.get() > now) return;
   std::vector<Call> errands;
   {
     const std::lock_guard lock(mutex_);
     errands.swap(errands_);
-    errands_due_.store(never.time_since_epoch().count());
+    errands_due_.set(never);
   }
   send_again(std::move(errands));
 }

@@ -11,6 +11,7 @@
 #include "redis/requests.hpp"
 #include "redis/settings.hpp"
 #include "redis/tls.hpp"
+#include "remote/timer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -58,7 +59,7 @@ class RedisBackend final : public Backend, private Connection::User {
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
       return std::min({backend_.attempts_.next_look(), backend_.long_holds_.next(),
-                       Instant(Instant::duration(backend_.errands_due_.load()))});
+                       backend_.errands_due_.get()});
     }
     void ready(short events, Instant now) override;
 
@@ -172,7 +173,7 @@ class RedisBackend final : public Backend, private Connection::User {
   std::string inbox_run_id_;
   std::vector<Call> errands_;  // that a server has refused, and no library repeats
   std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
-  std::atomic<Instant::rep> errands_due_{never.time_since_epoch().count()};
+  remote::Moment errands_due_;
   Failure no_commands_;                      // why there is no connection
   Failure no_inbox_;                         // why there will be none
   std::map<std::string, Hearing> channels_;  // Redisson's

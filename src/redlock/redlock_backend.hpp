@@ -15,7 +15,9 @@
 #include "redlock/strays.hpp"
 #include "redlock/trail.hpp"
 #include "redlock/whereabouts.hpp"
+#include "remote/timer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -61,14 +63,16 @@ class RedlockBackend final : public Backend, private Node::User {
     void set(const std::shared_ptr<Bid>& bid, Instant when);
     /// Has what servers are owed that refused it for now sent once more.
     void set_debts(Instant when);
-    [[nodiscard]] Instant due() const noexcept override;
+    [[nodiscard]] Instant due() const noexcept override {
+      return std::min(debts_.get(), bids_.next());
+    }
     void ready(short events, Instant now) override;
 
    private:
     RedlockBackend& backend_;
-    mutable std::mutex mutex_;
-    std::multimap<Instant, std::weak_ptr<Bid>> moments_;
-    Instant debts_ = never;
+    std::mutex mutex_;
+    remote::Timer<std::weak_ptr<Bid>> bids_;
+    remote::Moment debts_;
   };
 
   // Node::User

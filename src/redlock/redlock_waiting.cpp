@@ -103,40 +103,25 @@ void RedlockBackend::Alarm::set(const std::shared_ptr<Bid>& bid, Instant when) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    first = moments_.empty() || when < moments_.begin()->first;
-    moments_.emplace(when, bid);
+    first = bids_.is_next(bids_.add(when, bid));
   }
   if (first) backend_.host_->changed(*this);
 }
 
 void RedlockBackend::Alarm::set_debts(Instant when) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (debts_ <= when) return;
-    debts_ = when;
-  }
-  backend_.host_->changed(*this);
-}
-
-Instant RedlockBackend::Alarm::due() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return moments_.empty() ? debts_ : std::min(debts_, moments_.begin()->first);
+  if (debts_.bring_forward(when)) backend_.host_->changed(*this);
 }
 
 void RedlockBackend::Alarm::ready(short /*events*/, Instant now) {
-  std::vector<std::shared_ptr<Bid>> due;
-  bool debts = false;
+  std::vector<std::weak_ptr<Bid>> due;
   {
     const std::lock_guard lock(mutex_);
-    debts = debts_ <= now;
-    if (debts) debts_ = never;
-    while (!moments_.empty() && moments_.begin()->first <= now) {
-      if (std::shared_ptr<Bid> bid = moments_.begin()->second.lock()) due.push_back(std::move(bid));
-      moments_.erase(moments_.begin());
-    }
+    due = bids_.take(now);
   }
-  if (debts) backend_.pay_later();
-  for (const auto& bid : due) {
+  if (debts_.take(now)) backend_.pay_later();
+  for (const auto& each : due) {
+    const std::shared_ptr<Bid> bid = each.lock();
+    if (!bid) continue;
     {
       const Lock lock(bid->mutex);
       if (bid->phase != Bid::Phase::waiting || bid->next > now) continue;

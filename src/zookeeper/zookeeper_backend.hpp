@@ -8,6 +8,7 @@
 
 #include <mortise/backend.hpp>
 
+#include "remote/timer.hpp"
 #include "zookeeper/call.hpp"
 #include "zookeeper/session.hpp"
 #include "zookeeper/settings.hpp"
@@ -65,18 +66,14 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   class Alarm final : public Source {
    public:
     explicit Alarm(ZooKeeperBackend& backend) : backend_(backend) {}
-    [[nodiscard]] Instant due() const noexcept override {
-      return Instant(Instant::duration(shown_.load()));
-    }
+    [[nodiscard]] Instant due() const noexcept override { return shown_.get(); }
     void ready(short events, Instant now) override;
     /// @return whether it is due earlier than before
-    bool show(Instant due) noexcept {
-      return shown_.exchange(due.time_since_epoch().count()) > due.time_since_epoch().count();
-    }
+    bool show(Instant due) noexcept { return shown_.set(due); }
 
    private:
     ZooKeeperBackend& backend_;
-    std::atomic<Instant::rep> shown_{never.time_since_epoch().count()};
+    remote::Moment shown_;
   };
 
   struct AwaitedRenewal {
