@@ -11,11 +11,6 @@
 #include <utility>
 
 namespace mortise::postgres {
-namespace {
-
-constexpr std::string_view probe = "mortise.check";
-
-}  // namespace
 
 std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept {
   return std::min<std::chrono::nanoseconds>(usual_patience, 2 * core::command_timeout(lease));
@@ -82,7 +77,7 @@ void PostgresBackend::stop() noexcept {
   std::vector<Call> parked;
   {
     const std::lock_guard lock(mutex_);
-    parked.swap(parked_);
+    parked = parked_.take();
   }
   for (const Call& call : parked) say_farewell(*call.operation);
   base::without_memory([&] {
@@ -293,7 +288,8 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::check: break;
   }
   call.text = Call::Text::inspect;
-  return Statements::inspect(call.kind == Call::Kind::check ? probe : call.inspection().name());
+  return Statements::inspect(call.kind == Call::Kind::check ? remote::probed_name
+                                                            : call.inspection().name());
 }
 
 // Whether a release is to tell this attempt.

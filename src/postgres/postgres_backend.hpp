@@ -15,6 +15,7 @@
 #include "postgres/pool.hpp"
 #include "postgres/settings.hpp"
 #include "postgres/statements.hpp"
+#include "remote/outbox.hpp"
 
 #include <atomic>
 #include <deque>
@@ -155,7 +156,7 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   std::mutex mutex_;
   bool later_attached_ = false;
-  std::vector<Call> parked_;                          // to be sent when there is a connection
+  remote::Outbox<Call> parked_;                       // to be sent when there is a connection
   Failure no_server_;                                 // why there is none
   std::vector<std::weak_ptr<Operation>> given_back_;  // releases that nobody waits for
   AttemptId of_client_{};                             // any of it

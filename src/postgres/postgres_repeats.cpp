@@ -10,7 +10,6 @@
 namespace mortise::postgres {
 namespace {
 
-constexpr std::chrono::minutes longest_errand{1};
 // What found a row locked: how soon to look again, doubled each time.
 constexpr std::chrono::milliseconds first_look{2};
 
@@ -43,10 +42,7 @@ void PostgresBackend::park(Call call) {
   }
   {
     const std::lock_guard lock(mutex_);
-    const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
-      return other.operation == call.operation && other.kind == call.kind;
-    });
-    if (!there) parked_.push_back(std::move(call));
+    parked_.add(std::move(call));
     why = no_server_;
   }
   pool_->want(at_once);
@@ -70,8 +66,7 @@ bool PostgresBackend::is_over(const Call& call, Instant now) const {
   // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
   const bool takes_back = call.kind == Call::Kind::cancel;
   const auto lease = takes_back ? call.acquisition().request().lease : call.lease;
-  const auto errand = std::max<std::chrono::nanoseconds>(longest_errand, lease);
-  return call.operation.use_count() == 1 && now - call.since > errand;
+  return call.operation.use_count() == 1 && remote::was_tried_enough(call.since, lease, now);
 }
 
 /// @return whether no library is behind it, to repeat it.
@@ -89,7 +84,7 @@ void PostgresBackend::submit_parked() {
   std::vector<Call> parked;
   {
     const std::lock_guard lock(mutex_);
-    parked.swap(parked_);
+    parked = parked_.take();
   }
   for (Call& call : parked) resubmit(std::move(call));
 }

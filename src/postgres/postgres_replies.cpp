@@ -136,8 +136,7 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
   if (!others) {
     const std::lock_guard lock(mutex_);
     no_server_ = why.failure;
-    std::move(parked_.begin(), parked_.end(), std::back_inserter(calls));
-    parked_.clear();
+    for (Call& call : parked_.take()) calls.push_back(std::move(call));
   }
   const bool final = why.kind == ServerError::Kind::final && !others;
   // A connection that was up is up again at once, as a rule.

@@ -12,8 +12,6 @@ namespace mortise::redis {
 namespace {
 
 constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
-constexpr std::chrono::minutes longest_errand{1};
-constexpr std::string_view probe = "mortise.check";
 
 // What asks only runs one script.
 std::uint8_t script_of(const Call& call) {
@@ -299,7 +297,7 @@ const std::string& RedisBackend::bytes_of(Call& call) {
       }
       break;
     }
-    case Call::Kind::check: requests_.inspect(bytes, passage, probe); break;
+    case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
   }
   return bytes;
 }
@@ -314,12 +312,7 @@ void RedisBackend::park(Call call) {
   {
     const std::lock_guard lock(mutex_);
     // Attempts wait in their own table.
-    if (call.kind != Call::Kind::acquire && !call.leftover) {
-      const bool there = std::any_of(parked_.begin(), parked_.end(), [&](const Call& other) {
-        return other.operation == call.operation && other.kind == call.kind;
-      });
-      if (!there) parked_.push_back(std::move(call));
-    }
+    if (call.kind != Call::Kind::acquire && !call.leftover) parked_.add(std::move(call));
     why = no_commands_;
   }
   commands_->want(at_once);
@@ -344,16 +337,15 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   const auto lease = call.kind == Call::Kind::cancel
                          ? static_cast<Acquisition&>(*call.operation).request().lease
                          : call.lease;
-  const auto errand = std::max<std::chrono::nanoseconds>(longest_errand, lease);
   const bool unwanted = call.leftover || call.operation.use_count() == 1;
-  return unwanted && now - call.since > errand;
+  return unwanted && remote::was_tried_enough(call.since, lease, now);
 }
 
 void RedisBackend::submit_parked() {
   std::vector<Call> parked;
   {
     const std::lock_guard lock(mutex_);
-    parked.swap(parked_);
+    parked = parked_.take();
   }
   send_again(std::move(parked));
   for (const auto& operation : attempts_.undecided(commands_->generation())) ask(operation);

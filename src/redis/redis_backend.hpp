@@ -11,6 +11,7 @@
 #include "redis/requests.hpp"
 #include "redis/settings.hpp"
 #include "redis/tls.hpp"
+#include "remote/outbox.hpp"
 #include "remote/timer.hpp"
 
 #include <algorithm>
@@ -168,7 +169,7 @@ class RedisBackend final : public Backend, private Connection::User {
   // Subscriptions are sent in the order in which they are noted. Taken before mutex_.
   std::mutex hearing_;
   std::mutex mutex_;
-  std::vector<Call> parked_;  // to be sent when there is a connection
+  remote::Outbox<Call> parked_;  // to be sent when there is a connection
   std::string run_id_;
   std::string inbox_run_id_;
   std::vector<Call> errands_;  // that a server has refused, and no library repeats

@@ -45,7 +45,7 @@ void RedisBackend::stop() noexcept {
   std::vector<Call> parked;
   {
     const std::lock_guard lock(mutex_);
-    parked.swap(parked_);
+    parked = parked_.take();
   }
   for (const Call& call : parked) say_farewell(*call.operation);
   base::without_memory([&] {

@@ -16,12 +16,6 @@ namespace {
 // The first in a queue looks again this long after its holder's lease has ended.
 constexpr std::chrono::milliseconds after_the_end{2};
 
-/// Whether asking again can not help, whatever the caller's time.
-bool is_final(const Failure& why) {
-  return why.code == Errc::denied || why.code == Errc::misconfigured ||
-         why.code == Errc::unsupported || why.code == Errc::protocol;
-}
-
 }  // namespace
 
 void RedisBackend::greeted(Connection& connection, const ServerFacts& facts) {
@@ -77,11 +71,11 @@ void RedisBackend::dropped(Connection& connection, const Failure& why, bool was_
                            std::deque<Call> unanswered) {
   if (stopped_.load()) return;
   if (&connection == commands_.get()) {
-    lost_commands(why, std::move(unanswered), is_final(why), was_up);
+    lost_commands(why, std::move(unanswered), remote::is_final(why), was_up);
   } else {
     // Whoever may publish can send rubbish to an inbox: that costs the connection, not the waiters,
     // who ask again.
-    lost_inbox(why, is_final(why) && why.code != Errc::protocol);
+    lost_inbox(why, remote::is_final(why) && why.code != Errc::protocol);
     // Whatever broke it may have broken the other one, which nobody may be looking at.
     if (was_up) commands_->suspect();
   }
@@ -95,7 +89,7 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
   {
     const std::lock_guard lock(mutex_);
     no_commands_ = why;
-    parked.swap(parked_);
+    parked = parked_.take();
   }
   std::move(unanswered.begin(), unanswered.end(), std::back_inserter(parked));
   // A connection that was up is up again at once, as a rule.

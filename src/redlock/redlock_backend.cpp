@@ -6,16 +6,12 @@
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "remote/outbox.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace mortise::redlock {
-namespace {
-
-constexpr std::string_view probe = "mortise.check";
-
-}  // namespace
 
 RedlockBackend::RedlockBackend(Settings settings)
     : settings_(std::move(settings)),
@@ -243,8 +239,9 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
     }
     case Ask::look: {
       const auto& looking = static_cast<const Looking&>(*call.operation);
-      requests_.inspect(bytes, passage,
-                        looking.inspection ? std::string_view(looking.inspection->name()) : probe);
+      requests_.inspect(
+          bytes, passage,
+          looking.inspection ? std::string_view(looking.inspection->name()) : remote::probed_name);
       return;
     }
   }

@@ -3,6 +3,7 @@
 // one. Parts of RedlockBackend.
 #include "base/mutant.hpp"
 #include "redlock/redlock_backend.hpp"
+#include "remote/outbox.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,12 +15,6 @@ using redis::Call;
 
 constexpr std::string_view led_astray =
     "led to the server of another address, and is connected anew";
-
-/// Whether asking again cannot help, whatever the caller's time.
-bool is_final(const Failure& why) {
-  return why.code == Errc::denied || why.code == Errc::misconfigured ||
-         why.code == Errc::unsupported || why.code == Errc::protocol;
-}
 
 bool is_parked(Bid& bid) {
   const std::lock_guard lock(bid.mutex);
@@ -154,7 +149,7 @@ Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& 
     if (!why) continue;
     ++failed;
     if (!first) first = why;
-    if (old || !is_final(why)) continue;
+    if (old || !remote::is_final(why)) continue;
     ++finally;
     if (!first_final || why.code == Errc::misconfigured) first_final = why;
   }

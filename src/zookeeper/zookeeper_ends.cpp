@@ -2,21 +2,13 @@
 // How it ends: an attempt, its node, a connection, a session.
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "remote/outbox.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace mortise::zookeeper {
-namespace {
-
-/// Whether asking again can not help, whatever the caller's time.
-bool is_final(const Failure& why) {
-  return why.code == Errc::denied || why.code == Errc::misconfigured ||
-         why.code == Errc::unsupported;
-}
-
-}  // namespace
 
 void ZooKeeperBackend::fail(const ContenderPtr& contender, Failure why) {
   if (const auto operation = std::exchange(contender->operation, nullptr)) {
@@ -148,6 +140,7 @@ void ZooKeeperBackend::session_down(Session& session) {
 }
 
 void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
+  const bool final = remote::is_final(why);
   std::vector<ContenderPtr> mine;
   for (const auto& [attempt, contender] : contenders_) {
     if (contender->session == &session) mine.push_back(contender);
@@ -162,7 +155,7 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
     } else {
       // Its node is gone or going: the attempt begins anew in the next session, with another guid.
       forget_node(contender);
-      if (is_final(why)) {
+      if (final) {
         fail(contender, why);
       } else if (contender->operation) {
         contender->operation->trouble(session.trouble());
@@ -173,7 +166,7 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
   std::erase_if(doubts_, [&](const Doubt& doubt) { return doubt.session == &session; });
   settle_renewals();
   if (&session == sessions_.front().get()) {
-    fail_parked(is_final(why) ? why : session.trouble(), is_final(why));
+    fail_parked(final ? why : session.trouble(), final);
   }
 }
 
