@@ -9,8 +9,8 @@
 
 namespace mortise::redis {
 
-Connection::Connection(Host& host, const Settings& settings, const Tls* tls, std::string inbox,
-                       User& user)
+Connection::Connection(Host& host, const Settings& settings, const remote::Tls* tls,
+                       std::string inbox, User& user)
     : settings_(settings),
       tls_(tls),
       inbox_(std::move(inbox)),
@@ -25,7 +25,7 @@ void Connection::want(bool now) {
   if (link_.want(now)) user_.changed(*this);
 }
 
-void Connection::want_at(const Endpoint& endpoint, bool now) {
+void Connection::want_at(const base::Endpoint& endpoint, bool now) {
   {
     const std::lock_guard lock(mutex_);
     only_ = endpoint;
@@ -33,7 +33,7 @@ void Connection::want_at(const Endpoint& endpoint, bool now) {
   want(now);
 }
 
-Endpoint Connection::endpoint() const {
+base::Endpoint Connection::endpoint() const {
   const std::lock_guard lock(mutex_);
   return endpoint_;
 }
@@ -107,7 +107,7 @@ Failure Connection::unavailable(const char* words) const {
 
 void Connection::begin(Instant now) {
   link_.begin(now);
-  std::optional<Endpoint> only;
+  std::optional<base::Endpoint> only;
   {
     const std::lock_guard lock(mutex_);
     only = only_;
@@ -135,9 +135,9 @@ void Connection::connect_next(const Failure& last) {
     drop(last);
     return;
   }
-  const Endpoint endpoint = endpoints_.front();
+  const base::Endpoint endpoint = endpoints_.front();
   endpoints_.erase(endpoints_.begin());
-  std::shared_ptr<Stream> stream = open_stream(endpoint, tls_, settings_.address.host);
+  std::shared_ptr<Stream> stream = remote::open_stream(endpoint, tls_, settings_.address.host);
   descriptor_.store(stream->descriptor());
   {
     const std::lock_guard lock(mutex_);

@@ -11,8 +11,8 @@
 #include "redis/loaded_scripts.hpp"
 #include "redis/reply.hpp"
 #include "redis/settings.hpp"
-#include "redis/stream.hpp"
 #include "remote/link.hpp"
+#include "remote/stream/stream.hpp"
 #include "remote/under_way.hpp"
 
 #include <atomic>
@@ -59,13 +59,14 @@ class Connection final : public Source {
   };
   /// @param inbox the channel to subscribe to; empty = a connection for commands
   /// @param settings, tls, user outlive it; tls may be null
-  Connection(Host& host, const Settings& settings, const Tls* tls, std::string inbox, User& user);
+  Connection(Host& host, const Settings& settings, const remote::Tls* tls, std::string inbox,
+             User& user);
   ~Connection() override;
 
   /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
   void want(bool now = false);
   /// The same, to exactly this endpoint.
-  void want_at(const Endpoint& endpoint, bool now);
+  void want_at(const base::Endpoint& endpoint, bool now);
   /// Drops it, and connects no more until it is wanted again. Only from inside its user.
   void drop(const Failure& why);
   /// Has it looked at soon, although nobody awaits a reply: it may be broken.
@@ -89,7 +90,7 @@ class Connection final : public Source {
   [[nodiscard]] LoadedScripts& loaded() noexcept { return loaded_; }
   [[nodiscard]] bool up() const noexcept { return link_.is_up(); }
   /// @return where it is connected to, or was last.
-  [[nodiscard]] Endpoint endpoint() const;
+  [[nodiscard]] base::Endpoint endpoint() const;
   /// @return the server, for messages.
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
@@ -116,6 +117,7 @@ class Connection final : public Source {
  private:
   using State = remote::Link::State;
   using UnderWay = remote::UnderWay<Call>;
+  using Stream = remote::Stream;
 
   void begin(Instant now);
   void resolved();
@@ -136,7 +138,7 @@ class Connection final : public Source {
   [[nodiscard]] Failure unavailable(const char* words) const;
 
   const Settings& settings_;
-  const Tls* const tls_;
+  const remote::Tls* const tls_;
   const std::string inbox_;
   const std::string where_;
   User& user_;
@@ -145,7 +147,7 @@ class Connection final : public Source {
   std::mutex reading_;  // the reader's role: whoever has it is inside `ready()` or `linger()`
   // Of that role.
   base::Resolver resolver_;
-  std::vector<Endpoint> endpoints_;
+  std::vector<base::Endpoint> endpoints_;
   std::optional<Greeting> greeting_;
   std::optional<ReplyReader> reader_;
   std::vector<char> read_buffer_;
@@ -156,8 +158,8 @@ class Connection final : public Source {
   std::atomic<int> descriptor_{-1};
   mutable std::mutex mutex_;
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
-  std::optional<Endpoint> only_;
-  Endpoint endpoint_;
+  std::optional<base::Endpoint> only_;
+  base::Endpoint endpoint_;
   UnderWay calls_;  // sent, not answered
   LoadedScripts loaded_;
   std::atomic<std::size_t> unanswered_{0};  // their number

@@ -19,11 +19,11 @@ constexpr std::size_t several = 16;
 constexpr std::chrono::microseconds gathered_for{25};
 
 // A stream that finds no memory for the words is as good as broken.
-Stream::Moved write_to(Stream& stream, std::span<const char> bytes) noexcept {
+remote::Stream::Moved write_to(remote::Stream& stream, std::span<const char> bytes) noexcept {
   try {
     return stream.write(bytes);
   } catch (const std::exception&) {
-    return {Stream::Status::failed};
+    return {remote::Stream::Status::failed};
   }
 }
 

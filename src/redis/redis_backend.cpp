@@ -24,7 +24,7 @@ std::uint8_t script_of(const Call& call) {
 
 RedisBackend::RedisBackend(Settings settings)
     : settings_(std::move(settings)),
-      tls_(settings_.tls ? std::make_unique<Tls>(*settings_.tls) : nullptr),
+      tls_(settings_.tls ? std::make_unique<remote::Tls>(*settings_.tls, "redis") : nullptr),
       requests_(settings_) {}
 
 RedisBackend::~RedisBackend() = default;

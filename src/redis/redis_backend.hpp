@@ -10,8 +10,8 @@
 #include "redis/long_holds.hpp"
 #include "redis/requests.hpp"
 #include "redis/settings.hpp"
-#include "redis/tls.hpp"
 #include "remote/outbox.hpp"
+#include "remote/stream/tls.hpp"
 #include "remote/timer.hpp"
 
 #include <algorithm>
@@ -149,7 +149,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void park(Call call);
 
   const Settings settings_;
-  const std::unique_ptr<Tls> tls_;
+  const std::unique_ptr<remote::Tls> tls_;
   const Requests requests_;
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;

@@ -7,14 +7,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <fstream>
 #include <utility>
 
 namespace mortise::redis {
 namespace {
 
-constexpr std::size_t longest_password = 4096;
 constexpr int most_databases = 1 << 20;
 constexpr std::size_t longest_prefix = 128;
 
@@ -61,26 +58,15 @@ void read_database(base::Url& url, Settings& settings) {
   }
 }
 
-void read_credentials(base::Url& url, Credentials& credentials) {
-  credentials.user = url.user();
-  credentials.password = url.password();
-  int sources = credentials.password ? 1 : 0;
-  if (const auto file = url.take("password-file")) {
-    credentials.password_file = *file;
-    ++sources;
+void read_credentials(base::Url& url, remote::Credentials& credentials) {
+  credentials = remote::Credentials::of(url);
+  if (!credentials.user.empty() && !credentials.has_password()) {
+    refuse("URL: a user without a password");
   }
-  if (const auto variable = url.take("password-env")) {
-    const char* const value = std::getenv(variable->c_str());
-    if (value == nullptr) refuse("URL: password-env: no environment variable " + *variable);
-    credentials.password = value;
-    ++sources;
-  }
-  if (sources > 1) refuse("URL: the password is given more than once");
-  if (!credentials.user.empty() && sources == 0) refuse("URL: a user without a password");
 }
 
 void read_tls(base::Url& url, std::string_view encrypted, Settings& settings) {
-  TlsSettings tls;
+  remote::TlsSettings tls;
   bool any = false;
   const auto take = [&](const char* key, std::string& into) {
     if (const auto value = url.take(key)) {
@@ -163,21 +149,6 @@ Settings read(std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<std::string> Credentials::current() const {
-  if (password_file.empty()) return password;
-  std::ifstream file(password_file, std::ios::binary);
-  std::string text;
-  // Bounded, since the path may lead to anything.
-  for (char c = 0; text.size() <= longest_password && file.get(c);) text += c;
-  if (!file.eof() && text.size() <= longest_password) {
-    refuse("password-file " + password_file + " can not be read");
-  }
-  if (text.size() > longest_password) refuse("password-file " + password_file + " is too long");
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  if (text.empty()) refuse("password-file " + password_file + " is empty");
-  return text;
-}
 
 Settings Settings::parse(std::string_view text) {
   try {

@@ -4,7 +4,8 @@
 
 #include "base/address.hpp"
 #include "base/url.hpp"
-#include "redis/tls.hpp"
+#include "remote/credentials.hpp"
+#include "remote/stream/tls.hpp"
 
 #include <optional>
 #include <string>
@@ -12,24 +13,13 @@
 
 namespace mortise::redis {
 
-/// How a client proves who it is. The password never appears in a message.
-struct Credentials {
-  std::string user{};                     ///< empty: the server's default user
-  std::optional<std::string> password{};  ///< given in the URL, or by an environment variable
-  std::string password_file{};            ///< read anew at each connection, so that it may change
-
-  /// @return the password of now; nothing = connect without
-  /// @throws LockError (`misconfigured`) that names the file
-  [[nodiscard]] std::optional<std::string> current() const;
-};
-
 /// What a release with waiters does: see scripts/lock.lua.
 enum class Turns : char { fair = 'f', unfair = 'u', redisson = 'r' };
 
 struct Settings {
   base::Address address{};
-  Credentials credentials{};
-  std::optional<TlsSettings> tls{};  ///< empty: not encrypted
+  remote::Credentials credentials{};         ///< no user: the server's default user
+  std::optional<remote::TlsSettings> tls{};  ///< empty: not encrypted
   int database = 0;
   std::string client_name = "mortise";
   std::string prefix = "mortise:";  ///< of all keys and channels

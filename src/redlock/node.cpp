@@ -34,7 +34,7 @@ short Node::Care::interest() const noexcept {
   return node_.commands_.up() ? short{0} : node_.commands_.interest();
 }
 
-Node::Node(std::size_t index, Host& host, const redis::Settings& settings, const redis::Tls* tls,
+Node::Node(std::size_t index, Host& host, const redis::Settings& settings, const remote::Tls* tls,
            User& user)
     : index_(index),
       host_(host),

@@ -46,7 +46,7 @@ class Node final : private redis::Connection::User {
   };
 
   /// @param settings, tls, user outlive it; tls may be null
-  Node(std::size_t index, Host& host, const redis::Settings& settings, const redis::Tls* tls,
+  Node(std::size_t index, Host& host, const redis::Settings& settings, const remote::Tls* tls,
        User& user);
   ~Node() override;
 
@@ -151,7 +151,7 @@ class Node final : private redis::Connection::User {
   const std::size_t index_;
   Host& host_;
   const redis::Settings& settings_;
-  const redis::Tls* const tls_;
+  const remote::Tls* const tls_;
   User& user_;
   redis::Connection commands_;
   Answers answers_{*this};

@@ -17,8 +17,9 @@ RedlockBackend::RedlockBackend(Settings settings)
     : settings_(std::move(settings)),
       words_(settings_.text()),
       quorum_{.nodes = settings_.nodes.size()},
-      tls_(settings_.nodes.front().tls ? std::make_unique<redis::Tls>(*settings_.nodes.front().tls)
-                                       : nullptr),
+      tls_(settings_.nodes.front().tls
+               ? std::make_unique<remote::Tls>(*settings_.nodes.front().tls, "redis")
+               : nullptr),
       requests_(settings_.nodes.front().prefix),
       whereabouts_(settings_.nodes.size()),
       random_(base::random_bits()) {}

@@ -5,7 +5,6 @@
 #include <mortise/backend.hpp>
 
 #include "base/random_id.hpp"
-#include "redis/tls.hpp"
 #include "redlock/debts.hpp"
 #include "redlock/holds.hpp"
 #include "redlock/node.hpp"
@@ -15,6 +14,7 @@
 #include "redlock/strays.hpp"
 #include "redlock/trail.hpp"
 #include "redlock/whereabouts.hpp"
+#include "remote/stream/tls.hpp"
 #include "remote/timer.hpp"
 
 #include <algorithm>
@@ -187,7 +187,7 @@ class RedlockBackend final : public Backend, private Node::User {
   const Settings settings_;
   const std::string words_;
   const Quorum quorum_;
-  const std::unique_ptr<redis::Tls> tls_;
+  const std::unique_ptr<remote::Tls> tls_;
   const Requests requests_;
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;

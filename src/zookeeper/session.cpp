@@ -96,7 +96,7 @@ void Session::open(const std::string& servers, Instant now) {
     try {
       handle_ = std::make_unique<Handle>(
           Handle::Options{.servers = servers,
-                          .credentials = settings_.credentials.current().value_or(std::string()),
+                          .credentials = settings_.digest().value_or(std::string()),
                           .creator_only = settings_.creator_only,
                           .session = settings_.session},
           static_cast<Handle::User&>(*this));

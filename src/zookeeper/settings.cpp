@@ -7,15 +7,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <fstream>
 
 namespace mortise::zookeeper {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t longest_password = 4096;
 // The path of a node costs its session's budget, and each list and watch.
 constexpr std::size_t longest_root = 200;
 constexpr std::size_t most_servers = 32;
@@ -72,22 +69,11 @@ void read_place(base::Url& url, Settings& settings) {
   }
 }
 
-void read_credentials(base::Url& url, Credentials& credentials) {
-  credentials.user = url.user();
-  credentials.password = url.password();
-  int sources = credentials.password ? 1 : 0;
-  if (const auto file = url.take("password-file")) {
-    credentials.password_file = *file;
-    ++sources;
+void read_credentials(base::Url& url, remote::Credentials& credentials) {
+  credentials = remote::Credentials::of(url);
+  if (credentials.user.empty() == credentials.has_password()) {
+    refuse("URL: user and password belong together");
   }
-  if (const auto variable = url.take("password-env")) {
-    const char* const value = std::getenv(variable->c_str());
-    if (value == nullptr) refuse("URL: password-env: no environment variable " + *variable);
-    credentials.password = value;
-    ++sources;
-  }
-  if (sources > 1) refuse("URL: the password is given more than once");
-  if (credentials.user.empty() != (sources == 0)) refuse("URL: user and password belong together");
   if (credentials.user.find(':') != std::string::npos) refuse("URL: a user name has no ':'");
 }
 
@@ -143,25 +129,11 @@ Settings read(std::string_view text) {
   return settings;
 }
 
-std::string first_line_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  // Bounded, since the path may lead to anything.
-  for (char c = 0; text.size() <= longest_password && file.get(c);) text += c;
-  if (text.size() > longest_password) refuse("password-file " + path + " is too long");
-  if (!file.eof()) refuse("password-file " + path + " can not be read");
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  if (text.empty()) refuse("password-file " + path + " is empty");
-  return text;
-}
-
 }  // namespace
 
-std::optional<std::string> Credentials::current() const {
-  if (user.empty()) return std::nullopt;
-  const std::string now =
-      password_file.empty() ? password.value_or("") : first_line_of(password_file);
-  return user + ":" + now;
+std::optional<std::string> Settings::digest() const {
+  if (credentials.user.empty()) return std::nullopt;
+  return credentials.user + ":" + credentials.current().value_or("");
 }
 
 Settings Settings::parse(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/address.hpp"
+#include "remote/credentials.hpp"
 
 #include <chrono>
 #include <optional>
@@ -15,20 +16,9 @@ namespace mortise::zookeeper {
 /// Of the safety margin, whatever a session's length.
 inline constexpr std::chrono::milliseconds least_margin{20};
 
-/// How a client proves who it is: the `digest` scheme. The password never appears in a message.
-struct Credentials {
-  std::string user{};
-  std::optional<std::string> password{};  ///< given in the URL, or by an environment variable
-  std::string password_file{};            ///< read anew for each session, so that it may change
-
-  /// @return "user:password" of now; nothing = no credentials
-  /// @throws LockError (`misconfigured`) that names the file
-  [[nodiscard]] std::optional<std::string> current() const;
-};
-
 struct Settings {
   std::vector<base::Address> servers{};
-  Credentials credentials{};
+  remote::Credentials credentials{};          ///< of the scheme `digest`
   std::string root = "/mortise";              ///< of all locks; never ends with '/'
   std::chrono::milliseconds session{10'000};  ///< the time-out that is asked for
   std::chrono::milliseconds margin{1'000};    ///< how long a follower keeps signs of life to itself
@@ -36,6 +26,9 @@ struct Settings {
 
   /// @throws LockError (`misconfigured`)
   static Settings parse(std::string_view text);
+  /// @return "user:password" of now; nothing = no credentials
+  /// @throws LockError (`misconfigured`) that names the file of the password
+  [[nodiscard]] std::optional<std::string> digest() const;
   /// @return the servers for messages: "a:2181,b:2181".
   [[nodiscard]] std::string text() const;
 };

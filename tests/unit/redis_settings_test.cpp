@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Goal: a Redis URL is read as it was meant, or refused in words that name its wrong part and never
-// its password. Method: known answers; files for passwords that stand in one.
+// its password. Method: known answers.
 #include <mortise/error.hpp>
 
-#include "model/temporary.hpp"
 #include "redis/settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -112,6 +110,7 @@ TEST(RedisSettingsTest, RefusalsNameThePart) {
       {"h?eviction=refused", "eviction"},
       {"h?password-env=MORTISE_NO_SUCH_VARIABLE", "MORTISE_NO_SUCH_VARIABLE"},
       {"h?password-file=/a&password-env=PATH", "more than once"},
+      {"h?password-file=", "names no file"},
       {"user@h", "user without a password"},
       {"h?ca=/ca.pem", "rediss"},
       {"h?server-name=x", "rediss"},
@@ -172,57 +171,6 @@ TEST(RedisSettingsTest, HowLongANameIsRemembered) {
   for (const char* const wrong : {"59", "31536001", "", "1h", "-60", "6e2", "99999999999"}) {
     EXPECT_THROW(Settings::parse(std::string("redis://a?remember=") + wrong), LockError) << wrong;
   }
-}
-
-class RedisPasswordFileTest : public ::testing::Test {
- protected:
-  void write(std::string_view text) {
-    std::ofstream(path_, std::ios::binary | std::ios::trunc) << text;
-  }
-  Credentials credentials() const {
-    return Settings::parse("redis://app@h?password-file=" + path_).credentials;
-  }
-  std::string refused(const Credentials& credentials) const {
-    try {
-      static_cast<void>(credentials.current());
-    } catch (const LockError& error) {
-      EXPECT_EQ(error.errc(), Errc::misconfigured);
-      EXPECT_THAT(error.what(), HasSubstr(credentials.password_file));
-      EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
-      return error.what();
-    }
-    ADD_FAILURE() << "accepted";
-    return {};
-  }
-
-  const model::TemporaryDirectory directory_;
-  const std::string path_ = directory_.file("password");
-};
-
-TEST_F(RedisPasswordFileTest, IsReadAnewAndEndsWithItsLine) {
-  const Credentials of_file = credentials();
-  EXPECT_EQ(of_file.user, "app");
-  for (const std::string_view end : {"", "\n", "\r\n", "\n\n\r\n"}) {
-    write("sec ret\t\n!" + std::string(end));
-    EXPECT_EQ(of_file.current(), "sec ret\t\n!");
-  }
-  write("another");
-  EXPECT_EQ(of_file.current(), "another");
-  write(std::string(4096, 'x'));
-  EXPECT_EQ(of_file.current(), std::string(4096, 'x'));
-}
-
-TEST_F(RedisPasswordFileTest, IsRefusedByItsName) {
-  const Credentials of_file = credentials();  // not looked at yet
-  EXPECT_THAT(refused(of_file), HasSubstr("can not be read"));
-  write("");
-  EXPECT_THAT(refused(of_file), HasSubstr("empty"));
-  write("\r\n\n");
-  EXPECT_THAT(refused(of_file), HasSubstr("empty"));
-  write("secret" + std::string(4091, 'x'));
-  EXPECT_THAT(refused(of_file), HasSubstr("too long"));
-  EXPECT_THAT(refused({.password_file = "/dev/zero"}), HasSubstr("too long"));
-  EXPECT_THAT(refused({.password_file = directory_.path()}), HasSubstr("can not be read"));
 }
 
 }  // namespace

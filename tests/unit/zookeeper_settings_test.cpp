@@ -40,7 +40,7 @@ TEST(ZooKeeperSettingsTest, WhatIsNotSaidHasItsDefault) {
   EXPECT_EQ(settings.session, 10s);
   EXPECT_EQ(settings.margin, 1s);
   EXPECT_FALSE(settings.creator_only);
-  EXPECT_EQ(settings.credentials.current(), std::nullopt);
+  EXPECT_EQ(settings.digest(), std::nullopt);
 }
 
 TEST(ZooKeeperSettingsTest, AllThatCanBeSaid) {
@@ -51,7 +51,7 @@ TEST(ZooKeeperSettingsTest, AllThatCanBeSaid) {
   EXPECT_EQ(settings.session, 1500ms);
   EXPECT_EQ(settings.margin, 250ms);
   EXPECT_FALSE(settings.creator_only);
-  EXPECT_EQ(settings.credentials.current(), "app:se@cret");
+  EXPECT_EQ(settings.digest(), "app:se@cret");
   EXPECT_TRUE(Settings::parse("zookeeper://app:secret@a").creator_only)
       << "whoever has credentials protects his nodes";
 }
@@ -89,20 +89,19 @@ TEST(ZooKeeperSettingsTest, APasswordComesFromOnePlace) {
   EXPECT_THAT(refusal("zookeeper://app@a?password-env=MORTISE_NO_SUCH"),
               HasSubstr("MORTISE_NO_SUCH"));
   ::setenv("MORTISE_TEST_SECRET", "secret", 1);
-  EXPECT_EQ(
-      Settings::parse("zookeeper://app@a?password-env=MORTISE_TEST_SECRET").credentials.current(),
-      "app:secret");
+  EXPECT_EQ(Settings::parse("zookeeper://app@a?password-env=MORTISE_TEST_SECRET").digest(),
+            "app:secret");
 }
 
 TEST(ZooKeeperSettingsTest, APasswordFileIsReadEachTime) {
   const model::TemporaryDirectory directory;
   const std::string path = directory.path() + "/password";
   const Settings settings = Settings::parse("zookeeper://app@a?password-file=" + path);
-  EXPECT_THROW(static_cast<void>(settings.credentials.current()), LockError);
+  EXPECT_THROW(static_cast<void>(settings.digest()), LockError);
   std::ofstream(path) << "secret\n";
-  EXPECT_EQ(settings.credentials.current(), "app:secret");
+  EXPECT_EQ(settings.digest(), "app:secret");
   std::ofstream(path) << "other";
-  EXPECT_EQ(settings.credentials.current(), "app:other");
+  EXPECT_EQ(settings.digest(), "app:other");
 }
 
 TEST(ZooKeeperSettingsTest, NoPasswordIsQuoted) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The plain stream: one TCP or unix socket. Also the door to both kinds of streams.
-#include "redis/stream.hpp"
-#include "redis/tls.hpp"
+#include "remote/stream/stream.hpp"
+#include "remote/stream/tls.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace mortise::redis {
+namespace mortise::remote {
 namespace {
 
 void set_option(int fd, int level, int name, const void* value, socklen_t size) noexcept {
@@ -197,4 +197,4 @@ std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
   return tls->wrap(std::move(plain), host);
 }
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

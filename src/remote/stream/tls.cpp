@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The only file that knows OpenSSL. Its bytes go through the plain stream, which never raises
 // SIGPIPE, rather than through a socket BIO, which does.
-#include "redis/tls.hpp"
+#include "remote/stream/tls.hpp"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -20,7 +20,7 @@
 #include <system_error>
 #include <utility>
 
-namespace mortise::redis {
+namespace mortise::remote {
 namespace {
 
 struct Destroy {
@@ -305,7 +305,7 @@ Failure TlsStream::explain(unsigned long error) const {
 }  // namespace
 
 struct Tls::Context {
-  explicit Context(const TlsSettings& given);
+  Context(const TlsSettings& given, const std::string& who);
   ~Context() {
     // As in ~TlsStream.
     if (generation != base::fork_generation()) static_cast<void>(ssl.release());
@@ -321,40 +321,40 @@ struct Tls::Context {
 
 namespace {
 
-[[noreturn]] void refuse(const char* what, const std::string& file) {
+[[noreturn]] void refuse(const std::string& who, const char* what, const std::string& file) {
   const std::string why = reason_of(::ERR_peek_error());
   ::ERR_clear_error();
-  throw LockError(Failure(Errc::misconfigured, std::string("redis: TLS: can not use ") + what +
-                                                   " '" + file + "': " + why));
+  throw LockError(
+      Failure(Errc::misconfigured, who + ": TLS: can not use " + what + " '" + file + "': " + why));
 }
 
-void trust(SSL_CTX* context, const std::string& ca_file) {
+void trust(SSL_CTX* context, const std::string& ca_file, const std::string& who) {
   if (ca_file.empty()) {
     ::SSL_CTX_set_default_verify_paths(context);
   } else if (::SSL_CTX_load_verify_file(context, ca_file.c_str()) != 1) {
-    refuse("the authority's certificate", ca_file);
+    refuse(who, "the authority's certificate", ca_file);
   }
 }
 
-void show(SSL_CTX* context, const std::string& certificate, const std::string& key) {
+void show(SSL_CTX* context, const std::string& certificate, const std::string& key,
+          const std::string& who) {
   if (certificate.empty() != key.empty()) {
-    throw LockError(Failure(Errc::misconfigured,
-                            "redis: TLS: a client certificate needs its key, "
-                            "and a key its certificate"));
+    throw LockError(Failure(Errc::misconfigured, who + ": TLS: a client certificate needs its key, "
+                                                       "and a key its certificate"));
   }
   if (certificate.empty()) return;
   if (::SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
-    refuse("the client certificate", certificate);
+    refuse(who, "the client certificate", certificate);
   }
   if (::SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       ::SSL_CTX_check_private_key(context) != 1) {
-    refuse("the client key", key);
+    refuse(who, "the client key", key);
   }
 }
 
 }  // namespace
 
-Tls::Context::Context(const TlsSettings& given)
+Tls::Context::Context(const TlsSettings& given, const std::string& who)
     : server_name(given.server_name),
       verify(given.verify),
       ssl(::SSL_CTX_new(::TLS_client_method())) {
@@ -369,11 +369,12 @@ Tls::Context::Context(const TlsSettings& given)
   ::SSL_CTX_set_verify(context, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   // Without this a key with a pass phrase asks for it on the program's terminal.
   ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
-  trust(context, given.ca_file);
-  show(context, given.certificate, given.key);
+  trust(context, given.ca_file, who);
+  show(context, given.certificate, given.key, who);
 }
 
-Tls::Tls(const TlsSettings& settings) : context_(std::make_unique<Context>(settings)) {}
+Tls::Tls(const TlsSettings& settings, const std::string& who)
+    : context_(std::make_unique<Context>(settings, who)) {}
 
 Tls::~Tls() = default;
 
@@ -382,4 +383,4 @@ std::unique_ptr<Stream> Tls::wrap(std::unique_ptr<Stream> plain, const std::stri
   return std::make_unique<TlsStream>(context_->ssl.get(), std::move(plain), name, context_->verify);
 }
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

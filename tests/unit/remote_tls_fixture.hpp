@@ -5,10 +5,10 @@
 
 #include "model/process.hpp"
 #include "model/temporary.hpp"
-#include "redis/tls.hpp"
+#include "remote/stream/tls.hpp"
 #include "support/certificates.hpp"
 #include "support/eventually.hpp"
-#include "unit/redis_stream_fixture.hpp"
+#include "unit/remote_stream_fixture.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
 /// @return the certificates of all tests of this program.
 inline const test::Certificates& certificates() {
@@ -35,7 +35,7 @@ class TlsServer {
   [[nodiscard]] std::unique_ptr<Stream> open(const TlsSettings& settings = trusting(),
                                              const std::string& host = "127.0.0.1") const {
     // A Tls may go before its streams.
-    return open_stream(endpoint(), std::make_unique<Tls>(settings).get(), host);
+    return open_stream(endpoint(), std::make_unique<Tls>(settings, "redis").get(), host);
   }
   void kill() { process_.kill(); }
 
@@ -77,4 +77,4 @@ class TlsServer {
   std::uint16_t port_ = 0;
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

@@ -3,12 +3,12 @@
 // newer, unless the user switches it off by name.
 #pragma once
 
-#include "redis/stream.hpp"
+#include "remote/stream/stream.hpp"
 
 #include <memory>
 #include <string>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
 /// From the URL's parameters; files are PEM.
 struct TlsSettings {
@@ -22,8 +22,9 @@ struct TlsSettings {
 /// Shared by the connections of a client.
 class Tls {
  public:
-  /// @throws LockError (`misconfigured`) that names the file that can not be used
-  explicit Tls(const TlsSettings& settings);
+  /// @param who is named first where something is refused: the kind of server, "redis"
+  /// @throws LockError (`misconfigured`) that names the file that cannot be used
+  Tls(const TlsSettings& settings, const std::string& who);
   ~Tls();
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
@@ -37,4 +38,4 @@ class Tls {
   std::unique_ptr<Context> context_;
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
 using base::Endpoint;
 
@@ -62,4 +62,4 @@ class Stream {
 [[nodiscard]] std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
                                                   const std::string& host);
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

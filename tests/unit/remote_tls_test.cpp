@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: an encrypted stream moves bytes as a plain one does, to the right server only, and says in
 // words why it does not. Method: `openssl s_server` with certificates of the test's own.
-#include "redis/tls.hpp"
-#include "unit/redis_tls_fixture.hpp"
+#include "remote/stream/tls.hpp"
+#include "unit/remote_tls_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include <random>
 #include <thread>
 
-namespace mortise::redis {
+namespace mortise::remote {
 namespace {
 
 using Status = Stream::Status;
@@ -52,9 +52,9 @@ void expect_denied(Stream& stream, const char* words) {
 
 std::string with_certificate(const std::string& file) { return "-cert " + file; }
 
-class RedisTlsVersionTest : public testing::TestWithParam<const char*> {};
+class RemoteTlsVersionTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(RedisTlsVersionTest, BytesGoBothWays) {
+TEST_P(RemoteTlsVersionTest, BytesGoBothWays) {
   const TlsServer server(GetParam());
   const auto stream = server.open();
   EXPECT_EQ(stream->interest(), POLLOUT);
@@ -69,7 +69,7 @@ TEST_P(RedisTlsVersionTest, BytesGoBothWays) {
   expect_echo(*stream, std::string(2'000, 'x') + "y");
 }
 
-TEST_P(RedisTlsVersionTest, AClientCertificateIsShown) {
+TEST_P(RemoteTlsVersionTest, AClientCertificateIsShown) {
   const TlsServer server(std::string(GetParam()) + " -Verify 1 -verify_return_error -CAfile " +
                          certificates().ca());
   TlsSettings settings = TlsServer::trusting();
@@ -82,7 +82,7 @@ TEST_P(RedisTlsVersionTest, AClientCertificateIsShown) {
   expect_works(*server.open(settings));
 }
 
-TEST_P(RedisTlsVersionTest, TheServersGoodbyeIsAnOrderlyEnd) {
+TEST_P(RemoteTlsVersionTest, TheServersGoodbyeIsAnOrderlyEnd) {
   const TlsServer server(GetParam());
   const auto stream = server.open();
   expect_works(*stream);
@@ -95,7 +95,7 @@ TEST_P(RedisTlsVersionTest, TheServersGoodbyeIsAnOrderlyEnd) {
 }
 
 // Ten megabytes each way at the same time, so that every kind of "again" comes in between.
-TEST_P(RedisTlsVersionTest, TwoThreadsReadAndWriteAtOnce) {
+TEST_P(RemoteTlsVersionTest, TwoThreadsReadAndWriteAtOnce) {
   const TlsServer server(GetParam());
   const auto stream = server.open();
   ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
@@ -116,10 +116,10 @@ TEST_P(RedisTlsVersionTest, TwoThreadsReadAndWriteAtOnce) {
   EXPECT_TRUE(answer == expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, RedisTlsVersionTest, testing::Values("-tls1_2", "-tls1_3"));
+INSTANTIATE_TEST_SUITE_P(Versions, RemoteTlsVersionTest, testing::Values("-tls1_2", "-tls1_3"));
 
 // Nobody polls for bytes that TLS has taken from the socket already.
-TEST(RedisTlsTest, SmallReadsNeedOnePollOnly) {
+TEST(RemoteTlsTest, SmallReadsNeedOnePollOnly) {
   const TlsServer server;
   const auto stream = server.open();
   ASSERT_EQ(connect(*stream), Status::done) << stream->failure().text;
@@ -140,7 +140,7 @@ TEST(RedisTlsTest, SmallReadsNeedOnePollOnly) {
   EXPECT_EQ(sum, 1000U);
 }
 
-TEST(RedisTlsTest, AnotherAuthorityIsNotTrusted) {
+TEST(RemoteTlsTest, AnotherAuthorityIsNotTrusted) {
   const TlsServer server;
   TlsSettings settings;
   settings.ca_file = certificates().other_ca();
@@ -149,7 +149,7 @@ TEST(RedisTlsTest, AnotherAuthorityIsNotTrusted) {
   expect_denied(*server.open(TlsSettings{}), "the server's certificate is not trusted: ");
 }
 
-TEST(RedisTlsTest, TheCertificateIsForTheHost) {
+TEST(RemoteTlsTest, TheCertificateIsForTheHost) {
   const TlsServer server;
   for (const char* host : {"127.0.0.1", "::1", "localhost", "LOCALHOST", "localhost."}) {
     expect_works(*server.open(TlsServer::trusting(), host));
@@ -161,7 +161,7 @@ TEST(RedisTlsTest, TheCertificateIsForTheHost) {
   expect_denied(*server.open(TlsServer::trusting(), "mortise server"), "ostname mismatch");
 }
 
-TEST(RedisTlsTest, AnotherNameCanBeAskedFor) {
+TEST(RemoteTlsTest, AnotherNameCanBeAskedFor) {
   const TlsServer server(with_certificate(certificates().elsewhere_certificate()));
   expect_denied(*server.open(), "mismatch");
   TlsSettings settings = TlsServer::trusting();
@@ -170,19 +170,19 @@ TEST(RedisTlsTest, AnotherNameCanBeAskedFor) {
   expect_works(*server.open(settings, ""));
 }
 
-TEST(RedisTlsTest, WithoutANameNothingIsTrusted) {
+TEST(RemoteTlsTest, WithoutANameNothingIsTrusted) {
   const TlsServer server;
   const auto stream = server.open(TlsServer::trusting(), "");
   EXPECT_EQ(stream->advance(), Status::failed);
   EXPECT_EQ(stream->failure().code, Errc::denied);
 }
 
-TEST(RedisTlsTest, AnExpiredCertificateIsRefused) {
+TEST(RemoteTlsTest, AnExpiredCertificateIsRefused) {
   const TlsServer server(with_certificate(certificates().expired_certificate()));
   expect_denied(*server.open(), "certificate has expired");
 }
 
-TEST(RedisTlsTest, VerificationCanBeSwitchedOff) {
+TEST(RemoteTlsTest, VerificationCanBeSwitchedOff) {
   const TlsServer server(with_certificate(certificates().expired_certificate()));
   TlsSettings settings;
   settings.verify = false;
@@ -190,7 +190,7 @@ TEST(RedisTlsTest, VerificationCanBeSwitchedOff) {
   expect_works(*server.open(settings, ""));
 }
 
-TEST(RedisTlsTest, OldVersionsAreRefused) {
+TEST(RemoteTlsTest, OldVersionsAreRefused) {
   const TlsServer server("-tls1_1 -cipher DEFAULT@SECLEVEL=0");
   const auto stream = server.open();
   EXPECT_EQ(connect(*stream), Status::failed);
@@ -198,7 +198,7 @@ TEST(RedisTlsTest, OldVersionsAreRefused) {
   EXPECT_NE(stream->failure().text.find("version"), std::string::npos) << stream->failure().text;
 }
 
-TEST(RedisTlsTest, ANewKeyInBetweenIsTaken) {
+TEST(RemoteTlsTest, ANewKeyInBetweenIsTaken) {
   const model::TemporaryDirectory directory;
   const std::string fifo = directory.file("input");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
@@ -221,7 +221,7 @@ TEST(RedisTlsTest, ANewKeyInBetweenIsTaken) {
   EXPECT_EQ(text, expected);
 }
 
-TEST(RedisTlsTest, AServerThatDiesIsNoticed) {
+TEST(RemoteTlsTest, AServerThatDiesIsNoticed) {
   TlsServer server;
   const auto stream = server.open();
   expect_works(*stream);
@@ -239,10 +239,10 @@ TEST(RedisTlsTest, AServerThatDiesIsNoticed) {
   EXPECT_EQ(writer->failure().code, Errc::unavailable);
 }
 
-TEST(RedisTlsTest, ARefusedConnectionFails) {
+TEST(RemoteTlsTest, ARefusedConnectionFails) {
   Endpoint nobody;
   { nobody = Listener().endpoint(); }
-  const Tls tls(TlsServer::trusting());
+  const Tls tls(TlsServer::trusting(), "redis");
   const auto stream = open_stream(nobody, &tls, "127.0.0.1");
   EXPECT_EQ(connect(*stream), Status::failed);
   EXPECT_EQ(stream->failure().code, Errc::unavailable);
@@ -251,7 +251,7 @@ TEST(RedisTlsTest, ARefusedConnectionFails) {
 
 std::string refusal(const TlsSettings& settings) {
   try {
-    const Tls tls(settings);
+    const Tls tls(settings, "redis");
   } catch (const LockError& error) {
     EXPECT_EQ(error.errc(), Errc::misconfigured);
     return error.what();
@@ -259,7 +259,7 @@ std::string refusal(const TlsSettings& settings) {
   return "accepted";
 }
 
-TEST(RedisTlsTest, AFileThatCanNotBeUsedIsNamed) {
+TEST(RemoteTlsTest, AFileThatCanNotBeUsedIsNamed) {
   const model::TemporaryDirectory directory;
   const std::string garbage = directory.file("garbage.pem");
   std::ofstream(garbage) << "not a certificate";
@@ -288,4 +288,4 @@ TEST(RedisTlsTest, AFileThatCanNotBeUsedIsNamed) {
 }
 
 }  // namespace
-}  // namespace mortise::redis
+}  // namespace mortise::remote

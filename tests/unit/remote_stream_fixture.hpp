@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/fork.hpp"
-#include "redis/stream.hpp"
+#include "remote/stream/stream.hpp"
 #include "support/eventually.hpp"
 
 #include <netinet/in.h>
@@ -20,7 +20,7 @@
 #include <string_view>
 #include <utility>
 
-namespace mortise::redis {
+namespace mortise::remote {
 
 /// @return whether one of the events came.
 inline bool wait_for(int descriptor, short events) {
@@ -130,4 +130,4 @@ class Wrapper : public Stream {
   std::unique_ptr<Stream> inner_;
 };
 
-}  // namespace mortise::redis
+}  // namespace mortise::remote

@@ -2,8 +2,8 @@
 // Goal: a plain stream neither blocks nor raises a signal, tells an orderly end from a failure, and
 // leaves nothing behind. Method: real sockets on loopback.
 #include "model/temporary.hpp"
-#include "redis/stream.hpp"
-#include "unit/redis_stream_fixture.hpp"
+#include "remote/stream/stream.hpp"
+#include "unit/remote_stream_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 #include <csignal>
 #include <fstream>
 
-namespace mortise::redis {
+namespace mortise::remote {
 namespace {
 
 using Status = Stream::Status;
@@ -77,14 +77,14 @@ void expect_both_ways(const Listener& listener) {
   EXPECT_EQ(pair.stream->read({}).status, Status::again);
 }
 
-TEST(RedisStreamTest, BytesGoBothWaysByTcp) { expect_both_ways(Listener()); }
+TEST(RemoteStreamTest, BytesGoBothWaysByTcp) { expect_both_ways(Listener()); }
 
-TEST(RedisStreamTest, BytesGoBothWaysByAUnixSocket) {
+TEST(RemoteStreamTest, BytesGoBothWaysByAUnixSocket) {
   const model::TemporaryDirectory directory;
   expect_both_ways(Listener(unix_socket(directory.file("socket"))));
 }
 
-TEST(RedisStreamTest, TheSocketIsSetUpAsALibraryNeedsIt) {
+TEST(RemoteStreamTest, TheSocketIsSetUpAsALibraryNeedsIt) {
   const Listener listener;
   const Pair pair(listener);
   const int fd = pair.stream->descriptor();
@@ -98,7 +98,7 @@ TEST(RedisStreamTest, TheSocketIsSetUpAsALibraryNeedsIt) {
   EXPECT_EQ(pair.stream->endpoint().text(), listener.endpoint().text());
 }
 
-TEST(RedisStreamTest, ReadingSoonSleepsForAMoment) {
+TEST(RemoteStreamTest, ReadingSoonSleepsForAMoment) {
   const Pair pair{Listener()};
   std::array<char, 8> buffer{};
   EXPECT_LT(
@@ -122,7 +122,7 @@ TEST(RedisStreamTest, ReadingSoonSleepsForAMoment) {
             std::chrono::milliseconds(1));
 }
 
-TEST(RedisStreamTest, ARefusedConnectionFails) {
+TEST(RemoteStreamTest, ARefusedConnectionFails) {
   Endpoint nobody;
   { nobody = Listener().endpoint(); }
   const auto stream = open(nobody);
@@ -133,7 +133,7 @@ TEST(RedisStreamTest, ARefusedConnectionFails) {
       << stream->failure().text;
 }
 
-TEST(RedisStreamTest, AMissingUnixSocketFails) {
+TEST(RemoteStreamTest, AMissingUnixSocketFails) {
   const model::TemporaryDirectory directory;
   const auto stream = open(unix_socket(directory.file("socket")));
   EXPECT_EQ(connect(*stream), Status::failed);
@@ -141,7 +141,7 @@ TEST(RedisStreamTest, AMissingUnixSocketFails) {
   EXPECT_NE(stream->failure().text.find(directory.file("socket")), std::string::npos);
 }
 
-TEST(RedisStreamTest, AFullBacklogOfAUnixSocketFails) {
+TEST(RemoteStreamTest, AFullBacklogOfAUnixSocketFails) {
   const model::TemporaryDirectory directory;
   const Listener listener(unix_socket(directory.file("socket")), 0);
   std::vector<std::unique_ptr<Stream>> streams;
@@ -168,7 +168,7 @@ std::optional<Endpoint> port_that_meets_itself() {
   return std::nullopt;
 }
 
-TEST(RedisStreamTest, AConnectionToItselfIsNone) {
+TEST(RemoteStreamTest, AConnectionToItselfIsNone) {
   const std::optional<Endpoint> nobody = port_that_meets_itself();
   if (!nobody) GTEST_SKIP() << "no free port: all linger after other connections";
   for (int i = 0; i < 60'000; ++i) {
@@ -177,7 +177,7 @@ TEST(RedisStreamTest, AConnectionToItselfIsNone) {
   }
 }
 
-TEST(RedisStreamTest, AnOrderlyEndIsNoFailure) {
+TEST(RemoteStreamTest, AnOrderlyEndIsNoFailure) {
   Pair pair{Listener()};
   pair.write_at_peer("bye");
   pair.peer.reset();
@@ -188,7 +188,7 @@ TEST(RedisStreamTest, AnOrderlyEndIsNoFailure) {
   EXPECT_EQ(pair.stream->failure().text, "the server closed the connection");
 }
 
-TEST(RedisStreamTest, AResetIsAFailure) {
+TEST(RemoteStreamTest, AResetIsAFailure) {
   Pair pair{Listener()};
   pair.reset_by_peer();
   EXPECT_EQ(read_to_the_end(*pair.stream), Status::failed);
@@ -196,7 +196,7 @@ TEST(RedisStreamTest, AResetIsAFailure) {
   EXPECT_NE(pair.stream->failure().text.find("reset"), std::string::npos);
 }
 
-TEST(RedisStreamTest, WritingToAClosedPeerRaisesNoSignal) {
+TEST(RemoteStreamTest, WritingToAClosedPeerRaisesNoSignal) {
   Pair pair{Listener()};
   pair.peer.reset();
   const auto before = std::signal(SIGPIPE, SIG_DFL);  // it would end this process
@@ -221,7 +221,7 @@ std::size_t fill(Stream& stream) {
   }
 }
 
-TEST(RedisStreamTest, AFullSocketAsksToComeAgain) {
+TEST(RemoteStreamTest, AFullSocketAsksToComeAgain) {
   const Pair pair{Listener()};
   const std::size_t sum = fill(*pair.stream);
   ASSERT_GT(sum, 0U);
@@ -230,7 +230,7 @@ TEST(RedisStreamTest, AFullSocketAsksToComeAgain) {
   EXPECT_EQ(write_all(*pair.stream, "more"), Status::done);
 }
 
-TEST(RedisStreamTest, WhatWasNotSentIsDropped) {
+TEST(RemoteStreamTest, WhatWasNotSentIsDropped) {
   Pair pair{Listener()};
   const std::size_t sum = fill(*pair.stream);
   ASSERT_GT(sum, 0U);
@@ -247,7 +247,7 @@ TEST(RedisStreamTest, WhatWasNotSentIsDropped) {
   EXPECT_LT(arrived, sum);
 }
 
-TEST(RedisStreamTest, WithoutADescriptorItFails) {
+TEST(RemoteStreamTest, WithoutADescriptorItFails) {
   const Listener listener;
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -259,7 +259,7 @@ TEST(RedisStreamTest, WithoutADescriptorItFails) {
   EXPECT_EQ(stream->failure().code, Errc::exhausted);
 }
 
-TEST(RedisStreamTest, AForkedChildDoesNotEndIt) {
+TEST(RemoteStreamTest, AForkedChildDoesNotEndIt) {
   const Pair pair{Listener()};
   const pid_t child = ::fork();
   if (child == 0) {
@@ -274,4 +274,4 @@ TEST(RedisStreamTest, AForkedChildDoesNotEndIt) {
 }
 
 }  // namespace
-}  // namespace mortise::redis
+}  // namespace mortise::remote

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: whatever happens below TLS, its stream neither blocks nor trusts nor speaks out of turn.
 // Method: plain streams between it and the server that drip, cut, damage and record.
-#include "redis/tls.hpp"
-#include "unit/redis_tls_fixture.hpp"
+#include "remote/stream/tls.hpp"
+#include "unit/remote_tls_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace mortise::redis {
+namespace mortise::remote {
 namespace {
 
 using Status = Stream::Status;
@@ -62,7 +62,7 @@ class Disturbed final : public Wrapper {
 
 std::unique_ptr<Stream> open(const TlsServer& server, Faults& faults,
                              const std::string& host = "127.0.0.1") {
-  return Tls(TlsServer::trusting())
+  return Tls(TlsServer::trusting(), "redis")
       .wrap(std::make_unique<Disturbed>(server.endpoint(), faults), host);
 }
 
@@ -73,7 +73,7 @@ void expect_whole_echo(Stream& stream) {
   EXPECT_EQ(answer, "cba\n");
 }
 
-TEST(RedisTlsFaultTest, ByteByByteItWorks) {
+TEST(RemoteTlsFaultTest, ByteByByteItWorks) {
   const TlsServer server;
   Faults faults{.drip = true};
   const auto stream = open(server, faults);
@@ -82,7 +82,7 @@ TEST(RedisTlsFaultTest, ByteByByteItWorks) {
 }
 
 // Whoever reads less than asked for may poll: nothing is left where no poll sees it.
-TEST(RedisTlsFaultTest, AReadTakesAllThatHasArrived) {
+TEST(RemoteTlsFaultTest, AReadTakesAllThatHasArrived) {
   const TlsServer server;
   Faults faults;
   const auto stream = open(server, faults);
@@ -107,7 +107,7 @@ TEST(RedisTlsFaultTest, AReadTakesAllThatHasArrived) {
 // Of a handshake of so many bytes, the next one has so many at least: signatures differ in length.
 std::size_t least(std::size_t bytes) { return bytes - 16; }
 
-TEST(RedisTlsFaultTest, AServerThatGoesAwayInTheHandshakeIsUnavailable) {
+TEST(RemoteTlsFaultTest, AServerThatGoesAwayInTheHandshakeIsUnavailable) {
   const TlsServer server("-tls1_2");
   Faults whole;
   ASSERT_EQ(connect(*open(server, whole)), Status::done);
@@ -122,7 +122,7 @@ TEST(RedisTlsFaultTest, AServerThatGoesAwayInTheHandshakeIsUnavailable) {
   }
 }
 
-TEST(RedisTlsFaultTest, ADamagedHandshakeFails) {
+TEST(RemoteTlsFaultTest, ADamagedHandshakeFails) {
   const TlsServer server("-tls1_2");
   Faults whole;
   ASSERT_EQ(connect(*open(server, whole)), Status::done);
@@ -135,7 +135,7 @@ TEST(RedisTlsFaultTest, ADamagedHandshakeFails) {
   }
 }
 
-TEST(RedisTlsFaultTest, DamagedBytesAreNeverRead) {
+TEST(RemoteTlsFaultTest, DamagedBytesAreNeverRead) {
   const TlsServer server;
   Faults faults;
   const auto stream = open(server, faults);
@@ -151,7 +151,7 @@ TEST(RedisTlsFaultTest, DamagedBytesAreNeverRead) {
 }
 
 // A server that refuses us says so and closes; whoever is about to write must still hear it.
-TEST(RedisTlsFaultTest, WhatCameBeforeAWriteFailedCanBeRead) {
+TEST(RemoteTlsFaultTest, WhatCameBeforeAWriteFailedCanBeRead) {
   const TlsServer server;
   Faults faults;
   const auto stream = open(server, faults);
@@ -166,9 +166,9 @@ TEST(RedisTlsFaultTest, WhatCameBeforeAWriteFailedCanBeRead) {
   EXPECT_EQ(answer, "cba\n");
 }
 
-TEST(RedisTlsFaultTest, WhatDoesNotSpeakTlsIsSaidToBe) {
+TEST(RemoteTlsFaultTest, WhatDoesNotSpeakTlsIsSaidToBe) {
   const Listener listener;
-  const Tls tls(TlsServer::trusting());
+  const Tls tls(TlsServer::trusting(), "redis");
   const auto stream = open_stream(listener.endpoint(), &tls, "127.0.0.1");
   EXPECT_EQ(stream->advance(), Status::again);
   const base::UniqueFd peer = listener.accept();
@@ -181,7 +181,7 @@ TEST(RedisTlsFaultTest, WhatDoesNotSpeakTlsIsSaidToBe) {
       << stream->failure().text;
 }
 
-TEST(RedisTlsFaultTest, TheServerIsToldTheNameButNoNumber) {
+TEST(RemoteTlsFaultTest, TheServerIsToldTheNameButNoNumber) {
   const TlsServer server;
   Faults named;
   ASSERT_EQ(connect(*open(server, named, "localhost")), Status::done);
@@ -191,7 +191,7 @@ TEST(RedisTlsFaultTest, TheServerIsToldTheNameButNoNumber) {
   EXPECT_EQ(numbered.written.find("127.0.0.1"), std::string::npos);
 }
 
-TEST(RedisTlsFaultTest, WhatIsSentCanNotBeRead) {
+TEST(RemoteTlsFaultTest, WhatIsSentCanNotBeRead) {
   const TlsServer server;
   Faults faults;
   const auto stream = open(server, faults);
@@ -200,7 +200,7 @@ TEST(RedisTlsFaultTest, WhatIsSentCanNotBeRead) {
   EXPECT_EQ(faults.written.find("secret"), std::string::npos);
 }
 
-TEST(RedisTlsFaultTest, ItSaysGoodbyeButNotFromAForkedChild) {
+TEST(RemoteTlsFaultTest, ItSaysGoodbyeButNotFromAForkedChild) {
   const TlsServer server;
   Faults faults;
   auto stream = open(server, faults);
@@ -222,10 +222,10 @@ TEST(RedisTlsFaultTest, ItSaysGoodbyeButNotFromAForkedChild) {
   EXPECT_GT(faults.written.size(), last);
 }
 
-TEST(RedisTlsFaultTest, WithoutAHandshakeThereIsNoGoodbye) {
+TEST(RemoteTlsFaultTest, WithoutAHandshakeThereIsNoGoodbye) {
   const Listener listener;
   Faults faults;
-  auto stream = Tls(TlsServer::trusting())
+  auto stream = Tls(TlsServer::trusting(), "redis")
                     .wrap(std::make_unique<Disturbed>(listener.endpoint(), faults), "localhost");
   EXPECT_EQ(stream->advance(), Status::again);
   const int before = faults.writes;
@@ -235,4 +235,4 @@ TEST(RedisTlsFaultTest, WithoutAHandshakeThereIsNoGoodbye) {
 }
 
 }  // namespace
-}  // namespace mortise::redis
+}  // namespace mortise::remote

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "remote/credentials.hpp"
+
+#include <mortise/error.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+
+namespace mortise::remote {
+namespace {
+
+constexpr std::size_t longest_password = 4096;
+
+[[noreturn]] void refuse_credentials(const std::string& words) {
+  throw LockError(Failure(Errc::misconfigured, words));
+}
+
+}  // namespace
+
+Credentials Credentials::of(base::Url& url) {
+  Credentials credentials{.user = url.user(), .password = url.password()};
+  int sources = credentials.password ? 1 : 0;
+  if (const auto file = url.take("password-file")) {
+    // Or it would mean no password at all.
+    if (file->empty()) refuse_credentials("URL: password-file names no file");
+    credentials.password_file = *file;
+    ++sources;
+  }
+  if (const auto variable = url.take("password-env")) {
+    const char* const value = std::getenv(variable->c_str());
+    if (value == nullptr) {
+      refuse_credentials("URL: password-env: no environment variable " + *variable);
+    }
+    credentials.password = value;
+    ++sources;
+  }
+  if (sources > 1) refuse_credentials("URL: the password is given more than once");
+  return credentials;
+}
+
+std::optional<std::string> Credentials::current() const {
+  if (password_file.empty()) return password;
+  std::ifstream file(password_file, std::ios::binary);
+  std::string text;
+  // Bounded, since the path may lead to anything.
+  for (char c = 0; text.size() <= longest_password && file.get(c);) text += c;
+  const std::string which = "password-file " + password_file;
+  if (text.size() > longest_password) refuse_credentials(which + " is too long");
+  if (!file.eof()) refuse_credentials(which + " can not be read");
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  if (text.empty()) refuse_credentials(which + " is empty");
+  return text;
+}
+
+}  // namespace mortise::remote

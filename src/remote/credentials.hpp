@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// How a client proves who it is: a user and a password, as URLs, files and the environment give
+// them. The password never appears in a message.
+#pragma once
+
+#include "base/url.hpp"
+
+#include <optional>
+#include <string>
+
+namespace mortise::remote {
+
+struct Credentials {
+  std::string user{};                     ///< empty: none is named
+  std::optional<std::string> password{};  ///< given in the URL, or by an environment variable
+  std::string password_file{};            ///< read anew at each use, so that it may change
+
+  /// Takes the parameters `password-file` and `password-env`, too.
+  /// @throws LockError (`misconfigured`) where the password is given more than once, or not found
+  [[nodiscard]] static Credentials of(base::Url& url);
+  /// @return whether a password is given, wherever it is.
+  [[nodiscard]] bool has_password() const noexcept { return password || !password_file.empty(); }
+  /// @return the password of now; nothing = none is given
+  /// @throws LockError (`misconfigured`) that names the file
+  [[nodiscard]] std::optional<std::string> current() const;
+};
+
+}  // namespace mortise::remote

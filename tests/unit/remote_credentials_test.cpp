@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Goal: a password is found where the user has put it, and is in no message. Method: known answers;
+// files for passwords that stand in one.
+#include <mortise/error.hpp>
+
+#include "model/temporary.hpp"
+#include "remote/credentials.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace mortise::remote {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Credentials credentials_of(std::string_view text) {
+  base::Url url(text);
+  return Credentials::of(url);
+}
+
+TEST(RemoteCredentials, AreThoseOfTheUrl) {
+  EXPECT_FALSE(credentials_of("any://h").has_password());
+  EXPECT_EQ(credentials_of("any://h").current(), std::nullopt);
+  EXPECT_EQ(credentials_of("any://app@h").user, "app");
+  EXPECT_FALSE(credentials_of("any://app@h").has_password());
+  const Credentials both = credentials_of("any://app:se%40cret@h");
+  EXPECT_TRUE(both.has_password());
+  EXPECT_EQ(both.current(), "se@cret");
+}
+
+TEST(RemoteCredentials, APasswordComesFromOnePlace) {
+  ::setenv("MORTISE_TEST_PASSWORD", "secret", 1);
+  EXPECT_EQ(credentials_of("any://app@h?password-env=MORTISE_TEST_PASSWORD").current(), "secret");
+  for (const char* const wrong :
+       {"any://app:secret@h?password-file=/x", "any://app:secret@h?password-env=PATH",
+        "any://app@h?password-file=/x&password-env=PATH",
+        "any://app@h?password-file=", "any://app@h?password-env=MORTISE_NO_SUCH_VARIABLE"}) {
+    try {
+      static_cast<void>(credentials_of(wrong));
+      ADD_FAILURE() << wrong;
+    } catch (const LockError& error) {
+      EXPECT_EQ(error.errc(), Errc::misconfigured);
+      EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
+    }
+  }
+}
+
+class RemotePasswordFile : public ::testing::Test {
+ protected:
+  void write(std::string_view text) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << text;
+  }
+  Credentials credentials() const {
+    base::Url url("any://app@h?password-file=" + path_);
+    Credentials credentials = Credentials::of(url);
+    url.refuse_the_rest();
+    return credentials;
+  }
+  std::string refused(const Credentials& credentials) const {
+    try {
+      static_cast<void>(credentials.current());
+    } catch (const LockError& error) {
+      EXPECT_EQ(error.errc(), Errc::misconfigured);
+      EXPECT_THAT(error.what(), HasSubstr(credentials.password_file));
+      EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
+      return error.what();
+    }
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+
+  const model::TemporaryDirectory directory_;
+  const std::string path_ = directory_.file("password");
+};
+
+TEST_F(RemotePasswordFile, IsReadAnewAndEndsWithItsLine) {
+  const Credentials of_file = credentials();
+  EXPECT_EQ(of_file.user, "app");
+  for (const std::string_view end : {"", "\n", "\r\n", "\n\n\r\n"}) {
+    write("sec ret\t\n!" + std::string(end));
+    EXPECT_EQ(of_file.current(), "sec ret\t\n!");
+  }
+  write("another");
+  EXPECT_EQ(of_file.current(), "another");
+  write(std::string(4096, 'x'));
+  EXPECT_EQ(of_file.current(), std::string(4096, 'x'));
+}
+
+TEST_F(RemotePasswordFile, IsRefusedByItsName) {
+  const Credentials of_file = credentials();  // not looked at yet
+  EXPECT_THAT(refused(of_file), HasSubstr("can not be read"));
+  write("");
+  EXPECT_THAT(refused(of_file), HasSubstr("empty"));
+  write("\r\n\n");
+  EXPECT_THAT(refused(of_file), HasSubstr("empty"));
+  write("secret" + std::string(4091, 'x'));
+  EXPECT_THAT(refused(of_file), HasSubstr("too long"));
+  EXPECT_THAT(refused({.password_file = "/dev/zero"}), HasSubstr("too long"));
+  EXPECT_THAT(refused({.password_file = directory_.path()}), HasSubstr("can not be read"));
+}
+
+}  // namespace
+}  // namespace mortise::remote
