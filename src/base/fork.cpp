@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 namespace mortise::base {
@@ -19,22 +18,10 @@ namespace {
 
 std::atomic<std::uint32_t> generation{1};
 
-/// A number alone would lead to whatever has it by now.
-struct Socket {
-  int fd = -1;
-  ino_t inode = 0;
-  bool operator==(const Socket&) const = default;
-};
-
-ino_t inode_of(int fd) noexcept {
-  struct stat status {};
-  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
-}
-
 struct Registry {
   std::mutex mutex;
   std::vector<bool> ours;  // by descriptor number
-  std::vector<Socket> borrowed;
+  std::vector<SocketIdentity> borrowed;
 
   Registry() { ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child); }
 
@@ -64,8 +51,8 @@ void Registry::after_fork_in_child() {
   for (std::size_t fd = 0; fd < self.ours.size(); ++fd) {
     if (self.ours[fd]) ::close(static_cast<int>(fd));
   }
-  for (const Socket& socket : self.borrowed) {
-    if (inode_of(socket.fd) == socket.inode) ::close(socket.fd);
+  for (const SocketIdentity& socket : self.borrowed) {
+    if (identity_of(socket.fd) == socket) ::close(socket.fd);
   }
   self.ours.assign(self.ours.size(), false);
   self.borrowed.clear();
@@ -92,57 +79,22 @@ NoFork::~NoFork() {
   errno = kept;
 }
 
-UniqueFd::UniqueFd(int fd) noexcept : fd_(fd), generation_(fork_generation()) {
-  if (fd_ >= 0) registry().set(fd_, true);
+void close_in_child(int fd, bool whether) noexcept { registry().set(fd, whether); }
+
+SocketIdentity identity_of(int fd) noexcept {
+  struct stat status {};
+  const bool is_socket = fd >= 0 && ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
+  return is_socket ? SocketIdentity{fd, status.st_ino} : SocketIdentity{};
 }
 
-UniqueFd::UniqueFd(UniqueFd&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), generation_(other.generation_) {}
-
-UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-    generation_ = other.generation_;
-  }
-  return *this;
+void close_in_child(const SocketIdentity& socket) noexcept {
+  registry().borrowed.push_back(socket);
 }
 
-void UniqueFd::reset() noexcept {
-  const int fd = std::exchange(fd_, -1);
-  // In a child the number was closed by the handler and may belong to somebody else by now.
-  if (fd < 0 || generation_ != fork_generation()) return;
-  const NoFork guard;
-  registry().set(fd, false);
-  ::close(fd);
-}
-
-BorrowedFd::BorrowedFd(int fd) noexcept
-    : fd_(fd), inode_(fd >= 0 ? inode_of(fd) : 0), generation_(fork_generation()) {
-  if (inode_ == 0) fd_ = -1;
-  if (fd_ >= 0) registry().borrowed.push_back({fd_, inode_});
-}
-
-BorrowedFd::BorrowedFd(BorrowedFd&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), inode_(other.inode_), generation_(other.generation_) {}
-
-BorrowedFd& BorrowedFd::operator=(BorrowedFd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-    inode_ = other.inode_;
-    generation_ = other.generation_;
-  }
-  return *this;
-}
-
-void BorrowedFd::reset() noexcept {
-  const int fd = std::exchange(fd_, -1);
-  if (fd < 0 || generation_ != fork_generation()) return;
-  const NoFork guard;
-  std::vector<Socket>& all = registry().borrowed;
+void keep_in_child(const SocketIdentity& socket) noexcept {
+  std::vector<SocketIdentity>& all = registry().borrowed;
   // The same socket may be there twice, while it is registered anew.
-  const auto found = std::find(all.begin(), all.end(), Socket{fd, inode_});
+  const auto found = std::find(all.begin(), all.end(), socket);
   if (found != all.end()) all.erase(found);
 }
 

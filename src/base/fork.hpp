@@ -24,56 +24,21 @@ class NoFork {
   NoFork& operator=(const NoFork&) = delete;
 };
 
-/// A descriptor of the library: closed by the destructor, and in the child right after a fork.
-class UniqueFd {
- public:
-  UniqueFd() noexcept = default;
-  UniqueFd(UniqueFd&& other) noexcept;
-  UniqueFd& operator=(UniqueFd&& other) noexcept;
-  ~UniqueFd() { reset(); }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
-  void reset() noexcept;
+/// Whether a child closes that descriptor right after a fork. Under `NoFork`.
+void close_in_child(int fd, bool whether) noexcept;
 
-  /// Runs `make`, which returns a descriptor or -1 (errno is kept), with no fork in between.
-  template <class Make>
-  [[nodiscard]] static UniqueFd open(Make make) {
-    const NoFork guard;
-    return UniqueFd(make());
-  }
-
- private:
-  /// Must be called under `NoFork`.
-  explicit UniqueFd(int fd) noexcept;
-
-  int fd_ = -1;
-  std::uint32_t generation_ = 0;
+/// A socket of which somebody else may make another one at any time: a number alone would lead to
+/// whatever has it by then.
+struct SocketIdentity {
+  int fd = -1;
+  ino_t inode = 0;  ///< 0: it is none
+  bool operator==(const SocketIdentity&) const = default;
 };
+[[nodiscard]] SocketIdentity identity_of(int fd) noexcept;
 
-/// A socket that a C library makes and closes for us: closed in the child right after a fork, too,
-/// if it is still the same one by then, since the C library may have closed it without a word.
-class BorrowedFd {
- public:
-  BorrowedFd() noexcept = default;
-  BorrowedFd(BorrowedFd&& other) noexcept;
-  BorrowedFd& operator=(BorrowedFd&& other) noexcept;
-  ~BorrowedFd() { reset(); }
-  void reset() noexcept;
-
-  /// Runs `make`, which returns a descriptor or -1, with no fork in between.
-  template <class Make>
-  [[nodiscard]] static BorrowedFd open(Make make) {
-    const NoFork guard;
-    return BorrowedFd(make());
-  }
-
- private:
-  /// Must be called under `NoFork`.
-  explicit BorrowedFd(int fd) noexcept;
-
-  int fd_ = -1;
-  ino_t inode_ = 0;
-  std::uint32_t generation_ = 0;
-};
+/// A child closes that socket right after a fork, if it is still the same one. Under `NoFork`.
+void close_in_child(const SocketIdentity& socket) noexcept;
+/// It does not any more; where that was said twice, once less. Under `NoFork`.
+void keep_in_child(const SocketIdentity& socket) noexcept;
 
 }  // namespace mortise::base

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/address.hpp"
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 
 #include <sys/socket.h>
 

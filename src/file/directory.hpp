@@ -5,7 +5,7 @@
 
 #include <mortise/error.hpp>
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 
 #include <string>
 

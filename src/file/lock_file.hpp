@@ -6,7 +6,7 @@
 #include <mortise/error.hpp>
 #include <mortise/holder.hpp>
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "file/directory.hpp"
 #include "file/wake_word.hpp"
 

@@ -6,7 +6,7 @@
 #include <mortise/backend.hpp>
 #include <mortise/clock.hpp>
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 
 #include <atomic>
 #include <functional>

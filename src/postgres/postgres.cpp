@@ -2,10 +2,10 @@
 // What users call to open a backend and to make its schema: include/mortise/postgres.hpp.
 #include <mortise/postgres.hpp>
 
-#include "base/errand.hpp"
 #include "postgres/postgres_backend.hpp"
 #include "postgres/server_error.hpp"
 #include "postgres/sql.hpp"
+#include "remote/one_shot.hpp"
 
 #include <utility>
 
@@ -50,8 +50,8 @@ void migrate(std::string_view url, const Migration& options, std::chrono::millis
 std::optional<Holder> force_release(std::string_view url, std::string_view name,
                                     std::chrono::milliseconds wait) {
   PostgresBackend backend(Settings::parse(url));
-  return base::run_errand(backend, name, wait,
-                          [&](const auto& request) { backend.force_release(request); });
+  return remote::run_one_shot(backend, name, wait,
+                              [&](const auto& request) { backend.force_release(request); });
 }
 
 }  // namespace mortise::postgres

@@ -3,7 +3,7 @@
 // and results. The only room that knows the C library; it knows nothing of locks.
 #pragma once
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "postgres/arguments.hpp"
 
 #include <array>

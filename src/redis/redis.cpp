@@ -2,8 +2,8 @@
 // What users call: include/mortise/redis.hpp.
 #include <mortise/redis.hpp>
 
-#include "base/errand.hpp"
 #include "redis/redis_backend.hpp"
+#include "remote/one_shot.hpp"
 
 namespace mortise::redis {
 
@@ -14,8 +14,8 @@ std::unique_ptr<Backend> backend(std::string_view url) {
 std::optional<Holder> force_release(std::string_view url, std::string_view name,
                                     std::chrono::milliseconds wait) {
   RedisBackend backend(Settings::parse(url));
-  return base::run_errand(backend, name, wait,
-                          [&](const auto& request) { backend.force_release(request); });
+  return remote::run_one_shot(backend, name, wait,
+                              [&](const auto& request) { backend.force_release(request); });
 }
 
 }  // namespace mortise::redis

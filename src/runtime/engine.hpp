@@ -6,7 +6,7 @@
 
 #include <mortise/backend.hpp>
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "runtime/reader_role.hpp"
 #include "runtime/source_poll.hpp"
 

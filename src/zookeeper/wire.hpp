@@ -7,7 +7,7 @@
 
 #include <mortise/clock.hpp>
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 
 #include <sys/types.h>
 

@@ -2,7 +2,7 @@
 // What users call: include/mortise/zookeeper.hpp.
 #include <mortise/zookeeper.hpp>
 
-#include "base/errand.hpp"
+#include "remote/one_shot.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
 namespace mortise::zookeeper {
@@ -14,8 +14,8 @@ std::unique_ptr<Backend> backend(std::string_view url) {
 std::optional<Holder> force_release(std::string_view url, std::string_view name,
                                     std::chrono::milliseconds wait) {
   ZooKeeperBackend backend(Settings::parse(url));
-  return base::run_errand(backend, name, wait,
-                          [&](const auto& request) { backend.force_release(request); });
+  return remote::run_one_shot(backend, name, wait,
+                              [&](const auto& request) { backend.force_release(request); });
 }
 
 }  // namespace mortise::zookeeper

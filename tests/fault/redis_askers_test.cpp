@@ -2,9 +2,9 @@
 // Goal: of two threads that ask for one attempt the late one sends nothing, however late it is: its
 // request would come behind the release, or behind the cancel, and make a ghost. Method: a clock
 // that stops the second thread inside of the backend, after it has seen the attempt undecided.
-#include "base/errand.hpp"
 #include "fault/redis_fixture.hpp"
 #include "redis/redis_backend.hpp"
+#include "remote/one_shot.hpp"
 
 #include <semaphore>
 #include <thread>
@@ -89,7 +89,7 @@ class RedisAskers : public RedisTest {
 
  private:
   std::shared_ptr<StoppingClock> clock_ = std::make_shared<StoppingClock>();
-  base::Errand errand_{clock_};
+  remote::OneShotHost errand_{clock_};
   std::optional<redis::RedisBackend> backend_;
 };
 

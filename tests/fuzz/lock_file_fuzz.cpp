@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a lock file of any content harms nobody: what is read of it is bounded, it passes for ours
 // only with our signature and name, and what is written is read back. Method: a file in memory.
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "file/file_name.hpp"
 #include "file/header.hpp"
 #include "fuzz/fuzz.hpp"

@@ -5,7 +5,7 @@
 // then count as replies.
 #pragma once
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "support/proxy_faults.hpp"
 #include "support/proxy_link.hpp"
 

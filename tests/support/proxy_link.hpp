@@ -3,7 +3,7 @@
 // frames queue until they are due. It never blocks and knows no threads; the proxy polls for it.
 #pragma once
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "support/postgres_frames.hpp"
 #include "support/proxy_faults.hpp"
 #include "support/proxy_frames.hpp"

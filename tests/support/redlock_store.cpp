@@ -3,7 +3,7 @@
 
 #include <mortise/redlock.hpp>
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "redis/lock_key.hpp"
 #include "support/free_port.hpp"
 #include "support/redlock_servers.hpp"

@@ -6,7 +6,7 @@
 // the leader listens, and tries again only while it is refused (Learner): so it is kept waiting.
 #pragma once
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: what is written into a lock file is read back, nothing else passes for it, and hostile
 // content harms nobody. Method: a file in memory.
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "file/header.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a forked child has none of the library's descriptors, and knows that it is one (S9).
 // Method: real forks; the child answers by its exit code.
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // The other end of a stream, on loopback, and ways to drive a stream that does not wait by itself.
 #pragma once
 
-#include "base/fork.hpp"
+#include "base/unique_fd.hpp"
 #include "remote/stream/stream.hpp"
 #include "support/eventually.hpp"
 

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-namespace mortise::base {
+namespace mortise::remote {
 
 /// A host whose sources nobody polls but `run()`.
 /// @thread_safety one thread only
-class Errand final : public Host {
+class OneShotHost final : public Host {
  public:
-  explicit Errand(std::shared_ptr<Clock> clock = Clock::real()) : clock_(std::move(clock)) {}
+  explicit OneShotHost(std::shared_ptr<Clock> clock = Clock::real()) : clock_(std::move(clock)) {}
 
   /// Polls until the operation is done or the time is up.
   void run(const Operation& operation, std::chrono::milliseconds at_most);
@@ -40,8 +40,8 @@ class Errand final : public Host {
 /// @return what was answered
 /// @errors `misconfigured` (an empty name), `unavailable` (no answer in time), and what the
 /// request fails with; thrown as `LockError`
-[[nodiscard]] std::optional<Holder> run_errand(
+[[nodiscard]] std::optional<Holder> run_one_shot(
     Backend& backend, std::string_view name, std::chrono::milliseconds wait,
     const std::function<void(const std::shared_ptr<Inspection>&)>& send);
 
-}  // namespace mortise::base
+}  // namespace mortise::remote

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
-#include "base/errand.hpp"
+#include "remote/one_shot.hpp"
 
 #include "base/poll_sources.hpp"
 #include "base/span.hpp"
 
 #include <string>
 
-namespace mortise::base {
+namespace mortise::remote {
 
-void Errand::run(const Operation& operation, std::chrono::milliseconds at_most) {
-  const Instant end = clock_->now() + bounded_wait(at_most);
+void OneShotHost::run(const Operation& operation, std::chrono::milliseconds at_most) {
+  const Instant end = clock_->now() + base::bounded_wait(at_most);
   do {
-    poll_sources(sources_, *clock_, end);
+    base::poll_sources(sources_, *clock_, end);
   } while (!operation.done() && clock_->now() < end);
 }
 
-std::optional<Holder> run_errand(
+std::optional<Holder> run_one_shot(
     Backend& backend, std::string_view name, std::chrono::milliseconds wait,
     const std::function<void(const std::shared_ptr<Inspection>&)>& send) {
   if (name.empty()) throw LockError({Errc::misconfigured, "the lock's name is empty"});
-  Errand errand;
+  OneShotHost host;
   const auto operation = std::make_shared<Inspection>(std::string(name));
-  backend.start(errand);
+  backend.start(host);
   send(operation);
-  errand.run(*operation, wait);
+  host.run(*operation, wait);
   const bool done = operation->done();
   const std::optional<Failure> trouble = operation->trouble();
   backend.stop();
@@ -33,4 +33,4 @@ std::optional<Holder> run_errand(
                           : Failure{Errc::unavailable, backend.describe() + ": no answer in time"});
 }
 
-}  // namespace mortise::base
+}  // namespace mortise::remote
