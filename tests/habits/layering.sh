@@ -4,6 +4,7 @@
 # but the standard library. Method: read the #include lines; the floor of a file is that of its folder.
 set -euo pipefail
 export LC_ALL=C
+. "$(dirname "$0")/floors.sh"
 cd "$1"
 
 standard_list='
@@ -37,16 +38,16 @@ function complain(text) { print place ": " text; bad = 1 }
 function folder_of(path) { sub(/\/[^\/]*$/, "", path); return path }
 function floor_of(path) {
     if (path ~ /^include\//) return 0
-    if (path == "src/client_url.cpp") return 6
+    if (path == "src/client_url.cpp") return ENVIRON["umbrella_floor"] + 0
     if (path !~ /^src\/[^\/]+\//) return -1
     split(path, part, "/")
-    return part[2] in floors ? floors[part[2]] : 4  # a folder that has no floor here is a backend
+    return part[2] in floors ? floors[part[2]] : ENVIRON["backend_floor"] + 0
 }
 BEGIN {
     split(ENVIRON["standard_list"], names, " "); for (i in names) standard[names[i]] = 1
     split(ENVIRON["impure_list"], names, " "); for (i in names) impure[names[i]] = 1
-    floors["base"] = 1; floors["core"] = 2; floors["runtime"] = 3; floors["remote"] = 3.5
-    floors["redlock"] = 5
+    count = split(ENVIRON["house_floors"], pairs, " ")
+    for (i = 1; i <= count; i++) { split(pairs[i], pair, "="); floors[pair[1]] = pair[2] + 0 }
 }
 {
     split($0, field, ":")

@@ -186,5 +186,39 @@ for culprit in 'mortise::core::lease()' 'mortise::helper()'; do
     fi
 done
 
+# A class of a room below that implements an interface of the runtime's, without an include of it; and
+# two backends of which one calls the other.
+object() { # <source under src/> <code>
+    mkdir -p "lib.dir/$(dirname "$1")"
+    printf '%s\n' "$2" >code.cpp
+    "$compiler" -c code.cpp -o "lib.dir/$1.o"
+    echo "$scratch/lib.dir/$1.o"
+}
+symbols_fail() { # <words of its complaint>
+    local output
+    if output=$(bash "$checks/symbols.sh" objects.txt 2>&1) || [[ $output != *"$1"* ]]; then
+        printf 'symbols does not complain about: %s\n%s\n' "$1" "$output"
+        failures=$((failures + 1))
+    fi
+}
+interface='struct Host { virtual ~Host(); };'
+cd "$scratch"
+{
+    object src/runtime/host.cpp "$interface Host::~Host() = default; inline int both() { return 1; } int a() { return both(); }"
+    object src/remote/one_shot.cpp "$interface struct OneShot : Host {}; inline int both() { return 1; } int b() { OneShot it; return both(); }"
+    object src/redis/redis.cpp 'int b(); int c() { return b(); }'
+    object src/client_url.cpp 'int c(); int d() { return c(); }'
+} >good.txt
+cp good.txt objects.txt
+bash "$checks/symbols.sh" objects.txt || failures=$((failures + 1))
+object src/base/errand.cpp "$interface struct Errand : Host {}; int e() { Errand it; return 1; }" >>objects.txt
+symbols_fail 'src/base/errand.cpp: Host::~Host() is above, in runtime'
+cp good.txt objects.txt
+object src/file/file.cpp 'int c(); int f() { return c(); }' >>objects.txt
+symbols_fail 'src/file/file.cpp: c() is beside, in redis'
+cp good.txt objects.txt
+object src/redis/redis.cpp 'int d(); int c() { return d(); }' >>objects.txt
+symbols_fail 'src/redis/redis.cpp: d() is above, in the umbrella'
+
 rm -rf "$scratch"
 exit $((failures > 0))
