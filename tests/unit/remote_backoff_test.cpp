@@ -10,31 +10,31 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double least = 0.0;
-constexpr double most = 0.999'999;
+constexpr double least_random = 0.0;
+constexpr double most_random = 0.999'999;
 
 TEST(RemoteBackoff, WhatWasUpIsTriedAlmostAtOnce) {
-  EXPECT_EQ(backoff(0, least), 0ns);
-  EXPECT_LT(backoff(0, most), 10ms);
-  EXPECT_GT(backoff(0, most), 9ms);
+  EXPECT_EQ(backoff(0, least_random), 0ns);
+  EXPECT_LT(backoff(0, most_random), 10ms);
+  EXPECT_GT(backoff(0, most_random), 9ms);
 }
 
 TEST(RemoteBackoff, DoublesUpToASecond) {
   std::chrono::nanoseconds step = 20ms;
   for (std::size_t failures = 1; failures <= 100; ++failures) {
-    EXPECT_EQ(backoff(failures, least), step / 2) << failures;
-    EXPECT_LT(backoff(failures, most), step) << failures;
-    EXPECT_GT(backoff(failures, most), step - step / 1'000) << failures;
+    EXPECT_EQ(backoff(failures, least_random), step / 2) << failures;
+    EXPECT_LT(backoff(failures, most_random), step) << failures;
+    EXPECT_GT(backoff(failures, most_random), step - step / 1'000) << failures;
     step = std::min<std::chrono::nanoseconds>(step * 2, 1s);
   }
 }
 
 TEST(RemoteBackoff, OfSeveralServersDoublesWithEachRound) {
-  EXPECT_EQ(backoff(0, least, 3), 0ns);
-  EXPECT_EQ(backoff(1, least, 3), 5ms);
-  EXPECT_EQ(backoff(3, least, 3), 10ms);
-  EXPECT_EQ(backoff(5, least, 3), 10ms);
-  EXPECT_EQ(backoff(6, least, 3), 20ms);
+  EXPECT_EQ(backoff(0, least_random, 3), 0ns);
+  EXPECT_EQ(backoff(1, least_random, 3), 5ms);
+  EXPECT_EQ(backoff(3, least_random, 3), 10ms);
+  EXPECT_EQ(backoff(5, least_random, 3), 10ms);
+  EXPECT_EQ(backoff(6, least_random, 3), 20ms);
 }
 
 }  // namespace

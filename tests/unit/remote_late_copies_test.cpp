@@ -12,8 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant start{100s};
-
 struct Note {
   bool wanted = false;
   [[nodiscard]] bool needed() const noexcept { return wanted; }
@@ -22,6 +20,7 @@ struct Note {
 class RemoteLateCopies : public ::testing::Test {
  protected:
   using Table = LateCopies<Note>;
+  static constexpr Instant start{100s};
   static constexpr Table::Key key{.server = 7, .attempt = {1, 2, 3}};
   static constexpr Table::Key elsewhere{.server = 8, .attempt = {1, 2, 3}};
 

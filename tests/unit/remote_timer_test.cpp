@@ -12,41 +12,41 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant start{100s};
+constexpr Instant noon{100s};
 
 TEST(RemoteMoment, IsNeverUntilItIsSet) {
   Moment moment;
   EXPECT_EQ(moment.get(), never);
-  EXPECT_FALSE(moment.take(start));
-  EXPECT_TRUE(moment.set(start));
-  EXPECT_EQ(moment.get(), start);
+  EXPECT_FALSE(moment.take(noon));
+  EXPECT_TRUE(moment.set(noon));
+  EXPECT_EQ(moment.get(), noon);
 }
 
 TEST(RemoteMoment, TellsWhetherItIsEarlierThanBefore) {
   Moment moment;
-  EXPECT_TRUE(moment.set(start + 2s));
-  EXPECT_FALSE(moment.set(start + 3s));
-  EXPECT_EQ(moment.get(), start + 3s);
-  EXPECT_FALSE(moment.bring_forward(start + 4s));
-  EXPECT_FALSE(moment.bring_forward(start + 3s));
-  EXPECT_EQ(moment.get(), start + 3s);
-  EXPECT_TRUE(moment.bring_forward(start + 1s));
-  EXPECT_EQ(moment.get(), start + 1s);
+  EXPECT_TRUE(moment.set(noon + 2s));
+  EXPECT_FALSE(moment.set(noon + 3s));
+  EXPECT_EQ(moment.get(), noon + 3s);
+  EXPECT_FALSE(moment.bring_forward(noon + 4s));
+  EXPECT_FALSE(moment.bring_forward(noon + 3s));
+  EXPECT_EQ(moment.get(), noon + 3s);
+  EXPECT_TRUE(moment.bring_forward(noon + 1s));
+  EXPECT_EQ(moment.get(), noon + 1s);
 }
 
 TEST(RemoteMoment, ThatIsSetIsKeptByWhoOnlyNeedsOne) {
   Moment moment;
-  EXPECT_TRUE(moment.set_if_never(start + 2s));
-  EXPECT_FALSE(moment.set_if_never(start + 1s));
-  EXPECT_EQ(moment.get(), start + 2s);
+  EXPECT_TRUE(moment.set_if_never(noon + 2s));
+  EXPECT_FALSE(moment.set_if_never(noon + 1s));
+  EXPECT_EQ(moment.get(), noon + 2s);
 }
 
 TEST(RemoteMoment, IsTakenOnce) {
   Moment moment;
-  moment.set(start);
-  EXPECT_FALSE(moment.take(start - 1ns));
-  EXPECT_TRUE(moment.take(start));
-  EXPECT_FALSE(moment.take(start + 1h));
+  moment.set(noon);
+  EXPECT_FALSE(moment.take(noon - 1ns));
+  EXPECT_TRUE(moment.take(noon));
+  EXPECT_FALSE(moment.take(noon + 1h));
   EXPECT_EQ(moment.get(), never);
 }
 
@@ -55,25 +55,25 @@ using Words = std::vector<std::string>;
 TEST(RemoteTimer, GivesWhatIsDueInTheOrderOfItsMoments) {
   Timer<std::string> timer;
   EXPECT_EQ(timer.next(), never);
-  EXPECT_TRUE(timer.is_next(timer.add(start + 2s, "second")));
-  EXPECT_FALSE(timer.is_next(timer.add(start + 3s, "third")));
-  EXPECT_TRUE(timer.is_next(timer.add(start + 1s, "first")));
-  EXPECT_EQ(timer.next(), start + 1s);
-  EXPECT_EQ(timer.take(start), Words());
-  EXPECT_EQ(timer.take(start + 2s), (Words{"first", "second"}));
-  EXPECT_EQ(timer.next(), start + 3s);
-  EXPECT_EQ(timer.take(start + 2s), Words()) << "each is given once";
-  EXPECT_EQ(timer.take(start + 1h), (Words{"third"}));
+  EXPECT_TRUE(timer.is_next(timer.add(noon + 2s, "second")));
+  EXPECT_FALSE(timer.is_next(timer.add(noon + 3s, "third")));
+  EXPECT_TRUE(timer.is_next(timer.add(noon + 1s, "first")));
+  EXPECT_EQ(timer.next(), noon + 1s);
+  EXPECT_EQ(timer.take(noon), Words());
+  EXPECT_EQ(timer.take(noon + 2s), (Words{"first", "second"}));
+  EXPECT_EQ(timer.next(), noon + 3s);
+  EXPECT_EQ(timer.take(noon + 2s), Words()) << "each is given once";
+  EXPECT_EQ(timer.take(noon + 1h), (Words{"third"}));
   EXPECT_EQ(timer.next(), never);
 }
 
 TEST(RemoteTimer, WhatIsRemovedIsNotGiven) {
   Timer<std::string> timer;
-  const auto first = timer.add(start + 1s, "first");
-  timer.add(start + 2s, "second");
+  const auto first = timer.add(noon + 1s, "first");
+  timer.add(noon + 2s, "second");
   timer.remove(first);
-  EXPECT_EQ(timer.next(), start + 2s);
-  EXPECT_EQ(timer.take(start + 1h), (Words{"second"}));
+  EXPECT_EQ(timer.next(), noon + 2s);
+  EXPECT_EQ(timer.take(noon + 1h), (Words{"second"}));
 }
 
 }  // namespace
