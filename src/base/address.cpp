@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads addresses as users write them, and refuses in words that repeat no secret.
 #include "base/address.hpp"
 
 #include <mortise/error.hpp>
@@ -56,6 +57,7 @@ Address Address::parse(std::string_view text, std::string_view backend,
     host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
   }
+  // With more than one colon and no brackets it is an IPv6 number, which leaves no room for a port.
   if (host.empty()) refuse(backend, text, "no host");
   if (!sound(host)) refuse(backend, text, "a character that no host name has");
   Address address;

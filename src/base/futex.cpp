@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The two futex calls that the library makes, with relative time limits.
 #include "base/futex.hpp"
 
 #include <linux/futex.h>
@@ -25,6 +26,8 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen,
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(bounded);
   const timespec limit{.tv_sec = static_cast<time_t>(seconds.count()),
                        .tv_nsec = static_cast<long>((bounded - seconds).count())};
+  // Whatever it returns (the word had changed, a signal, the time) the caller looks at the word
+  // again.
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Escapes the bytes of a name, and hashes what would be too long for a component of a path.
 #include "base/path_name.hpp"
 
 namespace mortise::base {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One poll of a handful of sources, for those who have no engine.
 #include "base/poll_sources.hpp"
 
 #include "base/span.hpp"
@@ -12,6 +13,7 @@ namespace mortise::base {
 void poll_sources(const std::vector<Source*>& sources, const Clock& clock, Instant until) {
   std::vector<pollfd> polled;
   polled.reserve(sources.size());
+  // A copy: `ready()` may attach and detach sources.
   const std::vector<Source*> all = sources;
   for (const Source* source : all) {
     until = std::min(until, source->due());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Random bits from the kernel.
 #include "base/random_id.hpp"
 
 #include <sys/random.h>

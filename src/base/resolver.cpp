@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Literal addresses are read at once. Names are looked up on a detached thread, which shares
+// nothing with its resolver but a small record, and may outlive it.
 #include "base/resolver.hpp"
 
 #include "base/quiet_thread.hpp"
@@ -128,6 +130,7 @@ void Resolver::Lookup::run() noexcept {
       resolution.error = "no memory";  // short enough to need none
     }
     lock.lock();
+    // Another name was asked for meanwhile, or nobody is left: this answer is for no one.
     if (answered < 0 || wanted != question) continue;
     answer = std::move(resolution);
     wanted.reset();
@@ -179,6 +182,7 @@ void Resolver::start(const Address& address) {
     return;
   }
   Resolution found;
+  // A literal address needs no name server, and so no thread; any other error is final as well.
   if (look_up(question, AI_NUMERICHOST, found) != EAI_NONAME) {
     know(std::move(found));
     return;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The parts of a URL, each refused by the name of its place and never by its text: any of them may
+// be a piece of a password.
 #include "base/url.hpp"
 
 #include <mortise/error.hpp>
@@ -32,6 +34,7 @@ std::string decode(std::string_view text, const char* part) {
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
     if (high < 0 || low < 0) refuse(std::string("URL: bad percent escape in the ") + part);
     const char byte = static_cast<char>(high * 16 + low);
+    // The C libraries that get it would take the text to end here.
     if (byte == '\0') refuse(std::string("URL: NUL byte in the ") + part);
     out += byte;
     i += 2;

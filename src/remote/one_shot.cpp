@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Drives one operation to its end without a client, by polling the backend's sources itself.
 #include "remote/one_shot.hpp"
 
 #include "base/poll_sources.hpp"
@@ -24,6 +25,7 @@ std::optional<Holder> run_one_shot(
   backend.start(host);
   send(operation);
   host.run(*operation, wait);
+  // Read first: `stop()` completes what is still open.
   const bool done = operation->done();
   const std::optional<Failure> trouble = operation->trouble();
   backend.stop();
