@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The arithmetic of one lease. All of it errs to one side: the client stops believing before the
+// server stops counting.
 #include "core/lease.hpp"
 
 #include "base/mutant.hpp"
@@ -22,6 +24,8 @@ Nanos unusable(Nanos lease, SafetyMargin margin) noexcept {
 
 }  // namespace
 
+// Where the backend fixes the lease no renewal brings more than was granted: wanting more would
+// have the hold counted as not confirmed for ever.
 Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now,
              double spread)
     : wanted_(grant.fixed ? std::min(grant.lease, terms.lease) : terms.lease),
@@ -104,6 +108,7 @@ void Lease::unanswered(Instant now) noexcept {
   if (state_ == State::lost) return;
   state_ = State::jeopardy;
   asked_ = false;
+  // Soon, since the lease runs; but a server that fails at once must not be asked in a tight loop.
   const Nanos pause =
       std::clamp<Nanos>(lease_ / 30, std::chrono::milliseconds(5), std::chrono::milliseconds(500));
   ask_at_ = now + pause;

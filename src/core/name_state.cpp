@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Who holds, who requests and who waits: each transition moves at most one waiter on, which it
+// returns for the caller to wake.
 #include "core/name_state.hpp"
 
 #include "base/mutant.hpp"
@@ -17,6 +19,7 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
   if (lost_hold(waiter.owner) != nullptr && !base::mutant("core.lost_hold_is_reentered")) {
     return Entry::lost;
   }
+  // Not while a release is about to leave: a request that overtook it would find our own hold.
   if (!hold_ && asker_ == nullptr && !releasing_ && queue_.empty()) {
     asker_ = &waiter;
     waiter.call = Waiter::Call::ask;
@@ -115,6 +118,7 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   hold_.reset();
   if (loss->ended.lost) loss->lost = *loss->ended.lost;
   loss->ended.lease.refused();
+  // `expect_grant()` made room for it: a loss needs no memory.
   lost_.push_back({.owner = loss->ended.owner,
                    .depth = loss->ended.depth,
                    .token = loss->ended.token(),

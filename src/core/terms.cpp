@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What options may be, said in words that name the field.
 #include "core/terms.hpp"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ Failure check(const LockOptions& options) {
     return wrong("LockOptions::label has " + std::to_string(options.label.size()) +
                  " bytes; at most 128 are allowed");
   }
+  // Labels are printed for operators: a line feed in one could forge a line of a log.
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(options.label.begin(), options.label.end(), control)) {
     return wrong("LockOptions::label holds a control character");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A textbook binary heap whose nodes know their place.
 #include "core/timer_heap.hpp"
 
 namespace mortise::core {
@@ -23,6 +24,7 @@ void TimerHeap::remove(Timer& timer) noexcept {
   const Node last = nodes_.back();
   nodes_.pop_back();
   if (last.timer == &timer) return;
+  // The last node fills the gap, and may belong above it or below.
   put(place, last);
   rise(place);
   sink(last.timer->place);
