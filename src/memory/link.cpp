@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A client's side: every message goes through `deliver()`, which may lose it or hold it up.
 #include "memory/link.hpp"
 
 #include "base/farewell.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The server: what Redis' scripts do, in plain C++.
 #include "memory/store.hpp"
 
 #include "core/figures.hpp"
@@ -137,6 +138,7 @@ void Store::hand_over(Name& entry, const std::string& name, Instant now, Pushes&
     const Queued next = std::move(entry.queue.front());
     entry.queue.pop_front();
     std::shared_ptr<Link> link = next.link.lock();
+    // Its client is gone, or has stopped asking: the next one's turn.
     if (!link || now - next.last_contact > silence) continue;
     give(entry, {.attempt = next.attempt, .name = name, .lease = next.lease, .label = next.label},
          now, core::claim_lease(next.lease));
@@ -188,6 +190,7 @@ void Store::erase_if_idle(const std::string& name) {
   if (!entry.held && entry.queue.empty() && entry.tombstones.empty()) names_.erase(found);
 }
 
+// Without the mutex: a push that is not delayed runs the client's code on this thread.
 void Store::deliver(const Pushes& pushes) {
   for (const Push& push : pushes) push.to->push(push.grant);
 }
