@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Opens the directory safely, and says in words why it will not do.
 #include "file/directory.hpp"
 
 #include "file/network_filesystem.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The table of names. An idle entry is kept open for speed, and closed when there are too many.
 #include "file/entries.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ std::shared_ptr<Entry> Entries::get(const std::string& name) {
   if (closed_) return nullptr;
   auto found = slots_.find(name);
   if (found == slots_.end()) {
+    // `close()` must not need memory.
     if (room_.capacity() <= slots_.size()) room_.reserve(2 * slots_.size() + 8);
     auto entry = std::make_shared<Entry>(directory_, name, flush_, in_use_);
     found = slots_.emplace(name, Slot{.entry = std::move(entry)}).first;

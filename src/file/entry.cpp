@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One name of one client: the kernel's lock excludes other processes, this table the own threads.
 #include "file/entry.hpp"
 
 #include "file/file_name.hpp"
@@ -83,6 +84,7 @@ Outcome Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant co
   if (retired_) return {.kind = Kind::retired};
   const Acquisition::Request& request = operation->request();
   if (owner_ && owner_->attempt == request.attempt) {
+    // Asked again while another thread flushes its grant: that thread answers.
     if (!owner_->settled) return {};
     return {.kind = Kind::granted, .grant = owner_->grant};
   }
@@ -184,6 +186,7 @@ Outcome Entry::settle(const AttemptId& attempt) {
     owner_->settled = true;
     return {.kind = Kind::granted, .grant = owner_->grant};
   }
+  // A number that may not be on the disk could be given again after a crash: this was no grant.
   owner_.reset();
   file_->unlock(1);
   return failed(std::move(why));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Requests in, completions out. There is no server: nearly all is answered on the calling thread.
 #include "file/file_backend.hpp"
 
 #include <mortise/file.hpp>
@@ -129,6 +130,7 @@ void FileBackend::conclude(Acquisition& operation, Outcome outcome) {
     const std::shared_ptr<Entry> entry = entries_.find(operation.request().name);
     outcome = entry->settle(operation.request().attempt);
   }
+  // The watch does not tell what happened before it began: that is looked for once.
   if (outcome.kind == Kind::granted && watch_.arm(*host_)) tell_losses();
   switch (outcome.kind) {
     case Kind::granted: return operation.granted(outcome.grant);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A lock's name with the suffix that tells lock files from other files.
 #include "file/file_name.hpp"
 
 #include "base/path_name.hpp"

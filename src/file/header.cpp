@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads and writes the header. The order of writes is the crash safety: the signature comes last.
 #include "file/header.hpp"
 
 #include "file/file_name.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The file and the kernel's lock on it (an open file description lock: it belongs to the
+// descriptor, not to the process).
 #include "file/lock_file.hpp"
 
 #include "file/file_name.hpp"
@@ -143,6 +145,7 @@ Failure LockFile::try_lock(bool& locked) const {
   struct flock range = whole_file(F_WRLCK);
   const int error = lock_command(fd_.get(), F_OFD_SETLK, range);
   locked = error == 0;
+  // fcntl(2) may answer either where somebody else has the lock.
   if (error == 0 || error == EAGAIN || error == EACCES) return {};
   return failed(error, "lock");
 }
@@ -238,6 +241,7 @@ Failure LockFile::look(const Directory& directory, const std::string& name,
       errno == ENOENT) {
     return {};
   }
+  // Without O_CREAT: looking leaves no file behind.
   if (Failure why = found.open_descriptor(folder, file, 0, found.fd_)) return why;
   if (Failure why = found.check_content()) return why;
   struct flock range = whole_file(F_WRLCK);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The list of refused file systems, by the magic numbers of statfs(2).
 #include "file/network_filesystem.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Which errno is whose fault.
 #include "file/system_failure.hpp"
 
 #include <cerrno>

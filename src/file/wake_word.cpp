@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Sleeps on the word in the file and on the operation's own word at once, where the kernel can.
 #include "file/wake_word.hpp"
 
 #include "file/header.hpp"

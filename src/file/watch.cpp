@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// inotify on the directory, started with the first hold.
 #include "file/watch.hpp"
 
 #include <poll.h>
