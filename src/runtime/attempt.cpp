@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What becomes of a grant that nobody waits for any more.
 #include "runtime/attempt.hpp"
 
 #include "base/mutant.hpp"

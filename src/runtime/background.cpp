@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The background thread: ticks slots that are due, asks again for the reaper, and polls what no
+// caller does.
 #include "runtime/background.hpp"
 
 #include "base/quiet_thread.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The public `Client`: checks options, turns failures into exceptions, and leaves the rest to
+// `ClientState`.
 #include <mortise/backend.hpp>
 #include <mortise/client.hpp>
 

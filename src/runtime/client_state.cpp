@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The client's table of names, its threads, and the order in which closing ends them.
 #include "runtime/client_state.hpp"
 
 #include "base/farewell.hpp"

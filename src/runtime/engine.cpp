@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Who reads, who sleeps, and how the role of the reader passes from one thread to the next.
 #include "runtime/engine.hpp"
 
 #include "base/mutant.hpp"

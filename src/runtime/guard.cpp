@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The public `Guard`: a hold that ends with a scope, whatever throws in between.
 #include <mortise/guard.hpp>
 
 #include "runtime/slot.hpp"

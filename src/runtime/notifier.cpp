@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A queue of tasks with as many threads as there are tasks that block.
 #include "runtime/notifier.hpp"
 
 #include "base/mutant.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A list of unfinished business, asked for again once a fallback period.
 #include "runtime/reaper.hpp"
 
 #include <mortise/backend.hpp>
