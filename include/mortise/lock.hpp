@@ -154,7 +154,7 @@ class MORTISE_API Lock {
   /// @return the fencing token of the owner's hold, also after its loss; empty without a hold.
   [[nodiscard]] Token token(Owner owner = {}) const;
 
-  /// Looks at the clock and the hold's own deadline; asks nobody.
+  /// Looks at the clock and the hold's own deadline; asks no server.
   ///
   /// @return how long the owner's hold is certain to stand unless it is renewed; zero from the
   /// deadline on, for ever, and without a hold; `nanoseconds::max()` where the backend has no

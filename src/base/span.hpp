@@ -17,7 +17,7 @@ inline constexpr std::chrono::hours longest_span{24 * 365 * 100};
   return std::clamp<std::chrono::milliseconds>(given, std::chrono::milliseconds(0), longest_span);
 }
 
-/// @return `left` as poll() takes it; who waits longer polls again
+/// @return `left` as poll() takes it; a longer wait polls again
 [[nodiscard]] constexpr int poll_time(std::chrono::nanoseconds left) noexcept {
   return static_cast<int>(
       std::clamp<std::chrono::milliseconds>(std::chrono::ceil<std::chrono::milliseconds>(left),

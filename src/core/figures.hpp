@@ -15,7 +15,7 @@ inline constexpr std::chrono::hours longest_lease{24};
 inline constexpr std::size_t longest_name = 512;
 inline constexpr std::size_t longest_label = 128;
 
-/// A waiter asks again this often although nothing called it (a lost wake-up costs at most this).
+/// A waiter that has heard nothing asks again this often: a lost wake-up costs at most this.
 inline constexpr std::chrono::milliseconds fallback_period{1'000};
 /// An attempt that nobody waits for any more is taken back; that is repeated at most so often.
 inline constexpr int fallback_periods_of_an_orphan = 3;

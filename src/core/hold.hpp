@@ -18,7 +18,7 @@ namespace mortise::core {
 /// A live hold. The server sees one hold a name and client; `depth` and `passes` are ours alone.
 struct Hold {
   Owner owner;
-  std::size_t depth = 1;     ///< unlocks owed
+  std::size_t depth = 1;     ///< how often the owner has yet to unlock
   std::uint32_t passes = 0;  ///< hand-overs inside the process since the grant
   AttemptId attempt{};
   std::uint64_t number = 0;      ///< of the grant

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One open lock file: the kernel's lock on it, the number of its last grant, the word its waiters
-// sleep on. Knows nothing of attempts, and of who holds it inside this process.
+// sleep on. Knows nothing of attempts, nor who holds it inside this process.
 #pragma once
 
 #include <mortise/error.hpp>

@@ -29,7 +29,7 @@ struct SlotTimer : core::Timer {
 class Background {
  public:
   /// @param clock_was_set called when the clock was set, or the machine was suspended
-  /// @param serve has a thread looked for that tells losses; tells whether there is one
+  /// @param serve looks for a thread that can tell losses; returns whether there is one
   Background(Engine& engine, Backend& backend, Clock& clock, std::function<void()> clock_was_set,
              std::function<bool()> serve);
   ~Background();

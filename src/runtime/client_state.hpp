@@ -85,7 +85,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most);
   /// Waits until the operation is done, at most as long as said. @return whether it is done.
   bool wait_done(Operation& operation, std::chrono::nanoseconds at_most);
-  /// Has a caller that is about to sleep woken after a suspend, which its sleep does not count.
+  /// Has a caller that is about to sleep woken after the machine was suspended: its sleep does not
+  /// count that time.
   void watch_for_suspend() noexcept;
   /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
   Failure prepare(const core::Terms& terms);
@@ -133,8 +134,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   };
   /// Asking the server: `close()` lets them leave its queues.
   [[nodiscard]] Inside asking() noexcept { return Inside(asking_); }
-  /// The same for a thread that was given an attempt while it slept: from the gift on, not only
-  /// from its waking, there may be a grant that has to be given back.
+  /// The same for a thread that was given an attempt while it slept: from that moment on, not only
+  /// from when it wakes, there may be a grant that has to be given back.
   void heir_comes() noexcept { asking_.fetch_add(1); }
   void heir_goes() noexcept { asking_.fetch_sub(1); }
   /// Freeing a hold: `close()` lets the server hear of it.

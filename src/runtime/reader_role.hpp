@@ -72,7 +72,7 @@ struct ReaderRole {
   }
 };
 
-/// As many as most threads ever need without memory from the heap, and more where there are more.
+/// Room for as many items as most threads ever need, without the heap; for more with it.
 template <class Item, std::size_t few>
 class Few {
  public:
