@@ -29,7 +29,7 @@ Grants contend(int threads, const std::function<Baton(int)>& make,
       const Baton baton = make(thread);
       ready.arrive_and_wait();
       std::int64_t count = 0;
-      // Decided while it has the lock: in a ring nobody may leave a turn that was given to him.
+      // Decided while it has the lock: in a ring no thread may leave a turn that was given to it.
       for (bool last = false; !last; ++count) {
         baton.take();
         last = stop.load(std::memory_order_relaxed);

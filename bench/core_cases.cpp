@@ -84,7 +84,7 @@ double handoff_between_threads(Mode mode) {
 }
 
 double futex_handoff(Mode mode) {
-  FutexTurn turn;
+  FutexRelay turn;
   return handoff(mode, Sides::threads, [&](int side) -> Baton {
     const auto mine = static_cast<std::uint32_t>(side);
     return {.take = [&turn, mine] { turn.take(mine); },
@@ -100,7 +100,7 @@ Grants eight_threads() {
 
 /// Eight threads in a ring, each wakes the next: the least that turns in order can cost.
 double futex_ring(Mode /*mode*/) {
-  std::array<FutexTurn, threads> turns;  // each is 1 when its thread may go, and the first begins
+  std::array<FutexRelay, threads> turns;  // each is 1 when its thread may go, and the first begins
   turns[0].give(1);
   const Grants grants = contend(threads, [&](int thread) -> Baton {
     const auto mine = static_cast<std::size_t>(thread);

@@ -133,13 +133,13 @@ void futex_wake_one(const std::atomic<std::uint32_t>& word, bool shared) noexcep
   ::syscall(SYS_futex, &word, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-void FutexTurn::take(std::uint32_t side) noexcept {
+void FutexRelay::take(std::uint32_t side) noexcept {
   for (std::uint32_t now = turn_.load(); now != side; now = turn_.load()) {
     futex_sleep(turn_, now, shared_);
   }
 }
 
-void FutexTurn::give(std::uint32_t side) noexcept {
+void FutexRelay::give(std::uint32_t side) noexcept {
   turn_.store(side);
   futex_wake_one(turn_, shared_);
 }

@@ -25,10 +25,10 @@ enum class Sides { threads, processes };
 [[nodiscard]] double handoff(Mode mode, Sides sides, const std::function<Baton(int side)>& make);
 
 /// A bare hand-off: a word that says whose turn it is, and a futex to sleep on.
-class FutexTurn {
+class FutexRelay {
  public:
   /// @param shared whether the word lies in memory that is shared between processes
-  explicit FutexTurn(bool shared = false) noexcept : shared_(shared) {}
+  explicit FutexRelay(bool shared = false) noexcept : shared_(shared) {}
   /// Waits for the turn of `side`.
   void take(std::uint32_t side) noexcept;
   /// Makes it the turn of `side`.

@@ -20,7 +20,7 @@ void add_postgres_cases(Cases& cases) {
        }});
   add(cases, {same, crossed},
       {.name = "postgres/failed_try", .unit = "us", .both = postgres_failed_try, .goal = 1.2});
-  // An absolute goal of nothing can not be a ratio: one byte is too much already.
+  // An absolute goal of nothing cannot be a ratio: one byte is too much already.
   add(cases, {unpinned},
       {.name = "postgres/failed_try_log",
        .unit = "bytes",

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds portion{200};
 
 /// @return so many in a row, in microseconds, each by itself: a flush has outliers.
 template <class Work>
-Turn each_of(int count, Work work) {
+Sampler each_of(int count, Work work) {
   return [count, work] {
     std::vector<double> samples(static_cast<std::size_t>(count));
     for (double& sample : samples) sample = timed(1, work) / 1000;
@@ -41,7 +41,7 @@ struct OurSide {
   Lock lock;
 };
 
-Turn our_threads(const PostgresBed& bed, int threads) {
+Sampler our_threads(const PostgresBed& bed, int threads) {
   const auto client = std::make_shared<Client>(bed.url());
   client->check(10s);
   return [client, threads] {
@@ -61,7 +61,7 @@ void take(RawPostgres& raw) {
   if (!raw.take()) throw std::runtime_error("the raw lock is not free");
 }
 
-Turn raw_threads(const PostgresBed& bed, int threads) {
+Sampler raw_threads(const PostgresBed& bed, int threads) {
   std::vector<std::shared_ptr<RawPostgres>> all;
   all.reserve(static_cast<std::size_t>(threads));
   for (int thread = 0; thread < threads; ++thread) {

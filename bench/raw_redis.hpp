@@ -65,7 +65,7 @@ class RawRedis {
   [[nodiscard]] std::uint64_t script_calls() { return calls("evalsha") + calls("eval"); }
   /// SCRIPT LOAD.
   void load(std::string_view script);
-  /// @return the socket, for who writes and reads by himself.
+  /// @return the socket, for a caller that writes and reads by itself.
   [[nodiscard]] int socket() const noexcept;
 
  private:

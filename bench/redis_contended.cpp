@@ -56,7 +56,7 @@ double per_handoff(Mode mode, std::uint64_t (*count)(RawRedis&)) {
   return static_cast<double>(count(redis) - before) / remote_handoffs;
 }
 
-/// The first attempt of a client opens its inbox, without which it can not join a queue: it would
+/// The first attempt of a client opens its inbox, without which it cannot join a queue: it would
 /// ask once more as soon as it can.
 void open_inboxes(RawRedis& redis, std::vector<Client>& clients) {
   for (Client& client : clients) {

@@ -8,7 +8,7 @@ namespace mortise::bench {
 
 /// The p50 in microseconds from unlock() in one process to the return of lock() in another; and of
 /// the least that tells one waiter through the server: a script that notes whose turn it is and
-/// publishes that to a subscriber who reads his connection.
+/// publishes that to a subscriber that reads its connection.
 [[nodiscard]] double redis_handoff(Mode mode);
 [[nodiscard]] double raw_redis_handoff(Mode mode);
 /// Commands that clients send, and messages that the server publishes, for each such hand-off.

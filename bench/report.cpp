@@ -122,7 +122,7 @@ void write_json(const std::string& path, const std::vector<Result>& results) {
   }
   out << "]\n";
   out.close();
-  if (!out) throw std::runtime_error("can not write " + path);
+  if (!out) throw std::runtime_error("cannot write " + path);
 }
 
 }  // namespace mortise::bench

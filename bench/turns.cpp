@@ -47,7 +47,7 @@ class Line {
 
 constexpr char go = 'g';
 
-void play(const Line& line, const Turn& turn) {
+void play(const Line& line, const Sampler& turn) {
   char word = 0;
   while (line.receive(&word, sizeof word)) {
     const std::vector<double> samples = turn();
@@ -70,8 +70,8 @@ std::vector<double> ask(const Line& line) {
 
 }  // namespace
 
-Pair in_turn(Mode mode, int turns, const std::function<Turn()>& ours,
-             const std::function<Turn()>& floor) {
+Pair in_turn(Mode mode, int turns, const std::function<Sampler()>& ours,
+             const std::function<Sampler()>& floor) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw std::system_error(errno, std::generic_category(), "socketpair");
@@ -84,7 +84,7 @@ Pair in_turn(Mode mode, int turns, const std::function<Turn()>& ours,
     play(there, floor());
   });
   there.close();
-  const Turn mine = ours();
+  const Sampler mine = ours();
   std::vector<double> of_ours;
   std::vector<double> of_floor;
   const auto append = [](std::vector<double>& all, const std::vector<double>& more) {

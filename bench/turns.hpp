@@ -11,14 +11,14 @@
 namespace mortise::bench {
 
 /// The samples of one turn.
-using Turn = std::function<std::vector<double>()>;
+using Sampler = std::function<std::vector<double>()>;
 
 /// @param ours called once, in this process
 /// @param floor called once, in a process of its own: a blocking call costs more where the process
 ///   has several threads, and the library has one
 /// @return the medians of all samples of each; without the first turns, which warm up.
 /// Call it before this process has clients.
-[[nodiscard]] Pair in_turn(Mode mode, int turns, const std::function<Turn()>& ours,
-                           const std::function<Turn()>& floor);
+[[nodiscard]] Pair in_turn(Mode mode, int turns, const std::function<Sampler()>& ours,
+                           const std::function<Sampler()>& floor);
 
 }  // namespace mortise::bench

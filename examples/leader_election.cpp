@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One of several processes leads, the others stand by: whoever has the lock is the leader, and
-// stops to be it the moment that lost() says so. Three candidates are started; the first leader is
+// steps down the moment that lost() says so. Three candidates are started; the first leader is
 // killed, the next one takes over, and resigns when its work is done. usage: leader_election [url]
 #include <mortise/mortise.hpp>
 
@@ -122,7 +122,7 @@ class Election {
     const int error =
         ::posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) throw std::runtime_error("can not start a candidate");
+    if (error != 0) throw std::runtime_error("cannot start a candidate");
     return pid;
   }
 

@@ -32,9 +32,9 @@ class Outdated : public std::runtime_error {
 /// Fencing: each opening leaves the token of its hold, and an older token is refused from then on.
 /// A holder can fall behind where locks rest on leases: it sleeps past the end of its lease,
 /// another takes the lock and goes on, and the sleeper wakes up with a write in its hands. A plain
-/// file can not compare and write in one step, so a holder that is paused exactly between the two
+/// file cannot compare and write in one step, so a holder that is paused exactly between the two
 /// still gets through; a database can: `UPDATE ... WHERE fence <= :token`. With `file:` locks it
-/// can not come to that: a stopped process keeps its locks.
+/// cannot come to that: a stopped process keeps its locks.
 class Account {
  public:
   /// @param token of the guard on the customer's lock; none = work without a lock

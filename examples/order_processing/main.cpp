@@ -90,7 +90,7 @@ int judge(const Result& without, const Result* with) {
   return right;
 }
 
-// So that a URL that can not work is refused here, in one place, before anything starts.
+// So that a URL that cannot work is refused here, in one place, before anything starts.
 void check_locks(const std::string& url) {
   mortise::Client client(url);
   client.check(std::chrono::seconds(5));

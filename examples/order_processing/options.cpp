@@ -21,7 +21,7 @@ std::size_t number(const std::string& option, const std::string& text, std::size
   return value;
 }
 
-// A server inside one process can not exclude another process: the run would be damaged, rightly.
+// A server inside one process cannot exclude another process: the run would be damaged, rightly.
 void refuse_memory(const std::string& url) {
   std::string scheme = url.substr(0, url.find(':'));
   std::transform(scheme.begin(), scheme.end(), scheme.begin(),

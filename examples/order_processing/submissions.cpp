@@ -39,7 +39,7 @@ bool parse(std::string_view line, Submission& out) {
 std::vector<Submission> read_submissions(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
-  if (!file || !std::getline(file, line)) throw BadInput(path.string() + ": can not be read");
+  if (!file || !std::getline(file, line)) throw BadInput(path.string() + ": cannot be read");
   if (line != "order,customer,amount_cents") {
     throw BadInput(path.string() + ":1: the header must be order,customer,amount_cents");
   }

@@ -138,7 +138,7 @@ void Supervisor::hear(std::size_t process) {
   Child& child = children_[process];
   char byte = 0;
   if (::read(child.messages, &byte, 1) != 1) {
-    bury(process);
+    reap(process);
   } else if (byte == static_cast<char>(Message::ready)) {
     child.ready = true;
   } else {
@@ -157,7 +157,7 @@ void Supervisor::kill_inside(std::size_t process) {
   progress_.say("         the ledger has the charge, the balance does not");
 }
 
-void Supervisor::bury(std::size_t process) {
+void Supervisor::reap(std::size_t process) {
   Child& child = children_[process];
   int status = 0;
   ::waitpid(child.pid, &status, 0);

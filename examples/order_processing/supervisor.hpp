@@ -53,7 +53,7 @@ class Supervisor {
   void look();
   void hear(std::size_t process);
   void kill_inside(std::size_t process);
-  void bury(std::size_t process);
+  void reap(std::size_t process);
   void restart_when_due();
   [[nodiscard]] bool working() const;
 

@@ -70,7 +70,7 @@ void Worker::work() {
 // The one step that matters: an order is charged exactly once, whoever else tries at the same
 // moment.
 //
-// Two locks, always the order's first and the customer's second. That can not deadlock: whoever
+// Two locks, always the order's first and the customer's second. That cannot deadlock: whoever
 // waits for a customer holds nothing but an order, and whoever holds a customer waits for nobody.
 // The customer's lock protects the two files of the account. The order's lock makes the copies of
 // an order queue up behind each other instead of in the way of the customer's other orders, and

@@ -39,7 +39,7 @@ class MORTISE_API Source {
   /// instead of two. A few milliseconds at most, since nothing can call it back; and not at all
   /// unless a reply is outstanding. Another thread may call `ready()` meanwhile, which then returns
   /// at once.
-  /// @return false: it can not, or nothing came; the caller polls
+  /// @return false: it cannot, or nothing came; the caller polls
   virtual bool linger();
   /// Reads, writes, completes operations; must not block.
   /// @param events what `poll` reported, 0 when the time has come

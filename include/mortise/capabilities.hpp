@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a backend can and can not do, so that a program decides at start instead of finding out.
+// What a backend can and cannot do, so that a program decides at start instead of finding out.
 #pragma once
 
 #include <chrono>

@@ -20,7 +20,7 @@ enum class Errc {
   lost,           ///< the hold that this call builds on is gone; unlock it first
   not_owner,      ///< unlock by somebody who does not hold the lock, or once too often
   in_doubt,       ///< the request was sent, its outcome was not learned; it is being undone
-  misconfigured,  ///< an option, a name, a URL or a store set up such that it can not work
+  misconfigured,  ///< an option, a name, a URL or a store set up such that it cannot work
   unsupported,    ///< the backend, or this build of the library, lacks the feature
   protocol,       ///< the store holds or answered something that is not ours or makes no sense
   exhausted,      ///< no room: disk, file descriptors, memory or connections have run out

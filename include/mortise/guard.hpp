@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A hold with the lifetime of a scope, and with everything that a remote lock has and std's guards
-// can not carry: a time limit, cancellation, the token, the loss, the reason of failure.
+// cannot carry: a time limit, cancellation, the token, the loss, the reason of failure.
 #pragma once
 
 #include <mortise/error.hpp>

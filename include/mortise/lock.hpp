@@ -49,7 +49,7 @@ class Guard;
 /// unlock.
 ///
 /// A lock that rests on a lease can be lost while its holder works. Look at `valid_for()` or
-/// `lost()` before a step that can not be undone, and hand `token()` to the store, which refuses
+/// `lost()` before a step that cannot be undone, and hand `token()` to the store, which refuses
 /// older ones: a pause between the look and the step can only be caught there.
 ///
 /// @thread_safety every member may be called concurrently, also on one object; moving and
@@ -97,7 +97,7 @@ class MORTISE_API Lock {
     return try_for(clamp(wait), ec);
   }
 
-  /// Waits for the lock until a moment of any clock; one that is stepped is looked at again.
+  /// Waits for the lock until a moment of any clock; where that clock is stepped it is read again.
   ///
   /// @return whether the calling thread holds it
   /// @errors as `lock()`

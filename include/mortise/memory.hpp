@@ -33,8 +33,8 @@ class Store;
 /// A lock server in this process; any number of clients share it.
 ///
 /// Exact semantics: one holder a name; first come first served; a release hands the name to the
-/// first waiter with a claim lease of min(2 s, lease) and tells it by a push; grant numbers are
-/// max(last + 1, clock in microseconds) and survive `restart()`.
+/// first waiter with a provisional lease of min(2 s, lease) and tells it by a push; grant numbers
+/// are max(last + 1, clock in microseconds) and survive `restart()`.
 /// @thread_safety every member may be called concurrently.
 class MORTISE_API Server {
  public:

@@ -12,7 +12,7 @@ namespace mortise {
 /// Identifies who holds a lock inside this process. A value; copy it freely.
 ///
 /// The default, `this_thread()`, makes a `Lock` behave as `std::recursive_timed_mutex`. Its number
-/// is drawn once per thread and never used again, so that a new thread can not inherit the holds of
+/// is drawn once per thread and never used again, so that a new thread cannot inherit the holds of
 /// one that ended, as it could with a reused thread id. Coroutines, thread pools and hand-over
 /// between threads make one with `unique()` and pass it along.
 /// @thread_safety all members may be called concurrently.

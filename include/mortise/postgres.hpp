@@ -50,11 +50,11 @@ struct Migration {
 MORTISE_API void migrate(std::string_view url, const Migration& options = {},
                          std::chrono::milliseconds wait = std::chrono::seconds(10));
 
-/// Takes a lock from whoever holds it, for an administrator: the holder's next renewal tells him
-/// (`lost()`), his release finds nothing, his `guard()` fails, and every later token is larger.
+/// Takes a lock from whoever holds it, for an administrator: the holder's next renewal tells it
+/// (`lost()`), its release finds nothing, its `guard()` fails, and every later token is larger.
 ///
 /// A transaction that is under way with a `guard()` still commits; nobody gets the lock before.
-/// What he does without a guard and without looking at `lost()`, only a store that checks tokens
+/// What it does without a guard and without looking at `lost()`, only a store that checks tokens
 /// can refuse.
 /// @param url as for `backend()`, of the owner of the schema, or of somebody who was granted
 /// `EXECUTE` on its function `force_release`; a connection of its own is made
@@ -68,7 +68,7 @@ MORTISE_API std::optional<Holder> force_release(std::string_view url, std::strin
                                                 std::chrono::milliseconds wait);
 
 /// Ties a transaction to a hold: nobody else gets the lock before it is over, and it fails here if
-/// the hold is over already. So a holder that was replaced can not commit, whatever it believes.
+/// the hold is over already. So a holder that was replaced cannot commit, whatever it believes.
 ///
 /// Call it as the first statement of the transaction. At read committed a hold that is over gives
 /// `lost`; at repeatable read and serializable it may also give `unavailable` (serialization

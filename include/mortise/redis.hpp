@@ -24,10 +24,10 @@ namespace mortise::redis {
 /// as `LockError`
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
 
-/// Takes a lock from whoever holds it, for an administrator: the holder is told (`lost()`), his
-/// renewals and his release find nothing, and every later token is larger than his.
+/// Takes a lock from whoever holds it, for an administrator: the holder is told (`lost()`), its
+/// renewals and its release find nothing, and every later token is larger than its own.
 ///
-/// What he does without looking at `lost()`, only a store that checks tokens can refuse.
+/// What it does without looking at `lost()`, only a store that checks tokens can refuse.
 /// @param url as for `backend()`; a connection of its own is made
 /// @param name the lock's name
 /// @param wait the longest wait

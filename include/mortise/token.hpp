@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The fencing token: the number that a protected store compares so that a holder who does not know
-// yet that it was replaced can not write any more.
+// yet that it was replaced cannot write any more.
 #pragma once
 
 #include <compare>

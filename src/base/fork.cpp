@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The registry of the library's descriptors and the handlers around fork(). It is the one place of
-// process-wide state: pthread_atfork handlers can not be taken back and carry no argument.
+// process-wide state: pthread_atfork handlers cannot be taken back and carry no argument.
 #include "base/fork.hpp"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Polling for those who run sources themselves, since no client does: an administrator's errand,
-// and a backend at its end.
+// Polling for those who run sources themselves, since no client does: an administrator's one-shot
+// operation, and a backend at its end.
 #pragma once
 
 #include <mortise/backend.hpp>

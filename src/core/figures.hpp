@@ -33,7 +33,7 @@ inline constexpr std::size_t renewal_batch = 128;
   return std::min<Nanos>(std::chrono::seconds(1), lease / 6);
 }
 /// The lease of a grant that nobody has confirmed yet.
-[[nodiscard]] constexpr Nanos claim_lease(Nanos lease) noexcept {
+[[nodiscard]] constexpr Nanos provisional_lease(Nanos lease) noexcept {
   return std::min<Nanos>(std::chrono::seconds(2), lease);
 }
 

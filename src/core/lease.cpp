@@ -43,16 +43,16 @@ void Lease::count(Instant counted_from, Nanos lease) noexcept {
   // A later answer never shortens what an earlier one gave: both hold at the server.
   const Instant end = counted_from + std::max(lease - unusable(lease, margin_), Nanos(0));
   lease_end_ = lease_end_ == never ? end : std::max(lease_end_, end);
-  // A grant may come with a shorter claim lease, which the first renewal raises even where no
+  // A grant may come with a shorter provisional lease, which the first renewal raises even where no
   // further renewal is wanted.
-  const bool claim = lease < wanted_;
-  if (!renews_ && !claim) {
+  const bool provisional = lease < wanted_;
+  if (!renews_ && !provisional) {
     ask_at_ = never;
     return;
   }
   const Nanos third = lease / renewals_in_a_lease;
   const auto ahead = Nanos(static_cast<Nanos::rep>(static_cast<double>(third.count()) * spread_));
-  ask_at_ = counted_from + third - (claim ? Nanos(0) : ahead / 4);
+  ask_at_ = counted_from + third - (provisional ? Nanos(0) : ahead / 4);
 }
 
 Instant Lease::deadline() const noexcept { return std::min(lease_end_, hold_end_); }

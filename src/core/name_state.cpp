@@ -20,9 +20,9 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
     return Entry::lost;
   }
   // Not while a release is about to leave: a request that overtook it would find our own hold.
-  if (!hold_ && asker_ == nullptr && !releasing_ && queue_.empty()) {
-    asker_ = &waiter;
-    waiter.call = Waiter::Call::ask;
+  if (!hold_ && requester_ == nullptr && !releasing_ && queue_.empty()) {
+    requester_ = &waiter;
+    waiter.wakeup = Waiter::Wakeup::ask;
     return Entry::ask;
   }
   if (!may_wait) return Entry::busy;
@@ -32,10 +32,10 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
 
 void NameState::expect_grant() { lost_.reserve(lost_.size() + 1); }
 
-void NameState::granted(Waiter& asker, Hold&& hold) {
-  assert(asker_ == &asker && !hold_);
-  static_cast<void>(asker);
-  asker_ = nullptr;
+void NameState::granted(Waiter& requester, Hold&& hold) {
+  assert(requester_ == &requester && !hold_);
+  static_cast<void>(requester);
+  requester_ = nullptr;
   hold_.emplace(std::move(hold));
 }
 
@@ -46,26 +46,26 @@ Waiter* NameState::reenter_waiter() noexcept {
   if (found == queue_.end()) return nullptr;
   Waiter* const waiter = *found;
   queue_.erase(found);
-  waiter->call = Waiter::Call::held;
+  waiter->wakeup = Waiter::Wakeup::held;
   ++hold_->depth;
   return waiter;
 }
 
 Waiter* NameState::leave(Waiter& waiter) {
-  if (asker_ == &waiter) {
-    asker_ = nullptr;
+  if (requester_ == &waiter) {
+    requester_ = nullptr;
   } else {
     std::erase(queue_, &waiter);
   }
-  return call_next();
+  return choose_requester();
 }
 
-Waiter* NameState::call_next() {
-  if (hold_ || releasing_ || asker_ != nullptr || queue_.empty()) return nullptr;
-  asker_ = queue_.front();
+Waiter* NameState::choose_requester() {
+  if (hold_ || releasing_ || requester_ != nullptr || queue_.empty()) return nullptr;
+  requester_ = queue_.front();
   queue_.erase(queue_.begin());
-  asker_->call = Waiter::Call::ask;
-  return asker_;
+  requester_->wakeup = Waiter::Wakeup::ask;
+  return requester_;
 }
 
 bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
@@ -88,7 +88,7 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
     departure.ended = *hold_;
     departure.next = queue_.front();
     queue_.erase(queue_.begin());
-    departure.next->call = Waiter::Call::held;
+    departure.next->wakeup = Waiter::Wakeup::held;
     hold_->owner = departure.next->owner;
     hold_->terms = departure.next->terms;
     hold_->depth = 1;
@@ -108,7 +108,7 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
 
 Waiter* NameState::release_sent() {
   releasing_ = false;
-  return call_next();
+  return choose_requester();
 }
 
 std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) noexcept {
@@ -124,7 +124,7 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
                    .token = loss->ended.token(),
                    .lost = loss->lost});
   releasing_ = sent_first;
-  loss->next = call_next();
+  loss->next = choose_requester();
   return loss;
 }
 

@@ -14,14 +14,14 @@ namespace mortise::core {
 
 /// A caller that wants the name. Lives in the caller's stack frame while it waits.
 struct Waiter {
-  enum class Call : std::uint8_t {
+  enum class Wakeup : std::uint8_t {
     none,  ///< wait on
     ask,   ///< it is your turn to ask the server
     held,  ///< the name was passed to you: you hold it
   };
   Owner owner;
   std::shared_ptr<const Terms> terms;
-  Call call = Call::none;
+  Wakeup wakeup = Wakeup::none;
 };
 
 /// How long one client may pass a name among its own threads.
@@ -30,22 +30,24 @@ struct TurnLimits {
   std::uint32_t passes = longest_turn;
 };
 
-/// At most one waiter of the client asks the server at a time (the *asker*); the others queue here
-/// in order of arrival. At most one hold is live; holds that were lost are remembered per owner.
+/// At most one waiter of the client asks the server at a time (the *requester*); the others queue
+/// here in order of arrival. At most one hold is live; holds that were lost are remembered per
+/// owner.
 class NameState {
  public:
   enum class Entry : std::uint8_t { reentered, ask, wait, busy, lost };
-  /// A caller arrives. `wait`: it was queued; `ask`: it is the asker now.
+  /// A caller arrives. `wait`: it was queued; `ask`: it is the requester now.
   Entry enter(Waiter& waiter, bool may_wait);
 
   /// Makes room for a hold, and for its loss, which needs no memory then.
   void expect_grant();
-  /// The asker was granted the name.
-  void granted(Waiter& asker, Hold&& hold);
+  /// The requester was granted the name.
+  void granted(Waiter& requester, Hold&& hold);
   /// A waiter that has become the owner while it waited (two threads use one `Owner`) re-enters.
   /// @return it, to be woken; nearly always none. To be called until there is none.
   Waiter* reenter_waiter() noexcept;
-  /// A waiter, asker or not, stops waiting. @return whoever is to ask the server next, if anybody.
+  /// A waiter, requester or not, stops waiting. @return whoever is to ask the server next, if
+  /// anybody.
   Waiter* leave(Waiter& waiter);
 
   enum class Exit : std::uint8_t {
@@ -83,14 +85,14 @@ class NameState {
   [[nodiscard]] LostHold* lost_hold(Owner owner) noexcept;
   [[nodiscard]] bool remembers_losses() const noexcept { return !lost_.empty(); }
   [[nodiscard]] const std::vector<Waiter*>& queue() const noexcept { return queue_; }
-  [[nodiscard]] Waiter* asker() const noexcept { return asker_; }
+  [[nodiscard]] Waiter* requester() const noexcept { return requester_; }
 
  private:
   [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;
-  Waiter* call_next();
+  Waiter* choose_requester();
 
   std::optional<Hold> hold_;
-  Waiter* asker_ = nullptr;
+  Waiter* requester_ = nullptr;
   bool releasing_ = false;
   std::vector<Waiter*> queue_;  // not a deque: that takes 576 bytes even where nobody waits
   std::vector<LostHold> lost_;

@@ -117,7 +117,7 @@ Failure LockFile::allocate() const {
   struct stat found {};
   if (::fstat(fd_.get(), &found) != 0) return failed(errno, "inspect");
   if (found.st_size >= static_cast<off_t>(file_size)) return {};
-  // Before it is mapped: a page without a block behind it can not be written when the disk is full.
+  // Before it is mapped: a page without a block behind it cannot be written when the disk is full.
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(fd_.get(), 0, file_size);
   if (error != 0) return failed(error, "allocate");
@@ -152,7 +152,7 @@ Failure LockFile::try_lock(bool& locked) const {
 
 int LockFile::unlock(int at_most) const noexcept {
   struct flock range = whole_file(F_UNLCK);
-  // Can not fail but for want of memory, which the kernel's splitting of ranges needs and we do
+  // Cannot fail but for want of memory, which the kernel's splitting of ranges needs and we do
   // not.
   static_cast<void>(lock_command(fd_.get(), F_OFD_SETLK, range));
   // In this order: who is woken must find the lock free, and who reads the word after this and then
@@ -224,7 +224,7 @@ Holder LockFile::holder() const {
 
 std::uint32_t LockFile::word() const noexcept {
   std::uint32_t out = 0;
-  // A file that can not be read any more fails the next try to lock.
+  // A file that cannot be read any more fails the next try to lock.
   static_cast<void>(read_word(fd_.get(), out));
   return out;
 }

@@ -155,7 +155,7 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
 }
 
 // Noted before it is told: a reply and a push may tell of one grant, at the same moment or long
-// after each other, and the second one must not take it for a grant to nobody.
+// after each other, and the second one must not take it for an orphaned grant.
 void Link::granted(const std::shared_ptr<Acquisition>& operation, const ServerGrant& grant,
                    Instant counted_from) {
   {

@@ -28,7 +28,7 @@ Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr
     Name& entry = settled(request.name, now, pushes);
     const auto queued = std::find_if(entry.queue.begin(), entry.queue.end(),
                                      [&](const Queued& q) { return q.attempt == request.attempt; });
-    if (buried(entry, request.attempt)) {
+    if (has_tombstone(entry, request.attempt)) {
       answer.refused = true;
     } else if (!entry.held && entry.queue.empty()) {
       give(entry, request, now, request.lease);
@@ -63,7 +63,7 @@ Answer Store::cancel(const Acquisition::Request& request) {
     if (entry.held && entry.held->grant.attempt == request.attempt) {
       answer.grant = entry.held->grant;
     } else {
-      bury(entry, request.attempt, now);
+      leave_tombstone(entry, request.attempt, now);
       answer.holder = holder_of(entry, now);
     }
     erase_if_idle(request.name);
@@ -80,7 +80,7 @@ Released Store::release(const HoldId& hold, bool grant_only) {
     ++requests_;
     const Instant now = clock_->now();
     Name& entry = settled(hold.name, now, pushes);
-    bury(entry, hold.attempt, now);
+    leave_tombstone(entry, hold.attempt, now);
     const bool its = entry.held && entry.held->grant.attempt == hold.attempt;
     const bool exact = its && entry.held->grant.number == hold.number;
     const bool later = its && hold.number > 0 && entry.held->grant.number > hold.number;
@@ -141,7 +141,7 @@ void Store::hand_over(Name& entry, const std::string& name, Instant now, Pushes&
     // Its client is gone, or has stopped asking: the next one's turn.
     if (!link || now - next.last_contact > silence) continue;
     give(entry, {.attempt = next.attempt, .name = name, .lease = next.lease, .label = next.label},
-         now, core::claim_lease(next.lease));
+         now, core::provisional_lease(next.lease));
     pushes.push_back({std::move(link), entry.held->grant});
   }
 }
@@ -160,7 +160,7 @@ void Store::give(Name& entry, const Acquisition::Request& request, Instant now,
                     .expires = now + lease};
 }
 
-void Store::bury(Name& entry, const AttemptId& attempt, Instant now) const {
+void Store::leave_tombstone(Name& entry, const AttemptId& attempt, Instant now) const {
   // Only a network that delays messages can bring an attempt back after its end; so can one that
   // did, by what is still under way when it is mended.
   if (!has_been_faulty_) return;
@@ -170,7 +170,7 @@ void Store::bury(Name& entry, const AttemptId& attempt, Instant now) const {
   entry.tombstones.emplace_back(attempt, now + tombstone_time);
 }
 
-bool Store::buried(const Name& entry, const AttemptId& attempt) {
+bool Store::has_tombstone(const Name& entry, const AttemptId& attempt) {
   return std::any_of(entry.tombstones.begin(), entry.tombstones.end(),
                      [&](const auto& tombstone) { return tombstone.first == attempt; });
 }

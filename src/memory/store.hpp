@@ -97,8 +97,8 @@ class Store : public std::enable_shared_from_this<Store> {
   void hand_over(Name& entry, const std::string& name, Instant now, Pushes& pushes);
   void give(Name& entry, const Acquisition::Request& request, Instant now,
             std::chrono::nanoseconds lease);
-  void bury(Name& entry, const AttemptId& attempt, Instant now) const;
-  [[nodiscard]] static bool buried(const Name& entry, const AttemptId& attempt);
+  void leave_tombstone(Name& entry, const AttemptId& attempt, Instant now) const;
+  [[nodiscard]] static bool has_tombstone(const Name& entry, const AttemptId& attempt);
   [[nodiscard]] static std::optional<Holder> holder_of(const Name& entry, Instant now);
   void erase_if_idle(const std::string& name);
   void deliver(const Pushes& pushes);

@@ -21,7 +21,7 @@ namespace mortise::postgres {
 struct Answer {
   enum class Kind {
     granted,
-    held,     ///< by somebody else, who tells at the end, if he was asked to
+    held,     ///< by somebody else, who tells at the end, if it was asked to
     ahead,    ///< free, but others come first
     busy,     ///< somebody else's at the last moment; or nothing is left of the attempt
     locked,   ///< in the hands of another transaction: ask again soon

@@ -10,7 +10,7 @@
 namespace mortise::postgres {
 namespace {
 
-// A little longer than the server refuses late copies (sql/schema.sql, bury()).
+// A little longer than a tombstone lasts at the server (mortise.bury() of sql/schema.sql).
 constexpr std::chrono::minutes late_copies_live{6};
 
 }  // namespace
@@ -107,17 +107,17 @@ Copies Attempts::copies(const AttemptId& attempt) const {
 Copies Attempts::copies_locked(const AttemptId& attempt) const {
   const auto* const late = late_.find({.attempt = attempt});
   if (late == nullptr) return {};
-  return {.number = static_cast<std::int64_t>(late->newest) + 1, .strays = late->copies};
+  return {.number = static_cast<std::int64_t>(late->newest) + 1, .older = late->copies};
 }
 
-void Attempts::buried(const AttemptId& attempt, const Copies& copies, Instant now) {
-  if (!copies.strays) return;
+void Attempts::tombstone_left(const AttemptId& attempt, const Copies& copies, Instant now) {
+  if (!copies.older) return;
   const std::lock_guard lock(mutex_);
   auto* const late = late_.find({.attempt = attempt});
   const auto number = static_cast<std::uint64_t>(copies.number);
   if (late == nullptr || number <= late->newest) return;
   touch_locked(attempt, now);
-  if (base::mutant("postgres.bury_for_ever")) return;
+  if (base::mutant("postgres.write_tombstones_for_ever")) return;
   static_cast<void>(late_.refuses_below({.attempt = attempt}, number));
 }
 

@@ -44,7 +44,7 @@ class Attempts {
   void release_unanswered(const AttemptId& attempt, Instant now);
   /// A request that said this of older copies was executed: the server refuses them from now on,
   /// and need not be told again.
-  void buried(const AttemptId& attempt, const Copies& copies, Instant now);
+  void tombstone_left(const AttemptId& attempt, const Copies& copies, Instant now);
   /// @return what a cancel or a release has to say of older copies.
   [[nodiscard]] Copies copies(const AttemptId& attempt) const;
   /// @return whether a release of its hold may have been executed without our knowing.
@@ -68,7 +68,7 @@ class Attempts {
   /// `told_meanwhile()` says so when it has been answered
   [[nodiscard]] bool told(const AttemptId& attempt);
   [[nodiscard]] bool told_meanwhile(const AttemptId& attempt);
-  /// It was answered that it can not have the lock yet. @return how often in a row it was not told
+  /// It was answered that it cannot have the lock yet. @return how often in a row it was not told
   /// when to come back
   unsigned looked_in_vain(const AttemptId& attempt, bool knows_when);
 

@@ -41,7 +41,7 @@ class Bell {
     try {
       names_.insert(names.begin(), names.end());
     } catch (const std::bad_alloc&) {
-      // Who waits for them looks by time.
+      // Their waiters look by time.
     }
   }
 

@@ -16,7 +16,7 @@ namespace mortise::postgres {
 /// Copies of an attempt that may be on their way on connections that were lost.
 struct Copies {
   std::int64_t number = 1;  ///< of the one that is sent now; grows
-  bool strays = false;      ///< there may be older ones
+  bool older = false;       ///< there may be older ones
 };
 
 struct Call {
@@ -36,7 +36,7 @@ struct Call {
   std::shared_ptr<const Holder> found{};  ///< force: whose hold it ends; null = it looks for one
   Instant asked{};                        ///< the clock before it left
   Instant since{};                        ///< when the library asked
-  std::chrono::nanoseconds patience{};    ///< unanswered for so long: the connection is no good
+  std::chrono::nanoseconds patience{};    ///< unanswered for so long: the connection counts as dead
   /// Which statement says it. All that acquire look first, since a look writes nothing, but for
   /// `take`; `peek` only at a row that is there. Those whose names end in `apart`, and `ask`, do
   /// not need a session of ours, nor an attempt without older copies.

@@ -13,8 +13,8 @@
 
 namespace mortise::postgres {
 
-/// Remembers each name by its hash, and of those that share a place the last few: one that were
-/// forgotten each time would have its others starve.
+/// Remembers each name by its hash, and the last few of those that share a place: the waiters of
+/// a name that was forgotten each time would starve.
 /// @thread_safety every member may be called concurrently.
 class Contested {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Of the servers that a client can reach one may have been replaced by another: a standby that was
-// promoted has a newer timeline. Who has seen that one does not go back to the old one, which may
-// still take writes.
+// promoted has a newer timeline. A client that has seen that one does not go back to the old one,
+// which may still take writes.
 #pragma once
 
 #include "base/mutant.hpp"

@@ -28,10 +28,10 @@ class Pool {
     Connection* connection = nullptr;
     bool tells = false;      ///< of what was freed, already
     std::uint32_t done = 0;  ///< calls that went the same way, and are not under way any more
-    /// Some that went the same way are under way yet by a connection that was no good any more:
+    /// Some that went the same way are under way yet by a connection that counted as dead:
     /// what the server has of those may come behind this one.
     bool behind = false;
-    std::uint32_t life = 0;  ///< of the connection: it is no good for this call in another one
+    std::uint32_t life = 0;  ///< of the connection: in another one it cannot be used for this call
   };
   /// @return the connection for a call, which counts as under way from now on, and is told which
   /// way it goes; null = none is up, and nothing is counted

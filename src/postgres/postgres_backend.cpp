@@ -55,7 +55,7 @@ void PostgresBackend::start(Host& host) {
 }
 
 void PostgresBackend::stop() noexcept {
-  if (pool_ && !stopped_.load()) base::without_memory([this] { pay_what_is_owed(); });
+  if (pool_ && !stopped_.load()) base::without_memory([this] { flush_outbox(); });
   if (stopped_.exchange(true) || !pool_) return;
   Connection* listener = nullptr;
   bool later_attached = false;
@@ -74,12 +74,12 @@ void PostgresBackend::stop() noexcept {
   };
   pool_->close([&](const Call& call) { say_farewell(*call.operation); });
   // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
-  std::vector<Call> parked;
+  std::vector<Call> outbox;
   {
     const std::lock_guard lock(mutex_);
-    parked = parked_.take();
+    outbox = outbox_.take();
   }
-  for (const Call& call : parked) say_farewell(*call.operation);
+  for (const Call& call : outbox) say_farewell(*call.operation);
   base::without_memory([&] {
     for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
   });
@@ -213,7 +213,7 @@ void PostgresBackend::submit(Call call) {
       case Connection::Sent::refused: not_sent(call); break;  // it is not up any more: the next one
     }
   }
-  park(std::move(call));
+  put_in_outbox(std::move(call));
 }
 
 /// @param apart the plain ways will not do
@@ -243,7 +243,7 @@ void PostgresBackend::not_sent(const Call& call) {
 void PostgresBackend::dismissed(const Call& call) { not_sent(call); }
 
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one
-// was granted, or behind a cancel, its request would make a ghost.
+// was granted, or behind a cancel, its request would make an orphaned grant.
 bool PostgresBackend::withdrawn(const Call& call) const {
   if (call.kind != Call::Kind::acquire || call.executed) return false;
   return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
@@ -256,7 +256,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       const Acquisition::Request& request = call.acquisition().request();
       call.copies = attempts_.sent(request.attempt);
       // It was executed, and its sender may still stand between sending it and saying so.
-      call.text = text_of(call.acquisition(), pooled || call.copies.strays || call.executed);
+      call.text = text_of(call.acquisition(), pooled || call.copies.older || call.executed);
       return statements_.acquire(request, told(request), call.copies, pooled);
     }
     case Call::Kind::cancel: {
@@ -268,7 +268,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::release: {
       const HoldId& hold = call.release().hold();
       call.copies = attempts_.copies(hold.attempt);
-      call.text = pooled || call.copies.strays ? Call::Text::release_apart : Call::Text::release;
+      call.text = pooled || call.copies.older ? Call::Text::release_apart : Call::Text::release;
       return Statements::release(hold, call.copies, call.grant_only);
     }
     case Call::Kind::renew:
@@ -296,7 +296,7 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
 bool PostgresBackend::told(const Acquisition::Request& request) const {
   if (!request.wait || attempts_.asks_last(request.attempt)) return false;
   const bool may_hear = hearing_.load() == Hearing::possible && !deaf();
-  // Who stands in a queue must hear when it is his turn; where nobody can, all look by time.
+  // A waiter in a queue must hear when its turn comes; where no waiter can, all look by time.
   return settings_.fair ? listening_.load() || !may_hear : may_hear;
 }
 

@@ -27,8 +27,9 @@
 
 namespace mortise::postgres {
 
-/// Unanswered for so long: the connection is no good. Twice what the library waits before it asks
-/// again, since a statement waits for a disk, and another connection costs the server a process.
+/// Unanswered for so long: the connection counts as dead. Twice what the library waits before it
+/// asks again, since a statement waits for a disk, and another connection costs the server a
+/// process.
 inline constexpr std::chrono::seconds usual_patience{1};  ///< for what has no lease of its own
 [[nodiscard]] std::chrono::nanoseconds patience_for(std::chrono::nanoseconds lease) noexcept;
 
@@ -94,7 +95,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void let_others_ask(const Call& release, ReleaseOutcome outcome, bool others);
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
   void take_back(const std::shared_ptr<Acquisition>& operation);
-  /// @param patience unanswered for so long: the connection is no good
+  /// @param patience unanswered for so long: the connection counts as dead
   void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
              std::chrono::nanoseconds patience);
   void submit(Call call);
@@ -105,8 +106,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
-  void park(Call call);
-  void submit_parked();
+  void put_in_outbox(Call call);
+  void submit_outbox();
   void resubmit(Call call);
   void again_at(const Call& call, Instant when);
   void again_soon(const Call& call);
@@ -128,8 +129,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void answered_renewal(const Call& call, const Result& result);
   void answered_force(const Call& call, const Result& result);
   void give_back(const Acquisition& operation, std::uint64_t number);
-  [[nodiscard]] bool owes();
-  void pay_what_is_owed();
+  [[nodiscard]] bool outbox_pending();
+  void flush_outbox();
   void lost_commands(const ServerError& why, bool was_up, std::deque<Call> unanswered);
   void lost_listener(const ServerError& why);
 
@@ -156,7 +157,7 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   std::mutex mutex_;
   bool later_attached_ = false;
-  remote::Outbox<Call> parked_;                       // to be sent when there is a connection
+  remote::Outbox<Call> outbox_;                       // to be sent when there is a connection
   Failure no_server_;                                 // why there is none
   std::vector<std::weak_ptr<Operation>> given_back_;  // releases that nobody waits for
   AttemptId of_client_{};                             // any of it

@@ -119,7 +119,7 @@ void PostgresBackend::look_after_stuck() {
 
 // What is taken back where its call has ended, or may have to be: another copy of what was asked
 // for may be granted it yet.
-bool PostgresBackend::owes() {
+bool PostgresBackend::outbox_pending() {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(given_back_, [](const std::weak_ptr<Operation>& each) {
@@ -134,10 +134,10 @@ bool PostgresBackend::owes() {
 // close() waits for what callers free, and for what the library takes back for them. Of this only
 // we know, and it would keep a name from everybody until its lease has ended. There is no thread of
 // the library's any more that reads the answers.
-void PostgresBackend::pay_what_is_owed() {
-  if (base::mutant("postgres.close_leaves_what_is_owed")) return;
+void PostgresBackend::flush_outbox() {
+  if (base::mutant("postgres.close_leaves_the_outbox")) return;
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
-  while (owes() && BootClock::now() < until) {
+  while (outbox_pending() && BootClock::now() < until) {
     std::vector<Source*> sources = pool_->sources();
     sources.push_back(&later_);
     base::poll_sources(sources, *clock_, clock_->now() + a_moment);

@@ -25,10 +25,10 @@ std::chrono::nanoseconds next_look(unsigned in_vain) {
       static_cast<std::int64_t>(part * static_cast<double>(longest.count())));
 }
 
-void PostgresBackend::park(Call call) {
+void PostgresBackend::put_in_outbox(Call call) {
   const std::shared_ptr<Operation> operation = call.operation;
-  // Who comes now is not charged for the tries that failed before; who asks again is. The library
-  // paces renewals by their lease: each is worth a try of its own.
+  // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
+  // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
   const bool in_vain = call.kind == Call::Kind::renew && pool_->all_stuck();
   Failure why;
@@ -42,13 +42,13 @@ void PostgresBackend::park(Call call) {
   }
   {
     const std::lock_guard lock(mutex_);
-    parked_.add(std::move(call));
+    outbox_.add(std::move(call));
     why = no_server_;
   }
   pool_->want(at_once);
-  // One may have come up in between, and have looked at what is parked too early.
+  // One may have come up in between, and have looked into the outbox too early.
   if (pool_->up()) {
-    submit_parked();
+    submit_outbox();
   } else if (why) {
     operation->trouble(std::move(why));
   }
@@ -63,7 +63,8 @@ bool PostgresBackend::is_over(const Call& call, Instant now) const {
     // What was cancelled may have failed for its caller, and still be somewhere at the server.
     return true;
   }
-  // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
+  // Where we hold the last reference no caller waits. Some are our own: an orphaned grant to
+  // release.
   const bool takes_back = call.kind == Call::Kind::cancel;
   const auto lease = takes_back ? call.acquisition().request().lease : call.lease;
   return call.operation.use_count() == 1 && remote::was_tried_enough(call.since, lease, now);
@@ -80,13 +81,13 @@ bool PostgresBackend::is_ours(const Call& call) {
   }
 }
 
-void PostgresBackend::submit_parked() {
-  std::vector<Call> parked;
+void PostgresBackend::submit_outbox() {
+  std::vector<Call> outbox;
   {
     const std::lock_guard lock(mutex_);
-    parked = parked_.take();
+    outbox = outbox_.take();
   }
-  for (Call& call : parked) resubmit(std::move(call));
+  for (Call& call : outbox) resubmit(std::move(call));
 }
 
 void PostgresBackend::resubmit(Call call) {

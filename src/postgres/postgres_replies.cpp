@@ -27,7 +27,7 @@ void PostgresBackend::connected(Connection& connection) {
     }
     tidy_later();
     relieve();
-    submit_parked();
+    submit_outbox();
     return;
   }
   listening_.store(true);
@@ -136,7 +136,7 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
   if (!others) {
     const std::lock_guard lock(mutex_);
     no_server_ = why.failure;
-    for (Call& call : parked_.take()) calls.push_back(std::move(call));
+    for (Call& call : outbox_.take()) calls.push_back(std::move(call));
   }
   const bool final = why.kind == ServerError::Kind::final && !others;
   // A connection that was up is up again at once, as a rule.
@@ -255,7 +255,7 @@ bool PostgresBackend::in_doubt(const Call& call) {
 }
 
 void PostgresBackend::fail(const Call& call, const Failure& why) {
-  const bool copies = call.kind == Call::Kind::acquire && call.copies.strays &&
+  const bool copies = call.kind == Call::Kind::acquire && call.copies.older &&
                       !base::mutant("postgres.forget_copies_of_what_failed");
   if (copies || in_doubt(call)) {
     // This one has no effect; an older one may have, and perhaps nobody will hear of it.
@@ -291,7 +291,7 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
   const Acquisition::Request& request = operation.request();
   if (answer.for_others) wake(bell_.freed(request.name));
   if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::refused) {
-    attempts_.buried(request.attempt, call.copies, clock_->now());
+    attempts_.tombstone_left(request.attempt, call.copies, clock_->now());
   }
   if (answer.kind != Answer::Kind::granted) {
     if (over) return;
@@ -299,7 +299,7 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
       const bool wait = request.wait && !attempts_.asks_last(request.attempt);
       if (wait && answer.kind != Answer::Kind::refused) return waits(call, answer);
       // It may be an older copy of its own that has the row, and waits for its commit.
-      const bool itself = answer.kind == Answer::Kind::locked && call.copies.strays &&
+      const bool itself = answer.kind == Answer::Kind::locked && call.copies.older &&
                           !base::mutant("postgres.row_of_own_copy_is_busy");
       if (itself && !operation.done()) return again_soon(call);
     } else if (answer.kind == Answer::Kind::locked) {

@@ -14,7 +14,7 @@ struct ServerError {
   enum class Kind {
     passing,    ///< not executed; may be asked again
     elsewhere,  ///< the same, but not on this connection
-    final,      ///< asking again can not help, whatever the caller's time
+    final,      ///< asking again cannot help, whatever the caller's time
   };
   Kind kind = Kind::passing;
   Failure failure{};

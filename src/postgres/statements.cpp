@@ -25,12 +25,12 @@ constexpr std::int64_t waiting_bit = 1;
 constexpr std::int64_t wakes_bit = 1;  // of cancel.sql and release.sql
 constexpr std::int64_t fair_bit = 2;
 constexpr std::int64_t over_bit = 2;  // of release.sql
-constexpr std::int64_t strays_bit = 4;
+constexpr std::int64_t older_copies_bit = 4;
 constexpr std::int64_t own_session_bit = 8;
 constexpr std::int64_t first_copy = 16;
 
 std::int64_t how(const Copies& copies) {
-  return copies.number * first_copy + (copies.strays ? strays_bit : 0);
+  return copies.number * first_copy + (copies.older ? older_copies_bit : 0);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ struct Push {
   AttemptId attempt{};
   std::uint64_t number = 0;           // granted, taken
   ServerTime granted_at{};            // granted
-  std::chrono::milliseconds lease{};  // granted: the claim
+  std::chrono::milliseconds lease{};  // granted: the provisional lease
   std::string key{};                  ///< of the lock
 
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);

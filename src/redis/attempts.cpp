@@ -10,7 +10,8 @@
 namespace mortise::redis {
 namespace {
 
-// As long as the server refuses late copies (scripts/lock.lua, BURIED); later ones do not exist.
+// As long as the server refuses late copies (scripts/lock.lua, TOMBSTONE_LIFE); later ones do not
+// exist.
 constexpr std::chrono::minutes late_copies_live{2};
 
 }  // namespace
@@ -71,7 +72,7 @@ bool Attempts::is_withdrawn(const AttemptId& attempt) const {
 // knew none (nothing was granted yet), its time has to do.
 bool Attempts::Record::is_over(const Push& push) const noexcept {
   // The push was held up, an administrator took the lock, and the waiter has asked: it was told of
-  // a later grant before it hears of its own, whose claim has not run out (S8).
+  // a later grant before it hears of its own, whose provisional lease has not run out (S8).
   if (base::mutant("redis.believe_a_push_that_is_over")) return false;
   if (seen != 0) return push.number <= seen;
   return reading && push.granted_at < reading->at;
@@ -183,23 +184,23 @@ Attempts::Verdict Attempts::granted(const Push& push) {
   using enum Verdict::Kind;
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(push.attempt);
-  if (found == records_.end()) return {.kind = ghost};
+  if (found == records_.end()) return {.kind = orphaned_grant};
   Record& record = found->second;
   if (record.decided()) {
     if (base::mutant("redis.push_by_attempt")) {
-      return {.kind = std::exchange(record.told, true) ? ghost : known};
+      return {.kind = std::exchange(record.told, true) ? orphaned_grant : known};
     }
     if (base::mutant("redis.release_without_number_check") && push.number != record.number) {
-      return {.kind = ghost};  // with the script's half of it: no harm without
+      return {.kind = orphaned_grant};  // with the script's half of it: no harm without
     }
     // The hold's own, or of a grant before it. Releasing what a reply has told of would end a hold
     // that is in use; and a larger number is a grant that came after it, to nobody.
-    return {.kind = push.number <= record.number ? known : ghost};
+    return {.kind = push.number <= record.number ? known : orphaned_grant};
   }
   Operation operation = record.operation.lock();
   if (!operation) {
     records_.erase(found);
-    return {.kind = ghost};
+    return {.kind = orphaned_grant};
   }
   if (record.is_over(push)) return {.kind = known};
   if (!record.reading) {
@@ -227,7 +228,7 @@ void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t 
 }
 
 void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch, bool tells) {
-  if (base::mutant("redis.bury_copies_for_ever")) return;
+  if (base::mutant("redis.write_tombstones_for_ever")) return;
   const std::lock_guard lock(mutex_);
   LateCopies::Late* const late = late_.refuses_below({.attempt = attempt}, epoch);
   if (late == nullptr) return;

@@ -81,12 +81,12 @@ class Attempts {
   /// What a push means.
   struct Verdict {
     enum class Kind {
-      believe,  ///< the operation has the lock, by that reading
-      later,    ///< the reply that makes its time readable is under way
-      known,    ///< told before, or of a grant that is over
-      ghost,    ///< nobody wants it: to be released
+      believe,         ///< the operation has the lock, by that reading
+      later,           ///< the reply that makes its time readable is under way
+      known,           ///< told before, or of a grant that is over
+      orphaned_grant,  ///< nobody wants it: to be released
     };
-    Kind kind = Kind::ghost;
+    Kind kind = Kind::orphaned_grant;
     Operation operation{};
     Reading reading{};
   };

@@ -31,7 +31,7 @@ struct Call {
   std::shared_ptr<const Answer> found{};  ///< force: whose hold it ends; null = it looks for one
   Instant asked{};                        ///< the clock before it left
   Instant since{};                        ///< when the library asked
-  Instant deadline{};                     ///< unanswered until then: the connection is no good
+  Instant deadline{};                     ///< unanswered until then: the connection counts as dead
 };
 
 }  // namespace mortise::redis

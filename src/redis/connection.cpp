@@ -185,7 +185,7 @@ void Connection::suspect() {
   user_.changed(*this);
 }
 
-void Connection::spoil(const Failure& why) {
+void Connection::mark_broken(const Failure& why) {
   {
     const std::lock_guard lock(mutex_);
     if (link_.state() != State::up) return;

@@ -38,7 +38,7 @@ class Connection final : public Source {
   class User {
    public:
     virtual ~User() = default;
-    /// The server will do; nothing but the greeting was sent.
+    /// The server is acceptable; nothing but the greeting was sent.
     virtual void greeted(Connection& connection, const ServerFacts& facts) = 0;
     /// Calls can be sent.
     virtual void connected(Connection& connection) = 0;
@@ -72,7 +72,7 @@ class Connection final : public Source {
   /// Has it looked at soon, although nobody awaits a reply: it may be broken.
   void suspect();
   /// Drops it from any thread: soon, in the reader's role.
-  void spoil(const Failure& why);
+  void mark_broken(const Failure& why);
   /// For ever; call after the source was detached. @return what was not answered.
   std::deque<Call> close();
 

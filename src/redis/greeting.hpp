@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The first words on a connection: who we are, and whether this server will do. All are sent in one
-// flight, and the answers are read one by one.
+// The first words on a connection: who we are, and whether this server is acceptable. All are sent
+// in one flight, and the answers are read one by one.
 #pragma once
 
 #include <mortise/error.hpp>

@@ -30,12 +30,12 @@ RedisBackend::RedisBackend(Settings settings)
 RedisBackend::~RedisBackend() = default;
 
 Capabilities RedisBackend::capabilities() const {
-  const Support fair = settings_.turns == Turns::fair ? Support::yes : Support::no;
+  const Support fair = settings_.queue_mode == QueueMode::fair ? Support::yes : Support::no;
   return {.leases = Support::yes,
           .fencing = Support::yes,
           .fair = fair,
           .push_wakeup = Support::yes,
-          .one_wake = settings_.turns == Turns::redisson ? Support::no : Support::yes,
+          .one_wake = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
           // With persistence at each write; the server does not tell how its disk behaves.
           .survives_restart = Support::unknown,
           .survives_failover = Support::no};
@@ -216,7 +216,7 @@ void RedisBackend::submit(Call call) {
   } else if (call.kind == Call::Kind::acquire) {
     attempts_.asked(std::static_pointer_cast<Acquisition>(call.operation), 0);
   }
-  park(std::move(call));
+  put_in_outbox(std::move(call));
 }
 
 Connection::Sent RedisBackend::send(Call& call) {
@@ -227,7 +227,7 @@ Connection::Sent RedisBackend::send(Call& call) {
 }
 
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one
-// was granted, or behind a cancel, its request would make a ghost.
+// was granted, or behind a cancel, its request would make an orphaned grant.
 bool RedisBackend::withdrawn(const Call& call) const {
   if (base::mutant("redis.send_what_is_withdrawn")) return false;
   if (call.kind == Call::Kind::acquire) {
@@ -302,23 +302,23 @@ const std::string& RedisBackend::bytes_of(Call& call) {
   return bytes;
 }
 
-void RedisBackend::park(Call call) {
+void RedisBackend::put_in_outbox(Call call) {
   const std::shared_ptr<Operation> operation = call.operation;
-  // Who comes now is not charged for the tries that failed before; who asks again is. The library
-  // paces renewals by their lease: each is worth a try of its own.
+  // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
+  // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
   if (call.leftover) attempts_.put_back(attempt_of(call));
   Failure why;
   {
     const std::lock_guard lock(mutex_);
     // Attempts wait in their own table.
-    if (call.kind != Call::Kind::acquire && !call.leftover) parked_.add(std::move(call));
+    if (call.kind != Call::Kind::acquire && !call.leftover) outbox_.add(std::move(call));
     why = no_commands_;
   }
   commands_->want(at_once);
-  // It may have come up in between, and have looked at what is parked too early.
+  // It may have come up in between, and have looked into the outbox too early.
   if (commands_->up()) {
-    submit_parked();
+    submit_outbox();
   } else if (why) {
     operation->trouble(std::move(why));
   }
@@ -333,7 +333,8 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   } else if (call.operation->done()) {
     return true;
   }
-  // What only we know of any more nobody waits for. Some of it is ours: a ghost to be released.
+  // Where we hold the last reference no caller waits. Some are our own: an orphaned grant to
+  // release.
   const auto lease = call.kind == Call::Kind::cancel
                          ? static_cast<Acquisition&>(*call.operation).request().lease
                          : call.lease;
@@ -341,13 +342,13 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   return unwanted && remote::was_tried_enough(call.since, lease, now);
 }
 
-void RedisBackend::submit_parked() {
-  std::vector<Call> parked;
+void RedisBackend::submit_outbox() {
+  std::vector<Call> outbox;
   {
     const std::lock_guard lock(mutex_);
-    parked = parked_.take();
+    outbox = outbox_.take();
   }
-  send_again(std::move(parked));
+  send_again(std::move(outbox));
   for (const auto& operation : attempts_.undecided(commands_->generation())) ask(operation);
   // Behind those: whatever is decided by now was not asked for, or will be answered here.
   for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
@@ -371,22 +372,22 @@ void RedisBackend::run_again_later(const Call& call) {
   const Instant due = clock_->now() + pause;
   {
     const std::lock_guard lock(mutex_);
-    errands_.push_back(call);
+    repeats_.push_back(call);
     // Those that wait already do not wait longer for this one.
-    errands_due_.bring_forward(due);
+    repeats_due_.bring_forward(due);
   }
   host_->changed(alarm_);
 }
 
-void RedisBackend::run_errands(Instant now) {
-  if (errands_due_.get() > now) return;
-  std::vector<Call> errands;
+void RedisBackend::send_repeats(Instant now) {
+  if (repeats_due_.get() > now) return;
+  std::vector<Call> repeats;
   {
     const std::lock_guard lock(mutex_);
-    errands.swap(errands_);
-    errands_due_.set(never);
+    repeats.swap(repeats_);
+    repeats_due_.set(never);
   }
-  send_again(std::move(errands));
+  send_again(std::move(repeats));
 }
 
 }  // namespace mortise::redis

@@ -60,7 +60,7 @@ class RedisBackend final : public Backend, private Connection::User {
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
       return std::min({backend_.attempts_.next_look(), backend_.long_holds_.next(),
-                       backend_.errands_due_.get()});
+                       backend_.repeats_due_.get()});
     }
     void ready(short events, Instant now) override;
 
@@ -97,13 +97,13 @@ class RedisBackend final : public Backend, private Connection::User {
   static void note_sent(const Call& call);
   [[nodiscard]] const std::string& bytes_of(Call& call);
   [[nodiscard]] bool is_withdrawn(const Acquisition& operation) const;
-  void submit_parked();
+  void submit_outbox();
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void lead_inbox(bool now);
 
   void refused(const Call& call, const Reply& reply);
   void run_again_later(const Call& call);
-  void run_errands(Instant now);
+  void send_repeats(Instant now);
   void send_again(std::vector<Call> calls);
   void nonsense(const Call& call);
   void fail_protocol(const Call& call, const Failure& why);
@@ -123,7 +123,7 @@ class RedisBackend final : public Backend, private Connection::User {
                const Reading& reading);
   void give_back(const std::string& name, const AttemptId& attempt, std::uint64_t number,
                  std::chrono::nanoseconds lease);
-  [[nodiscard]] bool owes();
+  [[nodiscard]] bool outbox_pending();
   void give_back_the_rest();
   void refused_inbox(const std::string& words);
   void pushed_grant(const Push& push);
@@ -146,7 +146,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void lost_commands(const Failure& why, std::deque<Call> unanswered, bool final, bool was_up);
   void note_unanswered(const std::deque<Call>& calls, Instant now);
   void lost_inbox(const Failure& why, bool final);
-  void park(Call call);
+  void put_in_outbox(Call call);
 
   const Settings settings_;
   const std::unique_ptr<remote::Tls> tls_;
@@ -169,12 +169,12 @@ class RedisBackend final : public Backend, private Connection::User {
   // Subscriptions are sent in the order in which they are noted. Taken before mutex_.
   std::mutex hearing_;
   std::mutex mutex_;
-  remote::Outbox<Call> parked_;  // to be sent when there is a connection
+  remote::Outbox<Call> outbox_;  // to be sent when there is a connection
   std::string run_id_;
   std::string inbox_run_id_;
-  std::vector<Call> errands_;  // that a server has refused, and no library repeats
+  std::vector<Call> repeats_;  // that a server has refused, and no library repeats
   std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
-  remote::Moment errands_due_;
+  remote::Moment repeats_due_;
   Failure no_commands_;                      // why there is no connection
   Failure no_inbox_;                         // why there will be none
   std::map<std::string, Hearing> channels_;  // Redisson's

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a RedisBackend ends: what it owes the server first, then everybody's operations.
+// How a RedisBackend ends: its outbox first, then everybody's operations.
 #include "base/farewell.hpp"
 #include "base/poll_sources.hpp"
 #include "redis/redis_backend.hpp"
@@ -42,12 +42,12 @@ void RedisBackend::stop() noexcept {
   base::without_memory([&] {
     for (const Call& call : commands_->close()) say_farewell(*call.operation);
   });
-  std::vector<Call> parked;
+  std::vector<Call> outbox;
   {
     const std::lock_guard lock(mutex_);
-    parked = parked_.take();
+    outbox = outbox_.take();
   }
-  for (const Call& call : parked) say_farewell(*call.operation);
+  for (const Call& call : outbox) say_farewell(*call.operation);
   base::without_memory([&] {
     for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
   });
@@ -55,7 +55,7 @@ void RedisBackend::stop() noexcept {
 
 // Grants that came when their calls had gone already: the library waits for what callers have left,
 // and knows nothing of these.
-bool RedisBackend::owes() {
+bool RedisBackend::outbox_pending() {
   if (attempts_.takes_back(clock_->now())) return true;
   const std::lock_guard lock(mutex_);
   return std::any_of(given_back_.begin(), given_back_.end(), [](const auto& each) {
@@ -67,7 +67,7 @@ bool RedisBackend::owes() {
 // Nobody reads any more but whoever closes the client.
 void RedisBackend::give_back_the_rest() {
   const Instant until = BootClock::now() + patience_at_the_end;
-  while (owes() && BootClock::now() < until) {
+  while (outbox_pending() && BootClock::now() < until) {
     base::poll_sources({&alarm_, commands_.get()}, *clock_, clock_->now() + a_look);
   }
 }

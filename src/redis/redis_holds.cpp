@@ -36,7 +36,7 @@ class LookAtHold final : public Inspection {
 }  // namespace
 
 void RedisBackend::holds(const Acquisition::Request& request, std::uint64_t number) {
-  if (settings_.turns != Turns::redisson) return;
+  if (settings_.queue_mode != QueueMode::redisson) return;
   HoldId hold{.name = request.name, .attempt = request.attempt, .number = number};
   if (long_holds_.began(std::move(hold), clock_->now())) host_->changed(alarm_);
 }
@@ -61,7 +61,7 @@ void RedisBackend::listen_for(const HoldId& hold) {
 }
 
 void RedisBackend::stop_listening_for(const HoldId& hold) {
-  if (settings_.turns != Turns::redisson) return;
+  if (settings_.queue_mode != QueueMode::redisson) return;
   hear(hold.name, [&](Hearing& hearing) {
     if (hearing.hold && hearing.hold->attempt == hold.attempt &&
         hearing.hold->number == hold.number) {

@@ -44,11 +44,11 @@ void RedisBackend::pushed(const Reply& message) {
 
 // What it was told is not done: a server that is busy with a script takes no UNSUBSCRIBE either,
 // and went on counting a client that had left among those who wait. The next connection begins with
-// what is wanted by then. Who may not listen to a channel does without.
+// what is wanted by then. A client that may not listen to a channel does without.
 void RedisBackend::refused_inbox(const std::string& words) {
   const ServerError error = server_error(describe(), words);
   Connection* const inbox = inbox_.load();
-  if (error.kind != ServerError::Kind::final && inbox != nullptr) inbox->spoil(error.failure);
+  if (error.kind != ServerError::Kind::final && inbox != nullptr) inbox->mark_broken(error.failure);
 }
 
 void RedisBackend::pushed_grant(const Push& push) {
@@ -57,7 +57,7 @@ void RedisBackend::pushed_grant(const Push& push) {
     case Attempts::Verdict::Kind::believe: return believe(verdict.operation, push, verdict.reading);
     case Attempts::Verdict::Kind::later:  // with the reply that is under way
     case Attempts::Verdict::Kind::known: return;
-    case Attempts::Verdict::Kind::ghost: break;
+    case Attempts::Verdict::Kind::orphaned_grant: break;
   }
   if (const std::optional<std::string> name = lock_name(settings_.prefix, push.key)) {
     give_back(*name, push.attempt, push.number, push.lease);
@@ -68,7 +68,7 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                            const Reading& reading) {
   operation->granted({.number = push.number,
                       .counted_from = reading.not_later_than(push.granted_at),
-                      .lease = base::mutant("redis.take_a_claim_for_the_lease")
+                      .lease = base::mutant("redis.take_a_provisional_lease_for_the_whole")
                                    ? std::chrono::nanoseconds(operation->request().lease)
                                    : push.lease});
   while (!operation->done()) std::this_thread::yield();
@@ -96,7 +96,7 @@ void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::ui
 // Who stands behind is told by the first; so is whoever was the first and lost its place in
 // silence.
 void RedisBackend::listen_as(const std::string& name, bool first) {
-  if (settings_.turns != Turns::redisson) return;
+  if (settings_.queue_mode != QueueMode::redisson) return;
   if (first || base::mutant("redis.all_hear_redissons_channel")) {
     listen_to(name);
   } else {
@@ -111,7 +111,7 @@ void RedisBackend::listen_to(const std::string& name) {
 // Who listens and does not wait would be taken for one of Redisson's waiters, for whom each release
 // keeps the lock a moment.
 void RedisBackend::stop_listening_to(const std::string& name) {
-  if (settings_.turns != Turns::redisson) return;
+  if (settings_.queue_mode != QueueMode::redisson) return;
   hear(name, [](Hearing& hearing) { hearing.waits = false; });
 }
 
@@ -149,7 +149,7 @@ void RedisBackend::hear(const std::string& name, const std::function<void(Hearin
 }
 
 bool RedisBackend::listens_to(const std::string& name) {
-  if (settings_.turns != Turns::redisson) return false;
+  if (settings_.queue_mode != QueueMode::redisson) return false;
   const std::lock_guard lock(mutex_);
   const auto found = channels_.find(redisson_channel(name));
   return found != channels_.end() && found->second.waits;
@@ -157,7 +157,9 @@ bool RedisBackend::listens_to(const std::string& name) {
 
 // Of whoever waits first the server knows that it listens.
 bool RedisBackend::is_still_heard(const std::string& name) {
-  if (settings_.turns != Turns::redisson || base::mutant("redis.hears_itself")) return false;
+  if (settings_.queue_mode != QueueMode::redisson || base::mutant("redis.hears_itself")) {
+    return false;
+  }
   const std::string channel = redisson_channel(name);
   const std::lock_guard lock(mutex_);
   const auto found = channels_.find(channel);
@@ -176,7 +178,7 @@ void RedisBackend::probe_inbox() {
   const Instant before{Instant::duration(probed_.load())};
   if (awaits_probe_.load()) {
     if (now - before < patience_of_a_probe || !awaits_probe_.exchange(false)) return;
-    inbox->spoil({Errc::unavailable, inbox->where() + ": the inbox does not answer"});
+    inbox->mark_broken({Errc::unavailable, inbox->where() + ": the inbox does not answer"});
     return;
   }
   if (now - before < interval || awaits_probe_.exchange(true)) return;
@@ -205,7 +207,7 @@ void RedisBackend::heard_of(const std::string& channel) {
 }
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
-  backend_.run_errands(now);
+  backend_.send_repeats(now);
   backend_.look_at_long_holds(now);
   for (const auto& operation : backend_.attempts_.looks(now)) backend_.ask(operation);
 }

@@ -43,15 +43,15 @@ void RedisBackend::connected(Connection& connection) {
   if (&connection == commands_.get()) {
     Connection* const inbox = inbox_.load();
     if (inbox != nullptr && inbox->up() && !same) {
-      inbox->spoil({Errc::unavailable, describe() + ": the server was started anew"});
+      inbox->mark_broken({Errc::unavailable, describe() + ": the server was started anew"});
     }
     lead_inbox(true);
-    submit_parked();
+    submit_outbox();
     return;
   }
   if (!same) {
     // It leads to a server that was started since: the other connection is a dead one.
-    commands_->spoil({Errc::unavailable, describe() + ": the server was started anew"});
+    commands_->mark_broken({Errc::unavailable, describe() + ": the server was started anew"});
     connection.drop({Errc::unavailable, describe() + ": the server was started anew"});
     return;
   }
@@ -85,16 +85,16 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
                                  bool was_up) {
   const Instant now = clock_->now();
   note_unanswered(unanswered, now);
-  std::vector<Call> parked;
+  std::vector<Call> outbox;
   {
     const std::lock_guard lock(mutex_);
     no_commands_ = why;
-    parked = parked_.take();
+    outbox = outbox_.take();
   }
-  std::move(unanswered.begin(), unanswered.end(), std::back_inserter(parked));
+  std::move(unanswered.begin(), unanswered.end(), std::back_inserter(outbox));
   // A connection that was up is up again at once, as a rule.
   const bool once_more = was_up && !final;
-  for (Call& call : parked) {
+  for (Call& call : outbox) {
     if (call.leftover || is_over(call, now)) continue;  // see note_unanswered()
     const bool asks = call.kind == Call::Kind::inspect || call.kind == Call::Kind::check ||
                       call.kind == Call::Kind::force || call.kind == Call::Kind::acquire;
@@ -104,12 +104,12 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
     } else if (call.kind == Call::Kind::renew && !once_more) {
       static_cast<Renewal&>(*call.operation).answered();  // unknown: repeated inside the lease
     } else if (call.kind != Call::Kind::acquire) {
-      park(std::move(call));
+      put_in_outbox(std::move(call));
     }
   }
   bool wanted = false;
   for (const auto& operation : attempts_.undecided()) {
-    // What was never on that connection can not have caused a wrong reply there.
+    // What was never on that connection cannot have caused a wrong reply there.
     if (final && why.code != Errc::protocol) {
       operation->failed(why);
       // A copy may have been executed before the connection broke: a hold that nobody knows of.
@@ -190,7 +190,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
   }
   const bool final = error.kind == ServerError::Kind::final;
   if (error.kind == ServerError::Kind::elsewhere) {
-    if (call.kind != Call::Kind::acquire) park(call);
+    if (call.kind != Call::Kind::acquire) put_in_outbox(call);
     commands_->drop(error.failure);
     return;
   }

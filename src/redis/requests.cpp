@@ -45,7 +45,7 @@ class Line {
     std::string& key = key_of_this_thread();
     key.clear();
     append_lock_key(key, settings.prefix, name);
-    const bool both = settings.turns == Turns::redisson;
+    const bool both = settings.queue_mode == QueueMode::redisson;
     add(passage.whole ? "EVAL" : "EVALSHA");
     add(passage.whole ? script.text : script.sha);
     add(both ? "2" : "1");
@@ -72,7 +72,7 @@ class Line {
 }  // namespace
 
 Requests::Requests(const Settings& settings)
-    : settings_(settings), mode_(static_cast<char>(settings.turns)) {}
+    : settings_(settings), mode_(static_cast<char>(settings.queue_mode)) {}
 
 void Requests::subscribe(std::string& out, std::string_view channel) const {
   append_command(out, std::array<std::string_view, 2>{"SUBSCRIBE", channel});
@@ -87,7 +87,8 @@ std::string Requests::inbox(const AttemptId& of_client) const {
 }
 
 Failure Requests::check_name(std::string_view name) const {
-  if (settings_.turns != Turns::redisson || name.find_first_of("{}") == std::string_view::npos) {
+  if (settings_.queue_mode != QueueMode::redisson ||
+      name.find_first_of("{}") == std::string_view::npos) {
     return {};
   }
   return {Errc::misconfigured, "with interop=redisson a lock's name has no braces"};
@@ -151,7 +152,7 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
 
 void Requests::renew(std::string& out, const Passage& passage,
                      const std::vector<Renewal::Item>& items) const {
-  const bool both = settings_.turns == Turns::redisson;
+  const bool both = settings_.queue_mode == QueueMode::redisson;
   std::vector<std::string> texts;  // reserved, so that the views of it stay
   std::vector<std::string_view> words;
   texts.reserve(items.size() * 3 + 1);

@@ -48,7 +48,7 @@ class Requests {
 
   /// @return the inbox of a client.
   [[nodiscard]] std::string inbox(const AttemptId& of_client) const;
-  /// @return why a name can not be a lock's here; none = it can.
+  /// @return why a name cannot be a lock's here; none = it can.
   [[nodiscard]] Failure check_name(std::string_view name) const;
 
  private:

@@ -108,12 +108,14 @@ void read_habits(base::Url& url, Settings& settings) {
   }
 }
 
-void read_turns(base::Url& url, Settings& settings) {
-  if (!url.take_flag("fair", true)) settings.turns = Turns::unfair;
+void read_queue_mode(base::Url& url, Settings& settings) {
+  if (!url.take_flag("fair", true)) settings.queue_mode = QueueMode::unfair;
   if (const auto other = url.take("interop")) {
     if (*other != "redisson") refuse("URL: interop is 'redisson', not '" + *other + "'");
-    if (settings.turns == Turns::unfair) refuse("URL: fair=no and interop exclude each other");
-    settings.turns = Turns::redisson;
+    if (settings.queue_mode == QueueMode::unfair) {
+      refuse("URL: fair=no and interop exclude each other");
+    }
+    settings.queue_mode = QueueMode::redisson;
   }
 }
 
@@ -142,7 +144,7 @@ Settings read(std::string_view text) {
   Settings settings;
   read_place(url, settings);
   read_manners(url, "rediss", settings);
-  read_turns(url, settings);
+  read_queue_mode(url, settings);
   read_memory(url, settings);
   url.refuse_the_rest();
   return settings;

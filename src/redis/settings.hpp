@@ -14,7 +14,7 @@
 namespace mortise::redis {
 
 /// What a release with waiters does: see scripts/lock.lua.
-enum class Turns : char { fair = 'f', unfair = 'u', redisson = 'r' };
+enum class QueueMode : char { fair = 'f', unfair = 'u', redisson = 'r' };
 
 struct Settings {
   base::Address address{};
@@ -23,7 +23,7 @@ struct Settings {
   int database = 0;
   std::string client_name = "mortise";
   std::string prefix = "mortise:";  ///< of all keys and channels
-  Turns turns = Turns::fair;
+  QueueMode queue_mode = QueueMode::fair;
   bool eviction_accepted = false;
   static constexpr int usually_remembered = 3600;
   int remembered = usually_remembered;  ///< seconds: a name that is not used, see scripts/lock.lua

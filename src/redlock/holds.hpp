@@ -5,7 +5,7 @@
 
 #include <mortise/operation.hpp>
 
-#include "redlock/question.hpp"
+#include "redlock/quorum_request.hpp"
 
 #include <chrono>
 #include <memory>

@@ -135,7 +135,7 @@ void Node::connected(redis::Connection& connection) {
     why_ = Failure{};
   }
   if (inbox != nullptr && inbox->up() && !same) {
-    inbox->spoil({Errc::unavailable, where() + ": the server was started anew"});
+    inbox->mark_broken({Errc::unavailable, where() + ": the server was started anew"});
   }
   lead_inbox(true);
   server_.store(server_of(run_id));

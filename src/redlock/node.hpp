@@ -86,7 +86,7 @@ class Node final : private redis::Connection::User {
   [[nodiscard]] bool awaits(Which which) const {
     return commands_.awaits(which);
   }
-  /// Whoever runs the sources himself, since no client does any more, has these.
+  /// For a caller that polls the sources by itself, since no client does any more.
   void add_sources(std::vector<Source*>& sources) {
     sources.push_back(&answers_);
     sources.push_back(&care_);
@@ -97,7 +97,7 @@ class Node final : private redis::Connection::User {
   /// by now.
   void connect_anew(const Failure& why) {
     usable_.store(false);
-    commands_.spoil(why);
+    commands_.mark_broken(why);
   }
   /// Drops the connection; only from inside `answered()`.
   void drop(const Failure& why) { commands_.drop(why); }

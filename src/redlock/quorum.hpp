@@ -35,7 +35,7 @@ struct Quorum {
   return std::min<std::chrono::nanoseconds>(std::chrono::seconds(1), lease / 3);
 }
 
-/// Yes or no of each server to one question.
+/// Yes or no of each server to one quorum request.
 struct Tally {
   enum class Verdict { open, yes, no };
   NodeSet yes = 0;

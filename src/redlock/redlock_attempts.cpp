@@ -13,41 +13,43 @@
 namespace mortise::redlock {
 namespace {
 
-constexpr std::size_t fewest_bids_to_sweep = 256;
+constexpr std::size_t fewest_attempts_to_sweep = 256;
 // An attempt that does not wait tries again so often where nobody has won.
 constexpr int most_splits = 4;
 
 }  // namespace
 
-std::shared_ptr<Bid> RedlockBackend::bid_of(const std::shared_ptr<Acquisition>& operation,
-                                            bool make) {
+std::shared_ptr<QuorumAttempt> RedlockBackend::quorum_attempt_of(
+    const std::shared_ptr<Acquisition>& operation, bool make) {
   const std::lock_guard lock(mutex_);
-  const auto found = bids_.find(operation->request().attempt);
-  if (found != bids_.end()) return found->second;
+  const auto found = attempts_.find(operation->request().attempt);
+  if (found != attempts_.end()) return found->second;
   if (!make || stopped_.load() || operation->done()) return nullptr;
-  if (bids_.size() >= sweep_at_) {
+  if (attempts_.size() >= sweep_at_) {
     // Cancelled, and given up by the library before enough servers were there to hear of it.
-    std::erase_if(bids_, [](const auto& bid) { return bid.second->operation.use_count() == 1; });
-    sweep_at_ = std::max(fewest_bids_to_sweep, bids_.size() * 2);
+    std::erase_if(attempts_,
+                  [](const auto& attempt) { return attempt.second->operation.use_count() == 1; });
+    sweep_at_ = std::max(fewest_attempts_to_sweep, attempts_.size() * 2);
   }
-  return bids_[operation->request().attempt] = std::make_shared<Bid>(operation, quorum_);
+  return attempts_[operation->request().attempt] =
+             std::make_shared<QuorumAttempt>(operation, quorum_);
 }
 
-std::vector<std::shared_ptr<Bid>> RedlockBackend::bids() {
-  std::vector<std::shared_ptr<Bid>> all;
+std::vector<std::shared_ptr<QuorumAttempt>> RedlockBackend::attempts() {
+  std::vector<std::shared_ptr<QuorumAttempt>> all;
   const std::lock_guard lock(mutex_);
-  all.reserve(bids_.size());
-  for (const auto& [attempt, bid] : bids_) all.push_back(bid);
+  all.reserve(attempts_.size());
+  for (const auto& [id, attempt] : attempts_) all.push_back(attempt);
   return all;
 }
 
-void RedlockBackend::forget(const Bid& bid) {
-  std::shared_ptr<Bid> last;  // destroyed outside of the mutex
+void RedlockBackend::forget(const QuorumAttempt& attempt) {
+  std::shared_ptr<QuorumAttempt> last;  // destroyed outside of the mutex
   const std::lock_guard lock(mutex_);
-  const auto found = bids_.find(bid.request().attempt);
-  if (found == bids_.end() || found->second.get() != &bid) return;
+  const auto found = attempts_.find(attempt.request().attempt);
+  if (found == attempts_.end() || found->second.get() != &attempt) return;
   last = std::move(found->second);
-  bids_.erase(found);
+  attempts_.erase(found);
 }
 
 std::uint64_t RedlockBackend::propose() noexcept {
@@ -57,62 +59,63 @@ std::uint64_t RedlockBackend::propose() noexcept {
   return std::min(std::max(last_number_.load() + 1, now), core::grant_number_limit - 1);
 }
 
-void RedlockBackend::ask(const std::shared_ptr<Bid>& bid) {
+void RedlockBackend::ask(const std::shared_ptr<QuorumAttempt>& attempt) {
   const Instant now = clock_->now();
   settle_doubts(now);
   NodeSet nodes = usable();
-  want_missing(nodes, !bid->operation->in_trouble());
-  Lock lock(bid->mutex);
-  switch (bid->phase) {
-    case Bid::Phase::won:
-    case Bid::Phase::cancelled:
-    case Bid::Phase::over: return;
-    case Bid::Phase::asking:
-    case Bid::Phase::settling:
-      if (now < bid->asked + node_timeout(bid->request().lease)) return;
-      for (const auto& node : nodes_) bid->ballot.silent(node->index());
-      return lose(bid, std::move(lock));
-    case Bid::Phase::parked:
-    case Bid::Phase::waiting: break;
+  want_missing(nodes, !attempt->operation->in_trouble());
+  Lock lock(attempt->mutex);
+  switch (attempt->phase) {
+    case QuorumAttempt::Phase::won:
+    case QuorumAttempt::Phase::cancelled:
+    case QuorumAttempt::Phase::over: return;
+    case QuorumAttempt::Phase::asking:
+    case QuorumAttempt::Phase::settling:
+      if (now < attempt->asked + node_timeout(attempt->request().lease)) return;
+      for (const auto& node : nodes_) attempt->round.silent(node->index());
+      return lose(attempt, std::move(lock));
+    case QuorumAttempt::Phase::unreachable:
+    case QuorumAttempt::Phase::waiting: break;
   }
-  if (bid->operation->done()) return;
-  begin(bid->roll);
+  if (attempt->operation->done()) return;
+  begin(attempt->roll);
   nodes = usable();  // only now: which of these connections are up
   if (count(nodes) < quorum_.majority() || !whereabouts_.clear()) {
-    bid->phase = Bid::Phase::parked;
+    attempt->phase = QuorumAttempt::Phase::unreachable;
     lock.unlock();
-    // What has come up in between has looked for parked ones too early.
-    if (count(usable()) >= quorum_.majority() && whereabouts_.clear()) return ask(bid);
-    return tell_unreachable(bid);
+    // What has come up in between has looked for attempts without servers too early.
+    if (count(usable()) >= quorum_.majority() && whereabouts_.clear()) return ask(attempt);
+    return tell_unreachable(attempt);
   }
-  bid->phase = Bid::Phase::asking;
-  bid->asked = now;
-  bid->hinted = 0;
-  bid->late = 0;
-  bid->spoke.clear();
-  bid->hears = 0;
-  bid->next = never;
-  bid->proposal.store(propose());
-  std::fill(bid->failures.begin(), bid->failures.end(), Failure{});
-  bid->ballot.begin();
-  bid->awaited.begin(awaited_);
-  const std::uint32_t step = bid->step.fetch_add(1) + 1;
+  attempt->phase = QuorumAttempt::Phase::asking;
+  attempt->asked = now;
+  attempt->hinted = 0;
+  attempt->late = 0;
+  attempt->spoke.clear();
+  attempt->hears = 0;
+  attempt->next = never;
+  attempt->proposal.store(propose());
+  std::fill(attempt->failures.begin(), attempt->failures.end(), Failure{});
+  attempt->round.begin();
+  attempt->awaited.begin(awaited_);
+  const std::uint32_t step = attempt->step.fetch_add(1) + 1;
   for (const auto& node : nodes_) {
-    if ((nodes & only(node->index())) != 0) bid->ballot.asked(node->index());
+    if ((nodes & only(node->index())) != 0) attempt->round.asked(node->index());
   }
   lock.unlock();
-  ask_nodes(bid, nodes, step);
+  ask_nodes(attempt, nodes, step);
 }
 
 // The same bytes for most servers, as a rule.
-void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step) {
-  const Acquisition::Request& request = bid->request();
+void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, NodeSet nodes,
+                               std::uint32_t step) {
+  const Acquisition::Request& request = attempt->request();
   thread_local std::string bytes;
   std::optional<Passage> written;
   bool written_interested = false;
   const Instant now = clock_->now();
   const redis::Call call{.tag = tag_of(Ask::take, step),
-                         .operation = bid,
+                         .operation = attempt,
                          .asked = now,
                          .deadline = now + node_timeout(request.lease)};
   for (const auto& node : nodes_) {
@@ -126,25 +129,25 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     const std::uint64_t server = node->server();
     const std::uint8_t script = script_of(Ask::take);
     const Passage passage{.step = step,
-                          .copies = strays_.has(server, request.attempt),
+                          .copies = late_.has(server, request.attempt),
                           .whole = !node->loaded().has(script, epoch)};
     const bool interested = request.wait && node->listens();
     bool fresh = false;
     {
       // Before it is sent: whoever takes it back then knows of it, and an inbox that breaks and
       // comes back afterwards takes away what was heard.
-      const Lock lock(bid->mutex);
-      if (bid->step.load() != step) return;
-      fresh = bid->maybe.add({.server = server,
-                              .node = node->index(),
-                              .since = now,
-                              .asked = now,
-                              .ways = only(node->index())});
-      if (interested) bid->hears |= only(node->index());
+      const Lock lock(attempt->mutex);
+      if (attempt->step.load() != step) return;
+      fresh = attempt->maybe.add({.server = server,
+                                  .node = node->index(),
+                                  .since = now,
+                                  .asked = now,
+                                  .ways = only(node->index())});
+      if (interested) attempt->hears |= only(node->index());
     }
     if (written != passage || written_interested != interested) {
       bytes.clear();
-      write_take(bytes, passage, *bid, interested);
+      write_take(bytes, passage, *attempt, interested);
       written = passage;
       written_interested = interested;
     }
@@ -157,9 +160,9 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
     mine.node = node->index();
     mine.since = now;
     if (node->send(std::move(mine), bytes)) {
-      bid->operation->sent(now);
+      attempt->operation->sent(now);
     } else {
-      if (fresh) not_asked(bid, server, now);
+      if (fresh) not_asked(attempt, server, now);
       no_vote(*node, call, node->why());
     }
   }
@@ -168,46 +171,50 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, s
 // Not a byte has left. Nobody else knows of it: who cancels at this moment believes what `maybe`
 // says, and not that nothing was sent yet. This thread may have stood still meanwhile, and a later
 // round has asked the server.
-void RedlockBackend::not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server,
+void RedlockBackend::not_asked(const std::shared_ptr<QuorumAttempt>& attempt, std::uint64_t server,
                                Instant asked) {
-  Lock lock(bid->mutex);
-  bid->maybe.not_asked(server, asked);
-  finish_cancel(bid, std::move(lock));
+  Lock lock(attempt->mutex);
+  attempt->maybe.not_asked(server, asked);
+  finish_cancel(attempt, std::move(lock));
 }
 
 // A server that came up during a round is asked for the hold that may come of it: see Roll.
-void RedlockBackend::join(const std::shared_ptr<Bid>& bid, Node& node) {
+void RedlockBackend::join(const std::shared_ptr<QuorumAttempt>& attempt, Node& node) {
   std::uint32_t step = 0;
   {
-    const Lock lock(bid->mutex);
-    if (bid->phase != Bid::Phase::asking) return;
-    const NodeSet decided = bid->ballot.open() | bid->ballot.votes() | bid->ballot.against();
+    const Lock lock(attempt->mutex);
+    if (attempt->phase != QuorumAttempt::Phase::asking) return;
+    const NodeSet decided =
+        attempt->round.open() | attempt->round.votes() | attempt->round.against();
     if ((decided & only(node.index())) != 0) return;
-    bid->late |= only(node.index());
-    step = bid->step.load();
+    attempt->late |= only(node.index());
+    step = attempt->step.load();
   }
-  ask_nodes(bid, only(node.index()), step);
+  ask_nodes(attempt, only(node.index()), step);
 }
 
-void RedlockBackend::judge(const std::shared_ptr<Bid>& bid, Lock lock) {
-  if (bid->phase != Bid::Phase::asking && bid->phase != Bid::Phase::settling) return;
-  switch (bid->ballot.outcome()) {
-    case Ballot::Outcome::open: return;
-    case Ballot::Outcome::settle: return settle(bid, std::move(lock));
-    case Ballot::Outcome::won: return win(bid, std::move(lock));
-    case Ballot::Outcome::lost: return lose(bid, std::move(lock));
+void RedlockBackend::judge(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
+  if (attempt->phase != QuorumAttempt::Phase::asking &&
+      attempt->phase != QuorumAttempt::Phase::settling) {
+    return;
+  }
+  switch (attempt->round.outcome()) {
+    case VoteRound::Outcome::open: return;
+    case VoteRound::Outcome::settle: return settle(attempt, std::move(lock));
+    case VoteRound::Outcome::won: return win(attempt, std::move(lock));
+    case VoteRound::Outcome::lost: return lose(attempt, std::move(lock));
   }
 }
 
-void RedlockBackend::settle(const std::shared_ptr<Bid>& bid, Lock lock) {
-  bid->phase = Bid::Phase::settling;
-  const NodeSet nodes = bid->ballot.settle();
-  bid->number.store(bid->ballot.number());
+void RedlockBackend::settle(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
+  attempt->phase = QuorumAttempt::Phase::settling;
+  const NodeSet nodes = attempt->round.settle();
+  attempt->number.store(attempt->round.number());
   const Instant now = clock_->now();
-  const redis::Call call{.tag = tag_of(Ask::settle, bid->step.load()),
-                         .operation = bid,
+  const redis::Call call{.tag = tag_of(Ask::settle, attempt->step.load()),
+                         .operation = attempt,
                          .asked = now,
-                         .deadline = now + node_timeout(bid->request().lease)};
+                         .deadline = now + node_timeout(attempt->request().lease)};
   lock.unlock();
   for (const auto& node : nodes_) {
     if ((nodes & only(node->index())) == 0 || send(*node, call)) continue;
@@ -215,90 +222,92 @@ void RedlockBackend::settle(const std::shared_ptr<Bid>& bid, Lock lock) {
   }
 }
 
-void RedlockBackend::win(const std::shared_ptr<Bid>& bid, Lock lock) {
-  const Acquisition::Request& request = bid->request();
-  const Grant grant{.number = bid->ballot.number(),
-                    .counted_from = bid->ballot.counted_from(),
+void RedlockBackend::win(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
+  const Acquisition::Request& request = attempt->request();
+  const Grant grant{.number = attempt->round.number(),
+                    .counted_from = attempt->round.counted_from(),
                     .lease = request.lease};
   const HoldId hold{.name = request.name, .attempt = request.attempt, .number = grant.number};
   Trail doubtful;
-  for (const Trail::Stop& stop : bid->maybe) {
-    if (strays_.has(stop.server, request.attempt)) static_cast<void>(doubtful.add(stop));
+  for (const Trail::Stop& stop : attempt->maybe) {
+    if (late_.has(stop.server, request.attempt)) static_cast<void>(doubtful.add(stop));
   }
   // Before a server that may have a vote yet is noted for a hold that nobody knows. What needs
   // memory comes first: a round that was won, and of which nobody is told, is never taken back.
-  holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), std::move(bid->maybe),
+  holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), std::move(attempt->maybe),
              grant.counted_from);
-  bid->phase = Bid::Phase::won;
-  bid->number.store(grant.number);
-  bid->won_step = bid->step.fetch_add(1);  // what was not sent yet shall not be
-  bid->awaited.end();
-  const NodeSet late = bid->late;
+  attempt->phase = QuorumAttempt::Phase::won;
+  attempt->number.store(grant.number);
+  attempt->won_step = attempt->step.fetch_add(1);  // what was not sent yet shall not be
+  attempt->awaited.end();
+  const NodeSet late = attempt->late;
   lock.unlock();
   std::uint64_t last = last_number_.load();
   while (last < grant.number && !last_number_.compare_exchange_weak(last, grant.number)) {
   }
-  bid->operation->granted(grant);
+  attempt->operation->granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards. Until
   // then it stays in the table, or whoever asks for it would begin anew.
-  while (!bid->operation->done()) std::this_thread::yield();
-  forget(*bid);
-  if (bid->operation->grant().number != grant.number) {
+  while (!attempt->operation->done()) std::this_thread::yield();
+  forget(*attempt);
+  if (attempt->operation->grant().number != grant.number) {
     release(std::make_shared<Release>(hold));  // nobody wants it
     return;
   }
   for (const Trail::Stop& stop : doubtful) static_cast<void>(doubt(hold, stop));
-  if (late != 0) relock(*bid, late);
+  if (late != 0) relock(*attempt, late);
 }
 
-void RedlockBackend::lose(const std::shared_ptr<Bid>& bid, Lock lock) {
+void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
   const Instant now = clock_->now();
-  const bool wait = bid->request().wait;
-  const bool contended = count(bid->ballot.votes() | bid->ballot.against()) >= quorum_.majority();
-  const bool held = bid->ballot.held_elsewhere();
-  // A release is over with a majority: who asks just then, and can not reach all, may meet servers
+  const bool wait = attempt->request().wait;
+  const bool contended =
+      count(attempt->round.votes() | attempt->round.against()) >= quorum_.majority();
+  const bool held = attempt->round.held_elsewhere();
+  // A release is over with a majority: who asks just then, and cannot reach all, may meet servers
   // that have yet to hear of it.
-  const bool proven = count(bid->ballot.holders_nodes()) >= quorum_.majority();
-  const std::uint32_t step = bid->step.fetch_add(1) + 1;
+  const bool proven = count(attempt->round.holders_nodes()) >= quorum_.majority();
+  const std::uint32_t step = attempt->step.fetch_add(1) + 1;
   // But a server that stands still votes when it goes on, if nobody tells it otherwise by then.
-  bid->maybe.forget_before(
-      now - bid->request().lease - end_at_the_servers,
-      [&](const Trail::Stop& stop) { return strays_.has(stop.server, bid->request().attempt); });
-  const Trail servers = bid->maybe;
-  bid->splits = (wait ? held : proven) ? 0 : bid->splits + 1;
-  bid->polite.store(false);
-  const std::optional<Holder> holder = bid->holder;
+  attempt->maybe.forget_before(
+      now - attempt->request().lease - end_at_the_servers,
+      [&](const Trail::Stop& stop) { return late_.has(stop.server, attempt->request().attempt); });
+  const Trail servers = attempt->maybe;
+  attempt->splits = (wait ? held : proven) ? 0 : attempt->splits + 1;
+  attempt->polite.store(false);
+  const std::optional<Holder> holder = attempt->holder;
   Instant next = never;
-  if (!contended && bid->late == 0) {
-    bid->phase = Bid::Phase::parked;
-  } else if (contended && !wait && (proven || bid->splits > most_splits)) {
-    bid->phase = Bid::Phase::over;
+  if (!contended && attempt->late == 0) {
+    attempt->phase = QuorumAttempt::Phase::unreachable;
+  } else if (contended && !wait && (proven || attempt->splits > most_splits)) {
+    attempt->phase = QuorumAttempt::Phase::over;
   } else {
-    bid->phase = Bid::Phase::waiting;
-    next = bid->next = next_try(*bid, now);
+    attempt->phase = QuorumAttempt::Phase::waiting;
+    next = attempt->next = next_try(*attempt, now);
   }
-  const Bid::Phase phase = bid->phase;
+  const QuorumAttempt::Phase phase = attempt->phase;
   // Until the next round the answers to the undoing count: a server that has lost its scripts
   // undoes nothing before it is told them, and votes that stand keep everybody from a majority.
-  if (phase != Bid::Phase::waiting || base::mutant("redlock.nobody_reads_what_is_undone")) {
-    bid->awaited.end();
+  if (phase != QuorumAttempt::Phase::waiting ||
+      base::mutant("redlock.nobody_reads_what_is_undone")) {
+    attempt->awaited.end();
   }
   lock.unlock();
-  undo(bid, servers, step);
-  if (phase == Bid::Phase::parked) return tell_unreachable(bid);
-  if (phase == Bid::Phase::over) {
-    bid->operation->busy(holder);
-    forget(*bid);
+  undo(attempt, servers, step);
+  if (phase == QuorumAttempt::Phase::unreachable) return tell_unreachable(attempt);
+  if (phase == QuorumAttempt::Phase::over) {
+    attempt->operation->busy(holder);
+    forget(*attempt);
     return;
   }
   if (wait && contended) {
-    bid->operation->queued(holder);
-    for (const auto& node : nodes_) node->listen(requests_.inbox(bid->request().attempt));
+    attempt->operation->queued(holder);
+    for (const auto& node : nodes_) node->listen(requests_.inbox(attempt->request().attempt));
   }
-  if (next != never) alarm_.set(bid, next);
+  if (next != never) alarm_.set(attempt, next);
 }
 
-void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, const Trail& servers,
+void RedlockBackend::undo(const std::shared_ptr<QuorumAttempt>& attempt, const Trail& servers,
                           std::uint32_t step) {
   if (base::mutant("redlock.lost_round_is_not_undone")) return;
   const Instant now = clock_->now();
@@ -306,7 +315,7 @@ void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, const Trail& servers,
     tell({.tag = tag_of(Ask::undo, step),
           .server = stop.server,
           .node = stop.node,
-          .operation = bid,
+          .operation = attempt,
           .asked = now,
           .since = stop.since,
           .deadline = now + patience});
@@ -315,44 +324,48 @@ void RedlockBackend::undo(const std::shared_ptr<Bid>& bid, const Trail& servers,
 
 void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  std::shared_ptr<Bid> bid = bid_of(operation, false);
-  if (!bid && operation->progress() == Acquisition::Progress::unsent) {
+  std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(operation, false);
+  if (!attempt && operation->progress() == Acquisition::Progress::unsent) {
     operation->busy(operation->holder());  // no server has ever heard of it
     return;
   }
-  const bool unknown = !bid;
-  if (unknown) bid = bid_of(operation, true);
-  if (!bid) return;  // it has just been completed
-  Lock lock(bid->mutex);
-  if (bid->phase == Bid::Phase::won || bid->phase == Bid::Phase::over) return;
-  if (bid->phase == Bid::Phase::cancelled) return;  // it is told to whoever has to hear it
-  bid->phase = Bid::Phase::cancelled;
-  bid->awaited.begin(awaited_);
-  bid->leaves.store(true);
-  if (unknown) {
-    bid->step.store(step_of_hold - 1);  // whatever its steps were
-    bid->maybe = everywhere();
+  const bool unknown = !attempt;
+  if (unknown) attempt = quorum_attempt_of(operation, true);
+  if (!attempt) return;  // it has just been completed
+  Lock lock(attempt->mutex);
+  if (attempt->phase == QuorumAttempt::Phase::won || attempt->phase == QuorumAttempt::Phase::over) {
+    return;
   }
-  const std::uint32_t step = bid->step.fetch_add(1) + 1;
-  Trail servers = bid->maybe;
-  servers.add(bid->listed);
+  if (attempt->phase == QuorumAttempt::Phase::cancelled) {
+    return;  // it is told to whoever has to hear it
+  }
+  attempt->phase = QuorumAttempt::Phase::cancelled;
+  attempt->awaited.begin(awaited_);
+  attempt->leaves.store(true);
+  if (unknown) {
+    attempt->step.store(step_of_hold - 1);  // whatever its steps were
+    attempt->maybe = everywhere();
+  }
+  const std::uint32_t step = attempt->step.fetch_add(1) + 1;
+  Trail servers = attempt->maybe;
+  servers.add(attempt->listed);
   lock.unlock();
-  undo(bid, servers, step);
-  finish_cancel(bid, Lock(bid->mutex));
+  undo(attempt, servers, step);
+  finish_cancel(attempt, Lock(attempt->mutex));
 }
 
-void RedlockBackend::finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock) {
-  if (bid->phase != Bid::Phase::cancelled) return;
+void RedlockBackend::finish_cancel(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
+  if (attempt->phase != QuorumAttempt::Phase::cancelled) return;
   // Done is what cannot become a majority, or what all servers that answer at all have heard of: a
   // grant is made by this client alone, and the others are told when they are back. Where none has
   // said a word it stays in doubt.
-  const bool heard = !bid->spoke.empty() && !bid->spoke.meets(bid->maybe);
-  if (bid->maybe.size() >= quorum_.majority() && !heard) return;
-  bid->phase = Bid::Phase::over;
-  bid->awaited.end();
+  const bool heard = !attempt->spoke.empty() && !attempt->spoke.meets(attempt->maybe);
+  if (attempt->maybe.size() >= quorum_.majority() && !heard) return;
+  attempt->phase = QuorumAttempt::Phase::over;
+  attempt->awaited.end();
   lock.unlock();
-  bid->operation->busy(bid->operation->holder());
-  forget(*bid);
+  attempt->operation->busy(attempt->operation->holder());
+  forget(*attempt);
 }
 
 }  // namespace mortise::redlock

@@ -53,12 +53,12 @@ void RedlockBackend::stop() noexcept {
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true) || nodes_.empty()) return;
   bool attached = false;
-  decltype(bids_) bids;
+  decltype(attempts_) attempts;
   std::vector<std::shared_ptr<Looking>> lookings;
   {
     const std::lock_guard lock(mutex_);
     attached = attached_.exchange(false);
-    bids.swap(bids_);
+    attempts.swap(attempts_);
     lookings.swap(lookings_);
   }
   if (attached) {
@@ -69,11 +69,13 @@ void RedlockBackend::stop() noexcept {
   Failure closed(Errc::closed, std::string());
   base::without_memory([&] { closed.text = describe(); });
   const auto give_up = [&closed](const auto& calls) {
-    for (const redis::Call& call : calls) static_cast<Question&>(*call.operation).give_up(closed);
+    for (const redis::Call& call : calls) {
+      static_cast<QuorumRequest&>(*call.operation).give_up(closed);
+    }
   };
   for (const auto& node : nodes_) base::without_memory([&] { give_up(node->close()); });
-  base::without_memory([&] { give_up(debts_.take_all()); });
-  for (const auto& each : bids) base::without_memory([&] { each.second->give_up(closed); });
+  base::without_memory([&] { give_up(outbox_.take_all()); });
+  for (const auto& each : attempts) base::without_memory([&] { each.second->give_up(closed); });
   for (const auto& looking : lookings) base::without_memory([&] { looking->give_up(closed); });
 }
 
@@ -100,7 +102,9 @@ void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
     operation->failed({Errc::unsupported, describe() + ": mode"});
     return;
   }
-  if (const std::shared_ptr<Bid> bid = bid_of(operation, true)) ask(bid);
+  if (const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(operation, true)) {
+    ask(attempt);
+  }
 }
 
 void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -156,10 +160,10 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   }
   const std::shared_ptr<Acquisition>& next = operation->successor();
   if (!next || next->done() || hold.mode != Mode::exclusive) return;
-  const std::shared_ptr<Bid> bid = bid_of(next, true);
-  if (!bid) return;
-  bid->polite.store(bid->step.load() == 0);
-  ask(bid);
+  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(next, true);
+  if (!attempt) return;
+  attempt->polite.store(attempt->step.load() == 0);
+  ask(attempt);
 }
 
 void RedlockBackend::inspect(const std::shared_ptr<Inspection>& operation) {
@@ -194,29 +198,30 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
 }
 
 bool RedlockBackend::are_copies(const redis::Call& call, std::uint64_t server) const {
-  const AttemptId* const attempt = attempt_of(call);
-  return attempt != nullptr && strays_.has(server, *attempt);
+  const AttemptId* const id = attempt_of(call);
+  return id != nullptr && late_.has(server, *id);
 }
 
 void RedlockBackend::write(std::string& bytes, const redis::Call& call, const Node& node) const {
   const Passage passage{.step = step_of(call), .copies = call.copies, .whole = call.whole};
   switch (ask_of(call)) {
     case Ask::take: {
-      const auto& bid = static_cast<const Bid&>(*call.operation);
-      write_take(bytes, passage, bid, bid.request().wait && node.listens());
+      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
+      write_take(bytes, passage, attempt, attempt.request().wait && node.listens());
       return;
     }
     case Ask::settle: {
-      const auto& bid = static_cast<const Bid&>(*call.operation);
+      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
       requests_.settle(bytes, passage,
-                       {.name = bid.request().name,
-                        .attempt = bid.request().attempt,
-                        .number = bid.number.load()});
+                       {.name = attempt.request().name,
+                        .attempt = attempt.request().attempt,
+                        .number = attempt.number.load()});
       return;
     }
     case Ask::undo: {
-      const auto& bid = static_cast<const Bid&>(*call.operation);
-      requests_.undo(bytes, passage, bid.request().name, bid.request().attempt, bid.leaves.load());
+      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
+      requests_.undo(bytes, passage, attempt.request().name, attempt.request().attempt,
+                     attempt.leaves.load());
       return;
     }
     case Ask::free: {
@@ -248,19 +253,21 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
   }
 }
 
-void RedlockBackend::write_take(std::string& bytes, const Passage& passage, const Bid& bid,
-                                bool interested) const {
-  requests_.take(bytes, passage, bid.request(),
-                 {.interested = interested, .polite = bid.polite.load()}, bid.proposal.load());
+void RedlockBackend::write_take(std::string& bytes, const Passage& passage,
+                                const QuorumAttempt& attempt, bool interested) const {
+  requests_.take(bytes, passage, attempt.request(),
+                 {.interested = interested, .polite = attempt.polite.load()},
+                 attempt.proposal.load());
 }
 
 bool RedlockBackend::withdrawn(const redis::Call& call) const {
   switch (ask_of(call)) {
     case Ask::take: {
-      const auto& bid = static_cast<const Bid&>(*call.operation);
-      return bid.operation->done() || bid.step.load() != step_of(call);
+      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
+      return attempt.operation->done() || attempt.step.load() != step_of(call);
     }
-    case Ask::undo: return static_cast<const Bid&>(*call.operation).step.load() != step_of(call);
+    case Ask::undo:
+      return static_cast<const QuorumAttempt&>(*call.operation).step.load() != step_of(call);
     case Ask::relock:
       return !holds_.stands(static_cast<const Relocking&>(*call.operation).hold, clock_->now());
     case Ask::settle:

@@ -5,13 +5,13 @@
 #include <mortise/backend.hpp>
 
 #include "base/random_id.hpp"
-#include "redlock/debts.hpp"
 #include "redlock/holds.hpp"
+#include "redlock/late_duplicates.hpp"
 #include "redlock/node.hpp"
-#include "redlock/question.hpp"
+#include "redlock/outbox.hpp"
+#include "redlock/quorum_request.hpp"
 #include "redlock/requests.hpp"
 #include "redlock/settings.hpp"
-#include "redlock/strays.hpp"
 #include "redlock/trail.hpp"
 #include "redlock/whereabouts.hpp"
 #include "remote/stream/tls.hpp"
@@ -30,12 +30,12 @@ namespace mortise::redlock {
 
 /// The calling thread writes to every server and reads until a majority has answered. Nothing is
 /// asked while fewer than a majority are connected. A round that is lost is undone at once, behind
-/// its own requests on the same connections; a server that can not be told is told when it is
+/// its own requests on the same connections; a server that cannot be told is told when it is
 /// back, by whatever address leads there.
 ///
-/// Mutexes: a question's, the tables', the nodes', the connections'. None is held while a
-/// connection, another question or the library is called; `withdrawn()`, under a connection's,
-/// looks at atomics and at `Holds` only.
+/// Mutexes: a quorum request's, the tables', the nodes', the connections'. None is held while a
+/// connection, another quorum request or the library is called; `withdrawn()`, under a
+/// connection's, looks at atomics and at `Holds` only.
 class RedlockBackend final : public Backend, private Node::User {
  public:
   /// @throws LockError (`misconfigured`): a file of the TLS settings
@@ -60,19 +60,19 @@ class RedlockBackend final : public Backend, private Node::User {
   class Alarm final : public Source {
    public:
     explicit Alarm(RedlockBackend& backend) : backend_(backend) {}
-    void set(const std::shared_ptr<Bid>& bid, Instant when);
-    /// Has what servers are owed that refused it for now sent once more.
-    void set_debts(Instant when);
+    void set(const std::shared_ptr<QuorumAttempt>& attempt, Instant when);
+    /// Has what servers refused for now sent once more.
+    void set_outbox_due(Instant when);
     [[nodiscard]] Instant due() const noexcept override {
-      return std::min(debts_.get(), bids_.next());
+      return std::min(outbox_due_.get(), attempts_.next());
     }
     void ready(short events, Instant now) override;
 
    private:
     RedlockBackend& backend_;
     std::mutex mutex_;
-    remote::Timer<std::weak_ptr<Bid>> bids_;
-    remote::Moment debts_;
+    remote::Timer<std::weak_ptr<QuorumAttempt>> attempts_;
+    remote::Moment outbox_due_;
   };
 
   // Node::User
@@ -95,7 +95,7 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] bool send_on(Node& node, redis::Call call);
   [[nodiscard]] bool are_copies(const redis::Call& call, std::uint64_t server) const;
   void write(std::string& bytes, const redis::Call& call, const Node& node) const;
-  void write_take(std::string& bytes, const Passage& passage, const Bid& bid,
+  void write_take(std::string& bytes, const Passage& passage, const QuorumAttempt& attempt,
                   bool interested) const;
   void look(const std::shared_ptr<Looking>& looking);
   void look_at(const std::shared_ptr<Looking>& looking, NodeSet nodes);
@@ -103,7 +103,7 @@ class RedlockBackend final : public Backend, private Node::User {
   // Servers that come and go: redlock_reach.cpp.
   [[nodiscard]] NodeSet usable() const noexcept;
   void want_missing(NodeSet usable, bool now);
-  /// A question that a hold will rest on. Before it is looked which servers can be asked.
+  /// A quorum request that a hold will rest on. Before it is looked which servers can be asked.
   void begin(Roll& roll) const;
   /// Has those addresses connected anew of which it has to be known where they lead by now.
   void settle_doubts(Instant now);
@@ -112,9 +112,9 @@ class RedlockBackend final : public Backend, private Node::User {
   /// @return that two addresses lead to one server, or may; none = they do not.
   [[nodiscard]] Failure twins(Instant now) const;
   [[nodiscard]] Failure unreachable(const std::vector<Failure>& failures, bool& final) const;
-  void tell_unreachable(const std::shared_ptr<Bid>& bid);
+  void tell_unreachable(const std::shared_ptr<QuorumAttempt>& attempt);
 
-  // What is taken back: redlock_debts.cpp.
+  // What is taken back: redlock_outbox.cpp.
   /// The client is being closed, and nobody reads any more: what servers that can be reached were
   /// told last they may not have done.
   void give_back_the_rest();
@@ -122,42 +122,45 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] Trail everywhere() const;
   /// Tells its server that something is over, by whatever addresses lead there, now or later.
   void tell(redis::Call call);
-  /// Sends a server what it is owed. @param comes_up also what is owed to those that it may be
-  void pay(Node& node, bool comes_up);
-  /// Some time later, what was refused, or owed to a server that no address leads to.
-  void pay_later();
-  /// Has addresses that lead to one server connected anew, as long as another one is owed
-  /// something.
+  /// Sends a server its outbox. @param comes_up also that of those which it may be
+  void send_outbox(Node& node, bool comes_up);
+  /// Some time later, what was refused, or is for a server that no address leads to.
+  void send_outbox_later();
+  /// Has addresses that lead to one server connected anew, as long as something waits for
+  /// another one.
   void lead_home();
-  void see_to_debts(Instant now);
+  void see_to_outbox(Instant now);
   [[nodiscard]] redis::Call call_of(const std::shared_ptr<Freeing>& freeing,
                                     const Trail::Stop& where) const;
   /// What a server was asked for a hold it may execute yet, and the hold may end without a word:
   /// its vote is taken back then. @return false: the hold is not known any more
   bool doubt(const HoldId& hold, const Trail::Stop& where);
   /// What a server was asked in an earlier step it may execute yet.
-  void in_doubt(const std::shared_ptr<Bid>& bid, const Trail::Stop& where);
+  void in_doubt(const std::shared_ptr<QuorumAttempt>& attempt, const Trail::Stop& where);
 
   // Attempts: redlock_attempts.cpp.
-  std::shared_ptr<Bid> bid_of(const std::shared_ptr<Acquisition>& operation, bool make);
-  [[nodiscard]] std::vector<std::shared_ptr<Bid>> bids();
-  void forget(const Bid& bid);
-  void ask(const std::shared_ptr<Bid>& bid);
-  void ask_nodes(const std::shared_ptr<Bid>& bid, NodeSet nodes, std::uint32_t step);
-  void not_asked(const std::shared_ptr<Bid>& bid, std::uint64_t server, Instant asked);
-  void join(const std::shared_ptr<Bid>& bid, Node& node);
-  void judge(const std::shared_ptr<Bid>& bid, Lock lock);
-  void settle(const std::shared_ptr<Bid>& bid, Lock lock);
-  void win(const std::shared_ptr<Bid>& bid, Lock lock);
-  void lose(const std::shared_ptr<Bid>& bid, Lock lock);
-  [[nodiscard]] Instant next_try(const Bid& bid, Instant now);
-  void undo(const std::shared_ptr<Bid>& bid, const Trail& servers, std::uint32_t step);
-  void finish_cancel(const std::shared_ptr<Bid>& bid, Lock lock);
-  void wake(const std::shared_ptr<Bid>& bid, Lock lock, Instant when);
+  std::shared_ptr<QuorumAttempt> quorum_attempt_of(const std::shared_ptr<Acquisition>& operation,
+                                                   bool make);
+  [[nodiscard]] std::vector<std::shared_ptr<QuorumAttempt>> attempts();
+  void forget(const QuorumAttempt& attempt);
+  void ask(const std::shared_ptr<QuorumAttempt>& attempt);
+  void ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, NodeSet nodes, std::uint32_t step);
+  void not_asked(const std::shared_ptr<QuorumAttempt>& attempt, std::uint64_t server,
+                 Instant asked);
+  void join(const std::shared_ptr<QuorumAttempt>& attempt, Node& node);
+  void judge(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
+  void settle(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
+  void win(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
+  void lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
+  [[nodiscard]] Instant next_try(const QuorumAttempt& attempt, Instant now);
+  void undo(const std::shared_ptr<QuorumAttempt>& attempt, const Trail& servers,
+            std::uint32_t step);
+  void finish_cancel(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
+  void wake(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock, Instant when);
   [[nodiscard]] std::uint64_t propose() noexcept;
   [[nodiscard]] std::chrono::nanoseconds random(std::chrono::nanoseconds from,
                                                 std::chrono::nanoseconds to);
-  [[nodiscard]] bool hints_come(const Bid& bid) const noexcept;
+  [[nodiscard]] bool hints_come(const QuorumAttempt& attempt) const noexcept;
 
   // Replies: redlock_replies.cpp.
   void on_take(Node& node, const redis::Call& call, const redis::Reply& reply);
@@ -182,7 +185,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void judge(const std::shared_ptr<Renewing>& renewing, Lock lock);
   void give_back_what_is_lost(const Renewing& renewing, const std::vector<Tally>& verdicts);
   void relock(const Renewal::Item& item, NodeSet nodes);
-  void relock(const Bid& bid, NodeSet nodes);
+  void relock(const QuorumAttempt& attempt, NodeSet nodes);
 
   const Settings settings_;
   const std::string words_;
@@ -192,8 +195,8 @@ class RedlockBackend final : public Backend, private Node::User {
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
   Holds holds_;
-  Strays strays_;
-  Debts debts_;
+  LateDuplicates late_;
+  Outbox outbox_;
   Alarm alarm_{*this};
   std::vector<std::unique_ptr<Node>> nodes_;
   std::atomic<bool> stopped_{false};
@@ -203,7 +206,7 @@ class RedlockBackend final : public Backend, private Node::User {
   Whereabouts whereabouts_;
 
   mutable std::mutex mutex_;
-  std::unordered_map<AttemptId, std::shared_ptr<Bid>, AttemptHash> bids_;
+  std::unordered_map<AttemptId, std::shared_ptr<QuorumAttempt>, AttemptHash> attempts_;
   std::size_t sweep_at_ = 256;
   std::vector<std::shared_ptr<Looking>> lookings_;
   base::SplitMix random_;

@@ -16,20 +16,20 @@ using redis::Call;
 constexpr std::string_view led_astray =
     "led to the server of another address, and is connected anew";
 
-bool is_parked(Bid& bid) {
-  const std::lock_guard lock(bid.mutex);
-  return bid.phase == Bid::Phase::parked;
+bool is_unreachable(QuorumAttempt& attempt) {
+  const std::lock_guard lock(attempt.mutex);
+  return attempt.phase == QuorumAttempt::Phase::unreachable;
 }
 
 }  // namespace
 
 // Also where another address leads to the same server it stays connected, and holds are renewed by
-// each of them. Of no question the server's answers count twice.
+// each of them. For each quorum request a server's answers count once.
 void RedlockBackend::recognise(Node& node, const std::string& run_id) {
   const Instant now = clock_->now();
   whereabouts_.arrived(node.index(), run_id, now);
   settle_doubts(now);
-  see_to_debts(now);
+  see_to_outbox(now);
 }
 
 void RedlockBackend::settle_doubts(Instant now) {
@@ -65,13 +65,13 @@ void RedlockBackend::want_missing(NodeSet usable, bool now) {
 }
 
 void RedlockBackend::up(Node& node) {
-  pay(node, true);
+  send_outbox(node, true);
   const bool enough = count(usable()) >= quorum_.majority();
-  for (const auto& bid : bids()) {
-    if (!is_parked(*bid)) {
-      join(bid, node);
+  for (const auto& attempt : attempts()) {
+    if (!is_unreachable(*attempt)) {
+      join(attempt, node);
     } else if (enough) {
-      ask(bid);
+      ask(attempt);
     }
   }
   std::vector<std::shared_ptr<Looking>> lookings;
@@ -89,9 +89,9 @@ void RedlockBackend::breaks(Node& node, const std::deque<Call>& unanswered) {
 }
 
 void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
-  if (const AttemptId* const attempt = attempt_of(call)) {
-    strays_.add(node.server(), *attempt, ask_of(call) == Ask::free, step_of(call), clock_->now(),
-                lease_of(call));
+  if (const AttemptId* const id = attempt_of(call)) {
+    late_.add(node.server(), *id, ask_of(call) == Ask::free, step_of(call), clock_->now(),
+              lease_of(call));
   }
 }
 
@@ -102,13 +102,13 @@ void RedlockBackend::down(Node& node, bool was_up, std::deque<Call> unanswered) 
   const bool clear_now = whereabouts_.left(node.index(), was_up);
   for (Call& call : unanswered) no_answer(node, call, why);
   const bool doubted = whereabouts_.in_doubt(node.index());
-  bool wanted = doubted || debts_.any();
-  for (const auto& bid : bids()) {
+  bool wanted = doubted || outbox_.any();
+  for (const auto& attempt : attempts()) {
     wanted = true;
-    if (clear_now && is_parked(*bid)) {
-      ask(bid);
+    if (clear_now && is_unreachable(*attempt)) {
+      ask(attempt);
     } else {
-      tell_unreachable(bid);
+      tell_unreachable(attempt);
     }
   }
   std::vector<std::shared_ptr<Looking>> lookings;
@@ -166,27 +166,27 @@ Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& 
               " servers cannot be used; " + told.text};
 }
 
-void RedlockBackend::tell_unreachable(const std::shared_ptr<Bid>& bid) {
+void RedlockBackend::tell_unreachable(const std::shared_ptr<QuorumAttempt>& attempt) {
   std::vector<Failure> failures;
   {
-    const Lock lock(bid->mutex);
-    if (bid->phase != Bid::Phase::parked) return;
-    failures = bid->failures;
+    const Lock lock(attempt->mutex);
+    if (attempt->phase != QuorumAttempt::Phase::unreachable) return;
+    failures = attempt->failures;
   }
   bool final = false;
   Failure why = unreachable(failures, final);
   if (!why) return;
   if (!final) {
-    bid->operation->trouble(std::move(why));
+    attempt->operation->trouble(std::move(why));
     return;
   }
   {
-    const Lock lock(bid->mutex);
-    if (bid->phase != Bid::Phase::parked) return;
-    bid->phase = Bid::Phase::over;
+    const Lock lock(attempt->mutex);
+    if (attempt->phase != QuorumAttempt::Phase::unreachable) return;
+    attempt->phase = QuorumAttempt::Phase::over;
   }
-  bid->operation->failed(std::move(why));
-  forget(*bid);
+  attempt->operation->failed(std::move(why));
+  forget(*attempt);
 }
 
 }  // namespace mortise::redlock

@@ -120,11 +120,11 @@ void RedlockBackend::relock(const Renewal::Item& item, NodeSet nodes) {
   }
 }
 
-void RedlockBackend::relock(const Bid& bid, NodeSet nodes) {
-  const Acquisition::Request& request = bid.request();
+void RedlockBackend::relock(const QuorumAttempt& attempt, NodeSet nodes) {
+  const Acquisition::Request& request = attempt.request();
   relock({.hold = {.name = request.name,
                    .attempt = request.attempt,
-                   .number = bid.number.load(),
+                   .number = attempt.number.load(),
                    .mode = request.mode},
           .lease = request.lease},
          nodes);

@@ -18,8 +18,8 @@ using redis::Call;
 using redis::Reply;
 using redis::ServerError;
 
-std::shared_ptr<Bid> bid_in(const Call& call) {
-  return std::static_pointer_cast<Bid>(call.operation);
+std::shared_ptr<QuorumAttempt> quorum_attempt_in(const Call& call) {
+  return std::static_pointer_cast<QuorumAttempt>(call.operation);
 }
 
 Trail::Stop stop_of(const Call& call) {
@@ -76,9 +76,8 @@ void RedlockBackend::answered(Node& node, const Call& call, const Reply& reply) 
 // What was asked of the same attempt before is refused there from now on, if it was told so.
 void RedlockBackend::note_executed(Node& node, const Call& call) {
   if (!call.copies || ask_of(call) == Ask::settle) return;
-  if (const AttemptId* const attempt = attempt_of(call)) {
-    strays_.answered(node.server(), *attempt, step_of(call), ask_of(call) == Ask::free,
-                     clock_->now());
+  if (const AttemptId* const id = attempt_of(call)) {
+    late_.answered(node.server(), *id, step_of(call), ask_of(call) == Ask::free, clock_->now());
   }
 }
 
@@ -100,14 +99,15 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   }
   if (ask_of(call) == Ask::undo || ask_of(call) == Ask::free) {
     if (ask_of(call) == Ask::free) no_answer(node, call, error.failure);
-    // It stays owed, whatever the error is: what it would free keeps others out for a whole lease,
-    // and what stands between us and the server may have made that error.
+    // It stays in the outbox, whatever the error is: what it would free keeps others out for a
+    // whole lease, and what stands between us and the server may have made that error.
     const Instant now = clock_->now();
-    if (!withdrawn(call) && now < end_of_debt(call) &&
+    if (!withdrawn(call) && now < end_of_entry(call) &&
         !base::mutant("redlock.refused_undo_is_forgotten")) {
-      debts_.owe(node.server(), call);
+      outbox_.put(node.server(), call);
       const bool passes = error.kind != ServerError::Kind::final;
-      alarm_.set_debts(now + (passes ? core::Nanos(refused_again) : core::Nanos(denied_again)));
+      alarm_.set_outbox_due(now +
+                            (passes ? core::Nanos(refused_again) : core::Nanos(denied_again)));
     }
     if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
     return;
@@ -118,12 +118,14 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
 
 // The hold was granted before this server could vote for it; it shall have that vote, too.
 bool RedlockBackend::vote_late(Node& node, const Call& call) {
-  const std::shared_ptr<Bid> bid = bid_in(call);
+  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
   {
-    const Lock lock(bid->mutex);
-    if (bid->phase != Bid::Phase::won || bid->won_step != step_of(call)) return false;
+    const Lock lock(attempt->mutex);
+    if (attempt->phase != QuorumAttempt::Phase::won || attempt->won_step != step_of(call)) {
+      return false;
+    }
   }
-  relock(*bid, only(node.index()));
+  relock(*attempt, only(node.index()));
   return true;
 }
 
@@ -139,7 +141,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
   switch (ask_of(call)) {
     case Ask::take:
     case Ask::settle: return no_vote(node, call, why);
-    case Ask::undo: return in_doubt(bid_in(call), stop_of(call));
+    case Ask::undo: return in_doubt(quorum_attempt_in(call), stop_of(call));
     case Ask::free: {
       const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
       if (!node.usable()) return tell(call);
@@ -177,33 +179,34 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
 }
 
 void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why) {
-  const std::shared_ptr<Bid> bid = bid_in(call);
-  Lock lock(bid->mutex);
-  if (bid->step.load() != step_of(call)) {
+  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
+  Lock lock(attempt->mutex);
+  if (attempt->step.load() != step_of(call)) {
     lock.unlock();
     // Of a connection that broke; one that was not sent is not.
     if (call.server != 0 && !node.usable()) {
-      in_doubt(bid, stop_of(call));
+      in_doubt(attempt, stop_of(call));
     }
     return;
   }
-  bid->ballot.silent(node.index());
-  bid->failures[node.index()] = why;
-  judge(bid, std::move(lock));
+  attempt->round.silent(node.index());
+  attempt->failures[node.index()] = why;
+  judge(attempt, std::move(lock));
 }
 
 void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
   const std::optional<std::uint64_t> number = vote_number(reply.text);
   const std::optional<Answer> answer = number ? std::nullopt : Answer::parse(reply.text);
-  const std::shared_ptr<Bid> bid = bid_in(call);
+  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
   const std::size_t index = node.index();
-  Lock lock(bid->mutex);
-  static_cast<void>(bid->spoke.add({.server = node.server(), .node = index}));
-  if (bid->step.load() != step_of(call) &&
+  Lock lock(attempt->mutex);
+  static_cast<void>(attempt->spoke.add({.server = node.server(), .node = index}));
+  if (attempt->step.load() != step_of(call) &&
       !base::mutant("redlock.votes_of_an_earlier_round_count")) {
     // The hold was granted without this vote, which has to know its number now.
-    const bool laggard = bid->phase == Bid::Phase::won && bid->won_step == step_of(call) &&
-                         number && *number != bid->number.load();
+    const bool laggard = attempt->phase == QuorumAttempt::Phase::won &&
+                         attempt->won_step == step_of(call) && number &&
+                         *number != attempt->number.load();
     lock.unlock();
     if (!laggard) return;
     Call late = call;
@@ -213,72 +216,73 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     return;
   }
   // The hold is to have that vote, too, but may not rest on it.
-  const bool joined = (bid->late & only(index)) != 0 && !base::mutant("redlock.newcomer_votes");
-  if (joined || bid->roll.newcomer(index, call.epoch)) {
-    bid->late |= only(index);
-    bid->ballot.silent(index);
-    return judge(bid, std::move(lock));
+  const bool joined = (attempt->late & only(index)) != 0 && !base::mutant("redlock.newcomer_votes");
+  if (joined || attempt->roll.newcomer(index, call.epoch)) {
+    attempt->late |= only(index);
+    attempt->round.silent(index);
+    return judge(attempt, std::move(lock));
   }
-  if (!number && !strays_.has(call.server, bid->request().attempt)) {
-    bid->maybe.refused(call.server, index);
+  if (!number && !late_.has(call.server, attempt->request().attempt)) {
+    attempt->maybe.refused(call.server, index);
   }
-  if (!bid->roll.counts(index, node.server())) {
-    bid->hears &= ~only(index);
-    bid->ballot.silent(index);
-    return judge(bid, std::move(lock));
+  if (!attempt->roll.counts(index, node.server())) {
+    attempt->hears &= ~only(index);
+    attempt->round.silent(index);
+    return judge(attempt, std::move(lock));
   }
   if (number) {
-    bid->ballot.granted(
+    attempt->round.granted(
         index, *number,
         base::mutant("redlock.validity_counts_from_the_answer") ? clock_->now() : call.asked);
-    if (bid->phase == Bid::Phase::settling && *number != bid->number.load()) {
+    if (attempt->phase == QuorumAttempt::Phase::settling && *number != attempt->number.load()) {
       lock.unlock();
       Call late = call;
       late.tag = tag_of(Ask::settle, step_of(call));
       late.whole = false;
       if (!send(node, late)) no_vote(node, late, node.why());
       lock.lock();
-      if (bid->step.load() != step_of(call)) return;
+      if (attempt->step.load() != step_of(call)) return;
     }
-    return judge(bid, std::move(lock));
+    return judge(attempt, std::move(lock));
   }
-  if (bid->request().wait) {
-    static_cast<void>(bid->listed.add({.server = call.server, .node = index, .since = call.since}));
+  if (attempt->request().wait) {
+    static_cast<void>(
+        attempt->listed.add({.server = call.server, .node = index, .since = call.since}));
   }
-  bid->ballot.refused(index, answer->holder_number, answer->left);
-  if ((bid->ballot.holders_nodes() & only(index)) != 0) {
+  attempt->round.refused(index, answer->holder_number, answer->left);
+  if ((attempt->round.holders_nodes() & only(index)) != 0) {
     std::optional<Holder> holder = answer->holder();
     // A vote that only a renewal brought there has no label; another server's has.
-    const bool known = bid->holder && bid->holder_number == answer->holder_number;
-    if (holder && holder->label.empty() && known) holder->label = bid->holder->label;
-    bid->holder = std::move(holder);
-    bid->holder_number = answer->holder_number;
+    const bool known = attempt->holder && attempt->holder_number == answer->holder_number;
+    if (holder && holder->label.empty() && known) holder->label = attempt->holder->label;
+    attempt->holder = std::move(holder);
+    attempt->holder_number = answer->holder_number;
   }
-  judge(bid, std::move(lock));
+  judge(attempt, std::move(lock));
 }
 
 void RedlockBackend::on_settle(Node& node, const Call& call, const Reply& reply) {
   const std::optional<std::uint64_t> number = vote_number(reply.text);
-  const std::shared_ptr<Bid> bid = bid_in(call);
-  Lock lock(bid->mutex);
-  if (bid->step.load() != step_of(call)) return;
+  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
+  Lock lock(attempt->mutex);
+  if (attempt->step.load() != step_of(call)) return;
   // Its address may lead elsewhere by now: what voted is not what answers.
-  if (number && bid->roll.counted(node.index(), node.server())) {
-    bid->ballot.settled(node.index(), *number);
+  if (number && attempt->roll.counted(node.index(), node.server())) {
+    attempt->round.settled(node.index(), *number);
   } else {
-    bid->ballot.silent(node.index());
+    attempt->round.silent(node.index());
   }
-  judge(bid, std::move(lock));
+  judge(attempt, std::move(lock));
 }
 
 void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
-  const std::shared_ptr<Bid> bid = bid_in(call);
-  Lock lock(bid->mutex);
-  if (bid->step.load() != step_of(call)) return;
-  static_cast<void>(bid->spoke.add({.server = node.server(), .node = node.index()}));
+  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
+  Lock lock(attempt->mutex);
+  if (attempt->step.load() != step_of(call)) return;
+  static_cast<void>(attempt->spoke.add({.server = node.server(), .node = node.index()}));
   // One that was met since may be a stranger, but not if it knew of it.
-  if (node.server() == call.server || reply.text != "N") bid->maybe.remove(call.server);
-  finish_cancel(bid, std::move(lock));
+  if (node.server() == call.server || reply.text != "N") attempt->maybe.remove(call.server);
+  finish_cancel(attempt, std::move(lock));
 }
 
 void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
@@ -286,9 +290,9 @@ void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
   const AttemptId& attempt = freeing->release->hold().attempt;
   // Also by the server that this one was before it was started anew.
   const bool before =
-      strays_.has_release(node.server(), attempt) || strays_.has_release(call.server, attempt);
-  strays_.released(node.server(), attempt);
-  strays_.released(call.server, attempt);
+      late_.has_release(node.server(), attempt) || late_.has_release(call.server, attempt);
+  late_.released(node.server(), attempt);
+  late_.released(call.server, attempt);
   const char outcome = reply.text.front();
   Lock lock(freeing->mutex);
   // By two addresses the server frees it once, and the answer to the other may be read first. One

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 // Who was told by few servers gives the others so long to tell as well.
 constexpr milliseconds soonest_hint{1};
 constexpr milliseconds latest_hint{4};
-// How often one looks by himself as long as no hint can come.
+// How often a waiter looks by itself as long as no hint can come.
 constexpr milliseconds soonest_look{20};
 constexpr milliseconds latest_look{60};
 // After a round that nobody won; grows.
@@ -35,98 +35,99 @@ std::chrono::nanoseconds RedlockBackend::random(std::chrono::nanoseconds from,
 }
 
 // A server whose inbox has come up since it was asked does not know that it is to tell.
-bool RedlockBackend::hints_come(const Bid& bid) const noexcept {
-  const NodeSet asked = base::mutant("redlock.listening_is_being_told") ? quorum_.all() : bid.hears;
+bool RedlockBackend::hints_come(const QuorumAttempt& attempt) const noexcept {
+  const NodeSet asked =
+      base::mutant("redlock.listening_is_being_told") ? quorum_.all() : attempt.hears;
   const auto telling = static_cast<std::size_t>(std::count_if(
       nodes_.begin(), nodes_.end(),
       [asked](const auto& node) { return (asked & only(node->index())) != 0 && node->listens(); }));
   return telling >= quorum_.blocking();  // one of them is asked whenever a majority is
 }
 
-// Under the bid's mutex.
-Instant RedlockBackend::next_try(const Bid& bid, Instant now) {
+// Under the quorum attempt's mutex.
+Instant RedlockBackend::next_try(const QuorumAttempt& attempt, Instant now) {
   // A hint that came in between may be of a release that this round was too early for, and a server
   // that came up in between has not voted.
-  if (bid.hinted != 0 || bid.late != 0) return now + random(soonest_hint, latest_hint);
-  if (bid.splits > 0) {
+  if (attempt.hinted != 0 || attempt.late != 0) return now + random(soonest_hint, latest_hint);
+  if (attempt.splits > 0) {
     // Those who collided draw from a window that is wide enough for one of them to be alone in it.
-    const core::Nanos round = std::max<core::Nanos>(shortest_split, 2 * (now - bid.asked));
+    const core::Nanos took = std::max<core::Nanos>(shortest_split, 2 * (now - attempt.asked));
     const core::Nanos window =
-        std::min<core::Nanos>(longest_split, round * (1 << std::min(bid.splits, 8)));
+        std::min<core::Nanos>(longest_split, took * (1 << std::min(attempt.splits, 8)));
     return now + random(core::Nanos(0), window);
   }
   Instant next = never;
-  if (!hints_come(bid)) next = now + random(soonest_look, latest_look);
-  const std::optional<std::chrono::microseconds> left = bid.ballot.free_in();
+  if (!hints_come(attempt)) next = now + random(soonest_look, latest_look);
+  const std::optional<std::chrono::microseconds> left = attempt.round.free_in();
   if (left && *left < core::fallback_period) {
-    next = std::min(next, bid.asked + *left + random(after_the_end, 2 * after_the_end));
+    next = std::min(next, attempt.asked + *left + random(after_the_end, 2 * after_the_end));
   }
   return next;  // and the library asks each fallback period
 }
 
-void RedlockBackend::wake(const std::shared_ptr<Bid>& bid, Lock lock, Instant when) {
-  if (bid->phase != Bid::Phase::waiting || bid->next <= when) return;
-  bid->next = when;
+void RedlockBackend::wake(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock, Instant when) {
+  if (attempt->phase != QuorumAttempt::Phase::waiting || attempt->next <= when) return;
+  attempt->next = when;
   lock.unlock();
-  alarm_.set(bid, when);
+  alarm_.set(attempt, when);
 }
 
 void RedlockBackend::listens(Node& node) {
   // Who waits already is not on that server's list yet, or is not any more: a server forgets whom
   // it could not tell, and what it told in between nobody has heard.
   const Instant soon = clock_->now() + soonest_hint;
-  for (const auto& bid : bids()) {
-    Lock lock(bid->mutex);
-    if (!base::mutant("redlock.told_across_a_break")) bid->hears &= ~only(node.index());
-    wake(bid, std::move(lock), soon);
+  for (const auto& attempt : attempts()) {
+    Lock lock(attempt->mutex);
+    if (!base::mutant("redlock.told_across_a_break")) attempt->hears &= ~only(node.index());
+    wake(attempt, std::move(lock), soon);
   }
 }
 
-void RedlockBackend::hinted(Node& node, const AttemptId& attempt) {
-  std::shared_ptr<Bid> bid;
+void RedlockBackend::hinted(Node& node, const AttemptId& id) {
+  std::shared_ptr<QuorumAttempt> attempt;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = bids_.find(attempt);
-    if (found == bids_.end()) return;
-    bid = found->second;
+    const auto found = attempts_.find(id);
+    if (found == attempts_.end()) return;
+    attempt = found->second;
   }
   const Instant soon = clock_->now() + random(soonest_hint, latest_hint);
-  Lock lock(bid->mutex);
-  bid->hinted |= only(node.index());
-  if (bid->phase != Bid::Phase::waiting) return;
-  if (count(bid->hinted) < quorum_.majority()) return wake(bid, std::move(lock), soon);
+  Lock lock(attempt->mutex);
+  attempt->hinted |= only(node.index());
+  if (attempt->phase != QuorumAttempt::Phase::waiting) return;
+  if (count(attempt->hinted) < quorum_.majority()) return wake(attempt, std::move(lock), soon);
   lock.unlock();
-  ask(bid);
+  ask(attempt);
 }
 
-void RedlockBackend::Alarm::set(const std::shared_ptr<Bid>& bid, Instant when) {
+void RedlockBackend::Alarm::set(const std::shared_ptr<QuorumAttempt>& attempt, Instant when) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    first = bids_.is_next(bids_.add(when, bid));
+    first = attempts_.is_next(attempts_.add(when, attempt));
   }
   if (first) backend_.host_->changed(*this);
 }
 
-void RedlockBackend::Alarm::set_debts(Instant when) {
-  if (debts_.bring_forward(when)) backend_.host_->changed(*this);
+void RedlockBackend::Alarm::set_outbox_due(Instant when) {
+  if (outbox_due_.bring_forward(when)) backend_.host_->changed(*this);
 }
 
 void RedlockBackend::Alarm::ready(short /*events*/, Instant now) {
-  std::vector<std::weak_ptr<Bid>> due;
+  std::vector<std::weak_ptr<QuorumAttempt>> due;
   {
     const std::lock_guard lock(mutex_);
-    due = bids_.take(now);
+    due = attempts_.take(now);
   }
-  if (debts_.take(now)) backend_.pay_later();
+  if (outbox_due_.take(now)) backend_.send_outbox_later();
   for (const auto& each : due) {
-    const std::shared_ptr<Bid> bid = each.lock();
-    if (!bid) continue;
+    const std::shared_ptr<QuorumAttempt> attempt = each.lock();
+    if (!attempt) continue;
     {
-      const Lock lock(bid->mutex);
-      if (bid->phase != Bid::Phase::waiting || bid->next > now) continue;
+      const Lock lock(attempt->mutex);
+      if (attempt->phase != QuorumAttempt::Phase::waiting || attempt->next > now) continue;
     }
-    backend_.ask(bid);
+    backend_.ask(attempt);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which servers have answered one question.
+// Which servers have answered one quorum request.
 #pragma once
 
 #include "base/mutant.hpp"
@@ -12,15 +12,15 @@
 namespace mortise::redlock {
 
 /// A server has one vote, whatever addresses lead to it: an address may lead to another one from
-/// one connection to the next, also while a question is asked. So it is the answer that is looked
-/// at, and the server whose connection it came on.
+/// one connection to the next, also while a quorum request is under way. So it is the answer that
+/// is looked at, and the server whose connection it came on.
 ///
 /// A server that was started anew has another name, and nobody can tell that it has answered
 /// already. So in what a hold rests on, a vote or a renewal, only those connections count that were
-/// there when the question began.
+/// there when the quorum request began.
 class Roll {
  public:
-  /// Of a new question nobody has answered.
+  /// No server has answered a new quorum request.
   void begin() noexcept {
     entries_.clear();
     epochs_.clear();

@@ -36,14 +36,14 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
 }
 
 AcquireCall::~AcquireCall() {
-  if (heir_) client_.heir_goes();
+  if (successor_) client_.successor_goes();
 }
 
 void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
                                  std::optional<Instant> trouble_since) {
   attempt_ = std::move(attempt);
-  if (!std::exchange(heir_, true)) client_.heir_comes();
-  // Nobody is charged for the time before he came.
+  if (!std::exchange(successor_, true)) client_.successor_comes();
+  // A caller's trouble is counted from its arrival.
   if (trouble_since) trouble_since_ = std::max(*trouble_since, began_);
 }
 
@@ -80,7 +80,7 @@ Failure AcquireCall::arrive(Instant now) {
     const Slot::Lock lock(slot_.mutex_);
     slot_.expire_locked(now, after);
     entry = slot_.state_.enter(*this, may_wait_);
-    if (entry == core::NameState::Entry::busy) trouble = learn_from_asker_locked();
+    if (entry == core::NameState::Entry::busy) trouble = learn_from_requester_locked();
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
     again = entry == core::NameState::Entry::busy && after.tell_server;
   }
@@ -103,17 +103,17 @@ Failure AcquireCall::wait_for_turn() {
     const Instant now = client_.now();
     const std::optional<Failure> why = reason_to_leave(now);
     std::optional<Failure> trouble;
-    Call mine = Call::none;
+    Wakeup mine = Wakeup::none;
     {
       const Slot::Lock lock(slot_.mutex_);
-      mine = call;
-      if (mine == Call::none && why) {
-        trouble = learn_from_asker_locked();
-        Slot::call_locked(slot_.state_.leave(*this));
+      mine = wakeup;
+      if (mine == Wakeup::none && why) {
+        trouble = learn_from_requester_locked();
+        Slot::wake_locked(slot_.state_.leave(*this));
       }
     }
-    if (mine == Call::held) return take_over();
-    if (mine == Call::ask) return ask();
+    if (mine == Wakeup::held) return take_over();
+    if (mine == Wakeup::ask) return ask();
     if (why) return why->code == Errc::timeout && trouble ? *trouble : contended(*why);
     parker_.park(ticket, until_ - now);
   }
@@ -134,7 +134,7 @@ Failure AcquireCall::take_over() {
       // The caller never knew of it, and so owes no unlock for it.
       slot_.state_.unlock(owner, now, client_.turn());
       slot_.unpin_if_idle_locked(after.unpinned);
-      call = Call::none;
+      wakeup = Wakeup::none;
     }
   }
   if (stands) {
@@ -144,12 +144,12 @@ Failure AcquireCall::take_over() {
   return client_.alive() ? arrive(now) : client_.closed_failure();
 }
 
-std::optional<Failure> AcquireCall::learn_from_asker_locked() {
+std::optional<Failure> AcquireCall::learn_from_requester_locked() {
   // Whoever asks the server for all knows what is wrong, and who holds the name.
-  const auto* const asker = static_cast<const AcquireCall*>(slot_.state_.asker());
-  if (asker == nullptr || !asker->attempt_) return std::nullopt;
-  holder_ = asker->attempt_->holder();
-  return asker->attempt_->trouble();
+  const auto* const requester = static_cast<const AcquireCall*>(slot_.state_.requester());
+  if (requester == nullptr || !requester->attempt_) return std::nullopt;
+  holder_ = requester->attempt_->holder();
+  return requester->attempt_->trouble();
 }
 
 std::optional<Failure> AcquireCall::reason_to_leave(Instant now) {
@@ -309,20 +309,21 @@ std::optional<Failure> AcquireCall::give_up() {
   {
     const Slot::Lock lock(slot_.mutex_);
     if (attempt_->done()) return std::nullopt;  // the loop settles it
-    auto* const heir = slot_.state_.queue().empty()
-                           ? nullptr
-                           : static_cast<AcquireCall*>(slot_.state_.queue().front());
-    if (heir != nullptr && may_wait_ && client_.alive() && heir->terms->agrees_with(*terms)) {
+    auto* const successor = slot_.state_.queue().empty()
+                                ? nullptr
+                                : static_cast<AcquireCall*>(slot_.state_.queue().front());
+    if (successor != nullptr && may_wait_ && client_.alive() &&
+        successor->terms->agrees_with(*terms)) {
       // The place in the server's queue goes to the next thread of this process.
       holder_ = attempt_->holder();
-      heir->inherit_locked(std::exchange(attempt_, nullptr), trouble_since_);
+      successor->inherit_locked(std::exchange(attempt_, nullptr), trouble_since_);
       core::Waiter* const next = slot_.state_.leave(*this);
-      if (!base::mutant("core.heir_is_not_told")) Slot::call_locked(next);
+      if (!base::mutant("core.successor_is_not_told")) Slot::wake_locked(next);
     }
   }
   if (attempt_) return take_back(trouble);
   if (why_->code == Errc::timeout && trouble) return *trouble;
-  // The heir answers for the attempt, so nothing is in doubt for this caller.
+  // The successor answers for the attempt, so nothing is in doubt for this caller.
   if (why_->code == Errc::timeout && !answered) return unanswered();
   return contended(*why_);
 }
@@ -366,8 +367,8 @@ void AcquireCall::forsake() {
     const Slot::Lock lock(slot_.mutex_);
     attempt = std::move(attempt_);
     // The name may have been passed to it while it failed; its caller never learns of that.
-    passed = call == Call::held;
-    if (!passed) Slot::call_locked(slot_.state_.leave(*this));
+    passed = wakeup == Wakeup::held;
+    if (!passed) Slot::wake_locked(slot_.state_.leave(*this));
   }
   if (attempt) client_.abandon(attempt);
   Failure misuse;
@@ -376,7 +377,7 @@ void AcquireCall::forsake() {
 
 void AcquireCall::leave() {
   const Slot::Lock lock(slot_.mutex_);
-  Slot::call_locked(slot_.state_.leave(*this));
+  Slot::wake_locked(slot_.state_.leave(*this));
 }
 
 Failure AcquireCall::contended(Failure why) {

@@ -62,7 +62,7 @@ class AcquireCall final : public core::Waiter {
   [[nodiscard]] Failure unanswered();
   Failure no_answer(Errc code);
   void leave();
-  std::optional<Failure> learn_from_asker_locked();
+  std::optional<Failure> learn_from_requester_locked();
   [[nodiscard]] std::optional<Failure> reason_to_leave(Instant now);
   [[nodiscard]] std::optional<Failure> reason_to_give_up(Instant now);
   void note_trouble(Instant now, bool in_trouble) noexcept;
@@ -77,7 +77,7 @@ class AcquireCall final : public core::Waiter {
   Instant asks_since_{};  // the server; before that it waited for others of this process
   base::Parker parker_;
   std::atomic<bool> stopped_{false};
-  bool heir_ = false;                 // was given an attempt
+  bool successor_ = false;            // was given an attempt
   std::shared_ptr<Attempt> attempt_;  // written under the slot's mutex
   std::optional<Instant> trouble_since_;
   std::optional<Failure> why_;  // the reason to give up

@@ -11,7 +11,7 @@ namespace mortise::runtime {
 
 void Attempt::finished() noexcept {
   if ((custody_.fetch_or(completed) & abandoned) == 0) return;
-  // Nobody waits: a grant that comes now would be a ghost hold.
+  // Nobody waits: a grant that comes now would be an orphaned grant.
   const std::shared_ptr<ClientState> client = client_.lock();
   try {
     const bool keeps = base::mutant("core.abandoned_grant_is_kept");

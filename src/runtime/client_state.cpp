@@ -73,8 +73,8 @@ void ClientState::look_at_the_clock() noexcept {
   if (base::mutant("core.suspend_goes_unnoticed")) return;
   engine_.nudge_all();
   poke_waiters();
-  if (base::mutant("core.questions_sleep_on_after_a_suspend")) return;
-  each_question([](Operation& asked) { asked.poke(); });
+  if (base::mutant("core.open_requests_sleep_on_after_a_suspend")) return;
+  each_open_request([](Operation& asked) { asked.poke(); });
 }
 
 void ClientState::attach(Source& source) {
@@ -110,7 +110,7 @@ Failure ClientState::closed_failure() const {
 Failure ClientState::check(std::chrono::nanoseconds wait) {
   if (!alive()) return closed_failure();
   const auto check = std::make_shared<Check>();
-  const Question question(*this, *check);
+  const OpenRequest open_request(*this, *check);
   if (!check->done()) backend_->check(check);
   if (wait_done(*check, wait)) return check->failure();
   if (const std::optional<Failure> trouble = check->trouble()) return *trouble;
@@ -223,9 +223,9 @@ void ClientState::each_slot(Visit visit) {
 }
 
 template <class Visit>
-void ClientState::each_question(Visit visit) {
+void ClientState::each_open_request(Visit visit) {
   const std::lock_guard lock(table_mutex_);
-  for (Question* each = questions_.first(); each != nullptr; each = each->after) {
+  for (OpenRequest* each = open_requests_.first(); each != nullptr; each = each->after) {
     visit(each->operation);
   }
 }
@@ -252,19 +252,19 @@ void ClientState::release_holds(Instant until) noexcept {
   }
 }
 
-ClientState::Question::Question(ClientState& state, Operation& asked) noexcept
+ClientState::OpenRequest::OpenRequest(ClientState& state, Operation& asked) noexcept
     : client(state), operation(asked) {
   {
     const std::lock_guard lock(client.table_mutex_);
-    client.questions_.push_back(*this);
+    client.open_requests_.push_back(*this);
   }
   // Listed first, then looked: close() sets its mark first, and then ends those in the list.
   if (!client.alive()) client.end(operation);
 }
 
-ClientState::Question::~Question() {
+ClientState::OpenRequest::~OpenRequest() {
   const std::lock_guard lock(client.table_mutex_);
-  client.questions_.remove(*this);
+  client.open_requests_.remove(*this);
 }
 
 void ClientState::end(Operation& operation) const noexcept {
@@ -272,8 +272,8 @@ void ClientState::end(Operation& operation) const noexcept {
 }
 
 // What the backend was told, or asked, when it had ended already it may never answer.
-void ClientState::end_questions() noexcept {
-  each_question([this](Operation& asked) { end(asked); });
+void ClientState::end_open_requests() noexcept {
+  each_open_request([this](Operation& asked) { end(asked); });
 }
 
 void ClientState::close() noexcept {
@@ -315,7 +315,7 @@ void ClientState::close_once() noexcept {
   const auto told = std::chrono::steady_clock::now() + Notifier::patience_at_close;
   background_.stop();
   backend_->stop();
-  end_questions();
+  end_open_requests();
   losses_.close(told);
   news_.close(told);
 }
@@ -326,8 +326,8 @@ template <class Object>
 void drop_or_keep(std::shared_ptr<Object> object, const ClientState& client) noexcept {
   if (!client.forked()) return;
   // Never destroyed, and without an allocation, which could fail: a count that nobody gives back.
-  alignas(std::shared_ptr<Object>) std::array<std::byte, sizeof(object)> grave{};
-  ::new (static_cast<void*>(grave.data())) std::shared_ptr<Object>(std::move(object));
+  alignas(std::shared_ptr<Object>) std::array<std::byte, sizeof(object)> leaked{};
+  ::new (static_cast<void*>(leaked.data())) std::shared_ptr<Object>(std::move(object));
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void watch_for_suspend() noexcept;
   /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
   Failure prepare(const core::Terms& terms);
-  /// Hands a release to the backend; one that can not be sent is left to be repeated.
+  /// Hands a release to the backend; one that cannot be sent is left to be repeated.
   void send(const std::shared_ptr<Release>& release);
   /// Gives back what an attempt was granted, without waiting.
   void undo(const Attempt& attempt);
@@ -101,15 +101,15 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   /// What a caller asks the backend and then waits for, as long as it likes: `close()` ends it,
   /// also where the backend was asked only after it had stopped.
-  struct Question {
-    Question(ClientState& state, Operation& asked) noexcept;
-    ~Question();
-    Question(const Question&) = delete;
-    Question& operator=(const Question&) = delete;
+  struct OpenRequest {
+    OpenRequest(ClientState& state, Operation& asked) noexcept;
+    ~OpenRequest();
+    OpenRequest(const OpenRequest&) = delete;
+    OpenRequest& operator=(const OpenRequest&) = delete;
     ClientState& client;
     Operation& operation;
-    Question* before = nullptr;
-    Question* after = nullptr;
+    OpenRequest* before = nullptr;
+    OpenRequest* after = nullptr;
   };
 
   /// Counts callers that are inside of something that `close()` waits for.
@@ -136,8 +136,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   [[nodiscard]] Inside asking() noexcept { return Inside(asking_); }
   /// The same for a thread that was given an attempt while it slept: from that moment on, not only
   /// from when it wakes, there may be a grant that has to be given back.
-  void heir_comes() noexcept { asking_.fetch_add(1); }
-  void heir_goes() noexcept { asking_.fetch_sub(1); }
+  void successor_comes() noexcept { asking_.fetch_add(1); }
+  void successor_goes() noexcept { asking_.fetch_sub(1); }
   /// Freeing a hold: `close()` lets the server hear of it.
   [[nodiscard]] Inside freeing() noexcept { return Inside(freeing_); }
 
@@ -146,12 +146,12 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   template <class Visit>
   void each_slot(Visit visit);
   template <class Visit>
-  void each_question(Visit visit);
+  void each_open_request(Visit visit);
   void poke_waiters() noexcept;
   void look_at_the_clock() noexcept;
   /// Completes an operation with `closed`.
   void end(Operation& operation) const noexcept;
-  void end_questions() noexcept;
+  void end_open_requests() noexcept;
   void release_holds(Instant until) noexcept;
   void close_once() noexcept;
 
@@ -174,8 +174,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   std::mutex table_mutex_;
   std::unordered_map<std::string, std::weak_ptr<Slot>> table_;
-  List<ListedSlot> slots_;    // of the table, to be visited without memory
-  List<Question> questions_;  // of callers; under the table's mutex, too
+  List<ListedSlot> slots_;           // of the table, to be visited without memory
+  List<OpenRequest> open_requests_;  // of callers; under the table's mutex, too
 
   // In the order of their dependence: the last is destroyed first.
   std::shared_ptr<void> clock_steps_;

@@ -15,7 +15,7 @@ namespace {
 // from hand to hand: the crossover was measured between 64 and 256 callers.
 constexpr std::size_t crowd = 128;
 
-// Who has less time than this can not spend a part of it where no wake-up reaches him.
+// A caller with less time than this cannot spend part of it where no wake-up reaches it.
 constexpr std::chrono::milliseconds shortest_linger{10};
 
 // How soon the background thread comes to pushes that a caller has left while no other awaits one.
@@ -244,7 +244,7 @@ bool Engine::used_locked(const Source& source) const noexcept {
   return false;
 }
 
-Follower* Engine::heir_locked(ReaderRole& role) noexcept {
+Follower* Engine::successor_locked(ReaderRole& role) noexcept {
   // The caller that came last has the longest to wait, so it keeps the role longest.
   for (Follower* each = role.followers.last(); each != nullptr;) {
     Follower* const earlier = each->before;
@@ -266,10 +266,10 @@ Follower* Engine::heir_locked(ReaderRole& role) noexcept {
 void Engine::hand_on_locked(ReaderRole& role) noexcept {
   if (role.called != nullptr) return;  // it comes
   if (base::mutant("core.leave_without_a_call")) return;
-  Follower* const heir = crowded(role) ? nullptr : heir_locked(role);
-  if (heir != nullptr) {
-    role.called = heir;
-    heir->operation.poke();
+  Follower* const successor = crowded(role) ? nullptr : successor_locked(role);
+  if (successor != nullptr) {
+    role.called = successor;
+    successor->operation.poke();
   } else if (&role == &pushes_) {
     arm(unread_timer_.get(), pushes_unattended);
   } else if (!role.background && outstanding_locked()) {

@@ -56,7 +56,7 @@ class Engine {
   [[nodiscard]] bool outstanding_locked() const noexcept;
   void have_replies_read_locked() const noexcept;
   [[nodiscard]] bool used_locked(const Source& source) const noexcept;
-  [[nodiscard]] Follower* heir_locked(ReaderRole& role) noexcept;
+  [[nodiscard]] Follower* successor_locked(ReaderRole& role) noexcept;
   void hand_on_locked(ReaderRole& role) noexcept;
   void read(Lock& lock, ReaderRole& role, Follower& self);
   /// @return the role that the caller is to read in now; null = it is to return

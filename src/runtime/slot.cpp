@@ -48,7 +48,7 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
   return failure;
 }
 
-void Slot::call_locked(core::Waiter* waiter) {
+void Slot::wake_locked(core::Waiter* waiter) {
   // Every waiter of a slot is a call.
   if (waiter != nullptr) static_cast<AcquireCall*>(waiter)->wake_locked();
 }
@@ -60,11 +60,11 @@ void Slot::hold_granted_locked(AcquireCall& call, core::Hold&& hold) {
   arm_locked(hold.lease);
   pin_ = shared_from_this();
   state_.granted(call, std::move(hold));
-  call_reentered_locked();
+  wake_reentered_locked();
 }
 
-void Slot::call_reentered_locked() {
-  while (core::Waiter* const waiter = state_.reenter_waiter()) call_locked(waiter);
+void Slot::wake_reentered_locked() {
+  while (core::Waiter* const waiter = state_.reenter_waiter()) wake_locked(waiter);
 }
 
 void Slot::unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned) {
@@ -104,7 +104,7 @@ Released Slot::release(Owner owner, Failure& failure) {
     case core::NameState::Exit::passed:
       after.notice = std::move(notice_);
       woken = static_cast<AcquireCall*>(departure.next)->mark_locked();
-      call_reentered_locked();
+      wake_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
@@ -156,7 +156,7 @@ Released Slot::free_at_server(const core::Hold& ended,
         orphan = false;
       }
     }
-    call_locked(state_.release_sent());
+    wake_locked(state_.release_sent());
   }
   // From here on what fails, out of memory, costs an answer and no more: the release is on its way.
   try {
@@ -273,7 +273,7 @@ std::optional<Holder> Slot::holder(Failure& failure) {
     return std::nullopt;
   }
   const auto inspection = std::make_shared<Inspection>(name_);
-  const ClientState::Question question(*client_, *inspection);
+  const ClientState::OpenRequest open_request(*client_, *inspection);
   if (!inspection->done()) client_->backend().inspect(inspection);
   if (!client_->wait_done(*inspection, std::chrono::seconds(1))) {
     const auto trouble = inspection->trouble();
@@ -301,8 +301,8 @@ std::optional<Holder> Slot::local_holder() {
 
 void Slot::poke_waiters() {
   const Lock lock(mutex_);
-  call_locked(state_.asker());
-  for (core::Waiter* const waiter : state_.queue()) call_locked(waiter);
+  wake_locked(state_.requester());
+  for (core::Waiter* const waiter : state_.queue()) wake_locked(waiter);
 }
 
 }  // namespace mortise::runtime

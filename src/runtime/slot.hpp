@@ -98,7 +98,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  static void call_locked(core::Waiter* waiter);
+  static void wake_locked(core::Waiter* waiter);
   void hold_granted_locked(AcquireCall& call, core::Hold&& hold);
   /// @return whether the server took it away before its caller had it.
   [[nodiscard]] bool taken_away_locked(const core::Hold& hold) const noexcept {
@@ -107,7 +107,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void expire_locked(Instant now, Aftermath& after);
   void lose_locked(const Reason& why, bool tell_server, Aftermath& after);
   void arm_locked(const core::Lease& lease);
-  void call_reentered_locked();
+  void wake_reentered_locked();
   void unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned);
 
   void carry_out(Aftermath& after) noexcept;
@@ -126,8 +126,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
   const std::string name_;
   std::mutex mutex_;
   core::NameState state_;
-  /// The last hold of the asker's attempt that the server took away before the caller had it: what
-  /// is told of a grant, and of its end, may come in any order.
+  /// The last hold of the requester's attempt that the server took away before the caller had it:
+  /// what is told of a grant, and of its end, may come in any order.
   AttemptId taken_attempt_{};
   std::uint64_t taken_number_ = 0;
   /// Tells the loss of the live hold, where somebody has asked for it.

@@ -52,7 +52,7 @@ void Slot::lose_locked(const Reason& why, bool tell_server, Aftermath& after) {
   after.tell_server = tell_server;
   after.why = why;
   client_->background().remove(timer_);
-  call_locked(after.loss->next);
+  wake_locked(after.loss->next);
 }
 
 void Slot::carry_out(Aftermath& after) noexcept {
@@ -73,7 +73,7 @@ void Slot::carry_out(Aftermath& after) noexcept {
     // Out of memory for the request: the hold ends with its lease.
   }
   const Lock lock(mutex_);
-  call_locked(state_.release_sent());
+  wake_locked(state_.release_sent());
 }
 
 void Slot::release_lost(const core::Hold& ended) {
@@ -158,8 +158,8 @@ void Slot::taken_away(const HoldId& hold, const Failure& why) {
     lose_locked({.backend = &why}, false, after);
     return;
   }
-  const auto* const asker = static_cast<const AcquireCall*>(state_.asker());
-  if (asker == nullptr || !asker->asks_by_locked(hold.attempt)) return;
+  const auto* const requester = static_cast<const AcquireCall*>(state_.requester());
+  if (requester == nullptr || !requester->asks_by_locked(hold.attempt)) return;
   const std::uint64_t before = taken_attempt_ == hold.attempt ? taken_number_ : 0;
   taken_attempt_ = hold.attempt;
   taken_number_ = std::max(hold.number, before);

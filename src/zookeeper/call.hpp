@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One request on its way: for whom, and which step of his it is.
+// One request on its way: for which attempt, and which step of it.
 #pragma once
 
 #include <mortise/operation.hpp>

@@ -282,8 +282,8 @@ void Handle::process(short events) {
   }
 }
 
-void Handle::spoil(int error) {
-  wire_.spoil(error);
+void Handle::mark_broken(int error) {
+  wire_.mark_broken(error);
   const Callbacks::Scope scope(*this);
   if (wire_.readable()) static_cast<void>(process_frame(ZOOKEEPER_READ));
 }

@@ -106,7 +106,7 @@ class Handle {
   /// Sends what was asked for.
   void flush() noexcept { wire_.flush(); }
   /// Has the connection made anew.
-  void spoil(int error);
+  void mark_broken(int error);
   void set_servers(const std::string& servers);
   /// Ends the session at the server, which frees what it owns.
   void end(Instant until) noexcept;

@@ -225,7 +225,7 @@ void Session::check_time(Instant now) {
   if (state_ == State::up) {
     if (calls_.empty() || now < calls_.begin()->second.asked + timeout_ / 3) return;
     timed_out_ = true;
-    handle_->spoil(ETIMEDOUT);
+    handle_->mark_broken(ETIMEDOUT);
     look(now);
   }
   if (now < limit_) return;
@@ -233,7 +233,7 @@ void Session::check_time(Instant now) {
     resolved(now);
   } else if (state_ == State::connecting) {
     timed_out_ = true;
-    handle_->spoil(ETIMEDOUT);
+    handle_->mark_broken(ETIMEDOUT);
     look(now);
   }
   // Perhaps it waits since just now, and not at all.

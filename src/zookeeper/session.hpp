@@ -91,7 +91,7 @@ class Session final : public Source, private Handle::User {
   /// Who waits for news of a path.
   void watch(const std::string& path, const std::shared_ptr<Contender>& contender);
   std::vector<std::shared_ptr<Contender>> unwatch(std::string_view path);
-  /// He does not any more: where nobody is left the server is told, too.
+  /// The caller does not any more: where nobody is left the server is told, too.
   void unwatch(const std::string& path, const Contender& contender);
   void forget_watches() noexcept;
 
@@ -105,10 +105,10 @@ class Session final : public Source, private Handle::User {
   std::size_t holding = 0;
   /// What keeps it alive, and proves that it lives: see zookeeper_pulse.cpp.
   struct Pulse {
-    Instant last{};       ///< when the last one was answered
-    bool beats = false;   ///< one is on its way
-    bool wanted = false;  ///< by a renewal, as soon as it proves something
-    AttemptId turn{};     ///< whose node was written last
+    Instant last{};            ///< when the last one was answered
+    bool beats = false;        ///< one is on its way
+    bool wanted = false;       ///< by a renewal, as soon as it proves something
+    AttemptId last_written{};  ///< whose node was written last
   } pulse;
   [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
 

@@ -73,7 +73,7 @@ void Wire::fail(int error) noexcept {
   ended_ = true;
 }
 
-void Wire::spoil(int error) noexcept { fail(error); }
+void Wire::mark_broken(int error) noexcept { fail(error); }
 
 ssize_t Wire::send_bytes(const void* bytes, std::size_t size) noexcept {
   if (ended_) {

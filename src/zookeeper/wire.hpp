@@ -42,7 +42,7 @@ class Wire {
   /// Reads what there is.
   void fill();
   /// Has the next look of the C client find the connection broken.
-  void spoil(int error) noexcept;
+  void mark_broken(int error) noexcept;
   /// The session ends: sends the rest, and waits for the server to hang up.
   void farewell(Instant until) noexcept;
 

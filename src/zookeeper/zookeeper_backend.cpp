@@ -43,7 +43,7 @@ Capabilities ZooKeeperBackend::capabilities() const {
           .push_wakeup = Support::yes,
           .one_wake = Support::yes,
           .survives_restart = Support::yes,
-          // An ensemble does; whether there is more than one server a client can not tell.
+          // An ensemble does; whether there is more than one server a client cannot tell.
           .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
           .safety_margin = {.permille = margin_permille, .least = least_margin}};
 }
@@ -72,11 +72,11 @@ void ZooKeeperBackend::stop() noexcept {
         if (contender->operation) open.push_back(contender->operation);
         open.insert(open.end(), contender->releases.begin(), contender->releases.end());
       }
-      for (const Call& call : parked_) open.push_back(call.operation);
+      for (const Call& call : outbox_) open.push_back(call.operation);
       for (const AwaitedRenewal& awaited : renewals_) open.push_back(awaited.operation);
     });
     contenders_.clear();
-    parked_.clear();
+    outbox_.clear();
     renewals_.clear();
     doubts_.clear();
     const Instant until = BootClock::now() + farewell_time;
@@ -88,10 +88,10 @@ void ZooKeeperBackend::stop() noexcept {
   }
 }
 
-ZooKeeperBackend::Turn::Turn(ZooKeeperBackend& backend)
+ZooKeeperBackend::CompletionScope::CompletionScope(ZooKeeperBackend& backend)
     : backend_(backend), lock_(backend.mutex_) {}
 
-ZooKeeperBackend::Turn::~Turn() {
+ZooKeeperBackend::CompletionScope::~CompletionScope() {
   Instant due = backend_.next_look_;
   for (const auto& session : backend_.sessions_) {
     // In its own name: who reads replies sees to it, and not who sees to the alarm.
@@ -109,7 +109,7 @@ ZooKeeperBackend::Turn::~Turn() {
 }
 
 void ZooKeeperBackend::Alarm::ready(short /*events*/, Instant now) {
-  const Turn turn(backend_);
+  const CompletionScope scope(backend_);
   if (!backend_.stopped_.load()) backend_.tick(now);
 }
 
@@ -155,7 +155,7 @@ ZooKeeperBackend::ContenderPtr ZooKeeperBackend::hold_of(const HoldId& hold) con
 }
 
 void ZooKeeperBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   acquire_in_turn(operation);
 }
 
@@ -211,7 +211,7 @@ void ZooKeeperBackend::ask_again(const ContenderPtr& contender) {
 }
 
 void ZooKeeperBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   if (operation->done()) return;
   const ContenderPtr contender = find(operation->request().attempt);
   if (!contender) {
@@ -234,7 +234,7 @@ void ZooKeeperBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
 }
 
 void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   if (!open(operation)) return;
   const std::shared_ptr<Acquisition>& successor = operation->successor();
   ContenderPtr contender = find(operation->hold().attempt);
@@ -256,7 +256,7 @@ void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
 }
 
 void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   if (!open(operation)) return;
   for (const Renewal::Item& item : operation->items()) {
     if (const ContenderPtr contender = hold_of(item.hold)) watch_own(contender);
@@ -275,17 +275,17 @@ void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
 }
 
 void ZooKeeperBackend::inspect(const std::shared_ptr<Inspection>& operation) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   if (open(operation)) submit(Step::inspect, operation);
 }
 
 void ZooKeeperBackend::check(const std::shared_ptr<Check>& operation) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   if (open(operation)) submit(Step::check, operation);
 }
 
 void ZooKeeperBackend::force_release(const std::shared_ptr<Inspection>& operation) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   if (open(operation)) submit(Step::force, operation);
 }
 
@@ -309,11 +309,11 @@ void ZooKeeperBackend::submit(Call call) {
   if (sent) return;
   if (!call.operation->in_trouble()) session.urge(clock_->now());
   if (session.trouble()) call.operation->trouble(session.trouble());
-  parked_.push_back(std::move(call));
+  outbox_.push_back(std::move(call));
 }
 
-void ZooKeeperBackend::send_parked() {
-  for (const Call& call : std::exchange(parked_, {})) {
+void ZooKeeperBackend::send_outbox() {
+  for (const Call& call : std::exchange(outbox_, {})) {
     // What only we know of any more nobody waits for.
     if (!call.operation->done() && call.operation.use_count() > 1) {
       submit_again(call);
@@ -336,13 +336,13 @@ void ZooKeeperBackend::submit_again(const Call& call) {
   }
 }
 
-void ZooKeeperBackend::fail_parked(const Failure& why, bool final) {
+void ZooKeeperBackend::fail_outbox(const Failure& why, bool final) {
   if (!final) {
-    std::erase_if(parked_, [](const Call& call) { return call.operation.use_count() == 1; });
-    for (const Call& call : parked_) call.operation->trouble(why);
+    std::erase_if(outbox_, [](const Call& call) { return call.operation.use_count() == 1; });
+    for (const Call& call : outbox_) call.operation->trouble(why);
     return;
   }
-  for (const Call& call : std::exchange(parked_, {})) {
+  for (const Call& call : std::exchange(outbox_, {})) {
     then([operation = call.operation, why] { operation->failed(why); });
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ZooKeeper backend: turns requests into nodes and their ends, and what the server says into
 // completions. What is asked for is in zookeeper_backend.cpp; the way of an attempt through its
-// queue in zookeeper_turns.cpp; replies in zookeeper_replies.cpp; the ends of nodes, connections
+// queue in zookeeper_queueing.cpp; replies in zookeeper_replies.cpp; the ends of nodes, connections
 // and sessions in zookeeper_ends.cpp; what keeps holds alive in zookeeper_pulse.cpp; nodes that
 // come late in zookeeper_doubts.cpp.
 #pragma once
@@ -51,12 +51,12 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
 
   /// From its making to its end the mutex is held; then what was asked for is sent, and what was
   /// decided is completed.
-  class Turn {
+  class CompletionScope {
    public:
-    explicit Turn(ZooKeeperBackend& backend);
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    explicit CompletionScope(ZooKeeperBackend& backend);
+    ~CompletionScope();
+    CompletionScope(const CompletionScope&) = delete;
+    CompletionScope& operator=(const CompletionScope&) = delete;
 
    private:
     ZooKeeperBackend& backend_;
@@ -97,8 +97,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void submit(Step step, const std::shared_ptr<Operation>& operation);
   void submit(Call call);
   void submit_again(const Call& call);
-  void send_parked();
-  void fail_parked(const Failure& why, bool final);
+  void send_outbox();
+  void fail_outbox(const Failure& why, bool final);
   [[nodiscard]] ContenderPtr find(const AttemptId& attempt) const;
   [[nodiscard]] ContenderPtr hold_of(const HoldId& hold) const;
 
@@ -128,7 +128,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void removed(const ContenderPtr& contender, const Reply& reply);
   void own_watched(const ContenderPtr& contender, const Reply& reply);
   void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);
-  void replied_to_errand(Session& session, const Call& call, const Reply& reply);
+  void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
 
   // Ends.
   void fail(const ContenderPtr& contender, Failure why);
@@ -176,8 +176,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   std::map<AttemptId, ContenderPtr> contenders_;     // in the order of their coming
   std::unordered_map<std::string, Instant> held_;    // queues that were seen held, and when
   std::unordered_map<std::string, Instant> queues_;  // that were seen there, and when
-  std::vector<Call> parked_;                         // errands for when there is a connection
-  std::vector<AwaitedRenewal> renewals_;             // that wait for a pulse
+  std::vector<Call> outbox_;              // one-shot operations for when there is a connection
+  std::vector<AwaitedRenewal> renewals_;  // that wait for a pulse
   std::vector<Doubt> doubts_;
   std::vector<std::function<void()>> completions_;
   Instant next_look_ = never;  // at holds that lapse, and queues that drain

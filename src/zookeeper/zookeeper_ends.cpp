@@ -108,7 +108,7 @@ void ZooKeeperBackend::watched(Session& session, std::string_view path, bool gon
 }
 
 void ZooKeeperBackend::session_ready(Session& session, short events, Instant now) {
-  const Turn turn(*this);
+  const CompletionScope scope(*this);
   if (stopped_.load()) return;
   session.run(events, now);
 }
@@ -126,7 +126,7 @@ void ZooKeeperBackend::session_up(Session& session) {
   for (Doubt& doubt : doubts_) {
     if (doubt.session == &session) doubt.again = clock_->now();
   }
-  if (&session == sessions_.front().get()) send_parked();
+  if (&session == sessions_.front().get()) send_outbox();
 }
 
 void ZooKeeperBackend::session_down(Session& session) {
@@ -136,7 +136,7 @@ void ZooKeeperBackend::session_down(Session& session) {
     for (const auto& release : contender->releases) release->trouble(session.trouble());
   }
   settle_renewals();
-  if (&session == sessions_.front().get()) fail_parked(session.trouble(), false);
+  if (&session == sessions_.front().get()) fail_outbox(session.trouble(), false);
 }
 
 void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
@@ -166,7 +166,7 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
   std::erase_if(doubts_, [&](const Doubt& doubt) { return doubt.session == &session; });
   settle_renewals();
   if (&session == sessions_.front().get()) {
-    fail_parked(final ? why : session.trouble(), final);
+    fail_outbox(final ? why : session.trouble(), final);
   }
 }
 

@@ -64,7 +64,7 @@ void ZooKeeperBackend::beaten(Session& session, const Call& call, const Reply& r
 
 // All nodes in turn, so that each is found out that somebody has deleted.
 ZooKeeperBackend::ContenderPtr ZooKeeperBackend::next_to_write(Session& session) {
-  auto next = contenders_.upper_bound(session.pulse.turn);
+  auto next = contenders_.upper_bound(session.pulse.last_written);
   for (std::size_t i = 0; i < contenders_.size(); ++i, ++next) {
     if (next == contenders_.end()) next = contenders_.begin();
     const ContenderPtr& contender = next->second;
@@ -72,7 +72,7 @@ ZooKeeperBackend::ContenderPtr ZooKeeperBackend::next_to_write(Session& session)
         contender->withdrawn) {
       continue;
     }
-    session.pulse.turn = next->first;
+    session.pulse.last_written = next->first;
     return contender;
   }
   return nullptr;

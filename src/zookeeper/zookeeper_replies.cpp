@@ -65,7 +65,7 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
     if (reply.code == Code::ok || reply.code == Code::no_node) drop_doubt(call.path);
     return;
   }
-  if (!contender) return replied_to_errand(session, call, reply);
+  if (!contender) return replied_to_one_shot(session, call, reply);
   if (call.step == Step::own_watch) {
     if (!contender->erased) own_watched(contender, reply);
     return;
@@ -292,11 +292,11 @@ void ZooKeeperBackend::own_watched(const ContenderPtr& contender, const Reply& r
   static_cast<void>(contender->session->set(contender->node, contender->label, Call{}));
 }
 
-void ZooKeeperBackend::replied_to_errand(Session& session, const Call& call, const Reply& reply) {
+void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, const Reply& reply) {
   if (!call.operation || call.operation->done()) return;
   const auto operation = call.operation;
   if (is_lost(reply.code) || reply.code == Code::not_done) {
-    parked_.push_back(call);
+    outbox_.push_back(call);
     return;
   }
   const bool refused =

@@ -187,7 +187,7 @@ TEST_P(Cancelling, TheNextThreadTakesOverThePlaceInTheQueue) {
     return rival.token();
   });
   ASSERT_TRUE(eventually([&] { return store().waiters() == 2; }));
-  auto heirs = second.start([&] {
+  auto successors = second.start([&] {
     const std::lock_guard hold(wanted);
     return wanted.token();
   });
@@ -196,7 +196,7 @@ TEST_P(Cancelling, TheNextThreadTakesOverThePlaceInTheQueue) {
   EXPECT_FALSE(stopped.get());
   EXPECT_EQ(store().waiters(), 2U) << "the place was given up and taken again";
   held.unlock();
-  EXPECT_LT(heirs.get(), rivals.get());
+  EXPECT_LT(successors.get(), rivals.get());
 }
 
 TEST_P(Cancelling, OfOneWaiterServesTheOthers) {
@@ -230,7 +230,7 @@ TEST_P(Cancelling, OfOneWaiterServesTheOthers) {
   }
 }
 
-TEST_P(Cancelling, AWaiterWithOtherOptionsIsNoHeir) {
+TEST_P(Cancelling, AWaiterWithOtherOptionsIsNoSuccessor) {
   Client holder = client();
   Client ours = client();
   Lock held = holder.lock("name");

@@ -249,11 +249,11 @@ TEST_P(Closing, RacesWithMessagesUnderWay) {
   enough = true;
   rival.run([] {});
   store().misbehave({});
-  const std::optional<Holder> ghost = theirs.holder();
+  const std::optional<Holder> left = theirs.holder();
   EXPECT_TRUE(theirs.try_lock_for(fallback_period * 3))
-      << (ghost ? "held, for " + std::to_string(ghost->expires_in.value_or(0ms).count()) +
-                      " ms more, by " + ghost->label + std::to_string(ghost->waiters.value_or(99))
-                : "nobody holds it");
+      << (left ? "held, for " + std::to_string(left->expires_in.value_or(0ms).count()) +
+                     " ms more, by " + left->label + std::to_string(left->waiters.value_or(99))
+               : "nobody holds it");
   if (theirs.hold_count() > 0) theirs.unlock();
 }
 

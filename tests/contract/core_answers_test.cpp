@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: whatever a backend answers, late, twice, wrongly or not at all, the core keeps the
-// contract: no ghost hold (S5), no revived one (S4), no forgotten waiter, honest errors. Method: a
-// backend that the test plays by hand, on a clock in its hand.
+// contract: no orphaned grant (S5), no revived one (S4), no forgotten waiter, honest errors.
+// Method: a backend that the test plays by hand, on a clock in its hand.
 #include "support/contract_core.hpp"
 #include "support/contract_worker.hpp"
 
@@ -97,7 +97,7 @@ TEST_F(CoreAnswers, AGrantAfterTheCallerHasLeftIsReleasedOnce) {
   EXPECT_EQ(script_->releases.load(), 0);
   const auto late = script_->asked().front();
   late->granted(grant(42));
-  ASSERT_EQ(script_->releases.load(), 1) << "a ghost holds the name";
+  ASSERT_EQ(script_->releases.load(), 1) << "an orphaned grant holds the name";
   EXPECT_EQ(script_->released().front()->hold().attempt, late->request().attempt);
   EXPECT_EQ(script_->released().front()->hold().number, 42U);
   EXPECT_EQ(lock.hold_count(), 0U);
@@ -171,7 +171,7 @@ TEST_F(CoreAnswers, AnUnansweredRequestIsAskedAgainUnderTheSameAttempt) {
 }
 
 // Promise: L2
-TEST_F(CoreAnswers, AnHeirIsAskedAgainOnTheSameSchedule) {
+TEST_F(CoreAnswers, ASuccessorIsAskedAgainOnTheSameSchedule) {
   // A waiter that leaves each half second must not keep the re-check from ever coming.
   be_kind();
   script_->on_acquire = [](const auto& operation) { operation->queued(std::nullopt); };
@@ -196,7 +196,7 @@ TEST_F(CoreAnswers, AnHeirIsAskedAgainOnTheSameSchedule) {
   EXPECT_FALSE(outcomes[3].get());
 }
 
-TEST_F(CoreAnswers, AClaimIsRaisedToTheWholeLeaseEvenWithoutRenewal) {
+TEST_F(CoreAnswers, AProvisionalLeaseIsRaisedEvenWithoutRenewal) {
   be_kind();
   script_->on_acquire = [this](const auto& operation) { operation->granted(grant(3, 2s)); };
   Client client = open();

@@ -143,7 +143,7 @@ TEST_P(Crash, AKilledWaiterIsSkipped) {
   });
   ASSERT_TRUE(waiter.falls_asleep());
   frees.tell('f');
-  // One claim lease, of 2 s, for each dead waiter that the server has not noticed.
+  // One provisional lease, of 2 s, for each dead waiter that the server has not noticed.
   const auto within = fallback_period + 1s + (leases() ? 2s : 0s);
   ASSERT_EQ(served.wait_for(within), std::future_status::ready) << "the dead waiter is waited for";
   EXPECT_TRUE(served.get());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: two owners of a name never hold it together (S1), be they threads of one client, clients of
-// one process, or processes. Method: whoever holds enters a room where he must be alone, and moves
+// one process, or processes. Method: whoever holds enters a room where it must be alone, and moves
 // a counter in two steps, so that a second holder's update is lost.
 #include "model/process.hpp"
 #include "support/contract_process.hpp"

@@ -149,7 +149,7 @@ TEST_P(Fencing, TheTokenStaysOnRenewal) {
 // Promise: S2
 TEST_P(Fencing, TokensGrowOverARestartOfTheServer) {
   MORTISE_NEED(Hook::restart);
-  // With a clock that stands still the server can not fall back on the time.
+  // With a clock that stands still the server cannot fall back on the time.
   if (has(Hook::hand_clock)) take_the_clock();
   Client one = client();
   Lock lock = one.lock("name");

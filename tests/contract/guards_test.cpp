@@ -207,7 +207,7 @@ TEST_P(Guards, OwnersAreNeverUsedAgain) {
   EXPECT_NE(first, second);
 }
 
-TEST_P(Guards, AThreadThatEndsWhileItHoldsHasNoHeir) {
+TEST_P(Guards, AThreadThatEndsWhileItHoldsHasNoSuccessor) {
   auto one = std::make_unique<Client>(client());
   Client other = client();
   Token token;

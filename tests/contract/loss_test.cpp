@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goal: whoever loses a hold is told once, and whatever he does then harms nobody (S6). Method:
+// Goal: whoever loses a hold is told once, and whatever it does then harms nobody (S6). Method:
 // holds that the test has lost, and callbacks that block, lock, unlock, and destroy what they stand
 // on.
 #include "support/contract_suites.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: a lost hold leaves its name at once, and is remembered for its owner until he has unlocked
-// it as often as he locked it (S7). Method: lose holds of several depths, and look at both sides.
+// Goal: a lost hold leaves its name at once, and is remembered for its owner until it has unlocked
+// it as often as it locked it (S7). Method: lose holds of several depths, and look at both sides.
 #include "support/contract_suites.hpp"
 
 namespace mortise::contract {

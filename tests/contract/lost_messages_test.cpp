@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: a lost or late message never makes a second hold, a ghost, or a false success (S5). Method:
-// a store that loses requests and replies, or delays them, while somebody acquires.
+// Goal: a lost or late message never makes a second hold, an orphaned grant, or a false success
+// (S5). Method: a store that loses requests and replies, or delays them, while somebody acquires.
 #include "model/seed.hpp"
 #include "support/contract_suites.hpp"
 
@@ -99,7 +99,7 @@ TEST_P(LostMessages, WhoWasToldToWaitIsNotInDoubt) {
     return attempt && attempt->progress() == Acquisition::Progress::queued;
   }));
   store().misbehave({.lose_reply = 1});
-  // Where a lost reply costs the connection, that may be the news that he has last.
+  // Where a lost reply costs the connection, that may be the last news that it has.
   const std::error_code ec = outcome.get();
   EXPECT_TRUE(ec == Errc::timeout || (!GetParam().answers_at_once && ec == Errc::unavailable))
       << ec.message();
@@ -141,13 +141,13 @@ TEST_P(LostMessages, ALateGrantIsUndone) {
   ASSERT_TRUE(eventually([&] { return attempt->done(); }));
   store().misbehave({});
   Lock next = other.lock("name");
-  EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "a ghost holds the name";
+  EXPECT_TRUE(next.try_lock_for(fallback_period * 5)) << "an orphaned grant holds the name";
   EXPECT_EQ(lock.hold_count(), 0U);
   next.unlock();
 }
 
 // Promise: S5
-TEST_P(LostMessages, ADelayedDuplicateIsNoGhost) {
+TEST_P(LostMessages, ADelayedDuplicateIsNoOrphanedGrant) {
   MORTISE_NEED(Hook::delays);
   MORTISE_NEED(Hook::late_copies);
   Party taker = party();
@@ -291,9 +291,10 @@ TEST_P(LostMessages, ExclusionSurvivesABadNetwork) {
     EXPECT_NE(holds[i - 1].token, holds[i].token);
     EXPECT_LE(holds[i - 1].until, holds[i].from) << "two holds overlap";
   }
-  Client heir = client();
-  Lock after = heir.lock("name");
-  EXPECT_TRUE(after.try_lock_for(short_lease() * 2 + fallback_period * 4)) << "a ghost is left";
+  Client successor = client();
+  Lock after = successor.lock("name");
+  EXPECT_TRUE(after.try_lock_for(short_lease() * 2 + fallback_period * 4))
+      << "an orphaned grant is left";
   after.unlock();
 }
 

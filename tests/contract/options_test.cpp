@@ -13,8 +13,8 @@ namespace mortise::contract {
 namespace {
 
 /// Expects that a call is refused as misconfigured, by a message that names the culprit.
-template <class Call>
-void expect_refused(Call call, const std::string& culprit) {
+template <class Callable>
+void expect_refused(Callable call, const std::string& culprit) {
   try {
     call();
     ADD_FAILURE() << "accepted; expected a complaint about " << culprit;

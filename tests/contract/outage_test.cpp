@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goal: a store that can not be reached is reported with its name and the cause (L3), blocks nobody
+// Goal: a store that cannot be reached is reported with its name and the cause (L3), blocks nobody
 // who leaves (L4), costs no hold while it is shorter than a lease (L8), and is over when it is over
 // (L7). Method: stores that are cut off, lose messages or delay them.
 #include "support/contract_suites.hpp"
@@ -68,7 +68,7 @@ TEST_P(Outage, IsReportedToWaitersBehindWaiters) {
   auto shorter = second.start(outcome_within(50ms));
   EXPECT_EQ(shorter.get(), Errc::unavailable);
   EXPECT_EQ(longer.get(), Errc::unavailable);
-  // And the other way round: whoever asked leaves, and an heir goes on.
+  // And the other way round: whoever asked leaves, and a successor goes on.
   auto asks = first.start(outcome_within(400ms));
   ASSERT_TRUE(first.falls_asleep());
   auto inherits = second.start(outcome_within(600ms));

@@ -117,7 +117,7 @@ bool close_unreached(const char* url, long fails_at) {
     std::error_code ec;
     lock.lock(ec);
   });
-  std::thread asker([&client] {
+  std::thread requester([&client] {
     std::error_code ec;
     client.check(1h, ec);
   });
@@ -127,7 +127,7 @@ bool close_unreached(const char* url, long fails_at) {
   const bool reached = until_failure == 0;
   until_failure = 0;
   waiter.join();
-  asker.join();
+  requester.join();
   return reached;
 }
 
@@ -189,7 +189,7 @@ void pass_to_who_fails() {
 
 /// The next in the queue has gone when its attempt has left. @return whether so many allocations
 /// there were
-bool unlock_without_heir(long fails_at) {
+bool unlock_without_successor(long fails_at) {
   class Hooked final : public mortise::Backend {
    public:
     explicit Hooked(std::unique_ptr<mortise::Backend> real) : real_(std::move(real)) {}
@@ -294,7 +294,7 @@ int main() {
   pass_to_who_fails();
   for (long fails_at = 1; lose(fails_at); ++fails_at) {
   }
-  for (long fails_at = 1; unlock_without_heir(fails_at); ++fails_at) {
+  for (long fails_at = 1; unlock_without_successor(fails_at); ++fails_at) {
   }
   int round = 0;
   for (const char* const url : unreachable) {

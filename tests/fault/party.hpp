@@ -80,8 +80,8 @@ template <class Result>
 }
 
 /// @return what the call throws; clear where it throws nothing of the library's.
-template <class Call>
-[[nodiscard]] Failure failure_of(Call call) {
+template <class Callable>
+[[nodiscard]] Failure failure_of(Callable call) {
   try {
     call();
   } catch (const LockError& error) {

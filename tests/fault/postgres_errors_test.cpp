@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: whatever keeps a PostgreSQL from serving locks has its code and its words, at once where
-// waiting can not help, and no password in it; and who may wait is served when it is over. Method:
+// waiting cannot help, and no password in it; and who may wait is served when it is over. Method:
 // servers that are set up wrongly, full, or read-only.
 #include "fault/postgres_fixture.hpp"
 #include "support/certificates.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goal: inside the user's own transaction a stale holder can not commit, and a take-over waits for
+// Goal: inside the user's own transaction a stale holder cannot commit, and a take-over waits for
 // the guarded commit, at every isolation level. Method: scenes of two clients and their
 // transactions, step by step.
 #include "fault/postgres_transactions.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 class PostgresGuards : public PostgresTransactions {
  protected:
-  /// The guard refuses, and what follows in the transaction can not be committed.
+  /// The guard refuses, and what follows in the transaction cannot be committed.
   static void expect_refused(PostgresTalk& user, const Guard& guard) {
     const Failure failure = failure_of([&] { postgres::guard(user.handle(), guard); });
     EXPECT_TRUE(failure.code == Errc::lost || failure.code == Errc::unavailable) << failure.text;
@@ -72,7 +72,7 @@ TEST_P(PostgresGuards, AHolderThatWasReplacedIsRefusedThoughHeDoesNotKnow) {
   Lock lock = mine.lock("a", {.lease = 60s, .renew = false});
   const Guard guard(lock);
   PostgresTalk user = server().user();
-  // As if his lease had ended while he stood still: somebody else has the name.
+  // As if its lease had ended while it stood still: somebody else has the name.
   server().talk().run("update mortise.lock set number = number + 1, attempt = '\\x00'");
   ASSERT_GT(guard.valid_for(), 0ns);
   user.run(begin());
@@ -125,7 +125,7 @@ TEST_P(PostgresGuards, ATakeOverWaitsForTheGuardedCommit) {
   postgres::guard(user.handle(), guard);
   Party other(client(), "a");
   auto served = other.start();
-  // His lease is long over, and the name is still his, as far as the database goes.
+  // Its lease is long over, and the name is still its own, as far as the database goes.
   ASSERT_TRUE(eventually([&] { return guard.valid_for() == 0ns; }));
   EXPECT_FALSE(comes(served, 2 * lease)) << "a take-over went past the guard";
   EXPECT_FALSE(client().lock("a").try_lock());

@@ -38,8 +38,9 @@ class PostgresLateCopy : public PostgresTest {
     EXPECT_TRUE(eventually([&] { return proxy().held() == 0 && see(count) == "1"; })) << see(count);
   }
   /// Whoever lets it go, the name becomes free, and no late grant is left behind.
-  void expect_no_ghost(const std::string& name) {
-    EXPECT_TRUE(eventually([&] { return !is_held(name); }, 3s)) << "a ghost holds the name";
+  void expect_no_orphaned_grant(const std::string& name) {
+    EXPECT_TRUE(eventually([&] { return !is_held(name); }, 3s))
+        << "an orphaned grant holds the name";
     Client other = client();
     Lock lock = other.lock(name);
     EXPECT_TRUE(lock.try_lock());
@@ -64,7 +65,7 @@ TEST_F(PostgresLateCopy, ALateRequestToTakeTakesNothing) {
   proxy().release_held();
   // The late one has been executed when its session has gone.
   ASSERT_TRUE(eventually([&] { return proxy().held() == 0; }));
-  expect_no_ghost("a");
+  expect_no_orphaned_grant("a");
   EXPECT_GT(number("a"), last);
 }
 
@@ -81,7 +82,7 @@ TEST_F(PostgresLateCopy, ALateRequestTakesNothingAfterTheEndOfTheLease) {
     const std::uint64_t last = number(name);
     ASSERT_TRUE(eventually([&] { return !is_held(name); }, 3s));
     deliver_all();
-    EXPECT_EQ(number(name), last) << "a ghost took " << name;
+    EXPECT_EQ(number(name), last) << "an orphaned grant took " << name;
     EXPECT_EQ(lock.release(), Released::was_lost);
   }
 }
@@ -105,7 +106,7 @@ TEST_F(PostgresLateCopy, ARepeatedRequestTakesNothingBehindTheRelease) {
     return see("select expires_at = '-infinity' from mortise.lock where name = 'a'") == "t";
   })) << "the release was not repeated";
   deliver_all();
-  EXPECT_EQ(number("a"), last) << "a ghost took it";
+  EXPECT_EQ(number("a"), last) << "an orphaned grant took it";
   EXPECT_FALSE(is_held("a"));
 }
 
@@ -125,8 +126,9 @@ TEST_F(PostgresLateCopy, ALateRequestOfACallThatGaveUpTakesNothing) {
     })) << "nothing keeps the late copy from taking the name";
     proxy().hold_requests(false);
     proxy().release_held();
-    EXPECT_FALSE(eventually([&] { return is_held(name); }, 300ms)) << "a ghost holds the name";
-    expect_no_ghost(name);
+    EXPECT_FALSE(eventually([&] { return is_held(name); }, 300ms))
+        << "an orphaned grant holds the name";
+    expect_no_orphaned_grant(name);
   }
 }
 
@@ -150,9 +152,9 @@ TEST_F(PostgresLateCopy, ACopyThatIsToldOfTheHolderLeavesTheOlderOnesNothingToTa
   EXPECT_FALSE(is_held("a"));
 }
 
-// What was buried is forgotten after five minutes; a name that was once in doubt is then as fast as
+// A tombstone is forgotten after five minutes; a name that was once in doubt is then as fast as
 // every other one.
-TEST_F(PostgresLateCopy, AGraveGoesWithTheNextGrantAfterItsTime) {
+TEST_F(PostgresLateCopy, ATombstoneGoesWithTheNextGrantAfterItsTime) {
   PostgresTalk talk = server().user();
   const auto take = [&](const std::string& who, int how) {
     return talk.value("select mortise.take_apart('a', $1, 60000000, '', $2::bigint)",
@@ -172,7 +174,8 @@ TEST_F(PostgresLateCopy, AGraveGoesWithTheNextGrantAfterItsTime) {
   EXPECT_EQ(buried(), "") << "the name is slow for ever";
 }
 
-// Each burial writes all graves of the row anew: who buries at each question feeds a storm.
+// Each tombstone has all of the row written anew: a client that leaves one at each request feeds a
+// storm.
 TEST_F(PostgresLateCopy, AWaiterBuriesItsOlderCopiesOnce) {
   Client theirs = client();
   Lock held = theirs.lock("a", {.lease = 60s});
@@ -181,8 +184,8 @@ TEST_F(PostgresLateCopy, AWaiterBuriesItsOlderCopiesOnce) {
   Party waiter(std::move(mine), "a", {.lease = 60s});
   proxy().hold_requests(true);
   auto served = waiter.start();
-  const auto graves = [&] { return see("select buried from mortise.lock where name = 'a'"); };
-  ASSERT_TRUE(eventually([&] { return !graves().empty(); }));
+  const auto tombstones = [&] { return see("select buried from mortise.lock where name = 'a'"); };
+  ASSERT_TRUE(eventually([&] { return !tombstones().empty(); }));
   const auto written = [&] { return see("select xmin from mortise.lock where name = 'a'"); };
   proxy().hold_requests(false);
   proxy().release_held();
@@ -200,7 +203,7 @@ TEST_F(PostgresLateCopy, ALateReleaseFreesNoLaterHold) {
   Lock lock = mine.lock("a", {.lease = 20s});
   lock.lock();
   proxy().hold_requests(true);
-  // It is repeated on a new connection, behind the caller's back or before his eyes.
+  // It is repeated on a new connection, whether the caller sees it or not.
   static_cast<void>(lock.release());
   ASSERT_TRUE(eventually([&] { return !is_held("a"); }, 5s)) << "the release was not repeated";
   ASSERT_TRUE(lock.try_lock_for(patience));

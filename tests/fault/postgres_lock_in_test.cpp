@@ -118,7 +118,7 @@ TEST_P(PostgresLockIn, WhoWaitsForALeaseInATransactionIsServedOrToldWhenItIsGive
   EXPECT_EQ(lock.release(), Released::released);
   ASSERT_TRUE(comes(over, 3s));
   const Failure failure = over.get();
-  // Whose snapshot is of the time before may not go on as if he had seen what the holder did.
+  // A transaction whose snapshot is older may not go on as if it had seen what the holder did.
   const bool sees_the_present = is_read_committed();
   EXPECT_EQ(locked, sees_the_present);
   EXPECT_EQ(failure.code, sees_the_present ? std::error_code() : Errc::unavailable) << failure.text;

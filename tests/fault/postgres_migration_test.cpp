@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: every schema that was ever made becomes this one, with its locks and rights and under its
-// clients' feet, and never an older one; and whoever migrates runs no code but his own. Method: the
+// clients' feet, and never an older one; and whoever migrates runs no code but its own. Method: the
 // schemas of versions 1 to 3 as they were printed, and strangers who were there first.
 #include "fault/postgres_fixture.hpp"
 #include "support/postgres_programs.hpp"
@@ -185,7 +185,7 @@ TEST_F(PostgresMigration, RunsNothingOfAStrangerWhoMadeTheSchemaFirst) {
   talk.run("create schema mortise");
   expect_refused(bare().owner_url(), "the schema, of shop");
   expect_refused(superuser_url(), "the schema, of shop");
-  // Down to the trap itself: a table of his with a trigger of his.
+  // Down to the trap itself: a table of its own with a trigger of its own.
   talk.run(
       "create table mortise.lock (name bytea primary key, number bigint not null, attempt bytea "
       "not null,"

@@ -225,7 +225,7 @@ TEST_F(PostgresNotifyLong, WithoutPauseElsewhereMakesNoHandOffTwiceAsLong) {
   }
   const double notify = percentile(all[1].took, 99);
   EXPECT_LT(notify, 2 * percentile(all[0].took, 99));
-  // Before: a second for the release, and 25 to 30 for who waits.
+  // Before: a second for the release, and 25 to 30 for the waiter.
   EXPECT_LT(notify, 500);
 }
 

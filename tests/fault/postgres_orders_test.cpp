@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goal: with the guard and one transaction no order is charged twice, whoever dies or outlives his
+// Goal: with the guard and one transaction no order is charged twice, whoever dies or outlives its
 // lease. Method: 24 threads of six clients charge 40 orders; of each hundred attempts 15 die with
 // the lock in their hands and 15 stand still beyond their lease and go on as if nothing had been.
 // The same program without the guard is the control: it must charge some order twice.

@@ -59,8 +59,8 @@ TEST_F(PostgresPromotion, EndsTheSessionsOfTheOldPrimary) {
   lock.unlock();
   standby.promote();
   new_way.refuse(false);
-  // It has a session with the old one, where the name is held. Who has to wait opens one that
-  // listens, which meets the new one; from then on the old one is not asked any more.
+  // It has a session with the old one, where the name is held. A client that has to wait opens one
+  // that listens, which meets the new one; from then on the old one is not asked any more.
   Client theirs = client();
   Lock held = theirs.lock("b");
   ASSERT_TRUE(held.try_lock_for(patience));

@@ -46,7 +46,7 @@ TEST_F(PostgresRestart, AWaiterGoesOnWaitingAndIsServedByTheRelease) {
   auto served = waiter.start();
   ASSERT_TRUE(comes_to_wait("a"));
   crash_and_start();
-  // He is connected again, and is not served.
+  // The client is connected again, and is not served.
   ASSERT_TRUE(eventually(
       [&] { return see("select count(*) from pg_stat_activity where usename = 'shop'") != "0"; }));
   EXPECT_FALSE(comes(served, 0s));

@@ -116,7 +116,7 @@ TEST_F(PostgresSessions, AWaiterWhoseListenerIsEndedIsServedByTheNextOne) {
   ASSERT_TRUE(comes_to_wait("a"));
   ASSERT_GT(terminate_all(), 0U);
   EXPECT_EQ(lock.release(), Released::released);
-  // At once, or after a fallback period where he was without a listener at that moment.
+  // At once, or after a fallback period where it was without a listener at that moment.
   EXPECT_TRUE(comes(served, 2s + slack));
   EXPECT_EQ(waiter.release(), Released::released);
   EXPECT_FALSE(is_held("a"));

@@ -95,7 +95,7 @@ class PostgresStandby : public PostgresTest {
     lock.unlock();
     EXPECT_TRUE(eventually([&] {
       return see("select count(*) from mortise.lock where expires_at > clock_timestamp()") == "0";
-    })) << "a grant that came late is a ghost";
+    })) << "a grant that came late is an orphaned grant";
     return most;
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: where first come is first served, nobody passes whoever is first, and a waiter that has
 // died keeps nobody waiting for longer than it takes to know that. Method: a waiter behind a proxy
-// that lets nothing through, so that it stands in the queue and can not come.
+// that lets nothing through, so that it stands in the queue and cannot come.
 #include "fault/postgres_fixture.hpp"
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace mortise::fault {
 namespace {
 
 constexpr const char* fair = "?mortise.fair=yes";
-/// Without a word from a waiter for so long (sql/take.sql), he is dead.
+/// Without a word from a waiter for so long (sql/take.sql), it counts as dead.
 constexpr std::chrono::seconds silence{3};
 
 class PostgresTickets : public PostgresTest {
@@ -58,7 +58,7 @@ TEST_F(PostgresTickets, WhoIsFirstIsNotPassedByANewcomer) {
   EXPECT_TRUE(newcomer.lock("a").try_lock());
 }
 
-// He was told of a lock that he does not want any more: that must not be the end of it.
+// The waiter was told of a lock that it does not want any more: that must not be the end of it.
 TEST_F(PostgresTickets, WhoIsFirstAndLeavesWhenHeWasToldHasTheNextTold) {
   Client mine = fair_client();
   Lock lock = mine.lock("a");
@@ -73,7 +73,7 @@ TEST_F(PostgresTickets, WhoIsFirstAndLeavesWhenHeWasToldHasTheNextTold) {
                 ::testing::StartsWith("Q "));
   }
   EXPECT_EQ(lock.release(), Released::released);
-  EXPECT_FALSE(second.notification(100ms)) << "he was told before his turn";
+  EXPECT_FALSE(second.notification(100ms)) << "it was told before its turn";
   EXPECT_EQ(first.value("select mortise.cancel('a', " + attempt('1') + ", 16)"), "B");
   EXPECT_EQ(second.notification(patience), "61 " + std::string(48, '2'));
 }

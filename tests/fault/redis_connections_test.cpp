@@ -91,7 +91,7 @@ TEST_F(RedisConnections, AWaiterWhoseInboxIsKilledIsServedByTheNextOne) {
   ASSERT_TRUE(come_to_wait("a"));
   RedisTalk talk = server().talk();
   talk.expect_ok({"CLIENT", "KILL", "TYPE", "pubsub"});
-  // At once, or after a fallback period where he was without an inbox at that moment.
+  // At once, or after a fallback period where it was without an inbox at that moment.
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_TRUE(comes(served, 1s + slack));
   EXPECT_EQ(waiter.release(), Released::released);

@@ -14,10 +14,10 @@ constexpr const char* refused_late = "R";
 class RedisCopies : public RedisScriptTest {
  protected:
   /// What was sent of it before this epoch is late from now on.
-  void bury(char client, int epoch = 2) {
+  void refuse_older(char client, int epoch = 2) {
     ASSERT_TRUE(cancel(client, "f1", epoch).starts_with("B"));
   }
-  /// What tells of late copies of the first that was buried has had its time.
+  /// What tells of late copies of the first that was refused has had its time.
   void a_minute_later(char client) {
     set("!0", attempt(client) + " 1000000");
     set("!" + attempt(client), "2 1000000");
@@ -32,7 +32,7 @@ class RedisCopies : public RedisScriptTest {
 };
 
 TEST_F(RedisCopies, AreTheOlderOnesOfThatAttempt) {
-  bury('a', 3);
+  refuse_older('a', 3);
   EXPECT_EQ(acquire('a', {.epoch = 1}), refused_late);
   EXPECT_EQ(acquire('a', {.epoch = 2}), refused_late);
   EXPECT_TRUE(acquire('b', {.epoch = 1}).starts_with("G")) << "another client counts by itself";
@@ -41,8 +41,8 @@ TEST_F(RedisCopies, AreTheOlderOnesOfThatAttempt) {
 }
 
 TEST_F(RedisCopies, OfSeveralAttemptsAreKnown) {
-  bury('a');
-  bury('b', 5);
+  refuse_older('a');
+  refuse_older('b', 5);
   EXPECT_EQ(acquire('a'), refused_late);
   EXPECT_EQ(acquire('b', {.epoch = 4}), refused_late);
 }
@@ -61,7 +61,7 @@ TEST_F(RedisCopies, OfAHoldAreRefusedAfterItsRelease) {
 // Promise: S5
 TEST_F(RedisCopies, AreRefusedAfterAHandOver) {
   const RedisTalk hears = listen("bc");
-  bury('z');
+  refuse_older('z');
   ASSERT_TRUE(acquire('a').starts_with("G"));
   ASSERT_TRUE(acquire('b').starts_with("Q"));
   ASSERT_TRUE(acquire('c').starts_with("Q"));
@@ -79,7 +79,7 @@ TEST_F(RedisCopies, OfASuccessorAreRefused) {
     return call(redis::scripts::release,
                 {get("o"), flags, std::to_string(epoch), attempt(successor), "30000", "label"});
   };
-  bury('b', 3);
+  refuse_older('b', 3);
   ASSERT_TRUE(acquire('a').starts_with("G"));
   EXPECT_EQ(release_to('b', "f010", 2), "F R");
   EXPECT_FALSE(is_held("a"));
@@ -90,7 +90,7 @@ TEST_F(RedisCopies, OfASuccessorAreRefused) {
 }
 
 TEST_F(RedisCopies, AreForgottenAfterAMinuteAndWithThemTheSlowWay) {
-  bury('a');
+  refuse_older('a');
   const std::string mark = get("x");
   ASSERT_TRUE(acquire('b', {.flags = "u01"}).starts_with("G"));
   ASSERT_EQ(release(), "F");
@@ -103,24 +103,25 @@ TEST_F(RedisCopies, AreForgottenAfterAMinuteAndWithThemTheSlowWay) {
 }
 
 TEST_F(RedisCopies, ThatAreAMinuteOldMakeRoomForNewOnes) {
-  bury('a');
+  refuse_older('a');
   a_minute_later('a');
-  bury('b');
+  refuse_older('b');
   EXPECT_EQ(acquire('b'), refused_late);
   EXPECT_TRUE(acquire('a').starts_with("G"));
   EXPECT_THAT(marks(), SizeIs(2));
 }
 
-TEST_F(RedisCopies, OfOneThatWasBuriedTwiceAreRefusedUntilTheSecondTimeIsOver) {
-  bury('a', 2);
+TEST_F(RedisCopies, OfOneRefusedTwiceAreRefusedUntilTheSecondTimeIsOver) {
+  refuse_older('a', 2);
   set("!0", attempt('a') + " 1000000");  // a minute after the first time
-  bury('a', 3);
+  refuse_older('a', 3);
   EXPECT_EQ(acquire('a', {.epoch = 2}), refused_late);
 }
 
-// Who connects again and again has each of its attempts buried each time: that must not pile up.
-TEST_F(RedisCopies, OfOneThatWasBuriedAgainAndAgainTakeOnePlace) {
-  for (int epoch = 2; epoch < 9; ++epoch) bury('a', epoch);
+// A client that connects again and again leaves a tombstone for each of its attempts each time:
+// they must not pile up.
+TEST_F(RedisCopies, OfOneRefusedAgainAndAgainTakeOnePlace) {
+  for (int epoch = 2; epoch < 9; ++epoch) refuse_older('a', epoch);
   EXPECT_THAT(marks(), SizeIs(2));
   set("!0", attempt('a') + " 1000000");  // a minute after the first time
   ASSERT_TRUE(acquire('b').starts_with("G"));
@@ -139,12 +140,12 @@ TEST_F(RedisCopies, AsAnOlderClientWroteThemAreForgotten) {
   EXPECT_TRUE(acquire('a').starts_with("G"));
   EXPECT_EQ(get("x"), "");
   ASSERT_EQ(release(), "F");
-  bury('b');
+  refuse_older('b');
   EXPECT_EQ(acquire('b'), refused_late);
 }
 
-// After a stall of a thousand clients each of them buries once. What that leaves behind must cost
-// nobody else anything, or the server falls behind, and buries more.
+// After a stall of a thousand clients each of them leaves a tombstone. These must cost nobody else
+// anything, or the server falls behind, and more are left.
 TEST_F(RedisCopies, OfManyCostNoMoreThanThoseOfOne) {
   const auto instructions = [&](char client) {
     RedisTalk talk = server().talk();

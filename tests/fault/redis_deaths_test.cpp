@@ -14,7 +14,7 @@ namespace mortise::fault {
 namespace {
 
 constexpr std::chrono::minutes until_killed{5};
-constexpr std::chrono::milliseconds claim{2'000};
+constexpr std::chrono::milliseconds provisional_lease{2'000};
 
 class RedisDeaths : public RedisTest {};
 
@@ -57,7 +57,7 @@ TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatDieTogetherCostTheirLeases) {
   auto served = living.start();
   ASSERT_TRUE(come_to_wait("a", dead + 1));
   for (model::Process& process : processes) process.kill();
-  EXPECT_TRUE(comes(served, lease + 1s + dead * claim));
+  EXPECT_TRUE(comes(served, lease + 1s + dead * provisional_lease));
   EXPECT_EQ(line.hear(0ms), '\0') << "a dead one was served";
   EXPECT_EQ(living.release(), Released::released);
   // Those who have no reader but were heard of lately keep their places for three periods.
@@ -65,7 +65,7 @@ TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatDieTogetherCostTheirLeases) {
   expect_free("a");
 }
 
-TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatStandStillCostTheirLeasesAndClaims) {
+TEST_F(RedisDeaths, AHolderAndItsFirstWaitersThatStandStillCostTheirLeases) {
   constexpr std::chrono::milliseconds lease{1'000};
   const contract::Line line;
   std::vector<model::Process> processes;
@@ -78,10 +78,10 @@ TEST_F(RedisDeaths, AHolderAndHisFirstWaitersThatStandStillCostTheirLeasesAndCla
   ASSERT_TRUE(come_to_wait("a", 2));
   // Their subscriptions stand: the server sees living readers.
   for (model::Process& process : processes) ASSERT_TRUE(process.stop());
-  EXPECT_TRUE(comes(served, lease + 1s + claim));
+  EXPECT_TRUE(comes(served, lease + 1s + provisional_lease));
   const Token token = served.get();
   EXPECT_EQ(living.release(), Released::released);
-  // He who waited goes on, and is served again, not by the grant that he has slept through.
+  // The waiter goes on, and is served again, not by the grant that it has slept through.
   processes.back().resume();
   EXPECT_EQ(line.hear(patience), 'h');
   EXPECT_GT(token.value(), 0U);

@@ -115,7 +115,7 @@ TEST_F(RedisErrors, WithTooFewReplicasNothingIsGrantedNorPublished) {
   set("min-replicas-to-write", "1");
   Lock another = other.lock("b");
   EXPECT_THAT(words_of(another, Errc::unavailable), HasSubstr("NOREPLICAS"));
-  // The holder's lease ends, and his waiter asks; nobody may be told what can not be noted.
+  // The holder's lease ends, and the waiter asks; nobody may be told what cannot be noted.
   ASSERT_TRUE(eventually([&] { return lock.valid_for() == 0ns; }));
   EXPECT_FALSE(hears.receive(1200ms)) << "a grant was published";
   EXPECT_FALSE(comes(served, 0s));

@@ -105,7 +105,7 @@ TEST_F(RedisMemory, WithoutMemoryTheTurnEndsAndBothClientsGoOn) {
   auto theirs = other.start();
   ASSERT_TRUE(come_to_wait("a"));
   Worker behind;
-  // Behind the other client: the release that yields has to find him a place, and there is no room.
+  // Behind the other client: the release that yields has to find it a place, and there is no room.
   auto ours = behind.start([&] {
     lock.lock();
     const Token token = lock.token();

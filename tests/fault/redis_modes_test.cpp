@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goal: servers and modes that differ from the plain one: refused in words where they can not work,
+// Goal: servers and modes that differ from the plain one: refused in words where they cannot work,
 // and keeping their promises where they can. Method: configurations, and the other side of the
 // interop mode played with Redisson's published commands.
 #include "fault/redis_fixture.hpp"

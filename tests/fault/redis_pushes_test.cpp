@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: a grant that is pushed is believed while its claim lasts and by him alone who wants it, and
-// a waiter counts as alive by more than a subscription (L2, L5, S1). Method: pushes that are lost
-// or late, a monitor that hears everything, waiters that died without a word.
+// Goal: a grant that is pushed is believed while its provisional lease lasts, by the one waiter
+// that wants it, and a waiter counts as alive by more than a subscription (L2, L5, S1). Method:
+// pushes that are lost or late, a monitor that hears everything, waiters that died without a word.
 #include "fault/redis_fixture.hpp"
 #include "model/process.hpp"
 #include "support/contract_process.hpp"
@@ -50,7 +50,7 @@ TEST_F(RedisPushes, AWaiterWhosePushesAreLostIsServedWithinTheFallbackPeriod) {
 }
 
 // Promise: S8
-TEST_F(RedisPushes, APushThatIsLaterThanItsClaimIsNotBelieved) {
+TEST_F(RedisPushes, APushThatIsLaterThanItsProvisionalLeaseIsNotBelieved) {
   Proxy proxy(server().port());
   proxy.delay_push(3s, 3s);
   Client theirs = client();
@@ -58,7 +58,8 @@ TEST_F(RedisPushes, APushThatIsLaterThanItsClaimIsNotBelieved) {
   lock.lock();
   Party late(Client(proxy.url()), "a");
   // Its fallback would find the grant sooner than the push does: that is kept from it as well, and
-  // so is a new connection, by which it asks on a busy machine just before the claim ends.
+  // so is a new connection, by which it asks on a busy machine just before the provisional lease
+  // ends.
   auto served = late.start();
   ASSERT_TRUE(come_to_wait("a"));
   Party next(client(), "a");
@@ -69,7 +70,7 @@ TEST_F(RedisPushes, APushThatIsLaterThanItsClaimIsNotBelieved) {
   const Token token = lock.token();
   lock.unlock();
   ASSERT_TRUE(is_held("a"));
-  // The claim ends, and the next one is served.
+  // The provisional lease ends, and the next one is served.
   ASSERT_TRUE(comes(also, 2s + 1s + slack));
   const Token token_of_next = also.get();
   EXPECT_GT(token_of_next, token);
@@ -125,7 +126,7 @@ TEST_F(RedisPushes, ALatePushOfAGrantThatTheReplyToldFirstChangesNothing) {
 }
 
 // Two grants of one attempt: the first is told while all its traffic stands still, and lapses; the
-// second is told by a reply. Then both pushes come, and neither may be taken for a grant to nobody.
+// second is told by a reply. Then both pushes come, and neither may be taken for an orphaned grant.
 // Promise: S1
 TEST_F(RedisPushes, AnOlderPushThatComesIntoALaterHoldDoesNotEndIt) {
   Proxy proxy(server().port());
@@ -139,7 +140,7 @@ TEST_F(RedisPushes, AnOlderPushThatComesIntoALaterHoldDoesNotEndIt) {
   proxy.blackhole(true);
   lock.unlock();
   ASSERT_TRUE(is_held("a")) << "the first push had no reader";
-  ASSERT_TRUE(lock.try_lock_for(patience)) << "its claim did not lapse";
+  ASSERT_TRUE(lock.try_lock_for(patience)) << "its provisional lease did not lapse";
   proxy.blackhole(false);
   ASSERT_TRUE(come_to_wait("a")) << "it did not queue again";
   lock.unlock();
@@ -167,13 +168,14 @@ TEST_F(RedisPushes, AGrantThatCameWhenNobodyWantedItIsGivenBack) {
   Worker waiter;
   auto gives_up = waiter.start([&] { return waits.try_lock_for(250ms); });
   ASSERT_TRUE(come_to_wait("a"));
-  // His cancel stays on the way, so that he goes before he learns that he owns it.
+  // Its cancel stays on the way, so that it leaves before it learns that it owns the lock.
   proxy.freeze(true, Proxy::Connections::commands);
   lock.unlock();
   EXPECT_FALSE(gives_up.get());
   EXPECT_TRUE(is_held("a"));
   proxy.freeze(false);
-  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 1500ms)) << "given back by its claim only";
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 1500ms))
+      << "given back by its provisional lease only";
   expect_free("a");
 }
 
@@ -190,7 +192,7 @@ TEST_F(RedisPushes, AMonitorDoesNotKeepAKilledWaiterAlive) {
   ASSERT_TRUE(come_to_wait("a", 2));
   dead.kill();
   holder.kill();
-  // The holder's lease, the dead one's claim where he was silent for too short a time.
+  // The holder's lease, the dead one's provisional lease where it was silent for too short a time.
   EXPECT_TRUE(comes(served, 2s + 3 * fallback_period));
   EXPECT_EQ(living.release(), Released::released);
   expect_free("a");
@@ -204,25 +206,25 @@ TEST_F(RedisPushes, AMonitorDoesNotKeepASilentWaiterAlive) {
   Lock lock = theirs.lock("a");
   lock.lock();
   Party silent(Client(proxy.url()), "a", {.lease = 2s});
-  auto his = silent.start();
+  auto silent_call = silent.start();
   ASSERT_TRUE(come_to_wait("a", 1));
   Party living(client(), "a");
   auto served = living.start();
   ASSERT_TRUE(come_to_wait("a", 2));
   proxy.blackhole(true);
-  // The server still has both his connections, and hears nothing any more.
+  // The server still has both its connections, and hears nothing any more.
   const std::string stamp = field("a", "#0");
   ASSERT_FALSE(stamp.empty());
   const auto since = std::chrono::steady_clock::now();
   ASSERT_TRUE(eventually(
       [&] { return std::chrono::steady_clock::now() - since > 3 * fallback_period + 50ms; }));
-  EXPECT_EQ(field("a", "#0"), stamp) << "he was heard of";
+  EXPECT_EQ(field("a", "#0"), stamp) << "it was heard of";
   lock.unlock();
-  EXPECT_TRUE(comes(served, slack)) << "his push had a reader, and he was believed to live";
+  EXPECT_TRUE(comes(served, slack)) << "its push had a reader, and it was believed to live";
   EXPECT_EQ(living.release(), Released::released);
   proxy.heal();
-  // He queues again by himself.
-  EXPECT_TRUE(comes(his));
+  // It queues again by itself.
+  EXPECT_TRUE(comes(silent_call));
   EXPECT_EQ(silent.release(), Released::released);
   expect_free("a");
 }
@@ -252,7 +254,7 @@ TEST_F(RedisPushes, AForkedChildOfAWaiterDoesNotKeepHimAlive) {
   ASSERT_TRUE(come_to_wait("a", 2));
   dead.kill();
   holder.kill();
-  EXPECT_TRUE(comes(served, 1s + 1s)) << "the child kept his subscription";
+  EXPECT_TRUE(comes(served, 1s + 1s)) << "the child kept its subscription";
   EXPECT_EQ(living.release(), Released::released);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: the queue of a lock keeps its order and its counts in every order of requests: who can not
-// be told keeps his place, nobody passes one who lives, the first knows that he is the first, and
+// Goal: the queue of a lock keeps its order and its counts in every order of requests: who cannot
+// be told keeps its place, nobody passes one that lives, the first knows that it is the first, and
 // no script leaves a free lock to somebody who could be told. Method: scripts, and inboxes that are
 // open for some clients only.
 #include "fault/redis_script.hpp"
@@ -17,7 +17,7 @@ class RedisQueue : public RedisScriptTest {
   void wait(std::string_view clients) {
     for (const char client : clients) ASSERT_TRUE(acquire(client).starts_with("Q")) << client;
   }
-  /// He asks again. @return whether he is told that nobody waits in front of him
+  /// It asks again. @return whether it is told that nobody waits in front of it
   [[nodiscard]] bool is_first(char client, const std::string& flags = "f01") {
     const std::string answer = acquire(client, {.flags = flags});
     EXPECT_TRUE(answer.starts_with("Q")) << answer;
@@ -115,7 +115,7 @@ TEST_F(RedisQueue, LosesItsDeadAFewAtATime) {
   EXPECT_EQ(waiting("a"), 0U);
 }
 
-// His process stands still, or is gone, and somebody who watches reads along.
+// Its process stands still, or is gone, and somebody who watches reads along.
 TEST_F(RedisQueue, LosesWhoIsSilentAlthoughHisInboxIsRead) {
   const RedisTalk hears = listen("bc");
   ASSERT_TRUE(acquire('a').starts_with("G"));
@@ -137,7 +137,7 @@ TEST_F(RedisQueue, KeepsWhoAsksAgain) {
   EXPECT_TRUE(holds('b'));
 }
 
-// He needs no message and no claim: he has an answer.
+// It needs no message and no provisional lease: it has an answer.
 TEST_F(RedisQueue, ServesWhoAsksWithHisWholeLease) {
   RedisTalk hears = listen("b");
   ASSERT_TRUE(acquire('a').starts_with("G"));
@@ -149,7 +149,7 @@ TEST_F(RedisQueue, ServesWhoAsksWithHisWholeLease) {
   EXPECT_FALSE(hears.receive(100ms));
 }
 
-// He would believe it, and the next one, too.
+// It would believe it, and the next one, too.
 TEST_F(RedisQueue, IsToldNothingThatTheServerRefusesToNote) {
   RedisTalk hears = listen("b");
   ASSERT_TRUE(acquire('a').starts_with("G"));
@@ -211,8 +211,8 @@ TEST_F(RedisQueue, TellsTheFirstWhoLivesAndCanBeTold) {
   EXPECT_EQ(waiting("a"), 2U) << "who is silent is gone, and who has no inbox keeps its place";
 }
 
-// Of the lease that is asked for with the release, the waiter's part is a claim.
-TEST_F(RedisQueue, HandsOverAClaim) {
+// Of the lease that is asked for with the release, the waiter's part is a provisional lease.
+TEST_F(RedisQueue, HandsOverAProvisionalLease) {
   const RedisTalk hears = listen("bc");
   ASSERT_TRUE(acquire('a').starts_with("G"));
   ASSERT_NO_FATAL_FAILURE(wait("bc"));
@@ -265,7 +265,7 @@ TEST_F(RedisQueue, OfModeUnfairIsServedByTheSixteenthRelease) {
     EXPECT_EQ(get("g"), "") << i;  // to ask for the holder would give it to the waiter
     const auto push = hears.receive(patience);
     ASSERT_TRUE(push) << i;
-    EXPECT_THAT(push->items.back().text, HasSubstr("L " + attempt('b'))) << "he may look";
+    EXPECT_THAT(push->items.back().text, HasSubstr("L " + attempt('b'))) << "it may look";
     EXPECT_TRUE(acquire('a', {.flags = "u01"}).starts_with("G"))
         << "newcomers may be quicker " << i;
   }
@@ -297,8 +297,8 @@ TEST_F(RedisQueue, OfModeUnfairIsNoLongerForThoseWhoGaveUp) {
   }
 }
 
-// Where one served before him has left, he is the first, and listens for Redisson: he knows it, and
-// is not taken for one of Redisson's, for whom a release would keep the lock.
+// Where one served before it has left, it is the first, and listens for Redisson: it knows that,
+// and is not taken for one of Redisson's, for whom a release would keep the lock.
 TEST_F(RedisQueue, OfModeRedissonIsNoLongerForThoseWhoGaveUp) {
   RedisTalk hears = listen("by");
   ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('r'));

@@ -279,7 +279,7 @@ TEST_F(RedisRedisson, ATryThatFailsSaysTheSameQuicklyAndSlowly) {
   EXPECT_TRUE(acquire('a', {.flags = "r00"}).starts_with("G"));
   lapse();
   server().talk().expect_ok({"DEL", "a"});
-  EXPECT_TRUE(acquire('c', {.flags = "f00"}).starts_with("G")) << "b can not be told";
+  EXPECT_TRUE(acquire('c', {.flags = "f00"}).starts_with("G")) << "b cannot be told";
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(RedisRestart, WithoutPersistenceAWaiterIsServedAndOnlyHeHolds) {
   kill_and_start();
   ASSERT_TRUE(comes(served));
   EXPECT_GT(served.get(), lock.token());
-  // His renewal finds the other one; at the latest his own clock tells him.
+  // Its renewal finds the other one; at the latest its own clock tells it.
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 3s + slack));
   EXPECT_GT(waiter.run([&] { return waiter.lock().valid_for(); }), 0ns);
   EXPECT_EQ(lock.release(), Released::was_lost);
@@ -100,7 +100,7 @@ TEST_F(RedisRestart, WithPersistenceAWaiterGoesOnWaitingAndIsServedByTheRelease)
   ASSERT_TRUE(come_to_wait("a"));
   kill_and_start();
   ASSERT_EQ(waiting("a"), 1U) << "the queue did not survive";
-  // He has asked again on a new connection, and is not served.
+  // It has asked again on a new connection, and is not served.
   ASSERT_TRUE(asks_again("a"));
   EXPECT_FALSE(comes(served, 0s));
   EXPECT_GT(lock.valid_for(), 0ns);

@@ -151,7 +151,7 @@ TEST_F(RedisRights, AReleaseThatMayNotPublishLosesNoWaiter) {
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
   EXPECT_EQ(lock.release(), Released::released);
-  // He asks again after a fallback period.
+  // It asks again after a fallback period.
   EXPECT_TRUE(comes(served, 1s + slack));
   EXPECT_EQ(waiter.release(), Released::released);
   expect_free("a");

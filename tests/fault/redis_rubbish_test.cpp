@@ -79,7 +79,7 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackThoughTheServerRefusesTh
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
   EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 1500ms));
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
-  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "a ghost holds the name";
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "an orphaned grant holds the name";
   EXPECT_TRUE(comes(taken));
 }
 

@@ -142,7 +142,7 @@ TEST_F(RedisScripts, ThatAreFlushedWhileSomebodyWaitsAreLoadedAgain) {
   ASSERT_TRUE(come_to_wait("a"));
   RedisTalk talk = server().talk();
   talk.expect_ok({"SCRIPT", "FLUSH"});
-  // His next look finds them gone.
+  // Its next look finds them gone.
   ASSERT_TRUE(asks_again("a"));
   talk.expect_ok({"SCRIPT", "FLUSH"});
   EXPECT_EQ(lock.release(), Released::released);

@@ -58,7 +58,7 @@ class RedlockFencing : public RedlockTest {
     const std::uint64_t own = std::stoull("0" + owner.substr(owner.find(' ') + 1));
     return std::max<std::uint64_t>(own, std::stoull("0" + other));
   }
-  /// A client that can not reach these two of five.
+  /// A client that cannot reach these two of five.
   [[nodiscard]] Client client_without(std::size_t one, std::size_t other) {
     std::vector<std::uint16_t> ports;
     // Chosen when the servers have theirs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: who wants to hear that a lock may be free is known to each server, in the order of arrival,
-// as long as he asks; one of them is told at a release, who can be told; and the polite step back.
+// as long as it asks; one of them is told at a release, who can be told; and the polite step back.
 // Also: what arrives late changes nothing there. Method: one server's scripts, and inboxes that are
 // open for some clients only.
 #include "fault/redlock_script.hpp"
@@ -26,7 +26,7 @@ class RedlockInterest : public RedlockScriptTest {
     for (std::size_t at = 0; at < all.size(); at = all.find(';', at) + 1) letters += all[at];
     return letters;
   }
-  /// Nothing was heard of him since long ago.
+  /// Nothing was heard of it for a long time.
   void silence(char client) {
     std::string all = get("i");
     const std::size_t at = all.find(attempt(client)) + attempt(client).size() + 1;
@@ -97,7 +97,7 @@ TEST_F(RedlockInterest, EndsWithAVoteAndWithLeaving) {
   RedisTalk inboxes_of = listen("bcd");
   ASSERT_EQ(vote('a'), granted(proposal));
   ASSERT_NO_FATAL_FAILURE(interest("bcd"));
-  EXPECT_EQ(undo('c'), "N") << "he leaves, and has no vote";
+  EXPECT_EQ(undo('c'), "N") << "it leaves, and has no vote";
   EXPECT_EQ(interested(), "bd");
   EXPECT_FALSE(inboxes_of.receive(soon)) << "it is still held";
   lapse();
@@ -131,13 +131,13 @@ TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
   EXPECT_EQ(vote('c', {.flags = "q010"}), granted(proposal + 1)) << "whom nothing is asked of";
   lapse();
   silence('d');
-  EXPECT_EQ(vote('e', {.flags = "q011"}), granted(proposal + 2)) << "only the dead are before him";
+  EXPECT_EQ(vote('e', {.flags = "q011"}), granted(proposal + 2)) << "only the dead are before it";
 }
 
 class RedlockCopies : public RedlockScriptTest {
  protected:
-  void bury(char client, int step = 2) { ASSERT_EQ(undo(client, "q11", step), "N"); }
-  /// What tells of late copies of the first that was buried has had its time.
+  void refuse_older(char client, int step = 2) { ASSERT_EQ(undo(client, "q11", step), "N"); }
+  /// What tells of late copies of the first that was refused has had its time.
   void a_minute_later(char client) {
     set("!0", attempt(client) + " 1000000");
     set("!" + attempt(client), "2 1000000");
@@ -146,8 +146,8 @@ class RedlockCopies : public RedlockScriptTest {
 
 // Promise: S5
 TEST_F(RedlockCopies, AreRefusedInEachScript) {
-  bury('a', 3);
-  bury('b', 5);
+  refuse_older('a', 3);
+  refuse_older('b', 5);
   EXPECT_EQ(vote('a', {.step = 2}), late_vote);
   EXPECT_EQ(vote('b', {.step = 4}), late_vote);
   EXPECT_EQ(relock('a', proposal, "q0", 2), late_vote);
@@ -173,7 +173,7 @@ TEST_F(RedlockCopies, AreKnownByWhatWasSentLast) {
 
 // The vote of a later round would have the number of an earlier one, and be taken for none.
 TEST_F(RedlockCopies, DoNotSettleALaterRound) {
-  bury('a', 4);
+  refuse_older('a', 4);
   ASSERT_EQ(vote('a', {.step = 5, .number = proposal + 10}), granted(proposal + 10));
   EXPECT_EQ(settle('a', proposal, 3), "N");
   EXPECT_EQ(renew(hold_of('a', proposal + 10)), "1");
@@ -181,7 +181,7 @@ TEST_F(RedlockCopies, DoNotSettleALaterRound) {
 }
 
 TEST_F(RedlockCopies, AreForgottenAfterAMinute) {
-  bury('a');
+  refuse_older('a');
   EXPECT_GT(life(), 60'000);
   const std::string mark = get("x");
   EXPECT_EQ(vote('b'), granted(proposal));
@@ -195,8 +195,8 @@ TEST_F(RedlockCopies, AreForgottenAfterAMinute) {
 }
 
 TEST_F(RedlockCopies, ThatAreAMinuteOldMakeRoomForNewOnes) {
-  bury('a');
-  bury('z');
+  refuse_older('a');
+  refuse_older('z');
   a_minute_later('a');
   ASSERT_EQ(vote('b', {.flags = "q100", .step = 2}), granted(proposal));
   EXPECT_FALSE(has("!" + attempt('a')));

@@ -159,7 +159,7 @@ TEST_F(RedlockUndo, ARequestThatArrivesAfterItsReleaseTakesNothing) {
 }
 
 // Whoever waits asks again and again under one name, and takes back what did not suffice. Of two
-// servers all of that is kept on its way, until he has the lock with their votes.
+// servers all of that is kept on its way, until it has the lock with their votes.
 TEST_F(RedlockUndo, AnUndoThatArrivesInALaterRoundFreesNothing) {
   Client theirs = client_of({0, 1, 2});
   Lock held = theirs.lock("a", undone_late);
@@ -172,7 +172,7 @@ TEST_F(RedlockUndo, AnUndoThatArrivesInALaterRoundFreesNothing) {
   auto served = waiter.start();
   ASSERT_TRUE(
       eventually([&] { return servers().proxy(3).held() >= 2 && servers().proxy(4).held() >= 2; }));
-  // By new connections the two vote for him now and then; the fifth he does not reach at all.
+  // By new connections the two vote for it now and then; the fifth it does not reach at all.
   ASSERT_TRUE(eventually([&] { return is_held(3, "a"); }, 10s));
   servers().proxy(0).refuse(true);
   servers().proxy(0).cut_all();
@@ -245,7 +245,7 @@ TEST_F(RedlockUndo, ARenewalOfALostHoldDoesNotProlongAStrangers) {
   ASSERT_TRUE(theirs.try_lock());
   EXPECT_GT(theirs.token(), token);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }, 900ms));
-  // Nobody renews his: it ends by itself, and in time.
+  // Nobody renews its hold: that ends by itself, and in time.
   EXPECT_TRUE(eventually([&] { return holds("a") == 0; }, 1500ms + 1s));
   EXPECT_EQ(lock.release(), Released::was_lost);
 }

@@ -107,16 +107,16 @@ TEST_F(RedlockVotes, AreTakenBackByTheirOwnHoldOnly) {
   EXPECT_EQ(release(hold_of('b', proposal + 1), "q1"), "L");
 }
 
-// What is buried is forgotten after a minute, and a hold may rest on its vote for hours.
+// A tombstone is forgotten after a minute, and a hold may rest on its vote for hours.
 TEST_F(RedlockVotes, AreLeftAloneByWhatWasAskedBeforeThemHoweverLateItComes) {
-  const auto forget_what_is_buried = [this] {
+  const auto forget_tombstones = [this] {
     ASSERT_FALSE(has("x"));
     ASSERT_FALSE(has("!" + attempt('a')));
   };
   ASSERT_EQ(vote('a', {.step = 1}), granted(proposal));
   ASSERT_EQ(undo('a', "q00", 2), "F");
   ASSERT_EQ(vote('a', {.step = 3, .number = proposal + 10}), granted(proposal + 10));
-  forget_what_is_buried();
+  forget_tombstones();
   for (const char* const flags : {"q00", "q10", "q01"}) {
     EXPECT_EQ(undo('a', flags, 2), "N") << "a second copy of it, " << flags;
     server().talk().expect_ok({"HDEL", key("a"), "x", "!0", "!" + attempt('a')});
@@ -126,7 +126,7 @@ TEST_F(RedlockVotes, AreLeftAloneByWhatWasAskedBeforeThemHoweverLateItComes) {
   EXPECT_TRUE(holds('a'));
   EXPECT_EQ(renew(hold_of('a', proposal + 10)), "1");
   ASSERT_EQ(relock('a', proposal + 10, "q0", 100), granted(proposal + 10));
-  forget_what_is_buried();
+  forget_tombstones();
   EXPECT_EQ(undo('a', "q00", 4), "N");
   EXPECT_TRUE(holds('a'));
   EXPECT_EQ(undo('a', "q00", 101), "F");

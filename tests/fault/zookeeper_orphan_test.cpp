@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: who is given the lock by his predecessor's end, while a stranger has deleted his own node,
-// is told so at once, and not only by a renewal. Method: a session so long that no renewal comes.
+// Goal: a waiter that is given the lock by its predecessor's end, while a stranger has deleted its
+// own node, is told so at once, and not only by a renewal. Method: a session so long that no
+// renewal comes.
 #include "fault/zookeeper_fixture.hpp"
 #include "support/eventually.hpp"
 

@@ -18,8 +18,8 @@ class ZooKeeperRights : public ZooKeeperTest {
     return "zookeeper://" + user + "@" + server().address() + "/" + rest() + more;
   }
   /// Whether a stranger can do that.
-  template <class Call>
-  static bool allowed(Call call) {
+  template <class Callable>
+  static bool allowed(Callable call) {
     try {
       call();
       return true;

@@ -137,7 +137,7 @@ TEST_P(ZooKeeperSteps, OfWaiting) {
     Lock lock = mine.lock(name);
     cut_at(steps);
     const std::future<void> done = worker.start([&] { take_and_leave(lock, about); });
-    // While he waits, or after he was told of his turn.
+    // While it waits, or after it was told of its turn.
     static_cast<void>(eventually([&] { return !proxy().cut_is_ahead(); }, 300ms));
     EXPECT_FALSE(comes(done, 0s)) << about << ": two hold the lock";
     if (proxy().cut_is_ahead()) {

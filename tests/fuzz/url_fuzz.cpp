@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a URL of any bytes is either settings or a typed error, and no word of what stands before
 // its '@' is ever in the error. Method: each backend's own parser. The first '*' of the input
-// becomes a secret where a user may have meant it as a part of his password, escaped or not.
+// becomes a secret where a user may have meant it as a part of the password, escaped or not.
 #include <mortise/client.hpp>
 #include <mortise/error.hpp>
 #include <mortise/memory.hpp>

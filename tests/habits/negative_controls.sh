@@ -211,8 +211,8 @@ cd "$scratch"
 } >good.txt
 cp good.txt objects.txt
 bash "$checks/symbols.sh" objects.txt || failures=$((failures + 1))
-object src/base/errand.cpp "$interface struct Errand : Host {}; int e() { Errand it; return 1; }" >>objects.txt
-symbols_fail 'src/base/errand.cpp: Host::~Host() is above, in runtime'
+object src/base/one_shot.cpp "$interface struct OneShot : Host {}; int e() { OneShot it; return 1; }" >>objects.txt
+symbols_fail 'src/base/one_shot.cpp: Host::~Host() is above, in runtime'
 cp good.txt objects.txt
 object src/file/file.cpp 'int c(); int f() { return c(); }' >>objects.txt
 symbols_fail 'src/file/file.cpp: c() is beside, in redis'

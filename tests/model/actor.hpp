@@ -89,7 +89,7 @@ class Actor {
   void give_back() { start_giving_back().get(); }
   std::future<void> start_giving_back() {
     return thread_.start([this] {
-      const Call call = recorder_.invoke_release(hold_);
+      const RecordedCall call = recorder_.invoke_release(hold_);
       const Released outcome = lock_.release();
       recorder_.returned(call, outcome == Released::released   ? Outcome::ok
                                : outcome == Released::was_lost ? Outcome::was_lost
@@ -98,7 +98,7 @@ class Actor {
   }
   // Writes to the resource as if it still held, whether it does or not.
   bool write(ResourceClient& resource) {
-    const Call call = recorder_.invoke_write(hold_);
+    const RecordedCall call = recorder_.invoke_write(hold_);
     const bool accepted = resource.write(0, hold_.token, 1).accepted;
     recorder_.returned(call, accepted ? Outcome::ok : Outcome::fail);
     return accepted;

@@ -5,7 +5,7 @@
 
 #include <mortise/memory.hpp>
 
-#include "model/mail.hpp"
+#include "model/held_messages.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -23,8 +23,9 @@ class FreesWhoeverHolds final : public ReleaseRelay {
  public:
   using Free = std::function<void(const std::string& name)>;
 
-  FreesWhoeverHolds(std::unique_ptr<Backend> behind, std::shared_ptr<Mail> mail, Free free)
-      : ReleaseRelay(std::move(behind), std::move(mail)), free_(std::move(free)) {}
+  FreesWhoeverHolds(std::unique_ptr<Backend> behind, std::shared_ptr<HeldMessages> messages,
+                    Free free)
+      : ReleaseRelay(std::move(behind), std::move(messages)), free_(std::move(free)) {}
 
  private:
   void arrived(const std::shared_ptr<Release>& operation) override {
@@ -80,7 +81,7 @@ class CountsApart final : public AnswerRelay {
   using Counter = std::function<std::uint64_t()>;  // thread-safe
 
   CountsApart(std::unique_ptr<Backend> behind, Counter next)
-      : AnswerRelay(std::move(behind), std::make_shared<Mail>()), next_(std::move(next)) {}
+      : AnswerRelay(std::move(behind), std::make_shared<HeldMessages>()), next_(std::move(next)) {}
 
   void renew(const std::shared_ptr<Renewal>& operation) override {
     for (Renewal::Item& item : operation->items()) item.hold.number = real(item.hold.number);

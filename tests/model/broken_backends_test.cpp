@@ -39,17 +39,17 @@ struct MemoryPlay : ServerByHand, Play {
 
 // A's release is on its way for so long that A's lease ends, and B has the name when it arrives.
 Report late_release(MemoryPlay& play, bool broken) {
-  const auto mail = std::make_shared<Mail>();
+  const auto messages = std::make_shared<HeldMessages>();
   const auto free = [&play](const std::string& name) { play.server.drop(name); };
-  Actor a(play, broken ? frees_whoever_holds(mail, free) : releases_by_mail(mail));
+  Actor a(play, broken ? frees_whoever_holds(messages, free) : hold_back_releases(messages));
   Actor b(play, {});
   Actor c(play, {});
   EXPECT_TRUE(a.take());
-  mail->hold_back();
+  messages->hold_back();
   a.give_back();
   play.clock->advance(lease);
   EXPECT_TRUE(b.take());
-  mail->let_go();
+  messages->let_go();
   EXPECT_EQ(c.take(), broken);
   b.give_back();
   if (broken) c.give_back();
@@ -62,14 +62,14 @@ TEST(BrokenBackends, AReleaseThatFreesWhoeverHoldsIsCaught) {
 
 // A's grant is on its way for a third of the lease; B takes the name when the server's lease ends.
 Report late_answer(MemoryPlay& play, bool broken) {
-  const auto mail = std::make_shared<Mail>();
-  Actor a(play, answers_by_mail(broken, mail));
+  const auto messages = std::make_shared<HeldMessages>();
+  Actor a(play, hold_back_answers(broken, messages));
   Actor b(play, {});
-  mail->hold_back();
+  messages->hold_back();
   std::future<bool> taken = a.start_taking(lease);
-  EXPECT_TRUE(eventually([&] { return mail->held_back() == 1; }));
+  EXPECT_TRUE(eventually([&] { return messages->held_back() == 1; }));
   play.clock->advance(lease / 3);
-  mail->let_go();
+  messages->let_go();
   EXPECT_TRUE(taken.get());
   play.clock->advance(lease - lease / 3);
   EXPECT_EQ(a.look(), broken);
@@ -86,19 +86,19 @@ TEST(BrokenBackends, ALeaseCountedFromTheAnswerIsCaught) {
 // B is granted the name while it is stopped, wakes when the lease of that grant has ended and C has
 // the name, and believes what it then reads.
 Report late_wake_up(MemoryPlay& play, bool broken) {
-  const auto mail = std::make_shared<Mail>();
+  const auto messages = std::make_shared<HeldMessages>();
   Actor a(play, {});
-  Actor b(play, answers_by_mail(broken, mail));
+  Actor b(play, hold_back_answers(broken, messages));
   Actor c(play, {});
   EXPECT_TRUE(a.take());
   std::future<bool> taken = b.start_taking(10s);
   EXPECT_TRUE(eventually([&] { return play.server.waiters() == 1; }));
-  mail->hold_back();
+  messages->hold_back();
   a.give_back();
-  EXPECT_EQ(mail->held_back(), 1U);
+  EXPECT_EQ(messages->held_back(), 1U);
   play.clock->advance(lease);
   EXPECT_TRUE(c.take());
-  mail->let_go();
+  messages->let_go();
   if (broken) {
     EXPECT_TRUE(taken.get());
     c.give_back();

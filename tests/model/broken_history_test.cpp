@@ -80,17 +80,18 @@ TEST(BrokenHistories, AReleaseThatFreesWhoeverHoldsIsCaught) {
   Workload workload = short_leases();
   workload.processes = 4;
   workload.hold = 50ms;
-  const auto mail = std::make_shared<Mail>();
+  const auto messages = std::make_shared<HeldMessages>();
   workload.wrap = [&](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
     return std::make_unique<FreesWhoeverHolds>(
-        std::move(behind), mail, [&](const std::string& name) { server.store->take_away(name); });
+        std::move(behind), messages,
+        [&](const std::string& name) { server.store->take_away(name); });
   };
   // Releases come by a van that drives so seldom that many a lease has ended when it arrives.
   const std::jthread van([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      mail->hold_back();
+      messages->hold_back();
       std::this_thread::sleep_for(25ms);
-      mail->let_go();
+      messages->let_go();
     }
   });
   EXPECT_TRUE(caught(Fault::overlap, workload, server, {.messages = false}));
@@ -102,7 +103,8 @@ TEST(BrokenHistories, ALeaseCountedFromTheAnswerIsCaught) {
   Workload workload = short_leases();
   workload.oversleeps = 0.5;
   workload.wrap = [](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
-    return std::make_unique<CountsFromTheAnswer>(std::move(behind), std::make_shared<Mail>());
+    return std::make_unique<CountsFromTheAnswer>(std::move(behind),
+                                                 std::make_shared<HeldMessages>());
   };
   EXPECT_TRUE(caught(Fault::overlap, workload, server, {.messages = false}));
 }

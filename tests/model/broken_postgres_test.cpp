@@ -46,9 +46,9 @@ struct PostgresPlay : PrivatePostgres, ServerPlay {
       text.replace(text.find(right), right.size(), wrong);
     talk.run(text);
   }
-  Wrap break_releases(const std::shared_ptr<Mail>& mail) override {
+  Wrap break_releases(const std::shared_ptr<HeldMessages>& messages) override {
     break_function("release_row", "l.attempt <> me OR l.number <> my_number", "false");
-    return releases_by_mail(mail);
+    return hold_back_releases(messages);
   }
   // Has grants be told before they are on disk, in the plain case and in the others.
   void tell_too_early() {

@@ -49,8 +49,8 @@ struct RedisPlay : PrivateRedis, ServerPlay {
   bool wait_in_line(std::size_t count) override {
     return eventually([&] { return field("w") == std::to_string(count); });
   }
-  Wrap break_releases(const std::shared_ptr<Mail>& mail) override {
-    return frees_whoever_holds(mail, [this](const std::string& name) {
+  Wrap break_releases(const std::shared_ptr<HeldMessages>& messages) override {
+    return frees_whoever_holds(messages, [this](const std::string& name) {
       server.talk().expect_ok({"HDEL", redis::lock_key("mortise:", name), "g"});
     });
   }

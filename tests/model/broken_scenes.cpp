@@ -16,23 +16,23 @@ namespace {
 
 using test::eventually;
 
-// A's grant is in the mail while B takes the name.
+// A's grant is held back while B takes the name.
 class LateGrant {
  public:
   LateGrant(ServerPlay& play, bool broken)
       : play_(play),
         broken_(broken),
-        a_(play, answers_by_mail(broken, mail_), play.leases.unrenewed),
+        a_(play, hold_back_answers(broken, messages_), play.leases.unrenewed),
         b_(play, {}, play.leases.lasting) {}
 
   void ask() {
-    mail_->hold_back();
+    messages_->hold_back();
     taken_ = a_.start_taking(scene_patience);
   }
   Report arrive() {
-    EXPECT_TRUE(eventually([&] { return mail_->held_back() == 1; }));
+    EXPECT_TRUE(eventually([&] { return messages_->held_back() == 1; }));
     EXPECT_TRUE(b_.take(scene_patience));
-    mail_->let_go();
+    messages_->let_go();
     if (broken_) {
       EXPECT_TRUE(taken_.get());
       b_.give_back();
@@ -48,7 +48,7 @@ class LateGrant {
  private:
   ServerPlay& play_;
   const bool broken_;
-  const std::shared_ptr<Mail> mail_ = std::make_shared<Mail>();
+  const std::shared_ptr<HeldMessages> messages_ = std::make_shared<HeldMessages>();
   Actor a_;
   Actor b_;
   std::future<bool> taken_;
@@ -76,22 +76,23 @@ int hold_and_be_stopped(ServerPlay& play, const contract::Shared<Signals>& signa
 
 }  // namespace
 
-Wrap answers_by_mail(bool broken, const std::shared_ptr<Mail>& mail) {
-  return [broken, mail](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
-    if (broken) return std::make_unique<CountsFromTheAnswer>(std::move(behind), mail);
-    return std::make_unique<AnswerRelay>(std::move(behind), mail);
+Wrap hold_back_answers(bool broken, const std::shared_ptr<HeldMessages>& messages) {
+  return [broken, messages](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+    if (broken) return std::make_unique<CountsFromTheAnswer>(std::move(behind), messages);
+    return std::make_unique<AnswerRelay>(std::move(behind), messages);
   };
 }
 
-Wrap releases_by_mail(const std::shared_ptr<Mail>& mail) {
-  return [mail](std::unique_ptr<Backend> behind) {
-    return std::make_unique<ReleaseRelay>(std::move(behind), mail);
+Wrap hold_back_releases(const std::shared_ptr<HeldMessages>& messages) {
+  return [messages](std::unique_ptr<Backend> behind) {
+    return std::make_unique<ReleaseRelay>(std::move(behind), messages);
   };
 }
 
-Wrap frees_whoever_holds(const std::shared_ptr<Mail>& mail, FreesWhoeverHolds::Free free) {
-  return [mail, free = std::move(free)](std::unique_ptr<Backend> behind) {
-    return std::make_unique<FreesWhoeverHolds>(std::move(behind), mail, free);
+Wrap frees_whoever_holds(const std::shared_ptr<HeldMessages>& messages,
+                         FreesWhoeverHolds::Free free) {
+  return [messages, free = std::move(free)](std::unique_ptr<Backend> behind) {
+    return std::make_unique<FreesWhoeverHolds>(std::move(behind), messages, free);
   };
 }
 
@@ -114,16 +115,17 @@ Report late_push(ServerPlay& play, bool broken) {
 }
 
 Report late_release(ServerPlay& play, bool broken) {
-  const auto mail = std::make_shared<Mail>();
-  Actor a(play, broken ? play.break_releases(mail) : releases_by_mail(mail), play.leases.unrenewed);
+  const auto messages = std::make_shared<HeldMessages>();
+  Actor a(play, broken ? play.break_releases(messages) : hold_back_releases(messages),
+          play.leases.unrenewed);
   Actor b(play, {}, play.leases.lasting);
   Actor c(play, {}, play.leases.lasting);
   // With time: an answer that takes longer than so short a lease gives nothing.
   EXPECT_TRUE(a.take(scene_patience));
-  mail->hold_back();
+  messages->hold_back();
   const std::future<void> given_back = a.start_giving_back();
   EXPECT_TRUE(b.take(scene_patience));
-  mail->let_go();
+  messages->let_go();
   given_back.wait();
   EXPECT_EQ(c.take(), broken);
   b.give_back();

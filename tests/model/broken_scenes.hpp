@@ -9,7 +9,7 @@
 #include "model/actor.hpp"
 #include "model/broken_backends.hpp"
 #include "model/checker.hpp"
-#include "model/mail.hpp"
+#include "model/held_messages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,19 +38,20 @@ class ServerPlay : public Play {
 
   // Waits until so many wait for the name at the server; content where nobody can tell.
   virtual bool wait_in_line(std::size_t /*count*/) { return true; }
-  // Breaks releases, which come by mail: they free the name, whoever holds it.
+  // Breaks releases, which can be held back: they free the name, whoever holds it.
   // Returns what then stands between an actor and its backend.
-  virtual Wrap break_releases(const std::shared_ptr<Mail>& mail) = 0;
+  virtual Wrap break_releases(const std::shared_ptr<HeldMessages>& messages) = 0;
 
   const Leases leases;
 };
 
-// Answers come by mail. Broken: the lease is counted from their arrival.
-Wrap answers_by_mail(bool broken, const std::shared_ptr<Mail>& mail);
-// Releases come by mail.
-Wrap releases_by_mail(const std::shared_ptr<Mail>& mail);
+// Answers can be held back. Broken: the lease is counted from their arrival.
+Wrap hold_back_answers(bool broken, const std::shared_ptr<HeldMessages>& messages);
+// Releases can be held back.
+Wrap hold_back_releases(const std::shared_ptr<HeldMessages>& messages);
 // The same, and free the name by force.
-Wrap frees_whoever_holds(const std::shared_ptr<Mail>& mail, FreesWhoeverHolds::Free free);
+Wrap frees_whoever_holds(const std::shared_ptr<HeldMessages>& messages,
+                         FreesWhoeverHolds::Free free);
 
 namespace scenes {
 

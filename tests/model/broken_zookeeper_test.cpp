@@ -51,9 +51,9 @@ struct ZooKeeperPlay : PrivatePath, ServerPlay {
   bool wait_in_line(std::size_t count) override {
     return eventually([&] { return queue().size() == 1 + count; });
   }
-  Wrap break_releases(const std::shared_ptr<Mail>& mail) override {
+  Wrap break_releases(const std::shared_ptr<HeldMessages>& messages) override {
     return frees_whoever_holds(
-        mail, [this](const std::string& /*name*/) { server.talk().remove(queue().front()); });
+        messages, [this](const std::string& /*name*/) { server.talk().remove(queue().front()); });
   }
 };
 

@@ -336,10 +336,10 @@ TEST(Checker, RefusesWhatIsNoHistory) {
   foreign.release(stolen, 200, 210);
   expect_malformed(foreign, "it belongs to a hold of another process");
 
-  Script ghost;
-  ghost.acquire(alice, 0, 1, 100, 700);
-  ghost.death(alice.process, 500, 600);
-  expect_malformed(ghost, "it recorded an event after its death");
+  Script posthumous;
+  posthumous.acquire(alice, 0, 1, 100, 700);
+  posthumous.death(alice.process, 500, 600);
+  expect_malformed(posthumous, "it recorded an event after its death");
 
   Script shared;
   shared.acquire(alice, 0, 1, 100, 110);

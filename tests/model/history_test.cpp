@@ -64,9 +64,9 @@ TEST(History, GivesBackEveryFieldOfEveryKindOfEvent) {
   const Hold hold = recorder.granted(attempt, 2049, 500);
   recorder.renewed(hold, 900);
   recorder.lost(hold);
-  const Call write = recorder.invoke_write(hold);
+  const RecordedCall write = recorder.invoke_write(hold);
   recorder.returned(write, Outcome::fail);
-  const Call release = recorder.invoke_release(hold);
+  const RecordedCall release = recorder.invoke_release(hold);
   recorder.returned(release, Outcome::was_lost);
   recorder.returned(recorder.invoke_acquire(8, 2), Outcome::unknown);
   recorder.died(9, 4711, 1000, 1010);

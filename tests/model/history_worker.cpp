@@ -167,7 +167,7 @@ bool HistoryWorker::look(Held& held) {
 }
 
 void HistoryWorker::write(Held& held) {
-  const Call call = company_.recorder.invoke_write(held.hold);
+  const RecordedCall call = company_.recorder.invoke_write(held.hold);
   const ResourceClient::Written written =
       resource_.write(held.hold.name, held.hold.token, dice_.number());
   company_.recorder.returned(call, written.accepted ? Outcome::ok : Outcome::fail);
@@ -177,7 +177,7 @@ void HistoryWorker::write(Held& held) {
 void HistoryWorker::give_back(Held& held) {
   if (over()) return;
   const bool held_it = look(held);
-  const Call call = company_.recorder.invoke_release(held.hold);
+  const RecordedCall call = company_.recorder.invoke_release(held.hold);
   const std::int64_t before = company_.recorder.now();
   std::error_code why;
   const Released outcome = held.lock.release(why, held.owner);

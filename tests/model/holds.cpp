@@ -250,12 +250,12 @@ class Gatherer {
       const ClientProcess& client = clients_[process];
       out_.counts.processes += client.seen ? 1 : 0;
       if (client.dead && client.last > client.reaped) {
-        Event ghost;
-        ghost.process = process;
-        ghost.time = client.reaped;
-        ghost.operation = Operation::death;
-        ghost.phase = Phase::single;
-        complain(ghost, "it recorded an event after its death");
+        Event posthumous;
+        posthumous.process = process;
+        posthumous.time = client.reaped;
+        posthumous.operation = Operation::death;
+        posthumous.phase = Phase::single;
+        complain(posthumous, "it recorded an event after its death");
       }
     }
     out_.counts.granted = out_.holds.size();

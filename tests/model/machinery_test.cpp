@@ -109,11 +109,11 @@ void work(Scene& scene, const Recorder& recorder, std::uint32_t owner, bool lock
     const std::uint64_t token = lock.lock();
     const Hold hold = recorder.granted(attempt, token);
 
-    const Call write = recorder.invoke_write(hold);
+    const RecordedCall write = recorder.invoke_write(hold);
     const bool accepted = resource.write(0, token, resource.read(0) + 1).accepted;
     recorder.returned(write, accepted ? Outcome::ok : Outcome::fail);
 
-    const Call release = recorder.invoke_release(hold);
+    const RecordedCall release = recorder.invoke_release(hold);
     lock.unlock();
     recorder.returned(release, Outcome::ok);
   }

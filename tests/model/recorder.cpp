@@ -69,15 +69,19 @@ void Recorder::lost(const Hold& hold) const {
   history_.append(event(hold, Operation::loss, Phase::single));
 }
 
-Call Recorder::invoke(const Hold& hold, Operation operation) const {
+RecordedCall Recorder::invoke(const Hold& hold, Operation operation) const {
   return {hold, operation, history_.append(event(hold, operation, Phase::invoked))};
 }
 
-Call Recorder::invoke_release(const Hold& hold) const { return invoke(hold, Operation::release); }
+RecordedCall Recorder::invoke_release(const Hold& hold) const {
+  return invoke(hold, Operation::release);
+}
 
-Call Recorder::invoke_write(const Hold& hold) const { return invoke(hold, Operation::write); }
+RecordedCall Recorder::invoke_write(const Hold& hold) const {
+  return invoke(hold, Operation::write);
+}
 
-void Recorder::returned(const Call& call, Outcome outcome) const {
+void Recorder::returned(const RecordedCall& call, Outcome outcome) const {
   Event made = event(call.hold, call.operation, Phase::returned);
   made.op = call.op;
   made.outcome = outcome;

@@ -39,7 +39,7 @@ struct Hold {
 };
 
 // A release or a write that was sent out under a hold.
-struct Call {
+struct RecordedCall {
   Hold hold;
   Operation operation{};
   std::uint64_t op = 0;
@@ -72,9 +72,9 @@ class Recorder {
   void lost(const Hold& hold) const;
 
   // Before the call, and after it.
-  [[nodiscard]] Call invoke_release(const Hold& hold) const;
-  [[nodiscard]] Call invoke_write(const Hold& hold) const;
-  void returned(const Call& call, Outcome outcome) const;
+  [[nodiscard]] RecordedCall invoke_release(const Hold& hold) const;
+  [[nodiscard]] RecordedCall invoke_write(const Hold& hold) const;
+  void returned(const RecordedCall& call, Outcome outcome) const;
 
   // Written by the process that killed or reaped `process`: it lived at `sent` and was gone at
   // `reaped`.
@@ -83,7 +83,7 @@ class Recorder {
  private:
   Event event(Operation operation, Phase phase) const;
   Event event(const Hold& hold, Operation operation, Phase phase) const;
-  Call invoke(const Hold& hold, Operation operation) const;
+  RecordedCall invoke(const Hold& hold, Operation operation) const;
 
   HistoryFile& history_;
   std::uint32_t process_;

@@ -23,7 +23,7 @@ HistoryBackend redis_threads() {
 
 // A grant that is pushed has a shorter lease than one that is asked for. Whoever is killed or
 // stopped keeps a name for long.
-HistoryBackend redis_claims() {
+HistoryBackend redis_provisional_leases() {
   HistoryBackend backend = redis_processes("claims");
   backend.under_test.short_lease = 3s;
   backend.oversleeps = 0.003;
@@ -35,7 +35,7 @@ HistoryBackend redis_claims() {
 
 MORTISE_HISTORIES(RedisProcesses, redis_processes("redis"));
 MORTISE_HISTORIES(RedisThreads, redis_threads());
-MORTISE_HISTORIES_OF(RedisClaims, LongHistories, redis_claims());
+MORTISE_HISTORIES_OF(RedisProvisionalLeases, LongHistories, redis_provisional_leases());
 MORTISE_HISTORIES_OF(RedisUnfair, LongHistories, redis_processes("unfair", "fair=no"));
 MORTISE_HISTORIES_OF(RedisRedisson, LongHistories, redis_processes("redisson", "interop=redisson"));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A model of who holds a lock by a quorum, in steps of time that all clocks agree about: messages
-// come late, clients give up, nodes die and come back with nothing. Whoever may believe that he
+// come late, clients give up, nodes die and come back with nothing. Whoever may believe that it
 // holds must be the one who was granted last; numbers are another model's business.
 #pragma once
 

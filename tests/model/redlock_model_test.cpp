@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: the protocol of the quorum is right before any server is asked: tokens of any sequence of
-// majorities differ and grow while the nodes' numbers survive, and whoever believes that he holds
+// majorities differ and grow while the nodes' numbers survive, and whoever believes that it holds
 // is the one who was granted last. Method: every state of two small models, and variants with one
 // rule taken away, in which the same search must find the fault, or it would be blind.
 #include "model/redlock_leases.hpp"

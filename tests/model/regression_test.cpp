@@ -56,7 +56,7 @@ TEST(Regression, CallersThatWaitInTurnsAskTheServerInTime) {
 }
 
 // S1. A waiter asked again and was told that the name is its own; then the push of that grant,
-// which the answer had overtaken, was taken for a grant to nobody, and the name was given back.
+// which the answer had overtaken, was taken for an orphaned grant, and the name was given back.
 TEST(Regression, APushThatComesAfterTheAnswerGivesNothingBack) {
   const auto clock = std::make_shared<ManualClock>();
   memory::Server server(clock);

@@ -18,7 +18,7 @@ namespace mortise::test {
 inline long sleeping_in(pid_t thread) {
   std::ifstream file("/proc/" + std::to_string(thread) + "/syscall");
   long number = -1;
-  // "running" is no number, and so is a file that can not be read.
+  // "running" is no number, and so is a file that cannot be read.
   return file >> number ? number : -1;
 }
 

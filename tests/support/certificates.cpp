@@ -58,7 +58,7 @@ Certificates::Certificates() {
       "cd '" + directory_.path() + "' && sh make.sh >make.log 2>&1 </dev/null";
   if (std::system(command.c_str()) == 0) return;
   std::ifstream log(file("make.log"));
-  throw std::runtime_error("openssl can not make certificates: " +
+  throw std::runtime_error("openssl cannot make certificates: " +
                            std::string(std::istreambuf_iterator<char>(log), {}));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The answers of a store that can not do what a test asks for. No test calls them, since each asks
+// The answers of a store that cannot do what a test asks for. No test calls them, since each asks
 // `has()` first; if one does, it must not pass by accident.
 #include "support/contract_backend.hpp"
 
@@ -17,10 +17,10 @@ namespace {
 
 std::string_view words_for_lack_of(Hook hook) {
   switch (hook) {
-    case Hook::processes: return "can not be reached from another process";
+    case Hook::processes: return "cannot be reached from another process";
     case Hook::hand_clock: return "does not follow a clock that a test moves";
-    case Hook::unreachable: return "can not be made unreachable";
-    case Hook::restart: return "can not be restarted";
+    case Hook::unreachable: return "cannot be made unreachable";
+    case Hook::restart: return "cannot be restarted";
     case Hook::take_away: return "does not let a test take a hold away";
     case Hook::lost_messages: return "loses no requests and no replies";
     case Hook::lost_pushes: return "loses no pushes";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the contract suite has to know of a backend: how to open a fresh store of it, and what can
 // be done to that store. A backend that joins the suite implements `Store` in about forty lines;
-// what it can not do it leaves out, and the tests that need it are skipped with that reason.
+// what it cannot do it leaves out, and the tests that need it are skipped with that reason.
 #pragma once
 
 #include <mortise/backend.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Has one thread of this process stand still, wherever it is, as if the scheduler had forgotten it:
-// what happens to a waiter between its grant and its return can not be tested otherwise.
+// what happens to a waiter between its grant and its return cannot be tested otherwise.
 #pragma once
 
 #include "support/eventually.hpp"

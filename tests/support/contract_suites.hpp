@@ -13,7 +13,7 @@ class Fencing : public ContractTest {};        // S2
 class ExactHold : public ContractTest {};      // S3, S4
 class LostMessages : public ContractTest {};   // S5
 class Deadline : public ContractTest {};       // S1, S6: when a hold ends
-class Loss : public ContractTest {};           // S6: who is told, and what he may do
+class Loss : public ContractTest {};           // S6: who is told, and what it may do
 class Reentry : public ContractTest {};        // S7
 class LostHold : public ContractTest {};       // S7: what is left of a hold that was lost
 class Waiting : public ContractTest {};        // S8, L2, L5, L6

@@ -49,8 +49,8 @@ class Signal {
 };
 
 /// The time that a call takes.
-template <class Call>
-[[nodiscard]] std::chrono::nanoseconds duration_of(Call call) {
+template <class Callable>
+[[nodiscard]] std::chrono::nanoseconds duration_of(Callable call) {
   const auto began = std::chrono::steady_clock::now();
   call();
   return std::chrono::steady_clock::now() - began;
@@ -59,9 +59,9 @@ template <class Call>
 /// The least time of several runs: what is left when other programs are out of the way. A promise
 /// "at most so long" that is broken is broken in every run. Ends as soon as one run was good
 /// enough.
-template <class Call>
+template <class Callable>
 [[nodiscard]] std::chrono::nanoseconds best_of(int runs, std::chrono::nanoseconds good_enough,
-                                               Call call) {
+                                               Callable call) {
   std::chrono::nanoseconds best = std::chrono::nanoseconds::max();
   for (int run = 0; run < runs && best > good_enough; ++run) {
     best = std::min<std::chrono::nanoseconds>(best, call());

@@ -25,8 +25,8 @@ using Waits = std::map<pid_t, std::chrono::nanoseconds>;
 /// The time that a call takes, without that for which it waited for a processor: on an idle machine
 /// that is nothing, so an upper bound is as strict as ever. Only for upper bounds; the waits of
 /// other processes, as of a server, are not known here and not taken off.
-template <class Call>
-[[nodiscard]] std::chrono::nanoseconds own_duration_of(Call call) {
+template <class Callable>
+[[nodiscard]] std::chrono::nanoseconds own_duration_of(Callable call) {
   const Waits before = waits_for_processors();
   const auto began = std::chrono::steady_clock::now();
   call();
@@ -37,9 +37,9 @@ template <class Call>
 
 /// The least of several runs, for a call that asks a server in a process of its own and may be
 /// repeated as it is. Ends as soon as one run was good enough.
-template <class Call>
+template <class Callable>
 [[nodiscard]] std::chrono::nanoseconds least_duration_of(std::chrono::nanoseconds good_enough,
-                                                         Call call) {
+                                                         Callable call) {
   return best_of(5, good_enough - std::chrono::nanoseconds(1),
                  [&] { return own_duration_of(call); });
 }

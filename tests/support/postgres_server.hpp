@@ -21,7 +21,7 @@ class Certificates;
 class PostgresServer;
 
 struct PostgresServerOptions {
-  /// Who must come over TLS when he comes by the network.
+  /// Which users must use TLS when they come by the network.
   enum class Tls { none, server_certificate, client_certificate_too };
 
   Tls tls = Tls::none;

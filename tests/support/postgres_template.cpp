@@ -74,7 +74,7 @@ void make(const std::string& to) {
   run_as_server_user(log, postgres_program("postgres"),
                      {"--single", "-D", data, "-c", "fsync=off", "postgres"}, input);
   if (const std::string words = text_of(log); words.find("ERROR:") != std::string::npos) {
-    throw std::runtime_error("the cluster of the tests can not be made:\n" + words);
+    throw std::runtime_error("the cluster of the tests cannot be made:\n" + words);
   }
   fs::copy(data, to, fs::copy_options::recursive);
 }

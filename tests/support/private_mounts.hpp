@@ -21,7 +21,7 @@ class TmpfsMount {
     if (::unshare(CLONE_NEWNS) != 0 ||
         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("mortise-test", directory_.c_str(), "tmpfs", 0, options.c_str()) != 0) {
-      why_not_ = "can not mount a tmpfs: " + std::generic_category().message(errno);
+      why_not_ = "cannot mount a tmpfs: " + std::generic_category().message(errno);
     }
   }
   TmpfsMount(const TmpfsMount&) = delete;

@@ -71,7 +71,7 @@ class Proxy {
   /// No faults any more: what is kept is delivered, what is delayed keeps its delay.
   void heal();
 
-  // Single messages, each with a probability. A stream can not lose a reply and go on, so the
+  // Single messages, each with a probability. A stream cannot lose a reply and go on, so the
   // connection is reset in its place: with a lost reply the command was executed, with a lost
   // request it was not. Only operations of locks are lost, so that connections come up.
   void lose_reply(double probability);

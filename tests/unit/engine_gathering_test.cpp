@@ -137,7 +137,7 @@ TEST(EngineTest, WhoHasTimeSleepsInTheReadItself) {
   wire.request(operation);
   wait_done(engine, *operation);
   EXPECT_EQ(source.lingered(), 1);
-  // Who has not can not be called back from there.
+  // Who has not cannot be called back from there.
   const auto short_of_time = std::make_shared<Check>();
   wire.request(short_of_time);
   while (!short_of_time->done()) engine.wait(*short_of_time, short_of_time->signal(), 9ms);

@@ -82,7 +82,7 @@ TEST(LeaseTest, WithoutRenewalItEndsOnTime) {
   EXPECT_EQ(lease.tick(lease.deadline()), Lease::Step::lose);
 }
 
-TEST(LeaseTest, AClaimIsRaisedOnceEvenWithoutRenewal) {
+TEST(LeaseTest, AProvisionalLeaseIsRaisedOnceEvenWithoutRenewal) {
   Lease lease(terms(30s, false), grant(2s), {}, start, 0);
   ASSERT_EQ(lease.tick(lease.next()), Lease::Step::renew);
   EXPECT_EQ(lease.wanted(), 30s);
@@ -90,7 +90,7 @@ TEST(LeaseTest, AClaimIsRaisedOnceEvenWithoutRenewal) {
   EXPECT_EQ(lease.next(), lease.deadline()) << "the full lease, and no further renewal";
 }
 
-TEST(LeaseTest, AFixedLeaseIsNoClaim) {
+TEST(LeaseTest, AFixedLeaseIsNotProvisional) {
   Grant fixed = grant(10s);
   fixed.fixed = true;
   const Lease unrenewed(terms(30s, false), fixed, {}, start, 0);

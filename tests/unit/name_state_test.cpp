@@ -18,12 +18,12 @@ class NameStateTest : public ::testing::Test {
     return std::make_shared<Terms>(Terms{.lease = lease, .label = "test"});
   }
   Waiter waiter() { return {.owner = Owner::unique(), .terms = terms_}; }
-  Hold hold(const Waiter& asker, std::uint64_t number = 7) {
-    Hold hold{.owner = asker.owner, .number = number, .generation = ++generation_};
+  Hold hold(const Waiter& requester, std::uint64_t number = 7) {
+    Hold hold{.owner = requester.owner, .number = number, .generation = ++generation_};
     hold.granted_at = hold.owned_since = now_;
-    hold.terms = asker.terms;
-    hold.lease =
-        Lease(*asker.terms, {.number = number, .counted_from = now_, .lease = 30s}, {}, now_, 0);
+    hold.terms = requester.terms;
+    hold.lease = Lease(*requester.terms, {.number = number, .counted_from = now_, .lease = 30s}, {},
+                       now_, 0);
     return hold;
   }
   void take(Waiter& waiter) {
@@ -45,7 +45,7 @@ TEST_F(NameStateTest, OneAsksAndTheOthersQueue) {
   EXPECT_EQ(state_.enter(a, true), Entry::ask);
   EXPECT_EQ(state_.enter(b, true), Entry::wait);
   EXPECT_EQ(state_.enter(c, false), Entry::busy);
-  EXPECT_EQ(state_.asker(), &a);
+  EXPECT_EQ(state_.requester(), &a);
   EXPECT_EQ(state_.queue().size(), 1U);
 }
 
@@ -79,8 +79,8 @@ TEST_F(NameStateTest, PassedInOrderWithGrowingTokens) {
   ASSERT_EQ(state_.enter(c, true), Entry::wait);
   const Token first = state_.live()->token();
   EXPECT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::passed);
-  EXPECT_EQ(b.call, Waiter::Call::held);
-  EXPECT_EQ(c.call, Waiter::Call::none);
+  EXPECT_EQ(b.wakeup, Waiter::Wakeup::held);
+  EXPECT_EQ(c.wakeup, Waiter::Wakeup::none);
   EXPECT_GT(state_.live()->token(), first);
   EXPECT_EQ(state_.live()->owner, b.owner);
 }
@@ -123,12 +123,12 @@ TEST_F(NameStateTest, NobodyAsksBeforeTheReleaseHasLeft) {
   take(a);
   ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::release);
   EXPECT_EQ(state_.enter(b, true), Entry::wait);
-  EXPECT_EQ(state_.asker(), nullptr);
+  EXPECT_EQ(state_.requester(), nullptr);
   EXPECT_EQ(state_.release_sent(), &b);
-  EXPECT_EQ(b.call, Waiter::Call::ask);
+  EXPECT_EQ(b.wakeup, Waiter::Wakeup::ask);
 }
 
-TEST_F(NameStateTest, TheNextAsksWhenTheAskerLeaves) {
+TEST_F(NameStateTest, TheNextAsksWhenTheRequesterLeaves) {
   Waiter a = waiter();
   Waiter b = waiter();
   ASSERT_EQ(state_.enter(a, true), Entry::ask);

@@ -61,14 +61,14 @@ TEST_F(PostgresAttempts, ThatGiveWayHearOfNoReleaseUntilTheyHaveAsked) {
   EXPECT_TRUE(attempts_.told_meanwhile(id_));
 }
 
-// Its connection is no good any more, and nobody has said so yet.
+// Its connection is dead, and nobody has said so yet.
 TEST_F(PostgresAttempts, ThatAreOvertakenHaveAnOlderCopy) {
   attempts_.overtakes(id_, Instant{1h});
-  EXPECT_FALSE(attempts_.copies(id_).strays) << "nothing was sent";
+  EXPECT_FALSE(attempts_.copies(id_).older) << "nothing was sent";
   static_cast<void>(attempts_.sent(id_));
-  EXPECT_FALSE(attempts_.copies(id_).strays);
+  EXPECT_FALSE(attempts_.copies(id_).older);
   attempts_.overtakes(id_, Instant{1h});
-  EXPECT_TRUE(attempts_.copies(id_).strays);
+  EXPECT_TRUE(attempts_.copies(id_).older);
   EXPECT_EQ(attempts_.copies(id_).number, 2);
 }
 
@@ -76,7 +76,7 @@ TEST_F(PostgresAttempts, OfWhichOneIsOverAreOvertakenAsWell) {
   static_cast<void>(attempts_.sent(id_));
   attempts_.decided(id_);
   attempts_.overtakes(id_, Instant{1h});
-  EXPECT_TRUE(attempts_.copies(id_).strays) << "a release has to say so";
+  EXPECT_TRUE(attempts_.copies(id_).older) << "a release has to say so";
 }
 
 // Whose time ends while it gives way is asked for once, and then taken back as all are.
@@ -155,11 +155,11 @@ TEST_F(PostgresAttempts, InDoubtAreTakenBackAlsoWhereNoneIsOnItsWay) {
 TEST_F(PostgresAttempts, OfABrokenConnectionAreForgottenInTime) {
   const Instant then{1h};
   attempts_.unanswered(id_, then);
-  ASSERT_TRUE(attempts_.copies(id_).strays);
+  ASSERT_TRUE(attempts_.copies(id_).older);
   attempts_.unanswered(AttemptId{1, 2, 5}, then + 5min);
-  EXPECT_TRUE(attempts_.copies(id_).strays);
+  EXPECT_TRUE(attempts_.copies(id_).older);
   attempts_.unanswered(AttemptId{1, 2, 5}, then + 7min);
-  EXPECT_FALSE(attempts_.copies(id_).strays);
+  EXPECT_FALSE(attempts_.copies(id_).older);
 }
 
 }  // namespace

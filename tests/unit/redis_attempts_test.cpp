@@ -78,7 +78,8 @@ TEST_F(RedisAttemptsTest, PushesAreToldApartByTheirNumbers) {
   EXPECT_EQ(attempts_.granted(grant_of(1, 77)).kind, known);
   EXPECT_EQ(attempts_.granted(grant_of(1, 90)).kind, known);
   EXPECT_EQ(attempts_.granted(grant_of(1, 90)).kind, known);
-  EXPECT_EQ(attempts_.granted(grant_of(1, 91)).kind, ghost);  // granted once more, to nobody
+  EXPECT_EQ(attempts_.granted(grant_of(1, 91)).kind,
+            orphaned_grant);  // granted once more, to nobody
 }
 
 // A thread has read a push, and stands still; another one reads the answers that the attempt waits
@@ -154,7 +155,7 @@ TEST_F(RedisAttemptsTest, HoldsThatEndedUntoldAreForgottenInTheEnd) {
   }
   EXPECT_LT(attempts_.size(), 1'100U);
   EXPECT_EQ(attempts_.granted(grant_of(3'000)).kind, known);
-  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, ghost);
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, orphaned_grant);
 }
 
 TEST_F(RedisAttemptsTest, WhatIsRenewedIsNotForgotten) {
@@ -171,7 +172,7 @@ TEST_F(RedisAttemptsTest, WhatIsRenewedIsNotForgotten) {
   EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
 }
 
-// A push that comes between a release's departure and its answer is no grant to nobody: given back,
+// A push that comes between a release's departure and its answer is no orphaned grant: given back,
 // it would free the hold first, and the release would be told that it was lost.
 TEST_F(RedisAttemptsTest, AHoldIsKnownUntilItsReleaseIsAnswered) {
   attempts_.asked(one_, 1);
@@ -180,7 +181,7 @@ TEST_F(RedisAttemptsTest, AHoldIsKnownUntilItsReleaseIsAnswered) {
   attempts_.released(id_of(1), 76);  // of another grant
   EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
   attempts_.released(id_of(1), 77);
-  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, ghost);
+  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, orphaned_grant);
   EXPECT_EQ(attempts_.size(), 0U);
 }
 
@@ -197,18 +198,18 @@ TEST_F(RedisAttemptsTest, WhoWaitsBehindItsOwnGrantHoldsNoLonger) {
   EXPECT_EQ(attempts_.ends(id_of(1), 78, start), std::nullopt) << "told already";
 }
 
-TEST_F(RedisAttemptsTest, AGrantThatNobodyWantsIsAGhost) {
-  EXPECT_EQ(attempts_.granted(grant_of(9)).kind, ghost);
+TEST_F(RedisAttemptsTest, AGrantThatNobodyWantsIsAnOrphanedGrant) {
+  EXPECT_EQ(attempts_.granted(grant_of(9)).kind, orphaned_grant);
   EXPECT_EQ(attempts_.granted(grant_of(9)).operation, nullptr);
   auto gone = operation_of(4);
   attempts_.asked(gone, 1);
   attempts_.waits(id_of(4), reading, 76);
   gone.reset();
   EXPECT_EQ(attempts_.find(id_of(4)), nullptr);
-  EXPECT_EQ(attempts_.granted(grant_of(4)).kind, ghost);
+  EXPECT_EQ(attempts_.granted(grant_of(4)).kind, orphaned_grant);
   EXPECT_TRUE(attempts_.is_withdrawn(id_of(4)));
   attempts_.over(id_of(9));  // not ours: changes nothing
-  EXPECT_EQ(attempts_.granted(grant_of(9)).kind, ghost);
+  EXPECT_EQ(attempts_.granted(grant_of(9)).kind, orphaned_grant);
 }
 
 TEST_F(RedisAttemptsTest, WhatIsTakenBackIsNotAskedAgain) {
@@ -280,7 +281,8 @@ TEST_F(RedisAttemptsTest, CopiesStayPossibleForAWhile) {
   attempts_.unanswered(id_of(1), true, 2, start + 1min);
   attempts_.unanswered(id_of(1), false, 2, start + 1min);
   EXPECT_TRUE(attempts_.release_in_doubt(id_of(1)));
-  // The server refuses late copies for one minute (lock.lua, BURIED); two are remembered here.
+  // The server refuses late copies for one minute (lock.lua, TOMBSTONE_LIFE); two are remembered
+  // here.
   attempts_.unanswered(id_of(2), false, 2, start + 3min);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
   attempts_.unanswered(id_of(2), false, 2, start + 3min + 1s);

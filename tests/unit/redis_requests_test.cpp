@@ -24,9 +24,9 @@ constexpr AttemptId attempt{1, 2, 0x1f};
 constexpr AttemptId next_attempt{1, 2, 0x20};
 const std::string client = "00000000000000010000000000000002";
 
-Settings settings_of(Turns turns) {
+Settings settings_of(QueueMode turns) {
   Settings settings;
-  settings.turns = turns;
+  settings.queue_mode = turns;
   settings.prefix = "m:";
   return settings;
 }
@@ -36,8 +36,8 @@ Acquisition::Request request_of(const AttemptId& id, std::string name, std::stri
 }
 
 // The words of what a call appends, which must be exactly one command.
-template <class Call>
-Words words_of(const Call& call) {
+template <class Callable>
+Words words_of(const Callable& call) {
   std::string bytes = "before";
   call(bytes);
   EXPECT_TRUE(bytes.starts_with("before*"));
@@ -67,11 +67,11 @@ class RedisRequestsTest : public ::testing::Test {
     return words_of([&](auto& out) { requests_.release(out, passage, hold, next, wait, copies); });
   }
 
-  const Settings settings_ = settings_of(Turns::fair);
+  const Settings settings_ = settings_of(QueueMode::fair);
   const Requests requests_{settings_};
-  const Settings unfair_settings_ = settings_of(Turns::unfair);
+  const Settings unfair_settings_ = settings_of(QueueMode::unfair);
   const Requests unfair_{unfair_settings_};
-  const Settings with_java_settings_ = settings_of(Turns::redisson);
+  const Settings with_java_settings_ = settings_of(QueueMode::redisson);
   const Requests with_java_{with_java_settings_};
 };
 
@@ -200,7 +200,7 @@ TEST_F(RedisRequestsTest, Inboxes) {
 
 // Behind the flags, where it does not change what each of them means.
 TEST_F(RedisRequestsTest, TellHowLongANameIsRememberedWhereThatIsNotAsUsual) {
-  Settings settings = settings_of(Turns::fair);
+  Settings settings = settings_of(QueueMode::fair);
   settings.remembered = 600;
   const Requests requests(settings);
   const auto request = request_of(attempt, "a", "");

@@ -36,7 +36,7 @@ TEST(RedisSettingsTest, WhatIsNotSaidHasItsDefault) {
   EXPECT_EQ(settings.database, 0);
   EXPECT_EQ(settings.client_name, "mortise");
   EXPECT_EQ(settings.prefix, "mortise:");
-  EXPECT_EQ(settings.turns, Turns::fair);
+  EXPECT_EQ(settings.queue_mode, QueueMode::fair);
   EXPECT_FALSE(settings.eviction_accepted);
   EXPECT_FALSE(settings.tls);
   EXPECT_EQ(settings.credentials.user, "");
@@ -53,7 +53,7 @@ TEST(RedisSettingsTest, AllThatCanBeSaid) {
   EXPECT_EQ(settings.credentials.current(), "se@cret");
   EXPECT_EQ(settings.client_name, "shop");
   EXPECT_EQ(settings.prefix, "shop/");
-  EXPECT_EQ(settings.turns, Turns::unfair);
+  EXPECT_EQ(settings.queue_mode, QueueMode::unfair);
   EXPECT_TRUE(settings.eviction_accepted);
   ASSERT_TRUE(settings.tls);
   EXPECT_EQ(settings.tls->ca_file, "/ca.pem");
@@ -62,7 +62,7 @@ TEST(RedisSettingsTest, AllThatCanBeSaid) {
   EXPECT_EQ(settings.tls->server_name, "db");
   EXPECT_FALSE(settings.tls->verify);
   EXPECT_TRUE(Settings::parse("rediss://h").tls->verify);
-  EXPECT_EQ(Settings::parse("redis://h?fair=yes&interop=redisson").turns, Turns::redisson);
+  EXPECT_EQ(Settings::parse("redis://h?fair=yes&interop=redisson").queue_mode, QueueMode::redisson);
   EXPECT_EQ(Settings::parse("redis://h?client-name=&prefix=").prefix, "");
   EXPECT_EQ(Settings::parse("redis://h/").database, 0);
   EXPECT_EQ(Settings::parse("redis://h?db=1048575").database, 1'048'575);

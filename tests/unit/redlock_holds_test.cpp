@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Goal: a vote is asked for again only for exactly a hold that stands, and a release knows whom it
 // concerns. Method: the tables alone, by moments of the test's own.
-#include "redlock/debts.hpp"
 #include "redlock/holds.hpp"
-#include "redlock/strays.hpp"
+#include "redlock/late_duplicates.hpp"
+#include "redlock/outbox.hpp"
 #include "redlock/trail.hpp"
 
 #include <gtest/gtest.h>
@@ -103,62 +103,62 @@ TEST(RedlockHoldsTest, TheLapsedAreForgottenInTheEnd) {
 
 constexpr std::uint64_t server = 100;
 
-TEST(RedlockStraysTest, AreRememberedAsLongAsServersRefuseThem) {
-  Strays strays;
-  EXPECT_FALSE(strays.has(server, hold().attempt));
-  strays.add(server, hold().attempt, false, 1, now);
-  EXPECT_TRUE(strays.has(server, hold().attempt));
-  EXPECT_FALSE(strays.has_release(server, hold().attempt));
-  strays.add(server, hold().attempt, true, 1, now + 1s);
-  strays.add(server, hold().attempt, false, 1, now + 2s);
-  EXPECT_TRUE(strays.has_release(server, hold().attempt));
+TEST(RedlockLateDuplicatesTest, AreRememberedAsLongAsServersRefuseThem) {
+  LateDuplicates late;
+  EXPECT_FALSE(late.has(server, hold().attempt));
+  late.add(server, hold().attempt, false, 1, now);
+  EXPECT_TRUE(late.has(server, hold().attempt));
+  EXPECT_FALSE(late.has_release(server, hold().attempt));
+  late.add(server, hold().attempt, true, 1, now + 1s);
+  late.add(server, hold().attempt, false, 1, now + 2s);
+  EXPECT_TRUE(late.has_release(server, hold().attempt));
   AttemptId other = hold().attempt;
   ++other.sequence;
-  strays.add(server, other, false, 1, now + 10min);
-  EXPECT_FALSE(strays.has(server, hold().attempt));
+  late.add(server, other, false, 1, now + 10min);
+  EXPECT_FALSE(late.has(server, hold().attempt));
 }
 
 // A server that stood still as long votes when it goes on.
-TEST(RedlockStraysTest, OutliveTheVoteThatTheyMayBring) {
-  Strays strays;
+TEST(RedlockLateDuplicatesTest, OutliveTheVoteThatTheyMayBring) {
+  LateDuplicates late;
   AttemptId other = hold().attempt;
   ++other.sequence;
-  strays.add(server, hold().attempt, false, 1, now, 10min);
-  strays.add(server, hold().attempt, false, 2, now);
-  strays.add(server, other, false, 1, now + 11min);
-  EXPECT_TRUE(strays.has(server, hold().attempt));
-  strays.add(server, other, false, 1, now + 13min);
-  EXPECT_FALSE(strays.has(server, hold().attempt));
+  late.add(server, hold().attempt, false, 1, now, 10min);
+  late.add(server, hold().attempt, false, 2, now);
+  late.add(server, other, false, 1, now + 11min);
+  EXPECT_TRUE(late.has(server, hold().attempt));
+  late.add(server, other, false, 1, now + 13min);
+  EXPECT_FALSE(late.has(server, hold().attempt));
 }
 
 // Two addresses may lead to it, and the other one is asked next.
-TEST(RedlockStraysTest, AreThoseOfAServerWhateverAddressLedThere) {
-  Strays strays;
-  strays.add(server, hold().attempt, true, 1, now);
-  EXPECT_FALSE(strays.has(server + 1, hold().attempt));
-  EXPECT_FALSE(strays.has_release(server + 1, hold().attempt));
-  strays.answered(server + 1, hold().attempt, 2, false, now);
-  EXPECT_TRUE(strays.has(server, hold().attempt));
+TEST(RedlockLateDuplicatesTest, AreThoseOfAServerWhateverAddressLedThere) {
+  LateDuplicates late;
+  late.add(server, hold().attempt, true, 1, now);
+  EXPECT_FALSE(late.has(server + 1, hold().attempt));
+  EXPECT_FALSE(late.has_release(server + 1, hold().attempt));
+  late.answered(server + 1, hold().attempt, 2, false, now);
+  EXPECT_TRUE(late.has(server, hold().attempt));
 }
 
 // Telling the server once is enough: each time costs it.
-TEST(RedlockStraysTest, AreOverOnceANewerRequestWasAnswered) {
-  Strays strays;
+TEST(RedlockLateDuplicatesTest, AreOverOnceANewerRequestWasAnswered) {
+  LateDuplicates late;
   const AttemptId attempt = hold().attempt;
-  strays.add(server, attempt, true, 3, now);
-  strays.answered(server, attempt, 2, false, now);
-  strays.answered(server, attempt, 3, false, now);  // a copy of the same may come after a newer one
-  EXPECT_TRUE(strays.has(server, attempt));
-  strays.answered(server, attempt, 4, false, now);
-  EXPECT_FALSE(strays.has(server, attempt));
-  EXPECT_TRUE(strays.has_release(server, attempt));  // until that is answered as well
-  strays.add(server, attempt, false, 4, now + 1s);
-  EXPECT_TRUE(strays.has(server, attempt));  // there are newer ones
-  strays.released(server, attempt);
-  EXPECT_FALSE(strays.has_release(server, attempt));
-  EXPECT_TRUE(strays.has(server, attempt));
-  strays.answered(server, attempt, 4, true, now);  // and nothing comes after it
-  EXPECT_FALSE(strays.has(server, attempt));
+  late.add(server, attempt, true, 3, now);
+  late.answered(server, attempt, 2, false, now);
+  late.answered(server, attempt, 3, false, now);  // a copy of the same may come after a newer one
+  EXPECT_TRUE(late.has(server, attempt));
+  late.answered(server, attempt, 4, false, now);
+  EXPECT_FALSE(late.has(server, attempt));
+  EXPECT_TRUE(late.has_release(server, attempt));  // until that is answered as well
+  late.add(server, attempt, false, 4, now + 1s);
+  EXPECT_TRUE(late.has(server, attempt));  // there are newer ones
+  late.released(server, attempt);
+  EXPECT_FALSE(late.has_release(server, attempt));
+  EXPECT_TRUE(late.has(server, attempt));
+  late.answered(server, attempt, 4, true, now);  // and nothing comes after it
+  EXPECT_FALSE(late.has(server, attempt));
 }
 
 TEST(RedlockTrailTest, NamesEachServerOnceAndByTheAddressThatLedThereLast) {
@@ -195,75 +195,75 @@ TEST(RedlockTrailTest, KeepsWhoWasAskedAgainSinceItWasNotAsked) {
   EXPECT_FALSE(trail.has(100));
 }
 
-redis::Call debt_of(std::shared_ptr<Operation> operation, Instant since) {
+redis::Call entry_of(std::shared_ptr<Operation> operation, Instant since) {
   return {.server = server, .operation = std::move(operation), .since = since};
 }
-constexpr auto stays = [](const redis::Call&) { return Debts::Look{}; };
+constexpr auto stays = [](const redis::Call&) { return Outbox::Look{}; };
 
-TEST(RedlockDebtsTest, AreAServersWhateverAddressLeadsThere) {
-  Debts debts;
+TEST(RedlockOutboxTest, AreAServersWhateverAddressLeadsThere) {
+  Outbox outbox;
   const auto operation = std::make_shared<Release>(hold());
-  debts.owe(server, debt_of(operation, now));
-  debts.owe(server, debt_of(operation, now));
-  EXPECT_TRUE(debts.take(server + 1, now - 1s, stays).empty()) << "it was there before";
-  EXPECT_EQ(debts.take(server, now - 1s, stays).size(), 1U);
-  EXPECT_FALSE(debts.any());
+  outbox.put(server, entry_of(operation, now));
+  outbox.put(server, entry_of(operation, now));
+  EXPECT_TRUE(outbox.take(server + 1, now - 1s, stays).empty()) << "it was there before";
+  EXPECT_EQ(outbox.take(server, now - 1s, stays).size(), 1U);
+  EXPECT_FALSE(outbox.any());
 }
 
 // It may be the same one, started anew, or a stranger.
-TEST(RedlockDebtsTest, AreToldToWhoWasMetSinceAndStay) {
-  Debts debts;
-  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
-  EXPECT_EQ(debts.take(server + 1, now, stays).size(), 1U);
-  EXPECT_EQ(debts.take(server, now - 1s, stays).size(), 1U);
-  EXPECT_FALSE(debts.any());
-  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
-  EXPECT_EQ(debts
+TEST(RedlockOutboxTest, AreToldToWhoWasMetSinceAndStay) {
+  Outbox outbox;
+  outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
+  EXPECT_EQ(outbox.take(server + 1, now, stays).size(), 1U);
+  EXPECT_EQ(outbox.take(server, now - 1s, stays).size(), 1U);
+  EXPECT_FALSE(outbox.any());
+  outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
+  EXPECT_EQ(outbox
                 .take(server + 1, now,
-                      [](const redis::Call&) { return Debts::Look{.told_to_all = true}; })
+                      [](const redis::Call&) { return Outbox::Look{.told_to_all = true}; })
                 .size(),
             1U);
-  EXPECT_FALSE(debts.any());
+  EXPECT_FALSE(outbox.any());
 }
 
 // What was told to another one in its place, which refused it for now, is owed to that.
-TEST(RedlockDebtsTest, OfWhoRefusesAreItsOwn) {
-  Debts debts;
-  debts.owe(server + 1, debt_of(std::make_shared<Release>(hold()), now));
-  EXPECT_TRUE(debts.take(server + 2, now + 1h, stays).empty());
-  EXPECT_EQ(debts.take(server + 1, now - 1s, stays).size(), 1U);
-  EXPECT_FALSE(debts.any());
+TEST(RedlockOutboxTest, OfWhoRefusesAreItsOwn) {
+  Outbox outbox;
+  outbox.put(server + 1, entry_of(std::make_shared<Release>(hold()), now));
+  EXPECT_TRUE(outbox.take(server + 2, now + 1h, stays).empty());
+  EXPECT_EQ(outbox.take(server + 1, now - 1s, stays).size(), 1U);
+  EXPECT_FALSE(outbox.any());
 }
 
 // A server that never comes back would be remembered for ever.
-TEST(RedlockDebtsTest, AreForgottenWhenTheirTimeIsOverWhoeverIsMet) {
-  Debts debts;
-  const auto over = [](const redis::Call&) { return Debts::Look{.over = true}; };
-  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
-  EXPECT_TRUE(debts.take(server + 1, now - 1s, over).empty());
-  EXPECT_FALSE(debts.any());
-  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
-  EXPECT_EQ(debts.take(server, now - 1s, over).size(), 1U) << "itself it is told";
+TEST(RedlockOutboxTest, AreForgottenWhenTheirTimeIsOverWhoeverIsMet) {
+  Outbox outbox;
+  const auto over = [](const redis::Call&) { return Outbox::Look{.over = true}; };
+  outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
+  EXPECT_TRUE(outbox.take(server + 1, now - 1s, over).empty());
+  EXPECT_FALSE(outbox.any());
+  outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
+  EXPECT_EQ(outbox.take(server, now - 1s, over).size(), 1U) << "itself it is told";
 }
 
-TEST(RedlockDebtsTest, WaitUntilTheyAreDue) {
-  Debts debts;
-  debts.owe(server, debt_of(std::make_shared<Release>(hold()), now));
-  const auto early = [](const redis::Call&) { return Debts::Look{.due = false}; };
-  EXPECT_TRUE(debts.take(server, now - 1s, early).empty());
-  EXPECT_EQ(debts.take(server, now - 1s, stays).size(), 1U);
+TEST(RedlockOutboxTest, WaitUntilTheyAreDue) {
+  Outbox outbox;
+  outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
+  const auto early = [](const redis::Call&) { return Outbox::Look{.due = false}; };
+  EXPECT_TRUE(outbox.take(server, now - 1s, early).empty());
+  EXPECT_EQ(outbox.take(server, now - 1s, stays).size(), 1U);
 }
 
-TEST(RedlockDebtsTest, AreBoundedAndTheOldestGoFirst) {
-  Debts debts;
+TEST(RedlockOutboxTest, AreBoundedAndTheOldestGoFirst) {
+  Outbox outbox;
   const auto first = std::make_shared<Release>(hold());
-  debts.owe(server, debt_of(first, now));
+  outbox.put(server, entry_of(first, now));
   std::vector<std::shared_ptr<Release>> others;
   for (int i = 0; i < 4096; ++i) {
     others.push_back(std::make_shared<Release>(hold()));
-    debts.owe(server, debt_of(others.back(), now));
+    outbox.put(server, entry_of(others.back(), now));
   }
-  const std::vector<redis::Call> due = debts.take(server, now - 1s, stays);
+  const std::vector<redis::Call> due = outbox.take(server, now - 1s, stays);
   ASSERT_EQ(due.size(), 4096U);
   EXPECT_EQ(due.front().operation, others.front());
   EXPECT_EQ(due.back().operation, others.back());

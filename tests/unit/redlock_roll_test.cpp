@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: of one question the answers of a server count once, whatever addresses lead to it. Method:
-// the record alone.
+// Goal: of one quorum request the answers of a server count once, whatever addresses lead to it.
+// Method: the record alone.
 #include "redlock/roll.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(RedlockRoll, WhatAnswersNowIsWhatHasVoted) {
   EXPECT_FALSE(roll.counted(2, 7));
 }
 
-TEST(RedlockRoll, OfTheNextQuestionNobodyHasAnswered) {
+TEST(RedlockRoll, OfTheNextRequestNobodyHasAnswered) {
   Roll roll;
   EXPECT_TRUE(roll.counts(0, 7));
   roll.begin();
@@ -50,7 +50,7 @@ TEST(RedlockRoll, OfTheNextQuestionNobodyHasAnswered) {
 }
 
 // A server that was started anew between two answers has another name, and one voice all the same.
-TEST(RedlockRoll, WhatCameUpSinceTheQuestionBeganIsANewcomer) {
+TEST(RedlockRoll, WhatCameUpSinceTheRequestBeganIsANewcomer) {
   Roll roll;
   roll.begin();
   roll.connected(3);

@@ -95,7 +95,7 @@ TEST_F(RemotePasswordFile, IsReadAnewAndEndsWithItsLine) {
 
 TEST_F(RemotePasswordFile, IsRefusedByItsName) {
   const Credentials of_file = credentials();  // not looked at yet
-  EXPECT_THAT(refused(of_file), HasSubstr("can not be read"));
+  EXPECT_THAT(refused(of_file), HasSubstr("cannot be read"));
   write("");
   EXPECT_THAT(refused(of_file), HasSubstr("empty"));
   write("\r\n\n");
@@ -103,7 +103,7 @@ TEST_F(RemotePasswordFile, IsRefusedByItsName) {
   write("secret" + std::string(4091, 'x'));
   EXPECT_THAT(refused(of_file), HasSubstr("too long"));
   EXPECT_THAT(refused({.password_file = "/dev/zero"}), HasSubstr("too long"));
-  EXPECT_THAT(refused({.password_file = directory_.path()}), HasSubstr("can not be read"));
+  EXPECT_THAT(refused({.password_file = directory_.path()}), HasSubstr("cannot be read"));
 }
 
 }  // namespace

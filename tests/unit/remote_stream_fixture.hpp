@@ -51,7 +51,7 @@ class Listener {
         ::listen(socket_.get(), backlog) != 0 ||
         ::getsockname(socket_.get(), address, &(endpoint_.length = sizeof endpoint_.address)) !=
             0) {
-      throw std::runtime_error("can not listen");
+      throw std::runtime_error("cannot listen");
     }
   }
   [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }

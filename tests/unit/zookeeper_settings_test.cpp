@@ -53,7 +53,7 @@ TEST(ZooKeeperSettingsTest, AllThatCanBeSaid) {
   EXPECT_FALSE(settings.creator_only);
   EXPECT_EQ(settings.digest(), "app:se@cret");
   EXPECT_TRUE(Settings::parse("zookeeper://app:secret@a").creator_only)
-      << "whoever has credentials protects his nodes";
+      << "whoever has credentials protects its nodes";
 }
 
 TEST(ZooKeeperSettingsTest, RefusesWhatCanNotBeMeant) {

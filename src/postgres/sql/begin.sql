@@ -8,7 +8,7 @@
 -- then, and the last one otherwise. Who decides about a row has it locked, and reads the clock after
 -- that. Nobody waits for a row lock: a row that somebody else has locked counts as held.
 BEGIN;
--- Whose path this is, his functions would be found by it. And nobody shall wait behind it for long.
+-- A path set by somebody else would find that user's functions. And nobody shall wait behind it for long.
 SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL lock_timeout = '2s';
 SELECT pg_advisory_xact_lock(7077, 1);

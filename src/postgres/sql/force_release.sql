@@ -1,5 +1,5 @@
--- For administrators; applications have no right to it. Ends a hold, whoever has it: his next renewal and
--- his release find nothing, a guard() of his fails from now on, and every later number is larger. A
+-- For administrators; applications have no right to it. Ends a hold, whoever has it: its next renewal and
+-- its release find nothing, its guard() fails from now on, and every later number is larger. A
 -- transaction that has a guard() already still commits, and nobody takes the name over before. On disk
 -- before it is told.
 --

@@ -1,5 +1,5 @@
 -- For users' own transactions: holds the owner's row with FOR KEY SHARE until their end, so that nobody
--- takes the name over before; the owner's renewals and his release go on meanwhile. A hold that has
+-- takes the name over before; the owner's renewals and its release go on meanwhile. A hold that has
 -- lapsed, or that another one has followed, gives false, or, at repeatable read and above, error 40001.
 CREATE OR REPLACE FUNCTION @schema@.guard(the_name bytea, my_number bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$

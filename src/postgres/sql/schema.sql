@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS @schema@.lock (
   waiters_until timestamptz NOT NULL DEFAULT '-infinity',  -- until then a release tells those who wait
   buried        jsonb,                                     -- attempt: [copy, until], see take()
   -- Makes the number a key column, so that no new owner passes by a guard's FOR KEY SHARE, whichever
-  -- statement makes him one. The number comes first, or PostgreSQL, which plans once and while the table
+  -- statement makes it one. The number comes first, or PostgreSQL, which plans once and while the table
   -- is still empty, would look names up here, where each has an entry for every grant until a vacuum.
   UNIQUE (number, name)
   -- Room on each page for renewals, which then touch no index. The expiry has none for that reason.

@@ -114,7 +114,7 @@ $function$;
 -- attempt that has no older copies; take_apart() everywhere else. Which one is the client's choice, since a
 -- condition costs the server as much in each call as it costs the client once.
 --
--- The path by which names are found must be ours, or a caller could have his own operators run with the
+-- The path by which names are found must be ours, or a caller could have its own operators run with the
 -- owner's rights. That a function sets it costs 20 us a call, and that it looks at it 2 us: so a session sets
 -- it once, what comes before the look names everything as a whole, and where the path is another one after
 -- all (by a stranger's hand) take() goes the other way.

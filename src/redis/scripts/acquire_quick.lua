@@ -23,7 +23,7 @@ if tries or flags == 'f01' then
   end
   local owner, number
   if f[1] then owner, number = string.match(f[1], '^(%S+) (%d+)$') end
-  -- What is buried is looked through where there is time.
+  -- Tombstones are looked through where there is time.
   local more = tries and #now == 16 and owner ~= ARGV[1] and redis.call('HMGET', key, 'x', 'l')
   if more and not more[1] then
     local theirs = flags == 'r00' and (not owner or redis.call('HEXISTS', KEYS[2], owner) == 0)

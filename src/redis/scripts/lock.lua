@@ -37,22 +37,22 @@ local REMEMBERED = tonumber(string.match(ARGV[2], '%.(%d+)$')) or 3600 -- s that
 -- lease, up to twice that
 local SHORT = math.min(1000, REMEMBERED) -- s, of most leases
 local LIFE = 4600 -- s, the same for all: what the key's end is noted less, whoever wrote it
-local SILENCE = 3000000 -- us without a word from a waiter, who asks each second: he is dead
-local CLAIM = 2000 -- ms to confirm a grant that was pushed
+local SILENCE = 3000000 -- us without a word from a waiter, which asks each second: it counts as dead
+local PROVISIONAL_LEASE = 2000 -- ms to confirm a grant that was pushed
 local LOOKS = 64 -- waiters that one script looks at
 local PLACES = 1024 -- of the queue that one look reads; most of them were left
-local TURNS = 16 -- releases in a row that are all the same (modes u and r)
+local ROTATION = 16 -- releases in a row that are all the same (modes u and r)
 local KEPT = 4000 -- us for Redisson to take a lock that was freed: from the message to its try it takes 600
 local AGAIN = 8 -- looks in one script, each of which gets further
 local GAP = 32 -- places that were left, behind those who are passed over
-local BURIED = 60000000 -- us that a duplicate may be late
+local TOMBSTONE_LIFE = 60000000 -- us that a duplicate may be late
 
 local MODE = string.sub(ARGV[2], 1, 1)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
 local K, R -- the keys
-local owner, number, since, lease_now, ends, waiting, buried, expires, held, foreign, keyed, kept, hears
+local owner, number, since, lease_now, ends, waiting, tombstones, expires, held, foreign, keyed, kept, hears
 local theirs -- which hold of Redisson's: "<uuid>:<thread>"; of a read lock one of those who hold it
 
 local function digits(x)
@@ -87,7 +87,7 @@ local function open(key, redisson)
     since = tonumber(since)
     ends = since + lease_now * 1000
   end
-  waiting, buried, expires = tonumber(f[3]) or 0, f[4], tonumber(f[5]) or 0
+  waiting, tombstones, expires = tonumber(f[3]) or 0, f[4], tonumber(f[5]) or 0
   held = ends ~= nil and ends > now
   foreign, keyed, theirs = false, number > 0 and tonumber(f[6]) == number, nil
   if R then
@@ -119,9 +119,9 @@ local function remember(lease)
   redis.call('PEXPIRE', K, digits((least + REMEMBERED) * 1000))
 end
 
--- After the number of waiters has changed, or what is buried.
+-- After the number of waiters has changed, or the tombstones.
 local function count()
-  if waiting > 0 or buried then
+  if waiting > 0 or tombstones then
     redis.call('HSET', K, 'w', waiting)
   else
     redis.call('HDEL', K, 'w')
@@ -150,12 +150,12 @@ local function inbox(attempt)
   return string.match(KEYS[1], '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 32)
 end
 
--- What is buried long enough is forgotten, a few at a time, and with the last of them what keeps the
--- quick ways closed. What was buried once more since goes to the end: it has one place however often
+-- Tombstones that are old enough are forgotten, a few at a time, and with the last of them what keeps the
+-- quick ways closed. One that was written once more since goes to the end: it has one place however often
 -- that was, since whoever connects again and again would leave more behind than others clear away.
 local function exhume()
-  if not buried then return end
-  local first, last = string.match(buried, '^(%d+) (%d+)$')
+  if not tombstones then return end
+  local first, last = string.match(tombstones, '^(%d+) (%d+)$')
   local at, after = tonumber(first) or 0, tonumber(last) or 0
   local stop = math.min(after, at + 8)
   while at < stop do
@@ -174,32 +174,32 @@ local function exhume()
     end
   end
   if at >= after then
-    buried = nil
+    tombstones = nil
     redis.call('HDEL', K, 'x')
     count()
   elseif digits(at) ~= first then
-    buried = digits(at) .. ' ' .. digits(after)
-    redis.call('HSET', K, 'x', buried)
+    tombstones = digits(at) .. ' ' .. digits(after)
+    redis.call('HSET', K, 'x', tombstones)
   end
 end
 
 -- A late duplicate of an attempt that was sent again on a newer connection (a larger epoch).
 local function is_late(attempt, epoch)
-  local mark = buried and redis.call('HGET', K, '!' .. attempt)
+  local mark = tombstones and redis.call('HGET', K, '!' .. attempt)
   return mark and tonumber(epoch) < tonumber(string.match(mark, '^%d+'))
 end
 
 -- From now on what was sent of this attempt before this epoch comes too late. Also without memory: it takes
 -- little, and whatever goes before it, or comes with it, takes back or keeps what is there already.
-local function bury_older(attempt, epoch)
+local function refuse_older(attempt, epoch)
   redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
   exhume()
-  local till = digits(now + BURIED)
+  local till = digits(now + TOMBSTONE_LIFE)
   local new = redis.call('HSET', K, '!' .. attempt, epoch .. ' ' .. till) == 1
-  if new or not buried then
-    local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
-    buried = first .. ' ' .. digits(after + 1)
-    redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till)
+  if new or not tombstones then
+    local first, after = string.match(tombstones or '0 0', '^(%d+) (%d+)$')
+    tombstones = first .. ' ' .. digits(after + 1)
+    redis.call('HSET', K, 'x', tombstones, '!' .. after, attempt .. ' ' .. till)
     count()
   end
   remember(0)
@@ -277,7 +277,7 @@ end
 -- Gives a free lock to the first waiter who lives: `me`, whose request this is, or one whose inbox
 -- has a reader and who was heard of lately. (Readers alone prove little: monitors, stopped
 -- processes and forked children count as well. A waiter without a reader connects again right now,
--- perhaps: he is passed over, and keeps his place.) Places that were left cost next to nothing.
+-- perhaps: it is passed over, and keeps its place.) Places that were left cost next to nothing.
 -- @param looks at how many waiters this script has looked before
 -- @return whether all who wait were looked at; if not, whether to look again would get further; looks
 local function look_along(me, looks)
@@ -306,7 +306,7 @@ local function look_along(me, looks)
       local told = redis.pcall('PUBLISH', inbox(w.attempt), 'L ' .. w.attempt .. ' ' .. K)
       stopped = type(told) == 'number' and told > 0
     elseif w then
-      local lease = math.min(w.lease, CLAIM)
+      local lease = math.min(w.lease, PROVISIONAL_LEASE)
       local told = redis.pcall('PUBLISH', inbox(w.attempt), 'G ' .. w.attempt .. ' ' ..
         digits(math.max(number + 1, now)) .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. K)
       if type(told) == 'number' and told > 0 then
@@ -369,7 +369,7 @@ end
 local function share(me, heard_by_us)
   local heard = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
   if type(heard) ~= 'number' then heard = 0 end
-  local turn = waiting > 0 and redis.call('HINCRBY', K, 'b', 1) % TURNS == 0
+  local rotate = waiting > 0 and redis.call('HINCRBY', K, 'b', 1) % ROTATION == 0
   -- A waiter of ours may hear it, too: it began to when it was the first, and stays it.
   if waiting > 0 and hears and redis.call('HEXISTS', K, hears) == 1 then heard = heard - 1 end
   if heard_by_us then heard = heard - 1 end
@@ -377,7 +377,7 @@ local function share(me, heard_by_us)
     kept = now + KEPT
     redis.call('HSET', K, 'y', digits(kept))
   end
-  if heard > 0 or turn then tell_first(me) else settle(me) end
+  if heard > 0 or rotate then tell_first(me) else settle(me) end
 end
 
 -- Frees a lock that is held. @param me as in settle(): who is answered gets no push as well
@@ -387,7 +387,7 @@ local function free(me, heard_by_us)
   if R then
     redis.call('HDEL', R, owner)
     share(me, heard_by_us)
-  elseif waiting > 0 and MODE == 'u' and redis.call('HINCRBY', K, 'b', 1) % TURNS ~= 0 then
+  elseif waiting > 0 and MODE == 'u' and redis.call('HINCRBY', K, 'b', 1) % ROTATION ~= 0 then
     tell_first(me) -- newcomers may be quicker, for a bounded number of releases
   else
     settle(me)

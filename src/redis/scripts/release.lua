@@ -15,12 +15,12 @@ local outcome = 'N'
 if owner and owner .. ' ' .. digits(number) == ARGV[1] then
   outcome = held and 'F' or (since and 'L' or 'A')
 end
-local heir, late = ARGV[4], ARGV[4] and is_late(ARGV[4], ARGV[3])
-if late then heir = nil end
+local successor, late = ARGV[4], ARGV[4] and is_late(ARGV[4], ARGV[3])
+if late then successor = nil end
 local about = tonumber(string.sub(ARGV[2], 2, 2)) or 0
-if outcome == 'F' then free(heir, about > 1) else settle(heir) end
-if about % 2 == 1 then bury_older(string.match(ARGV[1], '^%S+'), ARGV[3]) end
+if outcome == 'F' then free(successor, about > 1) else settle(successor) end
+if about % 2 == 1 then refuse_older(string.match(ARGV[1], '^%S+'), ARGV[3]) end
 if late then return outcome .. ' R' end
-if not heir then return outcome end
-if string.sub(ARGV[2], 4, 4) == '1' then bury_older(heir, ARGV[3]) end
-return outcome .. ' ' .. take(heir, string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[5]), ARGV[6])
+if not successor then return outcome end
+if string.sub(ARGV[2], 4, 4) == '1' then refuse_older(successor, ARGV[3]) end
+return outcome .. ' ' .. take(successor, string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[5]), ARGV[6])

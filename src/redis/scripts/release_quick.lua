@@ -2,7 +2,7 @@
 -- What nearly always happens: the hold stands, and nobody waits, or the first who waits lives. In a
 -- straight line: see acquire_quick.lua. Whether the lease has run out is not asked: a hold that has
 -- lapsed, and that nobody came after, is given back as any other; whether it had lapsed for its
--- owner, his own clock has told him before.
+-- owner, its own clock has told it before.
 if ARGV[2] == 'f0' or string.sub(ARGV[2], 1, 3) == 'f0.' then
   local key = KEYS[1]
   local f = redis.call('HMGET', key, 'o', 'g', 'w', 'h')
@@ -18,7 +18,7 @@ if ARGV[2] == 'f0' or string.sub(ARGV[2], 1, 3) == 'f0.' then
     local attempt, contact, lease, label = string.match(first[1], '^(%S+) (%d+) (%d+) (.*)$')
     if #now == 16 and string.sub(f[1], -17) < ' ' .. now and now - contact < 3000000 and
         first[2] > time[1] and string.byte(lease) ~= 48 then -- who wants Redisson's key: see lock.lua
-      if lease + 0 > 2000 then lease = '2000' end -- CLAIM
+      if lease + 0 > 2000 then lease = '2000' end -- PROVISIONAL_LEASE
       redis.call('HDEL', key, attempt, '#' .. f[4], 'g', f[3] == '1' and 'w' or '-')
       local told = redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 32),
         'G ' .. attempt .. ' ' .. now .. ' ' .. now .. ' ' .. lease .. ' ' .. key)

@@ -11,7 +11,7 @@ open(KEYS[1])
 exhume()
 local me = ARGV[1]
 if is_late(me, ARGV[3]) then return 'R' end
-if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
+if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(me, ARGV[3]) end
 local g = digits(now) .. ' ' .. ARGV[4]
 if held and owner == me then
   -- A settling of an earlier round may have left a number that is not the largest any more.
@@ -31,7 +31,7 @@ local kept = sift(function(a)
 end)
 if held or (others and string.sub(ARGV[2], 4, 4) == '1') then
   if string.sub(ARGV[2], 3, 3) == '1' and (mine or #kept < MOST) then
-    -- In the order of their arrival, but for who is refreshed: he lives, and that is what counts.
+    -- In the order of their arrival, but for one that is refreshed: it lives, and that is what counts.
     local text = {}
     for a, contact in string.gmatch(interested or '', '(%S+) (%d+);') do
       if now - contact < SILENCE then

@@ -17,7 +17,7 @@ if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) th
   if ends then redis.call('HDEL', K, 'g') end
   held = false
 end
-if string.sub(ARGV[2], 2, 2) == '1' then bury_older(me, ARGV[3]) end
+if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(me, ARGV[3]) end
 local leaves = string.sub(ARGV[2], 3, 3) == '1'
 if interested and (leaves or outcome ~= 'N') then
   if leaves then forget(me) end

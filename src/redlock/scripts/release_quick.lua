@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What nearly always happens: the hold stands, nobody is interested, and nothing comes late.
--- Whether the lease has run out is not asked: whether it had for its owner, his own clock has told
--- him before.
+-- Whether the lease has run out is not asked: whether it had for its owner, its own clock has told
+-- it before.
 if string.sub(ARGV[2], 2, 2) == '0' then
   local f = redis.call('HMGET', KEYS[1], 'o', 'g', 'i', 'x', 's')
   local a = ARGV[1]

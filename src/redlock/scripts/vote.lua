@@ -24,14 +24,14 @@
 -- ARGV  1 whose request it is    2 flags, one character each, of which the first is 'q'
 local REMEMBERED = 3600 -- s that a lock is remembered after its lease, up to twice that
 local SHORT = 1000 -- s, of most leases
-local SILENCE = 3000000 -- us without a word from who is interested, and asks each second: he is dead
+local SILENCE = 3000000 -- us without a word from a waiter, which asks each second: it counts as dead
 local MOST = 64 -- of the interested are remembered
-local BURIED = 60000000 -- us that a duplicate may be late
+local TOMBSTONE_LIFE = 60000000 -- us that a duplicate may be late
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
-local K, owner, step_of_vote, number, largest, ends, expires, buried, interested, held
+local K, owner, step_of_vote, number, largest, ends, expires, tombstones, interested, held
 
 local function digits(x)
   return string.format('%.0f', x)
@@ -50,7 +50,7 @@ local function open(key)
     ends = since + lease * 1000
   end
   largest = math.max(tonumber(f[3]) or 0, number)
-  buried, interested, expires = f[4], f[5], tonumber(f[6]) or 0
+  tombstones, interested, expires = f[4], f[5], tonumber(f[6]) or 0
   step_of_vote = tonumber(f[7]) or 0
   held = ends ~= nil and ends > now
 end
@@ -64,10 +64,10 @@ local function remember(lease)
   redis.call('PEXPIRE', K, digits((more + SHORT + 2 * REMEMBERED) * 1000))
 end
 
--- What is buried long enough is forgotten, a few at a time.
+-- Tombstones that are old enough are forgotten, a few at a time.
 local function exhume()
-  if not buried then return end
-  local first, last = string.match(buried, '^(%d+) (%d+)$')
+  if not tombstones then return end
+  local first, last = string.match(tombstones, '^(%d+) (%d+)$')
   local at, after = tonumber(first) or 0, tonumber(last) or 0
   local stop = math.min(after, at + 8)
   while at < stop do
@@ -79,7 +79,7 @@ local function exhume()
     local mark = attempt and redis.call('HGET', K, '!' .. attempt)
     local its = mark and string.match(mark, ' (%d+)$')
     if its and tonumber(its) > now then
-      -- Buried once more since: it goes to the end, and has one place however often that was.
+      -- Written once more since: it goes to the end, and has one place however often that was.
       redis.call('HSET', K, '!' .. digits(after), attempt .. ' ' .. its)
       after = after + 1
     elseif its then
@@ -87,32 +87,32 @@ local function exhume()
     end
   end
   if at >= after then
-    buried = nil
+    tombstones = nil
     redis.call('HDEL', K, 'x')
   elseif digits(at) ~= first then
-    buried = digits(at) .. ' ' .. digits(after)
-    redis.call('HSET', K, 'x', buried)
+    tombstones = digits(at) .. ' ' .. digits(after)
+    redis.call('HSET', K, 'x', tombstones)
   end
 end
 
 -- What was asked of an attempt in an earlier step, and comes after what was asked in a later one. A
 -- vote says itself in which step it was taken: a hold may rest on it for hours, and nothing that was
--- asked before may touch it, however late it comes. What left no vote here is buried for a while.
+-- asked before may touch it, however late it comes. For what left no vote here a tombstone stays for a while.
 local function is_late(attempt, step)
   if attempt == owner and tonumber(step) < step_of_vote then return true end
-  local mark = buried and redis.call('HGET', K, '!' .. attempt)
+  local mark = tombstones and redis.call('HGET', K, '!' .. attempt)
   return mark and tonumber(step) < tonumber(string.match(mark, '^%d+'))
 end
 
 -- From now on what was asked of this attempt before this step comes too late.
-local function bury_older(attempt, step)
+local function refuse_older(attempt, step)
   exhume()
-  local till = digits(now + BURIED)
+  local till = digits(now + TOMBSTONE_LIFE)
   local new = redis.call('HSET', K, '!' .. attempt, step .. ' ' .. till) == 1
-  if new or not buried then
-    local first, after = string.match(buried or '0 0', '^(%d+) (%d+)$')
-    buried = first .. ' ' .. digits(after + 1)
-    redis.call('HSET', K, 'x', buried, '!' .. after, attempt .. ' ' .. till)
+  if new or not tombstones then
+    local first, after = string.match(tombstones or '0 0', '^(%d+) (%d+)$')
+    tombstones = first .. ' ' .. digits(after + 1)
+    redis.call('HSET', K, 'x', tombstones, '!' .. after, attempt .. ' ' .. till)
   end
   remember(0)
 end
@@ -141,8 +141,8 @@ local function forget(attempt)
   note_interested(sift(function(a) return a ~= attempt end))
 end
 
--- Tells the first who is interested that the lock may be free. Who has nobody that listens is
--- forgotten: he asks by himself.
+-- Tells the first waiter that the lock may be free. One that nobody listens for is
+-- forgotten: it asks by itself.
 local function hint()
   local told = false
   note_interested(sift(function(a)

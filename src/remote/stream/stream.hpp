@@ -40,7 +40,7 @@ class Stream {
   /// Takes what has arrived. Where that filled `into`, there may be more that no poll tells of.
   [[nodiscard]] virtual Moved read(std::span<char> into) = 0;
   /// The same, but sleeps a few milliseconds for the first byte: one system call, where polling and
-  /// reading are two. @return `again` at once where the stream can not do that
+  /// reading are two. @return `again` at once where the stream cannot do that
   [[nodiscard]] virtual Moved read_soon(std::span<char> into) {
     static_cast<void>(into);
     return {Status::again};
@@ -58,7 +58,7 @@ class Stream {
 /// when it is destroyed (SO_LINGER 0), so that nothing of a dropped connection arrives late.
 /// @param tls null = not encrypted
 /// @param host what the certificate has to be for
-/// @throws nothing: a socket that can not be made shows in `advance()`
+/// @throws nothing: a socket that cannot be made shows in `advance()`
 [[nodiscard]] std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
                                                   const std::string& host);
 

@@ -151,7 +151,7 @@ TlsStream::TlsStream(SSL_CTX* context, std::unique_ptr<Stream> plain, const std:
   expect(name, verify);
 }
 
-// Whom the certificate has to be for. What can not be set must not lead to a connection that is
+// Whom the certificate has to be for. What cannot be set must not lead to a connection that is
 // checked less than it was asked for.
 void TlsStream::expect(std::string name, bool verify) {
   if (name.ends_with('.')) name.pop_back();  // which only the resolver wants to know

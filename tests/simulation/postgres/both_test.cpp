@@ -110,16 +110,16 @@ std::string Both::ask(std::size_t session, const Question& question) {
 std::string Both::compare_rows() {
   Answers model;
   for (const auto& [name, row] : model_.rows()) {
-    std::string graves = row.buried ? "{}" : "";
+    std::string tombstones = row.buried ? "{}" : "";
     if (row.buried) {
-      for (const auto& [attempt, grave] : *row.buried) {
-        graves += hex_of(attempt) + ":" + std::to_string(grave.copy) + ":" +
-                  std::to_string(grave.until) + ",";
+      for (const auto& [attempt, tombstone] : *row.buried) {
+        tombstones += hex_of(attempt) + ":" + std::to_string(tombstone.copy) + ":" +
+                      std::to_string(tombstone.until) + ",";
       }
     }
     model.push_back({hex_of(name), std::to_string(row.number), hex_of(row.attempt),
                      std::to_string(row.lease), text_of(row.expires_at), hex_of(row.label),
-                     text_of(row.waiters_until), graves});
+                     text_of(row.waiters_until), tombstones});
   }
   const Answers real = owner_.rows(
       "SELECT encode(name, 'hex'), number, encode(attempt, 'hex'), lease, " + micros("expires_at") +

@@ -5,7 +5,7 @@
 namespace simulation::postgres {
 namespace {
 
-/// A grave needs a row.
+/// A tombstone needs a row.
 Task<std::string> bury_without_row(Session& session, const std::string& name,
                                    const std::string& attempt, const How& how, Moment t) {
   if (!session.try_advisory(name)) co_return "L";

@@ -321,7 +321,7 @@ TEST(PostgresComparisonLong, FindsMistakes) {
        {"release_ignores_attempt", "renew_revives", "number_never_by_clock",
         "late_copy_not_refused", "guard_does_not_lock", "never_told", "nobody_waits",
         "cancel_leaves_ticket", "cancel_leaves_hold", "tickets_last_for_ever", "take_in_wrong_turn",
-        "freed_before_is_lost", "release_waits_for_notify", "graves_never_cleared"}) {
+        "freed_before_is_lost", "release_waits_for_notify", "tombstones_never_cleared"}) {
     Sequence sequence(server, seed, "mistake_" + std::to_string(++count));
     ASSERT_TRUE(sequence.make_mistake("postgres." + name));
     constexpr std::size_t enough = 40'000;

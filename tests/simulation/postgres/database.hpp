@@ -46,7 +46,7 @@ struct Database {
   /// notification" in async.c: "lock database 0").
   PlainLock notifying{};
   /// The longest that a session took for that, its place in the line included; for judges.
-  Nanos longest_turn{0};
+  Nanos longest_in_line{0};
   /// When somebody who asked for a lock was last told that its row is locked; for judges.
   Nanos met_locked{Nanos::min() / 2};
   /// An answer to such a question.

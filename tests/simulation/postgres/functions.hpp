@@ -41,9 +41,9 @@ struct TakeRequest {
 /// Microseconds since 1970: `extract(epoch FROM t) * 1000000`.
 [[nodiscard]] constexpr std::int64_t epoch(Moment t) noexcept { return t + epoch_offset; }
 
-[[nodiscard]] std::optional<Graves> unbury(const Graves& graves, Moment t);
-[[nodiscard]] Graves bury(const std::optional<Graves>& graves, const std::string& attempt,
-                          std::int64_t copy, Moment t);
+[[nodiscard]] std::optional<Tombstones> unbury(const Tombstones& tombstones, Moment t);
+[[nodiscard]] Tombstones bury(const std::optional<Tombstones>& tombstones,
+                              const std::string& attempt, std::int64_t copy, Moment t);
 
 Task<std::string> take(Session& session, const TakeRequest& request);
 Task<std::string> take_row(Session& session, const TakeRequest& request);

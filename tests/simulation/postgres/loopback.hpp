@@ -27,8 +27,8 @@ class Loopback final : public Site {
   void stop();
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   /// Runs something while the server does not. From any other thread.
-  template <class Call>
-  auto with(Call call) {
+  template <class Callable>
+  auto with(Callable call) {
     const std::lock_guard lock(mutex_);
     return call();
   }

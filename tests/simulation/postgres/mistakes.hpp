@@ -31,7 +31,7 @@ enum class Mistake : std::uint8_t {
   renew_not_on_disk,
   release_waits_for_notify,
   lock_timeout_bounds_notify,
-  graves_never_cleared,
+  tombstones_never_cleared,
   looks_wait_for_the_disk,
   grant_behind_a_waiter_not_on_disk,
 };
@@ -83,7 +83,7 @@ constexpr std::array mistake_names{
         "release() tells who waits by itself, and so waits for the notifications of others"},
     MistakeName{Mistake::lock_timeout_bounds_notify, "postgres.lock_timeout_bounds_notify",
                 "the time-out of row locks ends the wait for the notifications of others, too"},
-    MistakeName{Mistake::graves_never_cleared, "postgres.graves_never_cleared",
+    MistakeName{Mistake::tombstones_never_cleared, "postgres.tombstones_never_cleared",
                 "a name that was once in doubt takes the slow way for ever"},
     MistakeName{Mistake::looks_wait_for_the_disk, "postgres.looks_wait_for_the_disk",
                 "who has to wait, or has gone, keeps the row locked until that is on disk"},

@@ -84,7 +84,7 @@ std::size_t PostgresModel::ticket_count(std::string_view name) const {
   return found == database_.tickets.end() ? 0 : count(found->second);
 }
 
-std::size_t PostgresModel::grave_count() const {
+std::size_t PostgresModel::tombstone_count() const {
   std::size_t all = 0;
   for (const auto& [name, tuple] : database_.locks) {
     const LockRow* const last = committed(tuple);

@@ -87,7 +87,7 @@ class PostgresModel final : public Server {
   }
 
   /// @return the longest that a session took to notify, since they were forgotten.
-  [[nodiscard]] Nanos longest_turn() const noexcept { return database_.longest_turn; }
+  [[nodiscard]] Nanos longest_in_line() const noexcept { return database_.longest_in_line; }
   /// @return for how long nobody has been told that a row is locked.
   [[nodiscard]] Nanos since_locked() const {
     return database_.site.uptime() - database_.met_locked;
@@ -96,7 +96,7 @@ class PostgresModel final : public Server {
   [[nodiscard]] Nanos since_passed_on() const {
     return database_.site.uptime() - database_.passed_on;
   }
-  void forget_turns() noexcept { database_.longest_turn = Nanos(0); }
+  void forget_longest_in_line() noexcept { database_.longest_in_line = Nanos(0); }
 
   // For judges: what is committed, on disk or not.
   struct Holder {
@@ -114,7 +114,7 @@ class PostgresModel final : public Server {
   [[nodiscard]] std::vector<TicketRow> tickets() const;
   [[nodiscard]] std::size_t ticket_count() const;
   [[nodiscard]] std::size_t ticket_count(std::string_view name) const;
-  [[nodiscard]] std::size_t grave_count() const;  ///< buried attempts of all names
+  [[nodiscard]] std::size_t tombstone_count() const;  ///< buried attempts of all names
   /// Server processes: also those whose client has gone.
   [[nodiscard]] std::size_t backends() const;
   /// @return whether that one's commit waits for the standby.

@@ -32,9 +32,9 @@ Task<std::string> release_row(Session& session, const std::string& name, const s
     session.write(*tuple, row);
     co_await session.step();
   }
-  const bool ghost = over && outcome == 'N' && row.attempt == attempt && number > 0 &&
-                     row.number > number && row.expires_at > t;
-  if (outcome == 'F' || outcome == 'X' || ghost) {
+  const bool orphaned_grant = over && outcome == 'N' && row.attempt == attempt && number > 0 &&
+                              row.number > number && row.expires_at > t;
+  if (outcome == 'F' || outcome == 'X' || orphaned_grant) {
     row.expires_at = minus_infinity;
     session.write(*tuple, row);
     if (row.waiters_until > t && wakes) {

@@ -12,12 +12,12 @@
 namespace simulation::postgres {
 
 /// Copies of an attempt before this one come too late, until then (seconds since 1970).
-struct Grave {
+struct Tombstone {
   std::int64_t copy = 0;
   std::int64_t until = 0;
-  friend bool operator==(const Grave&, const Grave&) = default;
+  friend bool operator==(const Tombstone&, const Tombstone&) = default;
 };
-using Graves = std::map<std::string, Grave, std::less<>>;  ///< by attempt
+using Tombstones = std::map<std::string, Tombstone, std::less<>>;  ///< by attempt
 
 struct LockRow {
   std::string name{};
@@ -27,7 +27,7 @@ struct LockRow {
   Moment expires_at = minus_infinity;
   std::string label{};
   Moment waiters_until = minus_infinity;
-  std::optional<Graves> buried{};
+  std::optional<Tombstones> buried{};
   friend bool operator==(const LockRow&, const LockRow&) = default;
 };
 

@@ -289,7 +289,7 @@ void Session::finish_commit() {
 void Session::abort() {
   roll_back_to(0);
   if (db.notifying.holder == this) {
-    db.longest_turn = std::max(db.longest_turn, db.site.uptime() - tx_.in_line_since);
+    db.longest_in_line = std::max(db.longest_in_line, db.site.uptime() - tx_.in_line_since);
     db.notifying.holder = nullptr;
     db.hand_on(db.notifying);
   }

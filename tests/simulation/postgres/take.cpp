@@ -48,7 +48,7 @@ Task<std::string> take_new(Session& session, const TakeRequest& request) {
   co_return std::to_string(row.number);
 }
 
-/// Nothing for who waits yet: writes down that it does.
+/// Nothing for one that waits yet: writes down that it does.
 Task<void> wait_in(Session& session, LockTuple& tuple, const TakeRequest& request, Moment t) {
   const How how(request.how);
   if (how.fair) {
@@ -108,12 +108,12 @@ std::string owner_words(const char* letter, const LockRow& row, Moment t) {
 
 /// What the server was told once, and has answered, need not be told with each later call: a few
 /// may have been under way together.
-void judge_grave(Session& session, const LockRow& row, const TakeRequest& request) {
+void judge_tombstone(Session& session, const LockRow& row, const TakeRequest& request) {
   constexpr int together = 16;
   if (!row.buried) return;
-  const auto grave = row.buried->find(request.attempt);
-  if (grave == row.buried->end() || grave->second.copy != How(request.how).copy) return;
-  std::pair key(request.attempt, grave->second.copy);
+  const auto tombstone = row.buried->find(request.attempt);
+  if (tombstone == row.buried->end() || tombstone->second.copy != How(request.how).copy) return;
+  std::pair key(request.attempt, tombstone->second.copy);
   if (++session.db.buried_again[std::move(key)] > together) {
     session.db.break_rule("the same late copies are refused anew with each call");
   }
@@ -121,24 +121,24 @@ void judge_grave(Session& session, const LockRow& row, const TakeRequest& reques
 
 }  // namespace
 
-std::optional<Graves> unbury(const Graves& graves, Moment t) {
-  Graves left;
-  for (const auto& [each, grave] : graves) {
-    if (grave.until * in_a_second > epoch(t)) left.emplace(each, grave);
+std::optional<Tombstones> unbury(const Tombstones& tombstones, Moment t) {
+  Tombstones left;
+  for (const auto& [each, tombstone] : tombstones) {
+    if (tombstone.until * in_a_second > epoch(t)) left.emplace(each, tombstone);
   }
   return left.empty() ? std::nullopt : std::optional(std::move(left));
 }
 
-Graves bury(const std::optional<Graves>& graves, const std::string& attempt, std::int64_t copy,
-            Moment t) {
-  Graves left;
-  if (graves) {
-    for (const auto& [each, grave] : *graves) {
-      if (grave.until * in_a_second > epoch(t)) left.emplace(each, grave);
+Tombstones bury(const std::optional<Tombstones>& tombstones, const std::string& attempt,
+                std::int64_t copy, Moment t) {
+  Tombstones left;
+  if (tombstones) {
+    for (const auto& [each, tombstone] : *tombstones) {
+      if (tombstone.until * in_a_second > epoch(t)) left.emplace(each, tombstone);
     }
   }
   const std::int64_t rounded_up = (epoch(t) + in_a_second - 1) / in_a_second;
-  left.insert_or_assign(attempt, Grave{.copy = copy, .until = rounded_up + 300});
+  left.insert_or_assign(attempt, Tombstone{.copy = copy, .until = rounded_up + 300});
   return left;
 }
 
@@ -168,12 +168,12 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
   LockRow row = session.row(*tuple);
   const bool free = row.expires_at <= t;
   if (row.buried && !session.db.makes(Mistake::late_copy_not_refused)) {
-    const auto grave = row.buried->find(request.attempt);
-    if (grave != row.buried->end() && grave->second.copy > how.copy) co_return "R";
+    const auto tombstone = row.buried->find(request.attempt);
+    if (tombstone != row.buried->end() && tombstone->second.copy > how.copy) co_return "R";
   }
   if (how.strays) {
     // Behind a guard it may go on, since the answer is that of a locked row.
-    if (!guarded) judge_grave(session, row, request);
+    if (!guarded) judge_tombstone(session, row, request);
     row.buried = bury(row.buried, request.attempt, how.copy, t);
     session.write(*tuple, row);
     co_await session.step();
@@ -188,7 +188,7 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
   if (free && !guarded && (first.empty() || first == request.attempt)) {
     co_await session.step();
     make_owner(session, row, request, t);
-    if (row.buried && !session.db.makes(Mistake::graves_never_cleared)) {
+    if (row.buried && !session.db.makes(Mistake::tombstones_never_cleared)) {
       row.buried = unbury(*row.buried, t);
     }
     session.write(*tuple, row);

@@ -13,7 +13,7 @@ namespace {
 
 std::int64_t size_of(std::size_t size) { return static_cast<std::int64_t>(size); }
 
-void push(Call& call, bool in_front) {
+void push(Invocation& call, bool in_front) {
   ListValue* const list = look_or_make<ListValue>(call, call.word(1));
   if (list == nullptr) return;
   for (const std::string_view word : call.words.subspan(2)) {
@@ -26,7 +26,7 @@ void push(Call& call, bool in_front) {
   call.reply.integer(size_of(list->size()));
 }
 
-void pop(Call& call, bool in_front) {
+void pop(Invocation& call, bool in_front) {
   if (call.words.size() > 2) return call.reply.error("ERR this model pops one at a time");
   const auto found = look<ListValue>(call, call.word(1));
   if (found.mistyped()) return;
@@ -43,18 +43,18 @@ void pop(Call& call, bool in_front) {
 
 }  // namespace
 
-void lpush(Call& call) { push(call, true); }
-void rpush(Call& call) { push(call, false); }
-void lpop(Call& call) { pop(call, true); }
-void rpop(Call& call) { pop(call, false); }
+void lpush(Invocation& call) { push(call, true); }
+void rpush(Invocation& call) { push(call, false); }
+void lpop(Invocation& call) { pop(call, true); }
+void rpop(Invocation& call) { pop(call, false); }
 
-void llen(Call& call) {
+void llen(Invocation& call) {
   const auto found = look<ListValue>(call, call.word(1));
   if (found.mistyped()) return;
   call.reply.integer(found.content == nullptr ? 0 : size_of(found.content->size()));
 }
 
-void lrange(Call& call) {
+void lrange(Invocation& call) {
   const auto from = parse_integer(call.word(2));
   const auto to = parse_integer(call.word(3));
   if (!from || !to) return call.reply.error(not_an_integer);
@@ -71,7 +71,7 @@ void lrange(Call& call) {
   }
 }
 
-void sadd(Call& call) {
+void sadd(Invocation& call) {
   SetValue* const items = look_or_make<SetValue>(call, call.word(1));
   if (items == nullptr) return;
   std::int64_t added = 0;
@@ -81,7 +81,7 @@ void sadd(Call& call) {
   call.reply.integer(added);
 }
 
-void srem(Call& call) {
+void srem(Invocation& call) {
   const auto found = look<SetValue>(call, call.word(1));
   if (found.mistyped()) return;
   if (found.content == nullptr) return call.reply.integer(0);
@@ -96,13 +96,13 @@ void srem(Call& call) {
   call.reply.integer(gone);
 }
 
-void scard(Call& call) {
+void scard(Invocation& call) {
   const auto found = look<SetValue>(call, call.word(1));
   if (found.mistyped()) return;
   call.reply.integer(found.content == nullptr ? 0 : size_of(found.content->size()));
 }
 
-void sismember(Call& call) {
+void sismember(Invocation& call) {
   const auto found = look<SetValue>(call, call.word(1));
   if (found.mistyped()) return;
   call.reply.integer(found.content != nullptr && found.content->contains(call.word(2)) ? 1 : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One command: what it is called, when it may run, and what carries it out. Who carries one out
-// finds in a `Call` all that it may touch.
+// One command: what it is called, when it may run, and what carries it out. What carries one out
+// finds in an `Invocation` all that it may touch.
 #pragma once
 
 #include "simulation/redis/keyspace.hpp"
@@ -14,7 +14,7 @@
 
 namespace simulation::redis {
 
-struct Call {
+struct Invocation {
   ServerState& server;
   Session& session;  ///< whose command it is; in a script, whose script
   std::span<const std::string_view> words;
@@ -39,7 +39,7 @@ enum CommandFlags : unsigned {
 
 struct Command {
   std::string_view name;  ///< in small letters; of a subcommand "client|setname"
-  void (*run)(Call&);
+  void (*run)(Invocation&);
   int arity;  ///< how many words, the name among them; negative: at least
   unsigned flags;
   bool container = false;  ///< it has subcommands
@@ -71,7 +71,7 @@ struct Found {
 
 /// @return what is there; where it is of another type, that is answered already
 template <typename T>
-Found<T> look(Call& call, std::string_view key) {
+Found<T> look(Invocation& call, std::string_view key) {
   Found<T> found;
   found.value = call.keys().find(key, call.now);
   if (found.value != nullptr) found.content = std::get_if<T>(&found.value->data);
@@ -81,7 +81,7 @@ Found<T> look(Call& call, std::string_view key) {
 
 /// The same, and makes an empty one where there is none.
 template <typename T>
-T* look_or_make(Call& call, std::string_view key) {
+T* look_or_make(Invocation& call, std::string_view key) {
   const Found<T> found = look<T>(call, key);
   if (found.value != nullptr) return found.content;
   return &call.keys().add(key).data.template emplace<T>();

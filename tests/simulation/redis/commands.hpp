@@ -4,98 +4,98 @@
 
 namespace simulation::redis {
 
-struct Call;
+struct Invocation;
 
 // string_commands.cpp
-void get(Call& call);
-void set(Call& call);
-void setnx(Call& call);
-void psetex(Call& call);
-void setex(Call& call);
-void getdel(Call& call);
-void strlen(Call& call);
-void append(Call& call);
-void incr(Call& call);
-void decr(Call& call);
-void incrby(Call& call);
-void decrby(Call& call);
+void get(Invocation& call);
+void set(Invocation& call);
+void setnx(Invocation& call);
+void psetex(Invocation& call);
+void setex(Invocation& call);
+void getdel(Invocation& call);
+void strlen(Invocation& call);
+void append(Invocation& call);
+void incr(Invocation& call);
+void decr(Invocation& call);
+void incrby(Invocation& call);
+void decrby(Invocation& call);
 
 // hash_commands.cpp
-void hset(Call& call);
-void hsetnx(Call& call);
-void hget(Call& call);
-void hmget(Call& call);
-void hdel(Call& call);
-void hexists(Call& call);
-void hlen(Call& call);
-void hstrlen(Call& call);
-void hgetall(Call& call);
-void hkeys(Call& call);
-void hvals(Call& call);
-void hincrby(Call& call);
+void hset(Invocation& call);
+void hsetnx(Invocation& call);
+void hget(Invocation& call);
+void hmget(Invocation& call);
+void hdel(Invocation& call);
+void hexists(Invocation& call);
+void hlen(Invocation& call);
+void hstrlen(Invocation& call);
+void hgetall(Invocation& call);
+void hkeys(Invocation& call);
+void hvals(Invocation& call);
+void hincrby(Invocation& call);
 
 // collection_commands.cpp
-void lpush(Call& call);
-void rpush(Call& call);
-void lpop(Call& call);
-void rpop(Call& call);
-void llen(Call& call);
-void lrange(Call& call);
-void sadd(Call& call);
-void srem(Call& call);
-void scard(Call& call);
-void sismember(Call& call);
+void lpush(Invocation& call);
+void rpush(Invocation& call);
+void lpop(Invocation& call);
+void rpop(Invocation& call);
+void llen(Invocation& call);
+void lrange(Invocation& call);
+void sadd(Invocation& call);
+void srem(Invocation& call);
+void scard(Invocation& call);
+void sismember(Invocation& call);
 
 // key_commands.cpp
-void del(Call& call);
-void exists(Call& call);
-void type(Call& call);
-void dbsize(Call& call);
-void keys(Call& call);
-void flushdb(Call& call);
-void flushall(Call& call);
+void del(Invocation& call);
+void exists(Invocation& call);
+void type(Invocation& call);
+void dbsize(Invocation& call);
+void keys(Invocation& call);
+void flushdb(Invocation& call);
+void flushall(Invocation& call);
 
 // expiry_commands.cpp
-void expire(Call& call);
-void pexpire(Call& call);
-void expireat(Call& call);
-void pexpireat(Call& call);
-void ttl(Call& call);
-void pttl(Call& call);
-void expiretime(Call& call);
-void pexpiretime(Call& call);
-void persist(Call& call);
+void expire(Invocation& call);
+void pexpire(Invocation& call);
+void expireat(Invocation& call);
+void pexpireat(Invocation& call);
+void ttl(Invocation& call);
+void pttl(Invocation& call);
+void expiretime(Invocation& call);
+void pexpiretime(Invocation& call);
+void persist(Invocation& call);
 
 // script_commands.cpp
-void eval(Call& call);
-void evalsha(Call& call);
-void script_load(Call& call);
-void script_exists(Call& call);
-void script_flush(Call& call);
+void eval(Invocation& call);
+void evalsha(Invocation& call);
+void script_load(Invocation& call);
+void script_exists(Invocation& call);
+void script_flush(Invocation& call);
 
 // pubsub_commands.cpp
-void subscribe(Call& call);
-void unsubscribe(Call& call);
-void publish(Call& call);
-void pubsub_numsub(Call& call);
+void subscribe(Invocation& call);
+void unsubscribe(Invocation& call);
+void publish(Invocation& call);
+void pubsub_numsub(Invocation& call);
 
 // connection_commands.cpp
-void ping(Call& call);
-void echo(Call& call);
-void auth(Call& call);
-void hello(Call& call);
-void select(Call& call);
-void quit(Call& call);
-void reset(Call& call);
-void client_setname(Call& call);
-void client_getname(Call& call);
-void client_id(Call& call);
+void ping(Invocation& call);
+void echo(Invocation& call);
+void auth(Invocation& call);
+void hello(Invocation& call);
+void select(Invocation& call);
+void quit(Invocation& call);
+void reset(Invocation& call);
+void client_setname(Invocation& call);
+void client_getname(Invocation& call);
+void client_id(Invocation& call);
 
 // server_commands.cpp
-void info(Call& call);
-void time(Call& call);
-void role(Call& call);
-void config_get(Call& call);
-void wait(Call& call);
+void info(Invocation& call);
+void time(Invocation& call);
+void role(Invocation& call);
+void config_get(Invocation& call);
+void wait(Invocation& call);
 
 }  // namespace simulation::redis

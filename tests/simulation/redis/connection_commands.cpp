@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view wrong_password =
     "WRONGPASS invalid username-password pair or user is disabled.";
 
-bool log_in(Call& call, std::string_view user, std::string_view password) {
+bool log_in(Invocation& call, std::string_view user, std::string_view password) {
   const std::string& right = call.server.options.password;
   if (user != "default" || (!right.empty() && password != right)) {
     call.reply.error(wrong_password);
@@ -24,7 +24,7 @@ bool log_in(Call& call, std::string_view user, std::string_view password) {
   return true;
 }
 
-bool set_name(Call& call, std::string_view name) {
+bool set_name(Invocation& call, std::string_view name) {
   const bool fine =
       std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
   if (!fine) {
@@ -36,7 +36,7 @@ bool set_name(Call& call, std::string_view name) {
 }
 
 /// @return false = it has answered what is wrong
-bool read_hello(Call& call) {
+bool read_hello(Invocation& call) {
   if (call.words.size() > 1) {
     const auto version = parse_integer(call.word(1));
     if (!version) {
@@ -66,7 +66,7 @@ bool read_hello(Call& call) {
 
 }  // namespace
 
-void ping(Call& call) {
+void ping(Invocation& call) {
   if (call.words.size() > 2) {
     return call.reply.error("ERR wrong number of arguments for 'ping' command");
   }
@@ -81,9 +81,9 @@ void ping(Call& call) {
   }
 }
 
-void echo(Call& call) { call.reply.bulk(call.word(1)); }
+void echo(Invocation& call) { call.reply.bulk(call.word(1)); }
 
-void auth(Call& call) {
+void auth(Invocation& call) {
   if (call.words.size() > 3) return call.reply.error(syntax_error);
   if (call.words.size() == 2 && call.server.options.password.empty()) {
     return call.reply.error(
@@ -96,7 +96,7 @@ void auth(Call& call) {
   }
 }
 
-void hello(Call& call) {
+void hello(Invocation& call) {
   if (!read_hello(call)) return;
   if (!call.session.logged_in) {
     return call.reply.error(
@@ -122,7 +122,7 @@ void hello(Call& call) {
   call.reply.array(0);
 }
 
-void select(Call& call) {
+void select(Invocation& call) {
   const auto number = parse_integer(call.word(1));
   if (!number) return call.reply.error(not_an_integer);
   if (*number < std::numeric_limits<int>::min() || *number > std::numeric_limits<int>::max()) {
@@ -136,12 +136,12 @@ void select(Call& call) {
   call.reply.status("OK");
 }
 
-void quit(Call& call) {
+void quit(Invocation& call) {
   call.reply.status("OK");
   call.session.leaves = true;
 }
 
-void reset(Call& call) {
+void reset(Invocation& call) {
   call.server.subscriptions.remove_all(call.session.connection);
   call.session.listens = false;
   call.session.database = 0;
@@ -150,11 +150,11 @@ void reset(Call& call) {
   call.reply.status("RESET");
 }
 
-void client_setname(Call& call) {
+void client_setname(Invocation& call) {
   if (set_name(call, call.word(2))) call.reply.status("OK");
 }
 
-void client_getname(Call& call) {
+void client_getname(Invocation& call) {
   if (call.session.name.empty()) {
     call.reply.nil();
   } else {
@@ -162,6 +162,6 @@ void client_getname(Call& call) {
   }
 }
 
-void client_id(Call& call) { call.reply.integer(call.session.id); }
+void client_id(Invocation& call) { call.reply.integer(call.session.id); }
 
 }  // namespace simulation::redis

@@ -18,7 +18,7 @@ struct Conditions {
   bool if_shorter = false;  // LT
 };
 
-bool read_conditions(Call& call, Conditions& out) {
+bool read_conditions(Invocation& call, Conditions& out) {
   for (const std::string_view word : call.words.subspan(3)) {
     if (is_word(word, "nx")) {
       out.if_none = true;
@@ -51,7 +51,7 @@ bool hold(const Conditions& conditions, const Value& value, std::int64_t at) {
   return !conditions.if_shorter || !value.ends || at < *value.ends;
 }
 
-void set_end(Call& call, bool in_seconds, bool absolute) {
+void set_end(Invocation& call, bool in_seconds, bool absolute) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
   Conditions conditions;
@@ -75,7 +75,7 @@ void set_end(Call& call, bool in_seconds, bool absolute) {
   call.reply.integer(1);
 }
 
-void tell_end(Call& call, bool in_seconds, bool absolute) {
+void tell_end(Invocation& call, bool in_seconds, bool absolute) {
   const Value* const value = call.keys().find(call.word(1), call.now);
   if (value == nullptr) return call.reply.integer(-2);
   if (!value->ends) return call.reply.integer(-1);
@@ -86,16 +86,16 @@ void tell_end(Call& call, bool in_seconds, bool absolute) {
 
 }  // namespace
 
-void expire(Call& call) { set_end(call, true, false); }
-void pexpire(Call& call) { set_end(call, false, false); }
-void expireat(Call& call) { set_end(call, true, true); }
-void pexpireat(Call& call) { set_end(call, false, true); }
-void ttl(Call& call) { tell_end(call, true, false); }
-void pttl(Call& call) { tell_end(call, false, false); }
-void expiretime(Call& call) { tell_end(call, true, true); }
-void pexpiretime(Call& call) { tell_end(call, false, true); }
+void expire(Invocation& call) { set_end(call, true, false); }
+void pexpire(Invocation& call) { set_end(call, false, false); }
+void expireat(Invocation& call) { set_end(call, true, true); }
+void pexpireat(Invocation& call) { set_end(call, false, true); }
+void ttl(Invocation& call) { tell_end(call, true, false); }
+void pttl(Invocation& call) { tell_end(call, false, false); }
+void expiretime(Invocation& call) { tell_end(call, true, true); }
+void pexpiretime(Invocation& call) { tell_end(call, false, true); }
 
-void persist(Call& call) {
+void persist(Invocation& call) {
   Value* const value = call.keys().find(call.word(1), call.now);
   const bool had_end = value != nullptr && value->ends;
   if (had_end) value->ends.reset();

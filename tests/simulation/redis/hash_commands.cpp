@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t size_of(std::size_t size) { return static_cast<std::int64_t>(size); }
 
-void answer_with_field(Call& call, const std::string* value) {
+void answer_with_field(Invocation& call, const std::string* value) {
   if (value == nullptr) {
     call.reply.nil();
   } else {
@@ -20,11 +20,11 @@ void answer_with_field(Call& call, const std::string* value) {
 }
 
 /// @return the value of the field in the third word; null = no such key or field
-std::string* field(Call& call, const Found<HashValue>& found) {
+std::string* field(Invocation& call, const Found<HashValue>& found) {
   return found.content == nullptr ? nullptr : found.content->find(call.word(2));
 }
 
-void list(Call& call, bool names, bool values) {
+void list(Invocation& call, bool names, bool values) {
   const auto found = look<HashValue>(call, call.word(1));
   if (found.mistyped()) return;
   if (found.content == nullptr) return call.reply.array(0);
@@ -37,7 +37,7 @@ void list(Call& call, bool names, bool values) {
 
 }  // namespace
 
-void hset(Call& call) {
+void hset(Invocation& call) {
   const bool plain = small(call.word(0)[1]) == 's';
   if (call.words.size() % 2 == 1) {
     return call.reply.error(std::string("ERR wrong number of arguments for '") +
@@ -56,7 +56,7 @@ void hset(Call& call) {
   }
 }
 
-void hsetnx(Call& call) {
+void hsetnx(Invocation& call) {
   HashValue* const hash = look_or_make<HashValue>(call, call.word(1));
   if (hash == nullptr) return;
   const bool present = hash->find(call.word(2)) != nullptr;
@@ -64,12 +64,12 @@ void hsetnx(Call& call) {
   call.reply.integer(present ? 0 : 1);
 }
 
-void hget(Call& call) {
+void hget(Invocation& call) {
   const auto found = look<HashValue>(call, call.word(1));
   if (!found.mistyped()) answer_with_field(call, field(call, found));
 }
 
-void hmget(Call& call) {
+void hmget(Invocation& call) {
   const auto found = look<HashValue>(call, call.word(1));
   if (found.mistyped()) return;
   call.reply.array(call.words.size() - 2);
@@ -78,7 +78,7 @@ void hmget(Call& call) {
   }
 }
 
-void hdel(Call& call) {
+void hdel(Invocation& call) {
   const auto found = look<HashValue>(call, call.word(1));
   if (found.mistyped()) return;
   if (found.content == nullptr) return call.reply.integer(0);
@@ -94,29 +94,29 @@ void hdel(Call& call) {
   call.reply.integer(gone);
 }
 
-void hexists(Call& call) {
+void hexists(Invocation& call) {
   const auto found = look<HashValue>(call, call.word(1));
   if (!found.mistyped()) call.reply.integer(field(call, found) == nullptr ? 0 : 1);
 }
 
-void hlen(Call& call) {
+void hlen(Invocation& call) {
   const auto found = look<HashValue>(call, call.word(1));
   if (found.mistyped()) return;
   call.reply.integer(found.content == nullptr ? 0 : size_of(found.content->size()));
 }
 
-void hstrlen(Call& call) {
+void hstrlen(Invocation& call) {
   const auto found = look<HashValue>(call, call.word(1));
   if (found.mistyped()) return;
   const std::string* const value = field(call, found);
   call.reply.integer(value == nullptr ? 0 : size_of(value->size()));
 }
 
-void hgetall(Call& call) { list(call, true, true); }
-void hkeys(Call& call) { list(call, true, false); }
-void hvals(Call& call) { list(call, false, true); }
+void hgetall(Invocation& call) { list(call, true, true); }
+void hkeys(Invocation& call) { list(call, true, false); }
+void hvals(Invocation& call) { list(call, false, true); }
 
-void hincrby(Call& call) {
+void hincrby(Invocation& call) {
   const auto by = parse_integer(call.word(3));
   if (!by) return call.reply.error(not_an_integer);
   HashValue* const hash = look_or_make<HashValue>(call, call.word(1));

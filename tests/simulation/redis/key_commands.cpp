@@ -11,7 +11,7 @@
 namespace simulation::redis {
 namespace {
 
-bool mode_is_right(Call& call) {
+bool mode_is_right(Invocation& call) {
   if (call.words.size() == 1) return true;
   if (call.words.size() == 2 && (is_word(call.word(1), "sync") || is_word(call.word(1), "async"))) {
     return true;
@@ -22,7 +22,7 @@ bool mode_is_right(Call& call) {
 
 }  // namespace
 
-void del(Call& call) {
+void del(Invocation& call) {
   std::int64_t gone = 0;
   for (const std::string_view key : call.words.subspan(1)) {
     if (call.keys().find(key, call.now) == nullptr) continue;
@@ -32,7 +32,7 @@ void del(Call& call) {
   call.reply.integer(gone);
 }
 
-void exists(Call& call) {
+void exists(Invocation& call) {
   std::int64_t present = 0;
   for (const std::string_view key : call.words.subspan(1)) {
     present += call.keys().find(key, call.now) != nullptr ? 1 : 0;
@@ -40,15 +40,15 @@ void exists(Call& call) {
   call.reply.integer(present);
 }
 
-void type(Call& call) {
+void type(Invocation& call) {
   const Value* const value = call.keys().find(call.word(1), call.now);
   call.reply.status(value == nullptr ? "none" : value->type());
 }
 
-void dbsize(Call& call) { call.reply.integer(static_cast<std::int64_t>(call.keys().size())); }
+void dbsize(Invocation& call) { call.reply.integer(static_cast<std::int64_t>(call.keys().size())); }
 
 // Sorted, which Redis' are not: no decision may hang on the order of a table.
-void keys(Call& call) {
+void keys(Invocation& call) {
   const std::string pattern(call.word(1));
   std::vector<std::string> matching;
   for (std::string& key : call.keys().keys(call.now)) {
@@ -58,13 +58,13 @@ void keys(Call& call) {
   for (const std::string& key : matching) call.reply.bulk(key);
 }
 
-void flushdb(Call& call) {
+void flushdb(Invocation& call) {
   if (!mode_is_right(call)) return;
   call.keys().clear();
   call.reply.status("OK");
 }
 
-void flushall(Call& call) {
+void flushall(Invocation& call) {
   if (!mode_is_right(call)) return;
   for (Keyspace& keys : call.server.databases) keys.clear();
   call.reply.status("OK");

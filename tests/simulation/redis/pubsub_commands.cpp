@@ -9,7 +9,7 @@
 namespace simulation::redis {
 namespace {
 
-void confirm(Call& call, std::string_view what, std::string_view channel) {
+void confirm(Invocation& call, std::string_view what, std::string_view channel) {
   call.reply.array(3);
   call.reply.bulk(what);
   call.reply.bulk(channel);
@@ -17,14 +17,14 @@ void confirm(Call& call, std::string_view what, std::string_view channel) {
   call.reply.integer(static_cast<std::int64_t>(mine.size()));
 }
 
-void leave(Call& call, std::string_view channel) {
+void leave(Invocation& call, std::string_view channel) {
   call.server.subscriptions.remove(call.session.connection, channel);
   confirm(call, "unsubscribe", channel);
 }
 
 }  // namespace
 
-void subscribe(Call& call) {
+void subscribe(Invocation& call) {
   for (const std::string_view channel : call.words.subspan(1)) {
     call.server.subscriptions.add(call.session.connection, channel);
     confirm(call, "subscribe", channel);
@@ -32,7 +32,7 @@ void subscribe(Call& call) {
   call.session.listens = true;
 }
 
-void unsubscribe(Call& call) {
+void unsubscribe(Invocation& call) {
   Subscriptions& all = call.server.subscriptions;
   const std::vector<std::string> mine = all.of(call.session.connection);
   if (call.words.size() > 1) {
@@ -48,12 +48,12 @@ void unsubscribe(Call& call) {
   call.session.listens = !all.of(call.session.connection).empty();
 }
 
-void publish(Call& call) {
+void publish(Invocation& call) {
   const std::size_t readers = call.server.publish(call.word(1), call.word(2));
   call.reply.integer(static_cast<std::int64_t>(readers));
 }
 
-void pubsub_numsub(Call& call) {
+void pubsub_numsub(Invocation& call) {
   call.reply.array((call.words.size() - 2) * 2);
   for (const std::string_view channel : call.words.subspan(2)) {
     call.reply.bulk(channel);

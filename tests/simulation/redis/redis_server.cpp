@@ -91,7 +91,7 @@ void RedisModel::carry_out(Session& session) {
   if (const std::string why = refusal(state_, session, *command); !why.empty()) {
     return refuse(why);
   }
-  Call call{state_, session, words, reply_, now};
+  Invocation call{state_, session, words, reply_, now};
   command->run(call);
 }
 

@@ -40,7 +40,7 @@ class RedisModel final : public Server {
   void opened(ConnectionId connection) override;
   void received(ConnectionId connection, std::string_view bytes) override;
   void closed(ConnectionId connection) override;
-  /// Another run_id, no scripts, nobody listens; faults end, but for who is a replica.
+  /// Another run_id, no scripts, nobody listens; faults end, unless it is a replica.
   void restarted(bool keeps_data) override;
 
   // What the world does to it between events.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t digits_of_sha = 40;
 
 /// @return false = it has answered that the number of keys is none
-bool count_keys(Call& call, std::size_t& keys) {
+bool count_keys(Invocation& call, std::size_t& keys) {
   const auto number = parse_integer(call.word(2));
   if (!number) {
     call.reply.error(not_an_integer);
@@ -32,21 +32,21 @@ bool count_keys(Call& call, std::size_t& keys) {
   return true;
 }
 
-void run(Call& call, std::string_view sha, std::size_t keys) {
+void run(Invocation& call, std::string_view sha, std::size_t keys) {
   const auto words = call.words.subspan(3);
   call.server.scripts->run(call, sha, words.first(keys), words.subspan(keys));
 }
 
 }  // namespace
 
-void eval(Call& call) {
+void eval(Invocation& call) {
   std::size_t keys = 0;
   if (!count_keys(call, keys)) return;
   const std::string sha = call.server.scripts->load(call, call.word(1));
   if (!sha.empty()) run(call, sha, keys);
 }
 
-void evalsha(Call& call) {
+void evalsha(Invocation& call) {
   constexpr std::string_view unknown = "NOSCRIPT No matching script. Please use EVAL.";
   const std::string_view sha = call.word(1);
   if (sha.size() != digits_of_sha) return call.reply.error(unknown);
@@ -59,19 +59,19 @@ void evalsha(Call& call) {
   run(call, smaller, keys);
 }
 
-void script_load(Call& call) {
+void script_load(Invocation& call) {
   const std::string sha = call.server.scripts->load(call, call.word(2));
   if (!sha.empty()) call.reply.bulk(sha);
 }
 
-void script_exists(Call& call) {
+void script_exists(Invocation& call) {
   call.reply.array(call.words.size() - 2);
   for (const std::string_view sha : call.words.subspan(2)) {
     call.reply.integer(call.server.scripts->knows(sha) ? 1 : 0);
   }
 }
 
-void script_flush(Call& call) {
+void script_flush(Invocation& call) {
   if (call.words.size() > 3 || (call.words.size() == 3 && !is_word(call.word(2), "sync") &&
                                 !is_word(call.word(2), "async"))) {
     return call.reply.error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");

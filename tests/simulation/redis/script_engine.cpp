@@ -113,7 +113,7 @@ void ScriptEngine::count_instructions(int step) {
 
 bool ScriptEngine::knows(std::string_view sha) const { return functions_.contains(sha); }
 
-std::string ScriptEngine::load(Call& call, std::string_view text) {
+std::string ScriptEngine::load(Invocation& call, std::string_view text) {
   std::string sha = sha1_hex(text);
   if (knows(sha)) return sha;
   lua_State* const lua = lua_.get();
@@ -144,7 +144,8 @@ void ScriptEngine::set_global(const char* name, std::span<const std::string_view
   lua_setfield(lua, -2, name);
 }
 
-void ScriptEngine::run(Call& call, std::string_view sha, std::span<const std::string_view> keys,
+void ScriptEngine::run(Invocation& call, std::string_view sha,
+                       std::span<const std::string_view> keys,
                        std::span<const std::string_view> arguments) {
   lua_State* const lua = lua_.get();
   lua_rawgeti(lua, LUA_REGISTRYINDEX, handler_);
@@ -171,7 +172,7 @@ void ScriptEngine::run(Call& call, std::string_view sha, std::span<const std::st
   lua_pop(lua, 1);  // the handler
 }
 
-void ScriptEngine::answer_failure(Call& call, std::string_view sha) {
+void ScriptEngine::answer_failure(Invocation& call, std::string_view sha) {
   lua_State* const lua = lua_.get();
   if (!lua_istable(lua, -1)) {
     call.reply.error("ERR Error running script " + std::string(sha) + ", " +
@@ -236,7 +237,7 @@ bool ScriptEngine::call_command(lua_State* lua) {
   if ((command->flags & writes) != 0) has_written_ = true;
   ++server_.counters.commands_of_scripts;
   LuaReply reply(lua);
-  Call call{server_, running_->session, words_, reply, running_->now};
+  Invocation call{server_, running_->session, words_, reply, running_->now};
   command->run(call);
   return !reply.failed();
 }

@@ -20,7 +20,7 @@ struct lua_State;
 namespace simulation::redis {
 
 class LuaMemory;
-struct Call;
+struct Invocation;
 struct ServerState;
 
 class ScriptEngine {
@@ -32,12 +32,12 @@ class ScriptEngine {
 
   /// Makes a function of a text, unless that was done before.
   /// @return its SHA-1; empty = it is not Lua, and that was answered
-  std::string load(Call& call, std::string_view text);
+  std::string load(Invocation& call, std::string_view text);
   [[nodiscard]] bool knows(std::string_view sha) const;
   /// Forgets all, and begins with a fresh Lua.
   void flush();
   /// Runs one that is known. @param sha in small letters
-  void run(Call& call, std::string_view sha, std::span<const std::string_view> keys,
+  void run(Invocation& call, std::string_view sha, std::span<const std::string_view> keys,
            std::span<const std::string_view> arguments);
 
   /// From now on what is loaded is patched with this mutant; what was loaded is forgotten.
@@ -46,7 +46,7 @@ class ScriptEngine {
   void count_instructions(int step);
 
  private:
-  friend struct ScriptCalls;  // what a script calls: script_library.cpp
+  friend struct ScriptFunctions;  // what a script calls: script_library.cpp
   struct Closer {
     void operator()(lua_State* lua) const noexcept;
   };
@@ -58,7 +58,7 @@ class ScriptEngine {
   bool read_words(lua_State* lua);
   bool call_command(lua_State* lua);
   void set_global(const char* name, std::span<const std::string_view> values);
-  void answer_failure(Call& call, std::string_view sha);
+  void answer_failure(Invocation& call, std::string_view sha);
 
   ServerState& server_;
   std::string mistake_;
@@ -68,7 +68,7 @@ class ScriptEngine {
   std::unordered_map<std::string, int, StringHash, std::equal_to<>> functions_;  // by SHA
   int handler_ = 0;  // in Lua's registry: what becomes of an error
   int globals_ = 0;  // in Lua's registry
-  Call* running_ = nullptr;
+  Invocation* running_ = nullptr;
   bool has_written_ = false;  // the script that runs
   std::vector<std::string_view> words_;
   std::vector<std::array<char, 32>> numbers_;  // words that were numbers

@@ -15,7 +15,7 @@ namespace simulation::redis {
 
 /// The calls that a script makes. Whatever Lua calls here may leave by Lua's own jump, over which
 /// nothing is destroyed: so it is the engine that has the objects.
-struct ScriptCalls {
+struct ScriptFunctions {
   static int make(lua_State* lua, bool raise) {
     auto* const engine = static_cast<ScriptEngine*>(lua_touserdata(lua, lua_upvalueindex(1)));
     const bool failed = !engine->call_from_script(lua);
@@ -129,8 +129,8 @@ void open_lua(lua_State* lua) {
 
 void open_redis(lua_State* lua, ScriptEngine& engine) {
   constexpr std::array<std::pair<const char*, lua_CFunction>, 9> functions{{
-      {"call", ScriptCalls::call},
-      {"pcall", ScriptCalls::pcall},
+      {"call", ScriptFunctions::call},
+      {"pcall", ScriptFunctions::pcall},
       {"sha1hex", sha1hex},
       {"status_reply", status_reply},
       {"error_reply", error_reply},

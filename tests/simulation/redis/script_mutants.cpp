@@ -62,11 +62,11 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "over[1].ticket or "
      "at))\n"
      "count()\ndo return false end"},
-    {"redis.claim_is_the_whole_lease",
+    {"redis.provisional_lease_is_the_whole_lease",
      "A waiter that dies unnoticed keeps what it was told for its whole lease (L1).",
-     "redis/lock.lua", "local CLAIM = 2000", "local CLAIM = 86400000"},
-    {"redis.claim_is_the_whole_lease", "The same in the quick way.", "redis/release_quick.lua",
-     "if lease + 0 > 2000 then lease = '2000' end", ""},
+     "redis/lock.lua", "local PROVISIONAL_LEASE = 2000", "local PROVISIONAL_LEASE = 86400000"},
+    {"redis.provisional_lease_is_the_whole_lease", "The same in the quick way.",
+     "redis/release_quick.lua", "if lease + 0 > 2000 then lease = '2000' end", ""},
     {"redis.cancel_leaves_the_place",
      "Who takes its attempt back stays in the queue, and is handed the lock (L3).",
      "redis/cancel.lua", "local w = waiting > 0 and waiter(ARGV[1])", "local w = nil"},
@@ -88,7 +88,8 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "elseif w and not w.plain and not R then", "elseif false then"},
     {"redis.successor_is_told_twice",
      "A release grants its successor by its answer and by a push, which come in any order.",
-     "redis/release.lua", "if outcome == 'F' then free(heir, about > 1) else settle(heir) end",
+     "redis/release.lua",
+     "if outcome == 'F' then free(successor, about > 1) else settle(successor) end",
      "if outcome == 'F' then free(nil, about > 1) else settle() end"},
     {"redis.look_counts_places",
      "A look ends after 64 places, also of those who left: the only waiter waits on a free lock "
@@ -109,7 +110,7 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "is "
      "told (L2).",
      "redis/lock.lua", "local moved = close_up(over, at)", "local moved = false"},
-    {"redis.copies_are_buried_for_ever",
+    {"redis.tombstones_never_expire",
      "What tells of late copies is never forgotten: the slow ways stay open, the hash grows.",
      "redis/lock.lua", "if attempt and tonumber(till) > now then break end",
      "if attempt then break end"},

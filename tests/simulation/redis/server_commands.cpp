@@ -37,7 +37,7 @@ std::string replication_section(const ServerState& server) {
 
 }  // namespace
 
-void info(Call& call) {
+void info(Invocation& call) {
   using Section = std::pair<std::string_view, std::string (*)(const ServerState&)>;
   constexpr std::array<Section, 4> sections{{{"server", server_section},
                                              {"memory", memory_section},
@@ -55,7 +55,7 @@ void info(Call& call) {
   call.reply.bulk(text);
 }
 
-void time(Call& call) {
+void time(Invocation& call) {
   const auto now =
       std::chrono::duration_cast<std::chrono::microseconds>(call.server.site.wall()).count();
   constexpr std::int64_t second = 1'000'000;
@@ -64,7 +64,7 @@ void time(Call& call) {
   call.reply.bulk(std::to_string(now % second));
 }
 
-void role(Call& call) {
+void role(Invocation& call) {
   const bool replica = call.server.faults.replica;
   call.reply.array(replica ? 5 : 3);
   call.reply.bulk(replica ? "slave" : "master");
@@ -78,7 +78,7 @@ void role(Call& call) {
   call.reply.integer(0);
 }
 
-void config_get(Call& call) {
+void config_get(Invocation& call) {
   const std::array<std::pair<std::string, std::string>, 3> settings{{
       {"maxmemory-policy", call.server.options.eviction_policy},
       {"databases", std::to_string(ServerState::database_count)},
@@ -97,7 +97,7 @@ void config_get(Call& call) {
 }
 
 // There are no replicas that could confirm.
-void wait(Call& call) {
+void wait(Invocation& call) {
   const auto time = parse_integer(call.word(2));
   if (call.server.faults.replica) {
     return call.reply.error(

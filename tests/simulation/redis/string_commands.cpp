@@ -10,7 +10,7 @@
 namespace simulation::redis {
 namespace {
 
-void store(Call& call, std::string_view key, std::string_view value, bool keeps_end = false) {
+void store(Invocation& call, std::string_view key, std::string_view value, bool keeps_end = false) {
   Value* place = call.keys().find(key, call.now);
   if (place == nullptr) place = &call.keys().add(key);
   if (!keeps_end) place->ends.reset();
@@ -44,7 +44,7 @@ bool read_time(SetOptions& options, std::string_view word, std::string_view next
   return true;
 }
 
-bool read_options(Call& call, SetOptions& options) {
+bool read_options(Invocation& call, SetOptions& options) {
   for (std::size_t i = 3; i < call.words.size(); ++i) {
     const std::string_view word = call.word(i);
     if (is_word(word, "nx") && !options.if_present) {
@@ -67,7 +67,8 @@ bool read_options(Call& call, SetOptions& options) {
 }
 
 /// @return false = it has answered that this is no time
-bool end_of(Call& call, std::string_view text, bool in_seconds, bool absolute, std::int64_t& at) {
+bool end_of(Invocation& call, std::string_view text, bool in_seconds, bool absolute,
+            std::int64_t& at) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const auto number = parse_integer(text);
   if (!number) {
@@ -85,7 +86,7 @@ bool end_of(Call& call, std::string_view text, bool in_seconds, bool absolute, s
   return true;
 }
 
-void set_with_end(Call& call, bool in_seconds) {
+void set_with_end(Invocation& call, bool in_seconds) {
   std::int64_t at = 0;
   if (!end_of(call, call.word(2), in_seconds, false, at)) return;
   store(call, call.word(1), call.word(3));
@@ -93,7 +94,7 @@ void set_with_end(Call& call, bool in_seconds) {
   call.reply.status("OK");
 }
 
-void answer_with_string(Call& call, const Found<std::string>& found) {
+void answer_with_string(Invocation& call, const Found<std::string>& found) {
   if (found.content == nullptr) {
     call.reply.nil();
   } else {
@@ -101,7 +102,7 @@ void answer_with_string(Call& call, const Found<std::string>& found) {
   }
 }
 
-void increase(Call& call, std::int64_t by) {
+void increase(Invocation& call, std::int64_t by) {
   const auto found = look<std::string>(call, call.word(1));
   if (found.mistyped()) return;
   const auto old = found.value == nullptr ? 0 : parse_integer(*found.content);
@@ -114,7 +115,7 @@ void increase(Call& call, std::int64_t by) {
   call.reply.integer(sum);
 }
 
-void increase_by_word(Call& call, bool down) {
+void increase_by_word(Invocation& call, bool down) {
   const auto by = parse_integer(call.word(2));
   if (!by) return call.reply.error(not_an_integer);
   if (down && *by == std::numeric_limits<std::int64_t>::min()) {
@@ -125,12 +126,12 @@ void increase_by_word(Call& call, bool down) {
 
 }  // namespace
 
-void get(Call& call) {
+void get(Invocation& call) {
   const auto found = look<std::string>(call, call.word(1));
   if (!found.mistyped()) answer_with_string(call, found);
 }
 
-void set(Call& call) {
+void set(Invocation& call) {
   SetOptions options;
   std::int64_t at = 0;
   if (!read_options(call, options)) return;
@@ -153,39 +154,39 @@ void set(Call& call) {
   if (!options.get) call.reply.status("OK");
 }
 
-void setnx(Call& call) {
+void setnx(Invocation& call) {
   const bool present = call.keys().find(call.word(1), call.now) != nullptr;
   if (!present) store(call, call.word(1), call.word(2));
   call.reply.integer(present ? 0 : 1);
 }
 
-void setex(Call& call) { set_with_end(call, true); }
-void psetex(Call& call) { set_with_end(call, false); }
+void setex(Invocation& call) { set_with_end(call, true); }
+void psetex(Invocation& call) { set_with_end(call, false); }
 
-void getdel(Call& call) {
+void getdel(Invocation& call) {
   const auto found = look<std::string>(call, call.word(1));
   if (found.mistyped()) return;
   answer_with_string(call, found);
   call.keys().erase(call.word(1));
 }
 
-void strlen(Call& call) {
+void strlen(Invocation& call) {
   const auto found = look<std::string>(call, call.word(1));
   if (found.mistyped()) return;
   call.reply.integer(found.content == nullptr ? 0
                                               : static_cast<std::int64_t>(found.content->size()));
 }
 
-void append(Call& call) {
+void append(Invocation& call) {
   std::string* const text = look_or_make<std::string>(call, call.word(1));
   if (text == nullptr) return;
   text->append(call.word(2));
   call.reply.integer(static_cast<std::int64_t>(text->size()));
 }
 
-void incr(Call& call) { increase(call, 1); }
-void decr(Call& call) { increase(call, -1); }
-void incrby(Call& call) { increase_by_word(call, false); }
-void decrby(Call& call) { increase_by_word(call, true); }
+void incr(Invocation& call) { increase(call, 1); }
+void decr(Invocation& call) { increase(call, -1); }
+void incrby(Invocation& call) { increase_by_word(call, false); }
+void decrby(Invocation& call) { increase_by_word(call, true); }
 
 }  // namespace simulation::redis

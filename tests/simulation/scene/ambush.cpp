@@ -10,11 +10,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, Ambush::kinds> names{
-    "answers are late",         "answers are lost",
-    "answers are spoilt",       "requests come later",
-    "messages to others stall", "those who ask are stopped",
-    "threads of askers stop",   "connections break when used",
-    "connections break later",  "requests are refused"};
+    "answers are late",           "answers are lost",
+    "answers are spoilt",         "requests come later",
+    "messages to others stall",   "those who ask are stopped",
+    "threads of requesters stop", "connections break when used",
+    "connections break later",    "requests are refused"};
 
 // Threads stop anywhere for so long: what was asked for is answered, and something new is asked.
 constexpr Nanos a_while = 50ms;
@@ -91,7 +91,7 @@ void Ambush::befall(const Trouble& trouble, Connection& from, std::string_view b
       }
       break;
     case What::late_answer: from.stall(Connection::Way::down, world.now() + time); break;
-    case What::stopped_asker: world.pause(from.process(), world.now() + time); break;
+    case What::stopped_requester: world.pause(from.process(), world.now() + time); break;
     case What::stopped_threads: stop_threads(from.process(), time); break;
     case What::broken_pipe:
       from.spring_trap();

@@ -22,16 +22,16 @@ namespace simulation {
 class Ambush final : public Server {
  public:
   enum class What {
-    late_answer,      ///< of the connection on which it was asked
-    lost_answer,      ///< it was worked on, and the connection breaks
-    spoilt_answer,    ///< rubbish comes instead
-    late_copy,        ///< the connection breaks, and the request comes later
-    late_messages,    ///< what the request has the server tell to another connection
-    stopped_asker,    ///< the process is stopped while the answer is on its way
-    stopped_threads,  ///< the process' threads stop anywhere meanwhile
-    broken_pipe,      ///< who sends next on that connection finds it broken
-    broken_later,     ///< the process' threads stop anywhere, while connections break in a row
-    refused           ///< the server is busy for once
+    late_answer,        ///< of the connection on which it was asked
+    lost_answer,        ///< it was worked on, and the connection breaks
+    spoilt_answer,      ///< rubbish comes instead
+    late_copy,          ///< the connection breaks, and the request comes later
+    late_messages,      ///< what the request has the server tell to another connection
+    stopped_requester,  ///< the process is stopped while the answer is on its way
+    stopped_threads,    ///< the process' threads stop anywhere meanwhile
+    broken_pipe,        ///< who sends next on that connection finds it broken
+    broken_later,       ///< the process' threads stop anywhere, while connections break in a row
+    refused             ///< the server is busy for once
   };
   static constexpr std::size_t kinds = 10;
 

@@ -128,7 +128,7 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
     expect_the_end(name, number, std::max<Nanos>(taken->second, now + a_look));
   }
   look_for_rivals(name, number);
-  look_for_turns(name, hold);
+  look_for_order(name, hold);
   // A hold whose owner has not looked since it ended says nothing of how long the name was free.
   const bool unclear = std::any_of(all.holds.begin(), all.holds.end(), [&](const auto& each) {
     return each.first != number && !each.second.ended;
@@ -223,11 +223,11 @@ bool Judge::stands_behind_its_own(const Name& all, const Process& process) {
 
 // L5: whoever came first has the first turn. A client's own callers are served within its turn, and
 // the next one has to ask anew; so what counts is since when a client has asked without a break.
-void Judge::look_for_turns(std::size_t name, const Hold& hold) {
+void Judge::look_for_order(std::size_t name, const Hold& hold) {
   Name& all = names_[name];
   Standing& mine = all.standings[hold.process];
   const Nanos now = room_.world.now();
-  if (turns_ && serve_from_ != never && now > serve_from_) {
+  if (ordered_ && serve_from_ != never && now > serve_from_) {
     for (const auto& [process, other] : all.standings) {
       if (process == hold.process || process->dead() || other.waiting == 0) continue;
       // Behind a hold of its own client, which the server has ended early: its clock was set ahead.

@@ -92,7 +92,7 @@ class Judge {
     const Process& process_;
   };
   /// Not every client of the run gets its turns in the order of arrival.
-  void expect_no_turns() noexcept { turns_ = false; }
+  void expect_no_order() noexcept { ordered_ = false; }
   /// A call that has waited since then comes back with nothing: at its time limit (L2).
   void gave_up(std::size_t name, const Process& who, Nanos asked_at);
   /// @return whether that process believes in a hold.
@@ -159,7 +159,7 @@ class Judge {
   void expect_the_end(std::size_t name, HoldNumber number, Nanos by);
   [[nodiscard]] bool outlives_its_end(std::size_t name, const Hold& hold);
   [[nodiscard]] bool stands_behind_its_own(const Name& all, const Process& process);
-  void look_for_turns(std::size_t name, const Hold& hold);
+  void look_for_order(std::size_t name, const Hold& hold);
   void look_at_end(Hold& hold, bool valid);
   void is_free(Name& all, bool released);
   void look_for_rivals(std::size_t name, HoldNumber number);
@@ -175,7 +175,7 @@ class Judge {
   std::uint64_t grants_ = 0;
   std::optional<Verdict> verdict_;
   Nanos serve_from_ = never;
-  bool turns_ = true;
+  bool ordered_ = true;
   bool ends_by_time_ = false;
   std::set<const Process*> leavers_;
   std::function<Nanos()> hand_over_{};

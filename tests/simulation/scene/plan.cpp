@@ -44,7 +44,8 @@ Fault draw_fault(Random& random, const Plan& plan, std::size_t specials) {
   fault.what = static_cast<Fault::What>(what);
   fault.at = random.between(20 * ms, plan.storm);
   // All is over when the storm is: what is expected of the calm counts from then.
-  // Half of them as long as what protocols count in: leases, claims, time-outs, fallback periods.
+  // Half of them as long as what protocols count in: leases, provisional leases, time-outs,
+  // fallback periods.
   const Nanos length = random.chance(0.5)
                            ? random.spread(100 * us, std::min(plan.lease * 2, 20 * second))
                            : random.between(200 * ms, 6 * second);

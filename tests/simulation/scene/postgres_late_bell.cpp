@@ -114,13 +114,13 @@ void PostgresLateBell::tell_and_ask_together() {
     ask(question);  // the second connection is made
     std::this_thread::sleep_for(3 * late_question);
     rung.lock();
-    std::thread asker([&] {
+    std::thread requester([&] {
       std::this_thread::sleep_for(between_waves);
       ask(question);
       ask(question);
     });
     rung.unlock();
-    asker.join();
+    requester.join();
     const Nanos asked = world.now();
     static_cast<void>(question.holder());
     const Nanos took = world.now() - asked;

@@ -7,7 +7,7 @@
 #include "postgres/postgres_backend.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/postgres_ambush.hpp"
-#include "simulation/scene/postgres_ghosts.hpp"
+#include "simulation/scene/postgres_orphaned_grants.hpp"
 #include "simulation/scene/postgres_servers.hpp"
 #include "simulation/scene/postgres_tie.hpp"
 #include "simulation/scene/postgres_trials.hpp"
@@ -90,7 +90,7 @@ class PostgresStand final : public Stand {
         options_(options_of(plan, random_, neighbours_, favourite_)),
         servers_(room, options_, mistake, plan.storm),
         ambush_(room, servers_, plan.lease, plan.storm),
-        ghosts_(room, servers_, plan) {}
+        orphaned_grants_(room, servers_, plan) {}
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
     return mortise::postgres::backend(
         "postgresql://shop@" + servers_.addresses(standby_first_) + "/orders?sslmode=disable" +
@@ -153,7 +153,7 @@ class PostgresStand final : public Stand {
       connection->process().schedule.longest = 300us;
     }
     const auto sessions = static_cast<std::size_t>(turn() / options_.flush) + 1;
-    servers_.primary().forget_turns();
+    servers_.primary().forget_longest_in_line();
     servers_.primary().strangers_notify(sessions, 8s);
   }
   [[nodiscard]] std::size_t operations_in_the_clear() const override {
@@ -181,10 +181,10 @@ class PostgresStand final : public Stand {
   }
   [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override {
     // Where the server's clock was set back it keeps what has lapsed for its owner.
-    return plan_.steps ? std::nullopt : ghosts_.look(its_judge, quiet);
+    return plan_.steps ? std::nullopt : orphaned_grants_.look(its_judge, quiet);
   }
   void dies(const Process& process) override {
-    ghosts_.ends(process);
+    orphaned_grants_.ends(process);
     servers_.ends(process);
   }
   // Calls end while what they asked for waits for the disk, and has yet to be granted; or have
@@ -201,7 +201,7 @@ class PostgresStand final : public Stand {
     return random.between(stall / 2, stall);
   }
   void closed(const Process& process, Nanos took) override {
-    const std::optional<Verdict> verdict = ghosts_.closed(process, took);
+    const std::optional<Verdict> verdict = orphaned_grants_.closed(process, took);
     if (verdict && !plan_.steps) judge->blame(verdict->promise, verdict->words);
   }
   // The server has said so.
@@ -217,7 +217,8 @@ class PostgresStand final : public Stand {
          .longest = std::max<Nanos>(plan_.longest_hold, 1ms),
          .calm = calm_,
          .closing = [this,
-                     &process = World::running()->process()] { return ghosts_.gone(process); },
+                     &process =
+                         World::running()->process()] { return orphaned_grants_.gone(process); },
          .over = [this, its = std::string(lock.name())] { free_again(its); },
          .wrong = wrong_});
   }
@@ -236,7 +237,7 @@ class PostgresStand final : public Stand {
     // Before its own flush each waits for the one that is under way, of somebody's grant: as long
     // as the line has been seen to be.
     const Nanos expected = turn() + options_.flush * (static_cast<int>(plan_.clients) + 1);
-    const Nanos line = std::max(expected * 9 / 8, servers_.primary().longest_turn());
+    const Nanos line = std::max(expected * 9 / 8, servers_.primary().longest_in_line());
     // What a call was granted as it gave up is given back first: the grant, the cancel that finds
     // it and the release each wait for the flush that is under way, and for their own.
     const Nanos given_back = 6 * options_.flush;
@@ -267,8 +268,8 @@ class PostgresStand final : public Stand {
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& /*names*/) override {
     const postgres::PostgresModel& server = servers_.primary();
     if (server.ticket_count() > 0) return std::to_string(server.ticket_count()) + " tickets";
-    if (server.grave_count() > 0) {
-      return std::to_string(server.grave_count()) + " attempts that are refused";
+    if (server.tombstone_count() > 0) {
+      return std::to_string(server.tombstone_count()) + " attempts that are refused";
     }
     return {};
   }
@@ -376,7 +377,7 @@ class PostgresStand final : public Stand {
   const postgres::Options options_;
   PostgresServers servers_;
   PostgresAmbush ambush_;
-  PostgresGhosts ghosts_;
+  PostgresOrphanedGrants orphaned_grants_;
   std::optional<PostgresTrials> trials_;
   bool calm_ = false;
   std::string wrong_;

@@ -39,7 +39,7 @@ std::string RedisAdministrators::take(const std::string& url, const std::string&
 void RedisAdministrators::begin(const std::string& url, const std::string& name, double loses) {
   Process& administrator = room_.world.process("administrator");
   administrator.clock.offset = std::chrono::hours(1);
-  errands_[&administrator].loses = loses;
+  one_shots_[&administrator].loses = loses;
   room_.world.spawn(administrator, [url, name] {
     try {
       mortise::redis::force_release(url, name, patience);
@@ -52,19 +52,19 @@ void RedisAdministrators::begin(const std::string& url, const std::string& name,
 void RedisAdministrators::runs(const redis::ScriptRun& run) {
   Connection* const from = room_.network.find(run.connection);
   if (from == nullptr) return;
-  const auto found = errands_.find(&from->process());
-  if (found == errands_.end()) return;
-  Errand& errand = found->second;
-  if (run.arguments.size() == 3 && run.answer.starts_with("O ")) look_at_end(errand, run);
-  if (!luck_.chance(errand.loses)) return;
+  const auto found = one_shots_.find(&from->process());
+  if (found == one_shots_.end()) return;
+  OneShot& one_shot = found->second;
+  if (run.arguments.size() == 3 && run.answer.starts_with("O ")) look_at_end(one_shot, run);
+  if (!luck_.chance(one_shot.loses)) return;
   room_.world.after(on_its_way, [this, id = run.connection] {
     if (Connection* const connection = room_.network.find(id)) connection->cut(true);
   });
 }
 
 // S3: a call ends one hold, and it is the one that the call has found, however often it is said.
-void RedisAdministrators::look_at_end(Errand& errand, const redis::ScriptRun& run) const {
-  if (++errand.ended > 1) judge->blame("S3", "a release by force has ended two holds");
+void RedisAdministrators::look_at_end(OneShot& one_shot, const redis::ScriptRun& run) const {
+  if (++one_shot.ended > 1) judge->blame("S3", "a release by force has ended two holds");
   const std::string number = number_in(run.answer);
   if (number == run.arguments[2]) return;
   judge->blame("S3", "a release by force that is about hold " + std::string(run.arguments[2]) +

@@ -26,16 +26,16 @@ class RedisAdministrators {
 
  private:
   /// One call.
-  struct Errand {
+  struct OneShot {
     double loses = 0;  // how often an answer is lost
     int ended = 0;     // holds
   };
   void begin(const std::string& url, const std::string& name, double loses);
-  void look_at_end(Errand& errand, const redis::ScriptRun& run) const;
+  void look_at_end(OneShot& one_shot, const redis::ScriptRun& run) const;
 
   Room& room_;
   Random luck_;
-  std::map<const Process*, Errand> errands_;
+  std::map<const Process*, OneShot> one_shots_;
 };
 
 }  // namespace simulation

@@ -43,13 +43,13 @@ std::string RedisCopies::look(const redis::ScriptRun& run) {
     return wrong;
   }
   const Nanos now = room_.world.now();
-  Buried& buried = buried_[std::string(run.keys[0]) + " " + attempt];
-  if (takes && number < buried.number && now - buried.at < remembered &&
+  Tombstone& tombstone = tombstones_[std::string(run.keys[0]) + " " + attempt];
+  if (takes && number < tombstone.number && now - tombstone.at < remembered &&
       run.answer.starts_with("G ")) {
     return "S5: " + attempt + " is granted by a copy with the number " + std::to_string(number) +
-           ", after one with the number " + std::to_string(buried.number);
+           ", after one with the number " + std::to_string(tombstone.number);
   }
-  if (words[1][1] == '1' && number >= buried.number) buried = {number, now};
+  if (words[1][1] == '1' && number >= tombstone.number) tombstone = {number, now};
   return {};
 }
 

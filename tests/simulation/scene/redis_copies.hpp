@@ -25,7 +25,7 @@ class RedisCopies {
   [[nodiscard]] std::string look(const redis::ScriptRun& run);
 
  private:
-  struct Buried {
+  struct Tombstone {
     std::uint64_t number = 0;
     Nanos at{};
   };
@@ -37,7 +37,7 @@ class RedisCopies {
   const By by_;
   std::map<ConnectionId, std::uint64_t> epochs_;
   std::map<std::pair<ConnectionId, std::string>, std::uint64_t> steps_;  // the latest
-  std::map<std::string, Buried> buried_;                                 // by key and attempt
+  std::map<std::string, Tombstone> tombstones_;                          // by key and attempt
 };
 
 }  // namespace simulation

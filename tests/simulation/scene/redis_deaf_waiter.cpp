@@ -20,7 +20,7 @@ constexpr Nanos until_it_asks = 1'500ms;
 /// Longer than the judge of that gives it.
 constexpr Nanos until_it_finds_out = 8'500ms;
 /// How long what a waiter was told is kept for it, and a clock's drift; and until others have it.
-constexpr Nanos claim = 2'010ms;
+constexpr Nanos provisional_lease = 2'010ms;
 constexpr Nanos to_lapse = 1s;
 /// Places where a thread may stop, from the begin of a release to its last byte.
 constexpr std::uint64_t places = 24;
@@ -69,9 +69,9 @@ void RedisDeafWaiter::free_for_the_deaf(mortise::Lock& lock) {
   until_act(3 * rounds + 2);
   std::this_thread::sleep_for(to_arrive);
   if (Connection* const its = inbox()) its->stall(Connection::Way::down, world.now() + lease);
-  room_.network.part(*waiter_, host(), world.now() + claim + to_arrive);
+  room_.network.part(*waiter_, host(), world.now() + provisional_lease + to_arrive);
   lock.unlock();
-  std::this_thread::sleep_for(claim);
+  std::this_thread::sleep_for(provisional_lease);
   if (!lock.try_lock_for(to_lapse)) {
     return judge_.blame("L1", "a waiter that hears nothing keeps what it was told for its lease");
   }

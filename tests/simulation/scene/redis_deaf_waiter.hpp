@@ -2,10 +2,10 @@
 // A waiter that hears nothing. First its inbox is forgotten by what is between, which it is to find
 // out (L2). Then it learns by asking that it has the lock, and the push of that grant comes just
 // while it releases it: nothing of that hold is to be given back by whoever reads the push, and its
-// release is told as one (S3). At last it hears nothing at all for longer than a claim stands: that
-// lapses in time (L1), and when the pushes of two grants come, the hold that it has by then stays
-// (S1). A storm is hardly ever long enough for the first, and hardly ever holds up a push until the
-// others.
+// release is told as one (S3). At last it hears nothing at all for longer than a provisional lease
+// stands: that lapses in time (L1), and when the pushes of two grants come, the hold that it has by
+// then stays (S1). A storm is hardly ever long enough for the first, and hardly ever holds up a
+// push until the others.
 #pragma once
 
 #include "simulation/scene/redis_trial.hpp"

@@ -29,8 +29,8 @@ constexpr std::int64_t alive = 2'900'000;  // us
 /// At so many waiters one script looks at most (lock.lua).
 constexpr int looks_of_a_script = 64;
 
-/// A claim of two seconds, and that clocks drift.
-constexpr std::int64_t longest_claim = 2'010'000;  // us
+/// A provisional lease of two seconds, and that clocks drift.
+constexpr std::int64_t longest_provisional_lease = 2'010'000;  // us
 
 }  // namespace
 
@@ -112,7 +112,8 @@ std::optional<Verdict> RedisJudges::look_at(Name& name, std::size_t index, Judge
       "S5", name.key + " is held by an attempt that nobody knows of: " + server_.look(name.key)};
 }
 
-// L1: whoever was handed a lock after its death keeps it for a claim, since it does not confirm.
+// L1: whoever was handed a lock after its death keeps it for a provisional lease, since it does not
+// confirm.
 std::optional<Verdict> RedisJudges::look_at_the_dead(const Name& name,
                                                      const redis::LockSeen& seen) const {
   if (steps_) return std::nullopt;
@@ -122,12 +123,12 @@ std::optional<Verdict> RedisJudges::look_at_the_dead(const Name& name,
   const bool its_own =
       std::find(dead.numbers.begin(), dead.numbers.end(), seen.number) != dead.numbers.end();
   if (its_own || dead.has_sent || seen.since < dead.at) return std::nullopt;
-  if (server_time() - seen.since < longest_claim) return std::nullopt;
+  if (server_time() - seen.since < longest_provisional_lease) return std::nullopt;
   return Verdict{"L1", name.key + " is kept by a dead waiter: " + server_.look(name.key)};
 }
 
 // A connection with a call that is unanswered for a second is dropped, and whoever was answered on
-// it knows that older copies are refused: to bury them again and again makes the lock grow.
+// it knows that older copies are refused: to tell it again and again makes the lock grow.
 void RedisJudges::runs(const redis::ScriptRun& run) {
   const std::string copies = copies_.look(run);
   if (!copies.empty() && !verdict_) verdict_ = Verdict{"S5", copies};
@@ -139,12 +140,13 @@ void RedisJudges::runs(const redis::ScriptRun& run) {
   const ConnectionId connection = run.connection;
   if (arguments.size() < 2 || arguments[1].size() < 2 || arguments[1][1] != '1') return;
   const Nanos now = room_.world.now();
-  Buried& buried =
-      buried_.try_emplace(std::pair(connection, std::string(arguments[0])), Buried{.since = now})
+  Tombstone& tombstone =
+      tombstones_
+          .try_emplace(std::pair(connection, std::string(arguments[0])), Tombstone{.since = now})
           .first->second;
-  if (now - buried.last < 500ms) return;  // asked together, before the answer
-  buried.last = now;
-  if (++buried.times < 4 || now - buried.since < 3s || verdict_) return;
+  if (now - tombstone.last < 500ms) return;  // asked together, before the answer
+  tombstone.last = now;
+  if (++tombstone.times < 4 || now - tombstone.since < 3s || verdict_) return;
   verdict_ =
       Verdict{"debris", std::string(arguments[0]) + " has older copies refused again and again"};
 }
@@ -161,11 +163,11 @@ void RedisJudges::look_at_pushes(const redis::ScriptRun& run) {
   const bool releases = words.size() == 6;
   const bool takes = words.size() == 5;
   if (!takes && !releases) return;
-  const std::string asker(words[releases ? 3 : 0]);
+  const std::string requester(words[releases ? 3 : 0]);
   const std::string_view answer =
       releases ? run.answer.substr(std::min<std::size_t>(2, run.answer.size())) : run.answer;
-  if (!answer.starts_with("G ") || !pushed.contains(asker)) return;
-  verdict_ = Verdict{"L6", asker + " is told of one grant by an answer and by a push"};
+  if (!answer.starts_with("G ") || !pushed.contains(requester)) return;
+  verdict_ = Verdict{"L6", requester + " is told of one grant by an answer and by a push"};
 }
 
 // Whatever looks at a fair lock that is free hands it to whoever waits, lives and listens: a

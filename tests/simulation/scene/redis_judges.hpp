@@ -71,12 +71,12 @@ class RedisJudges {
   std::vector<Name> names_;
   std::map<std::string, Dead> dead_;
   /// How an attempt has its older copies refused on a connection.
-  struct Buried {
+  struct Tombstone {
     Nanos since{};
     Nanos last = Nanos::min() / 2;
     int times = 0;
   };
-  std::map<std::pair<ConnectionId, std::string>, Buried> buried_;
+  std::map<std::pair<ConnectionId, std::string>, Tombstone> tombstones_;
   struct Forgotten {
     ConnectionId inbox{};
     const Process* process = nullptr;

@@ -2,9 +2,9 @@
 // What clients say late when all is well again. A renewal comes behind the release of its hold: the
 // name is free (L1). A release is refused for a while, and its successor, who is told of that, asks
 // for itself: it is granted by one answer (L6). A thread stands still while it sends, and then the
-// connection is another one (S5). Who was robbed of its hold, and not told, hears it by its renewal
-// (S1). And with Redisson's keys threads stop while they begin to listen or leave: in the end
-// nobody listens who does not wait (L6).
+// connection is another one (S5). A client that was robbed of its hold, and not told, learns it
+// from its renewal (S1). And with Redisson's keys threads stop while they begin to listen or leave:
+// in the end nobody listens who does not wait (L6).
 #pragma once
 
 #include "simulation/scene/redis_trial.hpp"

@@ -30,8 +30,8 @@ constexpr std::uint64_t places_behind_a_write = 5;
 
 /// In which some holder lets go, and whoever waits for it is told.
 constexpr Nanos until_it_is_told = 3s;
-/// What a clock may be ahead, and a claim takes: when whoever believes that clock's readings to be
-/// those of another one believes too much.
+/// What a clock may be ahead, and a provisional lease takes: when whoever believes that clock's
+/// readings to be those of another one believes too much.
 constexpr Nanos shortest_silence = 1s;
 constexpr Nanos longest_silence = 6s;
 
@@ -166,7 +166,7 @@ void RedisOrders::hold_up_reading(const redis::ScriptRun& run) {
   if (moved_.attempt == attempt) to->stall(Connection::Way::down, moved_.until);
 }
 
-// What it says of its hold does not arrive any more: the claim lapses.
+// What it says of its hold does not arrive any more: the provisional lease lapses.
 void RedisOrders::tell_of_moved(Connection& inbox, std::string_view attempt) {
   const Nanos now = room_.world.now();
   if (now < moved_.from || now >= moved_.until || moved_.attempt != attempt) return;
@@ -194,17 +194,17 @@ void RedisOrders::told(std::string_view channel, std::string_view message) {
   const bool delays = pushes_ > 0 && !overdue_;
   if ((!moves && !delays) || !message.starts_with("G ")) return;
   const Nanos now = room_.world.now();
-  const Nanos claim = mortise::core::claim_lease(lease_);
+  const Nanos provisional_lease = mortise::core::provisional_lease(lease_);
   const auto& listeners = server_.listeners(channel);
   Connection* const inbox = listeners.empty() ? nullptr : room_.network.find(listeners.back());
   if (inbox == nullptr || !inbox->held() || inbox->process().dead()) return;
   if (moves) return tell_of_moved(*inbox, message.substr(2, message.find(' ', 2) - 2));
-  if (claim < until_it_asks || now + claim > end_) return;
+  if (provisional_lease < until_it_asks || now + provisional_lease > end_) return;
   --pushes_;
   const std::string_view words = message.substr(2);
   overdue_ = Overdue{.attempt = std::string(words.substr(0, words.find(' '))),
                      .inbox = inbox->id(),
-                     .until = now + claim};
+                     .until = now + provisional_lease};
   host_.note("a push to " + inbox->process().name() + " stalls, and its hold is taken");
   inbox->stall(Connection::Way::down, overdue_->until);
   take(std::string(message.substr(message.rfind(' ') + 1)), luck_.spread(10us, 20ms));

@@ -18,7 +18,7 @@ constexpr const char* name = "robbed/waiter";
 
 /// In which a few messages have come and gone.
 constexpr Nanos to_arrive = 20ms;
-/// A claim is over by then.
+/// A provisional lease is over by then.
 constexpr Nanos silence = 3s;
 }  // namespace
 

@@ -7,7 +7,7 @@
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/bounds.hpp"
-#include "simulation/scene/ghosts.hpp"
+#include "simulation/scene/orphaned_grants.hpp"
 #include "simulation/scene/redis_administrators.hpp"
 #include "simulation/scene/redis_hearing.hpp"
 #include "simulation/scene/redis_judges.hpp"
@@ -69,7 +69,7 @@ class RedisStand final : public Stand {
     server_.make_mistake(mistake);
     host_.serve(ambush_);
     ambush_.refuse = [this](bool yes) { server_.set_busy(yes); };
-    ghosts_.watch(server_);
+    orphaned_grants_.watch(server_);
     Random random = Random::of({plan.seed, 41});
     // Now and then clients of different configurations share the names.
     const std::uint64_t drawn = random.below(10);
@@ -178,16 +178,18 @@ class RedisStand final : public Stand {
     room_.world.after(recovery() - std::chrono::milliseconds(1'500), [this] { judges_.calm(); });
   }
   [[nodiscard]] Nanos longest_hold_of_the_dead(const Plan& plan) const override {
-    // A claim for each waiter that died with its holder.
+    // A provisional lease for each waiter that died with its holder.
     return plan.lease + std::chrono::seconds(2) * static_cast<int>(plan.clients);
   }
   [[nodiscard]] Nanos lease_of_the_dead(const Plan& plan) const override { return plan.lease; }
-  void told(const std::string& name, mortise::Token token) override { ghosts_.told(name, token); }
+  void told(const std::string& name, mortise::Token token) override {
+    orphaned_grants_.told(name, token);
+  }
   void released(const std::string& name, mortise::Token token) override {
-    ghosts_.released(name, token);
+    orphaned_grants_.released(name, token);
   }
   [[nodiscard]] std::string complaint(std::size_t /*clients*/) override {
-    return ghosts_.complaint();
+    return orphaned_grants_.complaint();
   }
   // Connections are made anew within a second or two; waiters ask each second.
   [[nodiscard]] Nanos recovery() const override { return std::chrono::seconds(4); }
@@ -232,7 +234,7 @@ class RedisStand final : public Stand {
   RedisAdministrators administrators_;
   RedisJudges judges_;
   RedisHearing hearing_;
-  Ghosts ghosts_;
+  OrphanedGrants orphaned_grants_;
   std::optional<RedisTrials> trials_;
   std::vector<std::string> modes_;
   std::size_t strangers_ = 0;
@@ -358,7 +360,7 @@ std::string RedisStand::set_trap(std::uint64_t which, Random& random, Nanos leng
   return traps_.set(*trap, key_of(random.below(names_)), random, length);
 }
 
-// A client hears nothing for longer than a claim takes, and of messages still later.
+// A client hears nothing for longer than a provisional lease takes, and of messages still later.
 std::string RedisStand::deafen(Random& random, Nanos length) {
   Connection* const inbox = some_inbox(random);
   if (inbox == nullptr) return "nobody listens";

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos longest_claim = 2s;
+constexpr Nanos longest_provisional_lease = 2s;
 
 }  // namespace
 
@@ -29,11 +29,12 @@ void RedisTraps::told(std::string_view channel, std::string_view message) {
   deafen(*inbox);
 }
 
-// Its claim lapses. What it is granted next it learns by asking, and holds it when the first
-// message comes.
+// Its provisional lease lapses. What it is granted next it learns by asking, and holds it when the
+// first message comes.
 void RedisTraps::deafen(Connection& inbox) {
   const Nanos now = room_.world.now();
-  const Nanos silent = std::min(lease_, longest_claim) * 1002 / 1000 + luck_.spread(1ms, 200ms);
+  const Nanos silent =
+      std::min(lease_, longest_provisional_lease) * 1002 / 1000 + luck_.spread(1ms, 200ms);
   const Nanos least = now + silent + 300ms;
   if (least > end_) return;
   --deaf_;

@@ -19,8 +19,8 @@ namespace simulation {
 class RedisTraps final : public Server {
  public:
   enum class What {
-    deaf_successor,  ///< who is pushed a grant hears nothing for longer than a claim stands, and of
-                     ///< messages for longer still
+    deaf_successor,  ///< who is pushed a grant hears nothing for longer than a provisional lease
+                     ///< stands, and of messages for longer still
     crowd            ///< a hundred others queue, and leave
   };
   static constexpr std::size_t kinds = 2;

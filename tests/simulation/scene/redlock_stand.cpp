@@ -7,7 +7,7 @@
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/bounds.hpp"
-#include "simulation/scene/ghosts.hpp"
+#include "simulation/scene/orphaned_grants.hpp"
 #include "simulation/scene/redis_copies.hpp"
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
@@ -49,7 +49,7 @@ class RedlockStand final : public Stand {
       ambushes_.push_back(std::make_unique<Ambush>(room, host, server, scripts()));
       ambushes_.back()->refuse = [&server](bool yes) { server.set_busy(yes); };
       host.serve(*ambushes_.back());
-      ghosts_.watch(*servers_.back());
+      orphaned_grants_.watch(*servers_.back());
       orphans_.watch(*servers_.back());
       url_ += (i == 0 ? "redlock://10.0.0." : ",10.0.0.") + std::to_string(i + 1);
     }
@@ -67,13 +67,13 @@ class RedlockStand final : public Stand {
   }
   void told(const std::string& name, mortise::Token token) override {
     holder_ = &World::running()->process();
-    ghosts_.told(name, token);
+    orphaned_grants_.told(name, token);
   }
   void released(const std::string& name, mortise::Token token) override {
-    ghosts_.released(name, token);
+    orphaned_grants_.released(name, token);
   }
   [[nodiscard]] std::string complaint(std::size_t /*clients*/) override {
-    return copied_.empty() ? ghosts_.complaint() : copied_;
+    return copied_.empty() ? orphaned_grants_.complaint() : copied_;
   }
   [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override;
   // Connections are made anew within a second or two; waiters ask each second.
@@ -147,7 +147,7 @@ class RedlockStand final : public Stand {
   std::optional<RedlockNewcomers> newcomers_;
   std::optional<RedlockVoices> voices_;
   std::optional<RedlockReturns> returns_;
-  Ghosts ghosts_;
+  OrphanedGrants orphaned_grants_;
   std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;
   std::vector<std::unique_ptr<Ambush>> ambushes_;
@@ -287,8 +287,8 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
       const std::string name = lock_name(n);
       const redis::LockSeen seen = server.lock("mortise:{" + name + "}");
       if (!seen.held || now - std::chrono::microseconds(seen.since) < old) continue;
-      if (ghosts_.votes(name, seen.attempt) * 2 > servers_.size()) continue;
-      if (ghosts_.owns(name, seen.attempt)) continue;
+      if (orphaned_grants_.votes(name, seen.attempt) * 2 > servers_.size()) continue;
+      if (orphaned_grants_.owns(name, seen.attempt)) continue;
       if (!lives(server, seen.attempt.substr(0, client_size))) continue;
       return Verdict{"L1", "a vote for " + seen.attempt + ", which holds nothing, stands at " +
                                room_.network.hosts()[i]->name()};

@@ -134,7 +134,7 @@ void Scene::live(Party& party) {
     // With PostgreSQL who finds the row locked by others' commits is not in the queue yet.
     if (plan_.kind == Kind::postgres ||
         party.client->capabilities().fair != mortise::Support::yes) {
-      judge_.expect_no_turns();
+      judge_.expect_no_order();
     }
     std::vector<std::thread> threads;
     --births_;

@@ -35,7 +35,7 @@ std::string ZooKeeperAdministrators::take(const std::string& url, const std::str
 
 void ZooKeeperAdministrators::begin(const std::string& url, const std::string& name, double loses) {
   Process& administrator = room_.world.process("administrator");
-  errands_[&administrator].loses = loses;
+  one_shots_[&administrator].loses = loses;
   room_.world.spawn(administrator, [url, name] {
     try {
       mortise::zookeeper::force_release(url, name, patience);
@@ -48,37 +48,38 @@ void ZooKeeperAdministrators::begin(const std::string& url, const std::string& n
 // A request may come in pieces. Each begins with the number of its bytes.
 void ZooKeeperAdministrators::sent(ConnectionId connection, std::string_view bytes) {
   Connection* const from = room_.network.find(connection);
-  const auto found = from == nullptr ? errands_.end() : errands_.find(&from->process());
-  if (found == errands_.end()) return;
-  Errand& errand = found->second;
-  if (std::exchange(errand.connection, connection) != connection) errand.unread.clear();
-  errand.unread += bytes;
+  const auto found = from == nullptr ? one_shots_.end() : one_shots_.find(&from->process());
+  if (found == one_shots_.end()) return;
+  OneShot& one_shot = found->second;
+  if (std::exchange(one_shot.connection, connection) != connection) one_shot.unread.clear();
+  one_shot.unread += bytes;
   constexpr std::size_t head = sizeof(std::int32_t);
-  while (errand.unread.size() >= head) {
-    const auto length = static_cast<std::size_t>(zookeeper::In(errand.unread).int32());
-    if (errand.unread.size() < head + length) return;
-    const std::string request = errand.unread.substr(head, length);
-    errand.unread.erase(0, head + length);
-    asked(errand, request, *from);
+  while (one_shot.unread.size() >= head) {
+    const auto length = static_cast<std::size_t>(zookeeper::In(one_shot.unread).int32());
+    if (one_shot.unread.size() < head + length) return;
+    const std::string request = one_shot.unread.substr(head, length);
+    one_shot.unread.erase(0, head + length);
+    asked(one_shot, request, *from);
   }
 }
 
-void ZooKeeperAdministrators::asked(Errand& errand, std::string_view bytes, Connection& from) {
+void ZooKeeperAdministrators::asked(OneShot& one_shot, std::string_view bytes, Connection& from) {
   zookeeper::In request(bytes);
   // The greeting has a nought there.
   if (request.int32() <= 0 || request.int32() != zookeeper::op::remove) return;
-  look_at_removal(errand, std::string(request.text()));
-  if (luck_.chance(errand.loses)) lose_answer(from);
+  look_at_removal(one_shot, std::string(request.text()));
+  if (luck_.chance(one_shot.loses)) lose_answer(from);
 }
 
 // S3: a call removes one node, and removes it again where it does not know what has come of that.
-void ZooKeeperAdministrators::look_at_removal(Errand& errand, const std::string& path) const {
-  if (errand.removed.empty()) {
+void ZooKeeperAdministrators::look_at_removal(OneShot& one_shot, const std::string& path) const {
+  if (one_shot.removed.empty()) {
     removes(path);
-    errand.removed = path;
+    one_shot.removed = path;
   }
-  if (errand.removed == path) return;
-  judge->blame("S3", "a release by force that has removed " + errand.removed + " removes " + path);
+  if (one_shot.removed == path) return;
+  judge->blame("S3",
+               "a release by force that has removed " + one_shot.removed + " removes " + path);
 }
 
 void ZooKeeperAdministrators::lose_answer(Connection& connection) {

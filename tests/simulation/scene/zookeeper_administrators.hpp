@@ -29,20 +29,20 @@ class ZooKeeperAdministrators {
 
  private:
   /// One call.
-  struct Errand {
+  struct OneShot {
     double loses = 0;  // how often the answer is lost
     std::string removed{};
     ConnectionId connection{};  // the last one, and what of a request has come on it
     std::string unread{};
   };
   void begin(const std::string& url, const std::string& name, double loses);
-  void asked(Errand& errand, std::string_view bytes, Connection& from);
-  void look_at_removal(Errand& errand, const std::string& path) const;
+  void asked(OneShot& one_shot, std::string_view bytes, Connection& from);
+  void look_at_removal(OneShot& one_shot, const std::string& path) const;
   void lose_answer(Connection& connection);
 
   Room& room_;
   Random luck_;
-  std::map<const Process*, Errand> errands_;
+  std::map<const Process*, OneShot> one_shots_;
 };
 
 /// Stands before a server, and has them know what it is sent.

@@ -151,7 +151,7 @@ void cut_a_follower(Trio& all, Story& story) {
   const std::size_t cut = (leads + 1) % Trio::size;
   const std::size_t other = (leads + 2) % Trio::size;
   Client holder(all.place(), cut, 1s);
-  Client asker(all.place(), cut, 20s);
+  Client requester(all.place(), cut, 20s);
   Client writer(all.place(), cut, 20s);
   Client waiter(all.place(), other, 20s);
   story.tell("the queue", waiter.ask(op::create, create_body("/q", flag::persistent)));
@@ -161,8 +161,8 @@ void cut_a_follower(Trio& all, Story& story) {
   story.tell("waits", waiter.ask(op::exists, watch_body(mine, true)));
   all.cut_off(cut);
   const Nanos began = all.now();
-  asker.send(op::sync, path_body("/"));
-  asker.send(op::exists, watch_body("/q", false));
+  requester.send(op::sync, path_body("/"));
+  requester.send(op::exists, watch_body("/q", false));
   writer.send(op::create, create_body("/late", flag::persistent));
   bool answered = true;
   bool after_the_end = false;
@@ -187,13 +187,13 @@ void cut_a_follower(Trio& all, Story& story) {
   });
   story.tell("all has come", gone);
   story.tell("the holder reads its node after its end", after_the_end);
-  story.tell("a sync and a read behind it: " + end_of(asker));
+  story.tell("a sync and a read behind it: " + end_of(requester));
   story.tell("a write: " + end_of(writer));
   story.tell("the holder comes back to the follower", holder.connect(cut));
   story.tell("has ended", holder.expired());
   story.tell("to another one", holder.connect(other));
   story.tell("has ended", holder.expired());
-  story.tell("the asker to another one", asker.connect(other));
+  story.tell("the requester to another one", requester.connect(other));
   story.tell("the writer, to the leader", writer.connect(leads));
   story.tell("what it wrote", writer.ask(op::exists, watch_body("/late", false)));
   story.tell("the holder's node", waiter.ask(op::exists, watch_body(mine, false)));

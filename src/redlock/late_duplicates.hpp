@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose requests may still arrive at a server although their connection is gone: after those of a
+// Requests that may still arrive at a server although their connection is gone: after those of a
 // newer connection, and of another address that leads there, too. See remote/late_copies.hpp.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace mortise::redlock {
 
-/// What is told apart is the steps of the attempt (see `Bid::step`), which are the same wherever
-/// it is asked for, and not connections, which each address counts by itself.
+/// What is told apart is the steps of the attempt (see `QuorumAttempt::step`), which are the same
+/// wherever it is asked for, and not connections, which each address counts by itself.
 /// @thread_safety every member may be called concurrently.
-class Strays {
+class LateDuplicates {
  public:
   /// A connection to that server broke while a request of this step was unanswered.
   /// @param lease of the vote that it may bring

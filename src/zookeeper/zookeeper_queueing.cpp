@@ -15,7 +15,7 @@ namespace {
 /// A try looks first where the queue was seen held so lately.
 constexpr std::chrono::seconds memory_of_holders{2};
 constexpr std::size_t most_remembered = 4'096;
-/// A queue was there so lately that it can not have been removed for its emptiness, as a rule.
+/// A queue was there so lately that it cannot have been removed for its emptiness, as a rule.
 constexpr std::chrono::seconds memory_of_queues{30};
 /// Between two looks at a queue that has to drain.
 constexpr std::chrono::milliseconds draining_pause{100};
@@ -269,7 +269,7 @@ void ZooKeeperBackend::remove(const ContenderPtr& contender) {
   }
   contender->removing = true;
   ++contender->flight;
-  // Who leaves before his turn is not to be woken by it.
+  // A waiter that leaves before its turn is not to be woken by it.
   if (contender->watching) {
     set(*contender, &Contender::watching, false);
     contender->session->unwatch(contender->predecessor, *contender);

@@ -16,7 +16,7 @@
 namespace mortise::model {
 
 // Thread-safe.
-class Mail {
+class HeldMessages {
  public:
   using Message = std::function<void()>;
 
@@ -55,15 +55,15 @@ class Mail {
   std::deque<Message> messages_;
 };
 
-// Every answer to an acquisition, pushes too, comes by mail, and may be changed on its way.
+// Every answer to an acquisition, pushes too, can be held back, and changed on its way.
 class AnswerRelay : public Relay {
  public:
-  AnswerRelay(std::unique_ptr<Backend> behind, std::shared_ptr<Mail> mail)
-      : Relay(std::move(behind)), mail_(std::move(mail)) {}
+  AnswerRelay(std::unique_ptr<Backend> behind, std::shared_ptr<HeldMessages> messages)
+      : Relay(std::move(behind)), messages_(std::move(messages)) {}
 
   void acquire(const std::shared_ptr<Acquisition>& operation) override {
     const std::shared_ptr<Asked> asked = find(operation, true);
-    if (asked->done()) return;  // its answer is in the mail
+    if (asked->done()) return;  // its answer is under way
     operation->sent(now());
     behind().acquire(asked);
     if (asked->progress() == Acquisition::Progress::queued && !asked->done()) {
@@ -75,7 +75,7 @@ class AnswerRelay : public Relay {
     if (asked != nullptr) behind().cancel(asked);
   }
   void release(const std::shared_ptr<Release>& operation) override {
-    // The successor is asked for by itself, so that its answer comes by mail too.
+    // The successor is asked for by itself, so that its answer can be held back too.
     const auto alone =
         std::make_shared<Freed>(operation->hold(), nullptr,
                                 [operation](Released outcome) { operation->answered(outcome); });
@@ -127,7 +127,7 @@ class AnswerRelay : public Relay {
     if (!make) return nullptr;
     auto asked = std::make_shared<Asked>(
         operation->request(), [this, operation](const std::shared_ptr<Asked>& answered) {
-          mail_->pass([this, operation, answered] { deliver(*operation, *answered); });
+          messages_->pass([this, operation, answered] { deliver(*operation, *answered); });
         });
     asked_.emplace(operation->request().attempt, Entry{.operation = operation, .asked = asked});
     return asked;
@@ -143,27 +143,27 @@ class AnswerRelay : public Relay {
     }
   }
 
-  const std::shared_ptr<Mail> mail_;
+  const std::shared_ptr<HeldMessages> messages_;
   std::mutex mutex_;
   // Until they are done: the backend behind need not keep what it is asked.
   std::map<AttemptId, Entry> asked_;
 };
 
-// Every release comes by mail to the server.
+// Every release can be held back on its way to the server.
 class ReleaseRelay : public Relay {
  public:
-  ReleaseRelay(std::unique_ptr<Backend> behind, std::shared_ptr<Mail> mail)
-      : Relay(std::move(behind)), mail_(std::move(mail)) {}
+  ReleaseRelay(std::unique_ptr<Backend> behind, std::shared_ptr<HeldMessages> messages)
+      : Relay(std::move(behind)), messages_(std::move(messages)) {}
 
   void release(const std::shared_ptr<Release>& operation) override {
-    mail_->pass([this, operation] { arrived(operation); });
+    messages_->pass([this, operation] { arrived(operation); });
   }
 
  protected:
   virtual void arrived(const std::shared_ptr<Release>& operation) { Relay::release(operation); }
 
  private:
-  const std::shared_ptr<Mail> mail_;
+  const std::shared_ptr<HeldMessages> messages_;
 };
 
 }  // namespace mortise::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "redlock/ballot.hpp"
+#include "redlock/vote_round.hpp"
 
 #include "base/mutant.hpp"
 
@@ -7,34 +7,34 @@
 
 namespace mortise::redlock {
 
-Ballot::Ballot(Quorum quorum)
+VoteRound::VoteRound(Quorum quorum)
     : quorum_(quorum), numbers_(quorum.nodes), since_(quorum.nodes), left_(quorum.nodes) {}
 
-void Ballot::begin() {
+void VoteRound::begin() {
   asked_ = granted_ = refused_ = 0;
   decided_ = 0;
 }
 
-void Ballot::granted(std::size_t node, std::uint64_t number, Instant since) {
+void VoteRound::granted(std::size_t node, std::uint64_t number, Instant since) {
   asked_ &= ~only(node);
   granted_ |= only(node);
   numbers_[node] = number;
   since_[node] = since;
 }
 
-void Ballot::refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left) {
+void VoteRound::refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left) {
   asked_ &= ~only(node);
   refused_ |= only(node);
   numbers_[node] = holder;
   left_[node] = left;
 }
 
-void Ballot::silent(std::size_t node) {
+void VoteRound::silent(std::size_t node) {
   asked_ &= ~only(node);
   if (decided_ != 0 && numbers_[node] != decided_) granted_ &= ~only(node);
 }
 
-NodeSet Ballot::with_number(std::uint64_t number) const noexcept {
+NodeSet VoteRound::with_number(std::uint64_t number) const noexcept {
   NodeSet same = 0;
   for (std::size_t i = 0; i < quorum_.nodes; ++i) {
     if ((granted_ & only(i)) != 0 && numbers_[i] == number) same |= only(i);
@@ -42,7 +42,7 @@ NodeSet Ballot::with_number(std::uint64_t number) const noexcept {
   return same;
 }
 
-Ballot::Outcome Ballot::outcome() const noexcept {
+VoteRound::Outcome VoteRound::outcome() const noexcept {
   const std::size_t majority =
       quorum_.majority() - (base::mutant("redlock.majority_is_one_too_few") ? 1 : 0);
   if (count(granted_ | asked_) < majority) {
@@ -56,12 +56,12 @@ Ballot::Outcome Ballot::outcome() const noexcept {
   return decided_ == 0 ? Outcome::settle : Outcome::open;
 }
 
-NodeSet Ballot::settle() {
+NodeSet VoteRound::settle() {
   decided_ = number();
   return granted_ & ~with_number(decided_);
 }
 
-std::uint64_t Ballot::number() const noexcept {
+std::uint64_t VoteRound::number() const noexcept {
   if (decided_ != 0) return decided_;
   std::uint64_t largest = 0;
   for (std::size_t i = 0; i < quorum_.nodes; ++i) {
@@ -70,7 +70,7 @@ std::uint64_t Ballot::number() const noexcept {
   return largest;
 }
 
-Instant Ballot::counted_from() const noexcept {
+Instant VoteRound::counted_from() const noexcept {
   Instant first = never;
   for (std::size_t i = 0; i < quorum_.nodes; ++i) {
     if ((granted_ & only(i)) != 0) first = std::min(first, since_[i]);
@@ -78,7 +78,7 @@ Instant Ballot::counted_from() const noexcept {
   return first;
 }
 
-NodeSet Ballot::holders_nodes() const noexcept {
+NodeSet VoteRound::holders_nodes() const noexcept {
   NodeSet most = 0;
   for (std::size_t i = 0; i < quorum_.nodes; ++i) {
     if ((refused_ & only(i)) == 0 || numbers_[i] == 0) continue;
@@ -91,14 +91,14 @@ NodeSet Ballot::holders_nodes() const noexcept {
   return most;
 }
 
-bool Ballot::held_elsewhere() const noexcept {
+bool VoteRound::held_elsewhere() const noexcept {
   const NodeSet theirs = holders_nodes();
   if (theirs == 0) return false;
   const NodeSet unknown = quorum_.all() & ~(granted_ | refused_);
   return count(theirs | unknown) >= quorum_.majority();
 }
 
-std::optional<std::chrono::microseconds> Ballot::free_in() const {
+std::optional<std::chrono::microseconds> VoteRound::free_in() const {
   std::vector<std::chrono::microseconds> ends;
   for (std::size_t i = 0; i < quorum_.nodes; ++i) {
     if ((refused_ & only(i)) != 0) ends.push_back(left_[i]);

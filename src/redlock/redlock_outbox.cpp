@@ -9,7 +9,7 @@
 namespace mortise::redlock {
 namespace {
 
-// Addresses that lead to one server are tried again so often for what others are owed.
+// Addresses that lead to one server are tried again so often for what waits to be sent to others.
 constexpr std::chrono::seconds astray_again{1};
 // Of the time that close() may take.
 constexpr std::chrono::milliseconds patience_at_the_end{750};
@@ -27,13 +27,13 @@ bool takes_back(const redis::Call& call) {
 void RedlockBackend::give_back_the_rest() {
   if (!attached_.load()) return;
   const Instant until = BootClock::now() + patience_at_the_end;
-  const auto owes = [this] {
+  const auto outbox_pending = [this] {
     return std::any_of(nodes_.begin(), nodes_.end(),
                        [](const auto& node) { return node->usable() && node->awaits(takes_back); });
   };
   std::vector<Source*> sources;
   for (const auto& node : nodes_) node->add_sources(sources);
-  while (owes() && BootClock::now() < until) {
+  while (outbox_pending() && BootClock::now() < until) {
     base::poll_sources(sources, *clock_, clock_->now() + a_look);
   }
 }
@@ -54,64 +54,65 @@ void RedlockBackend::tell(redis::Call call) {
   }
   if (told) return;
   call.copies = true;  // by another connection it may come before what it takes back
-  debts_.owe(call.server, call);
+  outbox_.put(call.server, call);
   want_missing(usable(), false);
-  see_to_debts(clock_->now());
+  see_to_outbox(clock_->now());
   for (const auto& node : nodes_) {
     if (!node->usable()) continue;
     if (node->server() == call.server) {
-      pay(*node, false);  // it has come up in between, and may have looked at its debts too early
+      // It has come up in between, and may have looked into its outbox too early.
+      send_outbox(*node, false);
     } else if (whereabouts_.met(node->server()) >= call.since) {
       static_cast<void>(send(*node, call));  // it may be that server, started anew
     }
   }
 }
 
-void RedlockBackend::pay(Node& node, bool comes_up) {
-  if (!debts_.any()) return;
+void RedlockBackend::send_outbox(Node& node, bool comes_up) {
+  if (!outbox_.any()) return;
   const Instant now = clock_->now();
   const std::uint64_t epoch = node.epoch();
   if (!node.usable()) return;
   const std::uint64_t server = node.server();
   const Instant met = comes_up ? whereabouts_.met(server) : Instant::min();
   Instant next = never;
-  const auto look = [&](const redis::Call& debt) -> Debts::Look {
-    Instant end = end_of_debt(debt);
-    if (ask_of(debt) == Ask::free) {
-      const auto& freeing = static_cast<const Freeing&>(*debt.operation);
+  const auto look = [&](const redis::Call& entry) -> Outbox::Look {
+    Instant end = end_of_entry(entry);
+    if (ask_of(entry) == Ask::free) {
+      const auto& freeing = static_cast<const Freeing&>(*entry.operation);
       const HoldId& hold = freeing.release->hold();
       // The release tells it by itself. What came before that would free the vote, and the release
       // would find nothing, as if the hold had not stood.
       if (freeing.if_it_lapses && holds_.is_released(hold)) return {.due = false, .over = true};
       const Instant until = freeing.if_it_lapses ? holds_.until(hold) : Instant{};
       if (freeing.if_it_lapses && holds_.stands(hold, now)) {
-        if (debt.server == server) next = std::min(next, until);
+        if (entry.server == server) next = std::min(next, until);
         return {.due = false};
       }
-      end = std::max(end, until + end_at_the_servers + owed_after_its_end);
+      end = std::max(end, until + end_at_the_servers + kept_after_its_end);
     }
-    return {
-        .over = now >= end,
-        .told_to_all = withdrawn(debt) || (now > end_of_vote(debt) && debt.node == node.index())};
+    return {.over = now >= end,
+            .told_to_all =
+                withdrawn(entry) || (now > end_of_vote(entry) && entry.node == node.index())};
   };
-  std::vector<redis::Call> due = debts_.take(server, met, look);
-  if (next != never) alarm_.set_debts(next);
-  for (redis::Call& debt : due) {
+  std::vector<redis::Call> due = outbox_.take(server, met, look);
+  if (next != never) alarm_.set_outbox_due(next);
+  for (redis::Call& entry : due) {
     // And whole, where the server has said that it does not know the script.
-    debt.epoch = epoch;
-    if (!send_on(node, debt)) debts_.owe(server, std::move(debt));
+    entry.epoch = epoch;
+    if (!send_on(node, entry)) outbox_.put(server, std::move(entry));
   }
 }
 
-void RedlockBackend::pay_later() {
+void RedlockBackend::send_outbox_later() {
   for (const auto& node : nodes_) {
-    pay(*node, false);
+    send_outbox(*node, false);
   }
   lead_home();
 }
 
 void RedlockBackend::lead_home() {
-  if (!debts_.any() || whereabouts_.clear()) return;
+  if (!outbox_.any() || whereabouts_.clear()) return;
   NodeSet astray = 0;
   for (const auto& node : nodes_) {
     if (whereabouts_.astray(node->index())) astray |= only(node->index());
@@ -120,9 +121,10 @@ void RedlockBackend::lead_home() {
   lead_anew(astray);
 }
 
-void RedlockBackend::see_to_debts(Instant now) {
-  // An address that leads to the server of another one is the way to its own, which is owed it.
-  if (debts_.any() && !whereabouts_.clear()) alarm_.set_debts(now + astray_again);
+void RedlockBackend::see_to_outbox(Instant now) {
+  // An address that leads to the server of another one is the way to its own, for which something
+  // waits.
+  if (outbox_.any() && !whereabouts_.clear()) alarm_.set_outbox_due(now + astray_again);
 }
 
 redis::Call RedlockBackend::call_of(const std::shared_ptr<Freeing>& freeing,
@@ -142,33 +144,37 @@ bool RedlockBackend::doubt(const HoldId& hold, const Trail::Stop& where) {
   if (!end) return false;
   redis::Call call = call_of(end, where);
   call.copies = true;
-  debts_.owe(where.server, std::move(call));
+  outbox_.put(where.server, std::move(call));
   for (const auto& node : nodes_) {
-    // It has come up in between, and may have looked at its debts too early.
-    if (node->usable() && node->server() == where.server) pay(*node, false);
+    // It has come up in between, and may have looked into its outbox too early.
+    if (node->usable() && node->server() == where.server) send_outbox(*node, false);
   }
   return true;
 }
 
 // The answer of another address that leads there has said that nothing is left, perhaps.
-void RedlockBackend::in_doubt(const std::shared_ptr<Bid>& bid, const Trail::Stop& where) {
-  Lock lock(bid->mutex);
-  const std::uint32_t step = bid->step.load();
-  if (bid->phase == Bid::Phase::won) {
-    const Acquisition::Request& request = bid->request();
+void RedlockBackend::in_doubt(const std::shared_ptr<QuorumAttempt>& attempt,
+                              const Trail::Stop& where) {
+  Lock lock(attempt->mutex);
+  const std::uint32_t step = attempt->step.load();
+  if (attempt->phase == QuorumAttempt::Phase::won) {
+    const Acquisition::Request& request = attempt->request();
     lock.unlock();
     const HoldId hold{
-        .name = request.name, .attempt = request.attempt, .number = bid->number.load()};
+        .name = request.name, .attempt = request.attempt, .number = attempt->number.load()};
     if (doubt(hold, where)) return;
   } else {
-    static_cast<void>(bid->maybe.add(where));
+    static_cast<void>(attempt->maybe.add(where));
     // What comes of the round has it taken back.
-    if (bid->phase == Bid::Phase::asking || bid->phase == Bid::Phase::settling) return;
+    if (attempt->phase == QuorumAttempt::Phase::asking ||
+        attempt->phase == QuorumAttempt::Phase::settling) {
+      return;
+    }
     lock.unlock();
   }
   Trail there;
   static_cast<void>(there.add(where));
-  undo(bid, there, step);
+  undo(attempt, there, step);
 }
 
 }  // namespace mortise::redlock

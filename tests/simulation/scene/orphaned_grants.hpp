@@ -18,7 +18,7 @@
 
 namespace simulation {
 
-class Ghosts {
+class OrphanedGrants {
  public:
   void watch(redis::RedisModel& server) { servers_.push_back(&server); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What servers are owed: the undos and releases that they could not be told, or have not answered.
+// What is still to be sent to servers: the undos and releases that they could not be told, or have
+// not answered.
 #pragma once
 
 #include "redis/call.hpp"
@@ -16,76 +17,76 @@
 
 namespace mortise::redlock {
 
-/// A debt is a server's, and is paid by whatever address leads there. A server that is started anew
-/// has another name; so whoever was met since the question was asked is told as well, and the debt
-/// stays for the other case, that this is a stranger.
+/// An entry is for one server, and is sent by whatever address leads there. A server that is
+/// started anew has another name; so any server met since the request was made is told as well, and
+/// the entry stays for the other case, that this is a stranger.
 /// @thread_safety every member may be called concurrently; it calls nobody but `look_at`.
-class Debts {
+class Outbox {
  public:
   /// Once for each server and operation: the newer one takes the place of the older.
   /// @param server that of the call, or the one that refused it in its place
-  void owe(std::uint64_t server, redis::Call call) {
+  void put(std::uint64_t server, redis::Call call) {
     const std::lock_guard lock(mutex_);
-    Debtor& its = debts_[server];
+    Recipient& its = outbox_[server];
     const auto [place, is_new] = its.places.try_emplace(call.operation.get(), its.next);
     if (is_new) {
-      if (its.calls.size() >= most_debts) its.drop(its.calls.begin());
+      if (its.calls.size() >= most_entries) its.drop(its.calls.begin());
       ++its.next;
     }
     its.calls[place->second] = std::move(call);
     any_.store(true);
   }
-  /// What is to be known of a debt.
+  /// What is to be known of an entry.
   struct Look {
     bool due = true;           ///< false: it is too early
     bool over = false;         ///< nobody but its own server is told any more, nor later
-    bool told_to_all = false;  ///< once another server was told in that one's place, it is paid
+    bool told_to_all = false;  ///< once another server was told in that one's place, it is done
   };
   /// A server can be told now. @param met when it was met for the first time; long ago where
   /// others' do not concern it
-  /// @param look says of a debt what is to be known of it
+  /// @param look says of an entry what is to be known of it
   /// @return what it is to be told
   template <class LookAt>
   [[nodiscard]] std::vector<redis::Call> take(std::uint64_t server, Instant met, LookAt look_at) {
     std::vector<redis::Call> due;
     if (!any_.load()) return due;
     const std::lock_guard lock(mutex_);
-    for (auto each = debts_.begin(); each != debts_.end();) {
-      Debtor& its = each->second;
+    for (auto each = outbox_.begin(); each != outbox_.end();) {
+      Recipient& its = each->second;
       const bool own = each->first == server;
       for (auto one = its.calls.begin(); one != its.calls.end();) {
-        const redis::Call& debt = one->second;
-        const Look look = look_at(debt);
+        const redis::Call& entry = one->second;
+        const Look look = look_at(entry);
         const bool its_own = own && look.due;
         const bool may_be_its =
-            look.due && !look.over && each->first == debt.server && met >= debt.since;
-        if (its_own || may_be_its) due.push_back(debt);
-        const bool paid = its_own || look.over || (may_be_its && look.told_to_all);
-        one = paid ? its.drop(one) : std::next(one);
+            look.due && !look.over && each->first == entry.server && met >= entry.since;
+        if (its_own || may_be_its) due.push_back(entry);
+        const bool finished = its_own || look.over || (may_be_its && look.told_to_all);
+        one = finished ? its.drop(one) : std::next(one);
       }
-      each = its.calls.empty() ? debts_.erase(each) : std::next(each);
+      each = its.calls.empty() ? outbox_.erase(each) : std::next(each);
     }
-    any_.store(!debts_.empty());
+    any_.store(!outbox_.empty());
     return due;
   }
-  /// @return all of them, which nobody is owed any more
+  /// @return all of them, which are to be sent to nobody any more
   [[nodiscard]] std::vector<redis::Call> take_all() {
     const std::lock_guard lock(mutex_);
     std::vector<redis::Call> all;
-    for (auto& each : debts_) {
+    for (auto& each : outbox_) {
       for (auto& call : each.second.calls) all.push_back(std::move(call.second));
     }
-    debts_.clear();
+    outbox_.clear();
     any_.store(false);
     return all;
   }
   [[nodiscard]] bool any() const noexcept { return any_.load(); }
 
  private:
-  // What a server that never comes back is owed is worth no memory without end. Then the oldest go,
-  // whose votes end first as a rule: docs/redlock.md says so.
-  static constexpr std::size_t most_debts = 4096;
-  struct Debtor {
+  // What waits for a server that never comes back is worth no memory without end. Then the oldest
+  // go, whose votes end first as a rule: docs/redlock.md says so.
+  static constexpr std::size_t most_entries = 4096;
+  struct Recipient {
     using Calls = std::map<std::uint64_t, redis::Call>;  // as they came
     Calls::iterator drop(Calls::iterator one) {
       places.erase(one->second.operation.get());
@@ -97,7 +98,7 @@ class Debts {
   };
 
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Debtor> debts_;  // by server
+  std::map<std::uint64_t, Recipient> outbox_;  // by server
   std::atomic<bool> any_{false};
 };
 

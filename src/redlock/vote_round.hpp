@@ -18,7 +18,7 @@ namespace mortise::redlock {
 /// before, so that any number that was granted with a majority behind it is smaller than the
 /// largest of a later majority's. A grant needs a majority that remembers its number: where the
 /// votes disagree, the largest is written to the others first (`settle`).
-class Ballot {
+class VoteRound {
  public:
   enum class Outcome {
     open,    ///< wait for more answers
@@ -26,7 +26,7 @@ class Ballot {
     won,     ///< the hold is ours, with `number()`, counted from `counted_from()`
     lost,    ///< no majority can come of this round, and a majority has said so, or nobody is left
   };
-  explicit Ballot(Quorum quorum);
+  explicit VoteRound(Quorum quorum);
 
   /// A new round; nobody was asked yet.
   void begin();
@@ -34,9 +34,9 @@ class Ballot {
   void asked(std::size_t node) noexcept { asked_ |= only(node); }
   /// It voted for us. @param since our clock before it was asked
   void granted(std::size_t node, std::uint64_t number, Instant since);
-  /// Somebody else has it there. @param holder the number of his hold; 0 = nobody, it stepped back
+  /// Somebody else has it there. @param holder the number of its hold; 0 = nobody, it stepped back
   void refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left);
-  /// There will be no answer; also of one that has not answered `settle()`.
+  /// There will be no answer; also for one that has not answered `settle()`.
   void silent(std::size_t node);
   /// Its hold has that number now.
   void settled(std::size_t node, std::uint64_t number) { numbers_[node] = number; }
@@ -52,12 +52,12 @@ class Ballot {
   [[nodiscard]] NodeSet votes() const noexcept { return granted_; }
   [[nodiscard]] NodeSet against() const noexcept { return refused_; }
 
-  /// Whether one other owner may have a majority, so that it is his turn to act.
+  /// Whether one other owner may have a majority, so that it is that owner's turn to act.
   [[nodiscard]] bool held_elsewhere() const noexcept;
   /// Who refused with that owner: the one whom most servers name.
   [[nodiscard]] NodeSet holders_nodes() const noexcept;
-  /// @return how long, counted from the question, until the leases of so many others have ended
-  /// that a majority is free; nothing = not known.
+  /// @return how long, counted from the quorum request, until the leases of so many others have
+  /// ended that a majority is free; nothing = not known.
   [[nodiscard]] std::optional<std::chrono::microseconds> free_in() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulation/scene/postgres_ghosts.hpp"
+#include "simulation/scene/postgres_orphaned_grants.hpp"
 
 #include "simulation/scene/bounds.hpp"
 
@@ -25,7 +25,8 @@ constexpr Nanos a_close = 999ms;  // a second, by a clock that may go faster (A1
 
 }  // namespace
 
-PostgresGhosts::PostgresGhosts(Room& room, PostgresServers& servers, const Plan& plan)
+PostgresOrphanedGrants::PostgresOrphanedGrants(Room& room, PostgresServers& servers,
+                                               const Plan& plan)
     : room_(room), servers_(servers), names_(plan.names) {
   servers_.each([this](postgres::PostgresModel& model) {
     model.watch_grants([this](ConnectionId id, const postgres::LockRow& row) {
@@ -37,14 +38,14 @@ PostgresGhosts::PostgresGhosts(Room& room, PostgresServers& servers, const Plan&
   servers_.when_back = [this] { came_back(); };
 }
 
-bool PostgresGhosts::lives(const std::string& attempt) const {
+bool PostgresOrphanedGrants::lives(const std::string& attempt) const {
   const auto found = clients_.find(attempt.substr(0, client_size));
   return found != clients_.end() && !found->second->dead() && !excused_.contains(found->second);
 }
 
 // close() waits for a second: a row may be locked for longer, by a commit that is under way, and
 // the server be out of reach. Where it took less it has left nothing.
-std::optional<Verdict> PostgresGhosts::closed(const Process& process, Nanos took) {
+std::optional<Verdict> PostgresOrphanedGrants::closed(const Process& process, Nanos took) {
   if (took >= a_close) return std::nullopt;
   excused_.erase(&process);
   for (const auto& [name, row] : servers_.primary().rows()) {
@@ -60,19 +61,19 @@ std::optional<Verdict> PostgresGhosts::closed(const Process& process, Nanos took
 }
 
 // A release need not be on disk when it is told.
-void PostgresGhosts::came_back() {
+void PostgresOrphanedGrants::came_back() {
   for (const auto& [name, row] : servers_.primary().rows()) back_.emplace(name, row.number);
 }
 
-std::optional<Verdict> PostgresGhosts::look(const Judge& judge, Nanos quiet) {
+std::optional<Verdict> PostgresOrphanedGrants::look(const Judge& judge, Nanos quiet) {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (auto verdict = look_at(names_[i], i, judge, quiet)) return verdict;
   }
   return std::nullopt;
 }
 
-std::optional<Verdict> PostgresGhosts::look_at(Name& name, std::size_t index, const Judge& judge,
-                                               Nanos quiet) {
+std::optional<Verdict> PostgresOrphanedGrants::look_at(Name& name, std::size_t index,
+                                                       const Judge& judge, Nanos quiet) {
   const std::string its = lock_name(index);
   const auto holder = servers_.primary().holder(its);
   const Nanos now = room_.world.now();

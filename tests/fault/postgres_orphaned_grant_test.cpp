@@ -9,7 +9,7 @@
 namespace mortise::fault {
 namespace {
 
-class PostgresGhost : public PostgresTest {
+class PostgresOrphanedGrant : public PostgresTest {
  protected:
   void run(const std::string& sql) { server().talk().run(sql); }
   /// As a late copy of the request does once the lease is over.
@@ -31,7 +31,7 @@ class PostgresGhost : public PostgresTest {
 };
 
 // Promise: S5
-TEST_F(PostgresGhost, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
+TEST_F(PostgresOrphanedGrant, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 20s});
   lock.lock();
@@ -40,7 +40,7 @@ TEST_F(PostgresGhost, AReleaseFreesWhatALateCopyOfItsAttemptHasTaken) {
   EXPECT_FALSE(is_held("a")) << "nobody knows of that hold";
 }
 
-TEST_F(PostgresGhost, WhoWaitsForOneIsTold) {
+TEST_F(PostgresOrphanedGrant, WhoWaitsForOneIsTold) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 20s});
   lock.lock();
@@ -55,7 +55,7 @@ TEST_F(PostgresGhost, WhoWaitsForOneIsTold) {
 }
 
 // What the backend gives back by itself may not take the attempt's own hold along.
-TEST_F(PostgresGhost, OneGrantIsGivenBackAlone) {
+TEST_F(PostgresOrphanedGrant, OneGrantIsGivenBackAlone) {
   Client mine = client();
   Lock lock = mine.lock("a", {.lease = 20s});
   lock.lock();
@@ -69,7 +69,7 @@ TEST_F(PostgresGhost, OneGrantIsGivenBackAlone) {
 
 // The caller was told that the answer makes no sense: the library is not behind what follows.
 // Promise: S5
-TEST_F(PostgresGhost, WhatIsTakenBackIsTakenBackAgainIfThatIsRefused) {
+TEST_F(PostgresOrphanedGrant, WhatIsTakenBackIsTakenBackAgainIfThatIsRefused) {
   refuse_once("cancel", "bytea, bytea, bigint", "$1, $2, $3");
   refuse_once("release", "bytea, bytea, bigint, bigint", "$1, $2, $3, $4");
   run("alter function mortise.take rename to take_;"
@@ -81,12 +81,12 @@ TEST_F(PostgresGhost, WhatIsTakenBackIsTakenBackAgainIfThatIsRefused) {
   std::error_code error;
   EXPECT_FALSE(lock.acquire({.wait = 2s}, error));
   EXPECT_EQ(error, Errc::protocol) << error.message();
-  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "a ghost holds the name";
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "an orphaned grant holds the name";
 }
 
 // The first copy was executed, and its answer lost; the second one is not for this client any more.
 // Promise: S5
-TEST_F(PostgresGhost, ARefusedCopyLeavesNothingOfTheOneBefore) {
+TEST_F(PostgresOrphanedGrant, ARefusedCopyLeavesNothingOfTheOneBefore) {
   Proxy proxy(server().port());
   Client mine(PostgresServer::url_by(proxy.port()));
   Lock first = mine.lock("first");
@@ -101,7 +101,7 @@ TEST_F(PostgresGhost, ARefusedCopyLeavesNothingOfTheOneBefore) {
   proxy.delay(0ns, 0ns);
   ASSERT_TRUE(comes(taken));
   EXPECT_THROW(static_cast<void>(taken.get()), LockError);
-  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "a ghost holds the name";
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 3s)) << "an orphaned grant holds the name";
 }
 
 }  // namespace

@@ -18,9 +18,9 @@
 
 namespace simulation {
 
-class PostgresGhosts {
+class PostgresOrphanedGrants {
  public:
-  PostgresGhosts(Room& room, PostgresServers& servers, const Plan& plan);
+  PostgresOrphanedGrants(Room& room, PostgresServers& servers, const Plan& plan);
 
   /// A process, or its client, is about to end. What it was granted, or is yet, ends by itself
   /// where it cannot be taken back any more.

@@ -5,8 +5,8 @@
 #include "core/figures.hpp"
 #include "fuzz/fuzz.hpp"
 #include "redis/answer.hpp"
-#include "redlock/ballot.hpp"
 #include "redlock/vote.hpp"
+#include "redlock/vote_round.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,40 +26,40 @@ struct Votes {
   std::array<std::uint64_t, 16> numbers{};
 };
 
-void hear(Ballot& ballot, Votes& votes, std::size_t node, std::string_view text, bool settling) {
+void hear(VoteRound& round, Votes& votes, std::size_t node, std::string_view text, bool settling) {
   const auto number = vote_number(text);
   const auto answer = number ? std::nullopt : Answer::parse(text);
   if (number) {
     expect(*number > 0 && *number < core::grant_number_limit, "a number that is exact", text);
     // Only who voted is asked to note another number.
-    if (settling && (ballot.votes() & only(node)) != 0) {
-      ballot.settled(node, *number);
+    if (settling && (round.votes() & only(node)) != 0) {
+      round.settled(node, *number);
     } else {
-      ballot.granted(node, *number, Instant{std::chrono::seconds(node)});
+      round.granted(node, *number, Instant{std::chrono::seconds(node)});
     }
     votes.numbers.at(node) = *number;
   } else if (!settling && answer &&
              (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused)) {
-    ballot.refused(node, answer->holder_number, answer->left);
+    round.refused(node, answer->holder_number, answer->left);
     votes.numbers.at(node) = 0;
   } else {
-    ballot.silent(node);
+    round.silent(node);
   }
 }
 
-void check(const Ballot& ballot, const Votes& votes, Quorum quorum) {
-  expect((ballot.votes() & ~quorum.all()) == 0, "votes of servers that exist");
-  if (ballot.outcome() == Ballot::Outcome::won) {
+void check(const VoteRound& round, const Votes& votes, Quorum quorum) {
+  expect((round.votes() & ~quorum.all()) == 0, "votes of servers that exist");
+  if (round.outcome() == VoteRound::Outcome::won) {
     std::size_t same = 0;
-    for (const std::uint64_t number : votes.numbers) same += number == ballot.number() ? 1U : 0U;
+    for (const std::uint64_t number : votes.numbers) same += number == round.number() ? 1U : 0U;
     expect(same >= quorum.majority(), "a majority remembers the number");
-    expect(ballot.counted_from() != mortise::never, "a lease counts from a moment");
+    expect(round.counted_from() != mortise::never, "a lease counts from a moment");
   }
-  if (ballot.outcome() == Ballot::Outcome::lost) {
-    expect(count(ballot.votes() | ballot.open()) < quorum.majority(), "nobody loses a majority");
+  if (round.outcome() == VoteRound::Outcome::lost) {
+    expect(count(round.votes() | round.open()) < quorum.majority(), "nobody loses a majority");
   }
-  expect(!ballot.held_elsewhere() || ballot.holders_nodes() != 0, "held by somebody");
-  if (const auto left = ballot.free_in()) {
+  expect(!round.held_elsewhere() || round.holders_nodes() != 0, "held by somebody");
+  if (const auto left = round.free_in()) {
     expect(left->count() >= 0 && *left < std::chrono::hours(24 * 365 * 300), "a time that fits");
   }
 }
@@ -71,27 +71,27 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   const std::size_t nodes = 3 + std::min<std::size_t>(input.byte() % 13U, 12);
   const Quorum quorum{.nodes = nodes};
-  Ballot ballot(quorum);
-  ballot.begin();
+  VoteRound round(quorum);
+  round.begin();
   Votes votes;
-  for (std::size_t i = 0; i < quorum.nodes; ++i) ballot.asked(i);
+  for (std::size_t i = 0; i < quorum.nodes; ++i) round.asked(i);
   bool settling = false;
   while (!input.empty()) {
     const std::size_t node = input.byte() % nodes;
     const std::string_view words = input.line();
-    if ((ballot.open() & only(node)) == 0) continue;  // one answer a question
-    hear(ballot, votes, node, words, settling);
-    if (!settling && ballot.outcome() == Ballot::Outcome::settle) {
+    if ((round.open() & only(node)) == 0) continue;  // one answer a quorum request
+    hear(round, votes, node, words, settling);
+    if (!settling && round.outcome() == VoteRound::Outcome::settle) {
       settling = true;
-      const NodeSet others = ballot.settle();
-      expect((others & ~ballot.votes()) == 0, "only who voted is told a number");
-      expect(*std::max_element(votes.numbers.begin(), votes.numbers.end()) == ballot.number(),
+      const NodeSet others = round.settle();
+      expect((others & ~round.votes()) == 0, "only who voted is told a number");
+      expect(*std::max_element(votes.numbers.begin(), votes.numbers.end()) == round.number(),
              "the largest counts");
       for (std::size_t i = 0; i < quorum.nodes; ++i) {
-        if ((others & only(i)) != 0) ballot.asked(i);
+        if ((others & only(i)) != 0) round.asked(i);
       }
     }
-    check(ballot, votes, quorum);
+    check(round, votes, quorum);
   }
   return 0;
 }

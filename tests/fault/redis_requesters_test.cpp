@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: of two threads that ask for one attempt the late one sends nothing, however late it is: its
-// request would come behind the release, or behind the cancel, and make a ghost. Method: a clock
-// that stops the second thread inside of the backend, after it has seen the attempt undecided.
+// request would come behind the release, or behind the cancel, and make an orphaned grant. Method:
+// a clock that stops the second thread inside of the backend, after it has seen the attempt
+// undecided.
 #include "fault/redis_fixture.hpp"
 #include "redis/redis_backend.hpp"
 #include "remote/one_shot.hpp"
@@ -33,13 +34,13 @@ class StoppingClock final : public Clock {
   mutable std::binary_semaphore goes_on_{0};
 };
 
-class RedisAskers : public RedisTest {
+class RedisRequesters : public RedisTest {
  protected:
   void SetUp() override {
     RedisTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     backend_.emplace(redis::Settings::parse(server().url()));
-    backend_->start(errand_);
+    backend_->start(one_shot_);
     check();
   }
   void TearDown() override {
@@ -52,7 +53,7 @@ class RedisAskers : public RedisTest {
     run(*all);
   }
   void run(const Operation& operation) {
-    errand_.run(operation, 10s);
+    one_shot_.run(operation, 10s);
     ASSERT_TRUE(operation.done());
   }
   [[nodiscard]] static std::shared_ptr<Acquisition> attempt(std::uint64_t sequence) {
@@ -89,11 +90,11 @@ class RedisAskers : public RedisTest {
 
  private:
   std::shared_ptr<StoppingClock> clock_ = std::make_shared<StoppingClock>();
-  remote::OneShotHost errand_{clock_};
+  remote::OneShotHost one_shot_{clock_};
   std::optional<redis::RedisBackend> backend_;
 };
 
-TEST_F(RedisAskers, ALateOneTakesNothingBehindTheRelease) {
+TEST_F(RedisRequesters, ALateOneTakesNothingBehindTheRelease) {
   const auto mine = attempt(1);
   std::jthread late = ask_late(mine);
   backend().acquire(mine);
@@ -108,7 +109,7 @@ TEST_F(RedisAskers, ALateOneTakesNothingBehindTheRelease) {
   expect_free("a");
 }
 
-TEST_F(RedisAskers, ALateOneDoesNotJoinTheQueueBehindTheCancel) {
+TEST_F(RedisRequesters, ALateOneDoesNotJoinTheQueueBehindTheCancel) {
   Client other = client();
   Lock theirs = other.lock("a");
   theirs.lock();

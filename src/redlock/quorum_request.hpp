@@ -7,10 +7,10 @@
 
 #include "redis/answer.hpp"
 #include "redis/call.hpp"
-#include "redlock/ballot.hpp"
 #include "redlock/quorum.hpp"
 #include "redlock/roll.hpp"
 #include "redlock/trail.hpp"
+#include "redlock/vote_round.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -33,7 +33,7 @@ enum class Ask : std::uint32_t {
   look,
 };
 
-/// A call's tag: what is asked, and in which step of its question.
+/// A call's tag: what is asked, and in which step of its quorum request.
 [[nodiscard]] constexpr std::uint32_t tag_of(Ask ask, std::uint32_t step = 0) noexcept {
   return (step << 3U) | static_cast<std::uint32_t>(ask);
 }
@@ -57,12 +57,12 @@ constexpr std::uint32_t step_of_end = step_of_hold + 1;
 constexpr std::chrono::seconds patience{1};
 /// @return how long the answer to a call may take that is sent now.
 [[nodiscard]] inline std::chrono::nanoseconds time_of(const redis::Call& call) noexcept {
-  // What is owed was asked long ago.
-  const bool owed = ask_of(call) == Ask::undo || ask_of(call) == Ask::free;
-  return owed ? patience : call.deadline - call.asked;
+  // What waits in the outbox was asked long ago.
+  const bool from_outbox = ask_of(call) == Ask::undo || ask_of(call) == Ask::free;
+  return from_outbox ? patience : call.deadline - call.asked;
 }
 
-/// Counts a question among those whose answers somebody waits for.
+/// Counts a quorum request among those whose answers somebody waits for.
 class Awaited {
  public:
   Awaited() = default;
@@ -81,7 +81,7 @@ class Awaited {
 };
 
 /// The common part. As an operation it is never waited for; calls carry it.
-struct Question : Operation {
+struct QuorumRequest : Operation {
   /// The client is closed: whoever waits is told.
   virtual void give_up(const Failure& why) = 0;
 
@@ -90,18 +90,18 @@ struct Question : Operation {
 };
 
 /// An attempt, over all its rounds.
-struct Bid final : Question {
+struct QuorumAttempt final : QuorumRequest {
   enum class Phase {
-    parked,     ///< too few servers can be reached
-    asking,     ///< a round is under way
-    settling,   ///< the same: a majority voted for us, with different numbers
-    waiting,    ///< for a hint, or for its time
-    won,        ///< it is a hold
-    cancelled,  ///< it is taken back, until a majority for it is impossible
-    over,       ///< completed, otherwise than by a grant
+    unreachable,  ///< too few servers can be reached
+    asking,       ///< a round is under way
+    settling,     ///< the same: a majority voted for us, with different numbers
+    waiting,      ///< for a hint, or for its time
+    won,          ///< it is a hold
+    cancelled,    ///< it is taken back, until a majority for it is impossible
+    over,         ///< completed, otherwise than by a grant
   };
-  Bid(std::shared_ptr<Acquisition> wanted, Quorum quorum)
-      : operation(std::move(wanted)), ballot(quorum), failures(quorum.nodes) {}
+  QuorumAttempt(std::shared_ptr<Acquisition> wanted, Quorum quorum)
+      : operation(std::move(wanted)), round(quorum), failures(quorum.nodes) {}
   void give_up(const Failure& why) override { operation->failed(why); }
   [[nodiscard]] const Acquisition::Request& request() const noexcept {
     return operation->request();
@@ -117,8 +117,8 @@ struct Bid final : Question {
   std::atomic<bool> leaves{false};         ///< it is cancelled: no server shall tell it any more
 
   // Under the mutex.
-  Phase phase = Phase::parked;
-  Ballot ballot;
+  Phase phase = Phase::unreachable;
+  VoteRound round;
   Roll roll{};                    ///< of this round
   NodeSet late = 0;               ///< servers that came up since
   std::vector<Failure> failures;  ///< of servers that refused to answer in this round
@@ -136,7 +136,7 @@ struct Bid final : Question {
 };
 
 /// The end of a hold.
-struct Freeing final : Question {
+struct Freeing final : QuorumRequest {
   Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end, bool lapses = false)
       : release(std::move(wanted)), known(ours), until(end), if_it_lapses(lapses) {}
   void give_up(const Failure& why) override { release->failed(why); }
@@ -147,29 +147,29 @@ struct Freeing final : Question {
   const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
   std::atomic<bool> told{false};  ///< to every server that it concerns, or owed to it
   Tally tally{};                  // under the mutex, as what follows
-  Roll roll{};                    // newcomers count: what was owed is told on later connections
+  Roll roll{};                    // newcomers count: the outbox is sent on later connections
   NodeSet refused = 0;            // servers that answered with an error
 };
 
 /// @return when the vote that an undo or a release would free has ended by itself.
 [[nodiscard]] inline Instant end_of_vote(const redis::Call& call) {
   if (ask_of(call) == Ask::free) return static_cast<const Freeing&>(*call.operation).until;
-  return call.asked + static_cast<const Bid&>(*call.operation).request().lease;
+  return call.asked + static_cast<const QuorumAttempt&>(*call.operation).request().lease;
 }
 
-/// What is owed so long after the end of the vote that it would free is forgotten: by then nothing
-/// of it is on its way to the server either (see Strays).
-constexpr std::chrono::minutes owed_after_its_end{2};
+/// An entry of the outbox is forgotten so long after the end of the vote that it would free: by
+/// then nothing of it is on its way to the server either (see LateDuplicates).
+constexpr std::chrono::minutes kept_after_its_end{2};
 /// The same where that end is not known.
-constexpr std::chrono::hours owed_without_end{1};
-[[nodiscard]] inline Instant end_of_debt(const redis::Call& call) {
+constexpr std::chrono::hours kept_without_end{1};
+[[nodiscard]] inline Instant end_of_entry(const redis::Call& call) {
   const bool known =
       ask_of(call) != Ask::free || static_cast<const Freeing&>(*call.operation).known;
-  return known ? end_of_vote(call) + owed_after_its_end : call.asked + owed_without_end;
+  return known ? end_of_vote(call) + kept_after_its_end : call.asked + kept_without_end;
 }
 
 /// A batch of renewals.
-struct Renewing final : Question {
+struct Renewing final : QuorumRequest {
   explicit Renewing(std::shared_ptr<Renewal> wanted)
       : renewal(std::move(wanted)), tallies(renewal->items().size()), free(tallies.size()) {}
   void give_up(const Failure& why) override { renewal->failed(why); }
@@ -184,7 +184,7 @@ struct Renewing final : Question {
 };
 
 /// A vote that a hold is to have once more.
-struct Relocking final : Question {
+struct Relocking final : QuorumRequest {
   Relocking(HoldId wanted, std::chrono::nanoseconds time) : hold(std::move(wanted)), lease(time) {}
   void give_up(const Failure& /*why*/) override {}
 
@@ -197,7 +197,7 @@ struct Relocking final : Question {
   switch (ask_of(call)) {
     case Ask::take:
     case Ask::settle:
-    case Ask::undo: return &static_cast<const Bid&>(*call.operation).request().attempt;
+    case Ask::undo: return &static_cast<const QuorumAttempt&>(*call.operation).request().attempt;
     case Ask::free: return &static_cast<const Freeing&>(*call.operation).release->hold().attempt;
     case Ask::relock: return &static_cast<const Relocking&>(*call.operation).hold.attempt;
     case Ask::renew:
@@ -209,7 +209,7 @@ struct Relocking final : Question {
 /// @return how long a vote lasts that this call may bring; 0 = it brings none.
 [[nodiscard]] inline std::chrono::nanoseconds lease_of(const redis::Call& call) {
   switch (ask_of(call)) {
-    case Ask::take: return static_cast<const Bid&>(*call.operation).request().lease;
+    case Ask::take: return static_cast<const QuorumAttempt&>(*call.operation).request().lease;
     case Ask::relock: return static_cast<const Relocking&>(*call.operation).lease;
     case Ask::settle:
     case Ask::undo:
@@ -221,7 +221,7 @@ struct Relocking final : Question {
 }
 
 /// "Who holds it?", or "can locks be taken?".
-struct Looking final : Question {
+struct Looking final : QuorumRequest {
   explicit Looking(std::shared_ptr<Inspection> wanted) : inspection(std::move(wanted)) {}
   explicit Looking(std::shared_ptr<Check> wanted) : check(std::move(wanted)) {}
   void give_up(const Failure& why) override { operation().failed(why); }
