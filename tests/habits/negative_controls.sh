@@ -192,7 +192,7 @@ object() { # <source under src/> <code>
     mkdir -p "lib.dir/$(dirname "$1")"
     printf '%s\n' "$2" >code.cpp
     "$compiler" -c code.cpp -o "lib.dir/$1.o"
-    echo "$scratch/lib.dir/$1.o"
+    echo "$scratch/lib.dir/./$1.o" # as CMake writes it
 }
 symbols_fail() { # <words of its complaint>
     local output

@@ -11,12 +11,12 @@ export LC_ALL=C
 . "$(dirname "$0")/floors.sh"
 
 # Others are of generated sources.
-mapfile -t objects < <(grep '\.dir/src/' "$1")
+mapfile -t objects < <(grep -E '\.dir/(\./)?src/' "$1")
 [ ${#objects[@]} -gt 0 ] || { echo "no objects of src/ in $1"; exit 1; }
 
 complaints=$(nm --print-file-name --format=posix "${objects[@]}" | awk '
 function room_of(path,    part, count) {
-    sub(/.*\.dir\/src\//, "", path)
+    sub(/.*\.dir\/(\.\/)?src\//, "", path)
     count = split(path, part, "/")
     return count == 1 ? "the umbrella" : part[1]
 }
@@ -39,7 +39,7 @@ END {
         split(use, part, SUBSEP)
         if (!(part[2] in home)) continue
         from = floor_of(part[1]); to = floor_of(home[part[2]])
-        where = uses[use]; sub(/.*\.dir\/src\//, "src/", where); sub(/\.o$/, "", where)
+        where = uses[use]; sub(/.*\.dir\/(\.\/)?src\//, "src/", where); sub(/\.o$/, "", where)
         if (to > from) print where ": " part[2] " is above, in " home[part[2]]
         else if (to == from && part[1] != home[part[2]]) print where ": " part[2] " is beside, in " home[part[2]]
     }
