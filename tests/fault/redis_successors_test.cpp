@@ -23,11 +23,12 @@ class PatientHost final : public Host {
   [[nodiscard]] bool read_until_done(const Operation& operation) {
     return read_until([&] { return operation.done(); });
   }
-  /// Reads what comes. @return whether all connections are up in time, and await nothing
+  /// Reads what comes. @return whether both connections are up in time, and await nothing
   [[nodiscard]] bool read_until_quiet() {
     return read_until([&] {
-      return std::none_of(sources_.begin(), sources_.end(),
-                          [](const Source* source) { return source->outstanding(); });
+      return std::count_if(sources_.begin(), sources_.end(), [](const Source* source) {
+               return source->descriptor() >= 0 && !source->outstanding();
+             }) == 2;
     });
   }
 
