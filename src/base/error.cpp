@@ -12,7 +12,7 @@ class Category final : public std::error_category {
     switch (static_cast<Errc>(value)) {
       case Errc::timeout: return "held by somebody else until the time was up";
       case Errc::cancelled: return "the wait was cancelled";
-      case Errc::unavailable: return "the lock store can not be reached";
+      case Errc::unavailable: return "the lock store cannot be reached";
       case Errc::denied: return "the lock store refused the credentials or the right";
       case Errc::lost: return "the hold was lost";
       case Errc::not_owner: return "the caller does not hold the lock";

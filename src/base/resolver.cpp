@@ -31,7 +31,7 @@ struct Question {
 std::string words_of(int code, int error) {
   std::string why =
       code == EAI_SYSTEM ? std::generic_category().message(error) : gai_strerror(code);
-  return "the name can not be resolved: " + why;
+  return "the name cannot be resolved: " + why;
 }
 
 bool is_localhost(const std::string& host) noexcept {

@@ -153,7 +153,7 @@ Outcome Entry::try_to_take(const Acquisition& operation, Instant counted_from, N
     if (!locked) return {.kind = Kind::held, .holder = file_->holder()};
     if (named == LockFile::Named::unknown) {
       const Unlocking unlock(*file_);
-      return failed({Errc::unavailable, "file " + file_->path() + ": can not look at the path"});
+      return failed({Errc::unavailable, "file " + file_->path() + ": cannot look at the path"});
     }
     return record(operation.request(), counted_from);
   }

@@ -29,7 +29,7 @@ Errc errc_of(int error) noexcept {
 Failure system_failure(int error, const std::string& path, const char* doing) {
   // strerror() is not thread-safe; the category's message is.
   return {errc_of(error),
-          "file " + path + ": can not " + doing + ": " + std::generic_category().message(error)};
+          "file " + path + ": cannot " + doing + ": " + std::generic_category().message(error)};
 }
 
 }  // namespace mortise::file

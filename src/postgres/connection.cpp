@@ -272,7 +272,7 @@ std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& f
   if (facts->oldest_version > schema_version) {
     return never_mind("the schema is of a newer version: use a newer library");
   }
-  if (facts->standby) return lost("a standby, which can not be written to");
+  if (facts->standby) return lost("a standby, which cannot be written to");
   if (lineage_.outdated(facts->whereabouts)) {
     return lost("an older timeline: another server was promoted in its place");
   }

@@ -47,7 +47,7 @@ std::optional<std::string> Credentials::current() const {
   for (char c = 0; text.size() <= longest_password && file.get(c);) text += c;
   const std::string which = "password-file " + password_file;
   if (text.size() > longest_password) refuse_credentials(which + " is too long");
-  if (!file.eof()) refuse_credentials(which + " can not be read");
+  if (!file.eof()) refuse_credentials(which + " cannot be read");
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (text.empty()) refuse_credentials(which + " is empty");
   return text;

@@ -109,7 +109,7 @@ TEST(ResolverTest, WhatCanNotBeANameIsAnError) {
   const std::optional<Resolution> found = resolver.take();
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->endpoints.empty());
-  EXPECT_TRUE(found->error.starts_with("the name can not be resolved: ")) << found->error;
+  EXPECT_TRUE(found->error.starts_with("the name cannot be resolved: ")) << found->error;
 }
 
 TEST(ResolverTest, ADeadNameServerBlocksNobody) {

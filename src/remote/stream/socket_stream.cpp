@@ -180,11 +180,11 @@ Failure SocketStream::failure() const {
   // strerror() is not thread-safe; the category's message is.
   const std::string why = std::generic_category().message(trouble.error);
   switch (trouble.step) {
-    case Step::opening: return {errc_of(trouble.error), "can not make a socket: " + why};
+    case Step::opening: return {errc_of(trouble.error), "cannot make a socket: " + why};
     case Step::connecting:
-      return {errc_of(trouble.error), "can not connect to " + endpoint_.text() + ": " + why};
-    case Step::reading: return {errc_of(trouble.error), "can not read: " + why};
-    default: return {errc_of(trouble.error), "can not write: " + why};
+      return {errc_of(trouble.error), "cannot connect to " + endpoint_.text() + ": " + why};
+    case Step::reading: return {errc_of(trouble.error), "cannot read: " + why};
+    default: return {errc_of(trouble.error), "cannot write: " + why};
   }
 }
 

@@ -325,7 +325,7 @@ namespace {
   const std::string why = reason_of(::ERR_peek_error());
   ::ERR_clear_error();
   throw LockError(
-      Failure(Errc::misconfigured, who + ": TLS: can not use " + what + " '" + file + "': " + why));
+      Failure(Errc::misconfigured, who + ": TLS: cannot use " + what + " '" + file + "': " + why));
 }
 
 void trust(SSL_CTX* context, const std::string& ca_file, const std::string& who) {
