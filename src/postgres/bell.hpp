@@ -34,6 +34,11 @@ class Bell {
     under_way_ = false;
     return next_locked();
   }
+  /// @return whether a request is under way; what was freed meanwhile comes behind it.
+  [[nodiscard]] bool rings() const {
+    const std::lock_guard lock(mutex_);
+    return under_way_;
+  }
   /// The request could not be made: there was no memory for it, say. Its names go with the next.
   void lost(const Names& names) noexcept {
     const std::lock_guard lock(mutex_);
@@ -57,7 +62,7 @@ class Bell {
     return names;
   }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::set<std::string> names_;
   bool under_way_ = false;
 };

@@ -128,7 +128,9 @@ bool PostgresBackend::outbox_pending() {
     });
     if (!given_back_.empty()) return true;
   }
-  return attempts_.any_left_over() || attempts_.any_taken_back();
+  // Whoever waits in another client for what was freed just now is told by nobody else.
+  const bool tells = bell_.rings() && pool_->up();
+  return tells || attempts_.any_left_over() || attempts_.any_taken_back();
 }
 
 // close() waits for what callers free, and for what the library takes back for them. Of this only

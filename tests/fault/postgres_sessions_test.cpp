@@ -10,6 +10,9 @@
 
 #include <array>
 #include <atomic>
+#include <future>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -104,6 +107,34 @@ TEST_F(PostgresSessions, AReleaseWakesAWaiterLongBeforeHeAsksAgain) {
     EXPECT_EQ(waiter.release(), Released::released);
   }
   // By its own re-check, once a second, one in four would come so soon.
+  EXPECT_GE(quick, rounds - 1);
+}
+
+// The second name is freed while those who wait for the first one are being told: a request that
+// is made when the answer to that comes.
+TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsForEachOfItsNames) {
+  constexpr int rounds = 5;
+  const std::array<std::string, 3> names{"a", "b", "c"};
+  std::vector<std::unique_ptr<Party>> waiters;
+  for (const std::string& name : names) waiters.push_back(std::make_unique<Party>(client(), name));
+  int quick = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Client closing = client();
+    std::vector<std::future<Token>> served;
+    for (const std::string& name : names) ASSERT_TRUE(closing.lock(name).try_lock_for(patience));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      served.push_back(waiters.at(i)->start());
+      ASSERT_TRUE(waiters.at(i)->worker().falls_asleep());
+      ASSERT_TRUE(comes_to_wait(names.at(i)));
+    }
+    const auto took = duration_of([&] {
+      closing.close();
+      for (const auto& each : served) ASSERT_TRUE(comes(each));
+    });
+    quick += took < 250ms ? 1 : 0;
+    for (const auto& waiter : waiters) EXPECT_EQ(waiter->release(), Released::released);
+  }
+  // By their own re-check, once a second, they would hardly ever all come so soon.
   EXPECT_GE(quick, rounds - 1);
 }
 
