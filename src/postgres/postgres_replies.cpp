@@ -174,6 +174,11 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
 
 void PostgresBackend::answered(const Call& call, const Result& result) {
   pool_->done(call);
+  if (result.kind() != Result::Kind::rows && in_doubt(call)) {
+    // Before it counts as answered: whoever takes it back just now must know that it may have been
+    // granted.
+    attempts_.executed_in_doubt(*call.attempt(), clock_->now());
+  }
   // What is being taken back waits for the answer to that.
   const bool over =
       call.kind == Call::Kind::acquire && attempts_.answered(call.acquisition().request().attempt);
@@ -216,9 +221,6 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
 
 void PostgresBackend::refused(const Call& call, const PqError& error) {
   const ServerError meaning = server_error(where_, error);
-  if (in_doubt(call)) {
-    attempts_.executed_in_doubt(call.acquisition().request().attempt, clock_->now());
-  }
   if (meaning.kind == ServerError::Kind::final) {
     if (call.kind == Call::Kind::wake) return wake(bell_.told());
     return fail(call, meaning.failure);
