@@ -153,13 +153,14 @@ void Attempts::decided(const AttemptId& attempt) {
 }
 
 void Attempts::forget_locked(Table::iterator place) {
+  // First: all of it, or nothing where there is no memory.
+  if (place->second.open > 0) left_over_[place->first] += place->second.open;
   if (!place->second.name.empty()) {
     const auto [begin, end] = names_.equal_range(place->second.name);
     const auto mine =
         std::find_if(begin, end, [&](const auto& each) { return each.second == place->first; });
     if (mine != end) names_.erase(mine);
   }
-  if (place->second.open > 0) left_over_[place->first] += place->second.open;
   pending_.erase(place);
 }
 

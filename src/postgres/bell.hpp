@@ -6,6 +6,8 @@
 
 #include "base/mutant.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <new>
 #include <set>
@@ -55,6 +57,7 @@ class Bell {
     // In one statement; its transaction reads a row for each.
     constexpr std::size_t most = 256;
     Names names;
+    names.reserve(std::min(names_.size(), most));  // or none of them is lost
     while (!names_.empty() && names.size() < most) {
       names.push_back(std::move(names_.extract(names_.begin()).value()));
     }

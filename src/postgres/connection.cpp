@@ -100,7 +100,7 @@ void Connection::get_stuck(Instant now) {
   {
     const std::lock_guard lock(mutex_);
     for (const Flight& flight : flights_) unanswered.push_back(flight.call);
-    for (Flight& flight : queued_) unsent.push_back(std::move(flight.call));
+    for (const Flight& flight : queued_) unsent.push_back(flight.call);
     queued_.clear();
     load_.store(flights_.size());
     stuck_until_ = pooled_.load() ? now + longest_silence : never;

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mortise::postgres {
 
@@ -106,7 +107,7 @@ class Connection final : public Source {
   void forsake_outdated();
   [[nodiscard]] bool wanted() const noexcept { return link_.is_wanted(); }
   /// Gives back what waits for a wave, and was not sent.
-  [[nodiscard]] std::deque<Call> take_waiting();
+  [[nodiscard]] std::vector<Call> take_waiting();
   /// @return how many calls are not answered.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(); }
   /// @return whether a pooler is in between; once it was up.

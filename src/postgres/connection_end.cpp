@@ -34,12 +34,14 @@ void Connection::drop(const ServerError& why) {
   std::unique_ptr<Pq> pq;  // closed after the mutex was left
   {
     const std::lock_guard lock(mutex_);
+    under_way = !flights_.empty();
+    // First: where there is no memory for it, all stays, and this is done once more. What were left
+    // behind would take the answers of the next connection for its own.
+    unanswered = take_all_locked();
     link_.drop(now);
     descriptor_.store(-1);
     interest_.store(0);
     pq.swap(pq_);
-    under_way = !flights_.empty();
-    unanswered = take_all_locked();
     retired_.store(false);
     forsaken_.store(false);
   }
@@ -63,10 +65,11 @@ std::deque<Call> Connection::close() {
 std::deque<Call> Connection::take_all_locked() {
   std::deque<Call> all;
   // What is under way on one that is stuck was told of then.
-  if (stuck_.exchange(false)) flights_.clear();
-  for (Flights* const each : {&flights_, &queued_}) {
-    for (Flight& flight : *each) all.push_back(std::move(flight.call));
+  if (stuck_.load()) flights_.clear();
+  for (const Flights* const each : {&flights_, &queued_}) {
+    for (const Flight& flight : *each) all.push_back(flight.call);
   }
+  stuck_.store(false);
   flights_.clear();
   results_ = 0;
   first_wave_ = 0;

@@ -13,6 +13,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -164,9 +165,10 @@ Instant Connection::second_wave_locked() const noexcept {
              : wave_sent_ + long_way;
 }
 
-std::deque<Call> Connection::take_waiting() {
-  std::deque<Call> waiting;
+std::vector<Call> Connection::take_waiting() {
+  std::vector<Call> waiting;
   const std::lock_guard lock(mutex_);
+  waiting.reserve(queued_.size());  // or all stay
   for (Flight& flight : queued_) waiting.push_back(std::move(flight.call));
   load_.fetch_sub(queued_.size());
   queued_.clear();
@@ -218,13 +220,26 @@ void Connection::receive() {
       link_.mark_broken();
     }
   }
+  // Each of them, whatever becomes of the one before: where there is no memory for what follows
+  // from an answer, the others' still count.
+  std::exception_ptr failed;
+  const auto tell = [&failed](const auto& what) {
+    try {
+      what();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+  };
   for (const Flight& flight : done) {
-    late ? user_.answered_late(flight.call, flight.result)
-         : user_.answered(flight.call, *flight.result);
+    tell([&] {
+      late ? user_.answered_late(flight.call, flight.result)
+           : user_.answered(flight.call, *flight.result);
+    });
   }
   for (const Flight& flight : dismissed) user_.dismissed(flight.call);
-  for (const std::string& payload : news) user_.notified(payload);
-  if (again) user_.connected(*this);
+  for (const std::string& payload : news) tell([&] { user_.notified(payload); });
+  if (again) tell([&] { user_.connected(*this); });
+  if (failed) std::rethrow_exception(failed);
   if (waits_for_what_tells()) user_.held_up();
 }
 

@@ -106,7 +106,7 @@ std::size_t Pool::way_of(const std::string& name) const {
   return std::hash<std::string>{}(name) % ways_.size();
 }
 
-std::deque<Call> Pool::relieve() {
+std::vector<Call> Pool::relieve() {
   const std::lock_guard lock(mutex_);
   const bool can =
       ringing_ != nullptr && std::any_of(all_.begin(), all_.end(), [&](const auto& each) {

@@ -41,7 +41,7 @@ class Pool {
   [[nodiscard]] bool may_go_elsewhere(const Call& call, const Choice& chosen) const;
   /// @return what waits behind one that tells of what was freed, was not sent, and can go by
   /// another connection; where there is no other one, one is opened
-  [[nodiscard]] std::deque<Call> relieve();
+  [[nodiscard]] std::vector<Call> relieve();
   /// The call is not under way any more.
   void done(const Call& call);
   /// Has one connect, if none is up. @param now as in Connection::want()

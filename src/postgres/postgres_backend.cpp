@@ -8,6 +8,7 @@
 #include "core/figures.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace mortise::postgres {
@@ -186,19 +187,38 @@ void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operatio
 }
 
 void PostgresBackend::submit(Call call) {
+  const std::shared_ptr<Operation> asked = call.operation;
+  const bool tells = call.kind == Call::Kind::wake;
+  try {
+    send_or_put_off(std::move(call));
+  } catch (const std::exception&) {
+    // Short of memory, or of descriptors. The library asks again for what it has asked for. But of
+    // what tells others no answer would come, that has the next one told.
+    if (!tells) throw;
+    bell_.lost(static_cast<const Wake&>(*asked).names);
+  }
+}
+
+void PostgresBackend::send_or_put_off(Call call) {
   for (;;) {
     const Pool::Choice chosen = pool_->choose(call);
     Connection* const connection = chosen.connection;
     if (connection == nullptr) break;
-    std::optional<Arguments> arguments;
     try {
       if (chosen.behind) overtakes(call);
-      arguments = prepare(call, connection->pooled());
+      count(call);
     } catch (...) {
       pool_->done(call);  // there is no memory for it
       throw;
     }
-    switch (connection->send(call, *std::move(arguments), chosen.life)) {
+    Connection::Sent sent = Connection::Sent::refused;
+    try {
+      sent = connection->send(call, prepare(call, connection->pooled()), chosen.life);
+    } catch (...) {
+      not_sent(call);
+      throw;
+    }
+    switch (sent) {
       case Connection::Sent::sent:
         // After it was sent, so that what never left is not in doubt; by the clock of before.
         if (call.kind == Call::Kind::acquire) call.acquisition().sent(call.asked);
@@ -249,12 +269,16 @@ bool PostgresBackend::withdrawn(const Call& call) const {
   return call.operation->done() || attempts_.is_over(call.acquisition().request().attempt);
 }
 
-/// Chooses the statement. @return its arguments
+/// From now on a request of that attempt is on its way, until it is answered or `not_sent()`.
+void PostgresBackend::count(Call& call) {
+  if (call.kind == Call::Kind::acquire) call.copies = attempts_.sent(*call.attempt());
+}
+
+/// Chooses the statement of what is counted. @return its arguments
 Arguments PostgresBackend::prepare(Call& call, bool pooled) {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      call.copies = attempts_.sent(request.attempt);
       // It was executed, and its sender may still stand between sending it and saying so.
       call.text = text_of(call.acquisition(), pooled || call.copies.older || call.executed);
       return statements_.acquire(request, told(request), call.copies, pooled);

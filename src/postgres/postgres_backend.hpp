@@ -99,7 +99,9 @@ class PostgresBackend final : public Backend, private Connection::User {
   void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
              std::chrono::nanoseconds patience);
   void submit(Call call);
+  void send_or_put_off(Call call);
   [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
+  void count(Call& call);
   void not_sent(const Call& call);
   void overtakes(const Call& call);
   void relieve();
@@ -109,10 +111,12 @@ class PostgresBackend final : public Backend, private Connection::User {
   void put_in_outbox(Call call);
   void submit_outbox();
   void resubmit(Call call);
+  void resubmit_all(std::vector<Call> calls);
   void again_at(const Call& call, Instant when);
   void again_soon(const Call& call);
   void look_after_stuck();
   void wake(Bell::Names names);
+  void ring(const std::string& name) noexcept;
   void open_listener(const AttemptId& of_client);
   [[nodiscard]] bool told(const Acquisition::Request& request) const;
   void tidy_later();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What the backend does beside requests: the listener, those who are woken and let in between, what
 // has become idle or stuck.
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "base/poll_sources.hpp"
 #include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
 
-#include <exception>
+#include <new>
 #include <utility>
 
 namespace mortise::postgres {
@@ -58,10 +59,10 @@ void PostgresBackend::lost_listener(const ServerError& why) {
 }
 
 void PostgresBackend::relieve() {
-  std::deque<Call> waiting = pool_->relieve();
+  std::vector<Call> waiting = pool_->relieve();
   // All of them first: a name's calls go the way of those that are counted.
   for (const Call& call : waiting) not_sent(call);
-  for (Call& call : waiting) resubmit(std::move(call));
+  resubmit_all(std::move(waiting));
 }
 
 void PostgresBackend::held_up() {
@@ -83,11 +84,16 @@ void PostgresBackend::wake(Bell::Names names) {
   std::shared_ptr<Wake> told;
   try {
     told = std::make_shared<Wake>(std::move(names));
-    begin(Call::Kind::wake, told, longest_chore);
-  } catch (const std::exception&) {
-    // Short of memory, or of descriptors. No answer comes that would have the next one told.
-    bell_.lost(told ? told->names : names);
+  } catch (const std::bad_alloc&) {
+    return bell_.lost(names);  // they are moved only where there is memory
   }
+  begin(Call::Kind::wake, std::move(told), longest_chore);
+}
+
+/// Has whoever waits for it told. Nothing depends on that: where there is no memory for it, those
+/// look by time.
+void PostgresBackend::ring(const std::string& name) noexcept {
+  base::without_memory([&] { wake(bell_.freed(name)); });
 }
 
 // A connection that does not answer is kept, since its process may be waiting for a standby. Where

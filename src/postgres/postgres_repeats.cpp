@@ -5,6 +5,7 @@
 #include "postgres/postgres_backend.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace mortise::postgres {
@@ -87,7 +88,20 @@ void PostgresBackend::submit_outbox() {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();
   }
-  for (Call& call : outbox) resubmit(std::move(call));
+  resubmit_all(std::move(outbox));
+}
+
+// Each, whatever becomes of the one before: some of them nobody else would ask for again.
+void PostgresBackend::resubmit_all(std::vector<Call> calls) {
+  std::exception_ptr failed;
+  for (Call& call : calls) {
+    try {
+      resubmit(std::move(call));
+    } catch (const std::exception&) {
+      failed = std::current_exception();
+    }
+  }
+  if (failed) std::rethrow_exception(failed);
 }
 
 void PostgresBackend::resubmit(Call call) {

@@ -141,22 +141,22 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
   const bool final = why.kind == ServerError::Kind::final && !others;
   // A connection that was up is up again at once, as a rule.
   const bool once_more = others || (was_up && !final && !pool_->all_stuck());
-  for (Call& call : calls) {
-    if (is_over(call, now)) continue;
+  const auto settles = [&](const Call& call) {
+    if (is_over(call, now)) return true;
     // What frees stays, and what tells of it: nobody else ever would.
     const bool frees =
         call.kind == Call::Kind::release || call.kind == Call::Kind::cancel ||
         (call.kind == Call::Kind::wake && !base::mutant("postgres.forget_to_wake_after_a_refusal"));
-    if (final && call.kind == Call::Kind::acquire) continue;  // see below
-    if (final && !frees) {
-      fail(call, why.failure);
-    } else if (call.kind == Call::Kind::renew && !once_more) {
-      call.renewal().answered();  // unknown: repeated inside the lease
-    } else {
-      if (!others) call.operation->trouble(why.failure);
-      resubmit(std::move(call));
-    }
-  }
+    if (final && call.kind == Call::Kind::acquire) return true;  // see below
+    const bool fails = final && !frees;
+    const bool renews = call.kind == Call::Kind::renew && !once_more;
+    if (fails) fail(call, why.failure);
+    if (!fails && renews) call.renewal().answered();  // unknown: repeated inside the lease
+    if (!fails && !renews && !others) call.operation->trouble(why.failure);
+    return fails || renews;
+  };
+  std::erase_if(calls, settles);
+  resubmit_all(std::move(calls));
   if (others) return;
   bool wanted = false;
   for (const auto& operation : attempts_.undecided()) {
@@ -291,7 +291,7 @@ void PostgresBackend::nonsense(const Call& call) {
 void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, bool over) {
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
-  if (answer.for_others) wake(bell_.freed(request.name));
+  if (answer.for_others) ring(request.name);
   if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::refused) {
     attempts_.tombstone_left(request.attempt, call.copies, clock_->now());
   }
@@ -353,24 +353,28 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
       others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
   if (looked) contested_.freed(release.hold().name, others);
   // First: a program may end as soon as it is answered.
-  if (others) wake(bell_.freed(release.hold().name));
-  let_others_ask(call, outcome, others);
+  if (others) ring(release.hold().name);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   switch (outcome) {
     case ReleaseOutcome::freed:
-    case ReleaseOutcome::freed_for_others: return release.answered(Released::released);
+    case ReleaseOutcome::freed_for_others: release.answered(Released::released); break;
     case ReleaseOutcome::freed_before:
-      return release.answered(before ? Released::released : Released::was_lost);
+      release.answered(before ? Released::released : Released::was_lost);
+      break;
     case ReleaseOutcome::lapsed:
-    case ReleaseOutcome::lapsed_for_others: return release.answered(Released::was_lost);
+    case ReleaseOutcome::lapsed_for_others: release.answered(Released::was_lost); break;
     case ReleaseOutcome::not_ours:
     case ReleaseOutcome::not_ours_for_others:
       // The copy of which no answer came may have freed it, and somebody else have taken it since.
-      return release.answered(before ? Released::unknown : Released::was_lost);
+      release.answered(before ? Released::unknown : Released::was_lost);
+      break;
     case ReleaseOutcome::locked:
       if (!release.done()) again_soon(call);
-      return;
+      break;
   }
+  // Then: where there is no memory for that, the hold was released all the same, and a copy of its
+  // release would find nothing.
+  let_others_ask(call, outcome, others);
 }
 
 void PostgresBackend::answered_renewal(const Call& call, const Result& result) {
