@@ -36,10 +36,10 @@ class Bell {
     under_way_ = false;
     return next_locked();
   }
-  /// @return whether a request is under way; what was freed meanwhile comes behind it.
-  [[nodiscard]] bool rings() const {
+  /// @return whether names wait for the answer to the request that is under way.
+  [[nodiscard]] bool keeps_some() const {
     const std::lock_guard lock(mutex_);
-    return under_way_;
+    return under_way_ && !names_.empty();
   }
   /// The request could not be made: there was no memory for it, say. Its names go with the next.
   void lost(const Names& names) noexcept {

@@ -134,8 +134,9 @@ bool PostgresBackend::outbox_pending() {
     });
     if (!given_back_.empty()) return true;
   }
-  // Whoever waits in another client for what was freed just now is told by nobody else.
-  const bool tells = bell_.rings() && pool_->up();
+  // Whoever waits in another client for what was freed just now is told by nobody else. A request
+  // that has left the server executes without us, however long its NOTIFY takes.
+  const bool tells = bell_.keeps_some() && pool_->up();
   return tells || attempts_.any_left_over() || attempts_.any_taken_back();
 }
 
