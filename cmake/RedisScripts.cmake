@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Makes C++ of the Lua scripts of src/redis/scripts and src/redlock/scripts: of each X.lua,
-# X_quick.lua if there is one, then the text that a folder's scripts share, then X.lua, without
+# X_quick.lua if there is one, then the parts that all of a backend share, then X.lua, without
 # comments and indentation, with its SHA-1, by which the server calls it.
 function(mortise_read_script out file)
     file(READ "${file}" text)
@@ -11,13 +11,25 @@ function(mortise_read_script out file)
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# Writes generated/<backend>_scripts.cpp. @param shared the name of the script that all begin with
-function(mortise_script_source out backend shared)
+# Writes generated/<backend>_scripts.cpp. @param ARGN the shared parts in their order, without ".lua":
+# of that backend's folder, or as <backend>/<part> of another one's
+function(mortise_script_source out backend)
     set(folder "${PROJECT_SOURCE_DIR}/src/${backend}/scripts")
     file(GLOB scripts CONFIGURE_DEPENDS "${folder}/*.lua")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
-    list(FILTER scripts EXCLUDE REGEX "/${shared}\\.lua$|_quick\\.lua$")
-    mortise_read_script(common "${folder}/${shared}.lua")
+    list(FILTER scripts EXCLUDE REGEX "_quick\\.lua$")
+    set(common)
+    foreach(part IN LISTS ARGN)
+        if(part MATCHES "^(.*)/(.*)$")
+            set(file "${PROJECT_SOURCE_DIR}/src/${CMAKE_MATCH_1}/scripts/${CMAKE_MATCH_2}.lua")
+        else()
+            set(file "${folder}/${part}.lua")
+        endif()
+        list(REMOVE_ITEM scripts "${file}")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+        mortise_read_script(text "${file}")
+        string(APPEND common "${text}")
+    endforeach()
     set(definitions)
     foreach(script IN LISTS scripts)
         cmake_path(GET script STEM name)

@@ -13,7 +13,7 @@
 
 namespace mortise::redis {
 
-/// What a release with waiters does: see scripts/lock.lua.
+/// What a release with waiters does: see scripts/hold.lua.
 enum class QueueMode : char { fair = 'f', unfair = 'u', redisson = 'r' };
 
 struct Settings {
@@ -26,7 +26,8 @@ struct Settings {
   QueueMode queue_mode = QueueMode::fair;
   bool eviction_accepted = false;
   static constexpr int usually_remembered = 3600;
-  int remembered = usually_remembered;  ///< seconds: a name that is not used, see scripts/lock.lua
+  int remembered =
+      usually_remembered;  ///< seconds: a name that is not used, see scripts/prelude.lua
 
   /// Reads `redis://`, `rediss://` and `redis+unix://` URLs.
   /// @throws LockError (`misconfigured`, or `unsupported` for Sentinel and Cluster)

@@ -8,7 +8,7 @@
 --       3 epoch of the connection    4 lease in ms    5 label
 open(KEYS[1], KEYS[2])
 if is_late(ARGV[1], ARGV[3]) then return 'R' end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(ARGV[1], ARGV[3]) end
+if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(ARGV[1], ARGV[3]) end
 local answer = take(ARGV[1], string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[4]), ARGV[5])
 if R and hears ~= ARGV[1] and string.sub(ARGV[2], 4, 4) == '1' then redis.call('HSET', K, 'c', ARGV[1]) end
 return answer

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What nearly always happens: the lock was freed and nobody waits; or a try finds it held. In a straight line,
--- since each `local function` of lock.lua costs as much as a call of the server. Whatever is not plain is left
--- to what follows, which gives the same answer here, only slower.
+-- since each `local function` of the parts that follow costs as much as a call of the server. Whatever is not
+-- plain is left to them, which give the same answer here, only slower.
 local flags, life = ARGV[2], 3600 -- REMEMBERED
 if string.sub(flags, 4, 4) == '.' then flags, life = string.sub(flags, 1, 3), string.sub(flags, 5) + 0 end
 local tries = flags == 'f00' or flags == 'r00'

@@ -24,7 +24,7 @@ if w then
     redis.call('HSET', K, 't', digits(last))
   end
 end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(ARGV[1], ARGV[3]) end
+if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(ARGV[1], ARGV[3]) end
 settle()
 if held and owner == ARGV[1] then return granted() end
 return occupied('B')

@@ -19,8 +19,8 @@ local successor, late = ARGV[4], ARGV[4] and is_late(ARGV[4], ARGV[3])
 if late then successor = nil end
 local about = tonumber(string.sub(ARGV[2], 2, 2)) or 0
 if outcome == 'F' then free(successor, about > 1) else settle(successor) end
-if about % 2 == 1 then refuse_older(string.match(ARGV[1], '^%S+'), ARGV[3]) end
+if about % 2 == 1 then refuse_copies(string.match(ARGV[1], '^%S+'), ARGV[3]) end
 if late then return outcome .. ' R' end
 if not successor then return outcome end
-if string.sub(ARGV[2], 4, 4) == '1' then refuse_older(successor, ARGV[3]) end
+if string.sub(ARGV[2], 4, 4) == '1' then refuse_copies(successor, ARGV[3]) end
 return outcome .. ' ' .. take(successor, string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[5]), ARGV[6])

@@ -17,7 +17,7 @@ if ARGV[2] == 'f0' or string.sub(ARGV[2], 1, 3) == 'f0.' then
     local now = time[1] .. string.sub('00000' .. time[2], -6)
     local attempt, contact, lease, label = string.match(first[1], '^(%S+) (%d+) (%d+) (.*)$')
     if #now == 16 and string.sub(f[1], -17) < ' ' .. now and now - contact < 3000000 and
-        first[2] > time[1] and string.byte(lease) ~= 48 then -- who wants Redisson's key: see lock.lua
+        first[2] > time[1] and string.byte(lease) ~= 48 then -- who wants Redisson's key: see queue.lua
       if lease + 0 > 2000 then lease = '2000' end -- PROVISIONAL_LEASE
       redis.call('HDEL', key, attempt, '#' .. f[4], 'g', f[3] == '1' and 'w' or '-')
       local told = redis.pcall('PUBLISH', string.match(key, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 32),

@@ -15,7 +15,7 @@ for i = 1, #KEYS, step do
   if not readable then
     answers[#answers + 1] = '0'
   elseif held and owner .. ' ' .. digits(number) == ARGV[a] then
-    redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
+    keep_what_is_there()
     redis.call('HSET', K, 'g', digits(now) .. ' ' .. lease)
     remember(lease)
     if R and keyed then

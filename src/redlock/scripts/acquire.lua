@@ -10,7 +10,7 @@
 open(KEYS[1])
 exhume()
 local me = ARGV[1]
-if is_late(me, ARGV[3]) then return 'R' end
+if comes_late(me, ARGV[3]) then return 'R' end
 if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(me, ARGV[3]) end
 local g = digits(now) .. ' ' .. ARGV[4]
 if held and owner == me then

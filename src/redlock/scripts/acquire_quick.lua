@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- What nearly always happens: the lock was freed, nobody is interested, and the number that is
--- proposed is larger than all before. In a straight line, since each `local function` of vote.lua
--- costs as much as a call of the server. Whatever is not plain is left to what follows, which gives
--- the same answer here, only slower.
+-- proposed is larger than all before. In a straight line, since each `local function` of the
+-- parts that follow costs as much as a call of the server. Whatever is not plain is left to them,
+-- which give the same answer here, only slower.
 if string.sub(ARGV[2], 2, 2) == '0' and #ARGV[4] <= 6 and #ARGV[6] == 16 then
   local key = KEYS[1]
   local f = redis.call('HMGET', key, 'o', 'g', 'm', 'x', 'i', 'e')

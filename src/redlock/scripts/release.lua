@@ -10,7 +10,7 @@
 open(KEYS[1])
 exhume()
 local me, exact = string.match(ARGV[1], '^(%S+) (%d*)$')
-if is_late(me, ARGV[3]) then return 'N' end
+if comes_late(me, ARGV[3]) then return 'N' end
 local outcome = 'N'
 if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
   outcome = held and 'F' or (ends and 'L' or 'A')

@@ -8,7 +8,7 @@
 open(KEYS[1])
 exhume()
 local me, settled = string.match(ARGV[1], '^(%S+) (%d+)$')
-if is_late(me, ARGV[3]) then return 'R' end
+if comes_late(me, ARGV[3]) then return 'R' end
 if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(me, ARGV[3]) end
 if held and owner ~= me then return occupied('B') end
 redis.call('HSET', K, 'o', ARGV[1], 'g', digits(now) .. ' ' .. ARGV[4], 's', ARGV[3], 'l', '')

@@ -14,7 +14,7 @@ for i = 1, #KEYS do
   if not readable then
     answers[i] = '0'
   elseif held and owner .. ' ' .. digits(number) == ARGV[a] then
-    redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
+    keep_what_is_there()
     redis.call('HSET', K, 'g', digits(now) .. ' ' .. ARGV[a + 1])
     remember(tonumber(ARGV[a + 1]))
     answers[i] = '1'

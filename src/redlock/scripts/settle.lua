@@ -8,10 +8,10 @@
 -- ARGV  1 attempt    2 'q'    3 step of the attempt    4 number
 -- @return "G <number>", H: it gave more, or N: not this attempt's hold
 open(KEYS[1])
-if not held or owner ~= ARGV[1] or is_late(ARGV[1], ARGV[3]) then return 'N' end
+if not held or owner ~= ARGV[1] or comes_late(ARGV[1], ARGV[3]) then return 'N' end
 local settled = tonumber(ARGV[4])
 if settled ~= number then
-  redis.call('HDEL', K, '-') -- changes nothing, but what comes after it is not refused
+  keep_what_is_there()
   redis.call('HSET', K, 'o', owner .. ' ' .. digits(settled))
   if largest > settled then
     redis.call('HSET', K, 'm', digits(largest))

@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: MIT
+-- How a lock is taken and freed, and what is answered.
+local ROTATION = 16 -- releases in a row that are all the same (modes u and r)
+
+-- Also without memory: it takes little, and whatever goes before it, or comes with it, takes back or keeps
+-- what is there already.
+local function refuse_copies(attempt, epoch)
+  keep_what_is_there()
+  refuse_older(attempt, epoch)
+end
+
+-- In mode r, after a release: Redisson's waiters do not queue with us, and are slower than ours to
+-- try once they are told. So where any of them listens, each of our releases is their turn, and the
+-- lock is kept for them a moment. Who tries without listening has a chance each so many releases.
+-- @param heard_by_us this client has stopped to listen, and is perhaps still counted
+local function share(me, heard_by_us)
+  local heard = redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0')
+  if type(heard) ~= 'number' then heard = 0 end
+  local rotate = waiting > 0 and redis.call('HINCRBY', K, 'b', 1) % ROTATION == 0
+  -- A waiter of ours may hear it, too: it began to when it was the first, and stays it.
+  if waiting > 0 and hears and redis.call('HEXISTS', K, hears) == 1 then heard = heard - 1 end
+  if heard_by_us then heard = heard - 1 end
+  if heard > 0 then
+    kept = now + KEPT
+    redis.call('HSET', K, 'y', digits(kept))
+  end
+  if heard > 0 or rotate then tell_first(me) else settle(me) end
+end
+
+-- Frees a lock that is held. @param me as in settle(): who is answered gets no push as well
+local function free(me, heard_by_us)
+  redis.call('HDEL', K, 'g')
+  held = false
+  if R then
+    redis.call('HDEL', R, owner)
+    share(me, heard_by_us)
+  elseif waiting > 0 and MODE == 'u' and redis.call('HINCRBY', K, 'b', 1) % ROTATION ~= 0 then
+    tell_first(me) -- newcomers may be quicker, for a bounded number of releases
+  else
+    settle(me)
+  end
+end
+
+-- The answers. Each is one string; a label, of any bytes, comes last.
+local function granted()
+  return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease_now
+end
+
+-- The number is that of the last grant, with a sign where somebody else's hold stands now (Redisson's):
+-- no push of a grant up to that one is to be believed, whatever the clock says. Whoever asks for nothing else (O)
+-- is told whose it is.
+local function occupied(letter, ahead)
+  local label = held and not foreign and redis.call('HGET', K, 'l')
+  local last = held and ends or kept or now
+  local whose = letter == 'O' and foreign and theirs
+  return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..
+    (ahead and '1' or '0') .. ' ' .. (foreign and '-' or '') .. digits(number) .. ' ' .. waiting ..
+    ' ' .. (label or ((foreign or kept) and 'redisson' or '')) .. (whose and ' ' .. whose or '')
+end
+
+-- Takes the lock for an attempt, or has it wait (`wait`), and answers. Asking again is the same
+-- call: it finds the hold, or refreshes the place in the queue, or draws a new one.
+local function take(me, wait, lease, label)
+  exhume()
+  if held and owner == me then return granted() end
+  if not held and waiting <= 0 and not kept then
+    grant(me, lease, label)
+    return granted()
+  end
+  local w = waiting > 0 and waiter(me)
+  local further = false
+  if not held then
+    local all = MODE == 'u' and not w -- a newcomer
+    if not all then all, further = settle(me) end
+    if not held and all then
+      if w then
+        dequeue(me, w.ticket)
+        count()
+      end
+      grant(me, lease, label)
+    end
+    if held and owner == me then return granted() end
+  end
+  if not wait then return occupied('B') end
+  local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. label
+  if w then
+    keep_what_is_there() -- it has its place, which must not age while memory is short
+    redis.call('HSET', K, place(w.ticket), entry)
+    return occupied('Q', (further and not held) or front() == w.ticket)
+  end
+  local ticket = redis.call('HINCRBY', K, 't', 1) - 1
+  waiting = waiting + 1
+  redis.call('HSET', K, place(ticket), entry, me, digits(ticket), 'w', waiting)
+  if waiting == 1 then redis.call('HSET', K, 'h', digits(ticket)) end
+  if foreign then remember(math.floor((ends - now) / 1000)) end
+  return occupied('Q', (further and not held) or waiting == 1)
+end
