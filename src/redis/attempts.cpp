@@ -10,9 +10,11 @@
 namespace mortise::redis {
 namespace {
 
-// As long as the server refuses late copies (scripts/lock.lua, TOMBSTONE_LIFE); later ones do not
-// exist.
+// As long as the server refuses late copies (scripts/prelude.lua, TOMBSTONE_LIFE); later ones do
+// not exist.
 constexpr std::chrono::minutes late_copies_live{2};
+
+constexpr std::size_t most_spare = 32;
 
 }  // namespace
 
@@ -25,19 +27,47 @@ Instant Reading::not_later_than(ServerTime moment) const noexcept {
   return asked + after - after * core::drift_permille / 1000;
 }
 
-Attempts::Attempts() noexcept : late_(late_copies_live) {}
+Attempts::Attempts(std::mutex& mutex) : mutex_(mutex), late_(late_copies_live) {
+  spare_.reserve(most_spare);
+}
 
+// Two threads may ask for one attempt, one of them late: behind the release of what the other one
+// was granted, or behind a cancel, its request would make an orphaned grant. What is over has a
+// record no more, and its operation is done.
 bool Attempts::asked(const Operation& operation, std::uint64_t epoch) {
-  const AttemptId& attempt = operation->request().attempt;
+  if (operation->done()) return false;
+  Record& record = record_of(operation->request().attempt);
+  if (record.decided() || record.cancelled) return false;
+  record.operation = operation;
+  record.epoch = std::max(record.epoch, epoch);
+  ++record.open;
+  return true;
+}
+
+void Attempts::wanted(const Operation& operation) {
   const std::lock_guard lock(mutex_);
-  if (operation->done()) return false;  // decided meanwhile: it must not come back here
-  Record& record = records_[attempt];
-  if (!record.decided()) {
-    record.operation = operation;
-    record.epoch = std::max(record.epoch, epoch);
-    if (epoch != 0) ++record.open;
+  if (operation->done()) return;
+  Record& record = record_of(operation->request().attempt);
+  if (!record.decided()) record.operation = operation;
+}
+
+Attempts::Record& Attempts::record_of(const AttemptId& attempt) {
+  const auto found = records_.find(attempt);
+  if (found != records_.end()) return found->second;
+  if (spare_.empty()) return records_[attempt];
+  Records::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = attempt;
+  return records_.insert(std::move(node)).position->second;
+}
+
+void Attempts::erase(Records::iterator record) noexcept {
+  if (spare_.size() == most_spare) {
+    records_.erase(record);
+    return;
   }
-  return has_copies_locked(attempt);
+  record->second = Record{};
+  spare_.push_back(records_.extract(record));
 }
 
 void Attempts::refused(const AttemptId& attempt) {
@@ -55,7 +85,7 @@ bool Attempts::cancelled(const Operation& operation) {
   const auto found = records_.find(operation->request().attempt);
   if (found == records_.end()) return operation->progress() != Acquisition::Progress::unsent;
   if (found->second.epoch == 0 && !found->second.decided()) {
-    records_.erase(found);
+    erase(found);
     return false;
   }
   found->second.cancelled = true;
@@ -104,13 +134,15 @@ std::optional<std::uint64_t> Attempts::ends(const AttemptId& attempt, std::uint6
   return record.number;
 }
 
-void Attempts::held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until) {
-  const std::lock_guard lock(mutex_);
+std::uint64_t Attempts::held(const AttemptId& attempt, std::uint64_t number, Instant since,
+                             Instant until) {
   if (records_.size() >= sweep_at_) sweep(since);
-  Record& record = records_[attempt];
-  if (record.decided()) return;
-  record.number = number;
-  record.until = until;
+  Record& record = record_of(attempt);
+  if (!record.decided()) {
+    record.number = number;
+    record.until = until;
+  }
+  return record.number;
 }
 
 // One thread stood still between `granted()` and its operation, which another one then completed
@@ -170,14 +202,21 @@ void Attempts::gone(const HoldId& hold, Instant now) {
 void Attempts::over(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(attempt);
-  if (found != records_.end() && !found->second.decided()) records_.erase(found);
+  if (found != records_.end() && !found->second.decided()) erase(found);
 }
 
-void Attempts::released(const AttemptId& attempt, std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
+bool Attempts::released(const AttemptId& attempt, std::uint64_t number) {
   const auto found = records_.find(attempt);
-  if (found != records_.end() && found->second.number == number) records_.erase(found);
+  if (found != records_.end() && found->second.number == number) erase(found);
+  const bool in_doubt = late_.release_in_doubt({.attempt = attempt});
   late_.released({.attempt = attempt});
+  any_late_.store(!late_.empty());
+  return in_doubt;
+}
+
+void Attempts::forget(const HoldId& hold) {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(released(hold.attempt, hold.number));
 }
 
 Attempts::Verdict Attempts::granted(const Push& push) {
@@ -199,7 +238,7 @@ Attempts::Verdict Attempts::granted(const Push& push) {
   }
   Operation operation = record.operation.lock();
   if (!operation) {
-    records_.erase(found);
+    erase(found);
     return {.kind = orphaned_grant};
   }
   if (record.is_over(push)) return {.kind = known};
@@ -222,6 +261,7 @@ Attempts::Operation Attempts::find(const AttemptId& attempt) const {
 void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now,
                           const Operation& taker) {
   const std::lock_guard lock(mutex_);
+  any_late_.store(true);
   LateCopies::Late& late = late_.unanswered({.attempt = attempt}, epoch, now);
   late.release = late.release || release;
   if (taker) late.more = {.taker = taker, .asked = false};
@@ -229,11 +269,11 @@ void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t 
 
 void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch, bool tells) {
   if (base::mutant("redis.write_tombstones_for_ever")) return;
-  const std::lock_guard lock(mutex_);
   LateCopies::Late* const late = late_.refuses_below({.attempt = attempt}, epoch);
   if (late == nullptr) return;
   if (tells) late->more.taker = nullptr;
   late_.settle({.attempt = attempt});
+  any_late_.store(!late_.empty());
 }
 
 bool Attempts::is_undecided_locked(const AttemptId& attempt) const {
@@ -277,19 +317,10 @@ void Attempts::put_back(const AttemptId& attempt) {
   if (late != nullptr) late->more.asked = false;
 }
 
-bool Attempts::has_copies_locked(const AttemptId& attempt) const {
-  return late_.any_copies({.attempt = attempt}) &&
-         !base::mutant("redis.late_copies_are_not_refused");
-}
-
 bool Attempts::has_copies(const AttemptId& attempt) const {
+  if (!any_late_.load() || base::mutant("redis.late_copies_are_not_refused")) return false;
   const std::lock_guard lock(mutex_);
-  return has_copies_locked(attempt);
-}
-
-bool Attempts::release_in_doubt(const AttemptId& attempt) const {
-  const std::lock_guard lock(mutex_);
-  return late_.release_in_doubt({.attempt = attempt});
+  return late_.any_copies({.attempt = attempt});
 }
 
 bool Attempts::takes_back(Instant now) const {

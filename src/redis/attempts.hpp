@@ -10,6 +10,7 @@
 #include "remote/late_copies.hpp"
 #include "remote/timer.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,16 +33,37 @@ struct Reading {
 /// it became a hold, with the answer to its release. Replies and pushes travel by different
 /// connections and are read in any order; so what either says of a grant is told apart by the
 /// grant's number, which grows, and never by which of them came first.
-/// @thread_safety every member may be called concurrently.
+///
+/// The mutex is that of the connection for commands: an attempt is noted in the same step in which
+/// its call takes its place among those under way, or leaves it.
+/// @thread_safety every member may be called concurrently, but for those that say "under the
+/// mutex".
 class Attempts {
  public:
   using Operation = std::shared_ptr<Acquisition>;
 
-  Attempts() noexcept;
+  explicit Attempts(std::mutex& mutex);
 
-  /// It is asked for now, on this connection (0 = there is none yet).
-  /// @return whether copies that were sent on older connections may be on their way
+  // Under the mutex: steps of the connection.
+
+  /// It is asked for now, on this connection, unless it was taken back, or is over, or a hold.
+  /// @return whether it is
   bool asked(const Operation& operation, std::uint64_t epoch);
+  /// The server has executed a request for it: it refuses older copies from now on.
+  /// @param tells whether the answer tells of a hold that an older copy has taken
+  void answered(const AttemptId& attempt, std::uint64_t epoch, bool tells = true);
+  /// It is a hold since then, and not over before `until` unless it is released. Say so before its
+  /// operation is completed: the release may be answered right afterwards.
+  /// @return the number of its hold: where a push was quicker, perhaps another one
+  std::uint64_t held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until);
+  /// The server has answered the release of this hold.
+  /// @return whether another release of it may have been executed without our knowing
+  bool released(const AttemptId& attempt, std::uint64_t number);
+
+  // Any time.
+
+  /// It is to be asked for as soon as there is a connection.
+  void wanted(const Operation& operation);
   /// The server refused one request for it and has done nothing. Where that was the only one, it is
   /// as if none had been sent.
   void refused(const AttemptId& attempt);
@@ -58,9 +80,6 @@ class Attempts {
   /// The same reply, where the attempt is known to hold by then: whatever it held up to that number
   /// is over. @return the number of its hold, if it was thought to stand
   std::optional<std::uint64_t> ends(const AttemptId& attempt, std::uint64_t number, Instant now);
-  /// It is a hold since then, and not over before `until` unless it is released. Say so before its
-  /// operation is completed: the release may be answered right afterwards.
-  void held(const AttemptId& attempt, std::uint64_t number, Instant since, Instant until);
   /// Its operation is done. A reply and a push, read by two threads, may each have brought it a
   /// grant: which of them it took is known only now, and the record is of that one.
   void completed(const Acquisition& operation);
@@ -75,8 +94,8 @@ class Attempts {
   [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
   /// The server does not know that hold any more.
   void gone(const HoldId& hold, Instant now);
-  /// The server has answered the release of this hold.
-  void released(const AttemptId& attempt, std::uint64_t number);
+  /// As if the release of that hold were answered (of a mutant only).
+  void forget(const HoldId& hold);
 
   /// What a push means.
   struct Verdict {
@@ -99,9 +118,6 @@ class Attempts {
   /// @param taker whose request that was, if it may have taken the lock; null = it may not
   void unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now,
                   const Operation& taker = nullptr);
-  /// The server has executed a request for it: it refuses older copies from now on.
-  /// @param tells whether the answer tells of a hold that an older copy has taken
-  void answered(const AttemptId& attempt, std::uint64_t epoch, bool tells = true);
   /// Attempts that are decided, and nobody asks for any more: what a copy of which no answer came
   /// has taken for them since, nobody knows of. @return each once
   [[nodiscard]] std::vector<Operation> leftovers();
@@ -113,10 +129,9 @@ class Attempts {
   /// It was not found out: it is one of the `leftovers()` again.
   void put_back(const AttemptId& attempt);
   /// @return whether copies of it may be on their way on older connections, and the server has yet
-  /// to be told to refuse them.
+  /// to be told to refuse them. Read the connection's number first: of one that broke the copies
+  /// are noted before the next one is up.
   [[nodiscard]] bool has_copies(const AttemptId& attempt) const;
-  /// @return whether a release of its hold may have been executed without our knowing.
-  [[nodiscard]] bool release_in_doubt(const AttemptId& attempt) const;
   /// @return whether one is being taken back of which its caller was told already that it failed,
   /// or whether there are leftovers.
   [[nodiscard]] bool takes_back(Instant now) const;
@@ -160,18 +175,20 @@ class Attempts {
   struct Hash {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
   };
-  template <class Value>
-  using Table = std::unordered_map<AttemptId, Value, Hash>;
+  using Records = std::unordered_map<AttemptId, Record, Hash>;
 
+  [[nodiscard]] Record& record_of(const AttemptId& attempt);
+  void erase(Records::iterator record) noexcept;
   void sweep(Instant now);
-  [[nodiscard]] bool has_copies_locked(const AttemptId& attempt) const;
   [[nodiscard]] bool is_undecided_locked(const AttemptId& attempt) const;
   [[nodiscard]] Operation leftover_locked(const AttemptId& attempt, Taken& taken) const;
 
-  mutable std::mutex mutex_;
-  Table<Record> records_;
+  std::mutex& mutex_;
+  Records records_;
+  std::vector<Records::node_type> spare_;  // of records that are over: most live for one request
   std::size_t sweep_at_ = 1024;
   LateCopies late_;
+  std::atomic<bool> any_late_{false};  // as nearly never
   remote::Timer<AttemptId> looks_;
 };
 

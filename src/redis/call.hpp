@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: MIT
-// One command on its way: what was asked for whom, until the server has answered.
+// One command on its way: what was asked for whom, until the server has answered. It is made of an
+// operation and knows which: who reads the answer, or sends it once more, asks the call for the
+// operation as what it is.
 #pragma once
 
 #include <mortise/operation.hpp>
 
+#include "core/figures.hpp"
+
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace mortise::redis {
 
 struct Answer;
+
+/// For the answer to what has no lease of its own.
+inline constexpr std::chrono::seconds patience{1};
 
 struct Call {
   enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
@@ -32,6 +42,68 @@ struct Call {
   Instant asked{};                        ///< the clock before it left
   Instant since{};                        ///< when the library asked
   Instant deadline{};                     ///< unanswered until then: the connection counts as dead
+
+  // Each kind is made of its operation here and nowhere else, so that what follows may trust it.
+
+  [[nodiscard]] static Call acquire(std::shared_ptr<Acquisition> of, Instant now) {
+    const auto time = core::command_timeout(of->request().lease);
+    return made(Kind::acquire, std::move(of), now, time);
+  }
+  [[nodiscard]] static Call cancel(std::shared_ptr<Acquisition> of, Instant now) {
+    const auto time = core::command_timeout(of->request().lease);
+    return made(Kind::cancel, std::move(of), now, time);
+  }
+  [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now) {
+    core::Nanos shortest = core::longest_lease;
+    for (const Renewal::Item& item : of->items()) shortest = std::min(shortest, item.lease);
+    return made(Kind::renew, std::move(of), now, core::command_timeout(shortest));
+  }
+  [[nodiscard]] static Call release(std::shared_ptr<Release> of, Instant now) {
+    return made(Kind::release, std::move(of), now, patience);
+  }
+  [[nodiscard]] static Call inspect(std::shared_ptr<Inspection> of, Instant now) {
+    return made(Kind::inspect, std::move(of), now, patience);
+  }
+  [[nodiscard]] static Call check(std::shared_ptr<Check> of, Instant now) {
+    return made(Kind::check, std::move(of), now, patience);
+  }
+  /// @param whose hold it ends; null = it is still to be asked
+  [[nodiscard]] static Call force(std::shared_ptr<Inspection> of,
+                                  std::shared_ptr<const Answer> whose, Instant now) {
+    Call call = made(Kind::force, std::move(of), now, patience);
+    call.found = std::move(whose);
+    return call;
+  }
+
+  /// Of `acquire` and `cancel`.
+  [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
+  [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
+    return std::static_pointer_cast<Acquisition>(operation);
+  }
+  [[nodiscard]] const AttemptId& attempt() const { return acquisition().request().attempt; }
+  [[nodiscard]] Release& releasing() const { return static_cast<Release&>(*operation); }
+  [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
+  /// Of `inspect` and `force`.
+  [[nodiscard]] std::shared_ptr<Inspection> inspection() const {
+    return std::static_pointer_cast<Inspection>(operation);
+  }
+  [[nodiscard]] Check& checking() const { return static_cast<Check&>(*operation); }
+
+  /// @return whether it is about an attempt that is not a hold yet.
+  [[nodiscard]] bool is_about_an_attempt() const noexcept {
+    return kind == Kind::acquire || kind == Kind::cancel;
+  }
+  /// @return whether nothing depends on it but the answer to whoever asked: it may fail.
+  [[nodiscard]] bool only_asks() const noexcept {
+    return kind == Kind::inspect || kind == Kind::check || kind == Kind::force ||
+           kind == Kind::acquire;
+  }
+
+ private:
+  static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now,
+                   std::chrono::nanoseconds time) {
+    return {.kind = kind, .operation = std::move(of), .asked = now, .deadline = now + time};
+  }
 };
 
 }  // namespace mortise::redis

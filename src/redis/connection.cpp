@@ -10,14 +10,15 @@
 namespace mortise::redis {
 
 Connection::Connection(Host& host, const Settings& settings, const remote::Tls* tls,
-                       std::string inbox, User& user)
+                       std::string inbox, User& user, std::mutex* mutex)
     : settings_(settings),
       tls_(tls),
       inbox_(std::move(inbox)),
       where_("redis " + settings.address.text()),
       user_(user),
       clock_(host.clock()),
-      link_(base::random_bits()) {}
+      link_(base::random_bits()),
+      mutex_(mutex != nullptr ? *mutex : own_mutex_) {}
 
 Connection::~Connection() = default;
 
@@ -38,9 +39,7 @@ base::Endpoint Connection::endpoint() const {
   return endpoint_;
 }
 
-int Connection::descriptor() const noexcept { return descriptor_.load(); }
-
-short Connection::interest() const noexcept {
+short Connection::interest_of_stream() const noexcept {
   const State state = link_.state();
   if (state == State::idle) return 0;
   if (state == State::resolving) return POLLIN;
@@ -54,20 +53,9 @@ short Connection::interest() const noexcept {
   return static_cast<short>(more | POLLIN | (blocked_.load() ? POLLOUT : 0));
 }
 
-Instant Connection::due() const noexcept {
-  return link_.due([this] {
-    const std::lock_guard lock(mutex_);
-    return calls_.deadline();
-  });
-}
-
-bool Connection::outstanding() const noexcept {
-  return link_.is_outstanding(unanswered_.load() > 0);
-}
-
 void Connection::ready(short /*events*/, Instant now) {
   // Whoever lingers will see what there is.
-  const std::unique_lock role(reading_, std::try_to_lock);
+  const Role role(reading_);
   if (!role) return;
   switch (link_.state()) {
     case State::idle:
@@ -89,7 +77,7 @@ void Connection::check_time(Instant now) {
   using End = remote::Link::End;
   const End end = link_.end(now);
   if (end != End::none && end != End::broken) return drop(unavailable(remote::Link::words(end)));
-  if (link_.state() != State::up) return;
+  if (link_.state() != State::up || (end == End::none && deadline_.get() > now)) return;
   std::optional<Failure> why;
   {
     const std::lock_guard lock(mutex_);
@@ -206,7 +194,7 @@ void Connection::drop(const Failure& why) {
     descriptor_.store(-1);
     stream.swap(stream_);
     calls_.end(unanswered);
-    unanswered_.store(0);
+    note_calls();
     out_.clear();
     gathering_.store(false);
     blocked_.store(false);
@@ -228,6 +216,7 @@ std::deque<Call> Connection::close() {
   out_.clear();
   std::deque<Call> unanswered;  // last: there may be no memory for it
   calls_.end(unanswered);
+  note_calls();
   return unanswered;
 }
 

@@ -13,7 +13,10 @@
 #include "redis/settings.hpp"
 #include "remote/link.hpp"
 #include "remote/stream/stream.hpp"
+#include "remote/timer.hpp"
 #include "remote/under_way.hpp"
+
+#include <poll.h>
 
 #include <atomic>
 #include <deque>
@@ -30,8 +33,11 @@ namespace mortise::redis {
 /// Any thread sends: it writes what others have queued together with its own. One thread at a time,
 /// whoever has the reader's role, is inside `ready()`, and only there the connection changes its
 /// state and its user is called.
+///
+/// A command costs one look at the mutex when it is sent, and one when it is answered; who polls
+/// costs none.
 /// @thread_safety every member may be called concurrently; the user is called under no mutex, but
-/// for `withdrawn()`.
+/// for `admits()` and `matched()`.
 class Connection final : public Source {
  public:
   /// Whom it tells.
@@ -47,7 +53,11 @@ class Connection final : public Source {
     /// Asked under the connection's mutex right before a call takes its place among the others:
     /// what is not wanted any more must not come behind what ended it. Must call nothing of the
     /// connection.
-    [[nodiscard]] virtual bool withdrawn(const Call& call) const = 0;
+    /// @return false: it was withdrawn
+    [[nodiscard]] virtual bool admits(const Call& call) = 0;
+    /// The same reply as `answered()` is told of next, under the same mutex, as its call leaves
+    /// those that are under way: so that no moment lies between that and what is noted of it.
+    virtual void matched(const Call& /*call*/, const Reply& /*reply*/) {}
     /// `due()` or `interest()` is another one: to be told to the host, in the name of whatever the
     /// user has attached to it for this connection. Any thread, under no mutex of the connection.
     virtual void changed(Connection& connection) = 0;
@@ -58,9 +68,10 @@ class Connection final : public Source {
                          std::deque<Call> unanswered) = 0;
   };
   /// @param inbox the channel to subscribe to; empty = a connection for commands
-  /// @param settings, tls, user outlive it; tls may be null
+  /// @param settings, tls, user, mutex outlive it; tls may be null
+  /// @param mutex what its user notes under it is guarded by it, too; null = one of its own
   Connection(Host& host, const Settings& settings, const remote::Tls* tls, std::string inbox,
-             User& user);
+             User& user, std::mutex* mutex = nullptr);
   ~Connection() override;
 
   /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
@@ -95,11 +106,19 @@ class Connection final : public Source {
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
   // Source
-  [[nodiscard]] int descriptor() const noexcept override;
-  [[nodiscard]] short interest() const noexcept override;
-  [[nodiscard]] Instant due() const noexcept override;
+  [[nodiscard]] int descriptor() const noexcept override { return descriptor_.load(); }
+  [[nodiscard]] short interest() const noexcept override {
+    const bool plain = tls_ == nullptr && link_.state() == State::up;
+    if (!plain) return interest_of_stream();
+    return static_cast<short>(POLLIN | (blocked_.load() ? POLLOUT : 0));
+  }
+  [[nodiscard]] Instant due() const noexcept override {
+    return link_.due([this] { return deadline_.get(); });
+  }
   [[nodiscard]] bool pushes() const noexcept override { return !inbox_.empty(); }
-  [[nodiscard]] bool outstanding() const noexcept override;
+  [[nodiscard]] bool outstanding() const noexcept override {
+    return link_.is_outstanding(unanswered_.load() > 0);
+  }
   /// @return whether a call of that kind is not answered.
   template <class Which>
   [[nodiscard]] bool awaits(Which which) const {
@@ -119,6 +138,24 @@ class Connection final : public Source {
   using UnderWay = remote::UnderWay<Call>;
   using Stream = remote::Stream;
 
+  /// The reader's role: whoever has it is inside `ready()` or `linger()`. Nobody waits for it.
+  class Role {
+   public:
+    explicit Role(std::atomic<bool>& taken) noexcept
+        : taken_(taken), mine_(!taken.exchange(true, std::memory_order_acquire)) {}
+    Role(const Role&) = delete;
+    Role& operator=(const Role&) = delete;
+    ~Role() {
+      if (mine_) taken_.store(false, std::memory_order_release);
+    }
+    explicit operator bool() const noexcept { return mine_; }
+
+   private:
+    std::atomic<bool>& taken_;
+    const bool mine_;
+  };
+
+  [[nodiscard]] short interest_of_stream() const noexcept;
   void begin(Instant now);
   void resolved();
   void connect_next(const Failure& last);
@@ -135,6 +172,8 @@ class Connection final : public Source {
   void gather();
   Sent queue(Call* call, std::string_view bytes);
   UnderWay::Place append(Call* call, std::string_view bytes);
+  void note_calls() noexcept;
+  [[nodiscard]] bool begin_writing() noexcept;
   [[nodiscard]] Failure unavailable(const char* words) const;
 
   const Settings& settings_;
@@ -144,8 +183,7 @@ class Connection final : public Source {
   User& user_;
   const std::shared_ptr<Clock> clock_;
 
-  std::mutex reading_;  // the reader's role: whoever has it is inside `ready()` or `linger()`
-  // Of that role.
+  std::atomic<bool> reading_{false};  // somebody has the reader's role, of which is what follows
   base::Resolver resolver_;
   std::vector<base::Endpoint> endpoints_;
   std::optional<Greeting> greeting_;
@@ -156,17 +194,24 @@ class Connection final : public Source {
   remote::Link link_;
   std::atomic<bool> blocked_{false};  // the socket takes no more bytes: poll for POLLOUT
   std::atomic<int> descriptor_{-1};
-  mutable std::mutex mutex_;
+  std::mutex own_mutex_;
+  std::mutex& mutex_;
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
   std::optional<base::Endpoint> only_;
   base::Endpoint endpoint_;
   UnderWay calls_;  // sent, not answered
   LoadedScripts loaded_;
   std::atomic<std::size_t> unanswered_{0};  // their number
+  remote::Moment deadline_;                 // of the oldest
   std::string out_;                         // not sent
   std::atomic<bool> gathering_{false};      // `out_` is kept back; set in the reader's role only
   Instant gathering_since_{};
-  bool writing_ = false;  // a thread is, and `batch_` is that thread's
+  // Whether a thread is writing, to which `batch_` belongs then, and whether more has come since it
+  // took that. Changed under the mutex, but for the end of a batch behind which nothing has come.
+  static constexpr unsigned nobody_writes = 0;
+  static constexpr unsigned somebody_writes = 1;
+  static constexpr unsigned more_came = 2;
+  std::atomic<unsigned> writing_{nobody_writes};
   std::string batch_;
   std::optional<Failure> why_broken_;  // whenever the link is
 };

@@ -31,7 +31,7 @@ remote::Stream::Moved write_to(remote::Stream& stream, std::span<const char> byt
 
 bool Connection::linger() {
   if (!up() || blocked_.load()) return false;
-  const std::unique_lock role(reading_, std::try_to_lock);
+  const Role role(reading_);
   if (!role) return false;
   if (unanswered_.load() == 0) return false;
   return receive(true);
@@ -92,7 +92,8 @@ void Connection::take(const Reply& reply) {
   {
     const std::lock_guard lock(mutex_);
     call = calls_.answered();
-    unanswered_.store(calls_.size());
+    note_calls();
+    if (call) user_.matched(*call, reply);
   }
   if (call) {
     user_.answered(*call, reply);
@@ -130,16 +131,15 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
         !base::mutant("redis.send_with_a_stale_epoch")) {
       return Sent::refused;
     }
-    if (call != nullptr && user_.withdrawn(*call)) return Sent::withdrawn;
+    if (call != nullptr && !user_.admits(*call)) return Sent::withdrawn;
     place = append(call, bytes);
-    if (writing_ || blocked_.load()) return Sent::sent;
-    if (gathering_.load()) {
+    if (blocked_.load()) return Sent::sent;
+    if (gathering_.load() && writing_.load() == nobody_writes) {
       const Instant now = clock_->now();
       if (now - gathering_since_ < gathered_for) return Sent::sent;
       gathering_since_ = now;
     }
-    writing_ = true;
-    batch_.swap(out_);
+    if (!begin_writing()) return Sent::sent;
     stream = stream_;
   }
   if (flush(std::move(stream))) return Sent::sent;
@@ -147,7 +147,7 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
   // connection was dropped meanwhile, its user was told that the call is unanswered.
   const std::lock_guard lock(mutex_);
   const bool mine = calls_.take_back(place);
-  unanswered_.store(calls_.size());
+  note_calls();
   return mine ? Sent::refused : Sent::sent;
 }
 
@@ -166,18 +166,31 @@ Connection::UnderWay::Place Connection::append(Call* call, std::string_view byte
     out_.resize(before);
     throw;
   }
-  unanswered_.store(calls_.size());
+  note_calls();
   if (whole) loaded_.sent(script, place.generation);
   return place;
+}
+
+// Under the mutex, as the next: for those who ask without it.
+void Connection::note_calls() noexcept {
+  unanswered_.store(calls_.size());
+  deadline_.set(calls_.deadline());
+}
+
+// Takes what is queued, for the caller to write. @return false: somebody writes already, and will
+// see that there is more
+bool Connection::begin_writing() noexcept {
+  if ((writing_.fetch_or(more_came) & somebody_writes) != 0) return false;
+  writing_.store(somebody_writes);
+  batch_.swap(out_);
+  return true;
 }
 
 void Connection::write_queued() {
   std::shared_ptr<Stream> stream;
   {
     const std::lock_guard lock(mutex_);
-    if (writing_ || out_.empty() || !stream_) return;
-    writing_ = true;
-    batch_.swap(out_);
+    if (out_.empty() || !stream_ || !begin_writing()) return;
     stream = stream_;
   }
   static_cast<void>(flush(std::move(stream)));
@@ -198,6 +211,11 @@ bool Connection::flush(std::shared_ptr<Stream> stream) {
     }
     if (mine) left = done > 0 || status == Stream::Status::again;
     mine = false;
+    unsigned alone = somebody_writes;
+    if (status == Stream::Status::done) {
+      batch_.clear();
+      if (writing_.compare_exchange_strong(alone, nobody_writes)) return left;
+    }
     std::unique_lock lock(mutex_);
     if (status != Stream::Status::done && stream_ == stream) {
       stop_writing(status, done);
@@ -207,10 +225,8 @@ bool Connection::flush(std::shared_ptr<Stream> stream) {
       return left;
     }
     batch_.clear();
-    if (out_.empty() || !stream_) {
-      writing_ = false;
-      return left;
-    }
+    writing_.store(out_.empty() || !stream_ ? nobody_writes : somebody_writes);
+    if (out_.empty() || !stream_) return left;
     batch_.swap(out_);
     stream = stream_;
   }
@@ -226,7 +242,7 @@ void Connection::stop_writing(Stream::Status why, std::size_t done) noexcept {
     kept = false;
   }
   batch_.clear();
-  writing_ = false;
+  writing_.store(nobody_writes);
   if (kept) {
     blocked_.store(true);
     return;

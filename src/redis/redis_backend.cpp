@@ -11,8 +11,6 @@
 namespace mortise::redis {
 namespace {
 
-constexpr std::chrono::seconds patience{1};  // for the answer to what has no lease of its own
-
 // What asks only runs one script.
 std::uint8_t script_of(const Call& call) {
   const bool asks =
@@ -47,7 +45,8 @@ void RedisBackend::start(Host& host) {
   host_ = &host;
   clock_ = host.clock();
   Connection::User& user = *this;
-  commands_ = std::make_unique<Connection>(host, settings_, tls_.get(), std::string(), user);
+  commands_ =
+      std::make_unique<Connection>(host, settings_, tls_.get(), std::string(), user, &line_);
 }
 
 bool RedisBackend::open(Operation& operation) {
@@ -97,13 +96,8 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   ask(operation);
 }
 
-void RedisBackend::ask(const std::shared_ptr<Acquisition>& operation, bool whole) {
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::acquire,
-          .whole = whole,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + core::command_timeout(operation->request().lease)});
+void RedisBackend::ask(const std::shared_ptr<Acquisition>& operation) {
+  submit(Call::acquire(operation, clock_->now()));
 }
 
 void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
@@ -112,34 +106,20 @@ void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
     operation->busy(operation->holder());  // the server has never heard of it
     return;
   }
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::cancel,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + core::command_timeout(operation->request().lease)});
+  submit(Call::cancel(operation, clock_->now()));
 }
 
 void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (!open(*operation)) return;
-  const Instant now = clock_->now();
-  core::Nanos shortest = core::longest_lease;
-  for (const Renewal::Item& item : operation->items()) shortest = std::min(shortest, item.lease);
-  submit({.kind = Call::Kind::renew,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + core::command_timeout(shortest)});
+  submit(Call::renew(operation, clock_->now()));
 }
 
 void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  const Instant now = clock_->now();
   if (base::mutant("redis.forget_a_hold_before_its_release")) {
-    attempts_.released(operation->hold().attempt, operation->hold().number);
+    attempts_.forget(operation->hold());
   }
-  submit({.kind = Call::Kind::release,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + patience});
+  submit(Call::release(operation, clock_->now()));
 }
 
 // What the attempt may hold by another grant stays.
@@ -153,48 +133,27 @@ void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
     std::erase_if(given_back_, [](const auto& release) { return release.expired(); });
     given_back_.push_back(operation);
   }
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::release,
-          .ours = true,
-          .lease = lease,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + patience});
+  Call call = Call::release(operation, clock_->now());
+  call.ours = true;
+  call.lease = lease;
+  submit(std::move(call));
 }
 
 void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::inspect,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + patience});
+  submit(Call::inspect(operation, clock_->now()));
 }
 
 void RedisBackend::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::check,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + patience});
+  submit(Call::check(operation, clock_->now()));
 }
 
 // What is sent again must not end the next one's hold: first it is asked which hold is there, then
 // that one is ended, however often and however late that is said.
 void RedisBackend::force_release(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
-  end_by_force(operation, nullptr);
-}
-
-void RedisBackend::end_by_force(const std::shared_ptr<Operation>& operation,
-                                std::shared_ptr<const Answer> found) {
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::force,
-          .operation = operation,
-          .found = std::move(found),
-          .asked = now,
-          .deadline = now + patience});
+  submit(Call::force(operation, nullptr, clock_->now()));
 }
 
 void RedisBackend::submit(Call call) {
@@ -213,9 +172,8 @@ void RedisBackend::submit(Call call) {
       note_sent(call);
       return;
     }
-  } else if (call.kind == Call::Kind::acquire) {
-    attempts_.asked(std::static_pointer_cast<Acquisition>(call.operation), 0);
   }
+  if (call.kind == Call::Kind::acquire) attempts_.wanted(call.shared_acquisition());
   put_in_outbox(std::move(call));
 }
 
@@ -226,15 +184,12 @@ Connection::Sent RedisBackend::send(Call& call) {
   return commands_->send(call, bytes);
 }
 
-// Two threads may ask for one attempt, one of them late: behind the release of what the other one
-// was granted, or behind a cancel, its request would make an orphaned grant.
-bool RedisBackend::withdrawn(const Call& call) const {
-  if (base::mutant("redis.send_what_is_withdrawn")) return false;
-  if (call.kind == Call::Kind::acquire) {
-    return is_withdrawn(static_cast<Acquisition&>(*call.operation));
-  }
-  return call.kind == Call::Kind::release && call.goes_on &&
-         is_withdrawn(*static_cast<Release&>(*call.operation).successor());
+bool RedisBackend::admits(const Call& call) {
+  const bool admitted =
+      call.kind == Call::Kind::acquire
+          ? attempts_.asked(call.shared_acquisition(), call.epoch)
+          : !call.goes_on || attempts_.asked(call.releasing().successor(), call.epoch);
+  return admitted || base::mutant("redis.send_what_is_withdrawn");
 }
 
 bool RedisBackend::is_withdrawn(const Acquisition& operation) const {
@@ -244,9 +199,9 @@ bool RedisBackend::is_withdrawn(const Acquisition& operation) const {
 // After it was sent, so that what never left is not in doubt; by the clock of before.
 void RedisBackend::note_sent(const Call& call) {
   if (call.kind == Call::Kind::acquire) {
-    static_cast<Acquisition&>(*call.operation).sent(call.asked);
-  } else if (call.kind == Call::Kind::release) {
-    if (call.goes_on) static_cast<Release&>(*call.operation).successor()->sent(call.asked);
+    call.acquisition().sent(call.asked);
+  } else if (call.kind == Call::Kind::release && call.goes_on) {
+    call.releasing().successor()->sent(call.asked);
   }
 }
 
@@ -257,46 +212,40 @@ const std::string& RedisBackend::bytes_of(Call& call) {
   if (base::mutant("redis.epoch_does_not_grow")) passage.epoch = 1;
   switch (call.kind) {
     case Call::Kind::acquire: {
-      const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-      const Acquisition::Request& request = operation->request();
-      passage.copies = attempts_.asked(operation, call.epoch);
+      const Acquisition::Request& request = call.acquisition().request();
+      passage.copies = attempts_.has_copies(request.attempt);
       requests_.acquire(bytes, passage, request, request.wait && inbox_up_.load(),
                         listens_to(request.name));
       break;
     }
-    case Call::Kind::cancel: {
-      const auto& request = static_cast<Acquisition&>(*call.operation).request();
-      passage.copies = attempts_.has_copies(request.attempt);
-      requests_.cancel(bytes, passage, request);
+    case Call::Kind::cancel:
+      passage.copies = attempts_.has_copies(call.attempt());
+      requests_.cancel(bytes, passage, call.acquisition().request());
       break;
-    }
     case Call::Kind::release: {
-      const auto& release = static_cast<Release&>(*call.operation);
+      const Release& release = call.releasing();
       passage.copies = attempts_.has_copies(release.hold().attempt);
       const std::shared_ptr<Acquisition>& next = release.successor();
       // A release that is sent again comes behind the cancel of its successor, which nobody would
       // take out of the queue once more.
-      const bool copies_of_next = next && attempts_.asked(next, call.epoch);
+      if (next) attempts_.wanted(next);
       call.goes_on = next && !is_withdrawn(*next);
+      const bool copies_of_next = call.goes_on && attempts_.has_copies(next->request().attempt);
       // Its own short hold is over before it has stopped to listen.
       passage.heard = is_still_heard(release.hold().name);
       requests_.release(bytes, passage, release.hold(), call.goes_on ? &next->request() : nullptr,
                         call.goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
       break;
     }
-    case Call::Kind::renew:
-      requests_.renew(bytes, passage, static_cast<Renewal&>(*call.operation).items());
-      break;
+    case Call::Kind::renew: requests_.renew(bytes, passage, call.renewal().items()); break;
     case Call::Kind::inspect:
-    case Call::Kind::force: {
-      const std::string& name = static_cast<Inspection&>(*call.operation).name();
+    case Call::Kind::force:
       if (call.found) {
-        requests_.force_release(bytes, passage, name, *call.found);
+        requests_.force_release(bytes, passage, call.inspection()->name(), *call.found);
       } else {
-        requests_.inspect(bytes, passage, name);
+        requests_.inspect(bytes, passage, call.inspection()->name());
       }
       break;
-    }
     case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
   }
   return bytes;
@@ -307,7 +256,7 @@ void RedisBackend::put_in_outbox(Call call) {
   // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
   // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
-  if (call.leftover) attempts_.put_back(attempt_of(call));
+  if (call.leftover) attempts_.put_back(call.attempt());
   Failure why;
   {
     const std::lock_guard lock(mutex_);
@@ -326,18 +275,17 @@ void RedisBackend::put_in_outbox(Call call) {
 
 bool RedisBackend::is_over(const Call& call, Instant now) const {
   if (call.leftover) {
-    if (!attempts_.is_leftover(attempt_of(call))) return true;
+    if (!attempts_.is_leftover(call.attempt())) return true;
   } else if (call.kind == Call::Kind::cancel) {
     // Its attempt may have failed for its caller, and still be somewhere at the server.
-    if (!attempts_.find(static_cast<Acquisition&>(*call.operation).request().attempt)) return true;
+    if (!attempts_.find(call.attempt())) return true;
   } else if (call.operation->done()) {
     return true;
   }
   // Where we hold the last reference no caller waits. Some are our own: an orphaned grant to
   // release.
-  const auto lease = call.kind == Call::Kind::cancel
-                         ? static_cast<Acquisition&>(*call.operation).request().lease
-                         : call.lease;
+  const auto lease =
+      call.kind == Call::Kind::cancel ? call.acquisition().request().lease : call.lease;
   const bool unwanted = call.leftover || call.operation.use_count() == 1;
   return unwanted && remote::was_tried_enough(call.since, lease, now);
 }

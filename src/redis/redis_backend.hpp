@@ -76,11 +76,20 @@ class RedisBackend final : public Backend, private Connection::User {
     [[nodiscard]] bool wanted() const noexcept { return waits || hold; }
   };
 
+  /// What the reply says that is being read, of an attempt or of a release, and how that was noted.
+  struct Told {
+    std::optional<Answer> answer{};
+    std::optional<ReleaseAnswer> release{};
+    bool release_in_doubt = false;
+    std::uint64_t hold = 0;  // the number of the attempt's hold, as it is recorded now
+  };
+
   // Connection::User
   void greeted(Connection& connection, const ServerFacts& facts) override;
   void connected(Connection& connection) override;
   void answered(const Call& call, const Reply& reply) override;
-  [[nodiscard]] bool withdrawn(const Call& call) const override;
+  [[nodiscard]] bool admits(const Call& call) override;
+  void matched(const Call& call, const Reply& reply) override;
   void changed(Connection& connection) override { host_->changed(connection); }
   void pushed(const Reply& message) override;
   void dropped(Connection& connection, const Failure& why, bool was_up,
@@ -88,10 +97,7 @@ class RedisBackend final : public Backend, private Connection::User {
 
   [[nodiscard]] bool open(Operation& operation);
   void open_inbox(const AttemptId& of_client);
-  /// @param found whose hold; null = it is still to be asked
-  void end_by_force(const std::shared_ptr<Operation>& operation,
-                    std::shared_ptr<const Answer> found);
-  void ask(const std::shared_ptr<Acquisition>& operation, bool whole = false);
+  void ask(const std::shared_ptr<Acquisition>& operation);
   void submit(Call call);
   Connection::Sent send(Call& call);
   static void note_sent(const Call& call);
@@ -109,12 +115,11 @@ class RedisBackend final : public Backend, private Connection::User {
   void fail_protocol(const Call& call, const Failure& why);
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
                         const Answer& answer);
-  void note_executed(const Call& call);
+  void note_grant(const Acquisition::Request& request, Instant asked, const Answer& answer);
   void end_leftover(const std::shared_ptr<Acquisition>& operation);
   void end_leftover_of(const AttemptId& attempt);
   void answered_leftover(const Call& call, const Answer& answer);
-  [[nodiscard]] static const AttemptId& attempt_of(const Call& call);
-  void answered_release(const Call& call, const std::string& text);
+  void answered_release(const Call& call);
   void answered_renewal(const Call& call, const std::string& text);
   void answered_force(const Call& call, const Answer& answer);
   void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
@@ -153,7 +158,9 @@ class RedisBackend final : public Backend, private Connection::User {
   const Requests requests_;
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
-  Attempts attempts_;
+  std::mutex line_;  // of the connection for commands, and of the attempts that are asked for by it
+  Attempts attempts_{line_};
+  Told told_;             // of the reader's role of that connection
   LongHolds long_holds_;  // in mode r only
   Alarm alarm_{*this};
   std::unique_ptr<Connection> commands_;

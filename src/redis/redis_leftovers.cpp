@@ -13,20 +13,15 @@
 
 namespace mortise::redis {
 
-const AttemptId& RedisBackend::attempt_of(const Call& call) {
-  return static_cast<Acquisition&>(*call.operation).request().attempt;
-}
-
 void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
   for (const Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
-      attempts_.unanswered(attempt_of(call), false, call.epoch, now,
-                           std::static_pointer_cast<Acquisition>(call.operation));
+      attempts_.unanswered(call.attempt(), false, call.epoch, now, call.shared_acquisition());
     } else if (call.kind == Call::Kind::cancel) {
-      attempts_.unanswered(attempt_of(call), false, call.epoch, now);  // takes nothing itself
-      if (call.leftover) attempts_.put_back(attempt_of(call));
+      attempts_.unanswered(call.attempt(), false, call.epoch, now);  // takes nothing itself
+      if (call.leftover) attempts_.put_back(call.attempt());
     } else if (call.kind == Call::Kind::release) {
-      const auto& release = static_cast<Release&>(*call.operation);
+      const Release& release = call.releasing();
       attempts_.unanswered(release.hold().attempt, true, call.epoch, now);
       if (!call.goes_on) continue;
       const auto& next = release.successor();
@@ -35,24 +30,10 @@ void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
   }
 }
 
-// What was sent of the same attempts before is refused at the server from now on.
-void RedisBackend::note_executed(const Call& call) {
-  if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    attempts_.answered(attempt_of(call), call.epoch);
-  } else if (call.kind == Call::Kind::release) {
-    const auto& release = static_cast<Release&>(*call.operation);
-    attempts_.answered(release.hold().attempt, call.epoch, false);
-    if (call.goes_on) attempts_.answered(release.successor()->request().attempt, call.epoch);
-  }
-}
-
 void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) {
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::cancel,
-          .leftover = true,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + core::command_timeout(operation->request().lease)});
+  Call call = Call::cancel(operation, clock_->now());
+  call.leftover = true;
+  submit(std::move(call));
 }
 
 void RedisBackend::end_leftover_of(const AttemptId& attempt) {
@@ -61,7 +42,7 @@ void RedisBackend::end_leftover_of(const AttemptId& attempt) {
 
 void RedisBackend::answered_leftover(const Call& call, const Answer& answer) {
   if (answer.kind != Answer::Kind::granted) return;
-  const auto& operation = static_cast<Acquisition&>(*call.operation);
+  const Acquisition& operation = call.acquisition();
   // It is decided, but another thread may be completing it at this moment.
   while (!operation.done()) std::this_thread::yield();
   if (operation.grant().number == answer.number) return;

@@ -16,6 +16,12 @@ namespace {
 // The first in a queue looks again this long after its holder's lease has ended.
 constexpr std::chrono::milliseconds after_the_end{2};
 
+Grant grant_of(const Acquisition::Request& request, Instant asked, const Answer& answer) {
+  return {.number = answer.number,
+          .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
+          .lease = answer.lease.count() != 0 ? answer.lease : request.lease};
+}
+
 }  // namespace
 
 void RedisBackend::greeted(Connection& connection, const ServerFacts& facts) {
@@ -96,13 +102,11 @@ void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered
   const bool once_more = was_up && !final;
   for (Call& call : outbox) {
     if (call.leftover || is_over(call, now)) continue;  // see note_unanswered()
-    const bool asks = call.kind == Call::Kind::inspect || call.kind == Call::Kind::check ||
-                      call.kind == Call::Kind::force || call.kind == Call::Kind::acquire;
-    if (final && asks) {
+    if (final && call.only_asks()) {
       // Releases and cancels stay: they free what others wait for.
       fail_protocol(call, why);
     } else if (call.kind == Call::Kind::renew && !once_more) {
-      static_cast<Renewal&>(*call.operation).answered();  // unknown: repeated inside the lease
+      call.renewal().answered();  // unknown: repeated inside the lease
     } else if (call.kind != Call::Kind::acquire) {
       put_in_outbox(std::move(call));
     }
@@ -143,43 +147,68 @@ void RedisBackend::lost_inbox(const Failure& why, bool final) {
   lead_inbox(false);
 }
 
+// What was sent of the same attempts before is refused at the server from now on, and what they
+// hold, or held, is recorded before anybody is told: whoever was queued may be told by a push as
+// well, before or after this reply.
+void RedisBackend::matched(const Call& call, const Reply& reply) {
+  told_ = Told{};
+  if (reply.kind != Reply::Kind::string || call.kind == Call::Kind::renew) return;
+  if (call.kind != Call::Kind::release) {
+    told_.answer = Answer::parse(reply.text);
+    if (!call.is_about_an_attempt()) return;
+    attempts_.answered(call.attempt(), call.epoch);
+    if (told_.answer && !call.leftover) {
+      note_grant(call.acquisition().request(), call.asked, *told_.answer);
+    }
+    return;
+  }
+  told_.release = ReleaseAnswer::parse(reply.text);
+  const HoldId& hold = call.releasing().hold();
+  attempts_.answered(hold.attempt, call.epoch, false);
+  const Acquisition* const next = call.releasing().successor().get();
+  if (call.goes_on) attempts_.answered(next->request().attempt, call.epoch);
+  if (!told_.release) return;
+  told_.release_in_doubt = attempts_.released(hold.attempt, hold.number);
+  if (next != nullptr && told_.release->successor) {
+    note_grant(next->request(), call.asked, *told_.release->successor);
+  }
+}
+
+void RedisBackend::note_grant(const Acquisition::Request& request, Instant asked,
+                              const Answer& answer) {
+  if (answer.kind != Answer::Kind::granted) return;
+  const Grant grant = grant_of(request, asked, answer);
+  told_.hold =
+      attempts_.held(request.attempt, grant.number, asked, grant.counted_from + grant.lease);
+}
+
 void RedisBackend::answered(const Call& call, const Reply& reply) {
   if (reply.is_error()) return refused(call, reply);
   if (reply.kind != Reply::Kind::string) return nonsense(call);
-  note_executed(call);
+  if (call.kind == Call::Kind::renew) return answered_renewal(call, reply.text);
+  if (call.kind == Call::Kind::release) return answered_release(call);
+  if (!told_.answer) return nonsense(call);
+  const Answer& answer = *told_.answer;
   switch (call.kind) {
-    case Call::Kind::release: return answered_release(call, reply.text);
-    case Call::Kind::renew: return answered_renewal(call, reply.text);
     case Call::Kind::acquire:
     case Call::Kind::cancel:
-    case Call::Kind::inspect:
-    case Call::Kind::force:
-    case Call::Kind::check: break;
-  }
-  const std::optional<Answer> answer = Answer::parse(reply.text);
-  if (!answer) return nonsense(call);
-  if (call.leftover) {
-    answered_leftover(call, *answer);
-  } else if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
-    answered_attempt(std::static_pointer_cast<Acquisition>(call.operation), call.asked, *answer);
-  } else if (call.kind == Call::Kind::check) {
-    static_cast<Check&>(*call.operation).answered();
-  } else if (call.kind == Call::Kind::force) {
-    answered_force(call, *answer);
-  } else {
-    static_cast<Inspection&>(*call.operation).answered(answer->holder());
+      if (call.leftover) return answered_leftover(call, answer);
+      return answered_attempt(call.shared_acquisition(), call.asked, answer);
+    case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
+    case Call::Kind::check: return call.checking().answered();
+    case Call::Kind::force: return answered_force(call, answer);
+    case Call::Kind::release:
+    case Call::Kind::renew: return;  // above
   }
 }
 
 void RedisBackend::refused(const Call& call, const Reply& reply) {
   ServerError error = server_error(describe(), reply.text);
   Operation& operation = *call.operation;
-  const bool acquires = call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel;
   if (error.kind == ServerError::Kind::script && !call.whole) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
-    if (call.kind == Call::Kind::acquire &&
-        attempts_.is_withdrawn(static_cast<Acquisition&>(operation).request().attempt)) {
+    if (call.kind == Call::Kind::acquire && attempts_.is_withdrawn(call.attempt())) {
       return;
     }
     commands_->loaded().forget();
@@ -195,16 +224,14 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     return;
   }
   if (call.kind == Call::Kind::renew) {
-    static_cast<Renewal&>(operation).failed(std::move(error.failure));
-  } else if (acquires && !final) {
-    if (call.kind == Call::Kind::acquire) {
-      attempts_.refused(static_cast<Acquisition&>(operation).request().attempt);
-    }
+    operation.failed(std::move(error.failure));
+  } else if (call.is_about_an_attempt() && !final) {
+    if (call.kind == Call::Kind::acquire) attempts_.refused(call.attempt());
     const bool ours = call.kind == Call::Kind::cancel && operation.done() && operation.failure();
     if (ours || call.leftover) run_again_later(call);
     operation.trouble(std::move(error.failure));
   } else if (call.kind == Call::Kind::release) {
-    const auto& next = static_cast<Release&>(operation).successor();
+    const std::shared_ptr<Acquisition>& next = call.releasing().successor();
     if (!final) {
       // Not done: the library repeats it, if it is the library's.
       if (call.ours) run_again_later(call);
@@ -222,22 +249,22 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     // A script may have failed halfway. This copy is executed: nothing of it comes late, and the
     // cancel behind it, by the same connection, finds what it has left.
     operation.failed(std::move(error.failure));
-    cancel_behind(std::static_pointer_cast<Acquisition>(call.operation));
+    cancel_behind(call.shared_acquisition());
   } else {
     operation.failed(std::move(error.failure));
-    if (!acquires) return;
-    attempts_.over(attempt_of(call));
-    end_leftover_of(attempt_of(call));
+    if (!call.is_about_an_attempt()) return;
+    attempts_.over(call.attempt());
+    end_leftover_of(call.attempt());
   }
 }
 
 void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   call.operation->failed(why);
-  if (call.leftover) attempts_.put_back(attempt_of(call));
+  if (call.leftover) attempts_.put_back(call.attempt());
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
-  const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-  attempts_.unanswered(operation->request().attempt, false, call.epoch, clock_->now(), operation);
+  const std::shared_ptr<Acquisition> operation = call.shared_acquisition();
+  attempts_.unanswered(call.attempt(), false, call.epoch, clock_->now(), operation);
   cancel_behind(operation);
 }
 
@@ -268,15 +295,12 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
       return;
   }
   if (base::mutant("redis.count_from_the_reply")) asked = clock_->now();
-  const Grant grant{.number = answer.number,
-                    .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
-                    .lease = answer.lease.count() != 0 ? answer.lease : request.lease};
-  // Whoever was queued may be told by a push as well, before or after this reply.
-  attempts_.held(request.attempt, grant.number, asked, grant.counted_from + grant.lease);
-  operation->granted(grant);
+  const std::uint64_t noted = told_.hold;
+  operation->granted(grant_of(request, asked, answer));
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation->done()) std::this_thread::yield();
-  attempts_.completed(*operation);  // before the answer to its release is read
+  // Before the answer to its release is read.
+  if (operation->grant().number != noted) attempts_.completed(*operation);
   stop_listening_to(request.name);
   if (operation->grant().number == answer.number) {
     holds(request, answer.number);
@@ -332,22 +356,19 @@ void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) 
   if (base::mutant("redis.leave_what_failed_at_the_server")) return;
   // It has failed for its caller, but the server may have queued it, or grant it.
   if (!attempts_.cancelled(operation)) return;
-  const Instant now = clock_->now();
-  submit({.kind = Call::Kind::cancel,
-          .operation = operation,
-          .asked = now,
-          .deadline = now + core::command_timeout(operation->request().lease)});
+  submit(Call::cancel(operation, clock_->now()));
 }
 
-void RedisBackend::answered_release(const Call& call, const std::string& text) {
-  const std::optional<ReleaseAnswer> answer = ReleaseAnswer::parse(text);
-  if (!answer) return nonsense(call);
-  auto& release = static_cast<Release&>(*call.operation);
-  const bool before = attempts_.release_in_doubt(release.hold().attempt);
-  attempts_.released(release.hold().attempt, release.hold().number);
+void RedisBackend::answered_release(const Call& call) {
+  if (!told_.release) return nonsense(call);
+  const ReleaseAnswer answer = *std::move(told_.release);
+  const bool before = told_.release_in_doubt;
+  Release& release = call.releasing();
   stop_listening_for(release.hold());
-  if (answer->successor) answered_attempt(release.successor(), call.asked, *answer->successor);
-  switch (answer->outcome) {
+  if (answer.successor && release.successor()) {
+    answered_attempt(release.successor(), call.asked, *answer.successor);
+  }
+  switch (answer.outcome) {
     case ReleaseAnswer::Outcome::freed: release.answered(Released::released); return;
     case ReleaseAnswer::Outcome::freed_before:
       release.answered(before ? Released::released : Released::was_lost);
@@ -363,13 +384,16 @@ void RedisBackend::answered_release(const Call& call, const std::string& text) {
 // Whether this copy has ended that hold, an earlier one, or its owner: it is over.
 void RedisBackend::answered_force(const Call& call, const Answer& answer) {
   const bool ends = !call.found && answer.kind == Answer::Kind::held;
-  if (ends) return end_by_force(call.operation, std::make_shared<const Answer>(answer));
+  if (ends) {
+    return submit(
+        Call::force(call.inspection(), std::make_shared<const Answer>(answer), clock_->now()));
+  }
   const Answer& its = call.found ? *call.found : answer;
-  static_cast<Inspection&>(*call.operation).answered(its.holder());
+  call.inspection()->answered(its.holder());
 }
 
 void RedisBackend::answered_renewal(const Call& call, const std::string& text) {
-  auto& renewal = static_cast<Renewal&>(*call.operation);
+  Renewal& renewal = call.renewal();
   std::vector<Renewal::Item>& items = renewal.items();
   if (text.size() != items.size() || text.find_first_not_of("01") != std::string::npos) {
     return nonsense(call);

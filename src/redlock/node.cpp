@@ -150,8 +150,6 @@ void Node::answered(const redis::Call& call, const redis::Reply& reply) {
   user_.answered(*this, call, reply);
 }
 
-bool Node::withdrawn(const redis::Call& call) const { return user_.withdrawn(call); }
-
 // The two have different readers, and which of them sees to it may be changing right now: a leader
 // that was not told would sleep on while the connection waits to be made.
 void Node::changed(redis::Connection& connection) {

@@ -25,7 +25,8 @@ namespace mortise::redlock {
 /// @thread_safety every member may be called concurrently.
 class Node final : private redis::Connection::User {
  public:
-  /// Whom it tells; called under no mutex, but for `withdrawn()` (see redis::Connection).
+  /// Whom it tells; called under no mutex, but for `withdrawn()` (see `admits()` of
+  /// redis::Connection).
   class User {
    public:
     virtual ~User() = default;
@@ -140,7 +141,7 @@ class Node final : private redis::Connection::User {
   void greeted(redis::Connection& connection, const redis::ServerFacts& facts) override;
   void connected(redis::Connection& connection) override;
   void answered(const redis::Call& call, const redis::Reply& reply) override;
-  [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
+  [[nodiscard]] bool admits(const redis::Call& call) override { return !user_.withdrawn(call); }
   void changed(redis::Connection& connection) override;
   void pushed(const redis::Reply& message) override;
   void dropped(redis::Connection& connection, const Failure& why, bool was_up,

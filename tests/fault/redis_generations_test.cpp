@@ -19,7 +19,7 @@ class User final : public redis::Connection::User {
   void greeted(redis::Connection& /*connection*/, const redis::ServerFacts& /*facts*/) override {}
   void connected(redis::Connection& /*connection*/) override { ++connections; }
   void answered(const redis::Call& /*call*/, const redis::Reply& /*reply*/) override { ++answers; }
-  [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }
+  [[nodiscard]] bool admits(const redis::Call& /*call*/) override { return true; }
   void changed(redis::Connection& /*connection*/) override {}
   void pushed(const redis::Reply& /*message*/) override {}
   void dropped(redis::Connection& /*connection*/, const Failure& /*why*/, bool /*was_up*/,

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <mutex>
 
 namespace mortise::redis {
 namespace {
@@ -38,14 +39,15 @@ Push grant_of(std::uint64_t sequence, std::uint64_t number = 77) {
 
 class RedisAttemptsTest : public ::testing::Test {
  protected:
-  Attempts attempts_;
+  std::mutex mutex_;
+  Attempts attempts_{mutex_};
   const std::shared_ptr<Acquisition> one_ = operation_of(1);
   const std::shared_ptr<Acquisition> two_ = operation_of(2);
   const std::shared_ptr<Acquisition> three_ = operation_of(3);
 };
 
 TEST_F(RedisAttemptsTest, APushBehindItsReplyIsBelieved) {
-  EXPECT_FALSE(attempts_.asked(one_, 1));
+  EXPECT_TRUE(attempts_.asked(one_, 1));
   EXPECT_FALSE(attempts_.waits(id_of(1), reading, 76));
   const auto verdict = attempts_.granted(grant_of(1));
   EXPECT_EQ(verdict.kind, believe);
@@ -141,7 +143,7 @@ TEST_F(RedisAttemptsTest, WhatIsDecidedIsNotAskedForAgain) {
   EXPECT_FALSE(attempts_.is_withdrawn(id_of(1)));
   attempts_.held(id_of(1), 77, start, start + 30s);
   EXPECT_FALSE(one_->done());
-  attempts_.asked(one_, 1);
+  EXPECT_FALSE(attempts_.asked(one_, 1));
   EXPECT_TRUE(attempts_.is_withdrawn(id_of(1)));
   EXPECT_THAT(attempts_.undecided(), IsEmpty());
   EXPECT_EQ(attempts_.granted(grant_of(1)).kind, known);
@@ -187,7 +189,7 @@ TEST_F(RedisAttemptsTest, AHoldIsKnownUntilItsReleaseIsAnswered) {
 
 // It asked more than once, and was granted the lock, which was taken by force before a later look.
 TEST_F(RedisAttemptsTest, WhoWaitsBehindItsOwnGrantHoldsNoLonger) {
-  EXPECT_FALSE(attempts_.asked(one_, 1));
+  EXPECT_TRUE(attempts_.asked(one_, 1));
   EXPECT_EQ(attempts_.ends(id_of(1), 80, start), std::nullopt) << "it holds nothing";
   attempts_.held(id_of(1), 77, start, start + 30s);
   EXPECT_EQ(attempts_.ends(id_of(1), 0, start), std::nullopt) << "no number was told";
@@ -218,6 +220,7 @@ TEST_F(RedisAttemptsTest, WhatIsTakenBackIsNotAskedAgain) {
   EXPECT_FALSE(attempts_.is_withdrawn(id_of(1)));
   EXPECT_TRUE(attempts_.cancelled(one_));
   EXPECT_TRUE(attempts_.is_withdrawn(id_of(1)));
+  EXPECT_FALSE(attempts_.asked(one_, 2));
   EXPECT_THAT(attempts_.undecided(), ElementsAre(two_));
   EXPECT_EQ(attempts_.find(id_of(1)), one_);  // until the answer to the cancel
   // A push may still come before the server reads the cancel.
@@ -226,7 +229,7 @@ TEST_F(RedisAttemptsTest, WhatIsTakenBackIsNotAskedAgain) {
 }
 
 TEST_F(RedisAttemptsTest, WhatNeverLeftIsForgottenWithoutACancel) {
-  attempts_.asked(one_, 0);
+  attempts_.wanted(one_);
   EXPECT_THAT(attempts_.undecided(), ElementsAre(one_));
   EXPECT_FALSE(attempts_.cancelled(one_));
   EXPECT_THAT(attempts_.undecided(), IsEmpty());
@@ -275,19 +278,16 @@ TEST_F(RedisAttemptsTest, CopiesStayPossibleForAWhile) {
   attempts_.unanswered(id_of(1), false, 1, start);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
   EXPECT_FALSE(attempts_.has_copies(id_of(2)));
-  EXPECT_FALSE(attempts_.release_in_doubt(id_of(1)));
-  EXPECT_TRUE(attempts_.asked(one_, 2));
-  EXPECT_FALSE(attempts_.asked(two_, 2));
+  EXPECT_FALSE(attempts_.released(id_of(1), 77));
   attempts_.unanswered(id_of(1), true, 2, start + 1min);
   attempts_.unanswered(id_of(1), false, 2, start + 1min);
-  EXPECT_TRUE(attempts_.release_in_doubt(id_of(1)));
-  // The server refuses late copies for one minute (lock.lua, TOMBSTONE_LIFE); two are remembered
+  // The server refuses late copies for one minute (prelude.lua, TOMBSTONE_LIFE); two are remembered
   // here.
   attempts_.unanswered(id_of(2), false, 2, start + 3min);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
   attempts_.unanswered(id_of(2), false, 2, start + 3min + 1s);
   EXPECT_FALSE(attempts_.has_copies(id_of(1)));
-  EXPECT_FALSE(attempts_.release_in_doubt(id_of(1)));
+  EXPECT_FALSE(attempts_.released(id_of(1), 77));
   EXPECT_TRUE(attempts_.has_copies(id_of(2)));
 }
 
@@ -344,14 +344,12 @@ TEST_F(RedisAttemptsTest, CopiesAreRefusedOnceANewerRequestWasAnswered) {
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
   attempts_.answered(id_of(1), 4);
   EXPECT_FALSE(attempts_.has_copies(id_of(1)));
-  EXPECT_FALSE(attempts_.asked(one_, 4));
-  EXPECT_TRUE(attempts_.release_in_doubt(id_of(1)));  // until that is answered as well
   attempts_.unanswered(id_of(1), false, 4, start + 1s);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));  // there are newer ones
   attempts_.answered(id_of(1), 5);
   attempts_.held(id_of(1), 77, start, start + 30s);
-  attempts_.released(id_of(1), 77);
-  EXPECT_FALSE(attempts_.release_in_doubt(id_of(1)));
+  EXPECT_TRUE(attempts_.released(id_of(1), 77)) << "in doubt until that is answered as well";
+  EXPECT_FALSE(attempts_.released(id_of(1), 77));
 }
 
 TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {
