@@ -42,14 +42,10 @@ AcquireCall::~AcquireCall() {
 void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
                                  std::optional<Instant> trouble_since) {
   attempt_ = std::move(attempt);
+  asked_ = true;
   if (!std::exchange(successor_, true)) client_.successor_comes();
   // A caller's trouble is counted from its arrival.
   if (trouble_since) trouble_since_ = std::max(*trouble_since, began_);
-}
-
-void AcquireCall::wake_locked() noexcept {
-  parker_.unpark();
-  if (attempt_) attempt_->poke();
 }
 
 const std::atomic<std::uint32_t>* AcquireCall::mark_locked() noexcept {
@@ -81,6 +77,7 @@ Failure AcquireCall::arrive(Instant now) {
     slot_.expire_locked(now, after);
     entry = slot_.state_.enter(*this, may_wait_);
     if (entry == core::NameState::Entry::busy) trouble = learn_from_requester_locked();
+    if (entry == core::NameState::Entry::ask) begin_attempt_locked();
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
     again = entry == core::NameState::Entry::busy && after.tell_server;
   }
@@ -174,29 +171,32 @@ Failure AcquireCall::ask() {
   // Counted first, then looked: close() sets its mark first, then waits for those who are counted.
   Failure failure = client_.alive() ? client_.prepare(*terms) : client_.closed_failure();
   if (failure) {
-    if (attempt_) client_.abandon(attempt_);
+    if (asked_) client_.abandon(attempt_);
     leave();
     return failure;
   }
-  if (stopped_.load() && !attempt_) {
+  if (stopped_.load() && !asked_) {
     // Asked to stop before anything was sent: nothing has to be taken back.
     leave();
     return contended({Errc::cancelled, slot_.name()});
   }
-  bool fresh = false;
   for (;;) {
-    {
+    if (!attempt_) {
       const Slot::Lock lock(slot_.mutex_);
-      fresh = !attempt_;
-      if (fresh) attempt_ = slot_.new_attempt(*terms, may_wait_);
+      begin_attempt_locked();
     }
-    if (fresh) client_.backend().acquire(attempt_);
+    if (!std::exchange(asked_, true)) client_.backend().acquire(attempt_);
     if (attempt_->done() || wait_for_answer()) {
       if (std::optional<Failure> outcome = settle()) return *outcome;
     } else if (std::optional<Failure> outcome = give_up()) {
       return *outcome;
     }
   }
+}
+
+void AcquireCall::begin_attempt_locked() {
+  attempt_ = slot_.new_attempt(*terms, may_wait_);
+  asked_ = false;
 }
 
 bool AcquireCall::wait_for_answer() {
@@ -297,10 +297,6 @@ std::optional<Failure> AcquireCall::accept() {
   return Failure(Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended");
 }
 
-bool AcquireCall::asks_by_locked(const AttemptId& attempt) const noexcept {
-  return attempt_ && attempt_->request().attempt == attempt;
-}
-
 std::optional<Failure> AcquireCall::give_up() {
   const std::optional<Failure> trouble = attempt_->trouble();
   // Without a time limit only trouble ends the wait; it has passed just now.
@@ -370,7 +366,7 @@ void AcquireCall::forsake() {
     passed = wakeup == Wakeup::held;
     if (!passed) Slot::wake_locked(slot_.state_.leave(*this));
   }
-  if (attempt) client_.abandon(attempt);
+  if (attempt && asked_) client_.abandon(attempt);
   Failure misuse;
   if (passed) slot_.release(owner, misuse);
 }

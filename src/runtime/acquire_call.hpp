@@ -35,14 +35,19 @@ class AcquireCall final : public core::Waiter {
   [[nodiscard]] std::optional<Holder> take_holder() { return std::move(holder_); }
 
   /// Wakes the thread wherever it sleeps. Under the slot's mutex.
-  void wake_locked() noexcept;
+  void wake_locked() noexcept {
+    parker_.unpark();
+    if (attempt_) attempt_->poke();
+  }
   /// The same in two halves. @return what to hand to `futex_wake()` when the mutex is free: a
   /// thread that is woken before that only goes to sleep again, on the mutex.
   [[nodiscard]] const std::atomic<std::uint32_t>* mark_locked() noexcept;
   /// Gives it an attempt that was sent already. Under the slot's mutex.
   void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since);
   /// @return whether it is this attempt's answer that it waits for. Under the slot's mutex.
-  [[nodiscard]] bool asks_by_locked(const AttemptId& attempt) const noexcept;
+  [[nodiscard]] bool asks_by_locked(const AttemptId& attempt) const noexcept {
+    return attempt_ && attempt_->request().attempt == attempt;
+  }
 
  private:
   // Each returns what the call ends with (an empty failure is success), or nothing: ask on.
@@ -52,6 +57,7 @@ class AcquireCall final : public core::Waiter {
   Failure wait_for_turn();
   Failure take_over();
   Failure ask();
+  void begin_attempt_locked();
   [[nodiscard]] bool wait_for_answer();
   Outcome settle();
   Outcome accept();
@@ -79,6 +85,7 @@ class AcquireCall final : public core::Waiter {
   std::atomic<bool> stopped_{false};
   bool successor_ = false;            // was given an attempt
   std::shared_ptr<Attempt> attempt_;  // written under the slot's mutex
+  bool asked_ = false;                // the backend for it
   std::optional<Instant> trouble_since_;
   std::optional<Failure> why_;  // the reason to give up
   std::optional<Holder> holder_;

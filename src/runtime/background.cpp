@@ -151,7 +151,15 @@ std::vector<std::shared_ptr<Slot>> Background::due_slots(Instant now) {
   const bool any = !heap_.empty() && heap_.top().due <= now;
   while (any && !heap_.empty() && heap_.top().due - heap_.top().early <= now) {
     auto& timer = static_cast<SlotTimer&>(heap_.top());
-    slots.push_back(timer.slot->shared_from_this());
+    // Room first: no reference must be given up under the mutex, which the slot's end takes.
+    slots.emplace_back();
+    slots.back() = timer.slot->weak_from_this().lock();
+    if (!slots.back()) {
+      // Its destructor waits for this mutex.
+      slots.pop_back();
+      heap_.remove(timer);
+      continue;
+    }
     // The slot says when it is due next, or that it is not; where it cannot, out of memory, it must
     // not be forgotten, or nobody would renew the hold.
     timer.early = std::chrono::nanoseconds(0);

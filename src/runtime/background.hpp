@@ -19,7 +19,8 @@ namespace mortise::runtime {
 
 class Slot;
 
-/// The timer of a slot's live hold. While it is in the heap the slot keeps itself alive.
+/// The timer of a slot. It stays in the heap when a hold ends: the next hold finds it armed, and
+/// where there is none it wakes the thread once in vain, which costs less than two visits a lock.
 struct SlotTimer : core::Timer {
   Slot* slot = nullptr;
 };
@@ -34,7 +35,8 @@ class Background {
              std::function<bool()> serve);
   ~Background();
 
-  /// Has the slot ticked at that moment; starts the thread the first time.
+  /// Has the slot ticked at that moment; starts the thread the first time. The slot takes its timer
+  /// back before it is gone.
   /// @param early how much sooner, where others are ticked anyway
   void set(SlotTimer& timer, Instant due, std::chrono::nanoseconds early);
   void remove(SlotTimer& timer) noexcept;

@@ -42,12 +42,10 @@ class NudgedThrough {
 
 bool crowded(const ReaderRole& role) noexcept { return role.followers.size() >= crowd; }
 
-bool may_read(const ReaderRole& role) noexcept { return role.reader == nullptr && !crowded(role); }
+bool may_read(const ReaderRole& role) noexcept { return !role.taken && !crowded(role); }
 
 /// Whether no caller reads, nor is about to.
-bool unattended(const ReaderRole& role) noexcept {
-  return role.reader == nullptr && role.called == nullptr;
-}
+bool unattended(const ReaderRole& role) noexcept { return !role.taken && role.called == nullptr; }
 
 void choose(Attendance& attendance, const std::vector<Source*>& some,
             const std::vector<Source*>& more = {}) {
@@ -75,6 +73,7 @@ void Engine::attach(Source& source) {
   {
     const std::lock_guard lock(mutex_);
     ReaderRole& role = source.pushes() ? pushes_ : replies_;
+    if (&role == &replies_) close_shortcut_locked();
     const auto found = std::find(role.sources.begin(), role.sources.end(), &source);
     if (found != role.sources.end()) return;
     role.sources.push_back(&source);
@@ -85,6 +84,7 @@ void Engine::attach(Source& source) {
 
 void Engine::detach(Source& source) noexcept {
   Lock lock(mutex_);
+  close_shortcut_locked();
   for (ReaderRole* const role : {&replies_, &pushes_}) {
     std::erase(role->sources, &source);
     ++role->version;
@@ -127,6 +127,7 @@ void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanosec
   Follower self{.operation = operation,
                 .seen = seen,
                 .until = at_most >= never - now ? never : now + at_most};
+  if (read_alone(self, now)) return;
   Lock lock(mutex_);
   if (replies_.sources.empty()) {
     lock.unlock();
@@ -134,26 +135,65 @@ void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanosec
     return;
   }
   ReaderRole* role = &role_of(operation);
-  if (role == &pushes_) have_replies_read_locked();
+  if (role == &pushes_) {
+    have_replies_read_locked();
+  } else {
+    close_shortcut_locked();
+  }
   if (!may_read(*role)) {
     if (unattended(*role) && !role->background) signal(background_wake_.get());
     role = follow(lock, *role, self);
   }
   if (role != nullptr) read(lock, *role, self);
+  open_shortcut_locked();
 }
 
 // Whoever awaits a push leaves to others even the replies that it has asked for on the way.
-void Engine::have_replies_read_locked() const noexcept {
-  if (unattended(replies_) && !replies_.background && outstanding_locked()) {
-    signal(background_wake_.get());
+void Engine::have_replies_read_locked() noexcept {
+  if (!outstanding_locked()) return;
+  // Whoever is on it may have looked already whether it leaves a reply behind.
+  close_shortcut_locked();
+  if (unattended(replies_) && !replies_.background) signal(background_wake_.get());
+}
+
+void Engine::close_shortcut_locked() noexcept {
+  if (!shortcut_.close()) return;
+  replies_.taken = true;
+  by_shortcut_ = true;
+}
+
+void Engine::open_shortcut_locked() noexcept {
+  const bool nobody =
+      unattended(replies_) && !replies_.background && replies_.followers.size() == 0;
+  if (nobody && replies_.sources.size() == 1) shortcut_.open(*replies_.sources.front());
+}
+
+// Who comes meanwhile closes the way, and waits for this caller, or is called by it. So it reads
+// once, and what takes longer it does as one of many.
+bool Engine::read_alone(const Follower& self, Instant now) {
+  const Operation& operation = self.operation;
+  if (self.until - now < shortest_linger || operation.awaits_push()) return false;
+  if (operation.signal() != self.seen) return false;
+  Source* const source = shortcut_.take();
+  if (source == nullptr) return false;
+  bool gathering = false;
+  {
+    const Alone alone(*this, *source);
+    static_cast<void>(SourcePoll::linger(*source));
+    gathering = source->gathering();
   }
+  if (gathering) {
+    Lock lock(mutex_);
+    choose_last(lock);
+  }
+  return operation.signal() != self.seen;
 }
 
 void Engine::read(Lock& lock, ReaderRole& role, Follower& self) {
   {
     Attending attending(*this, lock);
     choose(attending.attendance(), role.sources);
-    const Reading reading(*this, lock, role, self);
+    const Reading reading(*this, lock, role);
     for (std::uint64_t version = role.version;;) {
       lock.unlock();
       poll_for(role, attending.attendance(), self);
@@ -194,7 +234,7 @@ ReaderRole* Engine::follow(Lock& lock, ReaderRole& role, Follower& self) {
     mine.called = nullptr;
     if (may_read(mine)) return &mine;
     // Somebody who came meanwhile reads, or there are too many.
-    if (mine.reader == nullptr) hand_on_locked(mine);
+    if (!mine.taken) hand_on_locked(mine);
   }
 }
 
@@ -237,6 +277,7 @@ void Engine::send_gathered(Lock& lock) {
 }
 
 bool Engine::used_locked(const Source& source) const noexcept {
+  if (by_shortcut_ && shortcut_.source() == &source) return true;
   for (const Attendance* each = attended_.first(); each != nullptr; each = each->after) {
     const auto chosen = each->sources.items();
     if (std::find(chosen.begin(), chosen.end(), &source) != chosen.end()) return true;
@@ -253,6 +294,7 @@ Follower* Engine::successor_locked(ReaderRole& role) noexcept {
       if (&fit == &role) return each;
       // It was told since that it has to await a push.
       if (role.called != each) {
+        if (&fit == &replies_) close_shortcut_locked();
         role.followers.remove(*each);
         each->role = &fit;
         fit.followers.push_back(*each);
@@ -288,7 +330,9 @@ bool Engine::background(Instant until) {
   {
     Attending attending(*this, lock);
     const bool pushes = unattended(pushes_) && !base::mutant("core.pushes_left_unread");
-    const bool replies = unattended(replies_) && outstanding_locked();
+    const bool awaited = outstanding_locked();
+    if (awaited) close_shortcut_locked();
+    const bool replies = awaited && unattended(replies_);
     static const std::vector<Source*> none;
     choose(attending.attendance(), pushes ? pushes_.sources : none,
            replies ? replies_.sources : none);
@@ -302,6 +346,7 @@ bool Engine::background(Instant until) {
     lock.lock();
   }
   choose_last(lock);
+  open_shortcut_locked();
   return clock_was_set;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/unique_fd.hpp"
 #include "runtime/reader_role.hpp"
+#include "runtime/shortcut.hpp"
 #include "runtime/source_poll.hpp"
 
 #include <atomic>
@@ -21,7 +22,8 @@ namespace mortise::runtime {
 /// reply, and the *reader of pushes*, a caller that awaits nothing but a push. Whoever awaits a
 /// push reads no replies: so a waiter costs the other callers of its client nothing, and pushes are
 /// read however many replies come. The other callers (*followers*) sleep, each on its own
-/// operation; a reader that leaves calls one of them, or the background thread.
+/// operation; a reader that leaves calls one of them, or the background thread. A caller that is
+/// alone takes the first role by the `Shortcut`, without the mutex.
 /// @thread_safety every member may be called concurrently; `background()` by one thread.
 class Engine {
  public:
@@ -47,6 +49,7 @@ class Engine {
 
  private:
   class Reading;
+  class Alone;
   class Following;
   class InBackground;
   class Attending;
@@ -54,10 +57,14 @@ class Engine {
 
   [[nodiscard]] ReaderRole& role_of(const Operation& operation) noexcept;
   [[nodiscard]] bool outstanding_locked() const noexcept;
-  void have_replies_read_locked() const noexcept;
+  void have_replies_read_locked() noexcept;
+  void close_shortcut_locked() noexcept;
+  void open_shortcut_locked() noexcept;
   [[nodiscard]] bool used_locked(const Source& source) const noexcept;
   [[nodiscard]] Follower* successor_locked(ReaderRole& role) noexcept;
   void hand_on_locked(ReaderRole& role) noexcept;
+  /// @return whether the caller is done here
+  bool read_alone(const Follower& self, Instant now);
   void read(Lock& lock, ReaderRole& role, Follower& self);
   /// @return the role that the caller is to read in now; null = it is to return
   [[nodiscard]] ReaderRole* follow(Lock& lock, ReaderRole& role, Follower& self);
@@ -73,7 +80,9 @@ class Engine {
   base::UniqueFd clock_watch_;
   std::atomic<bool> interrupted_{false};
 
+  Shortcut shortcut_;
   std::mutex mutex_;
+  bool by_shortcut_ = false;  // who has the role of the replies came that way
   ReaderRole replies_;
   ReaderRole pushes_;
   // Of the followers that were answered together the last: it sends what the others ask next.

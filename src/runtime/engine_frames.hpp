@@ -35,9 +35,9 @@ class Engine::Attending {
 /// Holds a role for a caller, and hands it on whichever way the caller leaves.
 class Engine::Reading {
  public:
-  Reading(Engine& engine, Lock& lock, ReaderRole& role, const Follower& self) noexcept
+  Reading(Engine& engine, Lock& lock, ReaderRole& role) noexcept
       : engine_(engine), lock_(lock), role_(role) {
-    role_.reader = &self;
+    role_.taken = true;
     if (std::exchange(role_.background, false)) signal(engine_.background_wake_.get());
   }
   Reading(const Reading&) = delete;
@@ -45,7 +45,7 @@ class Engine::Reading {
   ~Reading() {
     if (!lock_.owns_lock()) lock_.lock();
     if (base::mutant("core.role_kept_by_who_left")) return;
-    role_.reader = nullptr;
+    role_.taken = false;
     engine_.hand_on_locked(role_);
   }
 
@@ -53,6 +53,33 @@ class Engine::Reading {
   Engine& engine_;
   Lock& lock_;
   ReaderRole& role_;
+};
+
+/// Holds the role of the reader of replies for a caller that came by the shortcut.
+class Engine::Alone {
+ public:
+  Alone(Engine& engine, const Source& source) noexcept : engine_(engine), source_(source) {}
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+  ~Alone() {
+    // As long as the role is this thread's: afterwards the source may be gone.
+    const bool leaves_replies = source_.outstanding();
+    if (engine_.shortcut_.leave()) {
+      if (leaves_replies) signal(engine_.background_wake_.get());
+      return;
+    }
+    if (base::mutant("core.shortcut_left_unheard")) return;
+    const Lock lock(engine_.mutex_);
+    engine_.replies_.taken = false;
+    engine_.by_shortcut_ = false;
+    engine_.left_.notify_all();
+    engine_.hand_on_locked(engine_.replies_);
+    engine_.open_shortcut_locked();
+  }
+
+ private:
+  Engine& engine_;
+  const Source& source_;
 };
 
 /// Keeps a caller in the list of those who wait for a role's reader, and passes a call on that the
@@ -73,7 +100,7 @@ class Engine::Following {
     for (ReaderRole* const role : {&engine_.replies_, &engine_.pushes_}) {
       if (role->called != &self_) continue;
       role->called = nullptr;
-      if (role->reader == nullptr) engine_.hand_on_locked(*role);
+      if (!role->taken) engine_.hand_on_locked(*role);
     }
   }
 

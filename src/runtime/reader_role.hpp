@@ -59,7 +59,7 @@ struct ReaderRole {
   std::vector<Source*> sources{};
   std::uint64_t version = 0;         // of the sources
   base::UniqueFd wake{};             // eventfd: reaches the caller that reads
-  const Follower* reader = nullptr;  // the caller that reads
+  bool taken = false;                // a caller reads
   const Follower* called = nullptr;  // a follower that was woken to read, and has not come yet
   bool background = false;           // the background thread reads
   List<Follower> followers{};

@@ -24,7 +24,10 @@ Slot::Slot(std::shared_ptr<ClientState> client, std::string name)
   listed.slot = this;
 }
 
-Slot::~Slot() { client_->forget(*this); }
+Slot::~Slot() {
+  if (armed_ != never) client_->background().remove(timer_);
+  client_->forget(*this);
+}
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
                       const AcquireOptions& options, std::optional<Holder>* holder) {
@@ -57,7 +60,8 @@ void Slot::hold_granted_locked(AcquireCall& call, core::Hold&& hold) {
   // What needs memory, or a thread, comes first: where there is none, the hold is not recorded, and
   // the call that fails gives it back.
   state_.expect_grant();
-  arm_locked(hold.lease);
+  // Armed by the hold before, it ticks too early, and is armed anew then.
+  if (armed_ > hold.lease.next()) arm_locked(hold.lease);
   pin_ = shared_from_this();
   state_.granted(call, std::move(hold));
   wake_reentered_locked();
@@ -109,7 +113,6 @@ Released Slot::release(Owner owner, Failure& failure) {
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
       after.notice = std::move(notice_);
-      client_->background().remove(timer_);
       unpin_if_idle_locked(after.unpinned);
       Released outcome = Released::unknown;
       {

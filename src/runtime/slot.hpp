@@ -107,6 +107,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void expire_locked(Instant now, Aftermath& after);
   void lose_locked(const Reason& why, bool tell_server, Aftermath& after);
   void arm_locked(const core::Lease& lease);
+  void disarm_locked() noexcept;
   void wake_reentered_locked();
   void unpin_if_idle_locked(std::shared_ptr<Slot>& unpinned);
 
@@ -133,6 +134,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// Tells the loss of the live hold, where somebody has asked for it.
   std::unique_ptr<Notifier::Task> notice_;
   SlotTimer timer_;
+  Instant armed_ = never;      // so late at most it ticks
   std::shared_ptr<Slot> pin_;  // keeps a held name in the table when no handle is left
 };
 

@@ -27,11 +27,14 @@ void RenewalBatch::finished() noexcept {
 }
 
 void Slot::arm_locked(const core::Lease& lease) {
-  if (lease.next() == never) {
-    client_->background().remove(timer_);
-  } else {
-    client_->background().set(timer_, lease.next(), lease.early());
-  }
+  if (lease.next() == never) return disarm_locked();
+  client_->background().set(timer_, lease.next(), lease.early());
+  armed_ = lease.next();
+}
+
+void Slot::disarm_locked() noexcept {
+  if (armed_ != never) client_->background().remove(timer_);
+  armed_ = never;
 }
 
 void Slot::expire_locked(Instant now, Aftermath& after) {
@@ -51,7 +54,6 @@ void Slot::lose_locked(const Reason& why, bool tell_server, Aftermath& after) {
   after.notice = std::move(notice_);
   after.tell_server = tell_server;
   after.why = why;
-  client_->background().remove(timer_);
   wake_locked(after.loss->next);
 }
 
@@ -101,12 +103,16 @@ void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   const Lock lock(mutex_);
   expire_locked(now, after);
   core::Hold* const live = state_.live();
-  if (live == nullptr) return;
-  if (live->lease.tick(now, live->lease.early()) == core::Lease::Step::renew) {
+  if (live == nullptr) return disarm_locked();
+  const core::Lease::Step step = live->lease.tick(now, live->lease.early());
+  if (step == core::Lease::Step::renew) {
     if (!batch) batch = std::make_shared<RenewalBatch>();
     batch->add(shared_from_this(), live->generation,
                {.hold = hold_id(*live), .lease = live->lease.wanted()});
   }
+  // Also where nothing was due: it was the timer of a hold before.
+  const bool in_vain = step == core::Lease::Step::none;
+  if (in_vain && base::mutant("core.tick_in_vain_disarms")) return disarm_locked();
   arm_locked(live->lease);
 }
 

@@ -155,6 +155,33 @@ TEST_P(Deadline, RenewalKeepsAHoldBeyondItsLease) {
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
 }
 
+// The hold before has left its timer armed, too late for this one, or too early.
+TEST_P(Deadline, RenewalComesInTimeWhateverTheLeaseOfTheHoldBefore) {
+  MORTISE_NEED_LEASES();
+  if (has(Hook::hand_clock)) take_the_clock();
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
+  const std::chrono::milliseconds lease = real_time() ? short_lease() * 2 : 30'000ms;
+  Lock brief = one.lock("name", {.lease = lease});
+  Lock lengthy = one.lock("name", {.lease = lease * 3});
+  std::size_t renewals = 0;
+  const auto renew_after = [&](Lock& before, Lock& lock, std::chrono::milliseconds period) {
+    before.lock();
+    before.unlock();
+    lock.lock();
+    for (int i = 0; i < 2; ++i) {
+      if (!real_time()) clock().advance(lease / 3);
+      if (!real_time()) clock().advance(period - lease / 3);
+      EXPECT_TRUE(record->told(Record::Kind::renewed, ++renewals));
+    }
+    EXPECT_GT(lock.valid_for(), 0ns);
+    lock.unlock();
+  };
+  renew_after(lengthy, brief, lease / 3);
+  renew_after(brief, lengthy, lease);
+  EXPECT_EQ(record->count(Record::Kind::lost), 0U);
+}
+
 // Promise: S6
 TEST_P(Deadline, LostFiresWithinTheAllowance) {
   MORTISE_NEED_LEASES();

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Goal: a caller that is alone reads without the engine's mutex, and whoever comes meanwhile is
+// neither forgotten nor reads beside it. Method: a source whose sleep in the read the test holds
+// up, over a socketpair.
+#include "runtime/shortcut.hpp"
+#include "support/eventually.hpp"
+#include "unit/engine_fixture.hpp"
+
+#include <latch>
+#include <thread>
+#include <vector>
+
+namespace mortise::runtime {
+namespace {
+
+/// Sleeps in the read where the test lets it; reads one reply each time.
+class HeldUpSource final : public Source {
+ public:
+  void request(const std::shared_ptr<Check>& operation) { wire_.request(operation); }
+  void answer(int count) const { wire_.answer(count); }
+  /// Has the next caller that sleeps in the read stay there until `let_go()`.
+  void hold_up() { held_up_.store(true); }
+  void let_go() { held_up_.store(false); }
+  void throw_in_the_read() { throws_.store(true); }
+  [[nodiscard]] bool is_read_alone() const noexcept { return inside_.load() > 0; }
+
+  [[nodiscard]] int descriptor() const noexcept override { return wire_.descriptor(); }
+  [[nodiscard]] short interest() const noexcept override { return wire_.interest(); }
+  [[nodiscard]] bool pushes() const noexcept override { return false; }
+  [[nodiscard]] bool outstanding() const noexcept override { return wire_.outstanding(); }
+  [[nodiscard]] bool linger() override {
+    EXPECT_EQ(inside_.fetch_add(1), 0) << "two callers sleep in one read";
+    while (held_up_.load()) std::this_thread::sleep_for(100us);
+    pollfd polled{.fd = wire_.descriptor(), .events = POLLIN, .revents = 0};
+    const bool came = ::poll(&polled, 1, 4) == 1;
+    if (throws_.exchange(false)) {
+      inside_.fetch_sub(1);
+      throw std::bad_alloc();
+    }
+    if (came) wire_.ready(POLLIN, BootClock::now());
+    inside_.fetch_sub(1);
+    return came;
+  }
+  void ready(short events, Instant now) override {
+    if (inside_.load() == 0) wire_.ready(events, now);  // as the contract says
+  }
+
+ private:
+  EchoSource wire_{false};
+  std::atomic<int> inside_{0};
+  std::atomic<bool> held_up_{false};
+  std::atomic<bool> throws_{false};
+};
+
+class EngineShortcut : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    engine_.attach(source_);
+    ask_and_wait();  // whoever came first was not alone yet
+  }
+  void TearDown() override { engine_.detach(source_); }
+
+  void ask_and_wait() {
+    const auto operation = std::make_shared<Check>();
+    source_.request(operation);
+    source_.answer(1);
+    wait_done(engine_, *operation);
+  }
+  /// A caller that has asked, sleeps in the read, and stays there.
+  [[nodiscard]] std::jthread held_up(const std::shared_ptr<Check>& operation) {
+    source_.hold_up();
+    source_.request(operation);
+    std::jthread caller([this, operation] { wait_done(engine_, *operation); });
+    EXPECT_TRUE(test::eventually([&] { return source_.is_read_alone(); }));
+    return caller;
+  }
+
+  Engine engine_{Clock::real()};
+  HeldUpSource source_;
+};
+
+TEST(ShortcutTest, OneCallerIsOnItAndFindsWhetherItWasClosed) {
+  EchoSource source(false);
+  Shortcut shortcut;
+  EXPECT_EQ(shortcut.take(), nullptr);
+  EXPECT_FALSE(shortcut.close());
+  shortcut.open(source);
+  EXPECT_EQ(shortcut.take(), &source);
+  EXPECT_EQ(shortcut.take(), nullptr);
+  shortcut.open(source);  // changes nothing
+  EXPECT_EQ(shortcut.take(), nullptr);
+  EXPECT_TRUE(shortcut.leave());
+  EXPECT_EQ(shortcut.take(), &source);
+  EXPECT_TRUE(shortcut.close());
+  EXPECT_FALSE(shortcut.close());  // it is known
+  EXPECT_EQ(shortcut.take(), nullptr);
+  EXPECT_FALSE(shortcut.leave());
+  shortcut.open(source);
+  EXPECT_FALSE(shortcut.close());
+}
+
+TEST_F(EngineShortcut, WhoComesBehindIsCalledWhenTheOtherLeaves) {
+  const auto first = std::make_shared<Check>();
+  const auto second = std::make_shared<Check>();
+  std::jthread lone = held_up(first);
+  source_.request(second);
+  std::jthread behind([&] {
+    const std::uint32_t seen = second->signal();
+    const Instant before = BootClock::now();
+    engine_.wait(*second, seen, 10s);
+    EXPECT_TRUE(second->done());
+    EXPECT_LT(BootClock::now() - before, 9s) << "nobody called it";
+  });
+  std::this_thread::sleep_for(5ms);  // it need not follow by now, but mostly does
+  source_.answer(1);
+  source_.let_go();
+  lone.join();
+  source_.answer(1);
+}
+
+TEST_F(EngineShortcut, WhatItLeavesBehindIsReadByTheBackground) {
+  const BackgroundThread background(engine_);
+  const auto first = std::make_shared<Check>();
+  const auto left = std::make_shared<Check>();
+  std::jthread lone = held_up(first);
+  source_.request(left);  // nobody waits for it
+  source_.answer(1);
+  source_.let_go();
+  lone.join();
+  source_.answer(1);
+  EXPECT_TRUE(test::eventually([&] { return left->done(); }));
+}
+
+TEST_F(EngineShortcut, WhoAwaitsAPushHasItsReplyReadBehindALoneReader) {
+  const BackgroundThread background(engine_);
+  EchoSource pushes(true);
+  engine_.attach(pushes);
+  ask_and_wait();
+  const auto first = std::make_shared<Check>();
+  const auto reply = std::make_shared<Check>();
+  const auto push = std::make_shared<AwaitedPush>();
+  std::jthread lone = held_up(first);
+  source_.request(reply);
+  pushes.expect_push(push);
+  std::jthread waiter([&] { wait_done(engine_, *push); });
+  source_.answer(1);
+  source_.let_go();
+  lone.join();
+  source_.answer(1);
+  EXPECT_TRUE(test::eventually([&] { return reply->done(); }));
+  pushes.push();
+  waiter.join();
+  engine_.detach(pushes);
+}
+
+TEST_F(EngineShortcut, DetachWaitsForALoneReader) {
+  const auto operation = std::make_shared<Check>();
+  std::jthread lone = held_up(operation);
+  std::atomic<bool> detached{false};
+  std::jthread detacher([&] {
+    engine_.detach(source_);
+    EXPECT_FALSE(source_.is_read_alone());
+    detached.store(true);
+  });
+  std::this_thread::sleep_for(5ms);  // it need not be there by now, but mostly is
+  EXPECT_FALSE(detached.load());
+  operation->answered();
+  source_.let_go();
+  lone.join();
+  detacher.join();
+}
+
+TEST_F(EngineShortcut, WhatTheReadThrowsReachesItsCallerAndTheWayStaysOpen) {
+  source_.throw_in_the_read();
+  const auto operation = std::make_shared<Check>();
+  source_.request(operation);
+  source_.answer(1);
+  EXPECT_THROW(wait_done(engine_, *operation), std::bad_alloc);
+  wait_done(engine_, *operation);
+  ask_and_wait();
+}
+
+TEST_F(EngineShortcut, NobodyIsForgottenWhoeverMeetsWhom) {
+  const BackgroundThread background(engine_);
+  constexpr int threads = 3;
+  constexpr int rounds = 1'000;
+  std::jthread server([&] { source_.answer(threads * rounds); });
+  std::vector<std::jthread> callers;
+  for (int t = 0; t < threads; ++t) {
+    callers.emplace_back([&, t] {
+      for (int i = 0; i < rounds; ++i) {
+        const auto operation = std::make_shared<Check>();
+        source_.request(operation);
+        while (!operation->done()) {
+          const std::uint32_t seen = operation->signal();
+          if (operation->done()) break;
+          const Instant before = BootClock::now();
+          engine_.wait(*operation, seen, 10s);
+          ASSERT_LT(BootClock::now() - before, 9s) << "a caller was forgotten";
+        }
+        // So that each is alone now and then.
+        if (i % 16 == t) std::this_thread::sleep_for(200us);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace mortise::runtime
