@@ -17,6 +17,8 @@ constexpr Nanos ms{1'000'000};
 constexpr Nanos second{1'000'000'000};
 
 constexpr std::size_t many_specials = 6;
+/// Of Redis, where what comes behind a storm (recovery, trials, debris) took half of a run.
+constexpr std::size_t longer_storms = 3;
 
 constexpr std::array<std::string_view, Fault::kinds> fault_names{
     "stall",        "cut",          "overtake",       "part",         "pause client",
@@ -229,8 +231,11 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
       plan.outlived = 0.3;
     }
   }
-  // With fewer most of a long storm would meet clients whose work is done.
-  if (kind == Kind::redis) plan.operations *= 3;
+  if (kind == Kind::redis) {
+    // With fewer operations most of a long storm would meet clients whose work is done.
+    plan.storm *= longer_storms;
+    plan.operations *= 3 * longer_storms;
+  }
   plan.crowd = kind == Kind::redis && random.chance(0.08);
   if (plan.crowd) {
     plan.clients = 5;
@@ -238,7 +243,8 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.longest_hold = random.between(second, 4 * second);
   }
   Random faults = Random::of({seed, fault_stream, static_cast<std::uint64_t>(kind)});
-  const auto count = static_cast<std::size_t>(faults.spread(Nanos(1), Nanos(40)).count());
+  const std::size_t count = static_cast<std::size_t>(faults.spread(Nanos(1), Nanos(40)).count()) *
+                            (kind == Kind::redis ? longer_storms : 1);
   for (std::size_t i = 0; i < count; ++i) plan.faults.push_back(draw_fault(faults, plan, specials));
   if (kind == Kind::memory && seed % 4 == 1 && plan.storm > second) {
     // What is still under way when all is well again: a renewal that comes after its hold is over.
