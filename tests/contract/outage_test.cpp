@@ -307,17 +307,19 @@ TEST_P(Outage, LongerThanTheLeaseLosesTheHold) {
   next.unlock();
 }
 
-/// What a client opens, it may open behind the caller's back, a moment later.
+/// What a client opens, it may open behind the caller's back: a try that failed is followed by the
+/// next one after a pause of a second at most.
 std::size_t settled_descriptors() {
-  std::size_t most = 0;
-  int unchanged = 0;
+  constexpr std::chrono::milliseconds longer_than_a_pause{1'200};
+  std::size_t last = 0;
+  auto since = std::chrono::steady_clock::now();
   static_cast<void>(eventually([&] {
     const std::size_t now = open_descriptors();
-    unchanged = now == most ? unchanged + 1 : 0;
-    most = now;
-    return unchanged == 300;
+    if (now != last) since = std::chrono::steady_clock::now();
+    last = now;
+    return std::chrono::steady_clock::now() - since > longer_than_a_pause;
   }));
-  return most;
+  return last;
 }
 
 // Promise: L7
