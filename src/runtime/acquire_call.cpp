@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
+// Each action of the machine in the calling thread: what is looked at under the slot's mutex, what
+// is asked of the backend outside of it, and what the caller is told in the end.
 #include "runtime/acquire_call.hpp"
 
 #include "base/mutant.hpp"
-#include "core/ask_schedule.hpp"
 #include "core/figures.hpp"
 #include "runtime/slot.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <stop_token>
 #include <utility>
@@ -14,12 +14,12 @@
 namespace mortise::runtime {
 namespace {
 
-Instant end_of(Instant began, std::chrono::nanoseconds wait) noexcept {
-  return wait >= never - began ? never : began + wait;
-}
-
 /// 0 to 1, evenly spread over the holds of a client.
 double spread_of(std::uint64_t generation) noexcept { return base::SplitMix(generation).unit(); }
+
+Errc code_of(core::Acquire::Why why) noexcept {
+  return why == core::Acquire::Why::cancelled ? Errc::cancelled : Errc::timeout;
+}
 
 }  // namespace
 
@@ -28,9 +28,11 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
     : slot_(slot),
       client_(slot.client()),
       options_(options),
-      began_(client_.now()),
-      may_wait_(options.wait > std::chrono::nanoseconds(0)),
-      until_(end_of(began_, may_wait_ ? options.wait : core::command_timeout(asked->lease))) {
+      machine_({.began = client_.now(),
+                .wait = options.wait,
+                .give_up = client_.options().give_up,
+                .lease = asked->lease}),
+      now_(machine_.began()) {
   owner = options.owner.or_this_thread();
   terms = asked;
 }
@@ -44,8 +46,7 @@ void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
   attempt_ = std::move(attempt);
   asked_ = true;
   if (!std::exchange(successor_, true)) client_.successor_comes();
-  // A caller's trouble is counted from its arrival.
-  if (trouble_since) trouble_since_ = std::max(*trouble_since, began_);
+  machine_.inherit(trouble_since);
 }
 
 const std::atomic<std::uint32_t>* AcquireCall::mark_locked() noexcept {
@@ -65,295 +66,232 @@ Failure AcquireCall::run() {
       wake_locked();
     });
   }
-  return arrive(began_);
+  Action action = Machine::start();
+  while (action.what != Machine::Do::end) action = carry_out(action);
+  return ends(action);
 }
 
-Failure AcquireCall::arrive(Instant now) {
+AcquireCall::Action AcquireCall::carry_out(const Action& action) {
+  switch (action.what) {
+    case Machine::Do::enter: return enter();
+    case Machine::Do::park: parker_.park(seen_, action.until - now_); return look();
+    case Machine::Do::look: return look();
+    case Machine::Do::take_over: return take_over();
+    case Machine::Do::begin: return begin();
+    case Machine::Do::ask: return ask();
+    case Machine::Do::ask_again:
+      client_.backend().acquire(attempt_);
+      attempt_->asked(now_);
+      return machine_.step(Machine::AskedAgain{now_});
+    case Machine::Do::await:
+      if (base::mutant("core.signal_after_condition")) {
+        const Slot::Lock lock(slot_.mutex_);  // where a thread may be stopped
+        seen_ = attempt_->signal();
+      }
+      client_.wait(*attempt_, seen_, action.until - now_);
+      return check();
+    case Machine::Do::check: return check();
+    case Machine::Do::settle: return settle();
+    case Machine::Do::accept: return accept();
+    case Machine::Do::pass_on: return pass_on(action.why);
+    case Machine::Do::take_back: return take_back();
+    case Machine::Do::leave: leave(); break;
+    case Machine::Do::end: break;
+  }
+  return {.what = Machine::Do::end, .end = action.end, .why = action.why};
+}
+
+AcquireCall::Machine::View AcquireCall::view() noexcept {
+  now_ = client_.now();
+  return {.now = now_, .alive = client_.alive(), .stopped = stopped_.load()};
+}
+
+AcquireCall::Action AcquireCall::enter() {
   core::NameState::Entry entry{};
-  std::optional<Failure> trouble;
   for (bool again = true; again;) {
     Slot::Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex_);
-    slot_.expire_locked(now, after);
-    entry = slot_.state_.enter(*this, may_wait_);
-    if (entry == core::NameState::Entry::busy) trouble = learn_from_requester_locked();
+    slot_.expire_locked(now_, after);
+    entry = slot_.state_.enter(*this, machine_.may_wait());
+    if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
     if (entry == core::NameState::Entry::ask) begin_attempt_locked();
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
     again = entry == core::NameState::Entry::busy && after.tell_server;
   }
-  switch (entry) {
-    case core::NameState::Entry::reentered: return {};
-    case core::NameState::Entry::lost:
-      return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
-    case core::NameState::Entry::busy:
-      return trouble ? *trouble : contended({Errc::timeout, slot_.name()});
-    case core::NameState::Entry::ask: return ask();
-    case core::NameState::Entry::wait: break;
-  }
-  return wait_for_turn();
+  const bool waits = entry == core::NameState::Entry::wait;
+  if (waits && machine_.until() != never) client_.watch_for_suspend();
+  return machine_.step(Machine::Entered{entry, trouble_.has_value()});
 }
 
-Failure AcquireCall::wait_for_turn() {
-  if (until_ != never) client_.watch_for_suspend();
-  for (;;) {
-    const std::uint32_t ticket = parker_.ticket();
-    const Instant now = client_.now();
-    const std::optional<Failure> why = reason_to_leave(now);
-    std::optional<Failure> trouble;
-    Wakeup mine = Wakeup::none;
-    {
-      const Slot::Lock lock(slot_.mutex_);
-      mine = wakeup;
-      if (mine == Wakeup::none && why) {
-        trouble = learn_from_requester_locked();
-        Slot::wake_locked(slot_.state_.leave(*this));
-      }
+void AcquireCall::begin_attempt_locked() {
+  attempt_ = slot_.new_attempt(*terms, machine_.may_wait());
+  asked_ = false;
+}
+
+// Whoever asks the server for all knows what is wrong, and who holds the name.
+void AcquireCall::learn_from_requester_locked() {
+  trouble_.reset();
+  const auto* const requester = static_cast<const AcquireCall*>(slot_.state_.requester());
+  if (requester == nullptr || !requester->attempt_) return;
+  holder_ = requester->attempt_->holder();
+  trouble_ = requester->attempt_->trouble();
+}
+
+AcquireCall::Action AcquireCall::look() {
+  seen_ = parker_.ticket();
+  const Machine::Why why = machine_.reason_to_leave(view());
+  Wakeup mine = Wakeup::none;
+  {
+    const Slot::Lock lock(slot_.mutex_);
+    mine = wakeup;
+    if (mine == Wakeup::none && why != Machine::Why::none) {
+      learn_from_requester_locked();
+      Slot::wake_locked(slot_.state_.leave(*this));
     }
-    if (mine == Wakeup::held) return take_over();
-    if (mine == Wakeup::ask) return ask();
-    if (why) return why->code == Errc::timeout && trouble ? *trouble : contended(*why);
-    parker_.park(ticket, until_ - now);
   }
+  return machine_.step(Machine::Turn{mine, why, trouble_.has_value()});
 }
 
-Failure AcquireCall::take_over() {
+AcquireCall::Action AcquireCall::take_over() {
   // This thread may have slept through the end of the hold that it was passed.
-  const Instant now = client_.now();
+  now_ = client_.now();
   bool stands = false;
   {
     Slot::Aftermath after(slot_);
     const Slot::Lock lock(slot_.mutex_);
-    slot_.expire_locked(now, after);
+    slot_.expire_locked(now_, after);
     const core::Hold* const live = slot_.state_.live();
     stands = (live != nullptr && live->owner == owner) || base::mutant("core.sleeper_believes") ||
              base::mutant("core.expired_hold_is_passed");
     if (!stands) {
       // The caller never knew of it, and so owes no unlock for it.
-      slot_.state_.unlock(owner, now, client_.turn());
+      slot_.state_.unlock(owner, now_, client_.turn());
       slot_.unpin_if_idle_locked(after.unpinned);
       wakeup = Wakeup::none;
     }
   }
-  if (stands) {
-    tell_granted(now);
-    return {};
-  }
-  return client_.alive() ? arrive(now) : client_.closed_failure();
+  return machine_.step(Machine::Passed{stands, {.now = now_, .alive = client_.alive()}});
 }
 
-std::optional<Failure> AcquireCall::learn_from_requester_locked() {
-  // Whoever asks the server for all knows what is wrong, and who holds the name.
-  const auto* const requester = static_cast<const AcquireCall*>(slot_.state_.requester());
-  if (requester == nullptr || !requester->attempt_) return std::nullopt;
-  holder_ = requester->attempt_->holder();
-  return requester->attempt_->trouble();
-}
-
-std::optional<Failure> AcquireCall::reason_to_leave(Instant now) {
-  if (!client_.alive()) return client_.closed_failure();
-  if (stopped_.load()) return Failure(Errc::cancelled, slot_.name());
-  if (now >= until_) return Failure(Errc::timeout, slot_.name());
-  return std::nullopt;
-}
-
-std::optional<Failure> AcquireCall::reason_to_give_up(Instant now) {
-  if (std::optional<Failure> reason = reason_to_leave(now)) return reason;
-  const auto limit = client_.options().give_up;
-  if (until_ == never && limit.count() > 0 && trouble_since_ && now - *trouble_since_ >= limit) {
-    return Failure(Errc::timeout, slot_.name());  // the trouble becomes the reason
-  }
-  return std::nullopt;
-}
-
-Failure AcquireCall::ask() {
-  asks_since_ = client_.now();
-  const ClientState::Inside asking = client_.asking();
+AcquireCall::Action AcquireCall::begin() {
   // Counted first, then looked: close() sets its mark first, then waits for those who are counted.
-  Failure failure = client_.alive() ? client_.prepare(*terms) : client_.closed_failure();
-  if (failure) {
-    if (asked_) client_.abandon(attempt_);
-    leave();
-    return failure;
-  }
-  if (stopped_.load() && !asked_) {
-    // Asked to stop before anything was sent: nothing has to be taken back.
-    leave();
-    return contended({Errc::cancelled, slot_.name()});
-  }
-  for (;;) {
-    if (!attempt_) {
-      const Slot::Lock lock(slot_.mutex_);
-      begin_attempt_locked();
-    }
-    if (!std::exchange(asked_, true)) client_.backend().acquire(attempt_);
-    if (attempt_->done() || wait_for_answer()) {
-      if (std::optional<Failure> outcome = settle()) return *outcome;
-    } else if (std::optional<Failure> outcome = give_up()) {
-      return *outcome;
-    }
-  }
+  asking_.emplace(client_.askers());
+  const Machine::View seen = view();
+  failure_ = seen.alive ? client_.prepare(*terms) : client_.closed_failure();
+  if (failure_ && asked_) client_.abandon(attempt_);
+  return machine_.step(Machine::Begun{.may_ask = !failure_, .asked = asked_, .view = seen});
 }
 
-void AcquireCall::begin_attempt_locked() {
-  attempt_ = slot_.new_attempt(*terms, may_wait_);
-  asked_ = false;
+AcquireCall::Action AcquireCall::ask() {
+  if (!attempt_) {
+    const Slot::Lock lock(slot_.mutex_);
+    begin_attempt_locked();
+  }
+  if (!std::exchange(asked_, true)) client_.backend().acquire(attempt_);
+  const AttemptId& id = attempt_->request().attempt;
+  return machine_.step(
+      Machine::Asked{.last = attempt_->asked_last(now_), .seed = id.client_low + id.sequence});
 }
 
-bool AcquireCall::wait_for_answer() {
-  Instant now = client_.now();
-  core::AskSchedule schedule(
-      terms->lease, attempt_->asked_last(now),
-      attempt_->request().attempt.client_low + attempt_->request().attempt.sequence);
-  for (;; now = client_.now()) {
-    std::uint32_t seen = attempt_->signal();
-    if (attempt_->done()) return true;
-    const bool in_trouble = attempt_->in_trouble();
-    note_trouble(now, in_trouble);
-    if ((why_ = reason_to_give_up(now))) return false;
-    const Instant again =
-        base::mutant("core.asks_once") ? never : schedule.next(attempt_->progress(), in_trouble);
-    if (now >= again) {
-      client_.backend().acquire(attempt_);
-      attempt_->asked(now);
-      schedule.asked(now, in_trouble);
-      continue;
-    }
-    Instant wake = std::min(until_, again);
-    if (until_ == never && trouble_since_ && client_.options().give_up.count() > 0) {
-      wake = std::min(wake, *trouble_since_ + client_.options().give_up);
-    }
-    if (base::mutant("core.signal_after_condition")) {
-      const Slot::Lock lock(slot_.mutex_);  // where a thread may be stopped
-      seen = attempt_->signal();
-    }
-    client_.wait(*attempt_, seen, wake - now);
-  }
+AcquireCall::Action AcquireCall::check() {
+  seen_ = attempt_->signal();
+  Machine::Standing standing{.view = view()};
+  standing.done = attempt_->done();
+  standing.in_trouble = attempt_->in_trouble();
+  standing.progress = attempt_->progress();
+  return machine_.step(standing);
 }
 
-void AcquireCall::note_trouble(Instant now, bool in_trouble) noexcept {
-  if (!in_trouble) {
-    trouble_since_.reset();
-  } else if (!trouble_since_) {
-    trouble_since_ = now;
-  }
+AcquireCall::Action AcquireCall::settle() {
+  if (attempt_->failure()) return machine_.step(Machine::Decided::failed);
+  if (attempt_->grant().number != 0) return machine_.step(Machine::Decided::granted);
+  holder_ = attempt_->holder();
+  return machine_.step(Machine::Decided::busy);
 }
 
-std::optional<Failure> AcquireCall::settle() {
-  if (attempt_->failure()) {
-    leave();
-    return attempt_->failure();
-  }
-  if (attempt_->grant().number == 0) {
-    holder_ = attempt_->holder();
-    leave();
-    return contended({Errc::timeout, slot_.name()});
-  }
-  return accept();
-}
-
-std::optional<Failure> AcquireCall::accept() {
+AcquireCall::Action AcquireCall::accept() {
+  using As = Machine::Accepted::As;
   Grant grant = attempt_->grant();
-  const Instant now = client_.now();
-  if (base::mutant("core.lease_from_the_reply")) grant.counted_from = now;
+  Machine::View seen = view();
+  if (base::mutant("core.lease_from_the_reply")) grant.counted_from = now_;
   core::Hold hold{.owner = owner,
                   .attempt = attempt_->request().attempt,
                   .number = grant.number,
                   .generation = client_.new_generation(),
-                  .granted_at = now,
-                  .owned_since = now,
+                  .granted_at = now_,
+                  .owned_since = now_,
                   .terms = terms};
-  hold.lease = core::Lease(*terms, grant, client_.safety_margin(), now, spread_of(hold.generation));
-  const bool sane = grant.number < core::grant_number_limit;
+  hold.lease =
+      core::Lease(*terms, grant, client_.safety_margin(), now_, spread_of(hold.generation));
+  As as = grant.number < core::grant_number_limit ? As::hold : As::nonsense;
   const bool late =
-      hold.lease.valid_for(now) == core::Nanos(0) && !base::mutant("core.late_grant_is_believed");
-  bool closed = false;
+      hold.lease.valid_for(now_) == core::Nanos(0) && !base::mutant("core.late_grant_is_believed");
   {
     const Slot::Lock lock(slot_.mutex_);
-    // Asked under the mutex: close() sets its mark first and then visits each slot.
-    closed = !client_.alive();
     // The answer to a request was held up, and the message of an administrator's force was quicker:
     // without that the hold would be believed until its first renewal (S8).
     const bool taken = slot_.taken_away_locked(hold) && !base::mutant("core.forget_what_is_taken");
-    if (!closed && !late && !taken && sane) {
-      slot_.hold_granted_locked(*this, std::move(hold));
-      attempt_.reset();
-    }
+    if (as == As::hold && (late || taken)) as = As::late;
+    // Asked under the mutex: close() sets its mark first and then visits each slot.
+    if (!client_.alive()) as = As::closed;
+    if (as == As::hold) slot_.hold_granted_locked(*this, std::move(hold));
+    if (as == As::hold) attempt_.reset();
   }
-  if (!attempt_) {
-    tell_granted(now);
-    return Failure();
-  }
-  client_.undo(*attempt_);
-  if (!closed && sane) {
-    // The answer took longer than the lease, or was overtaken by the end of the hold: nothing to
-    // believe. The loop asks anew, as long as there is time.
+  if (as != As::hold) client_.undo(*attempt_);
+  if (as == As::late) {
     const Slot::Lock lock(slot_.mutex_);
     attempt_.reset();
-    if (!reason_to_give_up(now)) return std::nullopt;
   }
-  leave();
-  if (closed) return client_.closed_failure();
-  if (!sane) return Failure(Errc::protocol, slot_.name() + ": grant number out of range");
-  return Failure(Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended");
+  return machine_.step(Machine::Accepted{as, seen});
 }
 
-std::optional<Failure> AcquireCall::give_up() {
-  const std::optional<Failure> trouble = attempt_->trouble();
+AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
+  using To = Machine::PassedOn::To;
+  Machine::PassedOn event;
+  trouble_ = attempt_->trouble();
+  event.trouble = trouble_.has_value();
+  event.queued = attempt_->progress() == Acquisition::Progress::queued;
   // Without a time limit only trouble ends the wait; it has passed just now.
-  if (until_ == never && why_->code == Errc::timeout && !trouble) return std::nullopt;
-  const bool answered = attempt_->progress() == Acquisition::Progress::queued;
+  const bool well = machine_.until() == never && why == Machine::Why::timeout && !trouble_;
   {
     const Slot::Lock lock(slot_.mutex_);
-    if (attempt_->done()) return std::nullopt;  // the loop settles it
     auto* const successor = slot_.state_.queue().empty()
                                 ? nullptr
                                 : static_cast<AcquireCall*>(slot_.state_.queue().front());
-    if (successor != nullptr && may_wait_ && client_.alive() &&
-        successor->terms->agrees_with(*terms)) {
+    if (well || attempt_->done()) {
+      event.to = To::itself;
+    } else if (successor != nullptr && machine_.may_wait() && client_.alive() &&
+               successor->terms->agrees_with(*terms)) {
       // The place in the server's queue goes to the next thread of this process.
+      event.to = To::successor;
       holder_ = attempt_->holder();
-      successor->inherit_locked(std::exchange(attempt_, nullptr), trouble_since_);
+      successor->inherit_locked(std::exchange(attempt_, nullptr), machine_.trouble_since());
       core::Waiter* const next = slot_.state_.leave(*this);
       if (!base::mutant("core.successor_is_not_told")) Slot::wake_locked(next);
     }
   }
-  if (attempt_) return take_back(trouble);
-  if (why_->code == Errc::timeout && trouble) return *trouble;
-  // The successor answers for the attempt, so nothing is in doubt for this caller.
-  if (why_->code == Errc::timeout && !answered) return unanswered();
-  return contended(*why_);
+  event.now = client_.now();
+  return machine_.step(event);
 }
 
-std::optional<Failure> AcquireCall::take_back(const std::optional<Failure>& trouble) {
-  const Acquisition::Progress progress = attempt_->progress();
-  if (!base::mutant("core.leaves_its_place_in_the_queue")) client_.backend().cancel(attempt_);
+AcquireCall::Action AcquireCall::take_back() {
+  const bool cancels = !base::mutant("core.leaves_its_place_in_the_queue");
+  Machine::TakenBack event{.trouble = trouble_.has_value(), .progress = attempt_->progress()};
+  if (cancels) client_.backend().cancel(attempt_);
   if (client_.wait_done(*attempt_, core::grace) || !attempt_->abandon()) {
-    if (attempt_->grant().number != 0) return accept();
-  } else {
-    if (!base::mutant("core.leaves_its_place_in_the_queue")) client_.adopt(attempt_);
+    event.granted = attempt_->grant().number != 0;
+  } else if (cancels) {
+    client_.adopt(attempt_);
   }
   holder_ = attempt_->holder();
-  const bool gone = attempt_->done();
-  leave();
-  if (why_->code != Errc::timeout) return contended(*why_);
-  // Sent, and neither answered nor known to be gone: whatever the trouble, that comes first.
-  const bool in_doubt = progress == Acquisition::Progress::sent && !gone;
-  if (in_doubt) return trouble ? Failure(Errc::in_doubt, trouble->text) : no_answer(Errc::in_doubt);
-  if (trouble) return *trouble;
-  if (progress == Acquisition::Progress::queued) return contended(*why_);
-  return unanswered();
+  event.gone = attempt_->done();
+  event.now = client_.now();
+  return machine_.step(event);
 }
 
-Failure AcquireCall::unanswered() {
-  // Others of this process held the name nearly until now: the server has not had its time.
-  const core::Nanos asked_for = client_.now() - asks_since_;
-  const bool kept_by_others = asks_since_ - began_ > asked_for;
-  if (kept_by_others && asked_for < core::command_timeout(terms->lease)) return contended(*why_);
-  return no_answer(Errc::unavailable);
-}
-
-Failure AcquireCall::no_answer(Errc code) {
-  return {code, client_.backend().describe() + ": no answer in time"};
+void AcquireCall::leave() {
+  const Slot::Lock lock(slot_.mutex_);
+  Slot::wake_locked(slot_.state_.leave(*this));
 }
 
 void AcquireCall::forsake() {
@@ -371,26 +309,44 @@ void AcquireCall::forsake() {
   if (passed) slot_.release(owner, misuse);
 }
 
-void AcquireCall::leave() {
-  const Slot::Lock lock(slot_.mutex_);
-  Slot::wake_locked(slot_.state_.leave(*this));
+Failure AcquireCall::ends(const Action& action) {
+  switch (action.end) {
+    case Machine::End::reentered: return {};
+    case Machine::End::granted: tell_granted(); return {};
+    case Machine::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
+    case Machine::End::closed: return client_.closed_failure();
+    case Machine::End::cannot_ask: return failure_;
+    case Machine::End::failed: return attempt_->failure();
+    case Machine::End::contended: return contended(code_of(action.why));
+    case Machine::End::trouble: return *trouble_;
+    case Machine::End::no_answer: return no_answer(Errc::unavailable);
+    case Machine::End::in_doubt:
+      return trouble_ ? Failure(Errc::in_doubt, trouble_->text) : no_answer(Errc::in_doubt);
+    case Machine::End::nonsense:
+      return {Errc::protocol, slot_.name() + ": grant number out of range"};
+    case Machine::End::too_late: break;
+  }
+  return {Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended"};
 }
 
-Failure AcquireCall::contended(Failure why) {
-  if (Observer* const observer = client_.observer();
-      observer != nullptr && is_contention(why.code)) {
+Failure AcquireCall::no_answer(Errc code) {
+  return {code, client_.backend().describe() + ": no answer in time"};
+}
+
+Failure AcquireCall::contended(Errc code) {
+  if (Observer* const observer = client_.observer(); observer != nullptr) {
     observer->contended({.name = slot_.name(), .label = terms->label});
   }
-  return why;
+  return {code, slot_.name()};
 }
 
-void AcquireCall::tell_granted(Instant now) {
+void AcquireCall::tell_granted() {
   Observer* const observer = client_.observer();
   if (observer == nullptr) return;
   observer->granted({.name = slot_.name(),
                      .label = terms->label,
                      .token = slot_.token(owner),
-                     .took = now - began_});
+                     .took = now_ - machine_.began()});
 }
 
 }  // namespace mortise::runtime

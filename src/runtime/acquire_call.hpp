@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// One call of lock(): waits for its turn inside the process, asks the server when it is called to,
-// and leaves cleanly whichever way it ends.
+// One call of lock() in its own thread: carries out what core/acquire decides.
 #pragma once
 
 #include <mortise/error.hpp>
 #include <mortise/options.hpp>
 
 #include "base/futex.hpp"
-#include "core/name_state.hpp"
+#include "core/acquire.hpp"
 #include "runtime/attempt.hpp"
+#include "runtime/client_state.hpp"
 
 #include <atomic>
 #include <memory>
@@ -17,7 +17,6 @@
 namespace mortise::runtime {
 
 class Slot;
-class ClientState;
 
 /// Lives in the frame of the calling thread.
 class AcquireCall final : public core::Waiter {
@@ -50,44 +49,46 @@ class AcquireCall final : public core::Waiter {
   }
 
  private:
-  // Each returns what the call ends with (an empty failure is success), or nothing: ask on.
-  using Outcome = std::optional<Failure>;
+  using Machine = core::Acquire;
+  using Action = Machine::Action;
 
-  Failure arrive(Instant now);
-  Failure wait_for_turn();
-  Failure take_over();
-  Failure ask();
-  void begin_attempt_locked();
-  [[nodiscard]] bool wait_for_answer();
-  Outcome settle();
-  Outcome accept();
-  Outcome give_up();
-  Outcome take_back(const std::optional<Failure>& trouble);
-  Failure contended(Failure why);
-  /// The time is up, and the server has said nothing.
-  [[nodiscard]] Failure unanswered();
-  Failure no_answer(Errc code);
+  // Each carries an action out. @return the next one
+  Action carry_out(const Action& action);
+  Action enter();
+  Action look();
+  Action take_over();
+  Action begin();
+  Action ask();
+  Action check();
+  Action settle();
+  Action accept();
+  Action pass_on(Machine::Why why);
+  Action take_back();
   void leave();
-  std::optional<Failure> learn_from_requester_locked();
-  [[nodiscard]] std::optional<Failure> reason_to_leave(Instant now);
-  [[nodiscard]] std::optional<Failure> reason_to_give_up(Instant now);
-  void note_trouble(Instant now, bool in_trouble) noexcept;
-  void tell_granted(Instant now);
+
+  Failure ends(const Action& action);
+  Failure contended(Errc code);
+  [[nodiscard]] Failure no_answer(Errc code);
+  void tell_granted();
+
+  Machine::View view() noexcept;
+  void begin_attempt_locked();
+  void learn_from_requester_locked();
 
   Slot& slot_;
   ClientState& client_;
   const AcquireOptions& options_;
-  const Instant began_;
-  const bool may_wait_;
-  const Instant until_;
-  Instant asks_since_{};  // the server; before that it waited for others of this process
+  Machine machine_;
+  Instant now_;  // when it looked last
+  std::optional<ClientState::Inside> asking_;
   base::Parker parker_;
+  std::uint32_t seen_ = 0;  // of what it sleeps on: read before the conditions
   std::atomic<bool> stopped_{false};
   bool successor_ = false;            // was given an attempt
   std::shared_ptr<Attempt> attempt_;  // written under the slot's mutex
   bool asked_ = false;                // the backend for it
-  std::optional<Instant> trouble_since_;
-  std::optional<Failure> why_;  // the reason to give up
+  std::optional<Failure> trouble_;    // that keeps the server from answering
+  Failure failure_;                   // of the client: why it cannot ask
   std::optional<Holder> holder_;
 };
 

@@ -9,8 +9,16 @@
 
 namespace mortise::runtime {
 
+core::Duty Attempt::undergo(core::Fate fate) noexcept {
+  core::Custody now = custody_.load();
+  for (;;) {
+    const core::CustodyStep step = core::after(now, fate);
+    if (custody_.compare_exchange_weak(now, step.next)) return step.duty;
+  }
+}
+
 void Attempt::finished() noexcept {
-  if ((custody_.fetch_or(completed) & abandoned) == 0) return;
+  if (undergo(core::Fate::completed) != core::Duty::give_back) return;
   // Nobody waits: a grant that comes now would be an orphaned grant.
   const std::shared_ptr<ClientState> client = client_.lock();
   try {
@@ -19,7 +27,7 @@ void Attempt::finished() noexcept {
   } catch (const std::exception&) {
     // Out of memory for the request: the grant ends with its lease, which nobody renews.
   }
-  custody_.fetch_or(settled_bit);
+  undergo(core::Fate::given_back);
 }
 
 }  // namespace mortise::runtime

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// An acquisition as the library sends it: it can be abandoned by its caller, and is then undone by
-// the client, whatever its outcome.
+// An acquisition as the library sends it: whatever becomes of its caller, somebody answers for it.
 #pragma once
 
 #include <mortise/operation.hpp>
+
+#include "core/custody.hpp"
 
 #include <atomic>
 #include <memory>
@@ -12,17 +13,19 @@ namespace mortise::runtime {
 
 class ClientState;
 
-/// Somebody always answers for an attempt: the caller that waits for it, or, once abandoned, the
-/// client, which releases a grant that comes late.
+/// Who answers for it is said by `core::Custody`. A grant that comes when nobody waits any more is
+/// given back by the thread that brings it.
 class Attempt final : public Acquisition {
  public:
   Attempt(Request&& request, const std::weak_ptr<ClientState>& client)
       : Acquisition(std::move(request)), client_(client) {}
   /// The caller stops waiting for it.
   /// @return false: it was completed before, and the caller has to deal with the result
-  [[nodiscard]] bool abandon() noexcept { return (custody_.fetch_or(abandoned) & completed) == 0; }
+  [[nodiscard]] bool abandon() noexcept {
+    return undergo(core::Fate::abandoned) != core::Duty::take_answer;
+  }
   /// @return whether it is over, and what it was granted after it was abandoned is given back.
-  [[nodiscard]] bool settled() const noexcept { return (custody_.load() & settled_bit) != 0; }
+  [[nodiscard]] bool settled() const noexcept { return custody_.load() == core::Custody::nobody; }
 
   /// When the server was asked last; kept with the attempt, because callers that inherit it one
   /// from the other, each sooner than it is due to be asked again, would otherwise never ask. Only
@@ -35,12 +38,10 @@ class Attempt final : public Acquisition {
   void asked(Instant now) noexcept { asked_ = now; }
 
  private:
+  core::Duty undergo(core::Fate fate) noexcept;
   void finished() noexcept override;
 
-  static constexpr int abandoned = 1;
-  static constexpr int completed = 2;
-  static constexpr int settled_bit = 4;
-  std::atomic<int> custody_{0};
+  std::atomic<core::Custody> custody_{core::Custody::caller};
   Instant asked_{};
   std::weak_ptr<ClientState> client_;
 };

@@ -133,7 +133,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
     std::atomic<int>& count_;
   };
   /// Asking the server: `close()` lets them leave its queues.
-  [[nodiscard]] Inside asking() noexcept { return Inside(asking_); }
+  [[nodiscard]] std::atomic<int>& askers() noexcept { return asking_; }
   /// The same for a thread that was given an attempt while it slept: from that moment on, not only
   /// from when it wakes, there may be a grant that has to be given back.
   void successor_comes() noexcept { asking_.fetch_add(1); }
