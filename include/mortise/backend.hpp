@@ -35,22 +35,10 @@ class MORTISE_API Source {
   /// @return for a source of replies: whether one is awaited, so that the background thread has to
   /// poll although no caller waits. Called from any thread.
   [[nodiscard]] virtual bool outstanding() const noexcept { return true; }
-  /// Sleeps for a reply that is outstanding, and handles it as `ready()` would: one system call
-  /// instead of two. A few milliseconds at most, since nothing can call it back; and not at all
-  /// unless a reply is outstanding. Another thread may call `ready()` meanwhile, which then returns
-  /// at once.
-  /// @return false: it cannot, or nothing came; the caller polls
-  virtual bool linger();
   /// Reads, writes, completes operations; must not block.
   /// @param events what `poll` reported, 0 when the time has come
   /// @param now the client's clock, read after the poll
   virtual void ready(short events, Instant now) = 0;
-  /// @return whether requests are kept back, since several callers were just answered at once and
-  /// will ask again in a moment. Asked after `ready()` and `linger()`; called from any thread.
-  [[nodiscard]] virtual bool gathering() const noexcept { return false; }
-  /// Sends what was kept back, and keeps nothing back any more. Called from any thread, as soon as
-  /// the last of those callers runs.
-  virtual void send_gathered();
 };
 
 /// What the library offers to a backend.

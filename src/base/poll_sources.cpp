@@ -3,6 +3,7 @@
 #include "base/poll_sources.hpp"
 
 #include "base/span.hpp"
+#include "base/tuned_source.hpp"
 
 #include <poll.h>
 
@@ -26,7 +27,8 @@ void poll_sources(const std::vector<Source*>& sources, const Clock& clock, Insta
   }
   // What it made them say nobody else sends: those who were answered do not run on.
   for (Source* source : all) {
-    if (source->gathering()) source->send_gathered();
+    auto* const tuned = dynamic_cast<TunedSource*>(source);
+    if (tuned != nullptr && tuned->gathering()) tuned->send_gathered();
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <mortise/backend.hpp>
 
+#include "base/tuned_source.hpp"
 #include "postgres/answer.hpp"
 #include "postgres/call.hpp"
 #include "postgres/lineage.hpp"
@@ -32,7 +33,7 @@ namespace mortise::postgres {
 /// only there the connection changes its state and its user is called.
 /// @thread_safety every member may be called concurrently; the user is called under no mutex, but
 /// for `withdrawn()`.
-class Connection final : public Source {
+class Connection final : public base::TunedSource {
  public:
   /// Whom it tells.
   class User {

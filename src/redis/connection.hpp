@@ -6,6 +6,7 @@
 #include <mortise/backend.hpp>
 
 #include "base/resolver.hpp"
+#include "base/tuned_source.hpp"
 #include "redis/call.hpp"
 #include "redis/greeting.hpp"
 #include "redis/loaded_scripts.hpp"
@@ -38,7 +39,7 @@ namespace mortise::redis {
 /// costs none.
 /// @thread_safety every member may be called concurrently; the user is called under no mutex, but
 /// for `admits()` and `matched()`.
-class Connection final : public Source {
+class Connection final : public base::TunedSource {
  public:
   /// Whom it tells.
   class User {

@@ -5,6 +5,7 @@
 
 #include <mortise/backend.hpp>
 
+#include "base/tuned_source.hpp"
 #include "redis/answer.hpp"
 #include "redis/connection.hpp"
 #include "redlock/trail.hpp"
@@ -109,7 +110,7 @@ class Node final : private redis::Connection::User {
 
  private:
   /// The connection for commands, as long as it is up.
-  class Answers final : public Source {
+  class Answers final : public base::TunedSource {
    public:
     explicit Answers(Node& node) : node_(node) {}
     [[nodiscard]] int descriptor() const noexcept override;

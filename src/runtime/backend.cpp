@@ -5,8 +5,6 @@
 namespace mortise {
 
 Source::~Source() = default;
-bool Source::linger() { return false; }
-void Source::send_gathered() {}
 Host::~Host() = default;
 void Host::hold_wanted(const HoldId& /*hold*/) {}
 Backend::~Backend() = default;

@@ -76,6 +76,9 @@ void Engine::attach(Source& source) {
     if (&role == &replies_) close_shortcut_locked();
     const auto found = std::find(role.sources.begin(), role.sources.end(), &source);
     if (found != role.sources.end()) return;
+    auto* const tuned = dynamic_cast<base::TunedSource*>(&source);
+    role.sources.reserve(role.sources.size() + 1);  // in both lists or in none
+    if (tuned != nullptr) role.tuned.push_back(tuned);
     role.sources.push_back(&source);
     ++role.version;
   }
@@ -86,6 +89,7 @@ void Engine::detach(Source& source) noexcept {
   Lock lock(mutex_);
   close_shortcut_locked();
   for (ReaderRole* const role : {&replies_, &pushes_}) {
+    std::erase(role->tuned, &source);
     std::erase(role->sources, &source);
     ++role->version;
   }
@@ -165,7 +169,7 @@ void Engine::close_shortcut_locked() noexcept {
 void Engine::open_shortcut_locked() noexcept {
   const bool nobody =
       unattended(replies_) && !replies_.background && replies_.followers.size() == 0;
-  if (nobody && replies_.sources.size() == 1) shortcut_.open(*replies_.sources.front());
+  if (nobody && replies_.only() != nullptr) shortcut_.open(*replies_.only());
 }
 
 // Who comes meanwhile closes the way, and waits for this caller, or is called by it. So it reads
@@ -174,12 +178,12 @@ bool Engine::read_alone(const Follower& self, Instant now) {
   const Operation& operation = self.operation;
   if (self.until - now < shortest_linger || operation.awaits_push()) return false;
   if (operation.signal() != self.seen) return false;
-  Source* const source = shortcut_.take();
+  base::TunedSource* const source = shortcut_.take();
   if (source == nullptr) return false;
   bool gathering = false;
   {
     const Alone alone(*this, *source);
-    static_cast<void>(SourcePoll::linger(*source));
+    SourcePoll::linger(*source);
     gathering = source->gathering();
   }
   if (gathering) {
@@ -241,8 +245,11 @@ ReaderRole* Engine::follow(Lock& lock, ReaderRole& role, Follower& self) {
 void Engine::poll_for(ReaderRole& role, const Attendance& attendance, Follower& self) {
   const auto sources = attendance.sources.items();
   const Instant now = clock_->now();
-  if (&role == &replies_ && sources.size() == 1 && self.until - now >= shortest_linger &&
-      self.operation.signal() == self.seen && SourcePoll::linger(*sources.front())) {
+  auto* const only = &role == &replies_ && sources.size() == 1
+                         ? dynamic_cast<base::TunedSource*>(sources.front())
+                         : nullptr;
+  if (only != nullptr && self.until - now >= shortest_linger &&
+      self.operation.signal() == self.seen && SourcePoll::linger(*only)) {
     return;
   }
   const Instant until = base::mutant("core.moment_after_linger") && self.until != never
@@ -255,8 +262,8 @@ void Engine::poll_for(ReaderRole& role, const Attendance& attendance, Follower& 
 
 // Whoever was answered last runs last, if there are more of them than CPUs, and soon if not.
 void Engine::choose_last(Lock& lock) {
-  const auto gathering = [](const Source* source) { return source->gathering(); };
-  if (std::none_of(replies_.sources.begin(), replies_.sources.end(), gathering)) return;
+  const auto gathering = [](const base::TunedSource* source) { return source->gathering(); };
+  if (std::none_of(replies_.tuned.begin(), replies_.tuned.end(), gathering)) return;
   for (const Follower* each = replies_.followers.last(); each != nullptr; each = each->before) {
     if (!each->operation.done()) continue;
     last_ = each;
@@ -271,7 +278,8 @@ void Engine::send_gathered(Lock& lock) {
   choose(attending.attendance(), replies_.sources);
   lock.unlock();
   for (Source* const source : attending.attendance().sources.items()) {
-    if (source->gathering()) source->send_gathered();
+    auto* const tuned = dynamic_cast<base::TunedSource*>(source);
+    if (tuned != nullptr && tuned->gathering()) tuned->send_gathered();
   }
   lock.lock();
 }

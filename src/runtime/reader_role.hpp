@@ -6,6 +6,7 @@
 
 #include <mortise/backend.hpp>
 
+#include "base/tuned_source.hpp"
 #include "base/unique_fd.hpp"
 
 #include <array>
@@ -57,18 +58,17 @@ struct Follower {
 /// The right to poll a set of sources, and those who wait for what comes from them.
 struct ReaderRole {
   std::vector<Source*> sources{};
-  std::uint64_t version = 0;         // of the sources
-  base::UniqueFd wake{};             // eventfd: reaches the caller that reads
-  bool taken = false;                // a caller reads
+  std::vector<base::TunedSource*> tuned{};  // those of them that are
+  std::uint64_t version = 0;                // of the sources
+  base::UniqueFd wake{};                    // eventfd: reaches the caller that reads
+  bool taken = false;                       // a caller reads
   const Follower* called = nullptr;  // a follower that was woken to read, and has not come yet
   bool background = false;           // the background thread reads
   List<Follower> followers{};
 
-  [[nodiscard]] bool has(const Source* source) const noexcept {
-    for (const Source* const each : sources) {
-      if (each == source) return true;
-    }
-    return false;
+  /// @return the one source that there is, if it is tuned.
+  [[nodiscard]] base::TunedSource* only() const noexcept {
+    return sources.size() == 1 && tuned.size() == 1 ? tuned.front() : nullptr;
   }
 };
 

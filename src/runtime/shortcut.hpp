@@ -3,7 +3,7 @@
 // each, where the engine's mutex would be taken twice and a list be made of nobody.
 #pragma once
 
-#include <mortise/backend.hpp>
+#include "base/tuned_source.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@ class Shortcut {
  public:
   /// @return the one source of replies, to be read by this caller alone; null = it is closed, or
   /// somebody is on it
-  [[nodiscard]] Source* take() noexcept {
+  [[nodiscard]] base::TunedSource* take() noexcept {
     State open = State::open;
     return state_.compare_exchange_strong(open, State::taken) ? source_ : nullptr;
   }
@@ -29,7 +29,7 @@ class Shortcut {
   }
 
   /// Nothing where it is open already, or somebody is on it.
-  void open(Source& source) noexcept {
+  void open(base::TunedSource& source) noexcept {
     if (state_.load() != State::closed) return;
     source_ = &source;  // nobody is on it, to read this
     state_.store(State::open);
@@ -42,7 +42,7 @@ class Shortcut {
  private:
   enum class State : std::uint8_t { closed, open, taken };
   std::atomic<State> state_{State::closed};
-  Source* source_ = nullptr;
+  base::TunedSource* source_ = nullptr;
 };
 
 }  // namespace mortise::runtime

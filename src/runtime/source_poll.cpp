@@ -88,7 +88,7 @@ void arm(int timer, std::chrono::nanoseconds in) noexcept {
   ::timerfd_settime(timer, 0, &spec, nullptr);
 }
 
-bool SourcePoll::linger(Source& source) {
+bool SourcePoll::linger(base::TunedSource& source) {
   const InsideSource inside;
   return source.linger();
 }

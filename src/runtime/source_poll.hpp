@@ -4,6 +4,7 @@
 
 #include <mortise/backend.hpp>
 
+#include "base/tuned_source.hpp"
 #include "base/unique_fd.hpp"
 
 #include <array>
@@ -41,8 +42,8 @@ class SourcePoll {
   };
   /// @return whether the clock was set
   bool once(std::span<Source* const> sources, const Look& look);
-  /// `Source::linger()`, from where a source may be detached.
-  [[nodiscard]] static bool linger(Source& source);
+  /// `TunedSource::linger()`, from where a source may be detached.
+  static bool linger(base::TunedSource& source);
   /// @return whether the calling thread is inside of a source.
   [[nodiscard]] static bool inside() noexcept;
 

@@ -13,7 +13,7 @@ namespace mortise::runtime {
 namespace {
 
 /// After several replies at once it keeps requests back until it is told to send them.
-class GatheringSource final : public Source {
+class GatheringSource final : public base::TunedSource {
  public:
   explicit GatheringSource(EchoSource& wire) : wire_(wire) {}
 
@@ -105,7 +105,7 @@ TEST(EngineTest, WithNobodyElseAnsweredTheLeaderSendsAtOnce) {
 }
 
 /// Sleeps in the read itself, where it may.
-class LingeringSource final : public Source {
+class LingeringSource final : public base::TunedSource {
  public:
   explicit LingeringSource(EchoSource& wire) : wire_(wire) {}
   [[nodiscard]] int lingered() const noexcept { return lingered_.load(); }
@@ -147,7 +147,7 @@ TEST(EngineTest, WhoHasTimeSleepsInTheReadItself) {
 }
 
 /// Sleeps in the read in vain.
-class IdleSource final : public Source {
+class IdleSource final : public base::TunedSource {
  public:
   static constexpr auto idle = 8ms;
   explicit IdleSource(EchoSource& wire) : wire_(wire) {}

@@ -14,7 +14,7 @@ namespace mortise::runtime {
 namespace {
 
 /// Sleeps in the read where the test lets it; reads one reply each time.
-class HeldUpSource final : public Source {
+class HeldUpSource final : public base::TunedSource {
  public:
   void request(const std::shared_ptr<Check>& operation) { wire_.request(operation); }
   void answer(int count) const { wire_.answer(count); }
@@ -80,7 +80,7 @@ class EngineShortcut : public ::testing::Test {
 };
 
 TEST(ShortcutTest, OneCallerIsOnItAndFindsWhetherItWasClosed) {
-  EchoSource source(false);
+  HeldUpSource source;
   Shortcut shortcut;
   EXPECT_EQ(shortcut.take(), nullptr);
   EXPECT_FALSE(shortcut.close());
