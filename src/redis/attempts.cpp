@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+// Replies and pushes of one attempt are read by two threads, in any order, each as late as the
+// scheduler likes. Every decision here is taken once, under the mutex, by the number of a grant;
+// what acts on it, outside, may stand still before it does, and asks again what became of it.
 #include "redis/attempts.hpp"
 
 #include "base/mutant.hpp"
-#include "core/figures.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,15 +19,6 @@ constexpr std::chrono::minutes late_copies_live{2};
 constexpr std::size_t most_spare = 32;
 
 }  // namespace
-
-Instant Reading::not_later_than(ServerTime moment) const noexcept {
-  if (moment <= at) {
-    const std::chrono::nanoseconds before = at - moment;
-    return asked - before - before * core::drift_permille / 1000;
-  }
-  const std::chrono::nanoseconds after = moment - at;
-  return asked + after - after * core::drift_permille / 1000;
-}
 
 Attempts::Attempts(std::mutex& mutex) : mutex_(mutex), late_(late_copies_live) {
   spare_.reserve(most_spare);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a client knows of its attempts: which the server was asked for and has not decided, how its
-// clock reads beside ours, and which copies of requests may still be under way. Decides what a push
-// means; sends nothing.
+// What a client knows of its attempts: which the server was asked for and has not decided, which
+// are holds, and which copies of requests may still be under way. Decides what a push means; sends
+// nothing.
 #pragma once
 
 #include <mortise/operation.hpp>
 
 #include "redis/answer.hpp"
+#include "redis/reading.hpp"
 #include "remote/late_copies.hpp"
 #include "remote/timer.hpp"
 
@@ -18,16 +19,6 @@
 #include <vector>
 
 namespace mortise::redis {
-
-/// A reply told the server's time `at`; our clock was not later than that when it read `asked`.
-struct Reading {
-  Instant asked{};
-  ServerTime at{};
-
-  /// @return a moment of ours that is not later than that one of the server's: the rates of the two
-  /// clocks differ by at most 0.1 %.
-  [[nodiscard]] Instant not_later_than(ServerTime moment) const noexcept;
-};
 
 /// One record an attempt, from the first request for it until it is over: as a failure, or, where
 /// it became a hold, with the answer to its release. Replies and pushes travel by different

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// How a connection comes and goes; its bytes are in connection_traffic.cpp. Only the reader's role
+// makes, greets and drops one, so no step of that has to expect another in between; other threads
+// mark it, and have it looked at.
 #include "redis/connection.hpp"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The escapes by which a name of any bytes stays inside its hash tag, and the way back.
 #include "redis/lock_key.hpp"
 
 namespace mortise::redis {
@@ -9,13 +10,7 @@ std::string lock_key(std::string_view prefix, std::string_view name) {
   return key;
 }
 
-void append_lock_key(std::string& out, std::string_view prefix, std::string_view name) {
-  out.reserve(out.size() + prefix.size() + name.size() + 2);
-  out.append(prefix).append(1, '{');
-  if (name.find_first_of("{}%") == std::string_view::npos) {  // as nearly all
-    out.append(name).append(1, '}');
-    return;
-  }
+void append_escaped(std::string& out, std::string_view name) {
   for (const char c : name) {
     if (c == '{') {
       out += "%7B";
@@ -27,7 +22,6 @@ void append_lock_key(std::string& out, std::string_view prefix, std::string_view
       out += c;
     }
   }
-  out += '}';
 }
 
 std::optional<std::string> lock_name(std::string_view prefix, std::string_view key) {

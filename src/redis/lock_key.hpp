@@ -12,8 +12,20 @@ namespace mortise::redis {
 /// @return `prefix{name}`, with '{', '}' and '%' of the name as %7B, %7D and %25.
 [[nodiscard]] std::string lock_key(std::string_view prefix, std::string_view name);
 
-/// Appends it.
-void append_lock_key(std::string& out, std::string_view prefix, std::string_view name);
+/// Appends a name, escaped.
+void append_escaped(std::string& out, std::string_view name);
+
+/// Appends the key.
+inline void append_lock_key(std::string& out, std::string_view prefix, std::string_view name) {
+  out.reserve(out.size() + prefix.size() + name.size() + 2);
+  out.append(prefix).append(1, '{');
+  if (name.find_first_of("{}%") == std::string_view::npos) {  // as nearly all
+    out.append(name);
+  } else {
+    append_escaped(out, name);
+  }
+  out.append(1, '}');
+}
 
 /// @return the name of such a key; nothing where it is not one.
 [[nodiscard]] std::optional<std::string> lock_name(std::string_view prefix, std::string_view key);

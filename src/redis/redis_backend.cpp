@@ -23,7 +23,12 @@ std::uint8_t script_of(const Call& call) {
 RedisBackend::RedisBackend(Settings settings)
     : settings_(std::move(settings)),
       tls_(settings_.tls ? std::make_unique<remote::Tls>(*settings_.tls, "redis") : nullptr),
-      requests_(settings_) {}
+      requests_(settings_),
+      redisson_(settings_.queue_mode == QueueMode::redisson
+                    ? std::make_unique<Hearing>([this](bool begins, const std::string& channel) {
+                        return subscribe(begins, channel);
+                      })
+                    : nullptr) {}
 
 RedisBackend::~RedisBackend() = default;
 
@@ -215,7 +220,7 @@ const std::string& RedisBackend::bytes_of(Call& call) {
       const Acquisition::Request& request = call.acquisition().request();
       passage.copies = attempts_.has_copies(request.attempt);
       requests_.acquire(bytes, passage, request, request.wait && inbox_up_.load(),
-                        listens_to(request.name));
+                        redisson_ && redisson_->waits(request.name));
       break;
     }
     case Call::Kind::cancel:
@@ -232,7 +237,7 @@ const std::string& RedisBackend::bytes_of(Call& call) {
       call.goes_on = next && !is_withdrawn(*next);
       const bool copies_of_next = call.goes_on && attempts_.has_copies(next->request().attempt);
       // Its own short hold is over before it has stopped to listen.
-      passage.heard = is_still_heard(release.hold().name);
+      passage.heard = redisson_ && redisson_->is_still_counted(release.hold().name);
       requests_.release(bytes, passage, release.hold(), call.goes_on ? &next->request() : nullptr,
                         call.goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
       break;

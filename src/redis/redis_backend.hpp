@@ -7,6 +7,7 @@
 
 #include "redis/attempts.hpp"
 #include "redis/connection.hpp"
+#include "redis/hearing.hpp"
 #include "redis/long_holds.hpp"
 #include "redis/requests.hpp"
 #include "redis/settings.hpp"
@@ -18,12 +19,9 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -66,14 +64,6 @@ class RedisBackend final : public Backend, private Connection::User {
 
    private:
     RedisBackend& backend_;
-  };
-
-  /// Why Redisson's channel of a name is heard.
-  struct Hearing {
-    std::string name{};
-    bool waits = false;            // as the first of the queue
-    std::optional<HoldId> hold{};  // that is long
-    [[nodiscard]] bool wanted() const noexcept { return waits || hold; }
   };
 
   /// What the reply says that is being read, of an attempt or of a release, and how that was noted.
@@ -135,17 +125,11 @@ class RedisBackend final : public Backend, private Connection::User {
   void heard_of(const std::string& channel);
   void probe_inbox();
   void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);
+  // Beside Redisson (mode r).
+  bool subscribe(bool begins, const std::string& channel);
   void listen_as(const std::string& name, bool first);
-  void listen_to(const std::string& name);
-  /// @return whether the server may count this client, which waits no more, among those who listen.
-  [[nodiscard]] bool is_still_heard(const std::string& name);
-  [[nodiscard]] bool listens_to(const std::string& name);
-  void stop_listening_to(const std::string& name);
-  void hear(const std::string& name, const std::function<void(Hearing&)>& change);
-  void holds(const Acquisition::Request& request, std::uint64_t number);
+  void begins_to_hold(const Acquisition::Request& request, std::uint64_t number);
   void look_at_long_holds(Instant now);
-  void listen_for(const HoldId& hold);
-  void stop_listening_for(const HoldId& hold);
   void look_for_holder(const std::string& channel);
 
   void lost_commands(const Failure& why, std::deque<Call> unanswered, bool final, bool was_up);
@@ -160,8 +144,9 @@ class RedisBackend final : public Backend, private Connection::User {
   std::shared_ptr<Clock> clock_;
   std::mutex line_;  // of the connection for commands, and of the attempts that are asked for by it
   Attempts attempts_{line_};
-  Told told_;             // of the reader's role of that connection
-  LongHolds long_holds_;  // in mode r only
+  Told told_;                                // of the reader's role of that connection
+  const std::unique_ptr<Hearing> redisson_;  // in mode r only, as the next; null = nobody is beside
+  LongHolds long_holds_;
   Alarm alarm_{*this};
   std::unique_ptr<Connection> commands_;
   std::atomic<Connection*> inbox_{nullptr};  // made with the first attempt, which names it
@@ -173,8 +158,6 @@ class RedisBackend final : public Backend, private Connection::User {
   std::atomic<Instant::rep> probed_{0};    // the inbox was asked for a word then
   std::atomic<bool> awaits_probe_{false};  // ... and has not answered
 
-  // Subscriptions are sent in the order in which they are noted. Taken before mutex_.
-  std::mutex hearing_;
   std::mutex mutex_;
   remote::Outbox<Call> outbox_;  // to be sent when there is a connection
   std::string run_id_;
@@ -182,10 +165,8 @@ class RedisBackend final : public Backend, private Connection::User {
   std::vector<Call> repeats_;  // that a server has refused, and no library repeats
   std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
   remote::Moment repeats_due_;
-  Failure no_commands_;                      // why there is no connection
-  Failure no_inbox_;                         // why there will be none
-  std::map<std::string, Hearing> channels_;  // Redisson's
-  std::set<std::string> left_channels_;      // whose subscription may not have ended yet
+  Failure no_commands_;  // why there is no connection
+  Failure no_inbox_;     // why there will be none
 };
 
 }  // namespace mortise::redis

@@ -19,8 +19,7 @@ void RedisBackend::pushed(const Reply& message) {
     if (message.items[1].text == inbox_channel_) {
       awaits_probe_.store(false);
     } else if (message.items[0].text == "unsubscribe") {
-      const std::lock_guard lock(mutex_);
-      left_channels_.erase(message.items[1].text);
+      if (redisson_) redisson_->ended(message.items[1].text);
     } else {
       look_for_holder(message.items[1].text);
     }
@@ -73,9 +72,9 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                                    : push.lease});
   while (!operation->done()) std::this_thread::yield();
   attempts_.completed(*operation);  // before the next push is read
-  stop_listening_to(operation->request().name);
+  if (redisson_) redisson_->stop_waiting(operation->request().name);
   if (operation->grant().number == push.number) {
-    holds(operation->request(), push.number);
+    if (redisson_) begins_to_hold(operation->request(), push.number);
   } else {
     give_back(operation->request().name, push.attempt, push.number, push.lease);
   }
@@ -91,79 +90,6 @@ void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::ui
   host_->hold_lost(
       {.name = request.name, .attempt = request.attempt, .number = *number},
       {Errc::lost, request.name + ": over at the server, which has its owner wait again"});
-}
-
-// Who stands behind is told by the first; so is whoever was the first and lost its place in
-// silence.
-void RedisBackend::listen_as(const std::string& name, bool first) {
-  if (settings_.queue_mode != QueueMode::redisson) return;
-  if (first || base::mutant("redis.all_hear_redissons_channel")) {
-    listen_to(name);
-  } else {
-    stop_listening_to(name);
-  }
-}
-
-void RedisBackend::listen_to(const std::string& name) {
-  hear(name, [](Hearing& hearing) { hearing.waits = true; });
-}
-
-// Who listens and does not wait would be taken for one of Redisson's waiters, for whom each release
-// keeps the lock a moment.
-void RedisBackend::stop_listening_to(const std::string& name) {
-  if (settings_.queue_mode != QueueMode::redisson) return;
-  hear(name, [](Hearing& hearing) { hearing.waits = false; });
-}
-
-void RedisBackend::hear(const std::string& name, const std::function<void(Hearing&)>& change) {
-  const std::string channel = redisson_channel(name);
-  // Until it is sent: one thread stood still between the two, another one's UNSUBSCRIBE overtook
-  // its SUBSCRIBE, and from then on each release kept the lock for a waiter of Redisson that was
-  // none.
-  std::unique_lock order(hearing_, std::defer_lock);
-  if (!base::mutant("redis.subscriptions_overtake")) order.lock();
-  bool begins = false;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = channels_.find(channel);
-    Hearing hearing = found == channels_.end() ? Hearing{.name = name} : found->second;
-    change(hearing);
-    begins = hearing.wanted();
-    if (begins == (found != channels_.end())) {
-      if (begins) found->second = std::move(hearing);
-      return;
-    }
-    if (begins) {
-      channels_.emplace(channel, std::move(hearing));
-    } else {
-      channels_.erase(found);
-      left_channels_.insert(channel);
-    }
-  }
-  std::string bytes;
-  begins ? requests_.subscribe(bytes, channel) : requests_.unsubscribe(bytes, channel);
-  Connection* const inbox = inbox_.load();
-  if ((inbox != nullptr && inbox->send(bytes)) || !begins) return;
-  const std::lock_guard lock(mutex_);
-  channels_.erase(channel);
-}
-
-bool RedisBackend::listens_to(const std::string& name) {
-  if (settings_.queue_mode != QueueMode::redisson) return false;
-  const std::lock_guard lock(mutex_);
-  const auto found = channels_.find(redisson_channel(name));
-  return found != channels_.end() && found->second.waits;
-}
-
-// Of whoever waits first the server knows that it listens.
-bool RedisBackend::is_still_heard(const std::string& name) {
-  if (settings_.queue_mode != QueueMode::redisson || base::mutant("redis.hears_itself")) {
-    return false;
-  }
-  const std::string channel = redisson_channel(name);
-  const std::lock_guard lock(mutex_);
-  const auto found = channels_.find(channel);
-  return found == channels_.end() ? left_channels_.contains(channel) : !found->second.waits;
 }
 
 // An inbox that something on the way has forgotten looks like one to which nothing has come: the
@@ -186,24 +112,6 @@ void RedisBackend::probe_inbox() {
   std::string bytes;
   requests_.subscribe(bytes, inbox_channel_);
   if (base::mutant("redis.inbox_is_not_probed") || !inbox->send(bytes)) awaits_probe_.store(false);
-}
-
-void RedisBackend::heard_of(const std::string& channel) {
-  look_for_holder(channel);
-  std::string name;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = channels_.find(channel);
-    if (found == channels_.end() || !found->second.waits) return;
-    name = found->second.name;
-  }
-  bool anybody = false;
-  for (const auto& operation : attempts_.undecided()) {
-    if (operation->request().name != name) continue;
-    anybody = true;
-    ask(operation);
-  }
-  if (!anybody) stop_listening_to(name);
 }
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Each argument costs the server time, so there are few, and flags are one word; nothing here
+// allocates but a batch of renewals, since this is part of every round trip.
 #include "redis/requests.hpp"
 
 #include "redis/answer.hpp"
@@ -92,10 +94,6 @@ Failure Requests::check_name(std::string_view name) const {
     return {};
   }
   return {Errc::misconfigured, "with interop=redisson a lock's name has no braces"};
-}
-
-std::string redisson_channel(std::string_view name) {
-  return "redisson_lock__channel:{" + std::string(name) + "}";
 }
 
 void Requests::acquire(std::string& out, const Passage& passage,

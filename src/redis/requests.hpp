@@ -56,7 +56,4 @@ class Requests {
   const char mode_;
 };
 
-/// @return the channel on which Redisson tells that a lock is free.
-[[nodiscard]] std::string redisson_channel(std::string_view name);
-
 }  // namespace mortise::redis

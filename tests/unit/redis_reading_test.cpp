@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a server's time becomes a moment of ours that is not too late. Method: random clocks.
 #include "model/seed.hpp"
-#include "redis/attempts.hpp"
+#include "redis/reading.hpp"
 
 #include <gtest/gtest.h>
 

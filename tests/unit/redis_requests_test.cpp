@@ -2,6 +2,7 @@
 // Goal: each request is the command that its script expects: keys, arguments and flags, in every
 // mode. Method: known answers; the bytes are read back into words by the reader of replies.
 #include "redis/answer.hpp"
+#include "redis/hearing.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/reply.hpp"
 #include "redis/requests.hpp"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a holder learns of Redisson: parts of RedisBackend. `forceUnlock()` deletes Redisson's key,
-// and says so on the channel on which releases are told. So whoever holds for long listens there,
-// and looks at its hold when anything is said, and once when it begins to listen.
+// Beside Redisson: parts of RedisBackend. Redisson tells a release on a channel to all who wait, so
+// the first of our queue listens there, and asks when anything is said. `forceUnlock()` deletes
+// Redisson's key, and says so on the same channel. So whoever holds for long listens, too, and
+// looks at its hold then, and once when it begins to listen.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -35,8 +37,38 @@ class LookAtHold final : public Inspection {
 
 }  // namespace
 
-void RedisBackend::holds(const Acquisition::Request& request, std::uint64_t number) {
-  if (settings_.queue_mode != QueueMode::redisson) return;
+bool RedisBackend::subscribe(bool begins, const std::string& channel) {
+  std::string bytes;
+  begins ? requests_.subscribe(bytes, channel) : requests_.unsubscribe(bytes, channel);
+  Connection* const inbox = inbox_.load();
+  return inbox != nullptr && inbox->send(bytes);
+}
+
+// Who stands behind is told by the first; so is whoever was the first and lost its place in
+// silence.
+void RedisBackend::listen_as(const std::string& name, bool first) {
+  if (first || base::mutant("redis.all_hear_redissons_channel")) {
+    redisson_->wait(name);
+  } else {
+    redisson_->stop_waiting(name);
+  }
+}
+
+void RedisBackend::heard_of(const std::string& channel) {
+  if (!redisson_) return;
+  look_for_holder(channel);
+  const std::optional<std::string> name = redisson_->waited_for(channel);
+  if (!name) return;
+  bool anybody = false;
+  for (const auto& operation : attempts_.undecided()) {
+    if (operation->request().name != *name) continue;
+    anybody = true;
+    ask(operation);
+  }
+  if (!anybody) redisson_->stop_waiting(*name);
+}
+
+void RedisBackend::begins_to_hold(const Acquisition::Request& request, std::uint64_t number) {
   HoldId hold{.name = request.name, .attempt = request.attempt, .number = number};
   if (long_holds_.began(std::move(hold), clock_->now())) host_->changed(alarm_);
 }
@@ -46,41 +78,21 @@ void RedisBackend::holds(const Acquisition::Request& request, std::uint64_t numb
 void RedisBackend::look_at_long_holds(Instant now) {
   for (HoldId& hold : long_holds_.due(now)) {
     if (!attempts_.stands(hold, now)) {
-      stop_listening_for(hold);
+      redisson_->stop_holding(hold);
       continue;
     }
     // Again each time: the inbox may have broken since.
-    listen_for(hold);
+    if (inbox_up_.load()) redisson_->hold(hold);
     long_holds_.again(std::move(hold), now);
   }
 }
 
-void RedisBackend::listen_for(const HoldId& hold) {
-  if (!inbox_up_.load()) return;
-  hear(hold.name, [&](Hearing& hearing) { hearing.hold = hold; });
-}
-
-void RedisBackend::stop_listening_for(const HoldId& hold) {
-  if (settings_.queue_mode != QueueMode::redisson) return;
-  hear(hold.name, [&](Hearing& hearing) {
-    if (hearing.hold && hearing.hold->attempt == hold.attempt &&
-        hearing.hold->number == hold.number) {
-      hearing.hold.reset();
-    }
-  });
-}
-
 void RedisBackend::look_for_holder(const std::string& channel) {
-  std::optional<HoldId> hold;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = channels_.find(channel);
-    if (found != channels_.end()) hold = found->second.hold;
-  }
+  std::optional<HoldId> hold = redisson_ ? redisson_->held(channel) : std::nullopt;
   if (!hold) return;
   inspect(std::make_shared<LookAtHold>(*std::move(hold), [this](const HoldId& gone) {
     attempts_.gone(gone, clock_->now());
-    stop_listening_for(gone);
+    redisson_->stop_holding(gone);
     host_->hold_lost(gone,
                      {Errc::lost, gone.name + ": taken away, as by Redisson's forceUnlock()"});
   }));

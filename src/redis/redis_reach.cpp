@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Whether the server can be reached, and what becomes of requests while it cannot: parts of
+// RedisBackend. The two connections have to lead to the same server, started once: a grant that one
+// tells of must not be of a server that the other one has not met.
+#include "redis/redis_backend.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace mortise::redis {
+
+void RedisBackend::greeted(Connection& connection, const ServerFacts& facts) {
+  if (&connection != commands_.get()) {
+    const std::lock_guard lock(mutex_);
+    inbox_run_id_ = facts.run_id;
+    return;
+  }
+  bool another = false;
+  {
+    const std::lock_guard lock(mutex_);
+    another = std::exchange(run_id_, facts.run_id) != facts.run_id;
+    no_commands_ = Failure{};
+  }
+  if (another) attempts_.forget_readings();
+}
+
+void RedisBackend::connected(Connection& connection) {
+  bool same = false;
+  {
+    const std::lock_guard lock(mutex_);
+    same = run_id_ == inbox_run_id_;
+    if (&connection != commands_.get()) no_inbox_ = Failure{};
+  }
+  if (&connection == commands_.get()) {
+    Connection* const inbox = inbox_.load();
+    if (inbox != nullptr && inbox->up() && !same) {
+      inbox->mark_broken({Errc::unavailable, describe() + ": the server was started anew"});
+    }
+    lead_inbox(true);
+    submit_outbox();
+    return;
+  }
+  if (!same) {
+    // It leads to a server that was started since: the other connection is a dead one.
+    commands_->mark_broken({Errc::unavailable, describe() + ": the server was started anew"});
+    connection.drop({Errc::unavailable, describe() + ": the server was started anew"});
+    return;
+  }
+  inbox_up_.store(true);
+  // Nothing was told while there was no inbox; and who was not queued for the lack of it is now.
+  for (const auto& operation : attempts_.undecided()) ask(operation);
+}
+
+void RedisBackend::lead_inbox(bool now) {
+  Connection* const inbox = inbox_.load();
+  if (inbox != nullptr && !inbox->up() && commands_->up()) {
+    inbox->want_at(commands_->endpoint(), now);
+  }
+}
+
+void RedisBackend::dropped(Connection& connection, const Failure& why, bool was_up,
+                           std::deque<Call> unanswered) {
+  if (stopped_.load()) return;
+  if (&connection == commands_.get()) {
+    lost_commands(why, std::move(unanswered), remote::is_final(why), was_up);
+  } else {
+    // Whoever may publish can send rubbish to an inbox: that costs the connection, not the waiters,
+    // who ask again.
+    lost_inbox(why, remote::is_final(why) && why.code != Errc::protocol);
+    // Whatever broke it may have broken the other one, which nobody may be looking at.
+    if (was_up) commands_->suspect();
+  }
+}
+
+void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered, bool final,
+                                 bool was_up) {
+  const Instant now = clock_->now();
+  note_unanswered(unanswered, now);
+  std::vector<Call> outbox;
+  {
+    const std::lock_guard lock(mutex_);
+    no_commands_ = why;
+    outbox = outbox_.take();
+  }
+  std::move(unanswered.begin(), unanswered.end(), std::back_inserter(outbox));
+  // A connection that was up is up again at once, as a rule.
+  const bool once_more = was_up && !final;
+  for (Call& call : outbox) {
+    if (call.leftover || is_over(call, now)) continue;  // see note_unanswered()
+    if (final && call.only_asks()) {
+      // Releases and cancels stay: they free what others wait for.
+      fail_protocol(call, why);
+    } else if (call.kind == Call::Kind::renew && !once_more) {
+      call.renewal().answered();  // unknown: repeated inside the lease
+    } else if (call.kind != Call::Kind::acquire) {
+      put_in_outbox(std::move(call));
+    }
+  }
+  bool wanted = false;
+  for (const auto& operation : attempts_.undecided()) {
+    // What was never on that connection cannot have caused a wrong reply there.
+    if (final && why.code != Errc::protocol) {
+      operation->failed(why);
+      // A copy may have been executed before the connection broke: a hold that nobody knows of.
+      cancel_behind(operation);
+    } else {
+      wanted = true;
+      operation->trouble(why);
+    }
+  }
+  if (wanted || attempts_.takes_back(now)) commands_->want();
+}
+
+void RedisBackend::lost_inbox(const Failure& why, bool final) {
+  inbox_up_.store(false);
+  awaits_probe_.store(false);
+  if (redisson_) redisson_->forget();
+  {
+    const std::lock_guard lock(mutex_);
+    if (final) no_inbox_ = why;
+  }
+  if (final) {
+    for (const auto& operation : attempts_.undecided()) {
+      if (!operation->request().wait) continue;
+      operation->failed(why);
+      cancel_behind(operation);
+    }
+  }
+  lead_inbox(false);
+}
+
+}  // namespace mortise::redis
