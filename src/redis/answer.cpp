@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// Whoever may publish can write to an inbox, and what stands between us and a server may answer in
+// its place. So a text is read word by word, each within its limits, and one that is not as
+// expected makes the whole no answer: half an understanding of "you hold it" would be a hold.
 #include "redis/answer.hpp"
 
 #include "core/figures.hpp"

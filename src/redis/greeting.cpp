@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// What a server must be is asked before the first lock rests on it. A replica, a server that
+// evicts, or one too old would say yes to a script, and forget the lock afterwards.
 #include "redis/greeting.hpp"
 
 #include "redis/command.hpp"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// hiredis knows the protocol, and trusts what it reads: it would wait for a string of 512 MB, and
+// allocate for a header that promises 2^31 elements. The limits are kept in the functions by which
+// it makes objects.
 #include "redis/reply.hpp"
 
 #include <hiredis/read.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// Only the first words of an error are the server's interface; the rest is for people, and differs
+// from version to version. What is not known is final: to ask again and again a server that means
+// no would look like waiting.
 #include "redis/server_error.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// What is not understood is refused: a parameter that is misspelt, or a prefix that another client
+// reads otherwise, would silently be another lock.
 #include "redis/settings.hpp"
 
 #include <mortise/error.hpp>

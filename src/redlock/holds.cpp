@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// A hold has to be freed wherever it may have a vote, also a vote that a server has cast after the
+// majority's. So which servers those are is kept with the hold, until its release is answered.
 #include "redlock/holds.hpp"
 
 #include <mortise/capabilities.hpp>

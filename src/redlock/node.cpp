@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Every place where one address could be taken for the server behind it: which of its two
+// connections says so first, and which of the library's readers sees to it in between.
 #include "redlock/node.hpp"
 
 #include "base/farewell.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// An address that is named twice would vote twice, and one or two servers are no quorum: both are
+// refused.
 #include "redlock/settings.hpp"
 
 #include <mortise/error.hpp>

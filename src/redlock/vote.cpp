@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A vote is believed only where all of it is a number: a proxy may answer in a server's place.
 #include "redlock/vote.hpp"
 
 #include "core/figures.hpp"

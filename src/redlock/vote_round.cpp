@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Nothing is decided while a silent server could still turn it, and nothing is won by votes that
+// bear different numbers: two majorities have a server in common, which has given each its own.
 #include "redlock/vote_round.hpp"
 
 #include "base/mutant.hpp"

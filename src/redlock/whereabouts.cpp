@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Two addresses that lead to one server would have it vote twice, and two clients could each have a
+// majority. Who a server is, its run id tells; where an address leads, only its newest connection.
 #include "redlock/whereabouts.hpp"
 
 #include "base/mutant.hpp"
