@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace mortise::postgres {
@@ -12,6 +13,8 @@ namespace {
 
 // A little longer than a tombstone lasts at the server (mortise.bury() of sql/schema.sql).
 constexpr std::chrono::minutes late_copies_live{6};
+// The number of what is sent while nothing is known of late copies.
+constexpr std::uint64_t first_copy = 1;
 
 }  // namespace
 
@@ -23,6 +26,7 @@ bool Attempts::wanted(const Operation& operation) {
   if (operation->done()) return false;
   const auto [place, fresh] = pending_.try_emplace(attempt);
   if (fresh) {
+    newest_ = std::max(newest_, attempt.sequence);
     place->second.operation = operation;
     if (operation->request().wait) {
       place->second.name = operation->request().name;
@@ -65,38 +69,60 @@ void Attempts::arrived_locked(const AttemptId& attempt) {
 // An attempt counts its own copies, each of which is sent with a larger number than those that were
 // not answered: so that is known as long as they may come, also once the server refuses them.
 remote::LateCopies<>::Late& Attempts::touch_locked(const AttemptId& attempt, Instant now) {
+  const bool doubtful = doubtful_locked(attempt);
   remote::LateCopies<>::Late& late = late_.touch({.attempt = attempt}, now);
   late.kept = true;
+  if (doubtful) {
+    late.newest = first_copy;
+    late.copies = true;
+    late.release = true;
+  }
   return late;
 }
 
-void Attempts::unanswered(const AttemptId& attempt, Instant now) {
+// Only the first note of an attempt needs memory: what is known of it already stays so.
+template <class Note>
+void Attempts::note_locked(const Note& note) noexcept {
+  try {
+    note();
+  } catch (const std::bad_alloc&) {
+    doubtful_ = newest_;
+  }
+}
+
+bool Attempts::doubtful_locked(const AttemptId& attempt) const {
+  return attempt.sequence <= doubtful_ && late_.find({.attempt = attempt}) == nullptr;
+}
+
+void Attempts::unanswered(const AttemptId& attempt, Instant now) noexcept {
   const std::lock_guard lock(mutex_);
   arrived_locked(attempt);
   number_anew_locked(attempt, now);
 }
 
-void Attempts::overtakes(const AttemptId& attempt, Instant now) {
+void Attempts::overtakes(const AttemptId& attempt, Instant now) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);
   const bool any = found != pending_.end() ? found->second.open > 0 : left_over_.contains(attempt);
   if (any) number_anew_locked(attempt, now);
 }
 
-void Attempts::number_anew_locked(const AttemptId& attempt, Instant now) {
+void Attempts::number_anew_locked(const AttemptId& attempt, Instant now) noexcept {
   if (base::mutant("postgres.late_copies_not_numbered")) return;
-  const std::uint64_t newest = touch_locked(attempt, now).newest;
-  late_.unanswered({.attempt = attempt}, newest + 1, now);
+  note_locked([&] {
+    const std::uint64_t newest = touch_locked(attempt, now).newest;
+    late_.unanswered({.attempt = attempt}, newest + 1, now);
+  });
 }
 
-void Attempts::executed_in_doubt(const AttemptId& attempt, Instant now) {
+void Attempts::executed_in_doubt(const AttemptId& attempt, Instant now) noexcept {
   const std::lock_guard lock(mutex_);
-  touch_locked(attempt, now);
+  note_locked([&] { touch_locked(attempt, now); });
 }
 
-void Attempts::release_unanswered(const AttemptId& attempt, Instant now) {
+void Attempts::release_unanswered(const AttemptId& attempt, Instant now) noexcept {
   const std::lock_guard lock(mutex_);
-  touch_locked(attempt, now).release = true;
+  note_locked([&] { touch_locked(attempt, now).release = true; });
 }
 
 Copies Attempts::copies(const AttemptId& attempt) const {
@@ -105,6 +131,8 @@ Copies Attempts::copies(const AttemptId& attempt) const {
 }
 
 Copies Attempts::copies_locked(const AttemptId& attempt) const {
+  if (doubtful_locked(attempt))
+    return {.number = static_cast<std::int64_t>(first_copy) + 1, .older = true};
   const auto* const late = late_.find({.attempt = attempt});
   if (late == nullptr) return {};
   return {.number = static_cast<std::int64_t>(late->newest) + 1, .older = late->copies};
@@ -123,7 +151,7 @@ void Attempts::tombstone_left(const AttemptId& attempt, const Copies& copies, In
 
 bool Attempts::release_in_doubt(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
-  return late_.release_in_doubt({.attempt = attempt});
+  return doubtful_locked(attempt) || late_.release_in_doubt({.attempt = attempt});
 }
 
 bool Attempts::cancelled(const Operation& operation) {
@@ -134,7 +162,7 @@ bool Attempts::cancelled(const Operation& operation) {
   Pending& pending = found->second;
   pending.cancelled = true;
   const bool known = pending.open > 0 || late_.find({.attempt = attempt}) != nullptr ||
-                     (tickets_ && pending.asked);
+                     doubtful_locked(attempt) || (tickets_ && pending.asked);
   if (!known) forget_locked(found);
   return known;
 }

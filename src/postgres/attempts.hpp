@@ -32,16 +32,17 @@ class Attempts {
   [[nodiscard]] Copies sent(const AttemptId& attempt);
   /// One request for it is answered, or did not leave. @return whether the attempt is over
   bool answered(const AttemptId& attempt);
-  /// The connection broke while a request for the attempt was unanswered.
-  void unanswered(const AttemptId& attempt, Instant now);
+  /// The connection broke while a request for the attempt was unanswered. Where there is no memory
+  /// to note such a thing, it counts as noted of every attempt so far.
+  void unanswered(const AttemptId& attempt, Instant now) noexcept;
   /// A request about it leaves by another way than one for it that is unanswered, and may come
   /// before that.
-  void overtakes(const AttemptId& attempt, Instant now);
+  void overtakes(const AttemptId& attempt, Instant now) noexcept;
   /// A request for it is answered, and it, or one before it, was executed without an answer that
   /// counts.
-  void executed_in_doubt(const AttemptId& attempt, Instant now);
+  void executed_in_doubt(const AttemptId& attempt, Instant now) noexcept;
   /// The connection broke while a release of its hold was unanswered.
-  void release_unanswered(const AttemptId& attempt, Instant now);
+  void release_unanswered(const AttemptId& attempt, Instant now) noexcept;
   /// A request that said this of older copies was executed: the server refuses them from now on,
   /// and need not be told again.
   void tombstone_left(const AttemptId& attempt, const Copies& copies, Instant now);
@@ -106,14 +107,19 @@ class Attempts {
   /// One request less is on its way.
   void arrived_locked(const AttemptId& attempt);
   [[nodiscard]] Copies copies_locked(const AttemptId& attempt) const;
+  [[nodiscard]] bool doubtful_locked(const AttemptId& attempt) const;
   remote::LateCopies<>::Late& touch_locked(const AttemptId& attempt, Instant now);
-  void number_anew_locked(const AttemptId& attempt, Instant now);
+  template <class Note>
+  void note_locked(const Note& note) noexcept;
+  void number_anew_locked(const AttemptId& attempt, Instant now) noexcept;
 
   const bool tickets_;
   mutable std::mutex mutex_;
   Table pending_;
   std::unordered_map<AttemptId, int, Hash> left_over_;  // requests on their way, of decided ones
   remote::LateCopies<> late_;
+  std::uint64_t newest_ = 0;    // of all attempts, by their sequence
+  std::uint64_t doubtful_ = 0;  // up to this one: what there was no memory to note
   // From the first request on: a notification may overtake the reply.
   std::unordered_multimap<std::string, AttemptId> names_;
 };

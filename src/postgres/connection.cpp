@@ -95,18 +95,25 @@ void Connection::check_time(Instant now) {
 }
 
 void Connection::get_stuck(Instant now) {
-  std::deque<Call> unanswered;
-  std::deque<Call> unsent;
+  // First: all of it, or nothing where there is no memory.
+  const ServerError why = lost("no answer in time");
+  std::vector<Call> unanswered;
+  std::vector<Call> unsent;
   {
     const std::lock_guard lock(mutex_);
+    unanswered.reserve(flights_.size() + queued_.size());
+    unsent.reserve(queued_.size());
     for (const Flight& flight : flights_) unanswered.push_back(flight.call);
-    for (const Flight& flight : queued_) unsent.push_back(flight.call);
+    for (const Flight& flight : queued_) {
+      const bool tells = flight.call.kind == Call::Kind::wake;
+      (tells ? unsent : unanswered).push_back(flight.call);
+    }
     queued_.clear();
     load_.store(flights_.size());
     stuck_until_ = pooled_.load() ? now + longest_silence : never;
     stuck_.store(true);
   }
-  user_.stuck(*this, lost("no answer in time"), std::move(unanswered), std::move(unsent));
+  user_.stuck(*this, why, std::move(unanswered), std::move(unsent));
 }
 
 void Connection::forsake_outdated() {
@@ -155,8 +162,6 @@ void Connection::next_server(Instant now) {
   for (;;) {
     switch (route_.next()) {
       case Route::Step::resolving:
-        if (link_.state() != State::resolving) link_.next_server(now);
-        link_.enter(State::resolving);
         descriptor_.store(route_.descriptor());
         interest_.store(POLLIN);
         return;
@@ -189,9 +194,12 @@ void Connection::fail_over(const ServerError& why, Instant now) {
     const std::lock_guard lock(mutex_);
     pq_.reset();
   }
+  // Of the next server nothing is known yet: where there is no memory for it, it is looked for
+  // once more.
+  link_.enter(State::resolving);
+  link_.next_server(now);
   // The same password waits at the next server.
   if (why.kind == ServerError::Kind::final) return drop(why);
-  link_.enter(State::connecting);
   next_server(now);
 }
 

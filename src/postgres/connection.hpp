@@ -17,7 +17,6 @@
 #include "remote/link.hpp"
 
 #include <atomic>
-#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -47,9 +46,9 @@ class Connection final : public base::TunedSource {
     /// a commit that waits for a standby, say. The connection is kept, and not up until it has
     /// their answers: another one would be one more process of the server's, which notices of none
     /// that nobody is behind it any more.
-    /// @param unsent never left, and have to go another way
-    virtual void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered,
-                       std::deque<Call> unsent) = 0;
+    /// @param unsent what tells and never left: it is not answered late, and goes another way
+    virtual void stuck(Connection& connection, const ServerError& why, std::vector<Call> unanswered,
+                       std::vector<Call> unsent) = 0;
     /// One of those was answered after all. @param result none: its transaction has failed
     virtual void answered_late(const Call& call, const std::optional<Result>& result) = 0;
     /// Asked under the connection's mutex right before a call takes its place among the others:
@@ -67,7 +66,7 @@ class Connection final : public base::TunedSource {
     virtual void notified(const std::string& payload) = 0;
     /// It broke, or could not be made. What was not answered may or may not have been executed.
     virtual void dropped(Connection& connection, const ServerError& why, bool was_up,
-                         std::deque<Call> unanswered) = 0;
+                         std::vector<Call> unanswered) = 0;
   };
   /// @param listen the statement by which it listens; empty = a connection for calls
   /// @param settings, statements, user outlive it
@@ -87,7 +86,7 @@ class Connection final : public base::TunedSource {
   /// @return whether anything was sent since that was asked last.
   [[nodiscard]] bool was_used() noexcept { return used_.exchange(false); }
   /// For ever; call after the source was detached. @return what was not answered.
-  std::deque<Call> close();
+  std::vector<Call> close();
 
   enum class Sent { sent, withdrawn, refused };
   /// Sends one call. @param life what `life()` was before anything was decided about it
@@ -156,7 +155,7 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] Flights take_out_locked(std::optional<Call::Kind> kind);
   [[nodiscard]] bool send_together_locked(Flights& flights);
   [[nodiscard]] bool take_locked(Result result, Flights& done);
-  [[nodiscard]] std::deque<Call> take_all_locked();
+  [[nodiscard]] std::vector<Call> take_all_locked();
   void check_time(Instant now);
   void leave();
   void get_stuck(Instant now);

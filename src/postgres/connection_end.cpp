@@ -29,7 +29,7 @@ void Connection::leave() {
 void Connection::drop(const ServerError& why) {
   const bool was_up = link_.state() == State::up;
   const Instant now = clock_->now();
-  std::deque<Call> unanswered;
+  std::vector<Call> unanswered;
   bool under_way = false;
   std::unique_ptr<Pq> pq;  // closed after the mutex was left
   {
@@ -53,7 +53,7 @@ void Connection::drop(const ServerError& why) {
   user_.dropped(*this, why, was_up, std::move(unanswered));
 }
 
-std::deque<Call> Connection::close() {
+std::vector<Call> Connection::close() {
   std::unique_ptr<Pq> pq;
   const std::lock_guard lock(mutex_);
   link_.leave();
@@ -62,8 +62,9 @@ std::deque<Call> Connection::close() {
   return take_all_locked();
 }
 
-std::deque<Call> Connection::take_all_locked() {
-  std::deque<Call> all;
+std::vector<Call> Connection::take_all_locked() {
+  std::vector<Call> all;
+  all.reserve(flights_.size() + queued_.size());  // or all stay
   // What is under way on one that is stuck was told of then.
   if (stuck_.load()) flights_.clear();
   for (const Flights* const each : {&flights_, &queued_}) {

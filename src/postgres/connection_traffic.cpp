@@ -9,11 +9,11 @@
 // it: the others of it are sent once more, each alone.
 #include "base/mutant.hpp"
 #include "postgres/connection.hpp"
+#include "postgres/steps.hpp"
 
 #include <poll.h>
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -222,24 +222,17 @@ void Connection::receive() {
   }
   // Each of them, whatever becomes of the one before: where there is no memory for what follows
   // from an answer, the others' still count.
-  std::exception_ptr failed;
-  const auto tell = [&failed](const auto& what) {
-    try {
-      what();
-    } catch (...) {
-      failed = std::current_exception();
-    }
-  };
+  Steps steps;
   for (const Flight& flight : done) {
-    tell([&] {
+    steps.make([&] {
       late ? user_.answered_late(flight.call, flight.result)
            : user_.answered(flight.call, *flight.result);
     });
   }
   for (const Flight& flight : dismissed) user_.dismissed(flight.call);
-  for (const std::string& payload : news) tell([&] { user_.notified(payload); });
-  if (again) tell([&] { user_.connected(*this); });
-  if (failed) std::rethrow_exception(failed);
+  for (const std::string& payload : news) steps.make([&] { user_.notified(payload); });
+  if (again) steps.make([&] { user_.connected(*this); });
+  steps.rethrow();
   if (waits_for_what_tells()) user_.held_up();
 }
 

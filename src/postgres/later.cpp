@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "postgres/later.hpp"
 
+#include "postgres/steps.hpp"
+
 #include <utility>
 #include <vector>
 
@@ -24,14 +26,16 @@ bool Later::add(Call call, Instant when) {
 bool Later::tidy_at(Instant when) { return tidy_time_.set_if_never(when); }
 
 void Later::ready(short /*events*/, Instant now) {
-  if (tidy_time_.take(now)) tidy_();
+  Steps steps;
+  if (tidy_time_.take(now)) steps.make(tidy_);
   std::vector<Call> due;
-  {
+  steps.make([&] {
     const std::lock_guard lock(mutex_);
     due = calls_.take(now);
     for (const Call& call : due) places_.erase(call.operation.get());
-  }
-  for (Call& call : due) make_(std::move(call));
+  });
+  for (Call& call : due) steps.make([&] { make_(std::move(call)); });
+  steps.rethrow();
 }
 
 }  // namespace mortise::postgres

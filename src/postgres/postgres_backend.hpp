@@ -18,7 +18,6 @@
 #include "remote/outbox.hpp"
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -82,11 +81,11 @@ class PostgresBackend final : public Backend, private Connection::User {
   void held_up() override;
   void replaced() override;
   void notified(const std::string& payload) override;
-  void stuck(Connection& connection, const ServerError& why, std::deque<Call> unanswered,
-             std::deque<Call> unsent) override;
+  void stuck(Connection& connection, const ServerError& why, std::vector<Call> unanswered,
+             std::vector<Call> unsent) override;
   void answered_late(const Call& call, const std::optional<Result>& result) override;
   void dropped(Connection& connection, const ServerError& why, bool was_up,
-               std::deque<Call> unanswered) override;
+               std::vector<Call> unanswered) override;
 
   [[nodiscard]] bool open(Operation& operation);
   void ask(const std::shared_ptr<Acquisition>& operation);
@@ -135,7 +134,9 @@ class PostgresBackend final : public Backend, private Connection::User {
   void give_back(const Acquisition& operation, std::uint64_t number);
   [[nodiscard]] bool outbox_pending();
   void flush_outbox();
-  void lost_commands(const ServerError& why, bool was_up, std::deque<Call> unanswered);
+  void note_unanswered(const std::vector<Call>& calls) noexcept;
+  void lost_commands(const ServerError& why, bool was_up, std::vector<Call> unanswered);
+  void tell_who_waits(const Failure& why, bool final);
   void lost_listener(const ServerError& why);
 
   const Settings settings_;

@@ -6,6 +6,7 @@
 #include "base/poll_sources.hpp"
 #include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
+#include "postgres/steps.hpp"
 
 #include <new>
 #include <utility>
@@ -155,7 +156,8 @@ void PostgresBackend::flush_outbox() {
 
 void PostgresBackend::tidy() {
   bool more = pool_->tidy();
-  look_after_stuck();
+  Steps steps;
+  steps.make([this] { look_after_stuck(); });
   Connection* const listener = listener_.load();
   if (listener != nullptr && listening_.load()) {
     const bool idle = !listened_.exchange(false) && !attempts_.anybody_waits();
@@ -165,7 +167,8 @@ void PostgresBackend::tidy() {
     }
     more = more || !idle;
   }
-  if (more) tidy_later();
+  if (more) steps.make([this] { tidy_later(); });
+  steps.rethrow();
 }
 
 // Where a queue at the server says whose turn it is there is no need to. Whether we hear of

@@ -3,9 +3,9 @@
 #include "base/mutant.hpp"
 #include "base/random_id.hpp"
 #include "postgres/postgres_backend.hpp"
+#include "postgres/steps.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 namespace mortise::postgres {
@@ -93,15 +93,9 @@ void PostgresBackend::submit_outbox() {
 
 // Each, whatever becomes of the one before: some of them nobody else would ask for again.
 void PostgresBackend::resubmit_all(std::vector<Call> calls) {
-  std::exception_ptr failed;
-  for (Call& call : calls) {
-    try {
-      resubmit(std::move(call));
-    } catch (const std::exception&) {
-      failed = std::current_exception();
-    }
-  }
-  if (failed) std::rethrow_exception(failed);
+  Steps steps;
+  for (Call& call : calls) steps.make([&] { resubmit(std::move(call)); });
+  steps.rethrow();
 }
 
 void PostgresBackend::resubmit(Call call) {

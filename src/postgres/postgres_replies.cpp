@@ -3,9 +3,9 @@
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
+#include "postgres/steps.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -25,10 +25,11 @@ void PostgresBackend::connected(Connection& connection) {
       const std::lock_guard lock(mutex_);
       no_server_ = Failure{};
     }
-    tidy_later();
-    relieve();
-    submit_outbox();
-    return;
+    Steps steps;
+    steps.make([this] { tidy_later(); });
+    steps.make([this] { relieve(); });
+    steps.make([this] { submit_outbox(); });
+    return steps.rethrow();
   }
   listening_.store(true);
   tidy_later();
@@ -52,124 +53,6 @@ void PostgresBackend::notified(const std::string& payload) {
   for (const auto& operation : attempts_.waiting(name, bytes_of(first))) {
     if (attempts_.told(operation->request().attempt)) ask(operation);
   }
-}
-
-void PostgresBackend::dropped(Connection& connection, const ServerError& why, bool was_up,
-                              std::deque<Call> unanswered) {
-  if (stopped_.load()) return;
-  const Connection* ringing = &connection;
-  if (ringing_.compare_exchange_strong(ringing, nullptr)) wake(bell_.told());
-  if (pool_->has(connection)) {
-    lost_commands(why, was_up, std::move(unanswered));
-  } else {
-    lost_listener(why);
-    // Whatever broke it may have broken the others, which nobody may be looking at.
-    if (was_up) pool_->suspect();
-  }
-}
-
-void PostgresBackend::stuck(Connection& connection, const ServerError& why,
-                            std::deque<Call> unanswered, std::deque<Call> unsent) {
-  if (stopped_.load()) return;
-  // What tells and never left is not answered late: it goes as it was to be sent.
-  const auto tells = [](const Call& call) { return call.kind == Call::Kind::wake; };
-  const auto others = std::stable_partition(unsent.begin(), unsent.end(), tells);
-  std::move(others, unsent.end(), std::back_inserter(unanswered));
-  unsent.erase(others, unsent.end());
-  for (Call& call : unsent) {
-    not_sent(call);
-    if (!base::mutant("postgres.forget_names_that_were_not_sent")) resubmit(std::move(call));
-  }
-  for (const Call& call : unanswered) {
-    if (call.kind == Call::Kind::wake) {
-      // Another one would be as long in coming. It is answered late, or lost with the connection.
-      pool_->done(call);
-      ringing_.store(&connection);
-      continue;
-    }
-    const AttemptId* const attempt = call.attempt();
-    if (attempt == nullptr) continue;
-    const std::lock_guard lock(mutex_);
-    of_client_ = *attempt;
-  }
-  std::erase_if(unanswered, tells);
-  lost_commands(why, true, std::move(unanswered));
-  tidy_later();
-}
-
-// It never grants: what was asked since, and numbered as a newer copy, does. But where nobody wants
-// the hold any more, nothing else knows of it.
-void PostgresBackend::answered_late(const Call& call, const std::optional<Result>& result) {
-  if (stopped_.load()) return;
-  if (!result && base::mutant("postgres.late_refusals_are_no_answers")) return;
-  if (call.kind == Call::Kind::wake) {
-    // Also where somebody has cancelled it: until it is answered no other one is sent.
-    ringing_.store(nullptr);
-    return wake(bell_.told());
-  }
-  if (call.kind != Call::Kind::acquire || !result) return;
-  const std::optional<Answer> answer = Answer::of(*result);
-  if (!answer || answer->kind != Answer::Kind::granted) return;
-  Acquisition& operation = call.acquisition();
-  if (!operation.done()) {
-    return ask(std::static_pointer_cast<Acquisition>(call.operation));
-  }
-  // Where it was cancelled that is repeated until it finds the hold: this only is sooner.
-  if (operation.grant().number != answer->number) give_back(operation, answer->number);
-}
-
-void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
-                                    std::deque<Call> unanswered) {
-  const Instant now = clock_->now();
-  for (const Call& call : unanswered) {
-    if (call.kind == Call::Kind::acquire) {
-      attempts_.unanswered(call.acquisition().request().attempt, now);
-    } else if (call.kind == Call::Kind::release) {
-      attempts_.release_unanswered(call.release().hold().attempt, now);
-    }
-    // Then: what goes another way from here on knows of it.
-    pool_->done(call);
-  }
-  const bool others = pool_->up();
-  std::vector<Call> calls(std::make_move_iterator(unanswered.begin()),
-                          std::make_move_iterator(unanswered.end()));
-  if (!others) {
-    const std::lock_guard lock(mutex_);
-    no_server_ = why.failure;
-    for (Call& call : outbox_.take()) calls.push_back(std::move(call));
-  }
-  const bool final = why.kind == ServerError::Kind::final && !others;
-  // A connection that was up is up again at once, as a rule.
-  const bool once_more = others || (was_up && !final && !pool_->all_stuck());
-  const auto settles = [&](const Call& call) {
-    if (is_over(call, now)) return true;
-    // What frees stays, and what tells of it: nobody else ever would.
-    const bool frees =
-        call.kind == Call::Kind::release || call.kind == Call::Kind::cancel ||
-        (call.kind == Call::Kind::wake && !base::mutant("postgres.forget_to_wake_after_a_refusal"));
-    if (final && call.kind == Call::Kind::acquire) return true;  // see below
-    const bool fails = final && !frees;
-    const bool renews = call.kind == Call::Kind::renew && !once_more;
-    if (fails) fail(call, why.failure);
-    if (!fails && renews) call.renewal().answered();  // unknown: repeated inside the lease
-    if (!fails && !renews && !others) call.operation->trouble(why.failure);
-    return fails || renews;
-  };
-  std::erase_if(calls, settles);
-  resubmit_all(std::move(calls));
-  if (others) return;
-  bool wanted = false;
-  for (const auto& operation : attempts_.undecided()) {
-    if (final) {
-      operation->failed(why.failure);
-      // A copy may have been executed before: a hold that nobody knows of.
-      if (attempts_.cancelled(operation)) take_back(operation);
-    } else {
-      wanted = true;
-      operation->trouble(why.failure);
-    }
-  }
-  if (wanted) pool_->want(false);
 }
 
 void PostgresBackend::answered(const Call& call, const Result& result) {
