@@ -56,6 +56,24 @@ bool Attempts::answered(const AttemptId& attempt) {
   return found == pending_.end() || found->second.cancelled;
 }
 
+void Attempts::not_sent(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  arrived_locked(attempt);
+  forget_done_locked(attempt);
+}
+
+void Attempts::not_wanted(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  forget_done_locked(attempt);
+}
+
+void Attempts::forget_done_locked(const AttemptId& attempt) {
+  const auto found = pending_.find(attempt);
+  if (found == pending_.end() || found->second.open > 0 || found->second.cancelled) return;
+  const Operation operation = found->second.operation.lock();
+  if (!operation || operation->done()) forget_locked(found);
+}
+
 void Attempts::arrived_locked(const AttemptId& attempt) {
   const auto found = pending_.find(attempt);
   if (found != pending_.end() && found->second.open > 0) {

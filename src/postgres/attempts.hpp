@@ -30,8 +30,13 @@ class Attempts {
   bool wanted(const Operation& operation);
   /// A request for it leaves now. @return what that has to say of older copies
   [[nodiscard]] Copies sent(const AttemptId& attempt);
-  /// One request for it is answered, or did not leave. @return whether the attempt is over
+  /// One request for it is answered. @return whether the attempt is over
   bool answered(const AttemptId& attempt);
+  /// One request for it did not leave.
+  void not_sent(const AttemptId& attempt);
+  /// It is not asked for once more. Whoever wanted it may have come when it was decided just then:
+  /// nobody else forgets it.
+  void not_wanted(const AttemptId& attempt);
   /// The connection broke while a request for the attempt was unanswered. Where there is no memory
   /// to note such a thing, it counts as noted of every attempt so far.
   void unanswered(const AttemptId& attempt, Instant now) noexcept;
@@ -104,6 +109,7 @@ class Attempts {
   };
   using Table = std::unordered_map<AttemptId, Pending, Hash>;
   void forget_locked(Table::iterator place);
+  void forget_done_locked(const AttemptId& attempt);
   /// One request less is on its way.
   void arrived_locked(const AttemptId& attempt);
   [[nodiscard]] Copies copies_locked(const AttemptId& attempt) const;

@@ -257,7 +257,7 @@ void PostgresBackend::overtakes(const Call& call) {
 
 void PostgresBackend::not_sent(const Call& call) {
   pool_->done(call);
-  if (call.kind == Call::Kind::acquire) attempts_.answered(call.acquisition().request().attempt);
+  if (call.kind == Call::Kind::acquire) attempts_.not_sent(*call.attempt());
 }
 
 void PostgresBackend::dismissed(const Call& call) { not_sent(call); }

@@ -100,7 +100,10 @@ void PostgresBackend::resubmit_all(std::vector<Call> calls) {
 
 void PostgresBackend::resubmit(Call call) {
   const Instant now = clock_->now();
-  if (is_over(call, now)) return;
+  if (is_over(call, now)) {
+    if (call.kind == Call::Kind::acquire) attempts_.not_wanted(*call.attempt());
+    return;
+  }
   call.asked = now;
   submit(std::move(call));
 }

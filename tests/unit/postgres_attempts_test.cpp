@@ -61,6 +61,21 @@ TEST_F(PostgresAttempts, ThatGiveWayHearOfNoReleaseUntilTheyHaveAsked) {
   EXPECT_TRUE(attempts_.told_meanwhile(id_));
 }
 
+// One thread hears that the name is free while another one has decided, and not said so yet.
+TEST_F(PostgresAttempts, ThatAreWantedWhenTheyWereJustDecidedAreForgotten) {
+  for (const bool counted : {true, false}) {
+    const auto late = waiter();
+    attempts_.decided(id_);
+    ASSERT_TRUE(attempts_.wanted(late));
+    if (counted) static_cast<void>(attempts_.sent(id_));
+    EXPECT_TRUE(attempts_.anybody_waits());
+    late->granted({.number = 1});
+    counted ? attempts_.not_sent(id_) : attempts_.not_wanted(id_);
+    EXPECT_FALSE(attempts_.anybody_waits());
+    EXPECT_FALSE(attempts_.any_left_over());
+  }
+}
+
 // Its connection is dead, and nobody has said so yet.
 TEST_F(PostgresAttempts, ThatAreOvertakenHaveAnOlderCopy) {
   attempts_.overtakes(id_, Instant{1h});
