@@ -14,7 +14,7 @@ class PostgresMemory : public PostgresTest {};
 TEST_F(PostgresMemory, WhicheverAllocationFailsBehindABrokenConnectionNothingIsForgotten) {
   model::Process program =
       model::Process::spawn(MORTISE_BIN_DIR "/mortise_postgres_memory", {server().url()});
-  const auto exit = program.wait_for(120s);
+  const auto exit = program.wait_for(300s);
   ASSERT_TRUE(exit) << "it does not end";
   EXPECT_FALSE(exit->killed()) << "an exception left a function that must not throw";
   if (exit->code == 77) GTEST_SKIP() << "clang's sanitizers have an operator new of their own";
