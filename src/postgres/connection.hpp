@@ -106,6 +106,8 @@ class Connection final : public base::TunedSource {
   /// The same, if its server was replaced by another one.
   void forsake_outdated();
   [[nodiscard]] bool wanted() const noexcept { return link_.is_wanted(); }
+  /// @return whether what tells waits for a wave, and was not sent.
+  [[nodiscard]] bool keeps_what_tells() const;
   /// Gives back what waits for a wave, and was not sent.
   [[nodiscard]] std::vector<Call> take_waiting();
   /// @return how many calls are not answered.

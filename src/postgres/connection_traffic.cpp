@@ -165,6 +165,12 @@ Instant Connection::second_wave_locked() const noexcept {
              : wave_sent_ + long_way;
 }
 
+bool Connection::keeps_what_tells() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(queued_.begin(), queued_.end(),
+                     [](const Flight& flight) { return flight.call.kind == Call::Kind::wake; });
+}
+
 std::vector<Call> Connection::take_waiting() {
   std::vector<Call> waiting;
   const std::lock_guard lock(mutex_);

@@ -118,6 +118,11 @@ std::vector<Call> Pool::relieve() {
   return {};
 }
 
+bool Pool::keeps_what_tells() const {
+  const std::lock_guard lock(mutex_);
+  return ringing_ != nullptr && ringing_->up() && ringing_->keeps_what_tells();
+}
+
 void Pool::add_one_locked() {
   if (closed_ || base::mutant("postgres.wait_on_the_only_connection")) return;
   Connection* spare = nullptr;

@@ -42,6 +42,8 @@ class Pool {
   /// @return what waits behind one that tells of what was freed, was not sent, and can go by
   /// another connection; where there is no other one, one is opened
   [[nodiscard]] std::vector<Call> relieve();
+  /// @return whether what tells of what was freed was not sent yet, and will be.
+  [[nodiscard]] bool keeps_what_tells() const;
   /// The call is not under way any more.
   void done(const Call& call);
   /// Has one connect, if none is up. @param now as in Connection::want()

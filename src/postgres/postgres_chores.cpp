@@ -137,7 +137,7 @@ bool PostgresBackend::outbox_pending() {
   }
   // Whoever waits in another client for what was freed just now is told by nobody else. A request
   // that has left the server executes without us, however long its NOTIFY takes.
-  const bool tells = bell_.keeps_some() && pool_->up();
+  const bool tells = (bell_.keeps_some() && pool_->up()) || pool_->keeps_what_tells();
   return tells || attempts_.any_left_over() || attempts_.any_taken_back();
 }
 

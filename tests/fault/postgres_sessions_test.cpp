@@ -13,6 +13,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -136,6 +137,36 @@ TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsForEachOfItsNames) {
   }
   // By their own re-check, once a second, they would hardly ever all come so soon.
   EXPECT_GE(quick, rounds - 1);
+}
+
+// One statement at a time: what tells waits for the answer to a question, and leaves before its
+// client goes.
+TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsBehindAQuestion) {
+  Proxy proxy(server().port());
+  Client closing(PostgresServer::url_by(proxy.port()) +
+                 "?mortise.pooled=yes&mortise.connections=1");
+  const Owner owner = Owner::unique();
+  Lock lock = closing.lock("a", {.lease = 20s});
+  const Lock question = closing.lock("question");
+  ASSERT_TRUE(lock.acquire({.owner = owner}));
+  PostgresTalk waiter = server().user();
+  waiter.run("listen mortise");
+  EXPECT_THAT(waiter.value("select mortise.take_apart('a', '\\x99', 1000000, '', 16 + 1)"),
+              ::testing::StartsWith("Q "));
+  proxy.delay(100ms, 100ms, Proxy::Direction::to_client);
+  const auto ask = [&question] {
+    std::error_code closed;
+    static_cast<void>(question.holder(closed));
+  };
+  const std::jthread first(ask);
+  std::this_thread::sleep_for(10ms);
+  const std::jthread second([&ask] {
+    std::this_thread::sleep_for(10ms);  // behind the release
+    ask();
+  });
+  EXPECT_EQ(lock.release(owner), Released::released);
+  closing.close();
+  EXPECT_EQ(waiter.notification(patience), "61");
 }
 
 TEST_F(PostgresSessions, AWaiterWhoseListenerIsEndedIsServedByTheNextOne) {
