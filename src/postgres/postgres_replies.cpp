@@ -235,9 +235,11 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   const bool looked =
       others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
   if (looked) contested_.freed(release.hold().name, others);
-  // First: a program may end as soon as it is answered.
-  if (others) ring(release.hold().name);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
+  // The copy of which no answer came may have said that others wait.
+  const bool untold = before && outcome == ReleaseOutcome::freed_before;
+  // First: a program may end as soon as it is answered.
+  if (others || untold) ring(release.hold().name);
   switch (outcome) {
     case ReleaseOutcome::freed:
     case ReleaseOutcome::freed_for_others: release.answered(Released::released); break;

@@ -218,6 +218,25 @@ TEST_F(PostgresSessions, AReleaseWhoseAnswerIsLostWithItsSessionIsStillReported)
   EXPECT_EQ(released.get(), Released::released);
 }
 
+// The answer that was lost said that somebody waits.
+TEST_F(PostgresSessions, AReleaseWhoseAnswerIsLostHasThoseToldWhoWait) {
+  Proxy proxy(server().port());
+  Party holder(Client(PostgresServer::url_by(proxy.port())), "a", {.lease = 20s});
+  ASSERT_TRUE(comes(holder.start()));
+  PostgresTalk waiter = server().user();
+  waiter.run("listen mortise");
+  EXPECT_THAT(waiter.value("select mortise.take_apart('a', '\\x99', 1000000, '', 16 + 1)"),
+              ::testing::StartsWith("Q "));
+  proxy.delay(10s, 10s, Proxy::Direction::to_client);
+  auto released = holder.worker().start([&] { return holder.lock().release(); });
+  ASSERT_TRUE(eventually([&] { return !is_held("a"); }));
+  proxy.cut_all();
+  proxy.delay(0ns, 0ns);
+  ASSERT_TRUE(comes(released));
+  EXPECT_EQ(released.get(), Released::released);
+  EXPECT_EQ(waiter.notification(patience), "61");
+}
+
 TEST_F(PostgresSessions, ATimeOutOfTheRoleEndsNoIdleSession) {
   server().talk().run("alter role shop set idle_session_timeout = '100ms'");
   PostgresTalk idle = server().user();
