@@ -73,8 +73,11 @@ Pool::Choice Pool::choose(Call& call) {
   if (name == nullptr) {
     Connection* const best = least_busy_locked(call);
     if (call.kind == Call::Kind::wake) ringing_ = best;
-    return {
-        .connection = best, .tells = best == ringing_, .life = best != nullptr ? best->life() : 0};
+    const bool tells = best == ringing_;
+    return {.connection = best,
+            .tells = tells,
+            .only_one = tells && !another_is_up_locked(),
+            .life = best != nullptr ? best->life() : 0};
   }
   Way& way = ways_[way_of(*name)];
   if (way.calls == 0 || !way.connection->up()) {
@@ -87,8 +90,10 @@ Pool::Choice Pool::choose(Call& call) {
   }
   ++way.calls;
   call.way = way.moved;
+  const bool tells = way.connection == ringing_;
   return {.connection = way.connection,
-          .tells = way.connection == ringing_,
+          .tells = tells,
+          .only_one = tells && !another_is_up_locked(),
           .done = way.done,
           .behind = way.behind > 0 && !base::mutant("postgres.moves_on_without_its_copies"),
           .life = way.connection->life()};
@@ -99,20 +104,25 @@ bool Pool::may_go_elsewhere(const Call& call, const Choice& chosen) const {
   const std::string* const name = call.name();
   const std::lock_guard lock(mutex_);
   if (chosen.connection != ringing_) return false;
-  return !chosen.tells || (name != nullptr && ways_[way_of(*name)].done != chosen.done);
+  const bool another_came = chosen.only_one && another_is_up_locked() &&
+                            !base::mutant("postgres.came_too_late_to_be_relieved");
+  return !chosen.tells || another_came ||
+         (name != nullptr && ways_[way_of(*name)].done != chosen.done);
 }
 
 std::size_t Pool::way_of(const std::string& name) const {
   return std::hash<std::string>{}(name) % ways_.size();
 }
 
+/// @return whether one is up beside the one that tells.
+bool Pool::another_is_up_locked() const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const auto& each) { return each.get() != ringing_ && each->up(); });
+}
+
 std::vector<Call> Pool::relieve() {
   const std::lock_guard lock(mutex_);
-  const bool can =
-      ringing_ != nullptr && std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
-        return each.get() != ringing_ && each->up();
-      });
-  if (can) return ringing_->take_waiting();
+  if (ringing_ != nullptr && another_is_up_locked()) return ringing_->take_waiting();
   // Whoever waits there has chosen it before it began to tell, and nobody has opened another one.
   if (ringing_ != nullptr && ringing_->load() > 1) add_one_locked();
   return {};

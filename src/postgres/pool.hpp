@@ -27,6 +27,7 @@ class Pool {
   struct Choice {
     Connection* connection = nullptr;
     bool tells = false;      ///< of what was freed, already
+    bool only_one = false;   ///< it tells, and no other one was up
     std::uint32_t done = 0;  ///< calls that went the same way, and are not under way any more
     /// Some that went the same way are under way yet by a connection that counted as dead:
     /// what the server has of those may come behind this one.
@@ -37,7 +38,8 @@ class Pool {
   /// way it goes; null = none is up, and nothing is counted
   [[nodiscard]] Choice choose(Call& call);
   /// @return whether a call that waits where it was chosen to go may wait behind nothing but what
-  /// tells, which may take long: that came in between, or what it had to follow was answered.
+  /// tells, which may take long: that came in between, or another connection did, or what it had to
+  /// follow was answered.
   [[nodiscard]] bool may_go_elsewhere(const Call& call, const Choice& chosen) const;
   /// @return what waits behind one that tells of what was freed, was not sent, and can go by
   /// another connection; where there is no other one, one is opened
@@ -82,6 +84,7 @@ class Pool {
   [[nodiscard]] Connection& open_locked();
   void add_one_locked();
   [[nodiscard]] Connection* least_busy_locked(const Call& call);
+  [[nodiscard]] bool another_is_up_locked() const;
 
   Host& host_;
   const std::size_t most_;

@@ -21,6 +21,7 @@ constexpr std::uint64_t first_place = 1;
 constexpr std::uint64_t last_place = 24;
 constexpr Nanos before_it_asks = 1ms;
 constexpr Nanos before_it_tells = 5ms;
+constexpr Nanos just_behind = 50us;
 constexpr Nanos stop_before_it_sends = 30ms;
 /// Shorter than the time after which the library sends behind it all the same.
 constexpr Nanos line_of_others = 450ms;
@@ -42,6 +43,7 @@ void PostgresLateBell::come() {
   have_a_waiter();
   for (std::uint64_t place = first_place; place <= last_place; ++place) {
     if (!trial_.judge().verdict()) tell_and_ask(place);
+    if (!trial_.judge().verdict()) ask_when_another_comes(place);
   }
   if (!trial_.judge().verdict()) tell_and_ask_together();
   trial_.delay({});
@@ -84,6 +86,42 @@ void PostgresLateBell::tell_and_ask(std::uint64_t place) {
     std::this_thread::sleep_for(before_it_tells);
     rung.unlock();
     other.join();
+  });
+  trial_.run_until_gone();
+}
+
+// Whoever asks just before it has a second connection opened, and those who wait go there. It has
+// chosen the first one by then, and waits there only afterwards.
+void PostgresLateBell::ask_when_another_comes(std::uint64_t place) {
+  trial_.begin("ringer", [this, place](Process& process, mortise::Client& client) {
+    mortise::Lock rung = client.lock(rung_for);
+    mortise::Lock wanted = client.lock(wanted_then);
+    rung.lock();
+    std::thread early([&client] {
+      std::this_thread::sleep_for(before_it_tells + before_it_asks);
+      static_cast<void>(client.lock(asked_about).holder());
+    });
+    std::thread late([this, place, &process, &wanted] {
+      World& world = trial_.room().world;
+      std::this_thread::sleep_for(before_it_tells + before_it_asks + just_behind);
+      world.stop_at_place(process, place, stop_before_it_sends);
+      const Nanos asked = world.now();
+      wanted.lock();
+      const Nanos took = world.now() - asked;
+      world.stop_at_place(process, 0, Nanos(0));
+      if (took > stop_before_it_sends + longest_way_around) {
+        trial_.judge().blame("L2",
+                             "a free lock is asked for while another connection comes, and "
+                             "waits for " +
+                                 std::to_string(took.count()) +
+                                 " ns behind what tells others of another one");
+      }
+      wanted.unlock();
+    });
+    std::this_thread::sleep_for(before_it_tells);
+    rung.unlock();
+    early.join();
+    late.join();
   });
   trial_.run_until_gone();
 }

@@ -22,6 +22,7 @@ class PostgresLateBell {
  private:
   void have_a_waiter();
   void tell_and_ask(std::uint64_t place);
+  void ask_when_another_comes(std::uint64_t place);
   void tell_and_ask_together();
 
   PostgresTrial& trial_;
