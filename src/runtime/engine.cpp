@@ -125,6 +125,12 @@ bool Engine::outstanding_locked() const noexcept {
                      [](const Source* source) { return source->outstanding(); });
 }
 
+Instant Engine::due_locked() const noexcept {
+  Instant due = never;
+  for (const Source* const source : replies_.sources) due = std::min(due, source->due());
+  return due;
+}
+
 void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) {
   // Before anything that takes time: whatever is done here is a part of the caller's time.
   const Instant now = clock_->now();
@@ -322,7 +328,9 @@ void Engine::hand_on_locked(ReaderRole& role) noexcept {
     successor->operation.poke();
   } else if (&role == &pushes_) {
     arm(unread_timer_.get(), pushes_unattended);
-  } else if (!role.background && outstanding_locked()) {
+  } else if (!role.background && (outstanding_locked() || due_locked() < asleep_until_)) {
+    // What nobody awaits is read when it is due; the background thread, asleep since before it was
+    // sent, does not know of that moment.
     signal(background_wake_.get());
   }
   // Who follows the replies and turned out to await a push is to read the pushes itself.
@@ -345,6 +353,7 @@ bool Engine::background(Instant until) {
     choose(attending.attendance(), pushes ? pushes_.sources : none,
            replies ? replies_.sources : none);
     const InBackground roles(*this, lock, pushes, replies);
+    asleep_until_ = std::min(until, due_locked());
     lock.unlock();
     clock_was_set = poll_.once(attending.attendance().sources.items(),
                                {.wake = background_wake_.get(),
@@ -352,6 +361,7 @@ bool Engine::background(Instant until) {
                                 .clock_watch = clock_watch_.get(),
                                 .until = until});
     lock.lock();
+    asleep_until_ = Instant::min();
   }
   choose_last(lock);
   open_shortcut_locked();

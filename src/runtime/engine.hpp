@@ -57,6 +57,8 @@ class Engine {
 
   [[nodiscard]] ReaderRole& role_of(const Operation& operation) noexcept;
   [[nodiscard]] bool outstanding_locked() const noexcept;
+  /// @return when the first of the sources of replies is due, whether anybody awaits it or not.
+  [[nodiscard]] Instant due_locked() const noexcept;
   void have_replies_read_locked() noexcept;
   void close_shortcut_locked() noexcept;
   void open_shortcut_locked() noexcept;
@@ -87,6 +89,7 @@ class Engine {
   ReaderRole pushes_;
   // Of the followers that were answered together the last: it sends what the others ask next.
   const Follower* last_ = nullptr;
+  Instant asleep_until_ = Instant::min();  // the background thread; it is awake: the smallest
   List<Attendance> attended_;
   std::condition_variable left_;
 };

@@ -8,6 +8,7 @@
 
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -77,6 +78,54 @@ class PushWaiter {
   std::atomic<pid_t> kernel_id_{0};
   std::optional<std::thread> thread_;
 };
+
+/// Replies that nobody awaits, as the last votes of a quorum are; who has pushes reads them when
+/// they are due.
+class UnawaitedReplies final : public Source {
+ public:
+  explicit UnawaitedReplies(bool pushes) : pushes_(pushes) {}
+  void set_due(Instant due) noexcept { due_.store(due.time_since_epoch().count()); }
+  [[nodiscard]] bool was_ready() const noexcept { return ready_.load(); }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  [[nodiscard]] short interest() const noexcept override { return 0; }
+  [[nodiscard]] bool pushes() const noexcept override { return pushes_; }
+  [[nodiscard]] bool outstanding() const noexcept override { return false; }
+  [[nodiscard]] Instant due() const noexcept override {
+    return Instant(Instant::duration(due_.load()));
+  }
+  void ready(short /*events*/, Instant /*now*/) override {
+    due_.store(never.time_since_epoch().count());
+    ready_.store(true);
+  }
+
+ private:
+  const bool pushes_;
+  std::atomic<Instant::rep> due_{never.time_since_epoch().count()};
+  std::atomic<bool> ready_{false};
+};
+
+// A release over with the majority's answers left the last one unread until a renewal was due.
+TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDue) {
+  UnawaitedReplies votes(false);
+  UnawaitedReplies care(true);
+  engine_.attach(votes);
+  engine_.attach(care);
+  {
+    const BackgroundThread background(engine_);
+    ASSERT_TRUE(eventually([&] { return background.rounds() > 0; }));
+    const auto operation = std::make_shared<Check>();
+    replies_.request(operation);
+    std::thread caller([&] { wait_done(engine_, *operation); });
+    // Asked by the caller, while the background thread sleeps.
+    votes.set_due(BootClock::now() + 100ms);
+    care.set_due(BootClock::now() + 100ms);
+    replies_.answer(1);
+    caller.join();
+    EXPECT_TRUE(eventually([&] { return care.was_ready(); }, 5s));
+  }
+  engine_.detach(votes);
+  engine_.detach(care);
+}
 
 TEST_F(EngineRoles, WhoAwaitsAPushReadsNoReplies) {
   const BackgroundThread background(engine_);
