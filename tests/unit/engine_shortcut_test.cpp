@@ -30,24 +30,36 @@ class HeldUpSource final : public base::TunedSource {
   [[nodiscard]] bool outstanding() const noexcept override { return wire_.outstanding(); }
   [[nodiscard]] bool linger() override {
     EXPECT_EQ(inside_.fetch_add(1), 0) << "two callers sleep in one read";
-    while (held_up_.load()) std::this_thread::sleep_for(100us);
-    pollfd polled{.fd = wire_.descriptor(), .events = POLLIN, .revents = 0};
-    const bool came = ::poll(&polled, 1, 4) == 1;
-    if (throws_.exchange(false)) {
-      inside_.fetch_sub(1);
-      throw std::bad_alloc();
-    }
-    if (came) wire_.ready(POLLIN, BootClock::now());
+    const bool came = !reading_.exchange(true) && read();
     inside_.fetch_sub(1);
     return came;
   }
   void ready(short events, Instant now) override {
-    if (inside_.load() == 0) wire_.ready(events, now);  // as the contract says
+    // As the contract says: whoever sleeps in the read sees what there is.
+    if (reading_.exchange(true)) return;
+    wire_.ready(events, now);
+    reading_.store(false);
   }
 
  private:
+  /// By whoever has taken the reader's role of this source.
+  bool read() {
+    while (held_up_.load()) std::this_thread::sleep_for(100us);
+    pollfd polled{.fd = wire_.descriptor(), .events = POLLIN, .revents = 0};
+    const bool came = ::poll(&polled, 1, 4) == 1;
+    const bool throws = throws_.exchange(false);
+    if (came && !throws) wire_.ready(POLLIN, BootClock::now());
+    reading_.store(false);
+    if (throws) {
+      inside_.fetch_sub(1);
+      throw std::bad_alloc();
+    }
+    return came;
+  }
+
   EchoSource wire_{false};
   std::atomic<int> inside_{0};
+  std::atomic<bool> reading_{false};
   std::atomic<bool> held_up_{false};
   std::atomic<bool> throws_{false};
 };
