@@ -27,10 +27,10 @@ constexpr std::int64_t fair_bit = 2;
 constexpr std::int64_t over_bit = 2;  // of release.sql
 constexpr std::int64_t older_copies_bit = 4;
 constexpr std::int64_t own_session_bit = 8;
-constexpr std::int64_t first_copy = 16;
+constexpr std::int64_t lowest_way_bit = 16;
 
 std::int64_t how(const Copies& copies) {
-  return copies.number * first_copy + (copies.older ? older_copies_bit : 0);
+  return copies.number * lowest_way_bit + (copies.older ? older_copies_bit : 0);
 }
 
 }  // namespace

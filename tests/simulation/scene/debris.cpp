@@ -28,7 +28,8 @@ constexpr int requests_of_a_look = 2;
 constexpr std::size_t a_while = 20;  // s
 
 constexpr int passers_by = 60;
-constexpr int most_passers_by = 300;  // behind a long storm there is more to clear away
+// Behind Redis' storms, which are longer, there is more to clear away.
+constexpr int most_passers_by = 300;
 constexpr int probes = 4;
 
 }  // namespace
@@ -87,8 +88,9 @@ void Scene::look_for_debris() {
     const auto cost = [&](const std::string& name) {
       mortise::Lock lock = client.lock(name, {.label = "probe"});
       // What has had its time is cleared away by those who come by, a few at a time.
+      const int most = plan_.kind == Kind::redis ? most_passers_by : passers_by;
       const auto all_is_cleared = [&] { return stand_->leftovers({name}).empty(); };
-      for (int i = 0; i < passers_by || (i < most_passers_by && !all_is_cleared()); ++i) {
+      for (int i = 0; i < passers_by || (i < most && !all_is_cleared()); ++i) {
         ++operations_;
         lock.lock();
         lock.unlock();
