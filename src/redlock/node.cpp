@@ -80,9 +80,9 @@ Instant Node::failed_at() const {
   return failed_at_;
 }
 
-bool Node::send(redis::Call call, std::string_view bytes) {
-  return usable_.load() &&
-         commands_.send(std::move(call), bytes) != redis::Connection::Sent::refused;
+redis::Connection::Sent Node::send(redis::Call call, std::string_view bytes) {
+  if (!usable_.load()) return redis::Connection::Sent::refused;
+  return commands_.send(std::move(call), bytes);
 }
 
 void Node::listen(const std::string& channel) {

@@ -93,8 +93,8 @@ class Node final : private redis::Connection::User {
     sources.push_back(&answers_);
     sources.push_back(&care_);
   }
-  /// @return false: not connected, nothing was done
-  [[nodiscard]] bool send(redis::Call call, std::string_view bytes);
+  /// @return as redis::Connection::send()
+  [[nodiscard]] redis::Connection::Sent send(redis::Call call, std::string_view bytes);
   /// Has it drop the connection that it has, and connect once more: its address may lead elsewhere
   /// by now.
   void connect_anew(const Failure& why) {

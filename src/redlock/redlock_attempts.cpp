@@ -113,6 +113,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
   thread_local std::string bytes;
   std::optional<Passage> written;
   bool written_interested = false;
+  NodeSet unasked = 0;
   const Instant now = clock_->now();
   const redis::Call call{.tag = tag_of(Ask::take, step),
                          .operation = attempt,
@@ -137,7 +138,10 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
       // Before it is sent: whoever takes it back then knows of it, and an inbox that breaks and
       // comes back afterwards takes away what was heard.
       const Lock lock(attempt->mutex);
-      if (attempt->step.load() != step) return;
+      if (attempt->step.load() != step) {
+        unasked |= only(node->index());
+        continue;
+      }
       fresh = attempt->maybe.add({.server = server,
                                   .node = node->index(),
                                   .since = now,
@@ -159,13 +163,19 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
     mine.server = server;
     mine.node = node->index();
     mine.since = now;
-    if (node->send(std::move(mine), bytes)) {
-      attempt->operation->sent(now);
-    } else {
-      if (fresh) not_asked(attempt, server, now);
-      no_vote(*node, call, node->why());
+    // This thread may have stood still since it has asked the one before.
+    mine.deadline = clock_->now() + node_timeout(request.lease);
+    switch (node->send(std::move(mine), bytes)) {
+      case redis::Connection::Sent::sent: attempt->operation->sent(now); break;
+      case redis::Connection::Sent::withdrawn: unasked |= only(node->index()); break;
+      case redis::Connection::Sent::refused:
+        if (fresh) not_asked(attempt, server, now);
+        no_vote(*node, call, node->why());
+        break;
     }
   }
+  // Those who were asked before have decided meanwhile, and another thread has read that.
+  if (unasked != 0) static_cast<void>(vote_late(attempt, step, unasked));
 }
 
 // Not a byte has left. Nobody else knows of it: who cancels at this moment believes what `maybe`

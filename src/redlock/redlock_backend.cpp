@@ -194,7 +194,7 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
   call.script = script_of(ask_of(call));
   call.whole = call.whole || !node.loaded().has(call.script, call.epoch);
   write(bytes, call, node);
-  return node.send(std::move(call), bytes);
+  return node.send(std::move(call), bytes) != redis::Connection::Sent::refused;
 }
 
 bool RedlockBackend::are_copies(const redis::Call& call, std::uint64_t server) const {

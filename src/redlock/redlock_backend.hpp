@@ -171,7 +171,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void note_executed(Node& node, const redis::Call& call);
   void note_unanswered(const Node& node, const redis::Call& call);
   void refused(Node& node, const redis::Call& call, const redis::Reply& reply);
-  bool vote_late(Node& node, const redis::Call& call);
+  bool vote_late(const std::shared_ptr<QuorumAttempt>& attempt, std::uint32_t step, NodeSet nodes);
   void nonsense(Node& node, const redis::Call& call);
   void no_answer(Node& node, const redis::Call& call, const Failure& why);
   void no_vote(Node& node, const redis::Call& call, const Failure& why);

@@ -85,7 +85,10 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   ServerError error = redis::server_error(node.where(), reply.text);
   if (error.kind == ServerError::Kind::script && !call.whole) {
     node.loaded().forget();
-    if (ask_of(call) == Ask::take && vote_late(node, call)) return;
+    if (ask_of(call) == Ask::take &&
+        vote_late(quorum_attempt_in(call), step_of(call), only(node.index()))) {
+      return;
+    }
     Call again = call;
     again.whole = true;
     // Behind whatever was sent since, so that it may be withdrawn.
@@ -116,16 +119,14 @@ void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   if (error.kind == ServerError::Kind::elsewhere) node.drop(error.failure);
 }
 
-// The hold was granted before this server could vote for it; it shall have that vote, too.
-bool RedlockBackend::vote_late(Node& node, const Call& call) {
-  const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
+// The hold was granted before these servers could vote for it; it shall have their votes, too.
+bool RedlockBackend::vote_late(const std::shared_ptr<QuorumAttempt>& attempt, std::uint32_t step,
+                               NodeSet nodes) {
   {
     const Lock lock(attempt->mutex);
-    if (attempt->phase != QuorumAttempt::Phase::won || attempt->won_step != step_of(call)) {
-      return false;
-    }
+    if (attempt->phase != QuorumAttempt::Phase::won || attempt->won_step != step) return false;
   }
-  relock(*attempt, only(node.index()));
+  relock(*attempt, nodes);
   return true;
 }
 
