@@ -21,13 +21,12 @@ void RedisBackend::stop() noexcept {
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true)) return;
   Connection* inbox = nullptr;
-  bool attached = false;
   {
     const std::lock_guard lock(mutex_);
-    inbox = inbox_owner_.get();  // also one that was not attached as a whole
-    attached = attached_.exchange(false);
+    inbox = inbox_owner_.get();
   }
-  if (attached) host_->detach(*commands_);
+  // Whatever was attached, also where that failed halfway.
+  host_->detach(*commands_);
   if (inbox != nullptr) {
     host_->detach(*inbox);
     host_->detach(alarm_);

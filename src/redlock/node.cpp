@@ -55,10 +55,17 @@ void Node::attach() {
 }
 
 void Node::detach() noexcept {
-  if (!attached_.exchange(false)) return;
+  redis::Connection* inbox = nullptr;
+  {
+    // Whoever opens the inbox at this moment has attached it by then, or sees that it is too late:
+    // it would be polled after the end, by a client that is closed.
+    const std::lock_guard lock(mutex_);
+    if (!attached_.exchange(false)) return;
+    inbox = inbox_owner_.get();
+  }
   host_.detach(answers_);
   host_.detach(care_);
-  if (redis::Connection* const inbox = inbox_.load()) host_.detach(*inbox);
+  if (inbox != nullptr) host_.detach(*inbox);
 }
 
 std::deque<redis::Call> Node::close() {
@@ -87,15 +94,15 @@ redis::Connection::Sent Node::send(redis::Call call, std::string_view bytes) {
 
 void Node::listen(const std::string& channel) {
   if (inbox_.load() != nullptr) return;
-  redis::Connection* made = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (inbox_owner_ || !attached_.load()) return;
-    redis::Connection::User& user = *this;
-    inbox_owner_ = std::make_unique<redis::Connection>(host_, settings_, tls_, channel, user);
-    made = inbox_owner_.get();
-    inbox_.store(made);
-    host_.attach(*made);
+    if (inbox_.load() != nullptr || !attached_.load()) return;
+    if (!inbox_owner_) {
+      redis::Connection::User& user = *this;
+      inbox_owner_ = std::make_unique<redis::Connection>(host_, settings_, tls_, channel, user);
+    }
+    host_.attach(*inbox_owner_);  // may throw: the next call tries again
+    inbox_.store(inbox_owner_.get());
   }
   lead_inbox(true);
 }

@@ -52,19 +52,16 @@ void RedlockBackend::stop() noexcept {
   // Where there is no memory for that, what is left ends with its lease.
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true) || nodes_.empty()) return;
-  bool attached = false;
   decltype(attempts_) attempts;
   std::vector<std::shared_ptr<Looking>> lookings;
   {
     const std::lock_guard lock(mutex_);
-    attached = attached_.exchange(false);
     attempts.swap(attempts_);
     lookings.swap(lookings_);
   }
-  if (attached) {
-    for (const auto& node : nodes_) node->detach();
-    host_->detach(alarm_);
-  }
+  // Whatever was attached, also where that failed halfway.
+  for (const auto& node : nodes_) node->detach();
+  host_->detach(alarm_);
   // Where there is no memory for it, whoever waits sees by itself that the client is closed.
   Failure closed(Errc::closed, std::string());
   base::without_memory([&] { closed.text = describe(); });

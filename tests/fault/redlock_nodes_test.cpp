@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Goal: nothing of an address outlives its end, and no failure of our own machine leaves it out for
+// ever. Method: one address alone, with a host and a user that fail, or come at the wrong moment.
+#include "fault/redlock_fixture.hpp"
+#include "redlock/node.hpp"
+#include "support/fake_host.hpp"
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mortise::fault {
+namespace {
+
+class User final : public redlock::Node::User {
+ public:
+  void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
+    if (std::exchange(no_memory_to_recognise, false)) throw std::bad_alloc();
+  }
+  void up(redlock::Node& /*node*/) override {
+    if (std::exchange(no_memory_for_what_it_is_up_for, false)) throw std::bad_alloc();
+  }
+  void breaks(redlock::Node& /*node*/,
+              const std::list<redis::Call>& /*unanswered*/) noexcept override {}
+  void down(redlock::Node& /*node*/, bool /*was_up*/,
+            std::list<redis::Call> /*unanswered*/) override {
+    ++downs;
+  }
+  void answered(redlock::Node& /*node*/, const redis::Call& /*call*/,
+                const redis::Reply& /*reply*/) override {}
+  [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }
+  void listens(redlock::Node& /*node*/) override {}
+  void hinted(redlock::Node& /*node*/, const AttemptId& /*attempt*/) override {}
+  [[nodiscard]] bool awaits() const noexcept override { return true; }
+
+  bool no_memory_to_recognise = false;
+  bool no_memory_for_what_it_is_up_for = false;
+  int downs = 0;
+};
+
+/// Does something before it attaches a source.
+class HostOfANode final : public Host {
+ public:
+  [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept override {
+    return host_.clock();
+  }
+  void attach(Source& source) override {
+    if (before_attach) before_attach();
+    host_.attach(source);
+  }
+  void detach(Source& source) noexcept override { host_.detach(source); }
+  void changed(Source& /*source*/) noexcept override {}
+  void hold_lost(const HoldId& /*hold*/, Failure /*why*/) override {}
+  [[nodiscard]] std::size_t sources() const { return host_.sources(); }
+
+  std::function<void()> before_attach;
+
+ private:
+  test::FakeHost host_;
+};
+
+class RedlockNode : public RedisTest {
+ protected:
+  void SetUp() override {
+    RedisTest::SetUp();
+    if (IsSkipped()) return;
+    settings_.emplace(redis::Settings::parse(server().url()));
+    node_.emplace(0, host_, *settings_, nullptr, user_);
+    node_->attach();
+  }
+  void TearDown() override {
+    if (!node_) return;
+    node_->detach();
+    static_cast<void>(node_->close());
+  }
+  [[nodiscard]] bool comes_up() {
+    std::vector<Source*> sources;
+    node_->add_sources(sources);
+    return eventually([&] {
+      // As whoever asks servers does.
+      if (!node_->usable()) node_->want(true);
+      for (Source* const source : sources) source->ready(0, Clock::real()->now());
+      return node_->usable();
+    });
+  }
+
+  HostOfANode host_;
+  User user_;
+  std::optional<redis::Settings> settings_;
+  std::optional<redlock::Node> node_;
+};
+
+// Promise: L7
+TEST_F(RedlockNode, IsMadeAnewWhereThereWasNoMemoryToRecogniseIt) {
+  user_.no_memory_to_recognise = true;
+  EXPECT_TRUE(comes_up());
+  EXPECT_EQ(user_.downs, 1);
+}
+
+// Promise: L7
+TEST_F(RedlockNode, IsMadeAnewWhereThereWasNoMemoryForWhatWaitedForIt) {
+  user_.no_memory_for_what_it_is_up_for = true;
+  EXPECT_TRUE(comes_up());
+  EXPECT_EQ(user_.downs, 1);
+}
+
+// Promise: S9
+TEST_F(RedlockNode, AnInboxOpenedWhileItEndsIsPolledNoMore) {
+  ASSERT_TRUE(comes_up());
+  std::thread ends;
+  std::atomic<bool> ended{false};
+  host_.before_attach = [&] {
+    ends = std::thread([&] {
+      node_->detach();
+      ended.store(true);
+    });
+    // It waits for us, or does not know of us.
+    static_cast<void>(eventually([&] { return ended.load(); }, 50ms));
+  };
+  node_->listen("mortise:inbox:test");
+  ends.join();
+  EXPECT_EQ(host_.sources(), 0U);
+}
+
+TEST_F(RedlockNode, AnInboxForWhichThereWasNoMemoryIsOpenedByTheNextCall) {
+  const std::size_t before = host_.sources();
+  host_.before_attach = [] { throw std::bad_alloc(); };
+  EXPECT_THROW(node_->listen("mortise:inbox:test"), std::bad_alloc);
+  host_.before_attach = nullptr;
+  node_->listen("mortise:inbox:test");
+  EXPECT_EQ(host_.sources(), before + 1);
+}
+
+}  // namespace
+}  // namespace mortise::fault
