@@ -33,7 +33,7 @@ class Outbox {
       if (its.calls.size() >= most_entries) its.drop(its.calls.begin());
       ++its.next;
     }
-    its.calls[place->second] = std::move(call);
+    its.calls[place->second] = {.call = std::move(call)};
     any_.store(true);
   }
   /// What is to be known of an entry.
@@ -42,26 +42,37 @@ class Outbox {
     bool over = false;         ///< nobody but its own server is told any more, nor later
     bool told_to_all = false;  ///< once another server was told in that one's place, it is done
   };
+  /// What a server is to be told. It stays here until that was `sent()`.
+  struct Due {
+    redis::Call call{};
+    std::uint64_t recipient = 0;
+    std::uint64_t place = 0;
+    std::uint64_t taken = 0;  ///< 0 = it stays here in any case
+  };
   /// A server can be told now. @param met when it was met for the first time; long ago where
   /// others' do not concern it
   /// @param look says of an entry what is to be known of it
-  /// @return what it is to be told
+  /// @return what it is to be told, nothing of which is taken by anybody else meanwhile
   template <class LookAt>
-  [[nodiscard]] std::vector<redis::Call> take(std::uint64_t server, Instant met, LookAt look_at) {
-    std::vector<redis::Call> due;
+  [[nodiscard]] std::vector<Due> take(std::uint64_t server, Instant met, LookAt look_at) {
+    std::vector<Due> due;
     if (!any_.load()) return due;
     const std::lock_guard lock(mutex_);
+    due.reserve(most_locked(server, met));  // or nothing is taken
     for (auto each = outbox_.begin(); each != outbox_.end();) {
       Recipient& its = each->second;
       const bool own = each->first == server;
       for (auto one = its.calls.begin(); one != its.calls.end();) {
-        const redis::Call& entry = one->second;
-        const Look look = look_at(entry);
+        Entry& entry = one->second;
+        const Look look = look_at(entry.call);
         const bool its_own = own && look.due;
         const bool may_be_its =
-            look.due && !look.over && each->first == entry.server && met >= entry.since;
-        if (its_own || may_be_its) due.push_back(entry);
-        const bool finished = its_own || look.over || (may_be_its && look.told_to_all);
+            look.due && !look.over && each->first == entry.call.server && met >= entry.call.since;
+        const bool goes = (its_own || may_be_its) && entry.taken == 0;
+        const bool last = its_own || (may_be_its && look.told_to_all);
+        if (goes && last) entry.taken = ++takes_;
+        if (goes) due.push_back({entry.call, each->first, one->first, last ? entry.taken : 0});
+        const bool finished = look.over && entry.taken == 0;
         one = finished ? its.drop(one) : std::next(one);
       }
       each = its.calls.empty() ? outbox_.erase(each) : std::next(each);
@@ -69,12 +80,28 @@ class Outbox {
     any_.store(!outbox_.empty());
     return due;
   }
+  /// @param left false: it could not be sent, and waits on
+  void sent(const Due& due, bool left) noexcept {
+    if (due.taken == 0) return;
+    const std::lock_guard lock(mutex_);
+    const auto recipient = outbox_.find(due.recipient);
+    if (recipient == outbox_.end()) return;
+    Recipient& its = recipient->second;
+    const auto one = its.calls.find(due.place);
+    // A newer one has its place, perhaps: the server has refused this one.
+    if (one == its.calls.end() || one->second.taken != due.taken) return;
+    one->second.taken = 0;
+    if (!left) return;
+    its.drop(one);
+    if (its.calls.empty()) outbox_.erase(recipient);
+    any_.store(!outbox_.empty());
+  }
   /// @return all of them, which are to be sent to nobody any more
   [[nodiscard]] std::vector<redis::Call> take_all() {
     const std::lock_guard lock(mutex_);
     std::vector<redis::Call> all;
     for (auto& each : outbox_) {
-      for (auto& call : each.second.calls) all.push_back(std::move(call.second));
+      for (auto& entry : each.second.calls) all.push_back(std::move(entry.second.call));
     }
     outbox_.clear();
     any_.store(false);
@@ -86,10 +113,14 @@ class Outbox {
   // What waits for a server that never comes back is worth no memory without end. Then the oldest
   // go, whose votes end first as a rule: docs/redlock.md says so.
   static constexpr std::size_t most_entries = 4096;
+  struct Entry {
+    redis::Call call{};
+    std::uint64_t taken = 0;  // by whom it is being sent; 0 = by nobody
+  };
   struct Recipient {
-    using Calls = std::map<std::uint64_t, redis::Call>;  // as they came
-    Calls::iterator drop(Calls::iterator one) {
-      places.erase(one->second.operation.get());
+    using Calls = std::map<std::uint64_t, Entry>;  // as they came
+    Calls::iterator drop(Calls::iterator one) noexcept {
+      places.erase(one->second.call.operation.get());
       return calls.erase(one);
     }
     Calls calls{};
@@ -97,8 +128,17 @@ class Outbox {
     std::uint64_t next = 0;
   };
 
+  [[nodiscard]] std::size_t most_locked(std::uint64_t server, Instant met) const noexcept {
+    std::size_t most = 0;
+    for (const auto& [recipient, its] : outbox_) {
+      if (recipient == server || met > Instant::min()) most += its.calls.size();
+    }
+    return most;
+  }
+
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Recipient> outbox_;  // by server
+  std::uint64_t takes_ = 0;
   std::atomic<bool> any_{false};
 };
 

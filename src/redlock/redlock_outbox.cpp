@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What servers are to take back, and who tells them. Parts of RedlockBackend.
+#include "base/one_by_one.hpp"
 #include "base/poll_sources.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -95,13 +96,17 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
             .told_to_all =
                 withdrawn(entry) || (now > end_of_vote(entry) && entry.node == node.index())};
   };
-  std::vector<redis::Call> due = outbox_.take(server, met, look);
+  std::vector<Outbox::Due> due = outbox_.take(server, met, look);
   if (next != never) alarm_.set_outbox_due(next);
-  for (redis::Call& entry : due) {
+  base::OneByOne each;
+  for (Outbox::Due& one : due) {
+    bool left = false;
     // And whole, where the server has said that it does not know the script.
-    entry.epoch = epoch;
-    if (!send_on(node, entry)) outbox_.put(server, std::move(entry));
+    one.call.epoch = epoch;
+    each([&] { left = send_on(node, one.call); });
+    outbox_.sent(one, left);
   }
+  each.finish();
 }
 
 void RedlockBackend::send_outbox_later() {

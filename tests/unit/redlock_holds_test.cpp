@@ -200,13 +200,21 @@ redis::Call entry_of(std::shared_ptr<Operation> operation, Instant since) {
 }
 constexpr auto stays = [](const redis::Call&) { return Outbox::Look{}; };
 
+/// Whatever a server is to be told leaves.
+template <class LookAt>
+std::vector<Outbox::Due> all_told(Outbox& outbox, std::uint64_t to, Instant met, LookAt look_at) {
+  std::vector<Outbox::Due> due = outbox.take(to, met, look_at);
+  for (const Outbox::Due& one : due) outbox.sent(one, true);
+  return due;
+}
+
 TEST(RedlockOutboxTest, AreAServersWhateverAddressLeadsThere) {
   Outbox outbox;
   const auto operation = std::make_shared<Release>(hold());
   outbox.put(server, entry_of(operation, now));
   outbox.put(server, entry_of(operation, now));
-  EXPECT_TRUE(outbox.take(server + 1, now - 1s, stays).empty()) << "it was there before";
-  EXPECT_EQ(outbox.take(server, now - 1s, stays).size(), 1U);
+  EXPECT_TRUE(all_told(outbox, server + 1, now - 1s, stays).empty()) << "it was there before";
+  EXPECT_EQ(all_told(outbox, server, now - 1s, stays).size(), 1U);
   EXPECT_FALSE(outbox.any());
 }
 
@@ -214,13 +222,12 @@ TEST(RedlockOutboxTest, AreAServersWhateverAddressLeadsThere) {
 TEST(RedlockOutboxTest, AreToldToWhoWasMetSinceAndStay) {
   Outbox outbox;
   outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
-  EXPECT_EQ(outbox.take(server + 1, now, stays).size(), 1U);
-  EXPECT_EQ(outbox.take(server, now - 1s, stays).size(), 1U);
+  EXPECT_EQ(all_told(outbox, server + 1, now, stays).size(), 1U);
+  EXPECT_EQ(all_told(outbox, server, now - 1s, stays).size(), 1U);
   EXPECT_FALSE(outbox.any());
   outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
-  EXPECT_EQ(outbox
-                .take(server + 1, now,
-                      [](const redis::Call&) { return Outbox::Look{.told_to_all = true}; })
+  EXPECT_EQ(all_told(outbox, server + 1, now,
+                     [](const redis::Call&) { return Outbox::Look{.told_to_all = true}; })
                 .size(),
             1U);
   EXPECT_FALSE(outbox.any());
@@ -230,8 +237,8 @@ TEST(RedlockOutboxTest, AreToldToWhoWasMetSinceAndStay) {
 TEST(RedlockOutboxTest, OfWhoRefusesAreItsOwn) {
   Outbox outbox;
   outbox.put(server + 1, entry_of(std::make_shared<Release>(hold()), now));
-  EXPECT_TRUE(outbox.take(server + 2, now + 1h, stays).empty());
-  EXPECT_EQ(outbox.take(server + 1, now - 1s, stays).size(), 1U);
+  EXPECT_TRUE(all_told(outbox, server + 2, now + 1h, stays).empty());
+  EXPECT_EQ(all_told(outbox, server + 1, now - 1s, stays).size(), 1U);
   EXPECT_FALSE(outbox.any());
 }
 
@@ -240,18 +247,40 @@ TEST(RedlockOutboxTest, AreForgottenWhenTheirTimeIsOverWhoeverIsMet) {
   Outbox outbox;
   const auto over = [](const redis::Call&) { return Outbox::Look{.over = true}; };
   outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
-  EXPECT_TRUE(outbox.take(server + 1, now - 1s, over).empty());
+  EXPECT_TRUE(all_told(outbox, server + 1, now - 1s, over).empty());
   EXPECT_FALSE(outbox.any());
   outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
-  EXPECT_EQ(outbox.take(server, now - 1s, over).size(), 1U) << "itself it is told";
+  EXPECT_EQ(all_told(outbox, server, now - 1s, over).size(), 1U) << "itself it is told";
+}
+
+// A thread that finds no memory on the way, or no connection, takes nothing of it along.
+TEST(RedlockOutboxTest, StayUntilTheyHaveLeft) {
+  Outbox outbox;
+  for (int i = 0; i < 2; ++i) {
+    outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
+  }
+  const std::vector<Outbox::Due> due = outbox.take(server, now - 1s, stays);
+  ASSERT_EQ(due.size(), 2U);
+  EXPECT_TRUE(outbox.take(server, now - 1s, stays).empty()) << "another thread sends them";
+  EXPECT_TRUE(outbox.any());
+  outbox.sent(due.front(), true);
+  outbox.sent(due.back(), false);
+  const std::vector<Outbox::Due> again = outbox.take(server, now - 1s, stays);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again.front().call.operation, due.back().call.operation);
+  // The server has refused it before its sender was back.
+  outbox.put(server, again.front().call);
+  outbox.sent(again.front(), true);
+  EXPECT_EQ(all_told(outbox, server, now - 1s, stays).size(), 1U);
+  EXPECT_FALSE(outbox.any());
 }
 
 TEST(RedlockOutboxTest, WaitUntilTheyAreDue) {
   Outbox outbox;
   outbox.put(server, entry_of(std::make_shared<Release>(hold()), now));
   const auto early = [](const redis::Call&) { return Outbox::Look{.due = false}; };
-  EXPECT_TRUE(outbox.take(server, now - 1s, early).empty());
-  EXPECT_EQ(outbox.take(server, now - 1s, stays).size(), 1U);
+  EXPECT_TRUE(all_told(outbox, server, now - 1s, early).empty());
+  EXPECT_EQ(all_told(outbox, server, now - 1s, stays).size(), 1U);
 }
 
 TEST(RedlockOutboxTest, AreBoundedAndTheOldestGoFirst) {
@@ -263,10 +292,10 @@ TEST(RedlockOutboxTest, AreBoundedAndTheOldestGoFirst) {
     others.push_back(std::make_shared<Release>(hold()));
     outbox.put(server, entry_of(others.back(), now));
   }
-  const std::vector<redis::Call> due = outbox.take(server, now - 1s, stays);
+  const std::vector<Outbox::Due> due = all_told(outbox, server, now - 1s, stays);
   ASSERT_EQ(due.size(), 4096U);
-  EXPECT_EQ(due.front().operation, others.front());
-  EXPECT_EQ(due.back().operation, others.back());
+  EXPECT_EQ(due.front().call.operation, others.front());
+  EXPECT_EQ(due.back().call.operation, others.back());
 }
 
 // A fail-over puts a server in the place of one that has voted.
