@@ -6,8 +6,8 @@
 #include "support/fake_host.hpp"
 
 #include <atomic>
+#include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <new>
 #include <optional>
@@ -21,28 +21,18 @@ namespace {
 
 class User final : public redlock::Node::User {
  public:
-  void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
-    if (std::exchange(no_memory_to_recognise, false)) throw std::bad_alloc();
-  }
-  void up(redlock::Node& /*node*/) override {
-    if (std::exchange(no_memory_for_what_it_is_up_for, false)) throw std::bad_alloc();
-  }
+  void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {}
+  void up(redlock::Node& /*node*/) override {}
   void breaks(redlock::Node& /*node*/,
-              const std::list<redis::Call>& /*unanswered*/) noexcept override {}
+              const std::deque<redis::Call>& /*unanswered*/) noexcept override {}
   void down(redlock::Node& /*node*/, bool /*was_up*/,
-            std::list<redis::Call> /*unanswered*/) override {
-    ++downs;
-  }
+            std::deque<redis::Call> /*unanswered*/) override {}
   void answered(redlock::Node& /*node*/, const redis::Call& /*call*/,
                 const redis::Reply& /*reply*/) override {}
   [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }
   void listens(redlock::Node& /*node*/) override {}
   void hinted(redlock::Node& /*node*/, const AttemptId& /*attempt*/) override {}
   [[nodiscard]] bool awaits() const noexcept override { return true; }
-
-  bool no_memory_to_recognise = false;
-  bool no_memory_for_what_it_is_up_for = false;
-  int downs = 0;
 };
 
 /// Does something before it attaches a source.
@@ -96,20 +86,6 @@ class RedlockNode : public RedisTest {
   std::optional<redis::Settings> settings_;
   std::optional<redlock::Node> node_;
 };
-
-// Promise: L7
-TEST_F(RedlockNode, IsMadeAnewWhereThereWasNoMemoryToRecogniseIt) {
-  user_.no_memory_to_recognise = true;
-  EXPECT_TRUE(comes_up());
-  EXPECT_EQ(user_.downs, 1);
-}
-
-// Promise: L7
-TEST_F(RedlockNode, IsMadeAnewWhereThereWasNoMemoryForWhatWaitedForIt) {
-  user_.no_memory_for_what_it_is_up_for = true;
-  EXPECT_TRUE(comes_up());
-  EXPECT_EQ(user_.downs, 1);
-}
 
 // Promise: S9
 TEST_F(RedlockNode, AnInboxOpenedWhileItEndsIsPolledNoMore) {
