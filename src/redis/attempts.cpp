@@ -201,8 +201,11 @@ void Attempts::over(const AttemptId& attempt) {
 bool Attempts::released(const AttemptId& attempt, std::uint64_t number) {
   const auto found = records_.find(attempt);
   if (found != records_.end() && found->second.number == number) erase(found);
-  const bool in_doubt = late_.release_in_doubt({.attempt = attempt});
-  late_.released({.attempt = attempt});
+  // The attempt was granted twice, one of the two grants is given back, and of the release of the
+  // other one no answer came: that one stays in doubt, or it would be told as lost.
+  const LateCopies::Late* const late = late_.find({.attempt = attempt});
+  const bool in_doubt = late != nullptr && late->release && late->more.released == number;
+  if (in_doubt) late_.released({.attempt = attempt});
   any_late_.store(!late_.empty());
   return in_doubt;
 }
@@ -251,13 +254,18 @@ Attempts::Operation Attempts::find(const AttemptId& attempt) const {
   return found->second.operation.lock();
 }
 
-void Attempts::unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now,
-                          const Operation& taker) {
+void Attempts::unanswered(const AttemptId& attempt, std::uint64_t released, std::uint64_t epoch,
+                          Instant now, const Operation& taker) {
   const std::lock_guard lock(mutex_);
   any_late_.store(true);
   LateCopies::Late& late = late_.unanswered({.attempt = attempt}, epoch, now);
-  late.release = late.release || release;
-  if (taker) late.more = {.taker = taker, .asked = false};
+  if (released != 0) {
+    late.release = true;
+    late.more.released = released;
+  }
+  if (!taker) return;
+  late.more.taker = taker;
+  late.more.asked = false;
 }
 
 void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch, bool tells) {

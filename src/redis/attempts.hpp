@@ -105,10 +105,12 @@ class Attempts {
   [[nodiscard]] Operation find(const AttemptId& attempt) const;
 
   /// A connection broke while a request for the attempt was unanswered.
+  /// @param released the number of the hold that it was to release; 0 = it was no release, or one
+  /// of whose outcome nobody is told
   /// @param epoch of that connection
   /// @param taker whose request that was, if it may have taken the lock; null = it may not
-  void unanswered(const AttemptId& attempt, bool release, std::uint64_t epoch, Instant now,
-                  const Operation& taker = nullptr);
+  void unanswered(const AttemptId& attempt, std::uint64_t released, std::uint64_t epoch,
+                  Instant now, const Operation& taker = nullptr);
   /// Attempts that are decided, and nobody asks for any more: what a copy of which no answer came
   /// has taken for them since, nobody knows of. @return each once
   [[nodiscard]] std::vector<Operation> leftovers();
@@ -158,8 +160,9 @@ class Attempts {
   };
   /// What a late copy may have done.
   struct Taken {
-    Operation taker{};   // it may have taken the lock for this one
-    bool asked = false;  // whether it has
+    Operation taker{};           // it may have taken the lock for this one
+    bool asked = false;          // whether it has
+    std::uint64_t released = 0;  // the number of the hold whose release is in doubt
     [[nodiscard]] bool needed() const noexcept { return taker != nullptr; }
   };
   using LateCopies = remote::LateCopies<Taken>;

@@ -16,16 +16,17 @@ namespace mortise::redis {
 void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
   for (const Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
-      attempts_.unanswered(call.attempt(), false, call.epoch, now, call.shared_acquisition());
+      attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());
     } else if (call.kind == Call::Kind::cancel) {
-      attempts_.unanswered(call.attempt(), false, call.epoch, now);  // takes nothing itself
+      attempts_.unanswered(call.attempt(), 0, call.epoch, now);  // takes nothing itself
       if (call.leftover) attempts_.put_back(call.attempt());
     } else if (call.kind == Call::Kind::release) {
       const Release& release = call.releasing();
-      attempts_.unanswered(release.hold().attempt, true, call.epoch, now);
+      attempts_.unanswered(release.hold().attempt, call.ours ? 0 : release.hold().number,
+                           call.epoch, now);
       if (!call.goes_on) continue;
       const auto& next = release.successor();
-      attempts_.unanswered(next->request().attempt, false, call.epoch, now, next);
+      attempts_.unanswered(next->request().attempt, 0, call.epoch, now, next);
     }
   }
 }

@@ -140,7 +140,7 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
   const std::shared_ptr<Acquisition> operation = call.shared_acquisition();
-  attempts_.unanswered(call.attempt(), false, call.epoch, clock_->now(), operation);
+  attempts_.unanswered(call.attempt(), 0, call.epoch, clock_->now(), operation);
   cancel_behind(operation);
 }
 

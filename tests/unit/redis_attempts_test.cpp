@@ -255,7 +255,7 @@ TEST_F(RedisAttemptsTest, ARefusalUndoesOneRequest) {
   EXPECT_TRUE(attempts_.cancelled(three_));  // it has a place in the queue
   const auto four = operation_of(4);
   attempts_.asked(four, 1);
-  attempts_.unanswered(id_of(4), false, 1, start);
+  attempts_.unanswered(id_of(4), 0, 1, start);
   attempts_.refused(id_of(4));
   EXPECT_TRUE(attempts_.cancelled(four));  // a copy may be on its way
   attempts_.refused(id_of(9));
@@ -275,17 +275,17 @@ TEST_F(RedisAttemptsTest, AnotherServersClockIsReadAnew) {
 TEST_F(RedisAttemptsTest, CopiesStayPossibleForAWhile) {
   EXPECT_FALSE(attempts_.has_copies(id_of(1)));
   attempts_.asked(one_, 1);
-  attempts_.unanswered(id_of(1), false, 1, start);
+  attempts_.unanswered(id_of(1), 0, 1, start);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
   EXPECT_FALSE(attempts_.has_copies(id_of(2)));
   EXPECT_FALSE(attempts_.released(id_of(1), 77));
-  attempts_.unanswered(id_of(1), true, 2, start + 1min);
-  attempts_.unanswered(id_of(1), false, 2, start + 1min);
+  attempts_.unanswered(id_of(1), 77, 2, start + 1min);
+  attempts_.unanswered(id_of(1), 0, 2, start + 1min);
   // The server refuses late copies for one minute (prelude.lua, TOMBSTONE_LIFE); two are remembered
   // here.
-  attempts_.unanswered(id_of(2), false, 2, start + 3min);
+  attempts_.unanswered(id_of(2), 0, 2, start + 3min);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
-  attempts_.unanswered(id_of(2), false, 2, start + 3min + 1s);
+  attempts_.unanswered(id_of(2), 0, 2, start + 3min + 1s);
   EXPECT_FALSE(attempts_.has_copies(id_of(1)));
   EXPECT_FALSE(attempts_.released(id_of(1), 77));
   EXPECT_TRUE(attempts_.has_copies(id_of(2)));
@@ -297,7 +297,7 @@ TEST_F(RedisAttemptsTest, WhatALostAnswerMayHaveTakenIsALeftoverOfWhoeverIsDecid
   attempts_.asked(one_, 1);
   attempts_.waits(id_of(1), reading, 76);
   attempts_.asked(one_, 1);
-  attempts_.unanswered(id_of(1), false, 1, start, one_);
+  attempts_.unanswered(id_of(1), 0, 1, start, one_);
   EXPECT_TRUE(attempts_.is_leftover(id_of(1)));
   EXPECT_THAT(attempts_.leftovers(), IsEmpty());  // it is asked for again, and so is told
   EXPECT_FALSE(attempts_.takes_back(start));
@@ -314,7 +314,7 @@ TEST_F(RedisAttemptsTest, WhatALostAnswerMayHaveTakenIsALeftoverOfWhoeverIsDecid
   attempts_.answered(id_of(1), 2);
   EXPECT_FALSE(attempts_.is_leftover(id_of(1)));
   EXPECT_FALSE(attempts_.takes_back(start));
-  attempts_.unanswered(id_of(2), false, 2, start, two_);
+  attempts_.unanswered(id_of(2), 0, 2, start, two_);
   EXPECT_TRUE(attempts_.takes_back(start + 2min));
   EXPECT_FALSE(attempts_.takes_back(start + 2min + 1s));  // there are no copies so late
 }
@@ -324,7 +324,7 @@ TEST_F(RedisAttemptsTest, WhatACopyHasTakenIsAskedForWhenItsAttemptIsDecidedLate
   attempts_.asked(one_, 1);
   attempts_.waits(id_of(1), reading, 76);
   EXPECT_EQ(attempts_.leftover(id_of(1)), nullptr);
-  attempts_.unanswered(id_of(1), false, 1, start, one_);
+  attempts_.unanswered(id_of(1), 0, 1, start, one_);
   attempts_.asked(one_, 2);  // which the server refuses
   attempts_.refused(id_of(1));
   EXPECT_THAT(attempts_.leftovers(), IsEmpty());
@@ -339,17 +339,25 @@ TEST_F(RedisAttemptsTest, WhatACopyHasTakenIsAskedForWhenItsAttemptIsDecidedLate
 // Telling the server once is enough: each time costs it, for each who waits.
 TEST_F(RedisAttemptsTest, CopiesAreRefusedOnceANewerRequestWasAnswered) {
   attempts_.asked(one_, 3);
-  attempts_.unanswered(id_of(1), true, 3, start);
+  attempts_.unanswered(id_of(1), 77, 3, start);
   attempts_.answered(id_of(1), 3);  // of that connection still
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));
   attempts_.answered(id_of(1), 4);
   EXPECT_FALSE(attempts_.has_copies(id_of(1)));
-  attempts_.unanswered(id_of(1), false, 4, start + 1s);
+  attempts_.unanswered(id_of(1), 0, 4, start + 1s);
   EXPECT_TRUE(attempts_.has_copies(id_of(1)));  // there are newer ones
   attempts_.answered(id_of(1), 5);
   attempts_.held(id_of(1), 77, start, start + 30s);
   EXPECT_TRUE(attempts_.released(id_of(1), 77)) << "in doubt until that is answered as well";
   EXPECT_FALSE(attempts_.released(id_of(1), 77));
+}
+
+// A late copy took the lock once more for the same attempt, and that is given back meanwhile.
+TEST_F(RedisAttemptsTest, AReleaseIsInDoubtByItsNumber) {
+  attempts_.asked(one_, 3);
+  attempts_.unanswered(id_of(1), 77, 3, start);
+  EXPECT_FALSE(attempts_.released(id_of(1), 78)) << "of that one nothing was unanswered";
+  EXPECT_TRUE(attempts_.released(id_of(1), 77));
 }
 
 TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {
