@@ -6,6 +6,8 @@
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
+#include "support/failing_allocations.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -20,28 +22,8 @@
 
 namespace {
 
-// Allocations of this thread until one fails; 0 = none will.
-thread_local long until_failure = 0;
-
-void* allocate(std::size_t size) {
-  if (until_failure > 0 && --until_failure == 0) throw std::bad_alloc();
-  void* const memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-
-namespace {
-
 using namespace std::chrono_literals;
+using mortise::test::until_failure;
 
 // Nobody listens there; whoever connects is refused at once, again and again.
 constexpr const char* unreachable[] = {"redis://127.0.0.1:1",

@@ -5,6 +5,7 @@
 // and the end is quick. Exit status: 0 = all that; 77 = allocations cannot be made to fail here.
 #include <mortise/postgres.hpp>
 
+#include "support/failing_allocations.hpp"
 #include "support/postgres_talk.hpp"
 
 #include <poll.h>
@@ -25,27 +26,6 @@
 
 namespace {
 
-// Allocations of this thread until one fails; 0 = none will.
-thread_local long until_failure = 0;
-
-void* allocate(std::size_t size) {
-  if (until_failure > 0 && --until_failure == 0) throw std::bad_alloc();
-  void* const memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-
-namespace {
-
 using namespace std::chrono_literals;
 using mortise::Acquisition;
 using mortise::Instant;
@@ -54,6 +34,7 @@ using mortise::Release;
 using mortise::Released;
 using mortise::Source;
 using mortise::test::PostgresTalk;
+using mortise::test::until_failure;
 
 constexpr auto patience = 60s;  // others may have the machine
 // Longer than a try to connect, which may be unable to go on.
