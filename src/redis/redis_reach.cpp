@@ -47,8 +47,12 @@ void RedisBackend::connected(Connection& connection) {
     return;
   }
   inbox_up_.store(true);
-  // Nothing was told while there was no inbox; and who was not queued for the lack of it is now.
-  for (const auto& operation : attempts_.undecided()) ask(operation);
+  // Nothing was told while there was no inbox; and who was not queued for the lack of it is now. A
+  // try needs no inbox, and ends with its first answer: a second copy would come behind that, and
+  // take for nobody what was freed in between.
+  for (const auto& operation : attempts_.undecided()) {
+    if (operation->request().wait) ask(operation);
+  }
 }
 
 void RedisBackend::lead_inbox(bool now) {

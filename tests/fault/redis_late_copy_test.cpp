@@ -208,5 +208,24 @@ TEST_F(RedisLateCopy, AReleaseByForceWhoseAnswerIsLostLeavesTheNextHolder) {
   EXPECT_EQ(lock.release(), Released::was_lost);
 }
 
+// The inbox of a new client came up while its first try was under way, and all that was undecided
+// was asked for once more: the copy took the lock when its holder had freed it, for nobody. Whoever
+// came just then was told that it is held.
+TEST_F(RedisLateCopy, OfATryThereIsNone) {
+  constexpr int rounds = 150;
+  for (int round = 0; round < rounds; ++round) {
+    Client mine(proxy().url());
+    Client other(proxy().url());
+    Lock lock = mine.lock("tried");
+    Lock theirs = other.lock("tried");
+    ASSERT_TRUE(lock.try_lock()) << round;
+    EXPECT_FALSE(theirs.try_lock()) << round;
+    EXPECT_FALSE(theirs.try_lock()) << round;
+    lock.unlock();
+    ASSERT_TRUE(lock.try_lock()) << "a copy has it, round " << round;
+    lock.unlock();
+  }
+}
+
 }  // namespace
 }  // namespace mortise::fault
