@@ -318,6 +318,15 @@ void Attempts::put_back(const AttemptId& attempt) {
   if (late != nullptr) late->more.asked = false;
 }
 
+void Attempts::give_up_leftover(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  LateCopies::Late* const late = late_.find({.attempt = attempt});
+  if (late == nullptr) return;
+  late->more.taker = nullptr;
+  late_.settle({.attempt = attempt});
+  any_late_.store(!late_.empty());
+}
+
 bool Attempts::has_copies(const AttemptId& attempt) const {
   if (!any_late_.load() || base::mutant("redis.late_copies_are_not_refused")) return false;
   const std::lock_guard lock(mutex_);

@@ -121,6 +121,8 @@ class Attempts {
   [[nodiscard]] bool is_leftover(const AttemptId& attempt) const;
   /// It was not found out: it is one of the `leftovers()` again.
   void put_back(const AttemptId& attempt);
+  /// It will not be found out: what it has, if anything, ends with its lease.
+  void give_up_leftover(const AttemptId& attempt);
   /// @return whether copies of it may be on their way on older connections, and the server has yet
   /// to be told to refuse them. Read the connection's number first: of one that broke the copies
   /// are noted before the next one is up.

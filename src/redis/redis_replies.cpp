@@ -130,13 +130,15 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     operation.failed(std::move(error.failure));
     if (!call.is_about_an_attempt()) return;
     attempts_.over(call.attempt());
+    // Asked about once more it would be refused once more, and close() would wait for that.
+    if (call.leftover) attempts_.give_up_leftover(call.attempt());
     end_leftover_of(call.attempt());
   }
 }
 
 void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   call.operation->failed(why);
-  if (call.leftover) attempts_.put_back(call.attempt());
+  if (call.leftover) attempts_.give_up_leftover(call.attempt());
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
   const std::shared_ptr<Acquisition> operation = call.shared_acquisition();
