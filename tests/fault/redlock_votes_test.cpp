@@ -4,6 +4,10 @@
 // Method: scripts, in orders of requests that a test through the library meets by chance only.
 #include "fault/redlock_script.hpp"
 
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace mortise::fault {
 namespace {
 
@@ -130,6 +134,33 @@ TEST_F(RedlockVotes, AreLeftAloneByWhatWasAskedBeforeThemHoweverLateItComes) {
   EXPECT_EQ(undo('a', "q00", 4), "N");
   EXPECT_TRUE(holds('a'));
   EXPECT_EQ(undo('a', "q00", 101), "F");
+}
+
+// Its client takes any answer for the word that what it asked before is refused. Where the answer
+// was that this came too late for a vote, which is taken back and somebody else's later, what came
+// still later took a vote for nobody.
+TEST_F(RedlockVotes, AreNotTakenByWhatWasAskedBeforeSomethingThatCameLate) {
+  const auto take = [this](char client) { return vote(client, {.flags = "q100", .step = 3}); };
+  const auto again = [this](char client) { return relock(client, proposal, "q1", 3); };
+  const auto back = [this](char client) { return undo(client, "q10", 3); };
+  char client = 'a';
+  for (const auto& late : std::vector<std::function<std::string(char)>>{take, again, back}) {
+    ASSERT_TRUE(vote(client, {.step = 5}).starts_with("G")) << client;
+    EXPECT_THAT(late(client), ::testing::AnyOf("R", "N")) << client;
+    EXPECT_TRUE(holds(client)) << client;
+    ASSERT_EQ(undo(client, "q01", 5), "F") << client;
+    ASSERT_TRUE(vote('f').starts_with("G"));
+    ASSERT_EQ(undo('f'), "F");
+    EXPECT_EQ(vote(client, {.step = 2}), "R") << client;
+    ++client;
+  }
+  // What is refused once stays so, whatever comes late behind it.
+  ASSERT_TRUE(vote('d', {.flags = "q100", .step = 5}).starts_with("G"));
+  EXPECT_EQ(vote('d', {.flags = "q100", .step = 3}), "R");
+  ASSERT_EQ(undo('d', "q01", 5), "F");
+  ASSERT_TRUE(vote('f').starts_with("G"));
+  ASSERT_EQ(undo('f'), "F");
+  EXPECT_EQ(vote('d', {.step = 4}), "R");
 }
 
 // What is held goes on where nothing new can be taken.

@@ -10,8 +10,9 @@
 open(KEYS[1])
 exhume()
 local me = ARGV[1]
-if comes_late(me, ARGV[3]) then return 'R' end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(me, ARGV[3]) end
+local late = comes_late(me, ARGV[3])
+if string.sub(ARGV[2], 2, 2) == '1' then refuse_what_is_older(me, ARGV[3]) end
+if late then return 'R' end
 local g = digits(now) .. ' ' .. ARGV[4]
 if held and owner == me then
   -- A settling of an earlier round may have left a number that is not the largest any more.

@@ -10,14 +10,15 @@
 open(KEYS[1])
 exhume()
 local me, exact = string.match(ARGV[1], '^(%S+) (%d*)$')
-if comes_late(me, ARGV[3]) then return 'N' end
+local late = comes_late(me, ARGV[3])
 local outcome = 'N'
-if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
+if not late and owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
   outcome = held and 'F' or (ends and 'L' or 'A')
   if ends then redis.call('HDEL', K, 'g') end
   held = false
 end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(me, ARGV[3]) end
+if string.sub(ARGV[2], 2, 2) == '1' then refuse_what_is_older(me, ARGV[3]) end
+if late then return 'N' end
 local leaves = string.sub(ARGV[2], 3, 3) == '1'
 if interested and (leaves or outcome ~= 'N') then
   if leaves then forget(me) end

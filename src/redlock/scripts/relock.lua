@@ -8,8 +8,9 @@
 open(KEYS[1])
 exhume()
 local me, settled = string.match(ARGV[1], '^(%S+) (%d+)$')
-if comes_late(me, ARGV[3]) then return 'R' end
-if string.sub(ARGV[2], 2, 2) == '1' then refuse_older(me, ARGV[3]) end
+local late = comes_late(me, ARGV[3])
+if string.sub(ARGV[2], 2, 2) == '1' then refuse_what_is_older(me, ARGV[3]) end
+if late then return 'R' end
 if held and owner ~= me then return occupied('B') end
 redis.call('HSET', K, 'o', ARGV[1], 'g', digits(now) .. ' ' .. ARGV[4], 's', ARGV[3], 'l', '')
 if largest > tonumber(settled) then

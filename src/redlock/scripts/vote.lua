@@ -33,6 +33,14 @@ local function comes_late(attempt, step)
   return (attempt == owner and tonumber(step) < step_of_vote) or is_late(attempt, step)
 end
 
+-- From now on what was asked of this attempt before this step comes too late: also where this comes late
+-- itself. Its client takes any answer for that, and the vote that it came too late for may be gone tomorrow.
+-- A tombstone is never written back to an older step.
+local function refuse_what_is_older(attempt, step)
+  local mark = tombstones and redis.call('HGET', K, '!' .. attempt)
+  refuse_older(attempt, digits(math.max(tonumber(step), tonumber(string.match(mark or '0', '^%d+')))))
+end
+
 -- Goes through those who are interested and live. `visit` says whether one stays.
 local function sift(visit)
   local kept = {}
