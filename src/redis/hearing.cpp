@@ -54,8 +54,8 @@ void Hearing::change(const std::string& name, const std::function<void(Reason&)>
     if (begins) {
       channels_.emplace(channel, std::move(reason));
     } else {
+      left_.insert(channel);  // first: there may be no memory for it
       channels_.erase(found);
-      left_.insert(channel);
     }
   }
   if (say_(begins, channel) || !begins) return;

@@ -23,6 +23,12 @@ bool LongHolds::began(HoldId hold, Instant now) {
   return sooner;
 }
 
+std::size_t LongHolds::count_due(const Line& line, Instant now) {
+  const auto end = std::partition_point(line.begin(), line.end(),
+                                        [now](const Item& item) { return item.due <= now; });
+  return static_cast<std::size_t>(end - line.begin());
+}
+
 void LongHolds::take(Line& line, Instant now, std::vector<HoldId>& into) {
   while (!line.empty() && line.front().due <= now) {
     into.push_back(std::move(line.front().hold));
@@ -34,6 +40,7 @@ std::vector<HoldId> LongHolds::due(Instant now) {
   std::vector<HoldId> all;
   if (now < next()) return all;
   const std::lock_guard lock(mutex_);
+  all.reserve(count_due(young_, now) + count_due(long_, now));  // or none is forgotten
   take(young_, now, all);
   take(long_, now, all);
   show_next();

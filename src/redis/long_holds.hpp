@@ -7,6 +7,7 @@
 
 #include "remote/timer.hpp"
 
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <vector>
@@ -32,6 +33,7 @@ class LongHolds {
   /// Each waits for as long as all before it: the first is due first.
   using Line = std::deque<Item>;
 
+  [[nodiscard]] static std::size_t count_due(const Line& line, Instant now);
   static void take(Line& line, Instant now, std::vector<HoldId>& into);
   void show_next();
 

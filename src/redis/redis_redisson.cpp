@@ -9,6 +9,7 @@
 
 #include <exception>
 #include <functional>
+#include <new>
 #include <utility>
 
 namespace mortise::redis {
@@ -37,11 +38,19 @@ class LookAtHold final : public Inspection {
 
 }  // namespace
 
+// What is noted and was not said would stay so: the server would never tell, or each release would
+// keep the lock for a waiter that is none. The next connection begins with what is wanted by then.
 bool RedisBackend::subscribe(bool begins, const std::string& channel) {
-  std::string bytes;
-  begins ? requests_.subscribe(bytes, channel) : requests_.unsubscribe(bytes, channel);
   Connection* const inbox = inbox_.load();
-  return inbox != nullptr && inbox->send(bytes);
+  if (inbox == nullptr) return false;
+  try {
+    std::string bytes;
+    begins ? requests_.subscribe(bytes, channel) : requests_.unsubscribe(bytes, channel);
+    return inbox->send(bytes);
+  } catch (const std::bad_alloc&) {
+    inbox->mark_broken({Errc::exhausted, "no memory"});
+    return false;
+  }
 }
 
 // Who stands behind is told by the first; so is whoever was the first and lost its place in
