@@ -82,27 +82,29 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
     return {.exit = Exit::was_lost};
   }
   if (--hold_->depth > 0 && !base::mutant("core.inner_unlock_frees")) return {.exit = Exit::nested};
-  Departure departure;
-  if (may_pass(now, turn)) {
-    departure.exit = Exit::passed;
-    departure.ended = *hold_;
-    departure.next = queue_.front();
-    queue_.erase(queue_.begin());
-    departure.next->wakeup = Waiter::Wakeup::held;
-    hold_->owner = departure.next->owner;
-    hold_->terms = departure.next->terms;
-    hold_->depth = 1;
-    hold_->owned_since = now;
-    hold_->lost.reset();  // each owner learns its own loss only
-    hold_->lease.passed(now);
-    if (!base::mutant("core.token_stays_at_a_hand_over")) ++hold_->passes;
-    return departure;
-  }
-  departure.exit = Exit::release;
-  departure.ended = std::move(hold_);
+  return may_pass(now, turn) ? pass(now) : end_hold();
+}
+
+NameState::Departure NameState::pass(Instant now) {
+  Departure departure{.exit = Exit::passed, .next = queue_.front(), .ended = *hold_};
+  queue_.erase(queue_.begin());
+  departure.next->wakeup = Waiter::Wakeup::held;
+  hold_->owner = departure.next->owner;
+  hold_->terms = departure.next->terms;
+  hold_->depth = 1;
+  hold_->owned_since = now;
+  hold_->lost.reset();  // each owner learns its own loss only
+  hold_->lease.passed(now);
+  if (!base::mutant("core.token_stays_at_a_hand_over")) ++hold_->passes;
+  return departure;
+}
+
+NameState::Departure NameState::end_hold() {
+  Departure departure{.exit = Exit::release,
+                      .next = queue_.empty() ? nullptr : queue_.front(),
+                      .ended = std::move(hold_)};
   hold_.reset();
   releasing_ = true;
-  departure.next = queue_.empty() ? nullptr : queue_.front();
   return departure;
 }
 

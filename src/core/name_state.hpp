@@ -89,6 +89,8 @@ class NameState {
 
  private:
   [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;
+  Departure pass(Instant now);
+  Departure end_hold();
   Waiter* choose_requester();
 
   std::optional<Hold> hold_;

@@ -153,18 +153,18 @@ TEST_F(PostgresSessions, AClientThatClosesTellsWhoWaitsBehindAQuestion) {
   waiter.run("listen mortise");
   EXPECT_THAT(waiter.value("select mortise.take_apart('a', '\\x99', 1000000, '', 16 + 1)"),
               ::testing::StartsWith("Q "));
-  proxy.delay(100ms, 100ms, Proxy::Direction::to_client);
+  proxy.delay(200ms, 200ms, Proxy::Direction::to_client);
+  std::array<Worker, 3> threads;
   const auto ask = [&question] {
     std::error_code closed;
     static_cast<void>(question.holder(closed));
   };
-  const std::jthread first(ask);
-  std::this_thread::sleep_for(10ms);
-  const std::jthread second([&ask] {
-    std::this_thread::sleep_for(10ms);  // behind the release
-    ask();
-  });
-  EXPECT_EQ(lock.release(owner), Released::released);
+  const auto first = threads[0].start(ask);
+  ASSERT_TRUE(threads[0].falls_asleep());
+  auto released = threads[1].start([&] { return lock.release(owner); });
+  ASSERT_TRUE(threads[1].falls_asleep());
+  const auto second = threads[2].start(ask);
+  EXPECT_EQ(released.get(), Released::released);
   closing.close();
   EXPECT_EQ(waiter.notification(patience), "61");
 }
