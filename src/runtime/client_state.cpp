@@ -294,22 +294,21 @@ void ClientState::close() noexcept {
 
 void ClientState::close_once() noexcept {
   const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
-  const auto wait_while = [](auto condition, Instant end) {
-    while (condition() && BootClock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  };
   poke_waiters();
   if (!base::mutant("core.close_leaves_the_holds")) release_holds(until);
   // Not for long where it may be one of them, in an observer, that closes the client.
-  wait_while(
-      [this] {
-        poke_waiters();
-        return asking_.load() > 0;
-      },
-      Inside::is_caller() ? BootClock::now() + patience_with_callers : until);
-  // What callers free or have left to be undone must not end with the connection.
-  wait_while([this] { return freeing_.load() > 0 || !background_.idle(); }, until);
+  const Instant for_askers = Inside::is_caller() ? BootClock::now() + patience_with_callers : until;
+  // What callers free or have left to be undone must not end with the connection. In this order:
+  // whoever frees a hold may give a waiter the attempt that was sent with the release, and a waiter
+  // leaves to the background what it gives up; each before it is no longer counted.
+  const auto pending = [this, for_askers] {
+    poke_waiters();
+    return freeing_.load() > 0 || (asking_.load() > 0 && BootClock::now() < for_askers) ||
+           !background_.idle();
+  };
+  while (pending() && BootClock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   // The backend may have something to give back, which takes as long again where the server stands
   // still. Callbacks run meanwhile: those that block, of either kind, cost no time on top of that.
   const auto told = std::chrono::steady_clock::now() + Notifier::patience_at_close;
