@@ -205,6 +205,7 @@ void Engine::read(Lock& lock, ReaderRole& role, Follower& self) {
     choose(attending.attendance(), role.sources);
     const Reading reading(*this, lock, role);
     for (std::uint64_t version = role.version;;) {
+      if (&role == &pushes_) role.asleep_until = std::min(self.until, due_locked());
       lock.unlock();
       poll_for(role, attending.attendance(), self);
       const Instant now = clock_->now();
@@ -328,10 +329,12 @@ void Engine::hand_on_locked(ReaderRole& role) noexcept {
     successor->operation.poke();
   } else if (&role == &pushes_) {
     arm(unread_timer_.get(), pushes_unattended);
-  } else if (!role.background && (outstanding_locked() || due_locked() < asleep_until_)) {
-    // What nobody awaits is read when it is due; the background thread, asleep since before it was
+  } else if (!role.background) {
+    // What nobody awaits is read when it is due; who reads the pushes, asleep since before it was
     // sent, does not know of that moment.
-    signal(background_wake_.get());
+    const Instant due = due_locked();
+    if (outstanding_locked() || due < asleep_until_) signal(background_wake_.get());
+    if (due < pushes_.asleep_until) signal(pushes_.wake.get());
   }
   // Who follows the replies and turned out to await a push is to read the pushes itself.
   if (&role == &replies_ && may_read(pushes_) && pushes_.followers.size() > 0) {
@@ -353,7 +356,7 @@ bool Engine::background(Instant until) {
     choose(attending.attendance(), pushes ? pushes_.sources : none,
            replies ? replies_.sources : none);
     const InBackground roles(*this, lock, pushes, replies);
-    asleep_until_ = std::min(until, due_locked());
+    if (pushes) asleep_until_ = std::min(until, due_locked());
     lock.unlock();
     clock_was_set = poll_.once(attending.attendance().sources.items(),
                                {.wake = background_wake_.get(),

@@ -89,7 +89,8 @@ class Engine {
   ReaderRole pushes_;
   // Of the followers that were answered together the last: it sends what the others ask next.
   const Follower* last_ = nullptr;
-  Instant asleep_until_ = Instant::min();  // the background thread; it is awake: the smallest
+  // The background thread, where it reads the pushes; it is awake, or does not: the smallest.
+  Instant asleep_until_ = Instant::min();
   List<Attendance> attended_;
   std::condition_variable left_;
 };

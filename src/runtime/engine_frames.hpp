@@ -46,6 +46,7 @@ class Engine::Reading {
     if (!lock_.owns_lock()) lock_.lock();
     if (base::mutant("core.role_kept_by_who_left")) return;
     role_.taken = false;
+    role_.asleep_until = Instant::min();
     engine_.hand_on_locked(role_);
   }
 

@@ -62,8 +62,9 @@ struct ReaderRole {
   std::uint64_t version = 0;                // of the sources
   base::UniqueFd wake{};                    // eventfd: reaches the caller that reads
   bool taken = false;                       // a caller reads
-  const Follower* called = nullptr;  // a follower that was woken to read, and has not come yet
-  bool background = false;           // the background thread reads
+  Instant asleep_until = Instant::min();  // of the pushes, that caller; there is none: the smallest
+  const Follower* called = nullptr;       // a follower that was woken to read, and has not come yet
+  bool background = false;                // the background thread reads
   List<Follower> followers{};
 
   /// @return the one source that there is, if it is tuned.

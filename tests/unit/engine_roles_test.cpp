@@ -127,6 +127,31 @@ TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDue) {
   engine_.detach(care);
 }
 
+// The same where it is a caller that reads the pushes, and sleeps since before the request was
+// sent.
+TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDueByACallerThatAwaitsAPush) {
+  UnawaitedReplies votes(false);
+  UnawaitedReplies care(true);
+  engine_.attach(votes);
+  engine_.attach(care);
+  {
+    const BackgroundThread background(engine_);
+    PushWaiter waiter(engine_, pushes_);
+    ASSERT_TRUE(waiter.sleeps());
+    const auto operation = std::make_shared<Check>();
+    replies_.request(operation);
+    std::thread caller([&] { wait_done(engine_, *operation); });
+    votes.set_due(BootClock::now() + 100ms);
+    care.set_due(BootClock::now() + 100ms);
+    replies_.answer(1);
+    caller.join();
+    EXPECT_TRUE(eventually([&] { return care.was_ready(); }, 5s));
+    pushes_.push();
+  }
+  engine_.detach(votes);
+  engine_.detach(care);
+}
+
 TEST_F(EngineRoles, WhoAwaitsAPushReadsNoReplies) {
   const BackgroundThread background(engine_);
   PushWaiter waiter(engine_, pushes_);
