@@ -323,6 +323,7 @@ Follower* Engine::successor_locked(ReaderRole& role) noexcept {
 void Engine::hand_on_locked(ReaderRole& role) noexcept {
   if (role.called != nullptr) return;  // it comes
   if (base::mutant("core.leave_without_a_call")) return;
+  const std::size_t replies_before = replies_.followers.size();
   Follower* const successor = crowded(role) ? nullptr : successor_locked(role);
   if (successor != nullptr) {
     role.called = successor;
@@ -339,6 +340,10 @@ void Engine::hand_on_locked(ReaderRole& role) noexcept {
   // Who follows the replies and turned out to await a push is to read the pushes itself.
   if (&role == &replies_ && may_read(pushes_) && pushes_.followers.size() > 0) {
     hand_on_locked(pushes_);
+  }
+  // And who was asked for once more, as it waited for a push, has its reply to read.
+  if (replies_.followers.size() > replies_before && unattended(replies_) && !replies_.background) {
+    hand_on_locked(replies_);
   }
 }
 

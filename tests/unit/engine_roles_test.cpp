@@ -152,6 +152,38 @@ TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDueByACallerThatAwaitsAPush) {
   engine_.detach(care);
 }
 
+/// Awaits a push until it is asked for once more, as a look at a queue does, by another thread.
+class AskedAnew final : public Check {
+ public:
+  [[nodiscard]] bool awaits_push() const noexcept override { return !anew.load(); }
+  std::atomic<bool> anew{false};
+};
+
+TEST_F(EngineRoles, WhoTurnsOutToAwaitAReplyIsNotLeftBehindByTheReaderOfPushes) {
+  const BackgroundThread background(engine_);
+  PushWaiter reader(engine_, pushes_);
+  ASSERT_TRUE(reader.sleeps());
+  PushWaiter next(engine_, pushes_);
+  ASSERT_TRUE(next.sleeps());
+  const auto operation = std::make_shared<AskedAnew>();
+  std::atomic<pid_t> kernel_id{0};
+  std::thread other([&] {
+    kernel_id.store(static_cast<pid_t>(::syscall(SYS_gettid)));
+    wait_done(engine_, *operation);
+  });
+  ASSERT_TRUE(eventually([&] { return kernel_id.load() != 0; }));
+  ASSERT_TRUE(test::falls_asleep(kernel_id.load(), {SYS_futex}));
+  operation->anew.store(true);
+  replies_.request(operation);
+  pushes_.push();
+  reader.join();
+  replies_.answer(1);
+  EXPECT_TRUE(eventually([&] { return operation->done(); }, 5s)) << "nobody reads its reply";
+  pushes_.push();
+  next.join();
+  other.join();
+}
+
 TEST_F(EngineRoles, WhoAwaitsAPushReadsNoReplies) {
   const BackgroundThread background(engine_);
   PushWaiter waiter(engine_, pushes_);
