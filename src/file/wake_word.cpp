@@ -101,15 +101,16 @@ Woken WakeWord::sleep(std::uint32_t seen, const std::atomic<std::uint32_t>& sign
 Woken WakeWord::sleep_in_slices(std::uint32_t seen, const std::atomic<std::uint32_t>& signal,
                                 std::uint32_t seen_signal, nanoseconds at_most) const noexcept {
   constexpr nanoseconds longest = std::chrono::milliseconds(5);
-  while (at_most > nanoseconds(0)) {
+  // Each slice ends late, by the slack of this thread's timers at least: they must not add up.
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  for (nanoseconds left = at_most; left > nanoseconds(0);
+       left = until - std::chrono::steady_clock::now()) {
     if (signal.load() != seen_signal) return Woken::by_change;
-    const nanoseconds slice = std::min(at_most, longest);
-    const timespec limit = to_timespec(slice);
+    const timespec limit = to_timespec(std::min(left, longest));
     if (::syscall(SYS_futex, word_, FUTEX_WAIT, seen, &limit, nullptr, 0) == 0) {
       return Woken::by_release;
     }
     if (errno != ETIMEDOUT) return why(errno);
-    at_most -= slice;
   }
   return Woken::by_time;
 }

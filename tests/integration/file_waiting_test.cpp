@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Goal: no wake-up is lost, whatever else happens to the waiters. Method: waiters that never ask
 // again by themselves, so that a lost wake-up costs the test its time limit; both ways of sleeping.
+#include "file/lock_file.hpp"
 #include "integration/file_waiters.hpp"
 #include "model/seed.hpp"
+#include "support/own_time.hpp"
+
+#include <sys/prctl.h>
 
 #include <array>
 #include <atomic>
@@ -243,6 +247,24 @@ TEST_P(FileWaitingTest, NamesThatComeAndGoExclude) {
 TEST_P(FileWaitingTest, CapabilitiesTellHowOneWaits) {
   const bool both = GetParam() == Sleeping::on_both && WakeWord::can_sleep_on_both();
   EXPECT_EQ(client()->backend().capabilities().one_wake, both ? Support::yes : Support::no);
+}
+
+// Promise: L4
+TEST_P(FileWaitingTest, WhereTimersAreCoarseItIsLateByOneOfThem) {
+  const Directory place(directory(), false);
+  std::shared_ptr<LockFile> file;
+  ASSERT_FALSE(LockFile::open(place, "a", file));
+  const std::atomic<std::uint32_t> signal{0};
+  std::thread thread([&] {
+    ASSERT_EQ(::prctl(PR_SET_TIMERSLACK, 5'000'000UL), 0);
+    const auto sleep = [&] {
+      const Woken woken =
+          file->sleepers()->sleep(file->word(), signal, signal.load(), 300ms, GetParam());
+      EXPECT_EQ(woken, Woken::by_time);
+    };
+    EXPECT_LT(test::least_duration_of(350ms, sleep), 350ms);
+  });
+  thread.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Sleeping, FileWaitingTest,
