@@ -47,6 +47,10 @@ bool may_read(const ReaderRole& role) noexcept { return !role.taken && !crowded(
 /// Whether no caller reads, nor is about to.
 bool unattended(const ReaderRole& role) noexcept { return !role.taken && role.called == nullptr; }
 
+Instant after(Instant moment, std::chrono::nanoseconds span) noexcept {
+  return span >= never - moment ? never : moment + span;
+}
+
 void choose(Attendance& attendance, const std::vector<Source*>& some,
             const std::vector<Source*>& more = {}) {
   attendance.sources.resize(some.size() + more.size());
@@ -134,10 +138,9 @@ Instant Engine::due_locked() const noexcept {
 void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) {
   // Before anything that takes time: whatever is done here is a part of the caller's time.
   const Instant now = clock_->now();
-  Follower self{.operation = operation,
-                .seen = seen,
-                .until = at_most >= never - now ? never : now + at_most};
+  Follower self{.operation = operation, .seen = seen, .until = after(now, at_most)};
   if (read_alone(self, now)) return;
+  self.back = after(BootClock::now(), at_most);
   Lock lock(mutex_);
   if (replies_.sources.empty()) {
     lock.unlock();
@@ -213,7 +216,8 @@ void Engine::read(Lock& lock, ReaderRole& role, Follower& self) {
       // Others' answers are no reason to leave: the role would have to be handed on, and be taken
       // again by this very thread.
       const bool stays = self.operation.signal() == self.seen && now < self.until &&
-                         !crowded(role) && &role_of(self.operation) == &role;
+                         BootClock::now() < self.back && !crowded(role) &&
+                         &role_of(self.operation) == &role;
       if (!stays) break;
       if (&role == &pushes_) have_replies_read_locked();
       choose_last(lock);

@@ -49,7 +49,8 @@ struct ReaderRole;
 struct Follower {
   Operation& operation;
   std::uint32_t seen;
-  Instant until;
+  Instant until;         // by the client's clock, which may be in a test's hand
+  Instant back = never;  // in real time: it may stand still there, and whoever waits looks itself
   ReaderRole* role = nullptr;  // in whose list it is
   Follower* before = nullptr;
   Follower* after = nullptr;

@@ -2,6 +2,7 @@
 // Goal: whoever waits does the work: replies reach their callers, one thread polls, roles are
 // handed on, and time-outs, pokes and pushes reach a thread that polls for others. Method: a source
 // of our own over a socketpair, whose other end a thread answers in order.
+#include "support/eventually.hpp"
 #include "unit/engine_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -49,6 +50,25 @@ TEST(EngineTest, ManyCallersShareOneReaderAndNoneIsForgotten) {
   }
   callers.clear();
   server.join();
+  engine.detach(source);
+}
+
+// Those who wait for real time look at it themselves: close() would never end beside a server that
+// does not answer.
+TEST(EngineTest, WhoeverReadsComesBackThoughTheClockInATestsHandStandsStill) {
+  Engine engine(std::make_shared<ManualClock>());
+  EchoSource source(false);
+  engine.attach(source);
+  const auto operation = std::make_shared<Check>();
+  source.request(operation);
+  std::atomic<bool> back{false};
+  std::jthread reader([&] {
+    engine.wait(*operation, operation->signal(), 50ms);
+    back.store(true);
+  });
+  EXPECT_TRUE(test::eventually([&] { return back.load(); }, 5s));
+  source.answer(1);
+  reader.join();
   engine.detach(source);
 }
 
