@@ -107,6 +107,8 @@ void Background::run() {
       // Out of memory, or a backend that throws: whatever was due is still due.
       {
         const std::lock_guard lock(mutex_);
+        // Timers stay armed when their holds are over: this may be so until there is memory.
+        if (stopping_) return;
         reap_ = std::min(reap_, clock_.now());
       }
       std::this_thread::sleep_for(pause_after_failure);

@@ -254,6 +254,44 @@ bool lose(long fails_at) {
   return reached;
 }
 
+/// Threads that did not say otherwise have no memory right after they have looked at it.
+class StarvingClock final : public mortise::Clock {
+ public:
+  [[nodiscard]] mortise::Instant now() const noexcept override {
+    if (starves.load() && !fed) {
+      until_failure = 1;
+      ++looks;
+    }
+    return mortise::BootClock::now();
+  }
+  static thread_local bool fed;
+  std::atomic<bool> starves{false};
+  mutable std::atomic<int> looks{0};
+};
+thread_local bool StarvingClock::fed = false;
+
+/// The background thread has no memory any more, and something to do.
+void close_while_the_background_starves() {
+  StarvingClock::fed = true;
+  const auto clock = std::make_shared<StarvingClock>();
+  mortise::memory::Server server;
+  mortise::Client client(server.backend(), {.clock = clock});
+  mortise::Lock lock = client.lock("name", {.lease = 100ms});
+  lock.lock();
+  clock->starves = true;
+  while (clock->looks < 20) std::this_thread::sleep_for(1ms);
+  std::atomic<bool> closed{false};
+  std::thread closer([&] {
+    StarvingClock::fed = true;
+    client.close();
+    closed = true;
+  });
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (!closed && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+  if (!closed) fail("close() waits for a thread that has no memory", 1);
+  closer.join();
+}
+
 /// @return whether ours is the operator new of this program: clang's sanitizers have their own.
 bool fails_when_told() {
   until_failure = 1;
@@ -275,6 +313,7 @@ int main() {
   }
   for (long fails_at = 1; unlock_without_successor(fails_at); ++fails_at) {
   }
+  close_while_the_background_starves();
   int round = 0;
   for (const char* const url : unreachable) {
     for (long fails_at = 1; close_unreached(url, fails_at); ++fails_at) ++round;
