@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace mortise::base {
@@ -24,12 +25,6 @@ struct Registry {
   std::vector<SocketIdentity> borrowed;
 
   Registry() { ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child); }
-
-  void set(int fd, bool value) {
-    const auto index = static_cast<std::size_t>(fd);
-    if (index >= ours.size()) ours.resize(index + 1);
-    ours[index] = value;
-  }
 
   static void before_fork();
   static void after_fork_in_parent();
@@ -79,12 +74,29 @@ NoFork::~NoFork() {
   errno = kept;
 }
 
-void close_in_child(int fd, bool whether) noexcept { registry().set(fd, whether); }
+bool close_in_child(int fd) noexcept {
+  std::vector<bool>& ours = registry().ours;
+  const auto index = static_cast<std::size_t>(fd);
+  try {
+    if (index >= ours.size()) ours.resize(index + 1);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  ours[index] = true;
+  return true;
+}
+
+void keep_in_child(int fd) noexcept { registry().ours[static_cast<std::size_t>(fd)] = false; }
 
 SocketIdentity identity_of(int fd) noexcept {
   struct stat status {};
   const bool is_socket = fd >= 0 && ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
   return is_socket ? SocketIdentity{fd, status.st_ino} : SocketIdentity{};
+}
+
+void expect_socket() {
+  std::vector<SocketIdentity>& all = registry().borrowed;
+  if (all.size() == all.capacity()) all.reserve(2 * all.size() + 8);
 }
 
 void close_in_child(const SocketIdentity& socket) noexcept {

@@ -24,8 +24,11 @@ class NoFork {
   NoFork& operator=(const NoFork&) = delete;
 };
 
-/// Whether a child closes that descriptor right after a fork. Under `NoFork`.
-void close_in_child(int fd, bool whether) noexcept;
+/// A child closes that descriptor right after a fork. Under `NoFork`.
+/// @return false: there is no memory to note it
+[[nodiscard]] bool close_in_child(int fd) noexcept;
+/// It does not any more. Under `NoFork`.
+void keep_in_child(int fd) noexcept;
 
 /// A socket of which somebody else may make another one at any time: a number alone would lead to
 /// whatever has it by then.
@@ -36,7 +39,11 @@ struct SocketIdentity {
 };
 [[nodiscard]] SocketIdentity identity_of(int fd) noexcept;
 
-/// A child closes that socket right after a fork, if it is still the same one. Under `NoFork`.
+/// Makes room for one more socket: what somebody else has made cannot be taken back. Throws
+/// `std::bad_alloc`. Under `NoFork`.
+void expect_socket();
+/// A child closes that socket right after a fork, if it is still the same one; after
+/// `expect_socket()`. Under `NoFork`.
 void close_in_child(const SocketIdentity& socket) noexcept;
 /// It does not any more; where that was said twice, once less. Under `NoFork`.
 void keep_in_child(const SocketIdentity& socket) noexcept;

@@ -3,12 +3,16 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace mortise::base {
 
 UniqueFd::UniqueFd(int fd) noexcept : fd_(fd), generation_(fork_generation()) {
-  if (fd_ >= 0) close_in_child(fd_, true);
+  if (fd_ < 0 || close_in_child(fd_)) return;
+  // A child would keep it for ever.
+  ::close(std::exchange(fd_, -1));
+  errno = ENOMEM;
 }
 
 UniqueFd::UniqueFd(UniqueFd&& other) noexcept
@@ -28,7 +32,7 @@ void UniqueFd::reset() noexcept {
   // In a child the number was closed by the handler and may belong to somebody else by now.
   if (fd < 0 || generation_ != fork_generation()) return;
   const NoFork guard;
-  close_in_child(fd, false);
+  keep_in_child(fd);
   ::close(fd);
 }
 

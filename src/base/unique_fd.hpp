@@ -44,10 +44,12 @@ class BorrowedFd {
   ~BorrowedFd() { reset(); }
   void reset() noexcept;
 
-  /// Runs `make`, which returns a descriptor or -1, with no fork in between.
+  /// Runs `make`, which returns a descriptor or -1, with no fork in between. Throws
+  /// `std::bad_alloc` before that.
   template <class Make>
   [[nodiscard]] static BorrowedFd open(Make make) {
     const NoFork guard;
+    expect_socket();
     return BorrowedFd(make());
   }
 

@@ -8,6 +8,9 @@
 
 #include "support/failing_allocations.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -292,6 +295,29 @@ void close_while_the_background_starves() {
   closer.join();
 }
 
+/// The first client of a process, each time in a process of its own: what the library keeps of its
+/// descriptors, for a child to close, has to grow.
+void open_the_first_client() {
+  for (long fails_at = 1;; ++fails_at) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      mortise::memory::Server server;
+      try {
+        until_failure = fails_at;
+        const mortise::Client client(server.backend());
+      } catch (const std::exception&) {
+        ::_exit(0);
+      }
+      ::_exit(until_failure == 0 ? 0 : 1);
+    }
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+      fail("a client that has no memory ends the process", fails_at);
+    }
+    if (WEXITSTATUS(status) == 1) return;
+  }
+}
+
 /// @return whether ours is the operator new of this program: clang's sanitizers have their own.
 bool fails_when_told() {
   until_failure = 1;
@@ -308,6 +334,7 @@ bool fails_when_told() {
 
 int main() {
   if (!fails_when_told()) return 77;
+  open_the_first_client();
   pass_to_who_fails();
   for (long fails_at = 1; lose(fails_at); ++fails_at) {
   }
