@@ -21,7 +21,9 @@ void RedisBackend::pushed(const Reply& message) {
     } else if (message.items[0].text == "unsubscribe") {
       if (redisson_) redisson_->ended(message.items[1].text);
     } else {
-      look_for_holder(message.items[1].text);
+      // What was said before it listened was told to nobody; and only by asking once more the
+      // server learns that it is one of ours who listens.
+      heard_of(message.items[1].text);
     }
     return;
   }

@@ -149,6 +149,43 @@ TEST_F(RedisInterop, OurWaiterWakesOnTheirWordAndNotByAsking) {
   EXPECT_TRUE(java.try_lock());
 }
 
+// Nobody tells it: it asked before, and its subscription came after.
+TEST_F(RedisInterop, OurWaiterFindsWhatTheyFreedBeforeItListened) {
+  Proxy proxy(server().port());
+  Redisson java(server());
+  ASSERT_TRUE(java.try_lock());
+  Party waiter(Client(proxy.url() + "?interop=redisson"), "a");
+  Lock first = waiter.client().lock("first");
+  ASSERT_TRUE(first.try_lock());
+  first.unlock();
+  ASSERT_TRUE(eventually([&] { return proxy.connections(Proxy::Connections::inboxes) == 1; }));
+  proxy.hold_requests(true, Proxy::Connections::inboxes);
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  ASSERT_TRUE(eventually([&] { return proxy.held() == 2; })) << "a probe, and the subscription";
+  EXPECT_TRUE(java.unlock());
+  EXPECT_EQ(listeners(), 0);
+  proxy.release_held();
+  EXPECT_TRUE(comes(served, 500ms)) << "it has asked when a second was over";
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// Until the server knows that it is one of ours who listens, each release keeps the lock for it.
+TEST_F(RedisInterop, OurWaiterIsKnownAsOneOfOursAsSoonAsItListens) {
+  Client mine = ours();
+  Lock lock = mine.lock("a");
+  ASSERT_TRUE(lock.try_lock());
+  Party waiter(ours(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  EXPECT_TRUE(eventually([&] { return field("a", "c") == first_attempt("a"); }, 500ms))
+      << "it was said when a second was over";
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_EQ(field("a", "y"), "") << "it is kept for somebody";
+  EXPECT_TRUE(comes(served, 500ms));
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
 // It was silent, and dropped from the queue; another one of ours is the first by the time it asks
 // again.
 TEST_F(RedisInterop, WhoHasLostTheFirstPlaceListensNoMore) {
