@@ -180,6 +180,37 @@ TEST_F(RedisRedisson, IsNotTakenForOneOfOursWhoIsNotTheFirst) {
   EXPECT_TRUE(holds('b'));
 }
 
+// Who was told that it is the first has left, and nobody else of ours listens to their word.
+TEST_F(RedisRedisson, HasTheNextOfOursToldWhereTheFirstLeaves) {
+  RedisTalk inbox = listen("c");
+  const auto expect_told = [&](const char* about) {
+    const auto word = inbox.receive(patience);
+    ASSERT_TRUE(word) << about;
+    EXPECT_THAT(word->words(), HasSubstr("L " + attempt('c') + " ")) << about;
+  };
+  theirs();
+  ASSERT_TRUE(take('b').starts_with("Q"));
+  ASSERT_TRUE(take('c').starts_with("Q"));
+  EXPECT_TRUE(cancel('b', "r0").starts_with("B"));
+  expect_told("while they hold it");
+  EXPECT_TRUE(cancel('c', "r0").starts_with("B"));
+  server().talk().expect_ok({"DEL", "a"});
+  // At one moment, since the lock is kept for a short one.
+  const RedisTalk waits = java();
+  const RedisTalk inbox_of_b = listen("b");
+  ASSERT_TRUE(take('a').starts_with("G"));
+  ASSERT_TRUE(take('b').starts_with("Q"));
+  ASSERT_TRUE(take('c').starts_with("Q"));
+  RedisTalk talk = server().talk();
+  talk.expect_ok({"MULTI"});
+  talk.expect_ok(eval(redis::scripts::release, {get("o"), "r0", "1"}));
+  talk.expect_ok(eval(redis::scripts::cancel, {attempt('b'), "r0", "1"}));
+  const auto answers = talk.expect_ok({"EXEC"}).items;
+  EXPECT_EQ(answers.at(0).text, "F");
+  EXPECT_TRUE(answers.at(1).text.starts_with("B")) << answers.at(1).text;
+  expect_told("while it is kept for them");
+}
+
 // A key of that name may be anybody's.
 TEST_F(RedisRedisson, IsAllThatIsTouchedAtThatName) {
   RedisTalk talk = server().talk();

@@ -6,25 +6,29 @@
 -- ARGV  1 attempt    2 mode; '1' = older copies may be on their way    3 epoch of the connection
 open(KEYS[1], KEYS[2])
 local w = waiting > 0 and waiter(ARGV[1])
+local first -- whether it was the first of the queue
 if w then
   dequeue(ARGV[1], w.ticket)
   count()
-  local q = redis.call('HMGET', K, 'h', 't')
-  local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
   if waiting <= 0 then
     redis.call('HDEL', K, 'h', 't')
-  elseif w.ticket == head then
-    front() -- the next one in the queue, who shall know that when it asks
-  elseif w.ticket == tail - 1 then
-    -- Who gives up is the last, as a rule: what is left of the queue shall not grow by each of them.
-    local last = tail - 1
-    while last > head and last > tail - LOOKS and not redis.call('HGET', K, place(last - 1)) do
-      last = last - 1
+  else
+    local head = front() -- the next one in the queue, who shall know that when it asks
+    local tail = tonumber(redis.call('HGET', K, 't')) or 0
+    first = head > w.ticket
+    if not first and w.ticket == tail - 1 then
+      -- Who gives up is the last, as a rule: what is left of the queue shall not grow by each of them.
+      local last = tail - 1
+      while last > head and last > tail - LOOKS and not redis.call('HGET', K, place(last - 1)) do
+        last = last - 1
+      end
+      redis.call('HSET', K, 't', digits(last))
     end
-    redis.call('HSET', K, 't', digits(last))
   end
 end
 if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(ARGV[1], ARGV[3]) end
 settle()
 if held and owner == ARGV[1] then return granted() end
+-- Only the first hears Redisson's channel, and knows that the lock is kept: the next one is to know it, too.
+if first and (foreign or kept) then tell_first() end
 return occupied('B')
