@@ -207,7 +207,7 @@ bool Attempts::released(const AttemptId& attempt, std::uint64_t number) {
   const bool in_doubt = late != nullptr && late->release && late->more.released == number;
   if (in_doubt) late_.released({.attempt = attempt});
   any_late_.store(!late_.empty());
-  return in_doubt;
+  return in_doubt || late_.is_unnoted({.attempt = attempt});
 }
 
 void Attempts::forget(const HoldId& hold) {
@@ -255,17 +255,18 @@ Attempts::Operation Attempts::find(const AttemptId& attempt) const {
 }
 
 void Attempts::unanswered(const AttemptId& attempt, std::uint64_t released, std::uint64_t epoch,
-                          Instant now, const Operation& taker) {
+                          Instant now, const Operation& taker) noexcept {
   const std::lock_guard lock(mutex_);
   any_late_.store(true);
-  LateCopies::Late& late = late_.unanswered({.attempt = attempt}, epoch, now);
+  LateCopies::Late* const late = late_.unanswered({.attempt = attempt}, epoch, now);
+  if (late == nullptr) return;
   if (released != 0) {
-    late.release = true;
-    late.more.released = released;
+    late->release = true;
+    late->more.released = released;
   }
   if (!taker) return;
-  late.more.taker = taker;
-  late.more.asked = false;
+  late->more.taker = taker;
+  late->more.asked = false;
 }
 
 void Attempts::answered(const AttemptId& attempt, std::uint64_t epoch, bool tells) {

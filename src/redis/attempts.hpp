@@ -110,7 +110,7 @@ class Attempts {
   /// @param epoch of that connection
   /// @param taker whose request that was, if it may have taken the lock; null = it may not
   void unanswered(const AttemptId& attempt, std::uint64_t released, std::uint64_t epoch,
-                  Instant now, const Operation& taker = nullptr);
+                  Instant now, const Operation& taker = nullptr) noexcept;
   /// Attempts that are decided, and nobody asks for any more: what a copy of which no answer came
   /// has taken for them since, nobody knows of. @return each once
   [[nodiscard]] std::vector<Operation> leftovers();

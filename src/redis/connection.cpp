@@ -65,7 +65,11 @@ void Connection::ready(short /*events*/, Instant now) {
       if (link_.is_to_begin(now)) begin(now);
       return;
     case State::resolving: resolved(); break;
-    case State::connecting: advance(); break;
+    case State::connecting:
+      advance();
+      // What the server says before it hangs up is read before that is believed.
+      if (link_.is_broken()) return;
+      break;
     case State::greeting:
     case State::up:
       link_.looked();
@@ -79,16 +83,15 @@ void Connection::ready(short /*events*/, Instant now) {
 void Connection::check_time(Instant now) {
   using End = remote::Link::End;
   const End end = link_.end(now);
-  if (end != End::none && end != End::broken) return drop(unavailable(remote::Link::words(end)));
-  if (link_.state() != State::up || (end == End::none && deadline_.get() > now)) return;
+  if (end == End::none && (link_.state() != State::up || deadline_.get() > now)) return;
+  // Nothing is taken for done before it is dropped: what fails for want of memory is done again.
   std::optional<Failure> why;
   {
     const std::lock_guard lock(mutex_);
-    why = std::exchange(why_broken_, std::nullopt);
-    if (!why && calls_.deadline() <= now) {
-      why = unavailable("no answer in time");
-    }
+    if (end == End::broken) why = why_broken_;
+    if (end == End::none && calls_.deadline() <= now) why = unavailable("no answer in time");
   }
+  if (end != End::none && !why) why = unavailable(remote::Link::words(end));
   if (why) drop(*why);
 }
 
@@ -176,18 +179,17 @@ void Connection::suspect() {
   user_.changed(*this);
 }
 
-void Connection::mark_broken(const Failure& why) {
+void Connection::mark_broken(const Failure& why) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (link_.state() != State::up) return;
-    why_broken_ = why;
-    link_.mark_broken();
+    break_locked([&] { return why; });
   }
   user_.changed(*this);
 }
 
 void Connection::drop(const Failure& why) {
-  std::deque<Call> unanswered;  // first: see UnderWay::end()
+  std::list<Call> unanswered;
   const bool was_up = link_.state() == State::up;
   const Instant now = clock_->now();
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
@@ -196,7 +198,7 @@ void Connection::drop(const Failure& why) {
     link_.drop(now);
     descriptor_.store(-1);
     stream.swap(stream_);
-    calls_.end(unanswered);
+    unanswered = calls_.end();
     note_calls();
     out_.clear();
     gathering_.store(false);
@@ -209,16 +211,14 @@ void Connection::drop(const Failure& why) {
   user_.dropped(*this, why, was_up, std::move(unanswered));
 }
 
-std::deque<Call> Connection::close() {
+std::list<Call> Connection::close() noexcept {
   std::shared_ptr<Stream> stream;
   const std::lock_guard lock(mutex_);
   link_.leave();
   descriptor_.store(-1);
   stream.swap(stream_);
-  unanswered_.store(0);
   out_.clear();
-  std::deque<Call> unanswered;  // last: there may be no memory for it
-  calls_.end(unanswered);
+  std::list<Call> unanswered = calls_.end();
   note_calls();
   return unanswered;
 }

@@ -5,6 +5,7 @@
 
 #include <mortise/backend.hpp>
 
+#include "base/farewell.hpp"
 #include "base/resolver.hpp"
 #include "base/tuned_source.hpp"
 #include "redis/call.hpp"
@@ -20,7 +21,7 @@
 #include <poll.h>
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,7 +34,8 @@ namespace mortise::redis {
 ///
 /// Any thread sends: it writes what others have queued together with its own. One thread at a time,
 /// whoever has the reader's role, is inside `ready()`, and only there the connection changes its
-/// state and its user is called.
+/// state and its user is called. Where that throws, for want of memory, what it was told counts as
+/// not told: the connection is dropped, and the call whose answer it was is not answered.
 ///
 /// A command costs one look at the mutex when it is sent, and one when it is answered; who polls
 /// costs none.
@@ -66,7 +68,7 @@ class Connection final : public base::TunedSource {
     virtual void pushed(const Reply& message) = 0;
     /// It broke, or could not be made. What was not answered may or may not have been executed.
     virtual void dropped(Connection& connection, const Failure& why, bool was_up,
-                         std::deque<Call> unanswered) = 0;
+                         std::list<Call> unanswered) = 0;
   };
   /// @param inbox the channel to subscribe to; empty = a connection for commands
   /// @param settings, tls, user, mutex outlive it; tls may be null
@@ -84,9 +86,9 @@ class Connection final : public base::TunedSource {
   /// Has it looked at soon, although nobody awaits a reply: it may be broken.
   void suspect();
   /// Drops it from any thread: soon, in the reader's role.
-  void mark_broken(const Failure& why);
+  void mark_broken(const Failure& why) noexcept;
   /// For ever; call after the source was detached. @return what was not answered.
-  std::deque<Call> close();
+  std::list<Call> close() noexcept;
 
   /// @return the number of the connection that there is, or that will be next; grows.
   [[nodiscard]] std::uint64_t generation() const noexcept { return calls_.generation(); }
@@ -164,11 +166,15 @@ class Connection final : public base::TunedSource {
   void greet();
   /// @return whether something came
   bool receive(bool sleep);
+  void take_replies();
   void take(const Reply& reply);
+  void take_answer(const Reply& reply);
   void check_time(Instant now);
   /// @return false: it broke before a byte has left
   bool flush(std::shared_ptr<Stream> stream);
   void stop_writing(Stream::Status why, std::size_t done) noexcept;
+  template <class Why>
+  void break_locked(Why why) noexcept;
   void write_queued();
   void gather();
   Sent queue(Call* call, std::string_view bytes);
@@ -191,6 +197,8 @@ class Connection final : public base::TunedSource {
   std::optional<ReplyReader> reader_;
   std::vector<char> read_buffer_;
   Reply reply_;
+  UnderWay::Calls answered_;  // the call whose answer is being told
+  UnderWay::Calls over_;      // ... that was told, and is empty
 
   remote::Link link_;
   std::atomic<bool> blocked_{false};  // the socket takes no more bytes: poll for POLLOUT
@@ -214,7 +222,14 @@ class Connection final : public base::TunedSource {
   static constexpr unsigned more_came = 2;
   std::atomic<unsigned> writing_{nobody_writes};
   std::string batch_;
-  std::optional<Failure> why_broken_;  // whenever the link is
+  std::optional<Failure> why_broken_;  // of a link that is, if there was memory for it
 };
+
+// Under the mutex. It is broken also where there is no memory for the words.
+template <class Why>
+void Connection::break_locked(Why why) noexcept {
+  link_.mark_broken();
+  base::without_memory([&] { why_broken_ = why(); });
+}
 
 }  // namespace mortise::redis

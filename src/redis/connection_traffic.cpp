@@ -4,7 +4,6 @@
 #include "redis/connection.hpp"
 
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace mortise::redis {
@@ -55,19 +54,37 @@ bool Connection::receive(bool sleep) {
     }
     reader_->feed({buffer.data(), moved.bytes});
     if (!pushes() && unanswered_.load() >= several) gather();
-    while (reader_) {
-      const ReplyReader::Next next = reader_->next(reply_);
-      if (next == ReplyReader::Next::more) break;
-      if (next == ReplyReader::Next::broken) {
-        drop({Errc::protocol, where_ + ": " + reader_->error()});
-        return true;
-      }
-      take(reply_);
-    }
+    take_replies();
     // A socket that gave less than it was asked for is empty; asking again would cost a call.
     if (tls_ == nullptr && moved.bytes < buffer.size()) return true;
   }
   return any;
+}
+
+void Connection::take_replies() {
+  try {
+    while (reader_) {
+      const ReplyReader::Next next = reader_->next(reply_);
+      if (next == ReplyReader::Next::more) return;
+      if (next == ReplyReader::Next::broken) {
+        return drop({Errc::protocol, where_ + ": " + reader_->error()});
+      }
+      take(reply_);
+    }
+  } catch (const std::exception&) {
+    if (link_.state() == State::idle) {
+      answered_.clear();
+      throw;  // it was dropped, and its user could not take that
+    }
+    // An answer was read, and nobody was told: a release would be asked for once more, and be found
+    // done by nobody. Nothing that stands behind it may be read.
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.put_back(answered_);
+      note_calls();
+    }
+    drop({Errc::exhausted, "no memory"});  // so short that it needs none
+  }
 }
 
 void Connection::take(const Reply& reply) {
@@ -88,18 +105,21 @@ void Connection::take(const Reply& reply) {
     user_.pushed(reply);
     return;
   }
-  std::optional<Call> call;
+  take_answer(reply);
+}
+
+void Connection::take_answer(const Reply& reply) {
   {
     const std::lock_guard lock(mutex_);
-    call = calls_.answered();
+    calls_.reuse(over_);
+    answered_ = calls_.answered();
     note_calls();
-    if (call) user_.matched(*call, reply);
+    if (!answered_.empty()) user_.matched(answered_.front(), reply);
   }
-  if (call) {
-    user_.answered(*call, reply);
-  } else {
-    drop({Errc::protocol, where_ + ": a reply that nobody asked for"});
-  }
+  if (answered_.empty()) return drop({Errc::protocol, where_ + ": a reply that nobody asked for"});
+  user_.answered(answered_.front(), reply);
+  answered_.front() = Call{};  // whom it was for is let go here, under no mutex
+  over_.splice(over_.begin(), answered_);
 }
 
 // Callers that are answered together ask again together, each in its own thread as soon as it has
@@ -247,13 +267,7 @@ void Connection::stop_writing(Stream::Status why, std::size_t done) noexcept {
     blocked_.store(true);
     return;
   }
-  link_.mark_broken();
-  why_broken_.emplace(Errc::unavailable, std::string());
-  try {
-    *why_broken_ = unavailable(remote::Link::words(remote::Link::End::broken));
-  } catch (const std::bad_alloc&) {
-    // The code says enough.
-  }
+  break_locked([this] { return unavailable(remote::Link::words(remote::Link::End::broken)); });
 }
 
 }  // namespace mortise::redis

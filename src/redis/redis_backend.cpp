@@ -3,6 +3,7 @@
 #include "redis/redis_backend.hpp"
 
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 
 #include <algorithm>
@@ -309,14 +310,16 @@ void RedisBackend::submit_outbox() {
 
 void RedisBackend::send_again(std::vector<Call> calls) {
   const Instant now = clock_->now();
+  base::OneByOne each;
   for (Call& call : calls) {
     if (is_over(call, now)) continue;
     call.deadline = now + std::max(call.deadline - call.asked, std::chrono::nanoseconds(0));
     call.asked = now;
     call.whole = false;
     if (base::mutant("redis.force_again_takes_the_next")) call.found.reset();
-    submit(std::move(call));
+    each([&] { submit(std::move(call)); });
   }
+  each.finish();
 }
 
 // No library is behind it, to repeat it.

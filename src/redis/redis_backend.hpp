@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -83,7 +83,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void changed(Connection& connection) override { host_->changed(connection); }
   void pushed(const Reply& message) override;
   void dropped(Connection& connection, const Failure& why, bool was_up,
-               std::deque<Call> unanswered) override;
+               std::list<Call> unanswered) override;
 
   [[nodiscard]] bool open(Operation& operation);
   void open_inbox(const AttemptId& of_client);
@@ -132,8 +132,10 @@ class RedisBackend final : public Backend, private Connection::User {
   void look_at_long_holds(Instant now);
   void look_for_holder(const std::string& channel);
 
-  void lost_commands(const Failure& why, std::deque<Call> unanswered, bool final, bool was_up);
-  void note_unanswered(const std::deque<Call>& calls, Instant now);
+  void lost_commands(const Failure& why, std::list<Call> unanswered, bool final, bool was_up);
+  void note_unanswered(const std::list<Call>& calls, Instant now) noexcept;
+  void left_behind(Call& call, const Failure& why, bool final, bool was_up);
+  void tell_undecided(const Failure& why, bool final);
   void lost_inbox(const Failure& why, bool final);
   void put_in_outbox(Call call);
 

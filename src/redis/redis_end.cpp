@@ -34,19 +34,15 @@ void RedisBackend::stop() noexcept {
   const auto say_farewell = [this](Operation& operation) {
     base::farewell(operation, [this] { return describe(); });
   };
-  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
-  base::without_memory([&] {
-    if (inbox != nullptr) static_cast<void>(inbox->close());
-  });
-  base::without_memory([&] {
-    for (const Call& call : commands_->close()) say_farewell(*call.operation);
-  });
+  if (inbox != nullptr) static_cast<void>(inbox->close());
+  for (const Call& call : commands_->close()) say_farewell(*call.operation);
   std::vector<Call> outbox;
   {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();
   }
   for (const Call& call : outbox) say_farewell(*call.operation);
+  // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
   base::without_memory([&] {
     for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
   });

@@ -13,7 +13,7 @@
 
 namespace mortise::redis {
 
-void RedisBackend::note_unanswered(const std::deque<Call>& calls, Instant now) {
+void RedisBackend::note_unanswered(const std::list<Call>& calls, Instant now) noexcept {
   for (const Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());

@@ -2,12 +2,23 @@
 // Whether the server can be reached, and what becomes of requests while it cannot: parts of
 // RedisBackend. The two connections have to lead to the same server, started once: a grant that one
 // tells of must not be of a server that the other one has not met.
+#include "base/farewell.hpp"
+#include "base/one_by_one.hpp"
 #include "redis/redis_backend.hpp"
 
-#include <iterator>
 #include <utility>
 
 namespace mortise::redis {
+namespace {
+
+// The code says enough where there is no memory for the words.
+void note(Failure& as, const Failure& why) noexcept {
+  as.code = why.code;
+  as.text.clear();
+  base::without_memory([&] { as.text = why.text; });
+}
+
+}  // namespace
 
 void RedisBackend::greeted(Connection& connection, const ServerFacts& facts) {
   if (&connection != commands_.get()) {
@@ -63,7 +74,7 @@ void RedisBackend::lead_inbox(bool now) {
 }
 
 void RedisBackend::dropped(Connection& connection, const Failure& why, bool was_up,
-                           std::deque<Call> unanswered) {
+                           std::list<Call> unanswered) {
   if (stopped_.load()) return;
   if (&connection == commands_.get()) {
     lost_commands(why, std::move(unanswered), remote::is_final(why), was_up);
@@ -76,61 +87,70 @@ void RedisBackend::dropped(Connection& connection, const Failure& why, bool was_
   }
 }
 
-void RedisBackend::lost_commands(const Failure& why, std::deque<Call> unanswered, bool final,
+void RedisBackend::lost_commands(const Failure& why, std::list<Call> unanswered, bool final,
                                  bool was_up) {
   const Instant now = clock_->now();
   note_unanswered(unanswered, now);
   std::vector<Call> outbox;
   {
     const std::lock_guard lock(mutex_);
-    no_commands_ = why;
+    note(no_commands_, why);
     outbox = outbox_.take();
   }
-  std::move(unanswered.begin(), unanswered.end(), std::back_inserter(outbox));
-  // A connection that was up is up again at once, as a rule.
-  const bool once_more = was_up && !final;
-  for (Call& call : outbox) {
-    if (call.leftover || is_over(call, now)) continue;  // see note_unanswered()
-    if (final && call.only_asks()) {
-      // Releases and cancels stay: they free what others wait for.
-      fail_protocol(call, why);
-    } else if (call.kind == Call::Kind::renew && !once_more) {
-      call.renewal().answered();  // unknown: repeated inside the lease
-    } else if (call.kind != Call::Kind::acquire) {
-      put_in_outbox(std::move(call));
-    }
+  base::OneByOne each;
+  for (Call& call : outbox) each([&] { left_behind(call, why, final, was_up); });
+  for (Call& call : unanswered) each([&] { left_behind(call, why, final, was_up); });
+  each([&] { tell_undecided(why, final); });
+  if (each.failed() || attempts_.takes_back(now)) commands_->want();
+  each.finish();
+}
+
+// A connection that was up is up again at once, as a rule.
+void RedisBackend::left_behind(Call& call, const Failure& why, bool final, bool was_up) {
+  if (call.leftover || is_over(call, clock_->now())) return;  // see note_unanswered()
+  if (final && call.only_asks()) {
+    // Releases and cancels stay: they free what others wait for.
+    fail_protocol(call, why);
+  } else if (call.kind == Call::Kind::renew && (final || !was_up)) {
+    call.renewal().answered();  // unknown: repeated inside the lease
+  } else if (call.kind != Call::Kind::acquire) {
+    put_in_outbox(std::move(call));
   }
-  bool wanted = false;
+}
+
+void RedisBackend::tell_undecided(const Failure& why, bool final) {
+  base::OneByOne each;
   for (const auto& operation : attempts_.undecided()) {
     // What was never on that connection cannot have caused a wrong reply there.
     if (final && why.code != Errc::protocol) {
-      operation->failed(why);
       // A copy may have been executed before the connection broke: a hold that nobody knows of.
-      cancel_behind(operation);
+      each([&] {
+        operation->failed(why);
+        cancel_behind(operation);
+      });
     } else {
-      wanted = true;
-      operation->trouble(why);
+      commands_->want();
+      each([&] { operation->trouble(why); });
     }
   }
-  if (wanted || attempts_.takes_back(now)) commands_->want();
+  each.finish();
 }
 
 void RedisBackend::lost_inbox(const Failure& why, bool final) {
   inbox_up_.store(false);
   awaits_probe_.store(false);
   if (redisson_) redisson_->forget();
-  {
-    const std::lock_guard lock(mutex_);
-    if (final) no_inbox_ = why;
-  }
   if (final) {
-    for (const auto& operation : attempts_.undecided()) {
-      if (!operation->request().wait) continue;
-      operation->failed(why);
-      cancel_behind(operation);
-    }
+    const std::lock_guard lock(mutex_);
+    note(no_inbox_, why);
   }
-  lead_inbox(false);
+  lead_inbox(false);  // whatever fails below: without one nobody joins a queue
+  if (!final) return;
+  for (const auto& operation : attempts_.undecided()) {
+    if (!operation->request().wait) continue;
+    operation->failed(why);
+    cancel_behind(operation);
+  }
 }
 
 }  // namespace mortise::redis

@@ -2,6 +2,7 @@
 // What the server answers, and what that makes of requests: the other half of RedisBackend. The
 // inbox is in redis_inbox.cpp.
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 #include "redis/server_error.hpp"
@@ -244,21 +245,24 @@ void RedisBackend::answered_release(const Call& call) {
   const ReleaseAnswer answer = *std::move(told_.release);
   const bool before = told_.release_in_doubt;
   Release& release = call.releasing();
-  if (redisson_) redisson_->stop_holding(release.hold());
+  // Its successor may be noted as the holder by now, and is to know.
+  base::OneByOne each;
+  if (redisson_) each([&] { redisson_->stop_holding(release.hold()); });
   if (answer.successor && release.successor()) {
-    answered_attempt(release.successor(), call.asked, *answer.successor);
+    each([&] { answered_attempt(release.successor(), call.asked, *answer.successor); });
   }
   switch (answer.outcome) {
-    case ReleaseAnswer::Outcome::freed: release.answered(Released::released); return;
+    case ReleaseAnswer::Outcome::freed: release.answered(Released::released); break;
     case ReleaseAnswer::Outcome::freed_before:
       release.answered(before ? Released::released : Released::was_lost);
-      return;
-    case ReleaseAnswer::Outcome::lapsed: release.answered(Released::was_lost); return;
+      break;
+    case ReleaseAnswer::Outcome::lapsed: release.answered(Released::was_lost); break;
     case ReleaseAnswer::Outcome::not_ours:
       // The copy of which no answer came may have freed it, and somebody else have taken it since.
       release.answered(before ? Released::unknown : Released::was_lost);
-      return;
+      break;
   }
+  each.finish();
 }
 
 // Whether this copy has ended that hold, an earlier one, or its owner: it is over.

@@ -22,9 +22,9 @@ class LateDuplicates {
   void add(std::uint64_t server, const AttemptId& attempt, bool release, std::uint32_t step,
            Instant now, std::chrono::nanoseconds lease = {}) {
     const std::lock_guard lock(mutex_);
-    auto& late = late_.unanswered({server, attempt}, step, now, lease);
-    late.release = late.release || release;
     any_.store(true);
+    auto* const late = late_.unanswered({server, attempt}, step, now, lease);
+    if (late != nullptr) late->release = late->release || release;
   }
   /// The server has executed a request of this step that told it to refuse older ones.
   /// @param last nothing newer comes, so that its own copies do no harm

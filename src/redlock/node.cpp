@@ -68,7 +68,7 @@ void Node::detach() noexcept {
   if (inbox != nullptr) host_.detach(*inbox);
 }
 
-std::deque<redis::Call> Node::close() {
+std::list<redis::Call> Node::close() {
   if (redis::Connection* const inbox = inbox_.load()) {
     base::without_memory([&] { static_cast<void>(inbox->close()); });
   }
@@ -181,7 +181,7 @@ void Node::pushed(const redis::Reply& message) {
 }
 
 void Node::dropped(redis::Connection& connection, const Failure& why, bool was_up,
-                   std::deque<redis::Call> unanswered) {
+                   std::list<redis::Call> unanswered) {
   if (!attached_.load()) return;
   if (&connection != &commands_) {
     listens_.store(false);

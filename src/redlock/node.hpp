@@ -11,7 +11,7 @@
 #include "redlock/trail.hpp"
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,9 +35,9 @@ class Node final : private redis::Connection::User {
     virtual void recognise(Node& node, const std::string& run_id) = 0;
     virtual void up(Node& node) = 0;
     /// Its connection is gone, and `usable()` does not say so yet.
-    virtual void breaks(Node& node, const std::deque<redis::Call>& unanswered) = 0;
+    virtual void breaks(Node& node, const std::list<redis::Call>& unanswered) = 0;
     /// @param was_up false: it could not be connected
-    virtual void down(Node& node, bool was_up, std::deque<redis::Call> unanswered) = 0;
+    virtual void down(Node& node, bool was_up, std::list<redis::Call> unanswered) = 0;
     virtual void answered(Node& node, const redis::Call& call, const redis::Reply& reply) = 0;
     [[nodiscard]] virtual bool withdrawn(const redis::Call& call) const = 0;
     /// Hints can come from now on.
@@ -59,7 +59,7 @@ class Node final : private redis::Connection::User {
   void attach();
   void detach() noexcept;
   /// After `detach()`. @return what was not answered
-  std::deque<redis::Call> close();
+  std::list<redis::Call> close();
 
   /// Has it connect. @param now without waiting for the back-off to pass
   void want(bool now);
@@ -146,7 +146,7 @@ class Node final : private redis::Connection::User {
   void changed(redis::Connection& connection) override;
   void pushed(const redis::Reply& message) override;
   void dropped(redis::Connection& connection, const Failure& why, bool was_up,
-               std::deque<redis::Call> unanswered) override;
+               std::list<redis::Call> unanswered) override;
 
   void lead_inbox(bool now);
 

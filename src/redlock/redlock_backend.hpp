@@ -78,8 +78,8 @@ class RedlockBackend final : public Backend, private Node::User {
   // Node::User
   void recognise(Node& node, const std::string& run_id) override;
   void up(Node& node) override;
-  void breaks(Node& node, const std::deque<redis::Call>& unanswered) override;
-  void down(Node& node, bool was_up, std::deque<redis::Call> unanswered) override;
+  void breaks(Node& node, const std::list<redis::Call>& unanswered) override;
+  void down(Node& node, bool was_up, std::list<redis::Call> unanswered) override;
   void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
   [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
   void listens(Node& node) override;

@@ -83,7 +83,7 @@ void RedlockBackend::up(Node& node) {
 }
 
 // First of all: whoever sees that it is gone asks what may be on its way there.
-void RedlockBackend::breaks(Node& node, const std::deque<Call>& unanswered) {
+void RedlockBackend::breaks(Node& node, const std::list<Call>& unanswered) {
   if (stopped_.load()) return;
   for (const Call& call : unanswered) note_unanswered(node, call);
 }
@@ -95,7 +95,7 @@ void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
   }
 }
 
-void RedlockBackend::down(Node& node, bool was_up, std::deque<Call> unanswered) {
+void RedlockBackend::down(Node& node, bool was_up, std::list<Call> unanswered) {
   if (stopped_.load()) return;
   const Failure why = node.why();
   // Only now: another address that leads there may be all that leads there, and is asked then.

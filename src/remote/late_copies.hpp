@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <unordered_map>
 
 namespace mortise::remote {
@@ -47,12 +48,25 @@ class LateCopies {
   /// A request with that number was not answered before its connection broke.
   /// @param longer how much longer it may have an effect: a server that stood still all the while
   /// grants what it was asked for when it goes on
-  Late& unanswered(const Key& key, std::uint64_t number, Instant now,
-                   std::chrono::nanoseconds longer = {}) {
-    Late& late = touch(key, now, longer);
-    late.newest = std::max(late.newest, number);
-    late.copies = true;
-    return late;
+  /// @return what is known of this attempt; null = there is no memory for that. Then whatever is as
+  /// old counts as in doubt for ever (`is_unnoted()`), which costs it time, and nobody a lock
+  Late* unanswered(const Key& key, std::uint64_t number, Instant now,
+                   std::chrono::nanoseconds longer = {}) noexcept {
+    try {
+      Late& late = touch(key, now, longer);
+      late.newest = std::max(late.newest, number);
+      late.copies = true;
+      return &late;
+    } catch (const std::bad_alloc&) {
+      unnoted(key);
+      return nullptr;
+    }
+  }
+  /// Of this attempt, or of a newer one, there was something to be noted for which there was no
+  /// memory. Attempts are numbered in the order in which they are made.
+  void unnoted(const Key& key) noexcept { unnoted_ = std::max(unnoted_, key.attempt.sequence); }
+  [[nodiscard]] bool is_unnoted(const Key& key) const noexcept {
+    return key.attempt.sequence <= unnoted_;
   }
   /// @return what is known of this attempt, which is remembered for a whole life from now on.
   Late& touch(const Key& key, Instant now, std::chrono::nanoseconds longer = {}) {
@@ -98,14 +112,15 @@ class LateCopies {
   /// @return whether copies may come that the server does not refuse yet.
   [[nodiscard]] bool any_copies(const Key& key) const {
     const Late* const late = find(key);
-    return late != nullptr && late->copies;
+    return is_unnoted(key) || (late != nullptr && late->copies);
   }
   /// @return whether a release of its hold may have been executed without our knowing.
   [[nodiscard]] bool release_in_doubt(const Key& key) const {
     const Late* const late = find(key);
-    return late != nullptr && late->release;
+    return is_unnoted(key) || (late != nullptr && late->release);
   }
-  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  /// @return whether no attempt is in doubt.
+  [[nodiscard]] bool empty() const noexcept { return all_.empty() && unnoted_ == 0; }
   /// @return whether it is so old that no copy of it exists.
   [[nodiscard]] bool is_over(const Late& late, Instant now) const noexcept {
     return now > late.until;
@@ -133,6 +148,7 @@ class LateCopies {
   const std::chrono::nanoseconds life_;
   std::unordered_map<Key, Late, Hash> all_;
   Instant swept_{};
+  std::uint64_t unnoted_ = 0;  // the newest attempt of which something is; none has number 0
 };
 
 }  // namespace mortise::remote

@@ -33,12 +33,14 @@ void Link::is_welcome() noexcept {
 }
 
 Link::End Link::end(Instant now) const noexcept {
-  switch (state()) {
-    case State::idle: return End::none;
+  const State state = this->state();
+  if (state != State::idle && is_broken()) return End::broken;
+  switch (state) {
+    case State::idle:
+    case State::up: return End::none;
     case State::resolving: return limit() <= now ? End::name_is_late : End::none;
     case State::connecting:
     case State::greeting: return limit() <= now ? End::connection_is_late : End::none;
-    case State::up: return is_broken() ? End::broken : End::none;
   }
   return End::none;
 }

@@ -35,7 +35,7 @@ class Link {
   [[nodiscard]] bool want(bool now) noexcept;
   /// It is to be looked at soon, although nobody awaits a reply: it may be broken.
   void suspect() noexcept { suspect_.store(true); }
-  /// It is of no use any more, and to be dropped by the reader's role.
+  /// It is of no use any more, or not going to be, and to be dropped by the reader's role.
   void mark_broken() noexcept { broken_.store(true); }
 
   [[nodiscard]] State state() const noexcept { return state_.load(); }
@@ -54,8 +54,9 @@ class Link {
     const State state = state_.load();
     if (state == State::idle && !wanted_.load()) return never;
     if (state == State::idle && at_once_.load()) return Instant{};
+    if (state != State::idle && is_broken()) return Instant{};
     if (state != State::up) return limit();
-    if (is_broken() || is_suspect()) return Instant{};
+    if (is_suspect()) return Instant{};
     return of_calls();
   }
   /// @return whether something is awaited. @param calls whether any is under way

@@ -13,9 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <iterator>
-#include <optional>
+#include <list>
 #include <utility>
 
 namespace mortise::remote {
@@ -25,6 +24,9 @@ namespace mortise::remote {
 template <class Call>
 class UnderWay {
  public:
+  /// Calls go from hand to hand without memory: what becomes of them when there is none is told all
+  /// the same.
+  using Calls = std::list<Call>;
   /// Where a call stands.
   struct Place {
     std::uint64_t generation = 0;
@@ -50,16 +52,28 @@ class UnderWay {
   }
 
   Place add(Call call) {
-    call.number = ++numbers_;
-    calls_.push_back(std::move(call));
-    return {generation_.load(), numbers_};
+    call.number = numbers_ + 1;
+    if (spare_.empty()) {
+      calls_.push_back(std::move(call));
+    } else {
+      spare_.front() = std::move(call);
+      calls_.splice(calls_.end(), spare_, spare_.begin());
+    }
+    return {generation_.load(), ++numbers_};
   }
-  /// A reply came. @return the call that it answers; nothing = nobody asked
-  std::optional<Call> answered() {
-    if (calls_.empty()) return std::nullopt;
-    Call call = std::move(calls_.front());
-    calls_.pop_front();
-    return call;
+  /// A reply came. @return the call that it answers, alone; none = nobody asked
+  [[nodiscard]] Calls answered() noexcept {
+    Calls oldest;
+    if (!calls_.empty()) oldest.splice(oldest.begin(), calls_, calls_.begin());
+    return oldest;
+  }
+  /// Whoever asked could not be told the answer: it is the oldest that is not answered again, for
+  /// the `end()`, which has to come next, since the next reply is not its own (S1).
+  void put_back(Calls& oldest) noexcept { calls_.splice(calls_.begin(), oldest); }
+  /// Calls that are over, and empty: their memory is that of those to come.
+  void reuse(Calls& over) noexcept {
+    spare_.splice(spare_.begin(), over);
+    while (spare_.size() > most_spare) spare_.pop_back();
   }
   /// Exactly that call was never sent. @return false: it is not here; its connection broke, and
   /// whoever was told of that has it
@@ -78,15 +92,17 @@ class UnderWay {
     return true;
   }
   /// The connection broke; the next one begins.
-  /// @param unanswered empty: takes what was not answered. An empty list needs memory, too; it is
-  /// made before anything else is given up, or these would be given the next one's replies (S1)
-  void end(std::deque<Call>& unanswered) noexcept {
+  /// @return what was not answered
+  [[nodiscard]] Calls end() noexcept {
     generation_.fetch_add(1);
-    unanswered.swap(calls_);
+    return std::exchange(calls_, {});
   }
 
  private:
-  std::deque<Call> calls_;
+  static constexpr std::size_t most_spare = 64;
+
+  Calls calls_;
+  Calls spare_;  // each an empty call
   std::uint64_t numbers_ = 0;
   std::atomic<std::uint64_t> generation_{1};
 };

@@ -9,24 +9,55 @@
 #include "support/fake_host.hpp"
 
 #include <array>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <new>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace mortise::fault {
 namespace {
 
 class User final : public redis::Connection::User {
  public:
-  void greeted(redis::Connection& /*connection*/, const redis::ServerFacts& /*facts*/) override {}
-  void connected(redis::Connection& /*connection*/) override { ++connections; }
-  void answered(const redis::Call& /*call*/, const redis::Reply& /*reply*/) override { ++answers; }
+  /// What it is told, and for what it finds no memory the next time.
+  enum class Told { nothing, greeted, connected, matched, answered, pushed };
+
+  void greeted(redis::Connection& /*connection*/, const redis::ServerFacts& /*facts*/) override {
+    fail(Told::greeted);
+  }
+  void connected(redis::Connection& /*connection*/) override {
+    fail(Told::connected);
+    ++connections;
+  }
+  void matched(const redis::Call& /*call*/, const redis::Reply& /*reply*/) override {
+    fail(Told::matched);
+  }
+  void answered(const redis::Call& call, const redis::Reply& /*reply*/) override {
+    fail(Told::answered);
+    ++answers;
+    last_answered = call.tag;
+  }
   [[nodiscard]] bool admits(const redis::Call& /*call*/) override { return true; }
   void changed(redis::Connection& /*connection*/) override {}
-  void pushed(const redis::Reply& /*message*/) override {}
+  void pushed(const redis::Reply& /*message*/) override { fail(Told::pushed); }
   void dropped(redis::Connection& /*connection*/, const Failure& /*why*/, bool /*was_up*/,
-               std::deque<redis::Call> unanswered) override {
+               std::list<redis::Call> unanswered) override {
     ++drops;
     lost += unanswered.size();
+    if (!unanswered.empty()) first_lost = unanswered.front().tag;
   }
+  void fail(Told at) {
+    if (fails != at) return;
+    fails = Told::nothing;
+    throw std::bad_alloc();
+  }
+  Told fails = Told::nothing;
+  std::uint32_t last_answered = 0;
+  std::uint32_t first_lost = 0;
   int connections = 0;
   int answers = 0;
   int drops = 0;
@@ -132,6 +163,99 @@ TEST_F(RedisGenerations, AreNotEndedByThoseWhoComeWhileTheyBegin) {
   EXPECT_EQ(user.drops, 0);
   host.detach(connection);
   static_cast<void>(connection.close());
+}
+
+/// A connection whose user finds no memory for what it is told.
+class RedisUntold : public RedisTest {
+ protected:
+  void SetUp() override {
+    RedisTest::SetUp();
+    if (IsSkipped()) return;
+    settings_.emplace(redis::Settings::parse(server().url()));
+    connection_.emplace(host_, *settings_, nullptr, std::string(), user_);
+  }
+  void TearDown() override {
+    if (connection_) static_cast<void>(connection_->close());
+  }
+  /// @return whether it comes to that while the connection is wanted and polled.
+  template <class Condition>
+  [[nodiscard]] bool until(redis::Connection& connection, const Condition& condition) {
+    return eventually([&] {
+      connection.want(true);
+      try {
+        connection.ready(0, Clock::real()->now());
+      } catch (const std::bad_alloc&) {
+        // As whoever polls it in a client does: it goes on.
+      }
+      return condition();
+    });
+  }
+  template <class Condition>
+  [[nodiscard]] bool until(const Condition& condition) {
+    return until(*connection_, condition);
+  }
+  [[nodiscard]] redis::Connection::Sent ping(std::uint32_t tag) {
+    std::string bytes;
+    redis::append_command(bytes, std::array<std::string_view, 1>{"PING"});
+    return connection_->send({.tag = tag,
+                              .epoch = connection_->generation(),
+                              .operation = std::make_shared<Check>(),
+                              .deadline = Clock::real()->now() + patience},
+                             bytes);
+  }
+
+  test::FakeHost host_;
+  User user_;
+  std::optional<redis::Settings> settings_;
+  std::optional<redis::Connection> connection_;
+};
+
+// Who does not know that it is up, or whose it is, would never use it, and never have it made anew.
+// Promise: L7
+TEST_F(RedisUntold, OfItsUserThatItIsUpItIsMadeAnew) {
+  for (const User::Told told : {User::Told::greeted, User::Told::connected}) {
+    user_ = User();
+    user_.fails = told;
+    ASSERT_TRUE(until([&] { return user_.connections == 1; }));
+    EXPECT_EQ(user_.drops, 1);
+    EXPECT_TRUE(connection_->up());
+    connection_->drop({Errc::unavailable, "for the next one"});
+  }
+}
+
+// It did not come: a release would be asked for once more, found done, and be told as lost. The
+// answers behind it are for other calls, and were read with it.
+// Promise: S1
+TEST_F(RedisUntold, AnAnswerDidNotCome) {
+  for (const User::Told told : {User::Told::matched, User::Told::answered}) {
+    user_ = User();
+    ASSERT_TRUE(until([&] { return user_.connections == 1; }));
+    for (const std::uint32_t tag : {1U, 2U, 3U}) {
+      ASSERT_EQ(ping(tag), redis::Connection::Sent::sent);
+    }
+    user_.fails = told;
+    ASSERT_TRUE(until([&] { return user_.drops == 1; }));
+    EXPECT_EQ(user_.answers, 0);
+    EXPECT_EQ(user_.lost, 3U);
+    EXPECT_EQ(user_.first_lost, 1U);
+    ASSERT_TRUE(until([&] { return user_.connections == 2; }));
+    ASSERT_EQ(ping(4), redis::Connection::Sent::sent);
+    ASSERT_TRUE(until([&] { return user_.answers == 1; }));
+    EXPECT_EQ(user_.last_answered, 4U);
+    EXPECT_FALSE(connection_->outstanding());
+    connection_->drop({Errc::unavailable, "for the next one"});
+  }
+}
+
+// A grant that came by it would be found a second later, perhaps.
+TEST_F(RedisUntold, APushCostsTheInbox) {
+  redis::Connection inbox(host_, *settings_, nullptr, "mortise:inbox:test", user_);
+  ASSERT_TRUE(until(inbox, [&] { return user_.connections == 1; }));
+  user_.fails = User::Told::pushed;
+  server().talk().expect_ok({"PUBLISH", "mortise:inbox:test", "a word"});
+  EXPECT_TRUE(until(inbox, [&] { return user_.drops == 1; }));
+  EXPECT_TRUE(until(inbox, [&] { return user_.connections == 2; }));
+  static_cast<void>(inbox.close());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "support/fake_host.hpp"
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <functional>
 #include <memory>
 #include <new>
@@ -24,9 +24,9 @@ class User final : public redlock::Node::User {
   void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {}
   void up(redlock::Node& /*node*/) override {}
   void breaks(redlock::Node& /*node*/,
-              const std::deque<redis::Call>& /*unanswered*/) noexcept override {}
+              const std::list<redis::Call>& /*unanswered*/) noexcept override {}
   void down(redlock::Node& /*node*/, bool /*was_up*/,
-            std::deque<redis::Call> /*unanswered*/) override {}
+            std::list<redis::Call> /*unanswered*/) override {}
   void answered(redlock::Node& /*node*/, const redis::Call& /*call*/,
                 const redis::Reply& /*reply*/) override {}
   [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }

@@ -141,11 +141,10 @@ struct Bound {
   const char* what;
   std::size_t at_most;
 };
-// The list of calls under way is a deque, and needs a new piece of memory after each few calls.
 constexpr std::size_t few = 4;
 // Where a later change needs one of these to grow, it says what for.
 constexpr std::array bounds{Bound{"times a mutex was taken", few * 8}, Bound{"mutexes", 2},
-                            Bound{"allocations", few * 2 + 2}, Bound{"system calls", few * 4}};
+                            Bound{"allocations", few * 2}, Bound{"system calls", few * 4}};
 using Cycle = std::array<std::size_t, bounds.size()>;
 
 Tally count_cycles(mortise::Lock& lock) {

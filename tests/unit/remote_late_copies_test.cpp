@@ -60,7 +60,7 @@ TEST_F(RemoteLateCopies, TheNewestCounts) {
 }
 
 TEST_F(RemoteLateCopies, MayComeAnewAfterTheyWereRefused) {
-  late_.unanswered(key, 4, start).kept = true;
+  late_.unanswered(key, 4, start)->kept = true;
   refuses_below(5);
   EXPECT_FALSE(late_.any_copies(key));
   ASSERT_NE(late_.find(key), nullptr) << "later numbers are counted from it";
@@ -70,7 +70,7 @@ TEST_F(RemoteLateCopies, MayComeAnewAfterTheyWereRefused) {
 }
 
 TEST_F(RemoteLateCopies, AReleaseIsInDoubtUntilItIsAnswered) {
-  late_.unanswered(key, 1, start).release = true;
+  late_.unanswered(key, 1, start)->release = true;
   refuses_below(2);
   EXPECT_FALSE(late_.any_copies(key));
   EXPECT_TRUE(late_.release_in_doubt(key));
@@ -80,7 +80,7 @@ TEST_F(RemoteLateCopies, AReleaseIsInDoubtUntilItIsAnswered) {
 }
 
 TEST_F(RemoteLateCopies, WhatABackendNotesIsKeptAsLongAsItIsNeeded) {
-  late_.unanswered(key, 1, start).more.wanted = true;
+  late_.unanswered(key, 1, start)->more.wanted = true;
   refuses_below(2);
   ASSERT_NE(late_.find(key), nullptr);
   late_.find(key)->more.wanted = false;
@@ -123,6 +123,24 @@ TEST_F(RemoteLateCopies, AreSweptOnceASecond) {
   EXPECT_EQ(std::distance(late_.begin(), late_.end()), 1);
   late_.sweep(start + 2min + 1s);
   EXPECT_TRUE(late_.empty());
+}
+
+// Which of them may come nobody knows then; so whatever was made by then counts as in doubt.
+TEST_F(RemoteLateCopies, OfWhichThereIsNoMemoryAreNotForgotten) {
+  const Table::Key older{.server = 8, .attempt = {1, 2, 2}};
+  const Table::Key newer{.server = 7, .attempt = {1, 2, 4}};
+  late_.unnoted(key);
+  for (const Table::Key& each : {older, key}) {
+    EXPECT_TRUE(late_.any_copies(each));
+    EXPECT_TRUE(late_.release_in_doubt(each));
+  }
+  EXPECT_FALSE(late_.any_copies(newer));
+  EXPECT_FALSE(late_.release_in_doubt(newer));
+  refuses_below(9);
+  late_.released(key);
+  late_.unnoted(older);
+  EXPECT_TRUE(late_.any_copies(key)) << "of this one it is known as little as before";
+  EXPECT_FALSE(late_.empty());
 }
 
 }  // namespace

@@ -93,6 +93,20 @@ TEST_F(RemoteLink, IsLookedAtWhenItIsSuspect) {
   EXPECT_EQ(due(), never);
 }
 
+// A greeting of which nothing could be written would be waited for as long as a try may last.
+TEST_F(RemoteLink, MayBreakBeforeItIsUp) {
+  static_cast<void>(link_.want(false));
+  link_.begin(now_);
+  link_.enter(State::greeting);
+  EXPECT_EQ(link_.end(now_), End::none);
+  link_.mark_broken();
+  EXPECT_EQ(link_.end(now_), End::broken);
+  EXPECT_LE(due(), now_);
+  link_.drop(now_);
+  EXPECT_EQ(link_.end(now_), End::none);
+  EXPECT_EQ(due(), never);
+}
+
 TEST_F(RemoteLink, IsNotUpOnceItIsBroken) {
   static_cast<void>(link_.want(false));
   come_up();

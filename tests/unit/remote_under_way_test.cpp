@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 
 namespace mortise::remote {
 namespace {
@@ -38,10 +37,10 @@ TEST_F(RemoteUnderWay, AnswersGoToTheOldest) {
   calls_.add(call(two_));
   EXPECT_EQ(calls_.size(), 2U);
   EXPECT_EQ(calls_.oldest().who, one_);
-  EXPECT_EQ(calls_.answered()->who, one_);
-  EXPECT_EQ(calls_.answered()->who, two_);
+  EXPECT_EQ(calls_.answered().front().who, one_);
+  EXPECT_EQ(calls_.answered().front().who, two_);
   EXPECT_TRUE(calls_.empty());
-  EXPECT_FALSE(calls_.answered());
+  EXPECT_TRUE(calls_.answered().empty());
 }
 
 TEST_F(RemoteUnderWay, TheOldestSaysUntilWhenItHasToBeAnswered) {
@@ -50,7 +49,7 @@ TEST_F(RemoteUnderWay, TheOldestSaysUntilWhenItHasToBeAnswered) {
   calls_.add({.who = one_, .deadline = start + 2s});
   calls_.add({.who = two_, .deadline = start + 1s});
   EXPECT_EQ(calls_.deadline(), start + 2s) << "answers come in the order of the calls";
-  calls_.answered();
+  static_cast<void>(calls_.answered());
   EXPECT_EQ(calls_.deadline(), start + 1s);
 }
 
@@ -61,8 +60,8 @@ TEST_F(RemoteUnderWay, WhatWasNotSentIsTakenBack) {
   EXPECT_TRUE(calls_.take_back(second));
   EXPECT_FALSE(calls_.take_back(second));
   EXPECT_EQ(calls_.size(), 2U);
-  EXPECT_EQ(calls_.answered()->who, one_);
-  EXPECT_EQ(calls_.answered()->who, one_);
+  EXPECT_EQ(calls_.answered().front().who, one_);
+  EXPECT_EQ(calls_.answered().front().who, one_);
 }
 
 // Two threads ask for one operation: each takes its own call back, or a cancel would go with the
@@ -71,7 +70,7 @@ TEST_F(RemoteUnderWay, OfOneOperationExactlyTheCallThatWasNotSent) {
   const UnderWay<Sent>::Place first = calls_.add({.who = one_, .cancels = false});
   calls_.add({.who = one_, .cancels = true});
   EXPECT_TRUE(calls_.take_back(first));
-  EXPECT_TRUE(calls_.answered()->cancels);
+  EXPECT_TRUE(calls_.answered().front().cancels);
 }
 
 // A thread whose send failed sleeps while the connection is dropped and made anew, and its call has
@@ -81,8 +80,7 @@ TEST_F(RemoteUnderWay, OfOneOperationExactlyTheCallThatWasNotSent) {
 TEST_F(RemoteUnderWay, NothingIsTakenBackFromAnotherConnection) {
   const UnderWay<Sent>::Place stale = calls_.add(call(one_));
   const std::uint64_t before = calls_.generation();
-  std::deque<Sent> unanswered;
-  calls_.end(unanswered);
+  const UnderWay<Sent>::Calls unanswered = calls_.end();
   ASSERT_EQ(unanswered.size(), 1U);
   EXPECT_EQ(unanswered.front().who, one_);
   EXPECT_GT(calls_.generation(), before);
@@ -90,8 +88,34 @@ TEST_F(RemoteUnderWay, NothingIsTakenBackFromAnotherConnection) {
   calls_.add(call(two_));
   calls_.add(call(one_));
   EXPECT_FALSE(calls_.take_back(stale));
-  EXPECT_EQ(calls_.answered()->who, two_);
-  EXPECT_EQ(calls_.answered()->who, one_);
+  EXPECT_EQ(calls_.answered().front().who, two_);
+  EXPECT_EQ(calls_.answered().front().who, one_);
+}
+
+// What is told to nobody was not answered.
+TEST_F(RemoteUnderWay, AnAnswerThatNobodyCouldBeToldDidNotCome) {
+  calls_.add(call(one_));
+  calls_.add(call(two_));
+  UnderWay<Sent>::Calls answered = calls_.answered();
+  ASSERT_EQ(answered.size(), 1U);
+  calls_.put_back(answered);
+  EXPECT_TRUE(answered.empty());
+  const UnderWay<Sent>::Calls unanswered = calls_.end();
+  ASSERT_EQ(unanswered.size(), 2U);
+  EXPECT_EQ(unanswered.front().who, one_);
+  EXPECT_TRUE(calls_.answered().empty());
+}
+
+TEST_F(RemoteUnderWay, TheMemoryOfWhatIsOverIsUsedAgain) {
+  calls_.add(call(one_));
+  UnderWay<Sent>::Calls over = calls_.answered();
+  const Sent* const memory = &over.front();
+  calls_.reuse(over);
+  EXPECT_TRUE(over.empty());
+  EXPECT_TRUE(calls_.empty()) << "it is none of those that are under way";
+  calls_.add(call(two_));
+  EXPECT_EQ(&calls_.oldest(), memory);
+  EXPECT_EQ(calls_.oldest().who, two_);
 }
 
 }  // namespace
