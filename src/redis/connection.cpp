@@ -84,6 +84,9 @@ void Connection::check_time(Instant now) {
   using End = remote::Link::End;
   const End end = link_.end(now);
   if (end == End::none && (link_.state() != State::up || deadline_.get() > now)) return;
+  if (end == End::connection_is_late && !endpoints_.empty()) {
+    return connect_next(unavailable(remote::Link::words(end)));
+  }
   // Nothing is taken for done before it is dropped: what fails for want of memory is done again.
   std::optional<Failure> why;
   {
@@ -124,20 +127,26 @@ void Connection::resolved() {
   connect_next({Errc::unavailable, where_ + ": " + found->error});
 }
 
+// Each address of a name has the whole time: one that is silent must not stand for the others.
 void Connection::connect_next(const Failure& last) {
   if (endpoints_.empty()) {
     drop(last);
     return;
   }
   const base::Endpoint endpoint = endpoints_.front();
-  endpoints_.erase(endpoints_.begin());
   std::shared_ptr<Stream> stream = remote::open_stream(endpoint, tls_, settings_.address.host);
+  endpoints_.erase(endpoints_.begin());
+  greeting_.reset();
+  reader_.reset();
   descriptor_.store(stream->descriptor());
   {
     const std::lock_guard lock(mutex_);
-    stream_ = std::move(stream);
+    stream_.swap(stream);  // the last one is closed after the mutex was left
     endpoint_ = endpoint;
+    out_.clear();
+    blocked_.store(false);
   }
+  link_.next_server(clock_->now());
   link_.enter(State::connecting);
   advance();
 }

@@ -15,7 +15,7 @@
 
 namespace mortise::remote {
 
-/// For one try: resolving, connecting, encrypting and greeting together.
+/// For one address: resolving its name, connecting, encrypting and greeting together.
 inline constexpr std::chrono::seconds connect_time{2};
 
 /// Any thread may want it, suspect it, mark it broken, and ask; those who poll ask without a mutex.

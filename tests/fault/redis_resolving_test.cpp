@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Goal: a name server that is dead costs no call more than its time (L3, L4), and the message says
-// which host it was. Method: a child process in name spaces of its own, whose only name server
-// takes questions and never answers.
+// which host it was; of a name with two addresses a dead one does not stand for the other (L7).
+// Method: a child process in name spaces of its own, whose only name server takes questions and
+// never answers, or whose hosts are written by the test.
+#include "base/resolver.hpp"
 #include "fault/redis_fixture.hpp"
 #include "model/process.hpp"
 #include "support/contract_process.hpp"
@@ -84,6 +86,69 @@ TEST(RedisResolving, ADeadNameServerCostsNoCallMoreThanItsTime) {
   EXPECT_TRUE(found->unavailable);
   EXPECT_TRUE(found->names_the_host);
 }
+
+constexpr const char* two = "redis.two.example";
+// Neither is 127.0.0.1, which the C library puts first.
+constexpr const char* dead_address = "127.0.0.2";
+constexpr const char* other_address = "127.0.0.3";
+
+/// A server at the dead address, until this process ends: it takes connections and never says a
+/// word; or takes none, and refuses none.
+bool keep_silent(std::uint16_t port, bool takes_any) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, dead_address, &address.sin_addr);
+  const auto* const at = reinterpret_cast<const sockaddr*>(&address);
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (::bind(listener, at, sizeof address) != 0 || ::listen(listener, 0) != 0) return false;
+  // As many as its queue has room for, and more; what comes then is not answered.
+  for (int i = 0; i < 4 && !takes_any; ++i) {
+    const int one = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    static_cast<void>(::connect(one, at, sizeof address));
+  }
+  return true;
+}
+
+/// From now on that name has two addresses for this process, and the dead one comes first.
+bool name_two(const std::string& hosts) {
+  if (::unshare(CLONE_NEWNS) != 0) return false;
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  std::ofstream(hosts) << dead_address << ' ' << two << '\n' << other_address << ' ' << two << '\n';
+  if (::mount(hosts.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) return false;
+  base::Resolver resolver;
+  resolver.start(base::Address{.host = two, .port = 1});
+  std::optional<base::Resolution> found;
+  if (!eventually([&] { return (found = resolver.take()).has_value(); })) return false;
+  return found->endpoints.size() == 2 &&
+         found->endpoints.front().text() == std::string(dead_address) + ":1";
+}
+
+class RedisAddresses : public RedisTest, public ::testing::WithParamInterface<bool> {};
+
+// Promise: L7
+TEST_P(RedisAddresses, ASilentOneLeavesTheNextOneItsTime) {
+  RedisServerOptions options;
+  options.lines = {std::string("bind 127.0.0.1 ") + other_address};
+  const std::uint16_t port = server(options).port();
+  const model::TemporaryDirectory directory;
+  model::Process child = model::Process::fork_child([&] {
+    if (!name_two(directory.file("hosts"))) return not_possible;
+    if (!keep_silent(port, GetParam())) return not_possible;
+    Client mine("redis://" + std::string(two) + ":" + std::to_string(port));
+    Lock lock = mine.lock("a");
+    std::error_code error;
+    return lock.try_lock_for(10s, error) ? 0 : 1;
+  });
+  const auto exit = child.wait_for(20s);
+  ASSERT_TRUE(exit) << "it hangs";
+  if (exit->code == not_possible) GTEST_SKIP() << "name spaces of its own need rights";
+  EXPECT_EQ(exit->code, 0) << "the second address was never reached";
+}
+
+INSTANTIATE_TEST_SUITE_P(, RedisAddresses, ::testing::Bool(), [](const auto& which) {
+  return std::string(which.param ? "ThatTakesConnections" : "ThatTakesNone");
+});
 
 }  // namespace
 }  // namespace mortise::fault
