@@ -42,6 +42,7 @@ struct Call {
   Instant asked{};                        ///< the clock before it left
   Instant since{};                        ///< when the library asked
   Instant deadline{};                     ///< unanswered until then: the connection counts as dead
+  std::chrono::nanoseconds time{};        ///< ... which is so long after it is sent; 0 = it is said
 
   // Each kind is made of its operation here and nowhere else, so that what follows may trust it.
 
@@ -102,7 +103,7 @@ struct Call {
  private:
   static Call made(Kind kind, std::shared_ptr<Operation> of, Instant now,
                    std::chrono::nanoseconds time) {
-    return {.kind = kind, .operation = std::move(of), .asked = now, .deadline = now + time};
+    return {.kind = kind, .operation = std::move(of), .asked = now, .time = time};
   }
 };
 

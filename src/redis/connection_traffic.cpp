@@ -179,6 +179,9 @@ Connection::UnderWay::Place Connection::append(Call* call, std::string_view byte
   if (call == nullptr) return {};
   const bool whole = call->whole;
   const std::uint8_t script = call->script;
+  // Not of when it was made: its thread may have stood still since, and whatever else is under way
+  // would be in doubt with a call that the server has hardly seen.
+  if (call->time > call->time.zero()) call->deadline = clock_->now() + call->time;
   UnderWay::Place place;
   try {
     place = calls_.add(std::move(*call));

@@ -6,7 +6,6 @@
 #include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace mortise::redis {
@@ -313,7 +312,6 @@ void RedisBackend::send_again(std::vector<Call> calls) {
   base::OneByOne each;
   for (Call& call : calls) {
     if (is_over(call, now)) continue;
-    call.deadline = now + std::max(call.deadline - call.asked, std::chrono::nanoseconds(0));
     call.asked = now;
     call.whole = false;
     if (base::mutant("redis.force_again_takes_the_next")) call.found.reset();

@@ -165,6 +165,37 @@ TEST_F(RedisGenerations, AreNotEndedByThoseWhoComeWhileTheyBegin) {
   static_cast<void>(connection.close());
 }
 
+// Whoever made the call stood still before it was sent, or its connection was slow to come: the
+// time that the server has for its answer is not what is left of that, and whatever else is under
+// way is not in doubt for it.
+TEST_F(RedisGenerations, AreNotEndedByACallThatIsSentLate) {
+  Proxy proxy(server().port());
+  test::FakeHost host;
+  User user;
+  const redis::Settings settings = redis::Settings::parse(proxy.url());
+  redis::Connection connection(host, settings, nullptr, {}, user);
+  host.attach(connection);
+  connection.want(true);
+  ASSERT_TRUE(eventually([&] {
+    connection.ready(0, Clock::real()->now());
+    return user.connections == 1;
+  }));
+  static_cast<void>(proxy.freeze(true));
+  redis::Call late = redis::Call::check(std::make_shared<Check>(), Clock::real()->now() - 2s);
+  late.epoch = connection.generation();
+  std::string ping;
+  redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
+  ASSERT_EQ(connection.send(late, ping), redis::Connection::Sent::sent);
+  const Instant sent = Clock::real()->now();
+  connection.ready(0, sent);
+  EXPECT_EQ(user.drops, 0);
+  EXPECT_GT(connection.due(), sent);
+  connection.ready(0, sent + 1s);
+  EXPECT_EQ(user.drops, 1) << "it was not answered in time";
+  host.detach(connection);
+  static_cast<void>(connection.close());
+}
+
 /// A connection whose user finds no memory for what it is told.
 class RedisUntold : public RedisTest {
  protected:
