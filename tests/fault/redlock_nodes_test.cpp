@@ -6,8 +6,8 @@
 #include "support/fake_host.hpp"
 
 #include <atomic>
-#include <list>
 #include <functional>
+#include <list>
 #include <memory>
 #include <new>
 #include <optional>
