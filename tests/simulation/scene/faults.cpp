@@ -140,6 +140,7 @@ void Scene::befall_client(const Fault& fault) {
       working_ -= party.working;
       party.working = 0;
       world.kill(process);
+      calls_.died(process, world.now() + stand_->longest_hold_of_the_dead(plan_) + 6s);
       ++births_;
       world.after(fault.length / 8, [this, index = party.index] {
         --births_;

@@ -111,6 +111,9 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
     judge_.blame("L4", process.name() + ": release took " + std::to_string(took.count()) + " ns");
   }
   if (released == mortise::Released::released) stand_->released(lock_name(name), token);
+  if (released == mortise::Released::released && held && !taken) {
+    asked.call.is_over(stand_->rest_of_a_release());
+  }
   if (party.closing) return;  // since a moment ago
   if (!held && released != mortise::Released::was_lost) {
     judge_.blame("S7", process.name() + ": a lost hold is said to be " +

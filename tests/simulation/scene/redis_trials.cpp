@@ -7,6 +7,7 @@
 #include "simulation/scene/redis_queue_behind.hpp"
 #include "simulation/scene/redis_refused_waiter.hpp"
 #include "simulation/scene/redis_robbed_waiter.hpp"
+#include "simulation/scene/redis_tries.hpp"
 
 #include <chrono>
 #include <numeric>
@@ -36,6 +37,7 @@ void RedisTrials::come(Judge& judge) {
   come<RedisLateWords>(judge, mode_);
   come<RedisRefusedWaiter>(judge, fair);
   come<RedisRobbedWaiter>(judge, fair);
+  come<RedisTries>(judge, fair);
   come<RedisQueueBehind>(judge, fair, hand_over);
   // The last one: from then on the server's clock is ahead.
   come<RedisMovedWaiter>(judge, fair);

@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t scene_stream = 7;
 constexpr std::uint64_t worker_stream = 8;
 constexpr std::size_t calm_operations = 6;
+constexpr double tries_in_the_calm = 0.2;           // of the calls with a time limit
 constexpr std::size_t operations_of_a_crowd = 400;  // most of them take a few milliseconds
 
 // Clients have nothing to do for so long, before the next one begins, that what they had for their
@@ -40,6 +41,7 @@ Scene::Scene(Plan plan, bool tells)
     : plan_(std::move(plan)),
       room_(plan_.seed * 8 + static_cast<std::uint64_t>(plan_.kind)),
       judge_(room_, !plan_.steps && !plan_.forgets, plan_.lease),
+      calls_(room_.world, plan_.lease + longest_debris),
       left_(plan_.clients, std::vector<std::size_t>(plan_.threads, plan_.operations)),
       calm_left_(plan_.clients, plan_.threads * calm_operations),
       luck_(Random::of({plan_.seed, scene_stream})) {
@@ -210,6 +212,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   ++operations_;
   const std::size_t name = random.below(plan_.names);
   const Judge::Interest interest(judge_, name, *party.process);
+  std::optional<Calls::Call> call(std::in_place, calls_, name, *party.process);
   mortise::Lock lock = party.client->lock(
       lock_name(name), {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
                         .renew = plan_.renew,
@@ -230,6 +233,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   } else if (calm ? random.chance(0.3) : random.chance(plan_.timed)) {
     // In the calm, too: who leaves a queue must leave nothing that keeps others waiting.
     options.wait = random.spread(Nanos(50'000), 3s);
+    if (calm && random.chance(tries_in_the_calm)) options.wait = Nanos(0);
   }
   const bool stops = !calm && random.chance(plan_.stopped);
   if (stops) {
@@ -280,25 +284,10 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   }
   if (got) {
     // A callback of the stop token may keep the call after it has looked at its hold.
-    hold(party, name, lock, random, calm, {asked, !stops});
+    hold(party, name, lock, random, calm, {asked, !stops, *call});
   } else {
-    if (room_.world.tells)
-      tell(process.name(), "not acquired: " + (text.empty() ? error.message() : text));
-    if (options.wait == mortise::forever && !stops && error == mortise::Errc::timeout) {
-      judge_.blame("L2", process.name() + ": a call without a time limit timed out: " + text);
-    }
-    if (stand_->expects(error) || (party.closing && error == mortise::Errc::closed)) {
-      // An answer to it was spoilt, say.
-    } else if (error == mortise::Errc::protocol ||
-               (error == mortise::Errc::misconfigured && (had_time || !stand_->misleads())) ||
-               error == mortise::Errc::denied || error == mortise::Errc::closed) {
-      judge_.blame("error", process.name() + ": " + text);
-    }
-    if (waits && error == mortise::Errc::timeout) judge_.gave_up(name, process, asked);
-    const bool excused = error != mortise::Errc::unavailable && error != mortise::Errc::in_doubt;
-    if (((calm && options.wait == mortise::forever) || had_time) && !excused) {
-      judge_.blame("L7", process.name() + ": " + text + " although all is well");
-    }
+    refused(party, name, {asked, options.wait, !stops, calm, had_time}, error, text, *call);
+    call.reset();
     std::this_thread::sleep_for(random.spread(Nanos(10'000), 10ms));
   }
 }
@@ -342,6 +331,7 @@ Outcome Scene::run() {
         1'500ms + (plan_.steps ? longest_step * steps : 0s) + stand_->lateness());
     world.at(clear_from_, [this] {
       stand_->clear();
+      calls_.over_by(room_.world.now() + rest_of_a_wait);
       if (plan_.seed % 3 == 0) have_a_holder_die();
     });
     const std::size_t rounds = stand_->rounds_in_the_clear();

@@ -6,6 +6,7 @@
 #include <mortise/client.hpp>
 #include <mortise/observer.hpp>
 
+#include "simulation/scene/calls.hpp"
 #include "simulation/scene/judge.hpp"
 #include "simulation/scene/listener.hpp"
 #include "simulation/scene/over_run.hpp"
@@ -20,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace simulation {
@@ -61,6 +63,7 @@ class Scene {
   struct Asked {
     Nanos at{};
     bool alone = true;  ///< nobody may stop it
+    Calls::Call& call;
   };
   void begin_stranger(std::size_t index);
   void live(Party& party);
@@ -90,6 +93,20 @@ class Scene {
   [[nodiscard]] bool fair() const noexcept { return fair_ && room_.world.now() >= clear_from_; }
   [[nodiscard]] bool all_done() const;
   [[nodiscard]] bool run_until_done(Nanos limit);
+  struct Request {
+    Nanos at{};
+    Nanos wait{};
+    bool unstopped = true;  ///< nobody may stop it
+    bool calm = false;
+    bool had_time = false;  ///< in fair weather
+  };
+  /// Its caller has not got the lock.
+  void refused(const Party& party, std::size_t name, const Request& request,
+               const std::error_code& error, const std::string& text, Calls::Call& call);
+  /// Nobody waited: whether it was told that a name is held which was free.
+  void look_at_refusal(const Process& process, std::size_t name, const Calls::Call& call);
+  /// @return whether nothing has befallen anybody for as long as anything of it may last
+  [[nodiscard]] bool untroubled() const;
   void look_every_second();
   void look_for_debris();
   void have_a_holder_die();
@@ -112,6 +129,7 @@ class Scene {
   const Plan plan_;
   Room room_;
   Judge judge_;
+  Calls calls_;
   std::unique_ptr<Stand> stand_;
   std::vector<std::unique_ptr<Party>> parties_;  // the last of each index is the living one
   std::vector<std::vector<std::size_t>> left_;   // operations that a client's threads have to do

@@ -39,6 +39,10 @@ class Stand {
   [[nodiscard]] virtual Told told_at() const { return {}; }
   /// The storm is over: whatever a special left behind ends.
   virtual void calm() {}
+  /// @return for how long what a try that was refused, or a release that was answered, has changed
+  /// may be seen by others afterwards.
+  [[nodiscard]] virtual Nanos rest_of_a_try() const { return Nanos(0); }
+  [[nodiscard]] virtual Nanos rest_of_a_release() const { return Nanos(0); }
   /// @return how long a hold of a client that died may keep a name.
   [[nodiscard]] virtual Nanos longest_hold_of_the_dead(const Plan& plan) const {
     return plan.lease;

@@ -32,6 +32,7 @@ void Scene::have_a_holder_die() {
           client.lock(lock_name(name),
                       {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
                        .label = "mortal"});
+      const Calls::Call call(calls_, name, process);
       const Nanos asked = room_.world.now();
       lock.lock();
       const mortise::Owner owner = mortise::Owner::this_thread();
@@ -50,7 +51,9 @@ void Scene::have_a_holder_die() {
           }
         }
         stand_->dies(process);
-        judge_.died(process, room_.world.now() + stand_->lease_of_the_dead(plan_));
+        const Nanos free_by = room_.world.now() + stand_->lease_of_the_dead(plan_);
+        judge_.died(process, free_by);
+        calls_.died(process, free_by + 1s);
         room_.world.kill(process);
       });
       std::this_thread::sleep_for(10min);
