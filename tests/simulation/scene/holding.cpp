@@ -198,6 +198,9 @@ void Scene::look_at_release(const Process& process, std::size_t name, mortise::T
     judge_.blame("S3", process.name() + ": a hold that nobody else had is said to be lost");
   }
   const Nanos patience = mortise::core::command_timeout(plan_.lease) * 9 / 10;
+  // A stranger may have had it since, which leaves no number, and whoever repeats its release then
+  // cannot tell what ended its hold.
+  if (stand_->strangers() > 0) return;
   if (unknown && truth->left <= Nanos(0) && took < patience) {
     judge_.blame("S3", process.name() + ": a release that was done is said to be unknown");
   }
