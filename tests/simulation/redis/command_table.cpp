@@ -124,7 +124,16 @@ class Name {
   std::size_t size_ = 0;
 };
 
-using Table = std::unordered_map<std::string_view, const Command*>;
+/// Enough to tell most of them apart, and quick.
+struct Ends {
+  std::size_t operator()(std::string_view name) const noexcept {
+    if (name.empty()) return 0;
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(name[at]); };
+    return name.size() + 31U * byte(0) + 1'021U * byte(name.size() / 2) +
+           32'003U * byte(name.size() - 1);
+  }
+};
+using Table = std::unordered_map<std::string_view, const Command*, Ends>;
 
 Table make_table() {
   Table table;

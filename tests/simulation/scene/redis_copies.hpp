@@ -12,6 +12,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace simulation {
@@ -30,14 +32,14 @@ class RedisCopies {
     Nanos at{};
   };
   /// @return what is wrong with the number of a request; empty = nothing
-  [[nodiscard]] std::string check(ConnectionId connection, const std::string& attempt,
+  [[nodiscard]] std::string check(ConnectionId connection, std::string_view attempt,
                                   std::uint64_t number, bool takes);
 
   Room& room_;
   const By by_;
   std::map<ConnectionId, std::uint64_t> epochs_;
   std::map<std::pair<ConnectionId, std::string>, std::uint64_t> steps_;  // the latest
-  std::map<std::string, Tombstone> tombstones_;                          // by key and attempt
+  std::unordered_map<std::string, Tombstone> tombstones_;                // by key and attempt
 };
 
 }  // namespace simulation

@@ -3,8 +3,8 @@
 
 #include "simulation/redis/numbers.hpp"
 
+#include <algorithm>
 #include <cstdlib>
-#include <sstream>
 #include <string>
 
 namespace simulation {
@@ -18,31 +18,35 @@ constexpr Nanos to_read = 20ms;
 
 constexpr std::string_view lock_begins = "mortise:{name/";
 
+/// @return the next word of a text, which goes on behind it
+std::string_view take_word(std::string_view& text) {
+  const std::size_t size = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, size);
+  text.remove_prefix(std::min(size + 1, text.size()));
+  return word;
+}
+
 }  // namespace
 
 // "Q <now> <left> <ahead> <number> ...": a sign in front of the number says that a stranger has it.
 void RedisHearing::runs(const redis::ScriptRun& run) {
   if (run.keys.empty() || run.arguments.size() != 5 || !run.answer.starts_with("Q ")) return;
-  std::istringstream words{std::string(run.answer)};
-  std::string letter;
-  std::int64_t now = 0;
-  std::int64_t left = 0;
-  std::int64_t ahead = 0;
-  std::int64_t number = 0;
-  if (!(words >> letter >> now >> left >> ahead >> number) || number == 0) return;
+  std::string_view words = run.answer;
+  for (int i = 0; i < 4; ++i) take_word(words);
+  const std::int64_t number = redis::parse_integer(take_word(words)).value_or(0);
+  if (number == 0) return;
   listen(run.connection, run.keys[0], static_cast<std::uint64_t>(std::llabs(number)));
 }
 
 // "T <attempt> <number> <key>"
 void RedisHearing::told(std::string_view channel, std::string_view message) {
   if (!message.starts_with("T ")) return;
-  std::istringstream words{std::string(message)};
-  std::string letter;
-  std::string attempt;
-  std::string key;
-  std::uint64_t number = 0;
-  if (!(words >> letter >> attempt >> number >> key)) return;
-  for (const ConnectionId listener : server_.listeners(channel)) listen(listener, key, number);
+  for (int i = 0; i < 2; ++i) take_word(message);
+  const auto number = redis::parse_integer(take_word(message));
+  if (!number || message.empty()) return;
+  for (const ConnectionId listener : server_.listeners(channel)) {
+    listen(listener, message, static_cast<std::uint64_t>(*number));
+  }
 }
 
 void RedisHearing::listen(ConnectionId connection, std::string_view key, std::uint64_t number) {

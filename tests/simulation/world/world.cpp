@@ -78,13 +78,13 @@ void World::at(Nanos when, std::function<void()> act) {
     acts_[place] = std::move(act);
   }
   events_.push_back({std::max(when, now_), events_planned_++, place});
-  std::push_heap(events_.begin(), events_.end(), &later);
+  std::push_heap(events_.begin(), events_.end(), Later());
 }
 
 void World::run(Nanos until) {
   stopped_ = false;
   while (!stopped_ && !events_.empty() && events_.front().when <= until) {
-    std::pop_heap(events_.begin(), events_.end(), &later);
+    std::pop_heap(events_.begin(), events_.end(), Later());
     const Event event = events_.back();
     events_.pop_back();
     now_ = std::max(now_, event.when);

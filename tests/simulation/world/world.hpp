@@ -241,9 +241,11 @@ class World {
     std::uint64_t order;
     std::size_t act;
   };
-  static bool later(const Event& a, const Event& b) noexcept {
-    return a.when != b.when ? a.when > b.when : a.order > b.order;
-  }
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const noexcept {
+      return a.when != b.when ? a.when > b.when : a.order > b.order;
+    }
+  };
   void run(Thread& thread);
   void steal(Thread& thread, Nanos time);
   void take_time(Process& process, Nanos time);
