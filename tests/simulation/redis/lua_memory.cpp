@@ -35,11 +35,7 @@ void* LuaMemory::allocate(void* self, void* old, std::size_t old_size, std::size
   return block;
 }
 
-void* LuaMemory::take(std::size_t kind) {
-  if (Block* const block = free_.at(kind)) {
-    free_.at(kind) = block->next;
-    return block;
-  }
+void* LuaMemory::cut(std::size_t kind) {
   const std::size_t size = kind * grain;
   if (left_ < size) {
     chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(chunk));
@@ -50,10 +46,6 @@ void* LuaMemory::take(std::size_t kind) {
   next_ += size;
   left_ -= size;
   return block;
-}
-
-void LuaMemory::give(void* block, std::size_t kind) noexcept {
-  free_.at(kind) = new (block) Block{free_.at(kind)};
 }
 
 }  // namespace simulation::redis

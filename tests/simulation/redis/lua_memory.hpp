@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace simulation::redis {
@@ -34,8 +35,17 @@ class LuaMemory {
   static constexpr std::size_t kind_of(std::size_t size) noexcept {
     return (size + grain - 1) / grain;
   }
-  void* take(std::size_t kind);
-  void give(void* block, std::size_t kind) noexcept;
+  void* take(std::size_t kind) {
+    Block* const block = free_[kind];
+    if (block == nullptr) return cut(kind);
+    free_[kind] = block->next;
+    return block;
+  }
+  void give(void* block, std::size_t kind) noexcept {
+    free_[kind] = new (block) Block{free_[kind]};
+  }
+  /// Takes a new one from the last chunk.
+  void* cut(std::size_t kind);
 
   Counters& counters_;
   std::array<Block*, largest / grain + 1> free_{};  // by size

@@ -4,11 +4,13 @@
 #include "simulation/redis/command.hpp"
 #include "simulation/redis/lua_memory.hpp"
 #include "simulation/redis/lua_reply.hpp"
+#include "simulation/redis/lua_upvalues.hpp"
 #include "simulation/redis/rules.hpp"
 #include "simulation/redis/script_library.hpp"
 #include "simulation/redis/script_mutants.hpp"
 #include "simulation/redis/sha1.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -38,8 +40,9 @@ return function(err)
 end
 )lua";
 
-// In percent of what is in use, which is little: a run would spend a tenth of its time on garbage.
-constexpr int seldom = 350;
+// Garbage is collected between two scripts, once there is so many times as much as is in use: which
+// is little, and should stay where the processor has it at hand.
+constexpr int seldom = 3;
 
 std::string_view text_at(lua_State* lua, int index) {
   std::size_t size = 0;
@@ -67,6 +70,19 @@ void count(lua_State* lua, lua_Debug* /*where*/) {
       static_cast<std::uint64_t>(lua_gethookcount(lua));
 }
 
+/// Whoever meets a server that does not know a script sends it whole: of each length the last one
+/// is remembered.
+std::string name_of(std::string_view text) {
+  struct Named {
+    std::string text;
+    std::string sha;
+  };
+  static std::unordered_map<std::size_t, Named> known;
+  Named& last = known[text.size()];
+  if (last.sha.empty() || last.text != text) last = {std::string(text), sha1_hex(text)};
+  return last.sha;
+}
+
 int append(lua_State* /*lua*/, const void* bytes, std::size_t size, void* code) {
   static_cast<std::string*>(code)->append(static_cast<const char*>(bytes), size);
   return 0;
@@ -86,7 +102,8 @@ void ScriptEngine::open() {
   lua_.reset(lua_newstate(&LuaMemory::allocate, memory_.get()));
   if (!lua_) throw std::bad_alloc();
   lua_State* const lua = lua_.get();
-  lua_gc(lua, LUA_GCSETPAUSE, seldom);
+  lua_gc(lua, LUA_GCSTOP, 0);
+  collects_at_ = 0;
   luaL_loadbuffer(lua, handler_text.data(), handler_text.size(), "@err_handler_def");
   lua_pushcfunction(lua, luaopen_debug);
   lua_call(lua, 0, 1);
@@ -101,6 +118,15 @@ void ScriptEngine::open() {
 
 void ScriptEngine::flush() { open(); }
 
+// Not while a script runs: see lua_upvalues.hpp.
+void ScriptEngine::collect_garbage() {
+  lua_State* const lua = lua_.get();
+  if (lua_gc(lua, LUA_GCCOUNT, 0) < collects_at_) return;
+  lua_gc(lua, LUA_GCCOLLECT, 0);
+  lua_gc(lua, LUA_GCSTOP, 0);
+  collects_at_ = seldom * lua_gc(lua, LUA_GCCOUNT, 0);
+}
+
 void ScriptEngine::make_mistake(std::string_view name) {
   mistake_ = name;
   flush();
@@ -114,7 +140,7 @@ void ScriptEngine::count_instructions(int step) {
 bool ScriptEngine::knows(std::string_view sha) const { return functions_.contains(sha); }
 
 std::string ScriptEngine::load(Invocation& call, std::string_view text) {
-  std::string sha = sha1_hex(text);
+  std::string sha = name_of(text);
   if (knows(sha)) return sha;
   lua_State* const lua = lua_.get();
   // Every run begins with servers that know no script: compiled once for all of them.
@@ -157,6 +183,7 @@ void ScriptEngine::run(Invocation& call, std::string_view sha,
   running_ = &call;
   has_written_ = false;
   ++server_.counters.scripts;
+  forget_upvalues(lua);
   const bool failed = lua_pcall(lua, 0, 1, -2) != 0;
   running_ = nullptr;
   if (failed) {
@@ -170,6 +197,7 @@ void ScriptEngine::run(Invocation& call, std::string_view sha,
     if (server_.on_script) server_.on_script({call.session.connection, keys, arguments, answer});
   }
   lua_pop(lua, 1);  // the handler
+  collect_garbage();
 }
 
 void ScriptEngine::answer_failure(Invocation& call, std::string_view sha) {

@@ -52,6 +52,7 @@ class ScriptEngine {
   };
 
   void open();
+  void collect_garbage();
   /// Carries out what is on the stack, and leaves the answer there. @return false = an error
   bool call_from_script(lua_State* lua);
   /// @return false = it has answered that these are no words
@@ -66,8 +67,9 @@ class ScriptEngine {
   std::unique_ptr<LuaMemory> memory_;
   std::unique_ptr<lua_State, Closer> lua_;
   std::unordered_map<std::string, int, StringHash, std::equal_to<>> functions_;  // by SHA
-  int handler_ = 0;  // in Lua's registry: what becomes of an error
-  int globals_ = 0;  // in Lua's registry
+  int handler_ = 0;      // in Lua's registry: what becomes of an error
+  int globals_ = 0;      // in Lua's registry
+  int collects_at_ = 0;  // KiB
   Invocation* running_ = nullptr;
   bool has_written_ = false;  // the script that runs
   std::vector<std::string_view> words_;

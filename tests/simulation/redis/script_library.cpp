@@ -110,7 +110,8 @@ void open_lua(lua_State* lua) {
     lua_pushstring(lua, name);
     lua_call(lua, 1, 0);
   }
-  for (const char* const name : {"dofile", "loadfile", "print"}) {
+  // Nothing is collected while a script runs: see lua_upvalues.hpp.
+  for (const char* const name : {"collectgarbage", "dofile", "loadfile", "print"}) {
     lua_pushnil(lua);
     lua_setglobal(lua, name);
   }
