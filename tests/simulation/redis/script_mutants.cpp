@@ -134,8 +134,9 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
     {"redlock.release_without_owner_check",
      "A release takes whatever vote stands: a late one takes a stranger's (S1, S3).",
      "redlock/release.lua",
-     "if owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then",
-     "if owner then"},
+     "if not late and owner == me and "
+     "(exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then",
+     "if not late and owner then"},
     {"redlock.number_of_the_client",
      "A vote has the number that was proposed: a slow clock's is smaller than an older one (S2).",
      "redlock/acquire.lua", "number = math.max(largest + 1, tonumber(ARGV[6]))",
