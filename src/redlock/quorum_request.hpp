@@ -126,6 +126,7 @@ struct QuorumAttempt final : QuorumRequest {
   std::uint64_t holder_number = 0;
   Trail maybe{};         ///< servers that may have it as the owner
   Trail spoke{};         ///< servers that have answered since the round began
+  Trail polled{};        ///< servers that were asked for a vote under these names, in any round
   Trail listed{};        ///< servers that it asked for hints
   NodeSet hinted = 0;    ///< servers that have told that the lock may be free
   NodeSet hears = 0;     ///< of these, those that it listened to when it asked them in this round

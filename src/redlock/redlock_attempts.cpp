@@ -142,11 +142,13 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
         unasked |= only(node->index());
         continue;
       }
-      fresh = attempt->maybe.add({.server = server,
-                                  .node = node->index(),
-                                  .since = now,
-                                  .asked = now,
-                                  .ways = only(node->index())});
+      const Trail::Stop stop{.server = server,
+                             .node = node->index(),
+                             .since = now,
+                             .asked = now,
+                             .ways = only(node->index())};
+      static_cast<void>(attempt->polled.add(stop));
+      fresh = attempt->maybe.add(stop);
       if (interested) attempt->hears |= only(node->index());
     }
     if (written != passage || written_interested != interested) {
@@ -355,6 +357,7 @@ void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (unknown) {
     attempt->step.store(step_of_hold - 1);  // whatever its steps were
     attempt->maybe = everywhere();
+    attempt->polled = attempt->maybe;
   }
   const std::uint32_t step = attempt->step.fetch_add(1) + 1;
   Trail servers = attempt->maybe;

@@ -281,8 +281,11 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
   Lock lock(attempt->mutex);
   if (attempt->step.load() != step_of(call)) return;
   static_cast<void>(attempt->spoke.add({.server = node.server(), .node = node.index()}));
-  // One that was met since may be a stranger, but not if it knew of it.
-  if (node.server() == call.server || reply.text != "N") attempt->maybe.remove(call.server);
+  // One that was met since may be a stranger, but not if it knew of it; unless it knows of it since
+  // it was asked for a vote of its own.
+  const bool knew = reply.text != "N" && (!attempt->polled.has(node.server()) ||
+                                          base::mutant("redlock.own_vote_is_taken_for_anothers"));
+  if (node.server() == call.server || knew) attempt->maybe.remove(call.server);
   finish_cancel(attempt, std::move(lock));
 }
 

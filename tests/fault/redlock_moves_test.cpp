@@ -31,6 +31,15 @@ class RedlockMoves : public RedlockTest {
   }
   void lead_nowhere(std::size_t i) { addresses_[i].reset(); }
   [[nodiscard]] Client client_of_them() { return Client(url_); }
+  /// A client holds it on the first two servers, which lead nobody to the third one for that.
+  void have_the_first_two_held(Lock& held) {
+    ASSERT_TRUE(held.try_lock_for(patience));
+    ASSERT_TRUE(eventually([&] { return holds(held.name()) == 3; }));
+    servers()[2].talk().expect_ok({"DEL", key(held.name())});
+  }
+  /// A waiter has a vote of the third server, which no address leads to any more before that is
+  /// taken back. The fourth one votes for it, too, by that address, and takes its own vote back.
+  void leave_a_vote_behind_and_meet_another_server(std::size_t address_of_it);
   /// Until the client is connected to that server, by whatever address.
   void reach(Client& mine, std::size_t server) {
     Lock lock = mine.lock("reached");
@@ -50,6 +59,46 @@ class RedlockMoves : public RedlockTest {
   std::array<std::uint16_t, 3> ports_{};
   std::string url_;
 };
+
+void RedlockMoves::leave_a_vote_behind_and_meet_another_server(std::size_t address_of_it) {
+  Client theirs(test::redlock_url({servers()[0].port(), servers()[1].port(), servers()[2].port()}));
+  for (std::size_t i = 0; i < 3; ++i) reach(theirs, i);
+  Lock held = theirs.lock("a", {.lease = 90s});
+  ASSERT_NO_FATAL_FAILURE(have_the_first_two_held(held));
+  Client mine = client_of_them();
+  for (std::size_t i = 0; i < 3; ++i) reach(mine, i);
+  address(1).blackhole(true);  // the round goes on: no undo follows on that connection
+  std::stop_source source;
+  Worker worker;
+  auto gone = worker.start([&] {
+    Lock lock = mine.lock("a", {.lease = 60s});
+    std::error_code error;
+    EXPECT_FALSE(lock.acquire({.wait = 30s, .stop = source.get_token()}, error));
+  });
+  ASSERT_TRUE(eventually([&] { return is_held(2, "a"); }));
+  lead_nowhere(2);
+  lead(address_of_it, 3);
+  if (address_of_it != 1) address(1).blackhole(false);
+  // Asked in some later round it votes, and that is taken back, more than once.
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(eventually([&] { return is_held(3, "a"); }, 10s)) << round;
+    ASSERT_TRUE(eventually([&] { return !is_held(3, "a"); }, 5s)) << round;
+  }
+  source.request_stop();
+  ASSERT_TRUE(comes(gone, 5s));
+  ASSERT_TRUE(is_held(2, "a"));
+  lead(2, 2);
+  EXPECT_TRUE(eventually([&] { return !is_held(2, "a"); }, 5s)) << words("a");
+  EXPECT_EQ(held.release(), Released::released);
+}
+
+TEST_F(RedlockMoves, WhatAServerFreesOfItsOwnIsNotThatOfTheOneWhosePlaceItHas) {
+  leave_a_vote_behind_and_meet_another_server(2);
+}
+
+TEST_F(RedlockMoves, WhatAServerFreesOfItsOwnIsNotThatOfAnAddressThatLeadsNowhere) {
+  leave_a_vote_behind_and_meet_another_server(1);
+}
 
 TEST_F(RedlockMoves, WhatAnAddressHasTakenElsewhereIsFreedByAnotherThatComesUp) {
   lead_nowhere(2);

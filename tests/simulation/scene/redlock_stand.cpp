@@ -12,6 +12,7 @@
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
 #include "simulation/scene/redlock_returns.hpp"
+#include "simulation/scene/redlock_strangers.hpp"
 #include "simulation/scene/redlock_twins.hpp"
 #include "simulation/scene/redlock_voices.hpp"
 #include "simulation/scene/stands.hpp"
@@ -117,6 +118,9 @@ class RedlockStand final : public Stand {
     for (std::size_t i = 0; i < (servers_.size() - 1) / 2; ++i) few.push_back(servers_[i].get());
     returns_.emplace(room_, *judge, url_, std::move(few));
     returns_->come();
+    if (judge->verdict()) return;
+    strangers_.emplace(room_, *judge, url_, *servers_[0], (servers_.size() - 1) / 2);
+    strangers_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
@@ -147,6 +151,7 @@ class RedlockStand final : public Stand {
   std::optional<RedlockNewcomers> newcomers_;
   std::optional<RedlockVoices> voices_;
   std::optional<RedlockReturns> returns_;
+  std::optional<RedlockStrangers> strangers_;
   OrphanedGrants orphaned_grants_;
   std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redlock_strangers.hpp"
+
+#include <mortise/client.hpp>
+#include <mortise/redlock.hpp>
+
+#include <chrono>
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease = 12s;
+constexpr const char* name = "strangers/0";
+constexpr const char* key = "mortise:{strangers/0}";
+
+/// In which a few messages have come and gone, whatever the weather.
+constexpr Nanos to_arrive = 10ms;
+/// For so long the servers that know better say nothing: the round goes on.
+constexpr Nanos silence = 100ms;
+/// For so long the first server is away; the rival has given up by then.
+constexpr Nanos away = 1s;
+constexpr auto tries_for = 700ms;
+/// In which it is connected anew, and told.
+constexpr Nanos soon = 3s;
+
+}  // namespace
+
+void RedlockStrangers::come() {
+  holder_ = &begin("keeper of it", [this](Process& /*process*/) { hold(); });
+  rival_ = &begin("visitor", [this](Process& /*process*/) { rival(); });
+  run_until_gone(15s, "a client beside a server that was away is not served");
+}
+
+void RedlockStrangers::hold() {
+  const auto& hosts = room_.network.hosts();
+  for (std::size_t i = 0; i < left_; ++i) {
+    room_.network.part(*holder_, *hosts[i], room_.world.now() + lease);
+  }
+  mortise::Client client(mortise::redlock::backend(url_));
+  mortise::Lock lock = client.lock(name, {.lease = lease, .renew = false});
+  lock.lock();
+  held_ = true;
+  until([this] { return tried_; });
+  std::error_code error;
+  static_cast<void>(lock.release(error));  // one of its servers has forgotten it
+}
+
+void RedlockStrangers::rival() {
+  mortise::Client client(mortise::redlock::backend(url_));
+  client.check(1s);
+  mortise::Lock lock = client.lock(name, {.lease = lease});
+  until([this] { return held_; });
+  const auto& hosts = room_.network.hosts();
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() != rival_ || !connection->held()) continue;
+    if (connection->host().number() < hosts[left_]->number()) continue;
+    connection->stall(Connection::Way::down, room_.world.now() + silence);
+  }
+  room_.world.after(to_arrive, [this] { confuse(); });
+  static_cast<void>(lock.acquire({.wait = tries_for}));
+  std::this_thread::sleep_for(away + soon);
+  if (first_.lock(key).held) {
+    judge_.blame("L1", "what another server has freed of its own was taken for the first one's");
+  }
+  tried_ = true;
+}
+
+void RedlockStrangers::confuse() {
+  const auto& hosts = room_.network.hosts();
+  room_.network.part(*rival_, *hosts[0], room_.world.now() + away);
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (&connection->process() != rival_ || !connection->held()) continue;
+    if (&connection->host() == hosts[0].get()) connection->cut(true);
+  }
+  hosts[left_]->restart(room_.world.now() + 500us, false);
+}
+
+}  // namespace simulation

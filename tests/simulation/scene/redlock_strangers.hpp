@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// A vote is owed to a server that cannot be reached, and another one, which was started anew and
+// voted by itself, says that it has freed what it had. That is not the same vote (L1). A server
+// that is away just between its vote and the undo, and another that comes up under a new name in
+// between, hardly ever meet by themselves.
+#pragma once
+
+#include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/trial.hpp"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace simulation {
+
+class RedlockStrangers final : public Trial {
+ public:
+  /// @param first the first server, which the holder leaves to others. @param left how many it
+  /// leaves
+  RedlockStrangers(Room& room, Judge& judge, std::string url, redis::RedisModel& first,
+                   std::size_t left)
+      : Trial(room, judge, std::move(url)), first_(first), left_(left) {}
+  void come() override;
+
+ private:
+  void hold();
+  void rival();
+  /// The first server is out of the rival's reach, and one of the holder's starts anew, empty.
+  void confuse();
+
+  redis::RedisModel& first_;
+  const std::size_t left_;
+  Process* holder_ = nullptr;
+  Process* rival_ = nullptr;
+  bool held_ = false;
+  bool tried_ = false;
+};
+
+}  // namespace simulation
