@@ -4,6 +4,7 @@
 #include "redlock/node.hpp"
 
 #include "base/farewell.hpp"
+#include "base/one_by_one.hpp"
 
 #include <utility>
 
@@ -120,7 +121,17 @@ void Node::greeted(redis::Connection& connection, const redis::ServerFacts& fact
   (&connection == &commands_ ? run_id_ : inbox_run_id_) = facts.run_id;
 }
 
+// Where there is no memory for this the connection is dropped, and made anew.
 void Node::connected(redis::Connection& connection) {
+  welcome(connection);
+  if (&connection == &commands_) {
+    user_.up(*this);
+  } else if (listens_.load()) {
+    user_.listens(*this);
+  }
+}
+
+void Node::welcome(redis::Connection& connection) {
   std::string run_id;
   bool same = false;
   {
@@ -135,7 +146,6 @@ void Node::connected(redis::Connection& connection) {
       return;
     }
     listens_.store(true);
-    user_.listens(*this);
     return;
   }
   user_.recognise(*this, run_id);
@@ -152,7 +162,6 @@ void Node::connected(redis::Connection& connection) {
   usable_.store(true);
   // A leader that polls the other servers does not know of this one yet.
   host_.changed(answers_);
-  user_.up(*this);
 }
 
 void Node::answered(const redis::Call& call, const redis::Reply& reply) {
@@ -190,15 +199,19 @@ void Node::dropped(redis::Connection& connection, const Failure& why, bool was_u
     if (was_up) commands_.suspect();
     return;
   }
-  user_.breaks(*this, unanswered);
+  // Where there is no memory for one of these: an address that counts as usable is never connected
+  // to again, and what was not answered is told by nobody else.
+  base::OneByOne each;
+  each([&] { user_.breaks(*this, unanswered); });
   usable_.store(false);
-  {
+  each([&] {
     const std::lock_guard lock(mutex_);
-    why_ = why;
     failed_at_ = host_.clock()->now();
-  }
+    why_ = why;
+  });
   if (was_up) host_.changed(care_);
-  user_.down(*this, was_up, std::move(unanswered));
+  each([&] { user_.down(*this, was_up, unanswered); });
+  each.finish();
 }
 
 }  // namespace mortise::redlock

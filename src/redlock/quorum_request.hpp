@@ -132,6 +132,7 @@ struct QuorumAttempt final : QuorumRequest {
   NodeSet hears = 0;     ///< of these, those that it listened to when it asked them in this round
   Instant asked{};       ///< when the round began
   Instant next = never;  ///< when `waiting` ends by itself
+  bool untold = false;   ///< not every server was told of the last step that takes votes back
   std::uint32_t won_step = 0;
   int splits = 0;  ///< rounds in a row that nobody won
 };

@@ -2,6 +2,7 @@
 // The rounds of an attempt: how one begins, what becomes of it, and when the next one comes. Parts
 // of RedlockBackend.
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -93,6 +94,7 @@ void RedlockBackend::ask(const std::shared_ptr<QuorumAttempt>& attempt) {
   attempt->late = 0;
   attempt->spoke.clear();
   attempt->hears = 0;
+  attempt->untold = false;
   attempt->next = never;
   attempt->proposal.store(propose());
   std::fill(attempt->failures.begin(), attempt->failures.end(), Failure{});
@@ -266,8 +268,12 @@ void RedlockBackend::win(const std::shared_ptr<QuorumAttempt>& attempt, Lock loc
     release(std::make_shared<Release>(hold));  // nobody wants it
     return;
   }
-  for (const Trail::Stop& stop : doubtful) static_cast<void>(doubt(hold, stop));
+  base::OneByOne each;
+  for (const Trail::Stop& stop : doubtful) {
+    each([&] { static_cast<void>(doubt(hold, stop)); });
+  }
   if (late != 0) relock(*attempt, late);
+  each.finish();
 }
 
 void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
@@ -287,7 +293,7 @@ void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lo
   const Trail servers = attempt->maybe;
   attempt->splits = (wait ? held : proven) ? 0 : attempt->splits + 1;
   attempt->polite.store(false);
-  const std::optional<Holder> holder = attempt->holder;
+  std::optional<Holder> holder = attempt->holder;
   Instant next = never;
   if (!contended && attempt->late == 0) {
     attempt->phase = QuorumAttempt::Phase::unreachable;
@@ -308,12 +314,12 @@ void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lo
   undo(attempt, servers, step);
   if (phase == QuorumAttempt::Phase::unreachable) return tell_unreachable(attempt);
   if (phase == QuorumAttempt::Phase::over) {
-    attempt->operation->busy(holder);
+    attempt->operation->busy(std::move(holder));
     forget(*attempt);
     return;
   }
   if (wait && contended) {
-    attempt->operation->queued(holder);
+    attempt->operation->queued(std::move(holder));
     for (const auto& node : nodes_) node->listen(requests_.inbox(attempt->request().attempt));
   }
   if (next != never) alarm_.set(attempt, next);
@@ -323,15 +329,29 @@ void RedlockBackend::undo(const std::shared_ptr<QuorumAttempt>& attempt, const T
                           std::uint32_t step) {
   if (base::mutant("redlock.lost_round_is_not_undone")) return;
   const Instant now = clock_->now();
+  base::OneByOne each;
   for (const Trail::Stop& stop : servers) {
-    tell({.tag = tag_of(Ask::undo, step),
-          .server = stop.server,
-          .node = stop.node,
-          .operation = attempt,
-          .asked = now,
-          .since = stop.since,
-          .deadline = now + patience});
+    each([&] {
+      tell({.tag = tag_of(Ask::undo, step),
+            .server = stop.server,
+            .node = stop.node,
+            .operation = attempt,
+            .asked = now,
+            .since = stop.since,
+            .deadline = now + patience});
+    });
   }
+  if (each.failed()) remains_untold(*attempt, step);
+  each.finish();
+}
+
+// For lack of memory. Whoever asks for the attempt once more has all of them told: where it was
+// over nobody would ask.
+void RedlockBackend::remains_untold(QuorumAttempt& attempt, std::uint32_t step) {
+  const Lock lock(attempt.mutex);
+  if (attempt.step.load() != step) return;  // a later step has them told
+  attempt.untold = true;
+  if (attempt.phase == QuorumAttempt::Phase::over) attempt.phase = QuorumAttempt::Phase::waiting;
 }
 
 void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
@@ -342,42 +362,48 @@ void RedlockBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
     return;
   }
   const bool unknown = !attempt;
+  Trail maybe = unknown ? everywhere() : Trail();  // first: there may be no memory for it
+  Trail polled = maybe;
   if (unknown) attempt = quorum_attempt_of(operation, true);
   if (!attempt) return;  // it has just been completed
   Lock lock(attempt->mutex);
   if (attempt->phase == QuorumAttempt::Phase::won || attempt->phase == QuorumAttempt::Phase::over) {
     return;
   }
-  if (attempt->phase == QuorumAttempt::Phase::cancelled) {
-    return;  // it is told to whoever has to hear it
-  }
+  const bool again = attempt->phase == QuorumAttempt::Phase::cancelled;
+  if (again && !attempt->untold) return;  // it is told to whoever has to hear it
   attempt->phase = QuorumAttempt::Phase::cancelled;
+  attempt->untold = true;  // until each of them was told
   attempt->awaited.begin(awaited_);
   attempt->leaves.store(true);
-  if (unknown) {
+  if (unknown && !again) {
     attempt->step.store(step_of_hold - 1);  // whatever its steps were
-    attempt->maybe = everywhere();
-    attempt->polled = attempt->maybe;
+    attempt->maybe = std::move(maybe);
+    attempt->polled = std::move(polled);
   }
-  const std::uint32_t step = attempt->step.fetch_add(1) + 1;
+  if (!again) attempt->step.fetch_add(1);
+  const std::uint32_t step = attempt->step.load();
   Trail servers = attempt->maybe;
   servers.add(attempt->listed);
   lock.unlock();
   undo(attempt, servers, step);
-  finish_cancel(attempt, Lock(attempt->mutex));
+  lock.lock();
+  if (attempt->step.load() == step) attempt->untold = false;
+  finish_cancel(attempt, std::move(lock));
 }
 
 void RedlockBackend::finish_cancel(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock) {
-  if (attempt->phase != QuorumAttempt::Phase::cancelled) return;
+  if (attempt->phase != QuorumAttempt::Phase::cancelled || attempt->untold) return;
   // Done is what cannot become a majority, or what all servers that answer at all have heard of: a
   // grant is made by this client alone, and the others are told when they are back. Where none has
   // said a word it stays in doubt.
   const bool heard = !attempt->spoke.empty() && !attempt->spoke.meets(attempt->maybe);
   if (attempt->maybe.size() >= quorum_.majority() && !heard) return;
+  std::optional<Holder> holder = attempt->operation->holder();  // first: may find no memory
   attempt->phase = QuorumAttempt::Phase::over;
   attempt->awaited.end();
   lock.unlock();
-  attempt->operation->busy(attempt->operation->holder());
+  attempt->operation->busy(std::move(holder));
   forget(*attempt);
 }
 

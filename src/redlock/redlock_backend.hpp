@@ -79,7 +79,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void recognise(Node& node, const std::string& run_id) override;
   void up(Node& node) override;
   void breaks(Node& node, const std::list<redis::Call>& unanswered) override;
-  void down(Node& node, bool was_up, std::list<redis::Call> unanswered) override;
+  void down(Node& node, bool was_up, const std::list<redis::Call>& unanswered) override;
   void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
   [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
   void listens(Node& node) override;
@@ -103,6 +103,7 @@ class RedlockBackend final : public Backend, private Node::User {
   // Servers that come and go: redlock_reach.cpp.
   [[nodiscard]] NodeSet usable() const noexcept;
   void want_missing(NodeSet usable, bool now);
+  void tell_of_the_end(Node& node, bool clear_now);
   /// A quorum request that a hold will rest on. Before it is looked which servers can be asked.
   void begin(Roll& roll) const;
   /// Has those addresses connected anew of which it has to be known where they lead by now.
@@ -155,6 +156,7 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] Instant next_try(const QuorumAttempt& attempt, Instant now);
   void undo(const std::shared_ptr<QuorumAttempt>& attempt, const Trail& servers,
             std::uint32_t step);
+  void remains_untold(QuorumAttempt& attempt, std::uint32_t step);
   void finish_cancel(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
   void wake(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock, Instant when);
   [[nodiscard]] std::uint64_t propose() noexcept;

@@ -12,6 +12,8 @@ namespace {
 
 // Addresses that lead to one server are tried again so often for what waits to be sent to others.
 constexpr std::chrono::seconds astray_again{1};
+// Where there was no memory to send what waits.
+constexpr std::chrono::milliseconds out_of_memory_again{500};
 // Of the time that close() may take.
 constexpr std::chrono::milliseconds patience_at_the_end{750};
 constexpr std::chrono::milliseconds a_look{5};
@@ -106,6 +108,7 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
     each([&] { left = send_on(node, one.call); });
     outbox_.sent(one, left);
   }
+  if (each.failed()) alarm_.set_outbox_due(now + out_of_memory_again);
   each.finish();
 }
 

@@ -2,6 +2,7 @@
 // Which servers can be asked, and what callers are told where that is too few, or two of them are
 // one. Parts of RedlockBackend.
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "redlock/redlock_backend.hpp"
 #include "remote/outbox.hpp"
 
@@ -65,14 +66,17 @@ void RedlockBackend::want_missing(NodeSet usable, bool now) {
 }
 
 void RedlockBackend::up(Node& node) {
-  send_outbox(node, true);
+  base::OneByOne each;
+  each([&] { send_outbox(node, true); });
   const bool enough = count(usable()) >= quorum_.majority();
   for (const auto& attempt : attempts()) {
-    if (!is_unreachable(*attempt)) {
-      join(attempt, node);
-    } else if (enough) {
-      ask(attempt);
-    }
+    each([&] {
+      if (!is_unreachable(*attempt)) {
+        join(attempt, node);
+      } else if (enough) {
+        ask(attempt);
+      }
+    });
   }
   std::vector<std::shared_ptr<Looking>> lookings;
   {
@@ -80,12 +84,17 @@ void RedlockBackend::up(Node& node) {
     lookings = lookings_;
   }
   for (const auto& looking : lookings) look_at(looking, only(node.index()));
+  each.finish();
 }
 
 // First of all: whoever sees that it is gone asks what may be on its way there.
 void RedlockBackend::breaks(Node& node, const std::list<Call>& unanswered) {
   if (stopped_.load()) return;
-  for (const Call& call : unanswered) note_unanswered(node, call);
+  base::OneByOne each;
+  for (const Call& call : unanswered) {
+    each([&] { note_unanswered(node, call); });
+  }
+  each.finish();
 }
 
 void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
@@ -95,33 +104,50 @@ void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
   }
 }
 
-void RedlockBackend::down(Node& node, bool was_up, std::list<Call> unanswered) {
+void RedlockBackend::down(Node& node, bool was_up, const std::list<Call>& unanswered) {
   if (stopped_.load()) return;
-  const Failure why = node.why();
+  base::OneByOne each;
+  Failure why;
+  each([&] { why = node.why(); });
   // Only now: another address that leads there may be all that leads there, and is asked then.
-  const bool clear_now = whereabouts_.left(node.index(), was_up);
-  for (Call& call : unanswered) no_answer(node, call, why);
+  bool clear_now = false;
+  each([&] { clear_now = whereabouts_.left(node.index(), was_up); });
+  for (const Call& call : unanswered) {
+    each([&] { no_answer(node, call, why); });
+  }
+  each([&] { tell_of_the_end(node, clear_now); });
+  each.finish();
+}
+
+// Those who wait for it, or for what it has to hear, have it connected once more.
+void RedlockBackend::tell_of_the_end(Node& node, bool clear_now) {
   const bool doubted = whereabouts_.in_doubt(node.index());
   bool wanted = doubted || outbox_.any();
-  for (const auto& attempt : attempts()) {
+  base::OneByOne each;
+  std::vector<std::shared_ptr<QuorumAttempt>> open_attempts;
+  each([&] { open_attempts = attempts(); });
+  for (const auto& attempt : open_attempts) {
     wanted = true;
-    if (clear_now && is_unreachable(*attempt)) {
-      ask(attempt);
-    } else {
-      tell_unreachable(attempt);
-    }
+    each([&] {
+      if (clear_now && is_unreachable(*attempt)) {
+        ask(attempt);
+      } else {
+        tell_unreachable(attempt);
+      }
+    });
   }
   std::vector<std::shared_ptr<Looking>> lookings;
-  {
+  each([&] {
     const std::lock_guard lock(mutex_);
     lookings = lookings_;
-  }
+  });
   for (const auto& looking : lookings) {
     if (looking->operation().done()) continue;
     wanted = true;
-    judge(looking, Lock(looking->mutex));
+    each([&] { judge(looking, Lock(looking->mutex)); });
   }
-  if (wanted) node.want(doubted);
+  if (wanted || each.failed()) node.want(doubted);
+  each.finish();
 }
 
 Failure RedlockBackend::twins(Instant now) const {

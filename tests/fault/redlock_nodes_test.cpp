@@ -21,18 +21,32 @@ namespace {
 
 class User final : public redlock::Node::User {
  public:
-  void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {}
+  void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
+    fail_once(recognise_fails);
+  }
   void up(redlock::Node& /*node*/) override {}
-  void breaks(redlock::Node& /*node*/,
-              const std::list<redis::Call>& /*unanswered*/) noexcept override {}
+  void breaks(redlock::Node& /*node*/, const std::list<redis::Call>& /*unanswered*/) override {
+    fail_once(breaks_fails);
+  }
   void down(redlock::Node& /*node*/, bool /*was_up*/,
-            std::list<redis::Call> /*unanswered*/) override {}
+            const std::list<redis::Call>& /*unanswered*/) override {
+    ++downs;
+  }
   void answered(redlock::Node& /*node*/, const redis::Call& /*call*/,
                 const redis::Reply& /*reply*/) override {}
   [[nodiscard]] bool withdrawn(const redis::Call& /*call*/) const override { return false; }
   void listens(redlock::Node& /*node*/) override {}
   void hinted(redlock::Node& /*node*/, const AttemptId& /*attempt*/) override {}
   [[nodiscard]] bool awaits() const noexcept override { return true; }
+
+  bool recognise_fails = false;
+  bool breaks_fails = false;
+  int downs = 0;
+
+ private:
+  static void fail_once(bool& fails) {
+    if (std::exchange(fails, false)) throw std::bad_alloc();
+  }
 };
 
 /// Does something before it attaches a source.
@@ -71,18 +85,29 @@ class RedlockNode : public RedisTest {
     static_cast<void>(node_->close());
   }
   [[nodiscard]] bool comes_up() {
-    std::vector<Source*> sources;
-    node_->add_sources(sources);
     return eventually([&] {
       // As whoever asks servers does.
       if (!node_->usable()) node_->want(true);
-      for (Source* const source : sources) source->ready(0, Clock::real()->now());
+      look();
       return node_->usable();
     });
+  }
+  /// Whoever polls takes what is thrown for a matter of its own machine, and polls again.
+  void look() {
+    std::vector<Source*> sources;
+    node_->add_sources(sources);
+    for (Source* const source : sources) {
+      try {
+        source->ready(0, Clock::real()->now());
+      } catch (const std::bad_alloc&) {
+        ++failures_;
+      }
+    }
   }
 
   HostOfANode host_;
   User user_;
+  int failures_ = 0;
   std::optional<redis::Settings> settings_;
   std::optional<redlock::Node> node_;
 };
@@ -112,6 +137,26 @@ TEST_F(RedlockNode, AnInboxForWhichThereWasNoMemoryIsOpenedByTheNextCall) {
   host_.before_attach = nullptr;
   node_->listen("mortise:inbox:test");
   EXPECT_EQ(host_.sources(), before + 1);
+}
+
+// Promise: L7
+TEST_F(RedlockNode, AnAddressWhoseEndFindsNoMemoryIsConnectedAnew) {
+  ASSERT_TRUE(comes_up());
+  user_.breaks_fails = true;
+  server().talk().expect_ok({"CLIENT", "KILL", "TYPE", "normal"});
+  ASSERT_TRUE(eventually([&] {
+    look();
+    return failures_ == 1;
+  }));
+  EXPECT_FALSE(node_->usable());
+  EXPECT_EQ(user_.downs, 1);
+  EXPECT_TRUE(comes_up());
+}
+
+TEST_F(RedlockNode, AnAddressThatComesUpWithoutMemoryIsConnectedAnew) {
+  user_.recognise_fails = true;
+  EXPECT_TRUE(comes_up());
+  EXPECT_EQ(failures_, 1);
 }
 
 }  // namespace
