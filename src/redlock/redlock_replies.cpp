@@ -164,12 +164,16 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
       renewing->open &= ~only(node.index());
       return judge(renewing, std::move(lock));
     }
-    case Ask::relock:
+    case Ask::relock: {
+      if (node.usable()) return;
       // Of a connection that broke.
-      if (!node.usable())
-        static_cast<void>(
-            doubt(std::static_pointer_cast<Relocking>(call.operation)->hold, stop_of(call)));
-      return;
+      const HoldId& hold = static_cast<const Relocking&>(*call.operation).hold;
+      if (doubt(hold, stop_of(call))) return;
+      // It has ended, and by another address its server was told that before this comes, perhaps.
+      const auto end = std::make_shared<Freeing>(std::make_shared<Release>(hold), true,
+                                                 call.asked + lease_of(call));
+      return tell(call_of(end, stop_of(call)));
+    }
     case Ask::look: {
       const auto looking = std::static_pointer_cast<Looking>(call.operation);
       Lock lock(looking->mutex);

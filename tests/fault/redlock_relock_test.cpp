@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Goal: a hold that has ended gets no vote any more, also where that was asked for before. Method:
+// the backend alone, polled by the test; two addresses lead to one server, which hears the release
+// by the one and only then, by the other, that it is to vote.
+#include "fault/redlock_fixture.hpp"
+#include "redlock/redlock_backend.hpp"
+#include "remote/one_shot.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::fault {
+namespace {
+
+/// Real time, that may be ahead.
+class SteppedClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const noexcept override { return BootClock::now() + ahead; }
+  std::chrono::nanoseconds ahead{0};
+};
+
+class RedlockRelock : public RedlockTest {
+ protected:
+  void SetUp() override {
+    RedlockTest::SetUp();
+    if (IsSkipped()) return;
+    first_.emplace(servers()[0].port());
+    last_.emplace(servers()[4].port());
+    backend_ = std::make_unique<redlock::RedlockBackend>(redlock::Settings::parse(
+        test::redlock_url({first_->port(), servers()[1].port(), servers()[2].port(),
+                           servers()[3].port(), last_->port()})));
+    backend_->start(host_);
+  }
+  void TearDown() override {
+    if (backend_) backend_->stop();
+  }
+  void poll(std::chrono::milliseconds time) {
+    const Check never_done;
+    host_.run(never_done, time);
+  }
+  [[nodiscard]] bool poll_until(const std::function<bool()>& comes_true,
+                                std::chrono::nanoseconds at_most = patience) {
+    const Instant end = BootClock::now() + at_most;
+    while (!comes_true() && BootClock::now() < end) poll(5ms);
+    return comes_true();
+  }
+  [[nodiscard]] bool completes(const Operation& operation) {
+    return poll_until([&] { return operation.done(); });
+  }
+
+  std::optional<Proxy> first_;
+  std::optional<Proxy> last_;
+  const std::shared_ptr<SteppedClock> clock_ = std::make_shared<SteppedClock>();
+  remote::OneShotHost host_{clock_};
+  std::unique_ptr<redlock::RedlockBackend> backend_;
+};
+
+// Promise: L1
+TEST_F(RedlockRelock, AVoteThatIsUnderWayByAnotherAddressAtTheReleaseIsTakenBack) {
+  const auto check = std::make_shared<Check>();
+  backend_->check(check);
+  ASSERT_TRUE(completes(*check));
+  const auto held = std::make_shared<Acquisition>(
+      Acquisition::Request{.attempt = {1, 2, 3}, .name = "a", .lease = 60s, .label = "label"});
+  backend_->acquire(held);
+  ASSERT_TRUE(completes(*held));
+  ASSERT_TRUE(poll_until([&] { return holds("a") == 5; }));
+  const HoldId hold{.name = "a", .attempt = {1, 2, 3}, .number = held->grant().number};
+  // The last address leads to the first server, which has lost the hold.
+  const std::uint16_t port = last_->port();
+  last_.reset();
+  servers()[0].talk().expect_ok({"DEL", key("a")});
+  clock_->ahead += 1500ms;
+  last_.emplace(servers()[0].port(), test::ProxyOptions{.port = port});
+  last_->delay(60ms, 60ms);
+  const std::size_t before = servers()[0].talk().clients().size();
+  backend_->check(std::make_shared<Check>());
+  ASSERT_TRUE(poll_until([&] { return servers()[0].talk().clients().size() > before; }));
+  poll(300ms);
+  // A majority renews it, and the first server is to vote for it once more.
+  const auto renewal =
+      std::make_shared<Renewal>(std::vector<Renewal::Item>{{.hold = hold, .lease = 60s}});
+  backend_->renew(renewal);
+  std::this_thread::sleep_for(20ms);
+  first_->hold_requests(true, Proxy::Connections::commands);
+  ASSERT_TRUE(completes(*renewal));
+  ASSERT_EQ(renewal->items()[0].answer, Renewal::Answer::renewed);
+  ASSERT_TRUE(eventually([&] { return first_->held() > 0; }, 300ms));
+  // What its older address says is too old by now: it is connected anew.
+  clock_->ahead += 700ms;
+  backend_->check(std::make_shared<Check>());
+  const auto release = std::make_shared<Release>(hold);
+  backend_->release(release);
+  ASSERT_TRUE(completes(*release));
+  EXPECT_EQ(release->outcome(), Released::released);
+  poll(200ms);
+  EXPECT_GT(first_->release_held(), 0U);
+  first_->hold_requests(false, Proxy::Connections::commands);
+  poll(300ms);
+  EXPECT_TRUE(poll_until([&] { return !is_held(0, "a"); }, 4s)) << words("a");
+}
+
+}  // namespace
+}  // namespace mortise::fault
