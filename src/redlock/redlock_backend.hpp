@@ -154,15 +154,17 @@ class RedlockBackend final : public Backend, private Node::User {
   void win(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
   void lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
   [[nodiscard]] Instant next_try(const QuorumAttempt& attempt, Instant now);
-  void undo(const std::shared_ptr<QuorumAttempt>& attempt, const Trail& servers,
-            std::uint32_t step);
-  void remains_untold(QuorumAttempt& attempt, std::uint32_t step);
-  void finish_cancel(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
   void wake(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock, Instant when);
   [[nodiscard]] std::uint64_t propose() noexcept;
   [[nodiscard]] std::chrono::nanoseconds random(std::chrono::nanoseconds from,
                                                 std::chrono::nanoseconds to);
   [[nodiscard]] bool hints_come(const QuorumAttempt& attempt) const noexcept;
+
+  // What an attempt takes back: redlock_undoing.cpp.
+  void undo(const std::shared_ptr<QuorumAttempt>& attempt, const Trail& servers,
+            std::uint32_t step);
+  void remains_untold(QuorumAttempt& attempt, std::uint32_t step);
+  void finish_cancel(const std::shared_ptr<QuorumAttempt>& attempt, Lock lock);
 
   // Replies: redlock_replies.cpp.
   void on_take(Node& node, const redis::Call& call, const redis::Reply& reply);
