@@ -24,7 +24,6 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t scene_stream = 7;
 constexpr std::uint64_t worker_stream = 8;
 constexpr std::size_t calm_operations = 6;
-constexpr double tries_in_the_calm = 0.2;           // of the calls with a time limit
 constexpr std::size_t operations_of_a_crowd = 400;  // most of them take a few milliseconds
 
 // Clients have nothing to do for so long, before the next one begins, that what they had for their
@@ -233,7 +232,6 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   } else if (calm ? random.chance(0.3) : random.chance(plan_.timed)) {
     // In the calm, too: who leaves a queue must leave nothing that keeps others waiting.
     options.wait = random.spread(Nanos(50'000), 3s);
-    if (calm && random.chance(tries_in_the_calm)) options.wait = Nanos(0);
   }
   const bool stops = !calm && random.chance(plan_.stopped);
   if (stops) {
