@@ -156,7 +156,9 @@ TEST_F(RedlockNode, AnAddressWhoseEndFindsNoMemoryIsConnectedAnew) {
 TEST_F(RedlockNode, AnAddressThatComesUpWithoutMemoryIsConnectedAnew) {
   user_.recognise_fails = true;
   EXPECT_TRUE(comes_up());
-  EXPECT_EQ(failures_, 1);
+  EXPECT_FALSE(user_.recognise_fails);
+  EXPECT_EQ(failures_, 0);  // the connection has seen to it: it broke
+  EXPECT_EQ(user_.downs, 1);
 }
 
 }  // namespace
