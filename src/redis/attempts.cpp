@@ -27,10 +27,10 @@ Attempts::Attempts(std::mutex& mutex) : mutex_(mutex), late_(late_copies_live) {
 // Two threads may ask for one attempt, one of them late: behind the release of what the other one
 // was granted, or behind a cancel, its request would make an orphaned grant. What is over has a
 // record no more, and its operation is done.
-bool Attempts::asked(const Operation& operation, std::uint64_t epoch) {
+bool Attempts::asked(const Operation& operation, std::uint64_t epoch, bool once) {
   if (operation->done()) return false;
   Record& record = record_of(operation->request().attempt);
-  if (record.decided() || record.cancelled) return false;
+  if (record.decided() || record.cancelled || (once && record.epoch == epoch)) return false;
   record.operation = operation;
   record.epoch = std::max(record.epoch, epoch);
   ++record.open;

@@ -38,8 +38,9 @@ class Attempts {
   // Under the mutex: steps of the connection.
 
   /// It is asked for now, on this connection, unless it was taken back, or is over, or a hold.
+  /// @param once not if it was asked for there before, either
   /// @return whether it is
-  bool asked(const Operation& operation, std::uint64_t epoch);
+  bool asked(const Operation& operation, std::uint64_t epoch, bool once = false);
   /// The server has executed a request for it: it refuses older copies from now on.
   /// @param tells whether the answer tells of a hold that an older copy has taken
   void answered(const AttemptId& attempt, std::uint64_t epoch, bool tells = true);

@@ -192,7 +192,7 @@ Connection::Sent RedisBackend::send(Call& call) {
 bool RedisBackend::admits(const Call& call) {
   const bool admitted =
       call.kind == Call::Kind::acquire
-          ? attempts_.asked(call.shared_acquisition(), call.epoch)
+          ? attempts_.asked(call.shared_acquisition(), call.epoch, call.once)
           : !call.goes_on || attempts_.asked(call.releasing().successor(), call.epoch);
   return admitted || base::mutant("redis.send_what_is_withdrawn");
 }
@@ -302,7 +302,13 @@ void RedisBackend::submit_outbox() {
     outbox = outbox_.take();
   }
   send_again(std::move(outbox));
-  for (const auto& operation : attempts_.undecided(commands_->generation())) ask(operation);
+  // Whoever found the connection just up does this beside its reader: the second copy of a try
+  // would take for nobody what was freed in between.
+  for (const auto& operation : attempts_.undecided(commands_->generation())) {
+    Call call = Call::acquire(operation, clock_->now());
+    call.once = true;
+    submit(std::move(call));
+  }
   // Behind those: whatever is decided by now was not asked for, or will be answered here.
   for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
 }

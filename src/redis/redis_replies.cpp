@@ -91,6 +91,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     commands_->loaded().forget();
     Call again = call;
     again.whole = true;
+    again.once = false;  // it was refused
     submit(std::move(again));
     return;
   }

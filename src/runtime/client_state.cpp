@@ -4,6 +4,7 @@
 
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "base/random_id.hpp"
 #include "runtime/slot.hpp"
 
@@ -202,8 +203,12 @@ void ClientState::abandon(const std::shared_ptr<Attempt>& attempt) {
     if (attempt->grant().number != 0) undo(*attempt);
     return;
   }
-  backend_->cancel(attempt);
-  if (!attempt->done()) background_.adopt(attempt);
+  // Where there is no memory to take it back it is tried again; and one that was answered just now
+  // is not over before what it was granted is given back, which close() has to wait for.
+  base::OneByOne each;
+  each([&] { backend_->cancel(attempt); });
+  if (!attempt->settled()) each([&] { background_.adopt(attempt); });
+  each.finish();
 }
 
 // @param slot where to go on, kept by the caller; null = from the first one

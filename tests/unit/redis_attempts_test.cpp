@@ -363,8 +363,9 @@ TEST_F(RedisAttemptsTest, AReleaseIsInDoubtByItsNumber) {
 TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {
   for (const auto& each : {three_, one_, two_}) attempts_.asked(each, 5);
   EXPECT_THAT(attempts_.undecided(), ElementsAre(one_, two_, three_));
-  attempts_.asked(two_, 6);
-  attempts_.asked(two_, 4);  // an older number changes nothing
+  EXPECT_TRUE(attempts_.asked(two_, 6, true));
+  EXPECT_FALSE(attempts_.asked(two_, 6, true));  // by another thread that found it undecided
+  attempts_.asked(two_, 4);                      // an older number changes nothing
   EXPECT_THAT(attempts_.undecided(6), ElementsAre(one_, three_));
   EXPECT_THAT(attempts_.undecided(5), ElementsAre(two_));
   one_->failed({Errc::closed, "closed"});
