@@ -95,10 +95,11 @@ std::vector<std::shared_ptr<Freeing>> Holds::renewed(const std::vector<Renewal::
   return released;
 }
 
-bool Holds::is_released(const HoldId& hold) const {
+std::shared_ptr<Freeing> Holds::freeing(const HoldId& hold) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(hold.attempt);
-  return found != entries_.end() && same(found->second.hold, hold) && found->second.freeing;
+  const bool known = found != entries_.end() && same(found->second.hold, hold);
+  return known ? found->second.freeing : nullptr;
 }
 
 Instant Holds::until(const HoldId& hold) const {

@@ -51,8 +51,9 @@ class Holds {
   std::vector<std::shared_ptr<Freeing>> renewed(const std::vector<Renewal::Item>& items,
                                                 const std::string& answers,
                                                 const Trail::Stop& stop);
-  /// @return whether its release is under way, which tells every server that may have a vote.
-  [[nodiscard]] bool is_released(const HoldId& hold) const;
+  /// @return its release under way, which tells every server that may have a vote; null: there is
+  /// none
+  [[nodiscard]] std::shared_ptr<Freeing> freeing(const HoldId& hold) const;
   /// @return until when it stands, or stood; long ago if it is not known.
   [[nodiscard]] Instant until(const HoldId& hold) const;
 

@@ -86,7 +86,7 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
       const HoldId& hold = freeing.release->hold();
       // The release tells it by itself. What came before that would free the vote, and the release
       // would find nothing, as if the hold had not stood.
-      if (freeing.if_it_lapses && holds_.is_released(hold)) return {.due = false, .over = true};
+      if (freeing.if_it_lapses && holds_.freeing(hold)) return {.due = false, .over = true};
       const Instant until = freeing.if_it_lapses ? holds_.until(hold) : Instant{};
       if (freeing.if_it_lapses && holds_.stands(hold, now)) {
         if (entry.server == server) next = std::min(next, until);

@@ -170,8 +170,13 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
       const HoldId& hold = static_cast<const Relocking&>(*call.operation).hold;
       if (doubt(hold, stop_of(call))) return;
       // It has ended, and by another address its server was told that before this comes, perhaps.
-      const auto end = std::make_shared<Freeing>(std::make_shared<Release>(hold), true,
-                                                 call.asked + lease_of(call));
+      // Where its release is under way it is that which asks: what another one had freed would
+      // count as not freed.
+      std::shared_ptr<Freeing> end = holds_.freeing(hold);
+      if (!end) {
+        end = std::make_shared<Freeing>(std::make_shared<Release>(hold), true,
+                                        call.asked + lease_of(call));
+      }
       return tell(call_of(end, stop_of(call)));
     }
     case Ask::look: {

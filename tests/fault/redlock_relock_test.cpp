@@ -50,6 +50,17 @@ class RedlockRelock : public RedlockTest {
   [[nodiscard]] bool completes(const Operation& operation) {
     return poll_until([&] { return operation.done(); });
   }
+  HoldId take_everywhere() {
+    const auto check = std::make_shared<Check>();
+    backend_->check(check);
+    EXPECT_TRUE(completes(*check));
+    const auto held = std::make_shared<Acquisition>(
+        Acquisition::Request{.attempt = {1, 2, 3}, .name = "a", .lease = 60s, .label = "label"});
+    backend_->acquire(held);
+    EXPECT_TRUE(completes(*held));
+    EXPECT_TRUE(poll_until([&] { return holds("a") == 5; }));
+    return {.name = "a", .attempt = {1, 2, 3}, .number = held->grant().number};
+  }
 
   std::optional<Proxy> first_;
   std::optional<Proxy> last_;
@@ -60,15 +71,7 @@ class RedlockRelock : public RedlockTest {
 
 // Promise: L1
 TEST_F(RedlockRelock, AVoteThatIsUnderWayByAnotherAddressAtTheReleaseIsTakenBack) {
-  const auto check = std::make_shared<Check>();
-  backend_->check(check);
-  ASSERT_TRUE(completes(*check));
-  const auto held = std::make_shared<Acquisition>(
-      Acquisition::Request{.attempt = {1, 2, 3}, .name = "a", .lease = 60s, .label = "label"});
-  backend_->acquire(held);
-  ASSERT_TRUE(completes(*held));
-  ASSERT_TRUE(poll_until([&] { return holds("a") == 5; }));
-  const HoldId hold{.name = "a", .attempt = {1, 2, 3}, .number = held->grant().number};
+  const HoldId hold = take_everywhere();
   // The last address leads to the first server, which has lost the hold.
   const std::uint16_t port = last_->port();
   last_.reset();
@@ -101,6 +104,42 @@ TEST_F(RedlockRelock, AVoteThatIsUnderWayByAnotherAddressAtTheReleaseIsTakenBack
   first_->hold_requests(false, Proxy::Connections::commands);
   poll(300ms);
   EXPECT_TRUE(poll_until([&] { return !is_held(0, "a"); }, 4s)) << words("a");
+}
+
+// Promise: S5
+TEST_F(RedlockRelock, AVoteThatIsUnderWayAtTheReleaseIsFreedByThatRelease) {
+  const HoldId hold = take_everywhere();
+  for (const std::size_t lost : {0U, 4U}) servers()[lost].talk().expect_ok({"DEL", key("a")});
+  // A majority renews it, and the others are to vote for it once more.
+  const auto renewal =
+      std::make_shared<Renewal>(std::vector<Renewal::Item>{{.hold = hold, .lease = 60s}});
+  backend_->renew(renewal);
+  std::this_thread::sleep_for(20ms);
+  for (auto* const address : {&first_, &last_}) {
+    (*address)->hold_requests(true, Proxy::Connections::commands);
+  }
+  ASSERT_TRUE(completes(*renewal));
+  ASSERT_TRUE(poll_until([&] { return first_->held() > 0 && last_->held() > 0; }));
+  // Of that majority one loses it: they are needed, and carry out both with no answer.
+  servers()[3].talk().expect_ok({"DEL", key("a")});
+  const auto release = std::make_shared<Release>(hold);
+  backend_->release(release);
+  poll(50ms);
+  EXPECT_FALSE(release->done());
+  for (auto* const address : {&first_, &last_}) {
+    (*address)->delay(10s, 10s, Proxy::Direction::to_client);
+    EXPECT_GT((*address)->release_held(), 0U);
+  }
+  const auto freed = [&](std::size_t i) { return !field(i, "a", "o").empty() && !is_held(i, "a"); };
+  ASSERT_TRUE(eventually([&] { return freed(0) && freed(4); }));
+  for (auto* const address : {&first_, &last_}) {
+    (*address)->cut_all();
+    (*address)->hold_requests(false, Proxy::Connections::commands);
+    (*address)->delay(0ns, 0ns);
+  }
+  ASSERT_TRUE(completes(*release));
+  EXPECT_EQ(release->outcome(), Released::released);
+  EXPECT_TRUE(poll_until([&] { return holds("a") == 0; }, 4s)) << words("a");
 }
 
 }  // namespace

@@ -326,10 +326,11 @@ TEST(RedlockHoldsTest, WhatMayComeLateIsTakenBackByOneEndOfItsOwn) {
   EXPECT_EQ(holds.doubted(hold(), there), end);
   EXPECT_TRUE(holds.stands(hold(), now)) << "nobody has released it";
   EXPECT_EQ(holds.until(hold()), now + 1s);
-  EXPECT_FALSE(holds.is_released(hold()));
-  EXPECT_TRUE(holds.end(std::make_shared<Release>(hold())).maybe.has(105));
+  EXPECT_FALSE(holds.freeing(hold()));
+  const Holds::End released = holds.end(std::make_shared<Release>(hold()));
+  EXPECT_TRUE(released.maybe.has(105));
   EXPECT_FALSE(holds.doubted(hold(), there)) << "who releases it tells all";
-  EXPECT_TRUE(holds.is_released(hold()));
+  EXPECT_EQ(holds.freeing(hold()), released.freeing);
 }
 
 }  // namespace
