@@ -7,6 +7,7 @@
 #include "redis/server_error.hpp"
 
 #include <charconv>
+#include <cstdint>
 
 namespace mortise::redis {
 namespace {
@@ -28,8 +29,8 @@ std::string_view field(std::string_view info, std::string_view key) {
 
 /// @return 100 x major + minor; 0 = not a version.
 int version_number(std::string_view text) {
-  int major = 0;
-  int minor = 0;
+  std::uint16_t major = 0;  // so that the sum cannot overflow, whatever the server says
+  std::uint16_t minor = 0;
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, major);
   if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '.') return 0;
