@@ -68,7 +68,7 @@ void Connection::ready(short /*events*/, Instant now) {
     case State::connecting:
       advance();
       // What the server says before it hangs up is read before that is believed.
-      if (link_.is_broken()) return;
+      if (link_.is_broken() && link_.state() == State::greeting) return;
       break;
     case State::greeting:
     case State::up:

@@ -72,7 +72,7 @@ void RedisBackend::heard_of(const std::string& channel) {
   for (const auto& operation : attempts_.undecided()) {
     if (operation->request().name != *name) continue;
     anybody = true;
-    ask(operation);
+    if (operation->request().wait) ask(operation);  // a try is asked once: see connected()
   }
   if (!anybody) redisson_->stop_waiting(*name);
 }
