@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -105,7 +104,10 @@ void give_file_to_server_user(const std::string& from, const std::string& to) {
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  // Also that of a process which has gone meanwhile: what came until then.
+  text << file.rdbuf();
+  return text.str();
 }
 
 }  // namespace mortise::test
