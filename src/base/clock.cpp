@@ -30,10 +30,14 @@ class RealClock final : public Clock {
 
 }  // namespace
 
+// Never destroyed, and made when the library is loaded: see error_category().
 std::shared_ptr<Clock> Clock::real() {
-  static const std::shared_ptr<Clock> clock = std::make_shared<RealClock>();
+  static const auto& clock = *new std::shared_ptr<Clock>(std::make_shared<RealClock>());
   return clock;
 }
+namespace {
+[[maybe_unused]] const bool made = Clock::real() != nullptr;
+}  // namespace
 
 struct ManualClock::State {
   // Read without the mutex: by a thread too that stands still there for a test's sake.

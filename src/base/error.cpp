@@ -27,6 +27,16 @@ class Category final : public std::error_category {
   }
 };
 
+// Made before the program starts, and never destroyed. What is made on first use is guarded by a
+// lock, and its end is noted under one of the C library's; in a forked child either may be locked
+// for ever, and what the child asks for first is the category of its error.
+union Kept {
+  constexpr Kept() noexcept : category() {}
+  ~Kept() {}  // NOLINT(modernize-use-equals-default): the default one is deleted
+  Category category;
+};
+constinit const Kept kept;
+
 bool is(const std::error_code& code, Errc errc) noexcept { return code == make_error_code(errc); }
 
 std::string prefix(const Failure& failure) {
@@ -36,10 +46,7 @@ std::string prefix(const Failure& failure) {
 
 }  // namespace
 
-const std::error_category& error_category() noexcept {
-  static const Category category;
-  return category;
-}
+const std::error_category& error_category() noexcept { return kept.category; }
 
 bool is_retryable(const std::error_code& code) noexcept {
   return is(code, Errc::timeout) || is(code, Errc::unavailable) || is(code, Errc::in_doubt) ||

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -136,6 +137,12 @@ TEST_P(Fork, WorksWhileOtherThreadsAreInsideTheLibrary) {
   Client one = client();
   std::atomic<bool> enough{false};
   std::vector<std::unique_ptr<Worker>> workers;
+  // The C library's lock around what is to be done at the end, which anything may take that is made
+  // on first use.
+  workers.push_back(std::make_unique<Worker>());
+  static_cast<void>(workers.back()->start([&] {
+    while (!enough.load()) static_cast<void>(std::atexit([] {}));
+  }));
   for (int i = 0; i < 3; ++i) {
     workers.push_back(std::make_unique<Worker>());
     static_cast<void>(workers.back()->start([&] {
