@@ -11,7 +11,7 @@
 namespace mortise::contract {
 namespace {
 
-TEST_P(Cancelling, ContentionIsAValue) {
+MORTISE_TEST(Cancelling, ContentionIsAValue) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name", {.label = "the holder"});
@@ -35,7 +35,7 @@ TEST_P(Cancelling, ContentionIsAValue) {
   held.unlock();
 }
 
-TEST_P(Cancelling, AnEmptyGuardKnowsTheHolder) {
+MORTISE_TEST(Cancelling, AnEmptyGuardKnowsTheHolder) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name", {.label = "the holder"});
@@ -62,7 +62,7 @@ TEST_P(Cancelling, AnEmptyGuardKnowsTheHolder) {
   held.unlock();
 }
 
-TEST_P(Cancelling, AWaiterBehindAWaiterKnowsTheHolder) {
+MORTISE_TEST(Cancelling, AWaiterBehindAWaiterKnowsTheHolder) {
   Client one = client();
   Party other = party();
   Lock held = one.lock("name", {.label = "the holder"});
@@ -84,7 +84,7 @@ TEST_P(Cancelling, AWaiterBehindAWaiterKnowsTheHolder) {
   held.unlock();
 }
 
-TEST_P(Cancelling, NoTimeMeansOneTry) {
+MORTISE_TEST(Cancelling, NoTimeMeansOneTry) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -97,7 +97,7 @@ TEST_P(Cancelling, NoTimeMeansOneTry) {
   }
 }
 
-TEST_P(Cancelling, AStopTokenEndsTheWait) {
+MORTISE_TEST(Cancelling, AStopTokenEndsTheWait) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -125,7 +125,7 @@ TEST_P(Cancelling, AStopTokenEndsTheWait) {
   held.unlock();
 }
 
-TEST_P(Cancelling, IsNotThrown) {
+MORTISE_TEST(Cancelling, IsNotThrown) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -141,8 +141,7 @@ TEST_P(Cancelling, IsNotThrown) {
 }
 
 // Promise: L3
-TEST_P(Cancelling, LeavesNoPlaceInTheQueue) {
-  MORTISE_NEED(Hook::counts);
+MORTISE_TEST(Cancelling, LeavesNoPlaceInTheQueue, Hook::counts) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -166,9 +165,7 @@ TEST_P(Cancelling, LeavesNoPlaceInTheQueue) {
   held.unlock();
 }
 
-TEST_P(Cancelling, TheNextThreadTakesOverThePlaceInTheQueue) {
-  MORTISE_NEED_THAT(capabilities().fair == Support::yes, "this backend is not fair");
-  MORTISE_NEED(Hook::counts);
+MORTISE_TEST(Cancelling, TheNextThreadTakesOverThePlaceInTheQueue, Quality::fair, Hook::counts) {
   Client holder = client();
   Client ours = client();
   Client theirs = client();
@@ -199,7 +196,7 @@ TEST_P(Cancelling, TheNextThreadTakesOverThePlaceInTheQueue) {
   EXPECT_LT(successors.get(), rivals.get());
 }
 
-TEST_P(Cancelling, OfOneWaiterServesTheOthers) {
+MORTISE_TEST(Cancelling, OfOneWaiterServesTheOthers) {
   // Threads of one client; the first of them asks the server for all, and is the one who leaves.
   Client holder = client();
   Client ours = client();
@@ -230,7 +227,7 @@ TEST_P(Cancelling, OfOneWaiterServesTheOthers) {
   }
 }
 
-TEST_P(Cancelling, AWaiterWithOtherOptionsIsNoSuccessor) {
+MORTISE_TEST(Cancelling, AWaiterWithOtherOptionsIsNoSuccessor) {
   Client holder = client();
   Client ours = client();
   Lock held = holder.lock("name");
@@ -293,21 +290,21 @@ void race(Client& holder, Client& waiting, Leaving leaving, bool answers_at_once
   ::testing::Test::RecordProperty("served", served);
 }
 
-TEST_P(Cancelling, ATimeOutRacesWithTheGrant) {
+MORTISE_TEST(Cancelling, ATimeOutRacesWithTheGrant) {
   Client one = client();
   Client other = client();
-  race(one, other, Leaving::by_time, GetParam().answers_at_once);
-  race(one, one, Leaving::by_time, GetParam().answers_at_once);
+  race(one, other, Leaving::by_time, ground().answers_at_once);
+  race(one, one, Leaving::by_time, ground().answers_at_once);
 }
 
-TEST_P(Cancelling, AStopRacesWithTheGrant) {
+MORTISE_TEST(Cancelling, AStopRacesWithTheGrant) {
   Client one = client();
   Client other = client();
-  race(one, other, Leaving::by_stop, GetParam().answers_at_once);
-  race(one, one, Leaving::by_stop, GetParam().answers_at_once);
+  race(one, other, Leaving::by_stop, ground().answers_at_once);
+  race(one, one, Leaving::by_stop, ground().answers_at_once);
 }
 
-TEST_P(Cancelling, ATryLooksOnceWhileAnotherThreadHolds) {
+MORTISE_TEST(Cancelling, ATryLooksOnceWhileAnotherThreadHolds) {
   Party both = party();
   Lock lock = both.client.lock("name");
   lock.lock();

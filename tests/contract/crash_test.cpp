@@ -27,8 +27,7 @@ model::Process start_holder(const std::function<Client()>& open, const Line& tel
 }
 
 // Promise: L1
-TEST_P(Crash, ACutOffHolderIsOutWithinItsLease) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Crash, ACutOffHolderIsOutWithinItsLease, Quality::leases) {
   Party crashed = party();
   Client other = client();
   const LockOptions options{.lease = short_lease()};
@@ -43,8 +42,7 @@ TEST_P(Crash, ACutOffHolderIsOutWithinItsLease) {
 }
 
 // Promise: L1
-TEST_P(Crash, AKilledHolderIsOutWithinItsLease) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Crash, AKilledHolderIsOutWithinItsLease, Hook::processes) {
   const LockOptions options{.lease = short_lease() * 3};
   const std::chrono::milliseconds lease = leases() ? lease_of(options) : 0ms;
   const Line line;
@@ -60,8 +58,7 @@ TEST_P(Crash, AKilledHolderIsOutWithinItsLease) {
 }
 
 // Promise: L1
-TEST_P(Crash, WaitersOfAKilledHolderAreServed) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Crash, WaitersOfAKilledHolderAreServed, Hook::processes) {
   const LockOptions options{.lease = short_lease() * 3};
   const std::chrono::milliseconds lease = leases() ? lease_of(options) : 0ms;
   const Line line;
@@ -83,8 +80,7 @@ TEST_P(Crash, WaitersOfAKilledHolderAreServed) {
 }
 
 // Promise: S2
-TEST_P(Crash, TokensGrowOverTheDeathOfHolders) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Crash, TokensGrowOverTheDeathOfHolders, Hook::processes) {
   const LockOptions options{.lease = short_lease()};
   const Shared<std::atomic<std::uint64_t>> token;
   std::uint64_t last = 0;
@@ -107,8 +103,7 @@ TEST_P(Crash, TokensGrowOverTheDeathOfHolders) {
 }
 
 // Promise: L5
-TEST_P(Crash, AKilledWaiterIsSkipped) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Crash, AKilledWaiterIsSkipped, Hook::processes) {
   const Line holds;
   const Line frees;
   const Line waits;
@@ -150,9 +145,7 @@ TEST_P(Crash, AKilledWaiterIsSkipped) {
   EXPECT_EQ(holder.wait_for(patience)->code, 0);
 }
 
-TEST_P(Crash, AHolderThatWasStoppedBeyondItsLeaseKnowsIt) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Crash, AHolderThatWasStoppedBeyondItsLeaseKnowsIt, Quality::leases, Hook::processes) {
   const LockOptions options{.lease = short_lease()};
   const Line holds;
   const Line goes_on;
@@ -180,8 +173,7 @@ TEST_P(Crash, AHolderThatWasStoppedBeyondItsLeaseKnowsIt) {
   EXPECT_EQ(lock.release(), Released::released) << "the former holder took the name with it";
 }
 
-TEST_P(Crash, AStoppedWaiterHoldsNobodyUpForLong) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Crash, AStoppedWaiterHoldsNobodyUpForLong, Hook::processes) {
   const Line waits;
   const Line holds;
   const Line frees;

@@ -7,8 +7,7 @@
 namespace mortise::contract {
 namespace {
 
-TEST_P(Deadline, WithoutLeasesAHoldIsValidForEver) {
-  MORTISE_NEED_THAT(!leases(), "this backend has leases");
+MORTISE_TEST(Deadline, WithoutLeasesAHoldIsValidForEver, Quality::no_leases) {
   Client one = client();
   Lock lock = one.lock("name", {.lease = 100ms, .renew = false});
   lock.lock();
@@ -17,8 +16,7 @@ TEST_P(Deadline, WithoutLeasesAHoldIsValidForEver) {
   EXPECT_EQ(lock.valid_for(), 0ns);
 }
 
-TEST_P(Deadline, LeavesTheMarginUnused) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Deadline, LeavesTheMarginUnused, Quality::leases) {
   Client one = client();
   const LockOptions options{.lease = 20s};
   Lock lock = one.lock("name", options);
@@ -34,9 +32,7 @@ TEST_P(Deadline, LeavesTheMarginUnused) {
 }
 
 // Promise: S6
-TEST_P(Deadline, IsExactAndKnownAtTheFirstLook) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(Deadline, IsExactAndKnownAtTheFirstLook, Quality::leases, Hook::hand_clock) {
   take_the_clock();
   Client one = client();
   Client other = client();
@@ -60,9 +56,7 @@ TEST_P(Deadline, IsExactAndKnownAtTheFirstLook) {
 }
 
 // Promise: S1
-TEST_P(Deadline, CountsFromTheRequestAndNotFromTheReply) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(Deadline, CountsFromTheRequestAndNotFromTheReply, Quality::leases, Hook::delays) {
   Client one = client();
   constexpr auto one_way = 60ms;
   store().misbehave({.delay_min = one_way, .delay_max = one_way});
@@ -75,9 +69,7 @@ TEST_P(Deadline, CountsFromTheRequestAndNotFromTheReply) {
   lock.unlock();
 }
 
-TEST_P(Deadline, OfAPushedGrantCountsFromTheGrantAtTheServer) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(Deadline, OfAPushedGrantCountsFromTheGrantAtTheServer, Quality::leases, Hook::delays) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -103,9 +95,7 @@ TEST_P(Deadline, OfAPushedGrantCountsFromTheGrantAtTheServer) {
   static_cast<void>(wanted.release(owner));
 }
 
-TEST_P(Deadline, OfARenewalCountsFromItsRequest) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(Deadline, OfARenewalCountsFromItsRequest, Quality::leases, Hook::delays) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions options{.lease = 1'200ms};
@@ -120,8 +110,7 @@ TEST_P(Deadline, OfARenewalCountsFromItsRequest) {
   static_cast<void>(lock.release());
 }
 
-TEST_P(Deadline, WithoutRenewalTheHoldEndsWithItsLease) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Deadline, WithoutRenewalTheHoldEndsWithItsLease, Quality::leases) {
   Party holder = party();
   Client other = client();
   Lock lock = holder.client.lock("name", {.lease = short_lease(), .renew = false});
@@ -136,9 +125,8 @@ TEST_P(Deadline, WithoutRenewalTheHoldEndsWithItsLease) {
   next.unlock();
 }
 
-TEST_P(Deadline, RenewalKeepsAHoldBeyondItsLease) {
-  MORTISE_NEED_LEASES();
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(Deadline, RenewalKeepsAHoldBeyondItsLease, Quality::leases) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
@@ -156,9 +144,8 @@ TEST_P(Deadline, RenewalKeepsAHoldBeyondItsLease) {
 }
 
 // The hold before has left its timer armed, too late for this one, or too early.
-TEST_P(Deadline, RenewalComesInTimeWhateverTheLeaseOfTheHoldBefore) {
-  MORTISE_NEED_LEASES();
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(Deadline, RenewalComesInTimeWhateverTheLeaseOfTheHoldBefore, Quality::leases) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const std::chrono::milliseconds lease = real_time() ? short_lease() * 2 : 30'000ms;
@@ -183,8 +170,7 @@ TEST_P(Deadline, RenewalComesInTimeWhateverTheLeaseOfTheHoldBefore) {
 }
 
 // Promise: S6
-TEST_P(Deadline, LostFiresWithinTheAllowance) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Deadline, LostFiresWithinTheAllowance, Quality::leases) {
   Client one = client();
   const auto lateness = [&]() -> std::chrono::nanoseconds {
     Lock lock = one.lock("name", {.lease = short_lease(), .renew = false});
@@ -207,9 +193,8 @@ TEST_P(Deadline, LostFiresWithinTheAllowance) {
 }
 
 // Promise: S6
-TEST_P(Deadline, LossIsToldAsSoonAsTheServerTells) {
-  MORTISE_NEED(Hook::take_away);
-  if (leases() && has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(Deadline, LossIsToldAsSoonAsTheServerTells, Hook::take_away) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions options{.lease = real_time() ? short_lease() * 10 : 30'000ms};
@@ -231,10 +216,8 @@ TEST_P(Deadline, LossIsToldAsSoonAsTheServerTells) {
 }
 
 // Promise: S4
-TEST_P(Deadline, ALapsedHoldStaysLapsed) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::unreachable);
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(Deadline, ALapsedHoldStaysLapsed, Quality::leases, Hook::unreachable,
+             Hook::hand_clock) {
   take_the_clock();
   Client one = client();
   Lock lock = one.lock("name", {.lease = 30s});

@@ -43,7 +43,7 @@ std::vector<HoldId> forgeries(const HoldId& hold) {
 }
 
 // Promise: S3
-TEST_P(ExactHold, AForgedReleaseFreesNothing) {
+MORTISE_TEST(ExactHold, AForgedReleaseFreesNothing) {
   Party holder = party();
   Party forger = party();
   Lock held = holder.client.lock("name");
@@ -58,7 +58,7 @@ TEST_P(ExactHold, AForgedReleaseFreesNothing) {
 }
 
 // Promise: S3
-TEST_P(ExactHold, ASecondReleaseIsReported) {
+MORTISE_TEST(ExactHold, ASecondReleaseIsReported) {
   Party holder = party();
   Lock lock = holder.client.lock("name");
   lock.lock();
@@ -73,7 +73,7 @@ TEST_P(ExactHold, ASecondReleaseIsReported) {
 }
 
 // Promise: S3
-TEST_P(ExactHold, AForgedRenewalIsRefused) {
+MORTISE_TEST(ExactHold, AForgedRenewalIsRefused) {
   Party holder = party();
   Party forger = party();
   Lock held = holder.client.lock("name");
@@ -91,9 +91,8 @@ TEST_P(ExactHold, AForgedRenewalIsRefused) {
 }
 
 // Promise: S4
-TEST_P(ExactHold, ARenewalNeverBringsALapsedLockBack) {
-  MORTISE_NEED_LEASES();
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(ExactHold, ARenewalNeverBringsALapsedLockBack, Quality::leases) {
+  take_any_clock();
   Party holder = party();
   Client other = client();
   Lock lapsed = holder.client.lock("name", losable());
@@ -111,8 +110,8 @@ TEST_P(ExactHold, ARenewalNeverBringsALapsedLockBack) {
 }
 
 // Promise: S3
-TEST_P(ExactHold, AnUnlockAfterTheLossLeavesTheNextHolderAlone) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(ExactHold, AnUnlockAfterTheLossLeavesTheNextHolderAlone, Quality::loss) {
+  take_any_clock();
   Party loser = party();
   Client other = client();
   Client third = client();
@@ -129,7 +128,7 @@ TEST_P(ExactHold, AnUnlockAfterTheLossLeavesTheNextHolderAlone) {
 }
 
 // Promise: S3
-TEST_P(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
+MORTISE_TEST(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
   Party holder = party();
   Client other = client();
   Lock held = holder.client.lock("name");
@@ -158,9 +157,8 @@ TEST_P(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
 }
 
 // Promise: S3
-TEST_P(ExactHold, RenewalDoesNotOutliveTheUnlock) {
-  MORTISE_NEED_LEASES();
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(ExactHold, RenewalDoesNotOutliveTheUnlock, Quality::leases) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Party both = party({.observer = record});
   const std::chrono::milliseconds lease = real_time() ? short_lease() : 30'000ms;
@@ -181,9 +179,7 @@ TEST_P(ExactHold, RenewalDoesNotOutliveTheUnlock) {
   kept.unlock();
 }
 
-TEST_P(ExactHold, ARenewalUnderWayDoesNotTakeTheNameBack) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(ExactHold, ARenewalUnderWayDoesNotTakeTheNameBack, Quality::leases, Hook::delays) {
   // Renewals and releases overtake each other at every turn.
   Party holder = party();
   Client other = client();

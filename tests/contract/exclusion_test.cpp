@@ -45,7 +45,7 @@ void expect_order(const Room& room, int visits) {
 }
 
 // Promise: S1
-TEST_P(Exclusion, ThreadsOfOneClientNeverHoldTogether) {
+MORTISE_TEST(Exclusion, ThreadsOfOneClientNeverHoldTogether) {
   Client one = client();
   Room room;
   {
@@ -57,7 +57,7 @@ TEST_P(Exclusion, ThreadsOfOneClientNeverHoldTogether) {
 }
 
 // Promise: S1
-TEST_P(Exclusion, TwoClientsNeverHoldTogether) {
+MORTISE_TEST(Exclusion, TwoClientsNeverHoldTogether) {
   Client one = client();
   Client other = client();
   Room room;
@@ -72,7 +72,7 @@ TEST_P(Exclusion, TwoClientsNeverHoldTogether) {
 }
 
 // Promise: S1
-TEST_P(Exclusion, ClientsWithoutTurnsNeverHoldTogether) {
+MORTISE_TEST(Exclusion, ClientsWithoutTurnsNeverHoldTogether) {
   // Each hand-over goes through the server.
   Client one = client({.turn_handoffs = 0});
   Client other = client({.turn_handoffs = 0});
@@ -88,8 +88,7 @@ TEST_P(Exclusion, ClientsWithoutTurnsNeverHoldTogether) {
 }
 
 // Promise: S1
-TEST_P(Exclusion, ProcessesNeverHoldTogether) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Exclusion, ProcessesNeverHoldTogether, Hook::processes) {
   const Shared<Room> room;
   constexpr int processes = 3;
   constexpr int rounds = 100;
@@ -110,7 +109,7 @@ TEST_P(Exclusion, ProcessesNeverHoldTogether) {
   expect_order(*room.operator->(), processes * 2 * rounds);
 }
 
-TEST_P(Exclusion, AHeldNameIsRefusedToEverybodyElse) {
+MORTISE_TEST(Exclusion, AHeldNameIsRefusedToEverybodyElse) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -127,7 +126,7 @@ TEST_P(Exclusion, AHeldNameIsRefusedToEverybodyElse) {
   other_client.unlock();
 }
 
-TEST_P(Exclusion, OtherNamesAreFree) {
+MORTISE_TEST(Exclusion, OtherNamesAreFree) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -141,8 +140,7 @@ TEST_P(Exclusion, OtherNamesAreFree) {
 }
 
 // Promise: S1
-TEST_P(Exclusion, TheNextHolderComesAfterTheDeadlineOfOneWhoIsCutOff) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Exclusion, TheNextHolderComesAfterTheDeadlineOfOneWhoIsCutOff, Quality::leases) {
   Party crashed = party();
   Client other = client();
   Lock lost = crashed.client.lock("name", {.lease = short_lease(), .renew = false});

@@ -16,7 +16,7 @@ Token token_of_one_hold(Lock& lock) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TokensGrowFromHoldToHold) {
+MORTISE_TEST(Fencing, TokensGrowFromHoldToHold) {
   Client one = client();
   Lock lock = one.lock("name");
   Token last;
@@ -28,7 +28,7 @@ TEST_P(Fencing, TokensGrowFromHoldToHold) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TokensGrowFromClientToClient) {
+MORTISE_TEST(Fencing, TokensGrowFromClientToClient) {
   Client one = client();
   Client other = client();
   Lock first = one.lock("name");
@@ -41,7 +41,7 @@ TEST_P(Fencing, TokensGrowFromClientToClient) {
   }
 }
 
-TEST_P(Fencing, TokensGrowOverTheLifeOfClients) {
+MORTISE_TEST(Fencing, TokensGrowOverTheLifeOfClients) {
   // Nothing that an idle store may forget holds the number.
   Token last;
   for (int i = 0; i < 5; ++i) {
@@ -53,7 +53,7 @@ TEST_P(Fencing, TokensGrowOverTheLifeOfClients) {
   }
 }
 
-TEST_P(Fencing, TokensGrowWhenAWaiterIsServed) {
+MORTISE_TEST(Fencing, TokensGrowWhenAWaiterIsServed) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -73,7 +73,7 @@ TEST_P(Fencing, TokensGrowWhenAWaiterIsServed) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TokensGrowAtAHandOverInsideTheProcess) {
+MORTISE_TEST(Fencing, TokensGrowAtAHandOverInsideTheProcess) {
   Client one = client({.turn = 10s});
   Lock lock = one.lock("name");
   Worker waiter;
@@ -87,7 +87,7 @@ TEST_P(Fencing, TokensGrowAtAHandOverInsideTheProcess) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TokensGrowBeyondThoseOfATurn) {
+MORTISE_TEST(Fencing, TokensGrowBeyondThoseOfATurn) {
   // A turn's last token is the grant's number and a thousand hand-overs: the next grant beats it.
   Client one = client({.turn = 10s});
   Client other = client();
@@ -111,7 +111,7 @@ TEST_P(Fencing, TokensGrowBeyondThoseOfATurn) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TheTokenStaysOnReentry) {
+MORTISE_TEST(Fencing, TheTokenStaysOnReentry) {
   Client one = client();
   Lock lock = one.lock("name");
   Lock same = one.lock("name");
@@ -130,9 +130,8 @@ TEST_P(Fencing, TheTokenStaysOnReentry) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TheTokenStaysOnRenewal) {
-  MORTISE_NEED_LEASES();
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(Fencing, TheTokenStaysOnRenewal, Quality::leases) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Lock lock = one.lock("name", {.lease = real_time() ? short_lease() * 3 : 30'000ms});
@@ -147,10 +146,9 @@ TEST_P(Fencing, TheTokenStaysOnRenewal) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TokensGrowOverARestartOfTheServer) {
-  MORTISE_NEED(Hook::restart);
+MORTISE_TEST(Fencing, TokensGrowOverARestartOfTheServer, Hook::restart) {
   // With a clock that stands still the server cannot fall back on the time.
-  if (has(Hook::hand_clock)) take_the_clock();
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name");
   const Token before = token_of_one_hold(lock);
@@ -163,8 +161,7 @@ TEST_P(Fencing, TokensGrowOverARestartOfTheServer) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TokensGrowOverAHoldThatWasTakenAway) {
-  MORTISE_NEED(Hook::take_away);
+MORTISE_TEST(Fencing, TokensGrowOverAHoldThatWasTakenAway, Hook::take_away) {
   Client one = client();
   Client other = client();
   Lock taken = one.lock("name");
@@ -179,7 +176,7 @@ TEST_P(Fencing, TokensGrowOverAHoldThatWasTakenAway) {
 }
 
 // Promise: S2
-TEST_P(Fencing, TokensFitASignedColumnAndAreNeverZero) {
+MORTISE_TEST(Fencing, TokensFitASignedColumnAndAreNeverZero) {
   Client one = client();
   for (int i = 0; i < 20; ++i) {
     Lock lock = one.lock("name " + std::to_string(i));
@@ -190,7 +187,7 @@ TEST_P(Fencing, TokensFitASignedColumnAndAreNeverZero) {
   }
 }
 
-TEST_P(Fencing, OnlyTheOwnerSeesAToken) {
+MORTISE_TEST(Fencing, OnlyTheOwnerSeesAToken) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");

@@ -2,7 +2,6 @@
 // Goal: a forked child is out (S9): it gets errors instead of locks, does nothing to what its
 // parent holds, and keeps nothing of it alive. Method: forks of a process with clients at work; the
 // child checks itself and tells by its exit code.
-#include "model/build.hpp"
 #include "model/process.hpp"
 #include "support/contract_process.hpp"
 #include "support/contract_suites.hpp"
@@ -75,7 +74,7 @@ void expect_out(Client& client, Lock& lock) {
 }
 
 // Promise: S9
-TEST_P(Fork, TheChildIsOut) {
+MORTISE_TEST(Fork, TheChildIsOut) {
   auto one = std::make_unique<Client>(client());
   Client other = client();
   std::optional<Lock> lock = one->lock("name");
@@ -102,7 +101,7 @@ TEST_P(Fork, TheChildIsOut) {
 }
 
 // Promise: S9
-TEST_P(Fork, TheChildKeepsNoDescriptor) {
+MORTISE_TEST(Fork, TheChildKeepsNoDescriptor) {
   static_cast<void>(store());
   const std::set<std::string> before = descriptors();
   Client one = client();
@@ -131,9 +130,8 @@ TEST_P(Fork, TheChildKeepsNoDescriptor) {
 }
 
 // Promise: S9
-TEST_P(Fork, WorksWhileOtherThreadsAreInsideTheLibrary) {
-  MORTISE_NEED_THAT(!model::under_address_sanitizer,
-                    "a fork may find another thread inside the sanitizer's allocator");
+MORTISE_TEST(Fork, WorksWhileOtherThreadsAreInsideTheLibrary, Build::no_address_sanitizer) {
+  // A fork may find another thread inside that sanitizer's allocator.
   Client one = client();
   std::atomic<bool> enough{false};
   std::vector<std::unique_ptr<Worker>> workers;
@@ -162,9 +160,8 @@ TEST_P(Fork, WorksWhileOtherThreadsAreInsideTheLibrary) {
   enough = true;
 }
 
-TEST_P(Fork, TheParentGoesOn) {
-  MORTISE_NEED_LEASES();
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(Fork, TheParentGoesOn, Quality::leases) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions options{.lease = real_time() ? short_lease() * 3 : 30'000ms};
@@ -178,11 +175,9 @@ TEST_P(Fork, TheParentGoesOn) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
-TEST_P(Fork, TheChildMayOpenAClientOfItsOwn) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Fork, TheChildMayOpenAClientOfItsOwn, Hook::processes, Build::no_sanitizer) {
   // The thread sanitizer ends a forked child that starts a thread; in one of the other another
   // thread may have been inside its allocator.
-  MORTISE_NEED_THAT(!model::under_sanitizer, "no new start in a child of a sanitizer's process");
   Client one = client();
   Lock lock = one.lock("name");
   lock.lock();
@@ -199,8 +194,7 @@ TEST_P(Fork, TheChildMayOpenAClientOfItsOwn) {
 }
 
 // Promise: S9
-TEST_P(Fork, TheChildDoesNotOutliveItsParentAsAHolder) {
-  MORTISE_NEED(Hook::processes);
+MORTISE_TEST(Fork, TheChildDoesNotOutliveItsParentAsAHolder, Hook::processes) {
   const LockOptions options{.lease = short_lease() * 3};
   const std::chrono::milliseconds lease = leases() ? lease_of(options) : 0ms;
   const Line tells;

@@ -25,7 +25,7 @@ bool nobody_holds(Client& client, const std::string& name) {
   return free;
 }
 
-TEST_P(Guards, HoldFromConstructionToDestruction) {
+MORTISE_TEST(Guards, HoldFromConstructionToDestruction) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -47,7 +47,7 @@ TEST_P(Guards, HoldFromConstructionToDestruction) {
   EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
-TEST_P(Guards, ReleaseOnce) {
+MORTISE_TEST(Guards, ReleaseOnce) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -65,7 +65,7 @@ TEST_P(Guards, ReleaseOnce) {
   EXPECT_EQ(rival.release(), Released::released);
 }
 
-TEST_P(Guards, AreEmptyByDefault) {
+MORTISE_TEST(Guards, AreEmptyByDefault) {
   Guard guard;
   EXPECT_FALSE(guard);
   EXPECT_FALSE(guard.token());
@@ -77,7 +77,7 @@ TEST_P(Guards, AreEmptyByDefault) {
   EXPECT_FALSE(moved);
 }
 
-TEST_P(Guards, MoveTheirHold) {
+MORTISE_TEST(Guards, MoveTheirHold) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -107,7 +107,7 @@ TEST_P(Guards, MoveTheirHold) {
   EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
-TEST_P(Guards, FreeTheirHoldOnWhicheverThread) {
+MORTISE_TEST(Guards, FreeTheirHoldOnWhicheverThread) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -128,7 +128,7 @@ TEST_P(Guards, FreeTheirHoldOnWhicheverThread) {
   EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
-TEST_P(Guards, OutliveTheirHandle) {
+MORTISE_TEST(Guards, OutliveTheirHandle) {
   Client one = client();
   Client other = client();
   Guard guard;
@@ -141,7 +141,7 @@ TEST_P(Guards, OutliveTheirHandle) {
   EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
-TEST_P(Guards, WhoseHoldWasUnlockedBehindThemFreeNothingElse) {
+MORTISE_TEST(Guards, WhoseHoldWasUnlockedBehindThemFreeNothingElse) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -155,7 +155,7 @@ TEST_P(Guards, WhoseHoldWasUnlockedBehindThemFreeNothingElse) {
   rival.unlock();
 }
 
-TEST_P(Guards, HandlesMoveWithoutTheHold) {
+MORTISE_TEST(Guards, HandlesMoveWithoutTheHold) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -172,7 +172,7 @@ TEST_P(Guards, HandlesMoveWithoutTheHold) {
   EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
-TEST_P(Guards, AnOwnerIsHandedFromThreadToThread) {
+MORTISE_TEST(Guards, AnOwnerIsHandedFromThreadToThread) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -194,7 +194,7 @@ TEST_P(Guards, AnOwnerIsHandedFromThreadToThread) {
   EXPECT_TRUE(nobody_holds(other, "name"));
 }
 
-TEST_P(Guards, OwnersAreNeverUsedAgain) {
+MORTISE_TEST(Guards, OwnersAreNeverUsedAgain) {
   EXPECT_EQ(Owner::this_thread(), Owner::this_thread());
   EXPECT_EQ(Owner().or_this_thread(), Owner::this_thread());
   EXPECT_NE(Owner::unique(), Owner::unique());
@@ -207,7 +207,7 @@ TEST_P(Guards, OwnersAreNeverUsedAgain) {
   EXPECT_NE(first, second);
 }
 
-TEST_P(Guards, AThreadThatEndsWhileItHoldsHasNoSuccessor) {
+MORTISE_TEST(Guards, AThreadThatEndsWhileItHoldsHasNoSuccessor) {
   auto one = std::make_unique<Client>(client());
   Client other = client();
   Token token;
@@ -234,7 +234,7 @@ TEST_P(Guards, AThreadThatEndsWhileItHoldsHasNoSuccessor) {
   next.unlock();
 }
 
-TEST_P(Guards, ErrorCodeFormsDoNotThrow) {
+MORTISE_TEST(Guards, ErrorCodeFormsDoNotThrow) {
   Client one = client();
   Lock lock = one.lock("name");
   std::error_code ec = Errc::protocol;

@@ -27,7 +27,7 @@ std::future<Served> wait_on(Worker& worker, Lock& lock) {
   return served;
 }
 
-TEST_P(HandOver, AsksNobody) {
+MORTISE_TEST(HandOver, AsksNobody) {
   Party busy = party({.turn = 10s});
   Lock lock = busy.client.lock("name");
   lock.lock();
@@ -49,9 +49,7 @@ TEST_P(HandOver, AsksNobody) {
 }
 
 // Promise: L5
-TEST_P(HandOver, IsOverAfterTheTurnsHandOffs) {
-  MORTISE_NEED_THAT(capabilities().fair == Support::yes, "this backend is not fair");
-  MORTISE_NEED(Hook::counts);
+MORTISE_TEST(HandOver, IsOverAfterTheTurnsHandOffs, Quality::fair, Hook::counts) {
   Client one = client({.turn = 60s, .turn_handoffs = 3});
   Client other = client();
   Lock lock = one.lock("name");
@@ -78,10 +76,7 @@ TEST_P(HandOver, IsOverAfterTheTurnsHandOffs) {
 }
 
 // Promise: L5
-TEST_P(HandOver, IsOverAfterTheTurnsTime) {
-  MORTISE_NEED_THAT(capabilities().fair == Support::yes, "this backend is not fair");
-  MORTISE_NEED(Hook::counts);
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(HandOver, IsOverAfterTheTurnsTime, Quality::fair, Hook::counts, Hook::hand_clock) {
   take_the_clock();
   Client one = client({.turn = 5ms});
   Client other = client();
@@ -102,7 +97,7 @@ TEST_P(HandOver, IsOverAfterTheTurnsTime) {
 }
 
 // Promise: L5
-TEST_P(HandOver, LetsOtherClientsIn) {
+MORTISE_TEST(HandOver, LetsOtherClientsIn) {
   Client busy = client();
   Client other = client();
   Lock lock = busy.lock("name");
@@ -127,7 +122,7 @@ TEST_P(HandOver, LetsOtherClientsIn) {
   enough = true;
 }
 
-TEST_P(HandOver, OfNoTurnAtAllGoesThroughTheServer) {
+MORTISE_TEST(HandOver, OfNoTurnAtAllGoesThroughTheServer) {
   Party busy = party({.turn_handoffs = 0});
   Lock lock = busy.client.lock("name");
   lock.lock();
@@ -142,7 +137,7 @@ TEST_P(HandOver, OfNoTurnAtAllGoesThroughTheServer) {
       << "giving back and asking again is one request";
 }
 
-TEST_P(HandOver, OfOtherOptionsGoesToTheServer) {
+MORTISE_TEST(HandOver, OfOtherOptionsGoesToTheServer) {
   Client one = client({.turn = 10s});
   const LockOptions ours{.lease = 20s, .label = "ours"};
   std::vector<LockOptions> others(4, ours);
@@ -166,7 +161,7 @@ TEST_P(HandOver, OfOtherOptionsGoesToTheServer) {
   }
 }
 
-TEST_P(HandOver, GivesTheNextHolderItsOwnLabel) {
+MORTISE_TEST(HandOver, GivesTheNextHolderItsOwnLabel) {
   Client one = client({.turn = 10s});
   Lock ours = one.lock("name", {.label = "ours"});
   Lock theirs = one.lock("name", {.label = "theirs"});
@@ -182,9 +177,7 @@ TEST_P(HandOver, GivesTheNextHolderItsOwnLabel) {
   EXPECT_EQ(label.get(), "theirs");
 }
 
-TEST_P(HandOver, OfANearlyEndedLeaseGoesToTheServer) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(HandOver, OfANearlyEndedLeaseGoesToTheServer, Quality::leases, Hook::hand_clock) {
   take_the_clock();
   Client one = client({.turn = 60s});
   const LockOptions options{.lease = 30s, .renew = false};
@@ -209,8 +202,8 @@ TEST_P(HandOver, OfANearlyEndedLeaseGoesToTheServer) {
   EXPECT_EQ(fresh.valid, usable) << "the next holder was given the rest of a lease";
 }
 
-TEST_P(HandOver, OfALostHoldGoesToTheServer) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(HandOver, OfALostHoldGoesToTheServer, Quality::loss) {
+  take_any_clock();
   Client one = client({.turn = 60s});
   Lock lock = one.lock("name", losable());
   lock.lock();
@@ -222,7 +215,7 @@ TEST_P(HandOver, OfALostHoldGoesToTheServer) {
   lock.unlock();
 }
 
-TEST_P(HandOver, LeavesTheNameFreeAtItsEnd) {
+MORTISE_TEST(HandOver, LeavesTheNameFreeAtItsEnd) {
   Client one = client({.turn = 10s});
   Client other = client();
   Lock lock = one.lock("name");

@@ -13,8 +13,8 @@ namespace {
 using Callback = std::stop_callback<std::function<void()>>;
 
 // Promise: S6
-TEST_P(Loss, IsToldOnce) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, IsToldOnce, Quality::loss) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Lock lock = one.lock("name", losable());
@@ -37,8 +37,8 @@ TEST_P(Loss, IsToldOnce) {
   EXPECT_NE(record->all(Record::Kind::lost)[0].why.text.find("name"), std::string::npos);
 }
 
-TEST_P(Loss, IsKnownToWhoAsksLater) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, IsKnownToWhoAsksLater, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   EXPECT_FALSE(lock.lost().stop_possible()) << "nothing is held yet";
@@ -52,8 +52,8 @@ TEST_P(Loss, IsKnownToWhoAsksLater) {
   EXPECT_FALSE(lock.lost().stop_possible());
 }
 
-TEST_P(Loss, IsTheOwnersAlone) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, IsTheOwnersAlone, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name", losable());
@@ -71,8 +71,8 @@ TEST_P(Loss, IsTheOwnersAlone) {
   lock.unlock();
 }
 
-TEST_P(Loss, DoesNotFollowAnUnlock) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, DoesNotFollowAnUnlock, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock unlocked = one.lock("unlocked", losable());
   Lock lost = one.lock("lost", losable());
@@ -86,8 +86,8 @@ TEST_P(Loss, DoesNotFollowAnUnlock) {
   lost.unlock();
 }
 
-TEST_P(Loss, OfAHandedOverHoldIsToldToItsPresentOwnerOnly) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, OfAHandedOverHoldIsToldToItsPresentOwnerOnly, Quality::loss) {
+  take_any_clock();
   Client one = client({.turn = 10s});
   Lock lock = one.lock("name", losable());
   const Owner former = Owner::unique();
@@ -107,8 +107,8 @@ TEST_P(Loss, OfAHandedOverHoldIsToldToItsPresentOwnerOnly) {
   lock.unlock(present);
 }
 
-TEST_P(Loss, CallbackSeesItAndMayUnlockAndLock) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, CallbackSeesItAndMayUnlockAndLock, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   Lock elsewhere = one.lock("other name");
@@ -133,8 +133,8 @@ TEST_P(Loss, CallbackSeesItAndMayUnlockAndLock) {
 }
 
 // Promise: S6
-TEST_P(Loss, CallbackMayDestroyTheLock) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, CallbackMayDestroyTheLock, Quality::loss) {
+  take_any_clock();
   Client one = client();
   std::optional<Lock> lock = one.lock("name", losable());
   const Owner owner = Owner::unique();
@@ -156,8 +156,8 @@ TEST_P(Loss, CallbackMayDestroyTheLock) {
 }
 
 // Promise: S6
-TEST_P(Loss, CallbackMayDestroyTheClient) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, CallbackMayDestroyTheClient, Quality::loss) {
+  take_any_clock();
   auto one = std::make_unique<Client>(client());
   Client other = client();
   Lock lock = one->lock("name", losable());
@@ -183,8 +183,8 @@ TEST_P(Loss, CallbackMayDestroyTheClient) {
 }
 
 // Promise: S6
-TEST_P(Loss, CallbackMayDestroyEverything) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, CallbackMayDestroyEverything, Quality::loss) {
+  take_any_clock();
   struct Everything {
     std::optional<Client> client;
     std::optional<Lock> lock;
@@ -209,8 +209,8 @@ TEST_P(Loss, CallbackMayDestroyEverything) {
 }
 
 // Promise: S6
-TEST_P(Loss, CallbackMayCloseTheClient) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, CallbackMayCloseTheClient, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   lock.lock();
@@ -227,8 +227,8 @@ TEST_P(Loss, CallbackMayCloseTheClient) {
 }
 
 // Promise: S6
-TEST_P(Loss, ASlowCallbackDelaysNoOtherNotice) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, ASlowCallbackDelaysNoOtherNotice, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock first = one.lock("first", losable());
   Lock second = one.lock("second", losable());
@@ -254,9 +254,8 @@ TEST_P(Loss, ASlowCallbackDelaysNoOtherNotice) {
 }
 
 // Promise: S6
-TEST_P(Loss, ASlowCallbackDelaysNoRenewal) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, ASlowCallbackDelaysNoRenewal, Quality::leases) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   const LockOptions renewed{.lease = real_time() ? short_lease() * 3 : 60'000ms};
@@ -286,8 +285,8 @@ TEST_P(Loss, ASlowCallbackDelaysNoRenewal) {
   lost.unlock();
 }
 
-TEST_P(Loss, AGuardTellsOfIt) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Loss, AGuardTellsOfIt, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   {

@@ -7,8 +7,8 @@ namespace mortise::contract {
 namespace {
 
 // Promise: S7
-TEST_P(LostHold, IsRememberedUntilItsLastUnlock) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, IsRememberedUntilItsLastUnlock, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   lock.lock();
@@ -42,8 +42,8 @@ TEST_P(LostHold, IsRememberedUntilItsLastUnlock) {
 }
 
 // Promise: S7
-TEST_P(LostHold, IsUnlockedSilently) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, IsUnlockedSilently, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   {
@@ -59,8 +59,8 @@ TEST_P(LostHold, IsUnlockedSilently) {
   EXPECT_FALSE(ec);
 }
 
-TEST_P(LostHold, IsNotReleasedAtTheServer) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, IsNotReleasedAtTheServer, Quality::loss) {
+  take_any_clock();
   Party loser = party();
   Lock lock = loser.client.lock("name", losable());
   lock.lock();
@@ -73,8 +73,8 @@ TEST_P(LostHold, IsNotReleasedAtTheServer) {
 }
 
 // Promise: S7
-TEST_P(LostHold, LeavesTheNameToOtherThreadsAtOnce) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, LeavesTheNameToOtherThreadsAtOnce, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   Lock same = one.lock("name");
@@ -95,8 +95,8 @@ TEST_P(LostHold, LeavesTheNameToOtherThreadsAtOnce) {
   EXPECT_EQ(thread.run([&] { return same.release(); }), Released::released);
 }
 
-TEST_P(LostHold, LeavesTheNameToWaitersOfTheProcess) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, LeavesTheNameToWaitersOfTheProcess, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   Lock same = one.lock("name");
@@ -114,8 +114,8 @@ TEST_P(LostHold, LeavesTheNameToWaitersOfTheProcess) {
 }
 
 // Promise: S7
-TEST_P(LostHold, LeavesTheNameToOtherClientsAtOnce) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, LeavesTheNameToOtherClientsAtOnce, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name", losable());
@@ -130,8 +130,8 @@ TEST_P(LostHold, LeavesTheNameToOtherClientsAtOnce) {
 }
 
 // Promise: S7
-TEST_P(LostHold, OfTwoOwnersAreRememberedApart) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, OfTwoOwnersAreRememberedApart, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   const Owner first = Owner::unique();
@@ -154,8 +154,8 @@ TEST_P(LostHold, OfTwoOwnersAreRememberedApart) {
 }
 
 // Promise: L4
-TEST_P(LostHold, EndsAGuardedSectionWithoutNoise) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(LostHold, EndsAGuardedSectionWithoutNoise, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Lock lock = one.lock("name", losable());
   std::unique_lock hold(lock);

@@ -17,8 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds calm_lease{1'200};
 
 // Promise: S5
-TEST_P(LostMessages, ALostReplyIsRetriedAsTheSameAttempt) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(LostMessages, ALostReplyIsRetriedAsTheSameAttempt, Hook::lost_messages) {
   Party taker = party();
   Client other = client();
   store().misbehave({.lose_reply = 1});
@@ -43,8 +42,7 @@ TEST_P(LostMessages, ALostReplyIsRetriedAsTheSameAttempt) {
   next.unlock();
 }
 
-TEST_P(LostMessages, ALostRequestIsRetried) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(LostMessages, ALostRequestIsRetried, Hook::lost_messages) {
   Party taker = party();
   store().misbehave({.lose_request = 1});
   Lock lock = taker.client.lock("name", {.lease = calm_lease});
@@ -58,8 +56,7 @@ TEST_P(LostMessages, ALostRequestIsRetried) {
 }
 
 // Promise: S5
-TEST_P(LostMessages, OnlyAMissingReplyIsInDoubt) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(LostMessages, OnlyAMissingReplyIsInDoubt, Hook::lost_messages) {
   Client one = client();
   Client other = client();
   one.check(patience);  // what is lost is the reply, and not the time to connect
@@ -81,8 +78,7 @@ TEST_P(LostMessages, OnlyAMissingReplyIsInDoubt) {
   next.unlock();
 }
 
-TEST_P(LostMessages, WhoWasToldToWaitIsNotInDoubt) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(LostMessages, WhoWasToldToWaitIsNotInDoubt, Hook::lost_messages) {
   Client one = client();
   Party other = party();
   Lock held = one.lock("name");
@@ -101,15 +97,14 @@ TEST_P(LostMessages, WhoWasToldToWaitIsNotInDoubt) {
   store().misbehave({.lose_reply = 1});
   // Where a lost reply costs the connection, that may be the last news that it has.
   const std::error_code ec = outcome.get();
-  EXPECT_TRUE(ec == Errc::timeout || (!GetParam().answers_at_once && ec == Errc::unavailable))
+  EXPECT_TRUE(ec == Errc::timeout || (!ground().answers_at_once && ec == Errc::unavailable))
       << ec.message();
   store().misbehave({});
   held.unlock();
 }
 
 // Promise: S5
-TEST_P(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds, Hook::lost_messages) {
   Client one = client();
   Client other = client();
   one.check(test::patience);  // connecting is not what the 50 ms below are for
@@ -126,8 +121,7 @@ TEST_P(LostMessages, AnAttemptInDoubtIsUndoneBeforeItsLeaseEnds) {
 }
 
 // Promise: S5
-TEST_P(LostMessages, ALateGrantIsUndone) {
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(LostMessages, ALateGrantIsUndone, Hook::delays) {
   Party late = party();
   Client other = client();
   store().misbehave({.delay_min = 150ms, .delay_max = 150ms});
@@ -147,9 +141,7 @@ TEST_P(LostMessages, ALateGrantIsUndone) {
 }
 
 // Promise: S5
-TEST_P(LostMessages, ADelayedDuplicateIsNoOrphanedGrant) {
-  MORTISE_NEED(Hook::delays);
-  MORTISE_NEED(Hook::late_copies);
+MORTISE_TEST(LostMessages, ADelayedDuplicateIsNoOrphanedGrant, Hook::delays, Hook::late_copies) {
   Party taker = party();
   Client other = client();
   store().misbehave({.delay_min = 1ns, .delay_max = 1ms});
@@ -167,8 +159,7 @@ TEST_P(LostMessages, ADelayedDuplicateIsNoOrphanedGrant) {
   next.unlock();
 }
 
-TEST_P(LostMessages, ALostReplyToAReleaseStillFreesTheName) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(LostMessages, ALostReplyToAReleaseStillFreesTheName, Hook::lost_messages) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -182,8 +173,7 @@ TEST_P(LostMessages, ALostReplyToAReleaseStillFreesTheName) {
   next.unlock();
 }
 
-TEST_P(LostMessages, ALostRequestOfAReleaseIsRepeated) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(LostMessages, ALostRequestOfAReleaseIsRepeated, Hook::lost_messages) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -196,10 +186,9 @@ TEST_P(LostMessages, ALostRequestOfAReleaseIsRepeated) {
   next.unlock();
 }
 
-TEST_P(LostMessages, WhoeverLeavesLeavesNothingBehind) {
+MORTISE_TEST(LostMessages, WhoeverLeavesLeavesNothingBehind, Hook::delays) {
   // Threads of two clients wait for moments, are stopped, inherit each other's attempts and hand
   // over to each other, on a network that turns the order of messages around.
-  MORTISE_NEED(Hook::delays);
   Client holder = client();
   Client ours = client({.turn_handoffs = 1});
   Client theirs = client();
@@ -240,10 +229,8 @@ struct Believed {
 };
 
 // Promise: S1
-TEST_P(LostMessages, ExclusionSurvivesABadNetwork) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::lost_messages);
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(LostMessages, ExclusionSurvivesABadNetwork, Quality::leases, Hook::lost_messages,
+             Hook::delays) {
   Client one = client({.turn_handoffs = 2});
   Client other = client();
   store().misbehave({.lose_request = 0.1,

@@ -20,7 +20,7 @@ void expect_works(Client& one, Client& other, const std::string& name) {
   EXPECT_EQ(lock.release(), Released::released) << ::testing::PrintToString(name);
 }
 
-TEST_P(Names, MayHoldEveryByte) {
+MORTISE_TEST(Names, MayHoldEveryByte) {
   Client one = client();
   Client other = client();
   std::string all;
@@ -34,7 +34,7 @@ TEST_P(Names, MayHoldEveryByte) {
   expect_works(one, other, all + all);
 }
 
-TEST_P(Names, HaveOneTo512Bytes) {
+MORTISE_TEST(Names, HaveOneTo512Bytes) {
   Client one = client();
   Client other = client();
   expect_works(one, other, "x");
@@ -57,7 +57,7 @@ TEST_P(Names, HaveOneTo512Bytes) {
   }
 }
 
-TEST_P(Names, ThatLookAlikeNeverShareALock) {
+MORTISE_TEST(Names, ThatLookAlikeNeverShareALock) {
   using namespace std::string_literals;
   std::vector<std::string> names{
       "orders/42",
@@ -147,7 +147,7 @@ TEST_P(Names, ThatLookAlikeNeverShareALock) {
   }
 }
 
-TEST_P(Names, AreBytesAndNotText) {
+MORTISE_TEST(Names, AreBytesAndNotText) {
   // A string_view into the middle of something is the name, whatever follows it.
   Client one = client();
   Client other = client();

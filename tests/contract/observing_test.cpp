@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Record::Kind;
 
-TEST_P(Observing, AHoldIsGrantedAndReleasedOnce) {
+MORTISE_TEST(Observing, AHoldIsGrantedAndReleasedOnce) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Lock lock = one.lock("name", {.label = "me"});
@@ -37,7 +37,7 @@ TEST_P(Observing, AHoldIsGrantedAndReleasedOnce) {
   EXPECT_EQ(record->count(Kind::lost), 0U);
 }
 
-TEST_P(Observing, ContentionIsTold) {
+MORTISE_TEST(Observing, ContentionIsTold) {
   const auto record = std::make_shared<Record>();
   Client holder = client();
   Client one = client({.observer = record});
@@ -55,7 +55,7 @@ TEST_P(Observing, ContentionIsTold) {
   held.unlock();
 }
 
-TEST_P(Observing, HandOversAreTold) {
+MORTISE_TEST(Observing, HandOversAreTold) {
   const auto record = std::make_shared<Record>();
   Client one = client({.turn = 10s, .observer = record});
   Lock lock = one.lock("name");
@@ -73,8 +73,8 @@ TEST_P(Observing, HandOversAreTold) {
   EXPECT_LT(record->all(Kind::granted)[0].token, record->all(Kind::granted)[1].token);
 }
 
-TEST_P(Observing, ALossIsToldAndNotAsARelease) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(Observing, ALossIsToldAndNotAsARelease, Quality::loss) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Lock lock = one.lock("name", losable());
@@ -89,9 +89,7 @@ TEST_P(Observing, ALossIsToldAndNotAsARelease) {
   EXPECT_EQ(record->count(Kind::released), 0U);
 }
 
-TEST_P(Observing, FailedRenewalsAreTold) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Observing, FailedRenewalsAreTold, Quality::leases, Hook::unreachable) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Lock lock = one.lock("name", {.lease = short_lease()});
@@ -118,7 +116,7 @@ class OnGranted final : public Observer {
   std::function<void()> does_;
 };
 
-TEST_P(Observing, AnObserverMayLock) {
+MORTISE_TEST(Observing, AnObserverMayLock) {
   std::optional<Lock> second;
   bool locked = false;
   const auto observer = std::make_shared<OnGranted>([&] {
@@ -134,7 +132,7 @@ TEST_P(Observing, AnObserverMayLock) {
   second.reset();
 }
 
-TEST_P(Observing, AnObserverMayDestroyTheClient) {
+MORTISE_TEST(Observing, AnObserverMayDestroyTheClient) {
   std::optional<Client> one;
   const auto observer = std::make_shared<OnGranted>([&] { one.reset(); });
   one.emplace(client({.observer = observer}));
@@ -145,7 +143,7 @@ TEST_P(Observing, AnObserverMayDestroyTheClient) {
   EXPECT_EQ(lock.release(), Released::unknown);
 }
 
-TEST_P(Observing, AnObserverMayDestroyTheLockThatIsLocked) {
+MORTISE_TEST(Observing, AnObserverMayDestroyTheLockThatIsLocked) {
   std::optional<Client> one;
   std::optional<Lock> lock;
   const auto observer = std::make_shared<OnGranted>([&] {
@@ -159,8 +157,7 @@ TEST_P(Observing, AnObserverMayDestroyTheLockThatIsLocked) {
   EXPECT_FALSE(lock.has_value());
 }
 
-TEST_P(Observing, ASlowObserverDelaysNoRenewal) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Observing, ASlowObserverDelaysNoRenewal, Quality::leases) {
   // Told of renewals as well, each call blocks: later news wait, renewals do not.
   class Slow final : public Observer {
    public:

@@ -24,7 +24,7 @@ void expect_refused(Callable call, const std::string& culprit) {
   }
 }
 
-TEST_P(Options, AreCheckedWhenTheLockIsMade) {
+MORTISE_TEST(Options, AreCheckedWhenTheLockIsMade) {
   Client one = client();
   const auto make = [&](const LockOptions& options) {
     return [&one, options] { static_cast<void>(one.lock("name", options)); };
@@ -51,7 +51,7 @@ TEST_P(Options, AreCheckedWhenTheLockIsMade) {
                                  "e \xff"})());
 }
 
-TEST_P(Options, OfTheClientAreCheckedWhenItIsMade) {
+MORTISE_TEST(Options, OfTheClientAreCheckedWhenItIsMade) {
   const auto make = [&](const ClientOptions& options) {
     return [this, options] { static_cast<void>(client(options)); };
   };
@@ -63,7 +63,7 @@ TEST_P(Options, OfTheClientAreCheckedWhenItIsMade) {
   expect_refused([] { static_cast<void>(Client(std::unique_ptr<Backend>())); }, "backend");
 }
 
-TEST_P(Options, TheLabelIsSeenByOthers) {
+MORTISE_TEST(Options, TheLabelIsSeenByOthers) {
   Client one = client();
   Client other = client();
   Lock labelled = one.lock("labelled", {.label = "order service, shard 7 \xc3\xa4"});
@@ -87,7 +87,7 @@ TEST_P(Options, TheLabelIsSeenByOthers) {
   plain.unlock();
 }
 
-TEST_P(Options, TheHolderIsDescribed) {
+MORTISE_TEST(Options, TheHolderIsDescribed) {
   Client one = client();
   Client other = client();
   const LockOptions options{.lease = 20s, .label = "me"};
@@ -112,8 +112,8 @@ TEST_P(Options, TheHolderIsDescribed) {
   EXPECT_FALSE(other.lock("name").holder().has_value());
 }
 
-TEST_P(Options, TheLongestHoldEndsAHoldThatIsRenewed) {
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(Options, TheLongestHoldEndsAHoldThatIsRenewed) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
@@ -149,8 +149,7 @@ TEST_P(Options, TheLongestHoldEndsAHoldThatIsRenewed) {
   wanted.unlock();
 }
 
-TEST_P(Options, TheLongestHoldBeginsAnewForTheNextOwner) {
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(Options, TheLongestHoldBeginsAnewForTheNextOwner, Hook::hand_clock) {
   take_the_clock();
   Client one = client({.turn = 1h});
   const LockOptions options{.lease = 300s, .renew = false, .max_hold = 60s};
@@ -169,7 +168,7 @@ TEST_P(Options, TheLongestHoldBeginsAnewForTheNextOwner) {
   EXPECT_EQ(valid.get(), 60s);
 }
 
-TEST_P(Options, ErrorsAnswerQuestions) {
+MORTISE_TEST(Options, ErrorsAnswerQuestions) {
   for (int value = static_cast<int>(Errc::timeout); value <= static_cast<int>(Errc::closed);
        ++value) {
     const std::error_code code = make_error_code(static_cast<Errc>(value));
@@ -183,7 +182,7 @@ TEST_P(Options, ErrorsAnswerQuestions) {
   EXPECT_FALSE(is_retryable(std::make_error_code(std::errc::timed_out)));
 }
 
-TEST_P(Options, ClientsConnectAndTellWhatTheyCan) {
+MORTISE_TEST(Options, ClientsConnectAndTellWhatTheyCan) {
   Client one = client();
   EXPECT_NO_THROW(one.check(patience));
   const Capabilities can = one.capabilities();

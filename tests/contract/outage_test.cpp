@@ -11,8 +11,7 @@
 namespace mortise::contract {
 namespace {
 
-TEST_P(Outage, IsReportedWithTheServersNameAndTheCause) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, IsReportedWithTheServersNameAndTheCause, Hook::unreachable) {
   Client one = client();
   Lock lock = one.lock("name", {.lease = std::max(600ms, lease_of({.lease = 600ms}))});
   store().set_reachable(false);
@@ -48,9 +47,8 @@ TEST_P(Outage, IsReportedWithTheServersNameAndTheCause) {
   lock.unlock();
 }
 
-TEST_P(Outage, IsReportedToWaitersBehindWaiters) {
+MORTISE_TEST(Outage, IsReportedToWaitersBehindWaiters, Hook::unreachable) {
   // The second thread asks nobody itself: it has to learn from the first what is wrong.
-  MORTISE_NEED(Hook::unreachable);
   Client one = client();
   store().set_reachable(false);
   Lock lock = one.lock("name");
@@ -79,8 +77,7 @@ TEST_P(Outage, IsReportedToWaitersBehindWaiters) {
   lock.unlock();
 }
 
-TEST_P(Outage, WithoutAnswerIsNoContention) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(Outage, WithoutAnswerIsNoContention, Hook::lost_messages) {
   Client one = client();
   store().misbehave({.lose_request = 1});
   Lock lock = one.lock("name");
@@ -103,8 +100,7 @@ TEST_P(Outage, WithoutAnswerIsNoContention) {
 }
 
 // Promise: L3
-TEST_P(Outage, FailsATryWithinACommandTimeOut) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, FailsATryWithinACommandTimeOut, Hook::unreachable) {
   Client one = client();
   store().set_reachable(false);
   Lock lock = one.lock("name", {.lease = 600ms});
@@ -119,8 +115,7 @@ TEST_P(Outage, FailsATryWithinACommandTimeOut) {
   store().set_reachable(true);
 }
 
-TEST_P(Outage, EndsALockWithoutTimeLimitAfterGiveUp) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, EndsALockWithoutTimeLimitAfterGiveUp, Hook::unreachable) {
   Client one = client({.give_up = 200ms});
   store().set_reachable(false);
   Lock lock = one.lock("name");
@@ -139,9 +134,8 @@ TEST_P(Outage, EndsALockWithoutTimeLimitAfterGiveUp) {
   lock.unlock();
 }
 
-TEST_P(Outage, GiveUpIsChargedToEachThreadFromItsOwnArrival) {
-  MORTISE_NEED(Hook::unreachable);
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(Outage, GiveUpIsChargedToEachThreadFromItsOwnArrival, Hook::unreachable,
+             Hook::hand_clock) {
   take_the_clock();
   Party one = party({.give_up = 10s});
   store().set_reachable(false);
@@ -170,8 +164,7 @@ TEST_P(Outage, GiveUpIsChargedToEachThreadFromItsOwnArrival) {
   store().set_reachable(true);
 }
 
-TEST_P(Outage, NeverGivesUpIfToldSo) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, NeverGivesUpIfToldSo, Hook::unreachable) {
   Party one = party({.give_up = 0ms});
   store().set_reachable(false);
   Lock lock = one.client.lock("name");
@@ -186,8 +179,7 @@ TEST_P(Outage, NeverGivesUpIfToldSo) {
   lock.unlock(owner);
 }
 
-TEST_P(Outage, WaitingForAHolderIsNoTrouble) {
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(Outage, WaitingForAHolderIsNoTrouble, Hook::hand_clock) {
   take_the_clock();
   Client one = client();
   Party other = party({.give_up = 1s});
@@ -210,8 +202,7 @@ TEST_P(Outage, WaitingForAHolderIsNoTrouble) {
 }
 
 // Promise: L4
-TEST_P(Outage, UnlockAndDestructorsAreBounded) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, UnlockAndDestructorsAreBounded, Hook::unreachable) {
   Client one = client();
   const LockOptions options{.lease = 1'200ms};  // its command time-out is 200 ms
   Lock lock = one.lock("name", options);
@@ -238,8 +229,7 @@ TEST_P(Outage, UnlockAndDestructorsAreBounded) {
 }
 
 // Promise: L4
-TEST_P(Outage, CloseIsBounded) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, CloseIsBounded, Hook::unreachable) {
   auto one = std::make_unique<Client>(client());
   Lock lock = one->lock("name");
   Lock other = one->lock("other name");
@@ -260,10 +250,8 @@ TEST_P(Outage, CloseIsBounded) {
 }
 
 // Promise: L8
-TEST_P(Outage, ShorterThanTheLeaseCostsNoHold) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::unreachable);
-  if (has(Hook::hand_clock)) take_the_clock();
+MORTISE_TEST(Outage, ShorterThanTheLeaseCostsNoHold, Quality::leases, Hook::unreachable) {
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
@@ -288,9 +276,7 @@ TEST_P(Outage, ShorterThanTheLeaseCostsNoHold) {
   EXPECT_EQ(record->count(Record::Kind::lost), 0U);
 }
 
-TEST_P(Outage, LongerThanTheLeaseLosesTheHold) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, LongerThanTheLeaseLosesTheHold, Quality::leases, Hook::unreachable) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name", {.lease = short_lease()});
@@ -323,8 +309,7 @@ std::size_t settled_descriptors() {
 }
 
 // Promise: L7
-TEST_P(Outage, IsOverWhenItIsOver) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, IsOverWhenItIsOver, Hook::unreachable) {
   const std::size_t threads_before = running_threads();
   const std::size_t descriptors_before = open_descriptors();
   {

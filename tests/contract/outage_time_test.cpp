@@ -19,7 +19,7 @@ std::chrono::nanoseconds timed_try(Lock& lock) {
 }
 
 // Promise: L3
-TEST_P(Outage, TimedCallsKeepTheirTimeInContention) {
+MORTISE_TEST(Outage, TimedCallsKeepTheirTimeInContention) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -35,8 +35,7 @@ TEST_P(Outage, TimedCallsKeepTheirTimeInContention) {
 }
 
 // Promise: L3
-TEST_P(Outage, TimedCallsKeepTheirTimeWhileUnreachable) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileUnreachable, Hook::unreachable) {
   Client one = client();
   Lock wanted = one.lock("name");
   store().set_reachable(false);
@@ -48,8 +47,7 @@ TEST_P(Outage, TimedCallsKeepTheirTimeWhileUnreachable) {
 }
 
 // Promise: L3
-TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost) {
-  MORTISE_NEED(Hook::lost_messages);
+MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost, Hook::lost_messages) {
   Client one = client();
   Lock wanted = one.lock("name");
   for (const Misbehaviour& how : {Misbehaviour{.lose_request = 1}, Misbehaviour{.lose_reply = 1},
@@ -61,8 +59,7 @@ TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreLost) {
 }
 
 // Promise: L3
-TEST_P(Outage, TimedCallsKeepTheirTimeWhileMessagesAreSlow) {
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(Outage, TimedCallsKeepTheirTimeWhileMessagesAreSlow, Hook::delays) {
   Client one = client();
   Lock wanted = one.lock("name");
   store().misbehave({.delay_min = 1s, .delay_max = 2s});

@@ -12,12 +12,8 @@ using Missing = RedlockWay::Missing;
 
 MORTISE_CONTRACT(Redlock, redlock_backend({.servers = 3}));
 
-MORTISE_CONTRACT_SUITE(RedlockNetwork, ExactHold, redlock_backend({.servers = 5, .network = true}));
-MORTISE_CONTRACT_SUITE(RedlockNetwork, LostMessages,
-                       redlock_backend({.servers = 5, .network = true}));
-MORTISE_CONTRACT_SUITE(RedlockNetwork, Deadline, redlock_backend({.servers = 5, .network = true}));
-MORTISE_CONTRACT_SUITE(RedlockNetwork, Waiting, redlock_backend({.servers = 5, .network = true}));
-MORTISE_CONTRACT_SUITE(RedlockNetwork, Outage, redlock_backend({.servers = 5, .network = true}));
+MORTISE_CONTRACT_OF(RedlockNetwork, redlock_backend({.servers = 5, .network = true}), ExactHold,
+                    LostMessages, Deadline, Waiting, Outage, Traits);
 
 MORTISE_CONTRACT(RedlockFiveLong, redlock_backend({.servers = 5}));
 MORTISE_CONTRACT(RedlockFourLong, redlock_backend({.servers = 4}));

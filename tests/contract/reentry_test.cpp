@@ -7,7 +7,7 @@ namespace mortise::contract {
 namespace {
 
 // Promise: S7
-TEST_P(Reentry, NLocksNeedNUnlocks) {
+MORTISE_TEST(Reentry, NLocksNeedNUnlocks) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -27,7 +27,7 @@ TEST_P(Reentry, NLocksNeedNUnlocks) {
   wanted.unlock();
 }
 
-TEST_P(Reentry, HandlesOfOneNameAreOneLock) {
+MORTISE_TEST(Reentry, HandlesOfOneNameAreOneLock) {
   Client one = client();
   Client other = client();
   Lock first = one.lock("name");
@@ -41,7 +41,7 @@ TEST_P(Reentry, HandlesOfOneNameAreOneLock) {
   EXPECT_TRUE(other.lock("name").try_lock());
 }
 
-TEST_P(Reentry, AHoldOutlivesItsHandle) {
+MORTISE_TEST(Reentry, AHoldOutlivesItsHandle) {
   Client one = client();
   Client other = client();
   Token token;
@@ -61,7 +61,7 @@ TEST_P(Reentry, AHoldOutlivesItsHandle) {
 }
 
 // Promise: S7
-TEST_P(Reentry, UnlockOnceTooOftenIsRefused) {
+MORTISE_TEST(Reentry, UnlockOnceTooOftenIsRefused) {
   Client one = client();
   Lock lock = one.lock("name");
   std::error_code ec;
@@ -81,7 +81,7 @@ TEST_P(Reentry, UnlockOnceTooOftenIsRefused) {
   lock.unlock();
 }
 
-TEST_P(Reentry, CostsNoRequest) {
+MORTISE_TEST(Reentry, CostsNoRequest) {
   Party holder = party();
   Lock lock = holder.client.lock("name");
   lock.lock();
@@ -97,8 +97,7 @@ TEST_P(Reentry, CostsNoRequest) {
   EXPECT_EQ(holder.probe->counts().releases, releases + 1);
 }
 
-TEST_P(Reentry, NeedsNoServer) {
-  MORTISE_NEED(Hook::unreachable);
+MORTISE_TEST(Reentry, NeedsNoServer, Hook::unreachable) {
   Client one = client();
   Lock lock = one.lock("name");
   lock.lock();
@@ -110,7 +109,7 @@ TEST_P(Reentry, NeedsNoServer) {
 }
 
 // Promise: S7
-TEST_P(Reentry, AnotherThreadIsNoOwner) {
+MORTISE_TEST(Reentry, AnotherThreadIsNoOwner) {
   Client one = client();
   Lock lock = one.lock("name");
   lock.lock();
@@ -120,7 +119,7 @@ TEST_P(Reentry, AnotherThreadIsNoOwner) {
   lock.unlock();
 }
 
-TEST_P(Reentry, AnExplicitOwnerReentersFromAnyThread) {
+MORTISE_TEST(Reentry, AnExplicitOwnerReentersFromAnyThread) {
   Client one = client();
   Lock lock = one.lock("name");
   const Owner owner = Owner::unique();
@@ -136,7 +135,7 @@ TEST_P(Reentry, AnExplicitOwnerReentersFromAnyThread) {
   lock.unlock();
 }
 
-TEST_P(Reentry, OfAWaiterWhoseOwnerHasBeenServedElsewhere) {
+MORTISE_TEST(Reentry, OfAWaiterWhoseOwnerHasBeenServedElsewhere) {
   // Two threads wait for one owner: when it is served, both hold, each once.
   Client one = client();
   Client other = client();
@@ -160,11 +159,10 @@ TEST_P(Reentry, OfAWaiterWhoseOwnerHasBeenServedElsewhere) {
   blocker.unlock();
 }
 
-TEST_P(Reentry, GoesWithRenewal) {
+MORTISE_TEST(Reentry, GoesWithRenewal, Quality::leases) {
   // The most repeated bug of the field: each entry starts a renewal of its own, or an inner unlock
   // ends the only one.
-  MORTISE_NEED_LEASES();
-  if (has(Hook::hand_clock)) take_the_clock();
+  take_any_clock();
   const auto record = std::make_shared<Record>();
   Party holder = party({.observer = record});
   const LockOptions options{.lease = real_time() ? short_lease() * 3 : 30'000ms};
@@ -190,8 +188,7 @@ TEST_P(Reentry, GoesWithRenewal) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
-TEST_P(Reentry, DoesNotShortenTheLease) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Reentry, DoesNotShortenTheLease, Quality::leases) {
   Client one = client();
   Lock outer = one.lock("name", {.lease = 30s});
   Lock inner = one.lock("name", {.lease = 100ms, .renew = false, .max_hold = 50ms});
@@ -204,8 +201,7 @@ TEST_P(Reentry, DoesNotShortenTheLease) {
   EXPECT_EQ(outer.release(), Released::released);
 }
 
-TEST_P(Reentry, DoesNotLengthenTheLease) {
-  MORTISE_NEED_LEASES();
+MORTISE_TEST(Reentry, DoesNotLengthenTheLease, Quality::leases) {
   Client one = client();
   Lock outer = one.lock("name", {.lease = 5s, .renew = false});
   Lock inner = one.lock("name", {.lease = 60s});

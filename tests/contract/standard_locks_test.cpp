@@ -25,7 +25,7 @@ bool is_free(Client& client, const std::string& name) {
   return free;
 }
 
-TEST_P(StandardLocks, LockGuardAndScopedLock) {
+MORTISE_TEST(StandardLocks, LockGuardAndScopedLock) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -38,7 +38,7 @@ TEST_P(StandardLocks, LockGuardAndScopedLock) {
   EXPECT_TRUE(is_free(other, "name"));
 }
 
-TEST_P(StandardLocks, UniqueLock) {
+MORTISE_TEST(StandardLocks, UniqueLock) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -72,7 +72,7 @@ TEST_P(StandardLocks, UniqueLock) {
   EXPECT_TRUE(is_free(other, "name"));
 }
 
-TEST_P(StandardLocks, TimedLocksAcceptEveryClockAndUnit) {
+MORTISE_TEST(StandardLocks, TimedLocksAcceptEveryClockAndUnit) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -84,7 +84,7 @@ TEST_P(StandardLocks, TimedLocksAcceptEveryClockAndUnit) {
   wanted.lock();
   wanted.unlock();
   // Time enough for an answer.
-  const int scale = GetParam().answers_at_once ? 1 : 30;
+  const int scale = ground().answers_at_once ? 1 : 30;
   for (const bool free : {true, false}) {
     if (!free) held.lock();
     const auto expect = [&](bool got) {
@@ -110,7 +110,7 @@ TEST_P(StandardLocks, TimedLocksAcceptEveryClockAndUnit) {
   for (int i = 0; i < 4; ++i) wanted.unlock();
 }
 
-TEST_P(StandardLocks, TryLockUntilKeepsItsTime) {
+MORTISE_TEST(StandardLocks, TryLockUntilKeepsItsTime) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -129,7 +129,7 @@ TEST_P(StandardLocks, TryLockUntilKeepsItsTime) {
   held.unlock();
 }
 
-TEST_P(StandardLocks, SeveralAtOnceWithoutDeadlock) {
+MORTISE_TEST(StandardLocks, SeveralAtOnceWithoutDeadlock) {
   // Two clients lock the same three names in opposite order, as fast as they can.
   Client one = client();
   Client other = client();
@@ -159,7 +159,7 @@ TEST_P(StandardLocks, SeveralAtOnceWithoutDeadlock) {
   for (const char* const name : {"a", "b", "c"}) EXPECT_TRUE(is_free(one, name));
 }
 
-TEST_P(StandardLocks, LockAndTryLockOfSeveral) {
+MORTISE_TEST(StandardLocks, LockAndTryLockOfSeveral) {
   Client one = client();
   Client other = client();
   Lock a = one.lock("a");
@@ -180,7 +180,7 @@ TEST_P(StandardLocks, LockAndTryLockOfSeveral) {
   b.unlock();
 }
 
-TEST_P(StandardLocks, AnExceptionInACriticalSectionFreesTheLock) {
+MORTISE_TEST(StandardLocks, AnExceptionInACriticalSectionFreesTheLock) {
   Client one = client();
   Client other = client();
   Lock lock = one.lock("name");
@@ -200,8 +200,8 @@ TEST_P(StandardLocks, AnExceptionInACriticalSectionFreesTheLock) {
   fail([&] { return Guard(lock); });
 }
 
-TEST_P(StandardLocks, AnExceptionWhileTheSecondOfTwoIsTakenFreesTheFirst) {
-  MORTISE_NEED_LOSS();
+MORTISE_TEST(StandardLocks, AnExceptionWhileTheSecondOfTwoIsTakenFreesTheFirst, Quality::loss) {
+  take_any_clock();
   Client one = client();
   Client other = client();
   Lock first = one.lock("first");

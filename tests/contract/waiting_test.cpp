@@ -25,7 +25,7 @@ struct Candidate {
   }
 };
 
-TEST_P(Waiting, AWaiterIsServedWhenTheLockIsFreed) {
+MORTISE_TEST(Waiting, AWaiterIsServedWhenTheLockIsFreed) {
   Client one = client();
   Client other = client();
   Lock held = one.lock("name");
@@ -50,7 +50,7 @@ TEST_P(Waiting, AWaiterIsServedWhenTheLockIsFreed) {
   done.get();
 }
 
-TEST_P(Waiting, EveryWaiterIsServed) {
+MORTISE_TEST(Waiting, EveryWaiterIsServed) {
   constexpr int clients = 6;
   Client first = client();
   Lock held = first.lock("name");
@@ -70,9 +70,7 @@ TEST_P(Waiting, EveryWaiterIsServed) {
 }
 
 // Promise: L5
-TEST_P(Waiting, ClientsAreServedInTheOrderOfTheirArrival) {
-  MORTISE_NEED_THAT(capabilities().fair == Support::yes, "this backend is not fair");
-  MORTISE_NEED(Hook::counts);
+MORTISE_TEST(Waiting, ClientsAreServedInTheOrderOfTheirArrival, Quality::fair, Hook::counts) {
   constexpr std::size_t clients = 5;
   Client first = client();
   Lock held = first.lock("name");
@@ -99,7 +97,7 @@ TEST_P(Waiting, ClientsAreServedInTheOrderOfTheirArrival) {
 }
 
 // Promise: L5
-TEST_P(Waiting, ThreadsOfOneClientAreServedInTheOrderOfTheirArrival) {
+MORTISE_TEST(Waiting, ThreadsOfOneClientAreServedInTheOrderOfTheirArrival) {
   constexpr std::size_t threads = 5;
   Client one = client();
   Lock lock = one.lock("name");
@@ -123,7 +121,7 @@ TEST_P(Waiting, ThreadsOfOneClientAreServedInTheOrderOfTheirArrival) {
   }
 }
 
-TEST_P(Waiting, ThreadsAreServedInOrderAlsoWhenAnotherClientHeld) {
+MORTISE_TEST(Waiting, ThreadsAreServedInOrderAlsoWhenAnotherClientHeld) {
   constexpr std::size_t threads = 4;
   Client one = client();
   Client other = client();
@@ -150,9 +148,7 @@ TEST_P(Waiting, ThreadsAreServedInOrderAlsoWhenAnotherClientHeld) {
 }
 
 // Promise: L6
-TEST_P(Waiting, OneReleaseWakesOneWaiter) {
-  MORTISE_NEED_THAT(capabilities().one_wake == Support::yes, "a release may wake several");
-  MORTISE_NEED(Hook::counts);
+MORTISE_TEST(Waiting, OneReleaseWakesOneWaiter, Quality::one_wake, Hook::counts) {
   constexpr std::size_t clients = 5;
   Client first = client();
   Lock held = first.lock("name");
@@ -176,8 +172,7 @@ TEST_P(Waiting, OneReleaseWakesOneWaiter) {
 }
 
 // Promise: L2
-TEST_P(Waiting, ALostPushIsSurvived) {
-  MORTISE_NEED(Hook::lost_pushes);
+MORTISE_TEST(Waiting, ALostPushIsSurvived, Hook::lost_pushes) {
   Client one = client();
   store().misbehave({.lose_push = 1});
   Lock held = one.lock("name");
@@ -205,8 +200,7 @@ TEST_P(Waiting, ALostPushIsSurvived) {
 }
 
 // Promise: L2
-TEST_P(Waiting, AServerThatForgotItsQueueIsAskedAgain) {
-  MORTISE_NEED(Hook::restart);
+MORTISE_TEST(Waiting, AServerThatForgotItsQueueIsAskedAgain, Hook::restart) {
   Client one = client();
   Lock held = one.lock("name", {.lease = short_lease()});
   held.lock();
@@ -224,9 +218,7 @@ TEST_P(Waiting, AServerThatForgotItsQueueIsAskedAgain) {
 }
 
 // Promise: S8
-TEST_P(Waiting, AGrantOlderThanItsLeaseIsNotBelieved) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::delays);
+MORTISE_TEST(Waiting, AGrantOlderThanItsLeaseIsNotBelieved, Quality::leases, Hook::delays) {
   Client one = client();
   Client other = client();
   const auto one_way = short_lease() * 2 / 3;
@@ -243,9 +235,7 @@ TEST_P(Waiting, AGrantOlderThanItsLeaseIsNotBelieved) {
 }
 
 // Promise: S8
-TEST_P(Waiting, AWaiterThatSleptThroughItsGrantAsksAgain) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(Waiting, AWaiterThatSleptThroughItsGrantAsksAgain, Quality::leases, Hook::hand_clock) {
   take_the_clock();
   Client one = client();
   Client other = client();
@@ -269,9 +259,8 @@ TEST_P(Waiting, AWaiterThatSleptThroughItsGrantAsksAgain) {
 }
 
 // Promise: S8
-TEST_P(Waiting, AWaiterThatSleptThroughItsHandOverAsksAgain) {
-  MORTISE_NEED_LEASES();
-  MORTISE_NEED(Hook::hand_clock);
+MORTISE_TEST(Waiting, AWaiterThatSleptThroughItsHandOverAsksAgain, Quality::leases,
+             Hook::hand_clock) {
   take_the_clock();
   Client one = client();
   Lock lock = one.lock("name", {.lease = 30s, .renew = false});
@@ -295,7 +284,7 @@ TEST_P(Waiting, AWaiterThatSleptThroughItsHandOverAsksAgain) {
 }
 
 // Promise: L5
-TEST_P(Waiting, ADestroyedWaiterIsSkipped) {
+MORTISE_TEST(Waiting, ADestroyedWaiterIsSkipped) {
   Client one = client();
   Lock held = one.lock("name");
   held.lock();

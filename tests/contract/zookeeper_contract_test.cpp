@@ -20,12 +20,8 @@ const BackendUnderTest ensemble =
     zookeeper_backend(ZooKeeperWay::ensemble, milliseconds(1'200), "margin=120ms");
 
 MORTISE_CONTRACT(ZooKeeper, network);
-MORTISE_CONTRACT_SUITE(ZooKeeperDirect, Exclusion, direct);
-MORTISE_CONTRACT_SUITE(ZooKeeperDirect, Crash, direct);
-MORTISE_CONTRACT_SUITE(ZooKeeperDirect, Fork, direct);
-MORTISE_CONTRACT_SUITE(ZooKeeperEnsemble, Exclusion, ensemble);
-MORTISE_CONTRACT_SUITE(ZooKeeperEnsemble, Fencing, ensemble);
-MORTISE_CONTRACT_SUITE(ZooKeeperEnsemble, Waiting, ensemble);
+MORTISE_CONTRACT_OF(ZooKeeperDirect, direct, Exclusion, Crash, Fork, Traits);
+MORTISE_CONTRACT_OF(ZooKeeperEnsemble, ensemble, Exclusion, Fencing, Waiting, Traits);
 MORTISE_CONTRACT(ZooKeeperEnsembleLong, ensemble);
 
 }  // namespace mortise::contract

@@ -2,6 +2,7 @@
 #include "model/distant_store.hpp"
 
 #include "model/seed.hpp"
+#include "support/contract_network.hpp"
 
 namespace mortise::model {
 
@@ -14,27 +15,19 @@ void DistantStore::add_network(std::uint16_t target_port, test::ProxyProtocol pr
   networks_.emplace_back(target_port, seed_ + networks_.size(), protocol);
 }
 
-bool DistantStore::has(Hook hook) const {
-  return hook != Hook::hand_clock && hook != Hook::late_copies && hook != Hook::counts;
+std::set<Hook> distant_hooks() {
+  return contract::all_hooks_but({Hook::hand_clock, Hook::late_copies, Hook::counts});
 }
 
 void DistantStore::set_reachable(bool reachable) {
   for (const DistantProxy& network : networks_) {
-    network.tell([reachable](Proxy& proxy) {
-      proxy.refuse(!reachable);
-      if (!reachable) proxy.cut_all();
-    });
+    network.tell([reachable](Proxy& proxy) { contract::let_through(proxy, reachable); });
   }
 }
 
 void DistantStore::misbehave(const contract::Misbehaviour& how) {
   for (const DistantProxy& network : networks_) {
-    network.tell([how](Proxy& proxy) {
-      proxy.lose_request(how.lose_request);
-      proxy.lose_reply(how.lose_reply);
-      proxy.lose_push(how.lose_push);
-      proxy.delay(how.delay_min, how.delay_max);
-    });
+    network.tell([how](Proxy& proxy) { contract::misbehave(proxy, how); });
   }
 }
 

@@ -9,13 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <set>
 
 namespace mortise::model {
 
+// What a network can do, and a server in a process of its own.
+[[nodiscard]] std::set<contract::Hook> distant_hooks();
+
 class DistantStore : public contract::Store {
  public:
-  // What a network can do, and a server in a process of its own.
-  [[nodiscard]] bool has(contract::Hook hook) const override;
   void set_reachable(bool reachable) override;
   void misbehave(const contract::Misbehaviour& how) override;
 

@@ -6,6 +6,7 @@
 #include <mortise/file.hpp>
 
 #include "file/file_name.hpp"
+#include "file/wake_word.hpp"
 #include "model/temporary.hpp"
 #include "support/contract_backend.hpp"
 
@@ -20,9 +21,6 @@ class FileStore final : public Store {
   [[nodiscard]] std::unique_ptr<Backend> backend() override {
     return file::backend("file://" + directory_.path());
   }
-  [[nodiscard]] bool has(Hook hook) const override {
-    return hook == Hook::processes || hook == Hook::take_away;
-  }
   void take_away(const std::string& name) override {
     std::filesystem::remove(directory_.file(file::file_name(name)));
   }
@@ -33,7 +31,10 @@ class FileStore final : public Store {
 
 inline BackendUnderTest file_directory() {
   return {.name = "file",
-          .open = [](const std::shared_ptr<Clock>&) { return std::make_unique<FileStore>(); }};
+          .open = [](const std::shared_ptr<Clock>&) { return std::make_unique<FileStore>(); },
+          .hooks = {Hook::processes, Hook::take_away},
+          .qualities = file::WakeWord::can_sleep_on_both() ? std::set{Quality::one_wake}
+                                                           : std::set<Quality>{}};
 }
 
 }  // namespace mortise::contract

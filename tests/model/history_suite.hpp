@@ -8,15 +8,14 @@
 #pragma once
 
 #include "model/lock_history.hpp"
-
-#include <gtest/gtest.h>
+#include "support/grounds.hpp"
 
 #include <chrono>
 #include <cstdint>
 
 namespace mortise::model {
 
-class Histories : public ::testing::TestWithParam<HistoryBackend> {
+class Histories : public test::OnGround<HistoryBackend> {
  protected:
   void SetUp() override;
   // The workload for this backend, with leases as short as it can have them.
@@ -31,11 +30,10 @@ class LongHistories : public Histories {};
 
 }  // namespace mortise::model
 
-#define MORTISE_HISTORIES_OF(prefix, suite, backend)                  \
-  INSTANTIATE_TEST_SUITE_P(prefix, suite, ::testing::Values(backend), \
-                           [](const auto& run) { return run.param.under_test.name; })
-
 // In namespace mortise::model.
-#define MORTISE_HISTORIES(prefix, backend)          \
-  MORTISE_HISTORIES_OF(prefix, Histories, backend); \
-  MORTISE_HISTORIES_OF(prefix, LongHistories, backend)
+#define MORTISE_HISTORIES_OF(prefix, suite, backend)   \
+  [[maybe_unused]] const bool prefix##_has_histories = \
+      ::mortise::test::add_ground<suite>(#prefix, backend)
+#define MORTISE_HISTORIES(prefix, backend)             \
+  [[maybe_unused]] const bool prefix##_has_histories = \
+      ::mortise::test::add_ground<>(#prefix, backend)

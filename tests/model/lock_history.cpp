@@ -39,23 +39,22 @@ class Director {
       : stage_(stage), backend_(backend), cast_(cast), chronicle_(chronicle), dice_(stage.seed) {}
 
   void choose(const Adversity& adversity) {
-    const contract::Store& store = *stage_.store;
     const bool leases = stage_.capabilities.leases == Support::yes;
     const bool remembers = stage_.capabilities.survives_restart == Support::yes;
     // A killed holder is not told that the server has forgotten its lease.
     add("killed",
-        adversity.crashes && (leases ? !adversity.forgetting : store.has(Hook::processes)),
+        adversity.crashes && (leases ? !adversity.forgetting : stage_.has(Hook::processes)),
         [this] { crash(); });
-    add("stopped", adversity.pauses && store.has(Hook::processes), [this] { pause(); });
+    add("stopped", adversity.pauses && stage_.has(Hook::processes), [this] { pause(); });
     of_clients_ = faults_.size();
-    add("unreachable", adversity.messages && store.has(Hook::unreachable), [this] { cut_off(); });
+    add("unreachable", adversity.messages && stage_.has(Hook::unreachable), [this] { cut_off(); });
     add("messages lost or late",
-        adversity.messages && (store.has(Hook::delays) || store.has(Hook::lost_messages)),
+        adversity.messages && (stage_.has(Hook::delays) || stage_.has(Hook::lost_messages)),
         [this] { misbehave(); });
     add("restarted",
-        (adversity.forgetting || (remembers && adversity.messages)) && store.has(Hook::restart),
+        (adversity.forgetting || (remembers && adversity.messages)) && stage_.has(Hook::restart),
         [this] { restart(); });
-    add("taken away", adversity.forgetting && store.has(Hook::take_away), [this] { take_away(); });
+    add("taken away", adversity.forgetting && stage_.has(Hook::take_away), [this] { take_away(); });
     if (adversity.disturbances) add_disturbances();
   }
 
@@ -145,14 +144,14 @@ class Director {
   void misbehave() {
     contract::Misbehaviour how;
     how.seed = dice_.number();
-    if (stage_.store->has(Hook::delays)) {
+    if (stage_.has(Hook::delays)) {
       how.delay_max = dice_.between(0ns, dice_.chance(0.3) ? stage_.short_lease : 10ms);
     }
-    if (stage_.store->has(Hook::lost_messages)) {
+    if (stage_.has(Hook::lost_messages)) {
       how.lose_request = dice_.chance(0.5) ? 0.05 : 0;
       how.lose_reply = dice_.chance(0.5) ? 0.05 : 0;
     }
-    if (stage_.store->has(Hook::lost_pushes)) how.lose_push = dice_.chance(0.5) ? 0.1 : 0;
+    if (stage_.has(Hook::lost_pushes)) how.lose_push = dice_.chance(0.5) ? 0.1 : 0;
     stage_.store->misbehave(how);
     stage_.time.sleep(dice_.between(50ms, 300ms));
     stage_.store->misbehave({});
@@ -205,7 +204,7 @@ Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adv
     const Ticker ticker(stage.time);
     std::unique_ptr<Cast> cast;
     // A store that follows the test's clock is played in the test's own process.
-    if (stage.store->has(Hook::processes) && !stage.time.clock()) {
+    if (stage.has(Hook::processes) && !stage.time.clock()) {
       cast = std::make_unique<ForkedCast>(stage);
     } else {
       cast = std::make_unique<ThreadCast>(stage);

@@ -29,20 +29,21 @@ struct Disturbance {
 // A backend as this test sees it. A later one adds itself with a file as short as
 // memory_history_test.cpp.
 struct HistoryBackend {
+  using Need = contract::Need;
+
   contract::BackendUnderTest under_test;
   std::vector<Disturbance> disturbances = {};
-  std::function<bool()> installed = {};  // whether its server is on this machine; empty: has none
   // As in Workload, for leases that end in real time.
   double oversleeps = 0;
   double long_holds = 0;
   std::chrono::milliseconds short_run{2500};  // time for most of its faults
   // Fewer say nothing. Outages, pauses and slow machines are in it.
   std::uint64_t fewest_grants_a_second = 20;
+
+  [[nodiscard]] bool has(const Need& need) const { return under_test.has(need); }
 };
 
-inline void PrintTo(const HistoryBackend& backend, std::ostream* out) {
-  PrintTo(backend.under_test, out);
-}
+inline const std::string& name_of(const HistoryBackend& backend) { return backend.under_test.name; }
 
 // What a run may suffer.
 struct Adversity {

@@ -6,6 +6,7 @@
 // broken_history_test.cpp.
 #include "model/history_suite.hpp"
 #include "model/seed.hpp"
+#include "support/needs.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -36,23 +37,21 @@ Workload that_forgives_forgetting(Workload workload) {
 }  // namespace
 
 void Histories::SetUp() {
-  if (!GetParam().installed || GetParam().installed()) return;
-  if (MORTISE_REQUIRE_SERVERS != 0) FAIL() << "its server is not installed";
-  GTEST_SKIP() << "its server is not installed";
+  if (ground().under_test.missing) MORTISE_NEEDS(ground().under_test.missing());
 }
 
 Workload Histories::workload() const {
   Workload workload;
-  workload.lock.lease = GetParam().under_test.short_lease;
-  workload.oversleeps = GetParam().oversleeps;
-  workload.long_holds = GetParam().long_holds;
+  workload.lock.lease = ground().under_test.short_lease;
+  workload.oversleeps = ground().oversleeps;
+  workload.long_holds = ground().long_holds;
   return workload;
 }
 
 void Histories::expect_good(const Workload& workload, const Adversity& adversity, StoryTime& time,
                             std::chrono::milliseconds length) {
-  Stage stage(GetParam().under_test, workload, time, test_seed(), length);
-  const Chronicle chronicle = play(stage, GetParam(), adversity, length);
+  Stage stage(ground().under_test, workload, time, test_seed(), length);
+  const Chronicle chronicle = play(stage, ground(), adversity, length);
   std::cout << chronicle.figures << '\n';
   EXPECT_TRUE(chronicle.report.ok()) << chronicle.report.text();
   EXPECT_EQ(first_stale(chronicle.writes), chronicle.writes.size());
@@ -64,55 +63,49 @@ void Histories::expect_good(const Workload& workload, const Adversity& adversity
     EXPECT_EQ(stage.tally->refused_while_held.load(), 0U);
   }
   EXPECT_GE(chronicle.report.counts.granted,
-            GetParam().fewest_grants_a_second * static_cast<std::uint64_t>(length.count()) / 1000)
+            ground().fewest_grants_a_second * static_cast<std::uint64_t>(length.count()) / 1000)
       << "too few grants to prove anything";
   EXPECT_GT(chronicle.writes.size(), 0U);
   EXPECT_GT(chronicle.crashes + chronicle.troubles, 0U);
-  if (adversity.pauses && stage.store->has(Hook::processes)) {
+  if (adversity.pauses && stage.has(Hook::processes)) {
     EXPECT_GT(chronicle.crashes, 0U);
     EXPECT_GT(chronicle.pauses, 0U);
   }
   EXPECT_LE(stage.history.unfinished(), chronicle.crashes * workload.threads);
 }
 
-TEST_P(Histories, KeepExclusionAndTheOrderOfTokensUnderFaults) {
+MORTISE_TEST(Histories, KeepExclusionAndTheOrderOfTokensUnderFaults) {
   StoryTime time;
-  expect_good(workload(), {}, time, GetParam().short_run);
+  expect_good(workload(), {}, time, ground().short_run);
 }
 
-TEST_P(Histories, KeepWhatTheyWereNotToldTheyLost) {
+MORTISE_TEST(Histories, KeepWhatTheyWereNotToldTheyLost) {
   const Workload forgetful = that_forgives_forgetting(workload());
   StoryTime time;
   expect_good(forgetful, {.pauses = false, .messages = false, .forgetting = true}, time, 1200ms);
 }
 
 // Promise: S1
-TEST_P(Histories, KeepThemInTimeThatFlies) {
-  if (!GetParam().under_test.open(nullptr)->has(Hook::hand_clock)) {
-    GTEST_SKIP() << "this store " << words_for_lack_of(Hook::hand_clock);
-  }
+MORTISE_TEST(Histories, KeepThemInTimeThatFlies, Hook::hand_clock) {
   StoryTime time(std::make_shared<ManualClock>());
   Workload hurried = workload();
   hurried.oversleeps = 0.1;
   expect_good(hurried, {}, time, 1500ms);
 }
 
-TEST_P(LongHistories, KeepExclusionAndTheOrderOfTokensUnderFaults) {
+MORTISE_TEST(LongHistories, KeepExclusionAndTheOrderOfTokensUnderFaults) {
   StoryTime time;
   expect_good(workload(), {}, time, length_of_long_runs());
 }
 
-TEST_P(LongHistories, KeepWhatTheyWereNotToldTheyLost) {
+MORTISE_TEST(LongHistories, KeepWhatTheyWereNotToldTheyLost) {
   const Workload forgetful = that_forgives_forgetting(workload());
   StoryTime time;
   expect_good(forgetful, {.pauses = false, .messages = false, .forgetting = true}, time,
               length_of_long_runs());
 }
 
-TEST_P(LongHistories, KeepThemInTimeThatFlies) {
-  if (!GetParam().under_test.open(nullptr)->has(Hook::hand_clock)) {
-    GTEST_SKIP() << "this store " << words_for_lack_of(Hook::hand_clock);
-  }
+MORTISE_TEST(LongHistories, KeepThemInTimeThatFlies, Hook::hand_clock) {
   StoryTime time(std::make_shared<ManualClock>());
   Workload hurried = workload();
   hurried.oversleeps = 0.1;

@@ -18,7 +18,6 @@ class MemoryServerStore final : public Store {
   explicit MemoryServerStore(std::shared_ptr<Clock> clock) : server_(std::move(clock)) {}
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override { return server_.backend(); }
-  [[nodiscard]] bool has(Hook hook) const override { return hook != Hook::processes; }
   void set_reachable(bool reachable) override { server_.set_reachable(reachable); }
   void restart() override { server_.restart(); }
   void take_away(const std::string& name) override { server_.drop(name); }
@@ -39,9 +38,13 @@ class MemoryServerStore final : public Store {
 };
 
 inline BackendUnderTest memory_server() {
-  return {.name = "memory", .open = [](std::shared_ptr<Clock> clock) {
-            return std::make_unique<MemoryServerStore>(std::move(clock));
-          }};
+  return {.name = "memory",
+          .open =
+              [](std::shared_ptr<Clock> clock) {
+                return std::make_unique<MemoryServerStore>(std::move(clock));
+              },
+          .hooks = all_hooks_but({Hook::processes}),
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake}};
 }
 
 }  // namespace mortise::contract

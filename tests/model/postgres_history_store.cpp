@@ -89,10 +89,6 @@ std::unique_ptr<Backend> PostgresHistoryStore::backend() {
                            (parameters_.empty() ? "" : "?" + parameters_));
 }
 
-bool PostgresHistoryStore::has(Hook hook) const {
-  return hook != Hook::take_away && DistantStore::has(hook);
-}
-
 std::vector<Disturbance> postgres_disturbances() {
   return with_those_of_network({{.name = "server crashed", .bring_about = crash_server},
                                 {.name = "server stopped", .bring_about = stop_server},
@@ -105,14 +101,18 @@ std::vector<Disturbance> postgres_disturbances() {
 }
 
 HistoryBackend postgres_processes(const std::string& name, const std::string& parameters) {
+  std::set<Hook> hooks = distant_hooks();
+  hooks.erase(Hook::take_away);
   return {.under_test = {.name = name,
                          .open =
                              [parameters](const std::shared_ptr<Clock>&) {
                                return std::make_unique<PostgresHistoryStore>(parameters);
                              },
+                         .hooks = std::move(hooks),
+                         .qualities = {contract::Quality::leases},
+                         .missing = test::PostgresServer::missing,
                          .answers_at_once = false},
           .disturbances = postgres_disturbances(),
-          .installed = test::PostgresServer::installed,
           .oversleeps = 0.01,
           .long_holds = 0.02,
           .short_run = 2800ms,

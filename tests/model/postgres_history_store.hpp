@@ -20,7 +20,6 @@ class PostgresHistoryStore final : public DistantStore {
   explicit PostgresHistoryStore(std::string parameters);
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override;
-  [[nodiscard]] bool has(contract::Hook hook) const override;
   void restart() override { server_.restart(); }
 
   [[nodiscard]] test::PostgresServer& server() noexcept { return server_; }

@@ -4,7 +4,6 @@
 // stopped beyond their leases and cut off; and with parts of this process.
 #include "model/history_suite.hpp"
 #include "model/postgres_history_store.hpp"
-#include "support/postgres_server.hpp"
 #include "support/postgres_store.hpp"
 
 #include <chrono>
@@ -16,7 +15,6 @@ using namespace std::chrono_literals;
 
 HistoryBackend postgres_threads() {
   return {.under_test = contract::postgres_backend(contract::PostgresWay::network),
-          .installed = test::PostgresServer::installed,
           .long_holds = 0.01,
           .short_run = 1800ms,
           .fewest_grants_a_second = 8};

@@ -109,9 +109,11 @@ HistoryBackend redis_processes(const std::string& name, const std::string& param
                              [parameters](const std::shared_ptr<Clock>&) {
                                return std::make_unique<RedisHistoryStore>(parameters);
                              },
+                         .hooks = distant_hooks(),
+                         .qualities = {contract::Quality::leases},
+                         .missing = test::RedisServer::missing,
                          .answers_at_once = false},
           .disturbances = redis_disturbances(),
-          .installed = test::RedisServer::installed,
           .oversleeps = 0.01,
           .long_holds = 0.02,
           .short_run = 2800ms};

@@ -4,7 +4,6 @@
 // beyond their leases and cut off; and with parts of this process.
 #include "model/history_suite.hpp"
 #include "model/redis_history_store.hpp"
-#include "support/redis_server.hpp"
 #include "support/redis_store.hpp"
 
 #include <chrono>
@@ -16,7 +15,6 @@ using namespace std::chrono_literals;
 
 HistoryBackend redis_threads() {
   return {.under_test = contract::redis_backend(contract::RedisWay::network),
-          .installed = test::RedisServer::installed,
           .long_holds = 0.01,
           .short_run = 1800ms};
 }

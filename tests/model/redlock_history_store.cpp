@@ -155,9 +155,11 @@ HistoryBackend redlock_processes(const std::string& name, RedlockQuorum quorum) 
                              [quorum](const std::shared_ptr<Clock>&) {
                                return std::make_unique<RedlockHistoryStore>(quorum);
                              },
+                         .hooks = distant_hooks(),
+                         .qualities = {contract::Quality::leases},
+                         .missing = test::RedisServer::missing,
                          .answers_at_once = false},
           .disturbances = redlock_disturbances(),
-          .installed = test::RedisServer::installed,
           .oversleeps = 0.01,
           .long_holds = 0.02,
           .short_run = 2800ms};

@@ -19,10 +19,7 @@ constexpr std::chrono::milliseconds redlock_slice{700};
 constexpr int most_redlock_slices = 15;
 
 TEST(BrokenRedlock, AQuorumOfTwoOfFiveIsCaught) {
-  if (!test::RedisServer::installed()) {
-    if (MORTISE_REQUIRE_SERVERS != 0) FAIL() << "redis-server is not installed";
-    GTEST_SKIP() << "redis-server is not installed";
-  }
+  MORTISE_NEEDS_REDIS_SERVER();
   HistoryBackend backend = redlock_processes("two_of_five", RedlockQuorum::two_of_five);
   Workload workload;
   workload.names = 1;

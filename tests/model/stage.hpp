@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,12 +83,15 @@ struct Stage {
 
   // The side of one client, wrapped as the workload says.
   [[nodiscard]] std::unique_ptr<Backend> backend() const;
+  // Whether the store can do that.
+  [[nodiscard]] bool has(contract::Hook hook) const { return hooks.contains(hook); }
   [[nodiscard]] bool plays_on() const { return tally->phase.load() == Act::faults; }
 
   const Workload workload;
   StoryTime& time;
   const std::uint64_t seed;
   const std::chrono::milliseconds short_lease;
+  const std::set<contract::Hook> hooks;
   const std::vector<std::string> names;
   const TemporaryDirectory directory;
   const std::unique_ptr<contract::Store> store;

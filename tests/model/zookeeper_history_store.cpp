@@ -77,11 +77,6 @@ std::unique_ptr<Backend> ZooKeeperHistoryStore::backend() {
   return zookeeper::backend("zookeeper://" + servers + "/" + root_ + "?" + parameters_);
 }
 
-bool ZooKeeperHistoryStore::has(Hook hook) const {
-  // A stream loses no single message and goes on.
-  return hook != Hook::lost_pushes && DistantStore::has(hook);
-}
-
 void ZooKeeperHistoryStore::restart() {
   server(leader()).kill();
   complete();
@@ -125,15 +120,19 @@ std::vector<Disturbance> zookeeper_disturbances() {
 }
 
 HistoryBackend zookeeper_processes(const std::string& name, ZooKeeperSize size) {
+  std::set<Hook> hooks = distant_hooks();
+  hooks.erase(Hook::lost_pushes);  // a stream loses no single message and goes on
   return {.under_test = {.name = name,
                          .open =
                              [size](const std::shared_ptr<Clock>&) {
                                return std::make_unique<ZooKeeperHistoryStore>(size, in_short);
                              },
+                         .hooks = std::move(hooks),
+                         .qualities = {contract::Quality::leases},
+                         .missing = test::ZooKeeperServer::missing,
                          .short_lease = session,
                          .answers_at_once = false},
           .disturbances = zookeeper_disturbances(),
-          .installed = [] { return test::ZooKeeperServer::missing().empty(); },
           .oversleeps = 0.005,
           .long_holds = 0.01,
           // A server takes a second to come back.

@@ -23,7 +23,6 @@ class ZooKeeperHistoryStore final : public DistantStore {
   ZooKeeperHistoryStore(ZooKeeperSize size, std::string parameters);
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override;
-  [[nodiscard]] bool has(contract::Hook hook) const override;
   void restart() override;
   void take_away(const std::string& name) override;
 

@@ -1,42 +1,58 @@
 // SPDX-License-Identifier: MIT
-// The answers of a store that cannot do what a test asks for. No test calls them, since each asks
-// `has()` first; if one does, it must not pass by accident.
+// The answers of a store that cannot do what a test asks for. No test calls them, since each names
+// its needs; if one does, it must not pass by accident.
 #include "support/contract_backend.hpp"
+
+#include "model/build.hpp"
 
 #include <stdexcept>
 
 namespace mortise::contract {
 namespace {
 
-[[noreturn]] void lacking(Hook hook) {
-  throw std::logic_error("a contract test calls a hook without asking for it first: this store " +
-                         std::string(words_for_lack_of(hook)));
+[[noreturn]] void lacking(const char* hook) {
+  throw std::logic_error(std::string("a test calls a hook without a need for it: this store ") +
+                         hook);
 }
 
 }  // namespace
 
-std::string_view words_for_lack_of(Hook hook) {
-  switch (hook) {
-    case Hook::processes: return "cannot be reached from another process";
-    case Hook::hand_clock: return "does not follow a clock that a test moves";
-    case Hook::unreachable: return "cannot be made unreachable";
-    case Hook::restart: return "cannot be restarted";
-    case Hook::take_away: return "does not let a test take a hold away";
-    case Hook::lost_messages: return "loses no requests and no replies";
-    case Hook::lost_pushes: return "loses no pushes";
-    case Hook::delays: return "delays no messages";
-    case Hook::late_copies: return "is reached by streams, which repeat nothing";
-    case Hook::counts: return "does not count its waiters and pushes";
+Store::~Store() = default;
+void Store::set_reachable(bool /*reachable*/) { lacking("cannot be made unreachable"); }
+void Store::restart() { lacking("cannot be restarted"); }
+void Store::take_away(const std::string& /*name*/) { lacking("has no hold taken away"); }
+void Store::misbehave(const Misbehaviour& /*how*/) { lacking("loses and delays nothing"); }
+std::size_t Store::waiters() const { lacking("does not count its waiters"); }
+std::uint64_t Store::pushes() const { lacking("does not count its pushes"); }
+
+bool built_as(Build build) {
+  switch (build) {
+    case Build::no_sanitizer: return !model::under_sanitizer;
+    case Build::no_address_sanitizer: return !model::under_address_sanitizer;
   }
-  return "lacks an unknown hook";
+  return false;
 }
 
-Store::~Store() = default;
-void Store::set_reachable(bool /*reachable*/) { lacking(Hook::unreachable); }
-void Store::restart() { lacking(Hook::restart); }
-void Store::take_away(const std::string& /*name*/) { lacking(Hook::take_away); }
-void Store::misbehave(const Misbehaviour& /*how*/) { lacking(Hook::delays); }
-std::size_t Store::waiters() const { lacking(Hook::counts); }
-std::uint64_t Store::pushes() const { lacking(Hook::counts); }
+bool BackendUnderTest::has(const Need& need) const {
+  if (const Hook* const hook = std::get_if<Hook>(&need)) return hooks.contains(*hook);
+  if (const Build* const build = std::get_if<Build>(&need)) return built_as(*build);
+  switch (const Quality quality = std::get<Quality>(need)) {
+    case Quality::no_leases: return !qualities.contains(Quality::leases);
+    case Quality::loss:
+      return qualities.contains(Quality::leases) || hooks.contains(Hook::take_away);
+    case Quality::leases:
+    case Quality::fair:
+    case Quality::one_wake: return qualities.contains(quality);
+  }
+  return false;
+}
+
+std::set<Hook> all_hooks_but(const std::set<Hook>& those) {
+  std::set<Hook> left{Hook::processes,   Hook::hand_clock,    Hook::unreachable, Hook::restart,
+                      Hook::take_away,   Hook::lost_messages, Hook::lost_pushes, Hook::delays,
+                      Hook::late_copies, Hook::counts};
+  for (const Hook each : those) left.erase(each);
+  return left;
+}
 
 }  // namespace mortise::contract

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the contract suite has to know of a backend: how to open a fresh store of it, and what can
-// be done to that store. A backend that joins the suite implements `Store` in about forty lines;
-// what it cannot do it leaves out, and the tests that need it are skipped with that reason.
+// What the contract suite has to know of a backend: how to open a fresh store of it, what can be
+// done to that store, and what the backend promises. A backend that joins the suite implements
+// `Store` in about forty lines; what it cannot do it leaves out, and on it there are no tests that
+// need it.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -11,9 +12,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <ostream>
+#include <set>
 #include <string>
-#include <string_view>
+#include <variant>
 
 namespace mortise::contract {
 
@@ -31,8 +32,25 @@ enum class Hook {
   counts,         ///< `waiters()` and `pushes()`
 };
 
-/// @return the words after "this store ...", for the reason of a skipped test.
-[[nodiscard]] std::string_view words_for_lack_of(Hook hook);
+/// What a backend is, as its `Capabilities` say, and what that lets a test do.
+enum class Quality {
+  leases,     ///< holds end by themselves
+  no_leases,  ///< they do not
+  fair,       ///< turns in the order of arrival at the store
+  one_wake,   ///< one release wakes one waiter
+  loss,       ///< a test can have a hold be lost: by time, or `Hook::take_away`
+};
+
+/// What this build is: sanitizers cannot follow everything that a process may do.
+enum class Build {
+  no_sanitizer,
+  no_address_sanitizer,
+};
+
+[[nodiscard]] bool built_as(Build build);
+
+/// What a test needs of its ground.
+using Need = std::variant<Hook, Quality, Build>;
 
 /// How messages between clients and server fare from now on.
 struct Misbehaviour {
@@ -55,8 +73,6 @@ class Store {
 
   /// @return the side of a new client, as a factory of the library makes it.
   [[nodiscard]] virtual std::unique_ptr<Backend> backend() = 0;
-  /// @return whether it can do that.
-  [[nodiscard]] virtual bool has(Hook hook) const = 0;
 
   /// Cuts every client off (also those that come later), or ends that.
   virtual void set_reachable(bool reachable);
@@ -71,17 +87,29 @@ class Store {
   [[nodiscard]] virtual std::uint64_t pushes() const;
 };
 
-/// One backend as the suite sees it.
+/// One backend as the suite sees it: a ground of its tests (support/grounds.hpp).
 struct BackendUnderTest {
+  using Need = contract::Need;
+
   std::string name;
   /// Opens a fresh store that follows the clock; a null clock is the real one.
   std::function<std::unique_ptr<Store>(std::shared_ptr<Clock> clock)> open;
+  /// What its stores can do, and what it promises: traits_test.cpp compares that with what it says.
+  std::set<Hook> hooks;
+  std::set<Quality> qualities;
+  /// @return what this machine has not that the store needs; empty = all is there.
+  std::function<std::string()> missing = {};
   /// A lease that tests may wait out on the real clock.
   std::chrono::milliseconds short_lease{300};
   /// Whether requests are answered before they return: there is no way that takes time.
   bool answers_at_once = true;
+
+  [[nodiscard]] bool has(const Need& need) const;
 };
 
-inline void PrintTo(const BackendUnderTest& backend, std::ostream* out) { *out << backend.name; }
+/// @return all hooks, but for those.
+[[nodiscard]] std::set<Hook> all_hooks_but(const std::set<Hook>& those);
+
+inline const std::string& name_of(const BackendUnderTest& backend) { return backend.name; }
 
 }  // namespace mortise::contract

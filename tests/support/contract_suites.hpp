@@ -29,37 +29,16 @@ class Names : public ContractTest {};          // any bytes, none confused
 class Options : public ContractTest {};        // limits, labels, max_hold
 class Observing : public ContractTest {};      // Observer
 class Scale : public ContractTest {};          // many at once
-
-[[nodiscard]] inline std::string name_of_backend(
-    const ::testing::TestParamInfo<BackendUnderTest>& info) {
-  return info.param.name;
-}
+class Traits : public ContractTest {};         // the ground is what it says
 
 }  // namespace mortise::contract
 
-#define MORTISE_CONTRACT_SUITE(prefix, suite, backend) \
-  INSTANTIATE_TEST_SUITE_P(prefix, suite, ::testing::Values(backend), &name_of_backend)
-
-/// Runs the whole contract on a backend. Write it in namespace mortise::contract.
-#define MORTISE_CONTRACT(prefix, backend)                 \
-  MORTISE_CONTRACT_SUITE(prefix, Exclusion, backend);     \
-  MORTISE_CONTRACT_SUITE(prefix, Fencing, backend);       \
-  MORTISE_CONTRACT_SUITE(prefix, ExactHold, backend);     \
-  MORTISE_CONTRACT_SUITE(prefix, LostMessages, backend);  \
-  MORTISE_CONTRACT_SUITE(prefix, Deadline, backend);      \
-  MORTISE_CONTRACT_SUITE(prefix, Loss, backend);          \
-  MORTISE_CONTRACT_SUITE(prefix, Reentry, backend);       \
-  MORTISE_CONTRACT_SUITE(prefix, LostHold, backend);      \
-  MORTISE_CONTRACT_SUITE(prefix, Waiting, backend);       \
-  MORTISE_CONTRACT_SUITE(prefix, HandOver, backend);      \
-  MORTISE_CONTRACT_SUITE(prefix, Cancelling, backend);    \
-  MORTISE_CONTRACT_SUITE(prefix, Outage, backend);        \
-  MORTISE_CONTRACT_SUITE(prefix, Crash, backend);         \
-  MORTISE_CONTRACT_SUITE(prefix, Closing, backend);       \
-  MORTISE_CONTRACT_SUITE(prefix, Fork, backend);          \
-  MORTISE_CONTRACT_SUITE(prefix, StandardLocks, backend); \
-  MORTISE_CONTRACT_SUITE(prefix, Guards, backend);        \
-  MORTISE_CONTRACT_SUITE(prefix, Names, backend);         \
-  MORTISE_CONTRACT_SUITE(prefix, Options, backend);       \
-  MORTISE_CONTRACT_SUITE(prefix, Observing, backend);     \
-  MORTISE_CONTRACT_SUITE(prefix, Scale, backend)
+/// Runs those suites on a backend, or the whole contract where none is named. Write it in namespace
+/// mortise::contract. It runs while the program starts, so that the backend is made of nothing that
+/// another source keeps in a variable.
+#define MORTISE_CONTRACT_OF(prefix, backend, ...)    \
+  [[maybe_unused]] const bool prefix##_is_a_ground = \
+      ::mortise::test::add_ground<__VA_ARGS__>(#prefix, backend)
+#define MORTISE_CONTRACT(prefix, ...)                \
+  [[maybe_unused]] const bool prefix##_is_a_ground = \
+      ::mortise::test::add_ground<>(#prefix, __VA_ARGS__)

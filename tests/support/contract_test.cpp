@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/contract_test.hpp"
 
+#include "support/needs.hpp"
+
 #include <filesystem>
 #include <map>
 #include <thread>
@@ -16,14 +18,19 @@ std::size_t entries_of(const char* directory) {
 
 }  // namespace
 
-void ContractTest::take_the_clock() {
-  clock_ = std::make_shared<ManualClock>();
-  store_ = GetParam().open(clock_);
+void ContractTest::SetUp() {
+  if (ground().missing) MORTISE_NEEDS(ground().missing());
+  // Before a test counts descriptors, or forks a child, which must find the same store.
+  store_ = ground().open(nullptr);
 }
 
-Store& ContractTest::store() {
-  if (!store_) store_ = GetParam().open(nullptr);
-  return *store_;
+void ContractTest::take_the_clock() {
+  clock_ = std::make_shared<ManualClock>();
+  store_ = ground().open(clock_);
+}
+
+void ContractTest::take_any_clock() {
+  if (has(Hook::hand_clock)) take_the_clock();
 }
 
 Client ContractTest::client(ClientOptions options) {
@@ -39,11 +46,11 @@ Party ContractTest::party(ClientOptions options) {
 
 const Capabilities& ContractTest::capabilities() {
   static std::map<std::string, Capabilities> known;
-  const auto found = known.find(GetParam().name);
+  const auto found = known.find(ground().name);
   if (found != known.end()) return found->second;
   Client asking = client();
   asking.check(patience);
-  return known[GetParam().name] = asking.capabilities();
+  return known[ground().name] = asking.capabilities();
 }
 
 std::chrono::milliseconds ContractTest::lease_of(const LockOptions& options) {
@@ -54,12 +61,6 @@ std::chrono::nanoseconds ContractTest::margin_of(std::chrono::nanoseconds lease)
   const SafetyMargin margin = capabilities().safety_margin;
   const std::chrono::nanoseconds drift = lease / 1000;
   return drift + std::max<std::chrono::nanoseconds>(lease / 1000 * margin.permille, margin.least);
-}
-
-bool ContractTest::can_lose() {
-  if (!leases()) return has(Hook::take_away);
-  if (has(Hook::hand_clock)) take_the_clock();
-  return true;
 }
 
 LockOptions ContractTest::losable() {

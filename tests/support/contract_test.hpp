@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The ground that each test of the contract suite stands on: a fresh store, its clients, and ways
-// to make a hold be lost. Tests ask for capabilities and hooks, never for the name of a backend.
+// What each test of the contract suite has: a fresh store of its ground, its clients, and ways to
+// make a hold be lost. A test names what it needs of a ground (support/grounds.hpp), or asks for
+// it, and never for the name of a backend:
+//
+//   MORTISE_TEST(Waiting, AWaiterOfADeadHolderIsServed, Quality::leases, Hook::processes) {...}
 #pragma once
 
 #include <mortise/mortise.hpp>
@@ -10,6 +13,7 @@
 #include "support/contract_probe.hpp"
 #include "support/contract_worker.hpp"
 #include "support/eventually.hpp"
+#include "support/grounds.hpp"
 #include "support/own_time.hpp"
 
 #include <gtest/gtest.h>
@@ -42,30 +46,33 @@ struct Party {
   Client client;
 };
 
-class ContractTest : public ::testing::TestWithParam<BackendUnderTest> {
+class ContractTest : public test::OnGround<BackendUnderTest> {
  protected:
-  /// The clock is in the test's hand from now on: call it before anything else, and ask for
-  /// `Hook::hand_clock` first. Time limits of calls follow that clock as well.
+  void SetUp() override;
+
+  /// The clock is in the test's hand from now on: call it before there is a client, and with the
+  /// need for `Hook::hand_clock`. Time limits of calls follow that clock as well.
   void take_the_clock();
+  /// The same where the store follows such a clock; elsewhere the clocks move by themselves.
+  void take_any_clock();
   /// The clock, taken before.
   [[nodiscard]] ManualClock& clock() { return *clock_; }
 
-  [[nodiscard]] Store& store();
+  [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Client client(ClientOptions options = {});
   [[nodiscard]] Party party(ClientOptions options = {});
 
   [[nodiscard]] const Capabilities& capabilities();
-  [[nodiscard]] bool leases() { return capabilities().leases == Support::yes; }
+  [[nodiscard]] bool leases() const { return has(Quality::leases); }
   /// @return the lease that the backend really gives to a hold under these options.
   [[nodiscard]] std::chrono::milliseconds lease_of(const LockOptions& options);
-  [[nodiscard]] bool has(Hook hook) { return store().has(hook); }
-  [[nodiscard]] std::chrono::milliseconds short_lease() const { return GetParam().short_lease; }
+  [[nodiscard]] bool has(const Need& what) const { return ground().has(what); }
+  [[nodiscard]] std::chrono::milliseconds short_lease() const { return ground().short_lease; }
   /// @return the part of a lease that a client does not use.
   [[nodiscard]] std::chrono::nanoseconds margin_of(std::chrono::nanoseconds lease);
 
-  /// Whether holds of this store can be lost at the test's wish. Takes the clock if that is how.
-  [[nodiscard]] bool can_lose();
-  /// @return the options of a hold that `lose()` can have lost.
+  /// @return the options of a hold that `lose()` can have lost, with the need `Quality::loss`. Take
+  /// any clock before.
   [[nodiscard]] LockOptions losable();
   /// Has the owner's hold lost, and waits until the owner could know it.
   void lose(const Lock& lock, Owner owner = {});
@@ -81,15 +88,5 @@ class ContractTest : public ::testing::TestWithParam<BackendUnderTest> {
 /// How many descriptors, and threads, this process has.
 [[nodiscard]] std::size_t open_descriptors();
 [[nodiscard]] std::size_t running_threads();
-
-/// Ends the test as skipped unless the store has the hook.
-#define MORTISE_NEED(hook) \
-  if (!has(hook)) GTEST_SKIP() << "this store " << words_for_lack_of(hook)
-/// Ends the test as skipped unless the condition holds.
-#define MORTISE_NEED_THAT(condition, otherwise) \
-  if (!(condition)) GTEST_SKIP() << otherwise
-#define MORTISE_NEED_LEASES() MORTISE_NEED_THAT(leases(), "this backend has no leases")
-#define MORTISE_NEED_LOSS() \
-  MORTISE_NEED_THAT(can_lose(), "no test can have a hold of this store lost")
 
 }  // namespace mortise::contract

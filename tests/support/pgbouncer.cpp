@@ -45,7 +45,10 @@ void Pgbouncer::restart() {
 
 std::string Pgbouncer::log() const { return text_of(directory_.file("pgbouncer.log")); }
 
-bool Pgbouncer::installed() { return !program().empty(); }
+std::string Pgbouncer::missing() {
+  if (std::string lack = PostgresServer::missing(); !lack.empty()) return lack;
+  return program().empty() ? "pgbouncer" : "";
+}
 
 void Pgbouncer::write_configuration(const PostgresServer& server,
                                     const PgbouncerOptions& options) const {

@@ -191,7 +191,9 @@ void PostgresServer::promote() {
 
 std::string PostgresServer::log() const { return text_of(file("postgres.log")); }
 
-bool PostgresServer::installed() { return !postgres_program("initdb").empty(); }
+std::string PostgresServer::missing() {
+  return postgres_program("initdb").empty() ? "PostgreSQL's server" : "";
+}
 
 void PostgresServer::make_cluster() {
   // The server makes its socket there.

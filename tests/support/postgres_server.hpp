@@ -6,6 +6,7 @@
 
 #include "model/process.hpp"
 #include "model/temporary.hpp"
+#include "support/needs.hpp"
 #include "support/postgres_talk.hpp"
 #include "support/postgres_template.hpp"
 
@@ -82,8 +83,8 @@ class PostgresServer {
   /// What it has written to its log so far.
   [[nodiscard]] std::string log() const;
 
-  /// @return whether there is a PostgreSQL server on this machine.
-  [[nodiscard]] static bool installed();
+  /// @return why there can be no PostgreSQL server on this machine; empty: there can be.
+  [[nodiscard]] static std::string missing();
 
  private:
   void make_cluster();
@@ -104,12 +105,4 @@ class PostgresServer {
 
 }  // namespace mortise::test
 
-/// Skips the test, in its body or SetUp(), where there is no server of PostgreSQL; where servers
-/// are required, in CI, the test fails.
-#define MORTISE_NEEDS_POSTGRES_SERVER()                                                   \
-  do {                                                                                    \
-    if (!::mortise::test::PostgresServer::installed()) {                                  \
-      if (MORTISE_REQUIRE_SERVERS != 0) FAIL() << "PostgreSQL's server is not installed"; \
-      GTEST_SKIP() << "PostgreSQL's server is not installed";                             \
-    }                                                                                     \
-  } while (false)
+#define MORTISE_NEEDS_POSTGRES_SERVER() MORTISE_NEEDS(::mortise::test::PostgresServer::missing())

@@ -91,7 +91,7 @@ std::string RedisServer::log() const {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool RedisServer::installed() { return !find_program().empty(); }
+std::string RedisServer::missing() { return find_program().empty() ? "redis-server" : ""; }
 
 void RedisServer::choose_ports() {
   port_ = free_port();

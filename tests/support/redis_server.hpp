@@ -5,9 +5,8 @@
 
 #include "model/process.hpp"
 #include "model/temporary.hpp"
+#include "support/needs.hpp"
 #include "support/redis_talk.hpp"
-
-#include <gtest/gtest.h>
 
 #include <sys/types.h>
 
@@ -65,8 +64,8 @@ class RedisServer {
   /// What it has written to its log so far.
   [[nodiscard]] std::string log() const;
 
-  /// @return whether there is a redis-server on this machine.
-  [[nodiscard]] static bool installed();
+  /// @return why there can be no Redis on this machine; empty: there can be.
+  [[nodiscard]] static std::string missing();
 
  private:
   void choose_ports();
@@ -86,12 +85,4 @@ class RedisServer {
 
 }  // namespace mortise::test
 
-/// Skips the test, in its body or SetUp(), where there is no redis-server; where servers are
-/// required, in CI, the test fails.
-#define MORTISE_NEEDS_REDIS_SERVER()                                               \
-  do {                                                                             \
-    if (!::mortise::test::RedisServer::installed()) {                              \
-      if (MORTISE_REQUIRE_SERVERS != 0) FAIL() << "redis-server is not installed"; \
-      GTEST_SKIP() << "redis-server is not installed";                             \
-    }                                                                              \
-  } while (false)
+#define MORTISE_NEEDS_REDIS_SERVER() MORTISE_NEEDS(::mortise::test::RedisServer::missing())

@@ -6,10 +6,10 @@
 #include "model/temporary.hpp"
 #include "redis/lock_key.hpp"
 #include "support/certificates.hpp"
+#include "support/contract_network.hpp"
 
 #include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 
 namespace mortise::contract {
@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* password = "open-sesame";
 
-class RedisStore final : public Store {
+class RedisStore final : public NetworkStore {
  public:
   RedisStore(RedisWay way, const std::string& parameters) : way_(way), server_(options()) {
     if (way == RedisWay::network) proxy_.emplace(server_.port());
@@ -28,34 +28,9 @@ class RedisStore final : public Store {
   }
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override { return redis::backend(url_); }
-  [[nodiscard]] bool has(Hook hook) const override {
-    switch (hook) {
-      case Hook::hand_clock:
-      case Hook::late_copies: return false;
-      case Hook::processes: return !proxy_;
-      case Hook::restart:
-      case Hook::take_away: return true;
-      case Hook::unreachable:
-      case Hook::lost_messages:
-      case Hook::lost_pushes:
-      case Hook::delays:
-      case Hook::counts: return proxy_.has_value();
-    }
-    return false;
-  }
-  void set_reachable(bool reachable) override {
-    proxy_->refuse(!reachable);
-    if (!reachable) proxy_->cut_all();
-  }
   void restart() override { server_.restart(); }
   void take_away(const std::string& name) override {
     server_.talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
-  }
-  void misbehave(const Misbehaviour& how) override {
-    proxy_->lose_request(how.lose_request);
-    proxy_->lose_reply(how.lose_reply);
-    proxy_->lose_push(how.lose_push);
-    proxy_->delay(how.delay_min, how.delay_max);
   }
   [[nodiscard]] std::size_t waiters() const override {
     test::RedisTalk talk = server_.talk();
@@ -66,7 +41,6 @@ class RedisStore final : public Store {
     }
     return sum;
   }
-  [[nodiscard]] std::uint64_t pushes() const override { return proxy_->pushes(); }
 
  private:
   /// Once a process: to make them takes as long as most tests.
@@ -102,7 +76,6 @@ class RedisStore final : public Store {
 
   const RedisWay way_;
   test::RedisServer server_;
-  std::optional<test::Proxy> proxy_;
   std::string url_;
 };
 
@@ -135,6 +108,9 @@ BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
               [way, parameters](const std::shared_ptr<Clock>&) {
                 return std::make_unique<RedisStore>(way, parameters);
               },
+          .hooks = hooks_of_server(way == RedisWay::network),
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake},
+          .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/unique_fd.hpp"
 #include "redis/lock_key.hpp"
+#include "support/contract_network.hpp"
 #include "support/free_port.hpp"
 #include "support/redlock_servers.hpp"
 
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -49,12 +51,17 @@ class SilentPort {
   const base::UniqueFd fd_;
 };
 
+[[nodiscard]] bool proxied(const RedlockWay& way) {
+  return way.network || way.how == Missing::cut_off;
+}
+
 class RedlockStore final : public Store {
  public:
   RedlockStore(const RedlockWay& way, std::string parameters)
       : way_(way), parameters_(std::move(parameters)), servers_(way.servers) {
-    for (std::size_t i = 0; proxied() && i < way_.servers; ++i)
+    for (std::size_t i = 0; proxied(way_) && i < way_.servers; ++i) {
       static_cast<void>(servers_.proxy(i));
+    }
     for (std::size_t i = 0; i < way_.missing; ++i) lose(i);
   }
 
@@ -63,25 +70,9 @@ class RedlockStore final : public Store {
     for (const auto& [number, silent] : silent_) ports[number] = silent.port();
     return redlock::backend(test::redlock_url(ports, parameters_));
   }
-  [[nodiscard]] bool has(Hook hook) const override {
-    switch (hook) {
-      case Hook::hand_clock:
-      case Hook::late_copies:
-      case Hook::counts: return false;
-      case Hook::processes: return !proxied();
-      case Hook::restart:
-      case Hook::take_away: return true;
-      case Hook::unreachable:
-      case Hook::lost_messages:
-      case Hook::lost_pushes:
-      case Hook::delays: return proxied();
-    }
-    return false;
-  }
   void set_reachable(bool reachable) override {
     for (std::size_t i = way_.missing; i < way_.servers; ++i) {
-      servers_.proxy(i).refuse(!reachable);
-      if (!reachable) servers_.proxy(i).cut_all();
+      let_through(servers_.proxy(i), reachable);
     }
   }
   void restart() override {
@@ -95,15 +86,11 @@ class RedlockStore final : public Store {
   }
   void misbehave(const Misbehaviour& how) override {
     for (std::size_t i = way_.missing; i < way_.servers; ++i) {
-      servers_.proxy(i).lose_request(how.lose_request);
-      servers_.proxy(i).lose_reply(how.lose_reply);
-      servers_.proxy(i).lose_push(how.lose_push);
-      servers_.proxy(i).delay(how.delay_min, how.delay_max);
+      contract::misbehave(servers_.proxy(i), how);
     }
   }
 
  private:
-  [[nodiscard]] bool proxied() const { return way_.network || way_.how == Missing::cut_off; }
   void lose(std::size_t number) {
     switch (way_.how) {
       case Missing::none: break;
@@ -140,11 +127,17 @@ std::string word_for(const RedlockWay& way) {
 }  // namespace
 
 BackendUnderTest redlock_backend(const RedlockWay& way, const std::string& parameters) {
+  std::set<Hook> hooks = hooks_of_server(proxied(way));
+  // Each server has waiters of its own.
+  hooks.erase(Hook::counts);
   return {.name = word_for(way),
           .open =
               [way, parameters](const std::shared_ptr<Clock>&) {
                 return std::make_unique<RedlockStore>(way, parameters);
               },
+          .hooks = std::move(hooks),
+          .qualities = {Quality::leases},
+          .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }
 

@@ -6,9 +6,8 @@
 
 #include "model/process.hpp"
 #include "model/temporary.hpp"
+#include "support/needs.hpp"
 #include "support/zookeeper_talk.hpp"
-
-#include <gtest/gtest.h>
 
 #include <sys/types.h>
 
@@ -103,13 +102,4 @@ class ZooKeeperServer {
 
 }  // namespace mortise::test
 
-/// Skips the test, in its body or SetUp(), where there is something missing; where servers are
-/// required, in CI, the test fails.
-#define MORTISE_NEEDS(missing)                                                 \
-  do {                                                                         \
-    if (const std::string lack = (missing); !lack.empty()) {                   \
-      if (MORTISE_REQUIRE_SERVERS != 0) FAIL() << lack << " is not installed"; \
-      GTEST_SKIP() << lack << " is not installed";                             \
-    }                                                                          \
-  } while (false)
 #define MORTISE_NEEDS_ZOOKEEPER() MORTISE_NEEDS(::mortise::test::ZooKeeperServer::missing())

@@ -3,13 +3,12 @@
 
 #include <mortise/zookeeper.hpp>
 
-#include "support/proxy.hpp"
+#include "support/contract_network.hpp"
 #include "support/zookeeper_ensemble.hpp"
 #include "support/zookeeper_locks.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <memory>
-#include <optional>
 #include <stdexcept>
 
 namespace mortise::contract {
@@ -17,7 +16,7 @@ namespace {
 
 constexpr const char* user = "shop:open-sesame";
 
-class ZooKeeperStore final : public Store {
+class ZooKeeperStore final : public NetworkStore {
  public:
   ZooKeeperStore(ZooKeeperWay way, const std::string& parameters)
       : way_(way), root_(test::ZooKeeperServer::fresh_root()) {
@@ -29,25 +28,6 @@ class ZooKeeperStore final : public Store {
   }
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override { return zookeeper::backend(url_); }
-  [[nodiscard]] bool has(Hook hook) const override {
-    switch (hook) {
-      case Hook::hand_clock:
-      case Hook::late_copies: return false;
-      case Hook::processes: return !proxy_;
-      case Hook::restart:
-      case Hook::take_away: return true;
-      case Hook::unreachable:
-      case Hook::lost_messages:
-      case Hook::lost_pushes:
-      case Hook::delays:
-      case Hook::counts: return proxy_.has_value();
-    }
-    return false;
-  }
-  void set_reachable(bool reachable) override {
-    proxy_->refuse(!reachable);
-    if (!reachable) proxy_->cut_all();
-  }
   // Of an ensemble that which leads: the others go on without it.
   void restart() override {
     if (way_ != ZooKeeperWay::ensemble) {
@@ -65,17 +45,10 @@ class ZooKeeperStore final : public Store {
     if (queue.empty()) throw std::logic_error("nobody holds " + name);
     talk.remove(queue.front());
   }
-  void misbehave(const Misbehaviour& how) override {
-    proxy_->lose_request(how.lose_request);
-    proxy_->lose_reply(how.lose_reply);
-    proxy_->lose_push(how.lose_push);
-    proxy_->delay(how.delay_min, how.delay_max);
-  }
   [[nodiscard]] std::size_t waiters() const override {
     test::ZooKeeperTalk talk = administrator();
     return test::ZooKeeperLocks("/" + root_).waiters(talk);
   }
-  [[nodiscard]] std::uint64_t pushes() const override { return proxy_->pushes(); }
 
  private:
   [[nodiscard]] std::string url(const std::string& rest) const {
@@ -99,7 +72,6 @@ class ZooKeeperStore final : public Store {
 
   const ZooKeeperWay way_;
   const std::string root_;
-  std::optional<test::Proxy> proxy_;
   std::string url_;
 };
 
@@ -124,6 +96,9 @@ BackendUnderTest zookeeper_backend(ZooKeeperWay way, std::chrono::milliseconds s
               [way, all](const std::shared_ptr<Clock>&) {
                 return std::make_unique<ZooKeeperStore>(way, all);
               },
+          .hooks = hooks_of_server(way == ZooKeeperWay::network),
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake},
+          .missing = test::ZooKeeperServer::missing,
           .short_lease = session,
           .answers_at_once = false};
 }
