@@ -112,4 +112,10 @@ MORTISE_TEST(LongHistories, KeepThemInTimeThatFlies, Hook::hand_clock) {
   expect_good(hurried, {}, time, length_of_long_runs());
 }
 
+TEST(HistoryGrounds, LeaveNoHistoryOut) {
+  for (const auto& one : test::Grounds<HistoryBackend>::here().cases()) {
+    EXPECT_GT(one.times, 0) << one.name << " needs what no ground has: it is never run";
+  }
+}
+
 }  // namespace mortise::model
