@@ -26,6 +26,7 @@ Errc code_of(core::Acquire::Why why) noexcept {
 AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
                          const AcquireOptions& options)
     : slot_(slot),
+      name_(slot.shared()),
       client_(slot.client()),
       options_(options),
       machine_({.began = client_.now(),
@@ -49,6 +50,27 @@ void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
   machine_.inherit(trouble_since);
 }
 
+AcquireCall* AcquireCall::of(core::Waiter* waiter) noexcept {
+  // Every waiter of a slot is a call.
+  return static_cast<AcquireCall*>(waiter);
+}
+
+AcquireCall* AcquireCall::requester_locked(const core::NameState& state) noexcept {
+  return of(state.requester());
+}
+
+AcquireCall* AcquireCall::first_locked(const core::NameState& state) noexcept {
+  return state.queue().empty() ? nullptr : of(state.queue().front());
+}
+
+void AcquireCall::wake_locked(core::Waiter* waiter) noexcept {
+  if (waiter != nullptr) of(waiter)->wake_locked();
+}
+
+void AcquireCall::wake_reentered_locked(core::NameState& state) noexcept {
+  while (core::Waiter* const waiter = state.reenter_waiter()) wake_locked(waiter);
+}
+
 const std::atomic<std::uint32_t>* AcquireCall::mark_locked() noexcept {
   if (attempt_) attempt_->poke();
   return &parker_.mark();
@@ -62,7 +84,7 @@ Failure AcquireCall::run() {
       // In a forked child the waiting thread does not exist, and its mutex may be locked for ever.
       if (client_.forked()) return;
       stopped_.store(true);
-      const Slot::Lock lock(slot_.mutex_);
+      const SharedName::Lock lock(name_.mutex);
       wake_locked();
     });
   }
@@ -85,7 +107,7 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
       return machine_.step(Machine::AskedAgain{now_});
     case Machine::Do::await:
       if (base::mutant("core.signal_after_condition")) {
-        const Slot::Lock lock(slot_.mutex_);  // where a thread may be stopped
+        const SharedName::Lock lock(name_.mutex);  // where a thread may be stopped
         seen_ = attempt_->signal();
       }
       client_.wait(*attempt_, seen_, action.until - now_);
@@ -109,10 +131,10 @@ AcquireCall::Machine::View AcquireCall::view() noexcept {
 AcquireCall::Action AcquireCall::enter() {
   core::NameState::Entry entry{};
   for (bool again = true; again;) {
-    Slot::Aftermath after(slot_);
-    const Slot::Lock lock(slot_.mutex_);
-    slot_.expire_locked(now_, after);
-    entry = slot_.state_.enter(*this, machine_.may_wait());
+    Aftermath after(name_);
+    const SharedName::Lock lock(name_.mutex);
+    slot_.keeper().expire_locked(now_, after);
+    entry = name_.state.enter(*this, machine_.may_wait());
     if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
     if (entry == core::NameState::Entry::ask) begin_attempt_locked();
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
@@ -124,14 +146,14 @@ AcquireCall::Action AcquireCall::enter() {
 }
 
 void AcquireCall::begin_attempt_locked() {
-  attempt_ = slot_.new_attempt(*terms, machine_.may_wait());
+  attempt_ = name_.new_attempt(*terms, machine_.may_wait());
   asked_ = false;
 }
 
 // Whoever asks the server for all knows what is wrong, and who holds the name.
 void AcquireCall::learn_from_requester_locked() {
   trouble_.reset();
-  const auto* const requester = static_cast<const AcquireCall*>(slot_.state_.requester());
+  const auto* const requester = requester_locked(name_.state);
   if (requester == nullptr || !requester->attempt_) return;
   holder_ = requester->attempt_->holder();
   trouble_ = requester->attempt_->trouble();
@@ -142,11 +164,11 @@ AcquireCall::Action AcquireCall::look() {
   const Machine::Why why = machine_.reason_to_leave(view());
   Wakeup mine = Wakeup::none;
   {
-    const Slot::Lock lock(slot_.mutex_);
+    const SharedName::Lock lock(name_.mutex);
     mine = wakeup;
     if (mine == Wakeup::none && why != Machine::Why::none) {
       learn_from_requester_locked();
-      Slot::wake_locked(slot_.state_.leave(*this));
+      wake_locked(name_.state.leave(*this));
     }
   }
   return machine_.step(Machine::Turn{mine, why, trouble_.has_value()});
@@ -157,16 +179,16 @@ AcquireCall::Action AcquireCall::take_over() {
   now_ = client_.now();
   bool stands = false;
   {
-    Slot::Aftermath after(slot_);
-    const Slot::Lock lock(slot_.mutex_);
-    slot_.expire_locked(now_, after);
-    const core::Hold* const live = slot_.state_.live();
+    Aftermath after(name_);
+    const SharedName::Lock lock(name_.mutex);
+    slot_.keeper().expire_locked(now_, after);
+    const core::Hold* const live = name_.state.live();
     stands = (live != nullptr && live->owner == owner) || base::mutant("core.sleeper_believes") ||
              base::mutant("core.expired_hold_is_passed");
     if (!stands) {
       // The caller never knew of it, and so owes no unlock for it.
-      slot_.state_.unlock(owner, now_, client_.turn());
-      slot_.unpin_if_idle_locked(after.unpinned);
+      name_.state.unlock(owner, now_, client_.turn());
+      slot_.keeper().unpin_if_idle_locked(after);
       wakeup = Wakeup::none;
     }
   }
@@ -184,7 +206,7 @@ AcquireCall::Action AcquireCall::begin() {
 
 AcquireCall::Action AcquireCall::ask() {
   if (!attempt_) {
-    const Slot::Lock lock(slot_.mutex_);
+    const SharedName::Lock lock(name_.mutex);
     begin_attempt_locked();
   }
   if (!std::exchange(asked_, true)) client_.backend().acquire(attempt_);
@@ -227,19 +249,20 @@ AcquireCall::Action AcquireCall::accept() {
   const bool late =
       hold.lease.valid_for(now_) == core::Nanos(0) && !base::mutant("core.late_grant_is_believed");
   {
-    const Slot::Lock lock(slot_.mutex_);
+    const SharedName::Lock lock(name_.mutex);
     // The answer to a request was held up, and the message of an administrator's force was quicker:
     // without that the hold would be believed until its first renewal (S8).
-    const bool taken = slot_.taken_away_locked(hold) && !base::mutant("core.forget_what_is_taken");
+    const bool taken =
+        slot_.keeper().taken_away_locked(hold) && !base::mutant("core.forget_what_is_taken");
     if (as == As::hold && (late || taken)) as = As::late;
     // Asked under the mutex: close() sets its mark first and then visits each slot.
     if (!client_.alive()) as = As::closed;
-    if (as == As::hold) slot_.hold_granted_locked(*this, std::move(hold));
+    if (as == As::hold) slot_.granted_locked(*this, std::move(hold));
     if (as == As::hold) attempt_.reset();
   }
   if (as != As::hold) client_.undo(*attempt_);
   if (as == As::late) {
-    const Slot::Lock lock(slot_.mutex_);
+    const SharedName::Lock lock(name_.mutex);
     attempt_.reset();
   }
   return machine_.step(Machine::Accepted{as, seen});
@@ -254,10 +277,8 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
   // Without a time limit only trouble ends the wait; it has passed just now.
   const bool well = machine_.until() == never && why == Machine::Why::timeout && !trouble_;
   {
-    const Slot::Lock lock(slot_.mutex_);
-    auto* const successor = slot_.state_.queue().empty()
-                                ? nullptr
-                                : static_cast<AcquireCall*>(slot_.state_.queue().front());
+    const SharedName::Lock lock(name_.mutex);
+    AcquireCall* const successor = first_locked(name_.state);
     if (well || attempt_->done()) {
       event.to = To::itself;
     } else if (successor != nullptr && machine_.may_wait() && client_.alive() &&
@@ -266,8 +287,8 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
       event.to = To::successor;
       holder_ = attempt_->holder();
       successor->inherit_locked(std::exchange(attempt_, nullptr), machine_.trouble_since());
-      core::Waiter* const next = slot_.state_.leave(*this);
-      if (!base::mutant("core.successor_is_not_told")) Slot::wake_locked(next);
+      core::Waiter* const next = name_.state.leave(*this);
+      if (!base::mutant("core.successor_is_not_told")) wake_locked(next);
     }
   }
   event.now = client_.now();
@@ -290,19 +311,19 @@ AcquireCall::Action AcquireCall::take_back() {
 }
 
 void AcquireCall::leave() {
-  const Slot::Lock lock(slot_.mutex_);
-  Slot::wake_locked(slot_.state_.leave(*this));
+  const SharedName::Lock lock(name_.mutex);
+  wake_locked(name_.state.leave(*this));
 }
 
 void AcquireCall::forsake() {
   std::shared_ptr<Attempt> attempt;
   bool passed = false;
   {
-    const Slot::Lock lock(slot_.mutex_);
+    const SharedName::Lock lock(name_.mutex);
     attempt = std::move(attempt_);
     // The name may have been passed to it while it failed; its caller never learns of that.
     passed = wakeup == Wakeup::held;
-    if (!passed) Slot::wake_locked(slot_.state_.leave(*this));
+    if (!passed) wake_locked(name_.state.leave(*this));
   }
   if (attempt && asked_) client_.abandon(attempt);
   Failure misuse;
@@ -313,7 +334,7 @@ Failure AcquireCall::ends(const Action& action) {
   switch (action.end) {
     case Machine::End::reentered: return {};
     case Machine::End::granted: tell_granted(); return {};
-    case Machine::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
+    case Machine::End::lost: return {Errc::lost, name_.name + ": unlock the lost hold first"};
     case Machine::End::closed: return client_.closed_failure();
     case Machine::End::cannot_ask: return failure_;
     case Machine::End::failed: return attempt_->failure();
@@ -323,10 +344,10 @@ Failure AcquireCall::ends(const Action& action) {
     case Machine::End::in_doubt:
       return trouble_ ? Failure(Errc::in_doubt, trouble_->text) : no_answer(Errc::in_doubt);
     case Machine::End::nonsense:
-      return {Errc::protocol, slot_.name() + ": grant number out of range"};
+      return {Errc::protocol, name_.name + ": grant number out of range"};
     case Machine::End::too_late: break;
   }
-  return {Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended"};
+  return {Errc::unavailable, name_.name + ": grants arrive after their lease has ended"};
 }
 
 Failure AcquireCall::no_answer(Errc code) {
@@ -335,15 +356,15 @@ Failure AcquireCall::no_answer(Errc code) {
 
 Failure AcquireCall::contended(Errc code) {
   if (Observer* const observer = client_.observer(); observer != nullptr) {
-    observer->contended({.name = slot_.name(), .label = terms->label});
+    observer->contended({.name = name_.name, .label = terms->label});
   }
-  return {code, slot_.name()};
+  return {code, name_.name};
 }
 
 void AcquireCall::tell_granted() {
   Observer* const observer = client_.observer();
   if (observer == nullptr) return;
-  observer->granted({.name = slot_.name(),
+  observer->granted({.name = name_.name,
                      .label = terms->label,
                      .token = slot_.token(owner),
                      .took = now_ - machine_.began()});

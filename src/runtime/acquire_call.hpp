@@ -17,6 +17,7 @@
 namespace mortise::runtime {
 
 class Slot;
+struct SharedName;
 
 /// Lives in the frame of the calling thread.
 class AcquireCall final : public core::Waiter {
@@ -32,6 +33,16 @@ class AcquireCall final : public core::Waiter {
   void forsake();
   /// @return who was seen to hold the name, after contention.
   [[nodiscard]] std::optional<Holder> take_holder() { return std::move(holder_); }
+
+  // Every waiter in a slot is such a call: those that its state names, under the slot's mutex.
+  /// @return null for nobody.
+  [[nodiscard]] static AcquireCall* of(core::Waiter* waiter) noexcept;
+  [[nodiscard]] static AcquireCall* requester_locked(const core::NameState& state) noexcept;
+  [[nodiscard]] static AcquireCall* first_locked(const core::NameState& state) noexcept;
+  /// Nothing for nobody.
+  static void wake_locked(core::Waiter* waiter) noexcept;
+  /// Wakes those who waited for a name that is their owner's by now.
+  static void wake_reentered_locked(core::NameState& state) noexcept;
 
   /// Wakes the thread wherever it sleeps. Under the slot's mutex.
   void wake_locked() noexcept {
@@ -76,6 +87,7 @@ class AcquireCall final : public core::Waiter {
   void learn_from_requester_locked();
 
   Slot& slot_;
+  SharedName& name_;
   ClientState& client_;
   const AcquireOptions& options_;
   Machine machine_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The background thread: ticks slots that are due, asks again for the reaper, and polls what no
+// The background thread: ticks holds that are due, asks again for the reaper, and polls what no
 // caller does.
 #include "runtime/background.hpp"
 
 #include "base/quiet_thread.hpp"
 #include "core/figures.hpp"
-#include "runtime/slot.hpp"
+#include "runtime/hold_keeper.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -30,7 +30,7 @@ Background::Background(Engine& engine, Backend& backend, Clock& clock,
 
 Background::~Background() { stop(); }
 
-void Background::set(SlotTimer& timer, Instant due, std::chrono::nanoseconds early) {
+void Background::set(HoldTimer& timer, Instant due, std::chrono::nanoseconds early) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
   // The thread first: where there is none, the timer is not left behind in the heap.
@@ -39,7 +39,7 @@ void Background::set(SlotTimer& timer, Instant due, std::chrono::nanoseconds ear
   heap_.set(timer, due);
 }
 
-void Background::remove(SlotTimer& timer) noexcept {
+void Background::remove(HoldTimer& timer) noexcept {
   // The thread is not told: looking once in vain costs less than a wake-up an unlock.
   const std::lock_guard lock(mutex_);
   heap_.remove(timer);
@@ -118,7 +118,7 @@ void Background::run() {
 
 bool Background::run_once() {
   const Instant now = clock_.now();
-  tick(due_slots(now), now);
+  tick(due_keepers(now), now);
   bool reap = false;
   bool serve = false;
   {
@@ -146,19 +146,19 @@ bool Background::run_once() {
   return true;
 }
 
-std::vector<std::shared_ptr<Slot>> Background::due_slots(Instant now) {
-  std::vector<std::shared_ptr<Slot>> slots;
+std::vector<std::shared_ptr<HoldKeeper>> Background::due_keepers(Instant now) {
+  std::vector<std::shared_ptr<HoldKeeper>> keepers;
   const std::lock_guard lock(mutex_);
   // Once one is due, those that are due soon come along: a batch for one request and one wake-up.
   const bool any = !heap_.empty() && heap_.top().due <= now;
   while (any && !heap_.empty() && heap_.top().due - heap_.top().early <= now) {
-    auto& timer = static_cast<SlotTimer&>(heap_.top());
+    auto& timer = static_cast<HoldTimer&>(heap_.top());
     // Room first: no reference must be given up under the mutex, which the slot's end takes.
-    slots.emplace_back();
-    slots.back() = timer.slot->weak_from_this().lock();
-    if (!slots.back()) {
+    keepers.emplace_back();
+    keepers.back() = timer.keeper->kept();
+    if (!keepers.back()) {
       // Its destructor waits for this mutex.
-      slots.pop_back();
+      keepers.pop_back();
       heap_.remove(timer);
       continue;
     }
@@ -167,13 +167,13 @@ std::vector<std::shared_ptr<Slot>> Background::due_slots(Instant now) {
     timer.early = std::chrono::nanoseconds(0);
     heap_.set(timer, now + pause_after_failure);
   }
-  return slots;
+  return keepers;
 }
 
-void Background::tick(const std::vector<std::shared_ptr<Slot>>& slots, Instant now) {
+void Background::tick(const std::vector<std::shared_ptr<HoldKeeper>>& keepers, Instant now) {
   std::shared_ptr<RenewalBatch> batch;
-  for (const std::shared_ptr<Slot>& slot : slots) {
-    slot->tick(now, batch);
+  for (const std::shared_ptr<HoldKeeper>& keeper : keepers) {
+    keeper->tick(now, batch);
     if (batch && batch->items().size() >= core::renewal_batch) {
       backend_.renew(std::exchange(batch, nullptr));
     }

@@ -17,12 +17,13 @@
 
 namespace mortise::runtime {
 
-class Slot;
+class HoldKeeper;
 
-/// The timer of a slot. It stays in the heap when a hold ends: the next hold finds it armed, and
-/// where there is none it wakes the thread once in vain, which costs less than two visits a lock.
-struct SlotTimer : core::Timer {
-  Slot* slot = nullptr;
+/// The timer of a slot's holds. It stays in the heap when a hold ends: the next hold finds it
+/// armed, and where there is none it wakes the thread once in vain, which costs less than two
+/// visits a lock.
+struct HoldTimer : core::Timer {
+  HoldKeeper* keeper = nullptr;
 };
 
 /// @thread_safety every member may be called concurrently. Lock order: a slot's mutex comes before
@@ -35,11 +36,11 @@ class Background {
              std::function<bool()> serve);
   ~Background();
 
-  /// Has the slot ticked at that moment; starts the thread the first time. The slot takes its timer
+  /// Has the keeper ticked at that moment; starts the thread the first time. It takes its timer
   /// back before it is gone.
   /// @param early how much sooner, where others are ticked anyway
-  void set(SlotTimer& timer, Instant due, std::chrono::nanoseconds early);
-  void remove(SlotTimer& timer) noexcept;
+  void set(HoldTimer& timer, Instant due, std::chrono::nanoseconds early);
+  void remove(HoldTimer& timer) noexcept;
   /// Hands an attempt or a release to the reaper.
   void adopt(std::shared_ptr<Attempt> attempt);
   void adopt(std::shared_ptr<Release> release, Instant until);
@@ -57,8 +58,8 @@ class Background {
   [[nodiscard]] bool run_once();
   void start_locked();
   void wake_before_locked(Instant due);
-  std::vector<std::shared_ptr<Slot>> due_slots(Instant now);
-  void tick(const std::vector<std::shared_ptr<Slot>>& slots, Instant now);
+  std::vector<std::shared_ptr<HoldKeeper>> due_keepers(Instant now);
+  void tick(const std::vector<std::shared_ptr<HoldKeeper>>& keepers, Instant now);
 
   Engine& engine_;
   Backend& backend_;

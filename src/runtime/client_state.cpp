@@ -90,7 +90,7 @@ void ClientState::hold_lost(const HoldId& hold, Failure why) {
     const auto found = table_.find(hold.name);
     if (found != table_.end()) slot = found->second.lock();
   }
-  if (slot) slot->taken_away(hold, why);
+  if (slot) slot->keeper().taken_away(hold, why);
 }
 
 void ClientState::hold_wanted(const HoldId& hold) {
@@ -100,7 +100,7 @@ void ClientState::hold_wanted(const HoldId& hold) {
     const auto found = table_.find(hold.name);
     if (found != table_.end()) slot = found->second.lock();
   }
-  if (slot) slot->wanted(hold);
+  if (slot) slot->keeper().wanted(hold);
 }
 
 Failure ClientState::closed_failure() const {
@@ -243,7 +243,7 @@ void ClientState::release_holds(Instant until) noexcept {
   std::vector<std::shared_ptr<Release>> releases;
   each_slot([&](Slot& slot) {
     try {
-      if (std::shared_ptr<Release> release = slot.close_hold()) releases.push_back(release);
+      if (std::shared_ptr<Release> release = slot.keeper().close()) releases.push_back(release);
     } catch (const std::exception&) {
       // Out of memory: what was not sent ends with its lease, which nobody renews any more.
     }

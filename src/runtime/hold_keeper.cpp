@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A slot's live hold over time: renewal, loss, and the end of the client.
+// Each event in the life of a hold under the slot's mutex; what follows of it, outside, is left to
+// an `Aftermath`.
+#include "runtime/hold_keeper.hpp"
+
 #include "base/mutant.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/slot.hpp"
@@ -8,37 +11,79 @@
 #include <exception>
 
 namespace mortise::runtime {
+namespace {
 
-void RenewalBatch::add(const std::shared_ptr<Slot>& slot, std::uint64_t generation, Item item) {
-  slots_.emplace_back(slot, generation);
+class LossNotice final : public Notifier::Task {
+ public:
+  void run() override { lost.request_stop(); }
+  std::stop_source lost;
+};
+
+}  // namespace
+
+void RenewalBatch::add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t generation,
+                       Item item) {
+  keepers_.emplace_back(keeper, generation);
   items().push_back(std::move(item));
 }
 
 void RenewalBatch::finished() noexcept {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const std::shared_ptr<Slot> slot = slots_[i].first.lock();
-    if (!slot) continue;
+  for (std::size_t i = 0; i < keepers_.size(); ++i) {
+    const std::shared_ptr<HoldKeeper> keeper = keepers_[i].first.lock();
+    if (!keeper) continue;
     try {
-      slot->renewal_answered(slots_[i].second, items()[i], failure());
+      keeper->renewal_answered(keepers_[i].second, items()[i], failure());
     } catch (const std::exception&) {
       // Out of memory: an answer that was not learned is asked for again, inside the lease.
     }
   }
 }
 
-void Slot::arm_locked(const core::Lease& lease) {
+HoldKeeper::HoldKeeper(Slot& slot, SharedName& name) noexcept
+    : slot_(slot), name_(name), client_(*name.client) {
+  timer_.keeper = this;
+}
+
+std::shared_ptr<HoldKeeper> HoldKeeper::kept() noexcept {
+  std::shared_ptr<Slot> slot = slot_.weak_from_this().lock();
+  if (!slot) return nullptr;
+  return {std::move(slot), this};
+}
+
+void HoldKeeper::begin_locked(const core::Lease& lease) {
+  // Armed by the hold before, it ticks too early, and is armed anew then.
+  if (armed_ > lease.next()) arm_locked(lease);
+  pin_ = slot_.shared_from_this();
+}
+
+std::stop_token HoldKeeper::lost_locked(core::Hold& live) {
+  if (!live.lost) {
+    // With it what tells the loss: a loss needs no memory.
+    auto notice = std::make_unique<LossNotice>();
+    live.lost = notice->lost;
+    notice_ = std::move(notice);
+  }
+  return live.lost->get_token();
+}
+
+void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
+  const bool idle = name_.state.live() == nullptr && !name_.state.remembers_losses();
+  if (idle) after.unpinned = std::move(pin_);
+}
+
+void HoldKeeper::arm_locked(const core::Lease& lease) {
   if (lease.next() == never) return disarm_locked();
-  client_->background().set(timer_, lease.next(), lease.early());
+  client_.background().set(timer_, lease.next(), lease.early());
   armed_ = lease.next();
 }
 
-void Slot::disarm_locked() noexcept {
-  if (armed_ != never) client_->background().remove(timer_);
+void HoldKeeper::disarm_locked() noexcept {
+  if (armed_ != never) client_.background().remove(timer_);
   armed_ = never;
 }
 
-void Slot::expire_locked(Instant now, Aftermath& after) {
-  core::Hold* const live = state_.live();
+void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
+  core::Hold* const live = name_.state.live();
   if (live == nullptr || now < live->lease.deadline()) return;
   // A lease runs out at the server by itself, later than here. A hold that was merely long enough
   // does not, nor one whose renewal is still under way: the server may carry that out after the
@@ -49,66 +94,25 @@ void Slot::expire_locked(Instant now, Aftermath& after) {
               by_max_hold || in_doubt, after);
 }
 
-void Slot::lose_locked(const Reason& why, bool tell_server, Aftermath& after) {
-  after.loss = state_.lose(state_.live()->generation, tell_server);
+void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after) {
+  after.loss = name_.state.lose(name_.state.live()->generation, tell_server);
   after.notice = std::move(notice_);
   after.tell_server = tell_server;
   after.why = why;
-  wake_locked(after.loss->next);
+  AcquireCall::wake_locked(after.loss->next);
 }
 
-void Slot::carry_out(Aftermath& after) noexcept {
-  if (!after.loss) return;
-  // Where nobody asked for the token its stop is requested already.
-  if (after.notice && !client_->losses().post(std::move(after.notice))) {
-    client_->background().serve_later();
-  }
-  try {
-    tell_lost(*after.loss, after.why);
-  } catch (const std::exception&) {
-    // Out of memory for the observer's news.
-  }
-  if (!after.tell_server) return;
-  try {
-    release_lost(after.loss->ended);
-  } catch (const std::exception&) {
-    // Out of memory for the request: the hold ends with its lease.
-  }
-  const Lock lock(mutex_);
-  wake_locked(state_.release_sent());
-}
-
-void Slot::release_lost(const core::Hold& ended) {
-  const auto release = std::make_shared<Release>(hold_id(ended));
-  client_->send(release);
-  if (!release->done()) {
-    client_->background().adopt(release, client_->now() + ended.lease.wanted());
-  }
-}
-
-void Slot::tell_lost(const core::NameState::Loss& loss, const Reason& reason) {
-  const std::shared_ptr<Observer>& observer = client_->shared_observer();
-  if (!observer) return;
-  Failure why =
-      reason.backend != nullptr ? *reason.backend : Failure(reason.code, name_ + reason.words);
-  client_->news().post([observer, name = name_, label = loss.ended.terms->label,
-                        token = loss.ended.token(), took = client_->now() - loss.ended.owned_since,
-                        why = std::move(why)] {
-    observer->lost({.name = name, .label = label, .token = token, .took = took}, why);
-  });
-}
-
-void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
-  Aftermath after(*this);
-  const Lock lock(mutex_);
+void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
+  Aftermath after(name_);
+  const SharedName::Lock lock(name_.mutex);
   expire_locked(now, after);
-  core::Hold* const live = state_.live();
+  core::Hold* const live = name_.state.live();
   if (live == nullptr) return disarm_locked();
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
   if (step == core::Lease::Step::renew) {
     if (!batch) batch = std::make_shared<RenewalBatch>();
-    batch->add(shared_from_this(), live->generation,
-               {.hold = hold_id(*live), .lease = live->lease.wanted()});
+    batch->add(kept(), live->generation,
+               {.hold = name_.hold_id(*live), .lease = live->lease.wanted()});
   }
   // Also where nothing was due: it was the timer of a hold before.
   const bool in_vain = step == core::Lease::Step::none;
@@ -116,19 +120,19 @@ void Slot::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   arm_locked(live->lease);
 }
 
-void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
-                            const Failure& failure) {
-  Aftermath after(*this);
+void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
+                                  const Failure& failure) {
+  Aftermath after(name_);
   Token token;
   std::string label;
   {
-    const Lock lock(mutex_);
-    core::Hold* const live = state_.live();
+    const SharedName::Lock lock(name_.mutex);
+    core::Hold* const live = name_.state.live();
     const bool ours = live != nullptr && live->generation == generation;
     // A request that was late: its hold was released before it arrived, and its caller, or the next
     // one, holds the name again, which the answer "lost" would end (S3).
     if (!ours && !(live != nullptr && base::mutant("core.renewal_of_another_hold"))) return;
-    const Instant now = client_->now();
+    const Instant now = client_.now();
     token = live->token();
     label = live->terms->label;
     if (item.answer == Renewal::Answer::lost) {
@@ -143,9 +147,9 @@ void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                   !base::mutant("core.leave_a_late_renewal"), after);
     }
   }
-  if (client_->observer() == nullptr || after.loss) return;
-  client_->news().post([observer = client_->shared_observer(), name = name_, token, label,
-                        answer = item.answer, failure] {
+  if (client_.observer() == nullptr || after.loss) return;
+  client_.news().post([observer = client_.shared_observer(), name = name_.name, token, label,
+                       answer = item.answer, failure] {
     const Event event{.name = name, .label = label, .token = token};
     if (answer == Renewal::Answer::renewed && !failure) {
       observer->renewed(event);
@@ -156,54 +160,54 @@ void Slot::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
   });
 }
 
-void Slot::taken_away(const HoldId& hold, const Failure& why) {
-  Aftermath after(*this);
-  const Lock lock(mutex_);
-  const core::Hold* const live = state_.live();
+void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
+  Aftermath after(name_);
+  const SharedName::Lock lock(name_.mutex);
+  const core::Hold* const live = name_.state.live();
   if (live != nullptr && live->attempt == hold.attempt && live->number == hold.number) {
     lose_locked({.backend = &why}, false, after);
     return;
   }
-  const auto* const requester = static_cast<const AcquireCall*>(state_.requester());
+  const auto* const requester = AcquireCall::requester_locked(name_.state);
   if (requester == nullptr || !requester->asks_by_locked(hold.attempt)) return;
   const std::uint64_t before = taken_attempt_ == hold.attempt ? taken_number_ : 0;
   taken_attempt_ = hold.attempt;
   taken_number_ = std::max(hold.number, before);
 }
 
-void Slot::wanted(const HoldId& hold) {
-  if (client_->observer() == nullptr) return;
+void HoldKeeper::wanted(const HoldId& hold) {
+  if (client_.observer() == nullptr) return;
   Token token;
   std::string label;
   {
-    const Lock lock(mutex_);
-    const core::Hold* const live = state_.live();
+    const SharedName::Lock lock(name_.mutex);
+    const core::Hold* const live = name_.state.live();
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
     token = live->token();
     label = live->terms->label;
   }
-  client_->news().post([observer = client_->shared_observer(), name = name_, token, label] {
+  client_.news().post([observer = client_.shared_observer(), name = name_.name, token, label] {
     observer->wanted({.name = name, .label = label, .token = token});
   });
 }
 
-std::shared_ptr<Release> Slot::close_hold() {
+std::shared_ptr<Release> HoldKeeper::close() {
   std::shared_ptr<Release> release;
   {
-    Aftermath after(*this);
-    const Lock lock(mutex_);
+    Aftermath after(name_);
+    const SharedName::Lock lock(name_.mutex);
     // Nobody unlocks the holds of a closed client: what waits for that would wait for ever.
     after.unpinned = std::move(pin_);
-    const core::Hold* const live = state_.live();
+    const core::Hold* const live = name_.state.live();
     if (live == nullptr) return nullptr;
     try {
-      release = std::make_shared<Release>(hold_id(*live));
+      release = std::make_shared<Release>(name_.hold_id(*live));
     } catch (const std::bad_alloc&) {
       // It ends here all the same, and at the server with its lease.
     }
     lose_locked({.code = Errc::closed, .words = ": the client was closed"}, false, after);
   }
-  if (release) client_->send(release);
+  if (release) client_.send(release);
   return release;
 }
 

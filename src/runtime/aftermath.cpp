@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The callbacks of a loss first, then the observer, then the server, and last whoever may ask it.
+#include "runtime/aftermath.hpp"
+
+#include "runtime/acquire_call.hpp"
+#include "runtime/client_state.hpp"
+#include "runtime/shared_name.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace mortise::runtime {
+
+void Aftermath::carry_out() noexcept {
+  if (!loss) return;
+  ClientState& client = *name_.client;
+  // Where nobody asked for the token its stop is requested already.
+  if (notice && !client.losses().post(std::move(notice))) client.background().serve_later();
+  try {
+    tell_lost();
+  } catch (const std::exception&) {
+    // Out of memory for the observer's news.
+  }
+  if (!tell_server) return;
+  try {
+    release_lost();
+  } catch (const std::exception&) {
+    // Out of memory for the request: the hold ends with its lease.
+  }
+  const SharedName::Lock lock(name_.mutex);
+  AcquireCall::wake_locked(name_.state.release_sent());
+}
+
+void Aftermath::release_lost() {
+  ClientState& client = *name_.client;
+  const auto release = std::make_shared<Release>(name_.hold_id(loss->ended));
+  client.send(release);
+  if (!release->done()) {
+    client.background().adopt(release, client.now() + loss->ended.lease.wanted());
+  }
+}
+
+void Aftermath::tell_lost() {
+  ClientState& client = *name_.client;
+  const std::shared_ptr<Observer>& observer = client.shared_observer();
+  if (!observer) return;
+  const core::Hold& ended = loss->ended;
+  Failure words = why.backend != nullptr ? *why.backend : Failure(why.code, name_.name + why.words);
+  client.news().post([observer, name = name_.name, label = ended.terms->label,
+                      token = ended.token(), took = client.now() - ended.owned_since,
+                      words = std::move(words)] {
+    observer->lost({.name = name, .label = label, .token = token, .took = took}, words);
+  });
+}
+
+}  // namespace mortise::runtime

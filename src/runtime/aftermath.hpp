@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What a loss leaves to be done: who is told, and whether the server is.
+#pragma once
+
+#include <mortise/error.hpp>
+
+#include "core/name_state.hpp"
+#include "runtime/notifier.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace mortise::runtime {
+
+class Slot;
+struct SharedName;
+
+/// Filled in under the slot's mutex, carried out when that is free. Made before the mutex is taken,
+/// so that it is carried out after it was given back, also where an exception ends the call in
+/// between: a loss that nobody tells, or a release that nobody sends, would block the name for
+/// ever.
+class Aftermath {
+ public:
+  /// Why a hold was lost, in words that are made when the loss is told: a loss needs no memory.
+  struct Reason {
+    Errc code = Errc::lost;
+    const char* words = "";            ///< behind the name
+    const Failure* backend = nullptr;  ///< instead, in the backend's words; outlives the aftermath
+  };
+
+  explicit Aftermath(SharedName& name) noexcept : name_(name) {}
+  Aftermath(const Aftermath&) = delete;
+  Aftermath& operator=(const Aftermath&) = delete;
+  ~Aftermath() { carry_out(); }
+
+  std::shared_ptr<Slot> unpinned;  // to be given up: it may be the last reference
+  std::optional<core::NameState::Loss> loss;
+  std::unique_ptr<Notifier::Task> notice;  // to be told at a loss; else of a hold that is over
+  Reason why;
+  bool tell_server = false;
+
+ private:
+  void carry_out() noexcept;
+  void tell_lost();
+  void release_lost();
+
+  SharedName& name_;
+};
+
+}  // namespace mortise::runtime

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// What keeps the live hold of a name alive, and what ends it: renewal, jeopardy, loss. The other
+// half of a slot, who waits for the name and who gets it next, knows of this only that a hold has
+// begun, and that it may be over.
+#pragma once
+
+#include <mortise/operation.hpp>
+
+#include "core/hold.hpp"
+#include "runtime/aftermath.hpp"
+#include "runtime/background.hpp"
+#include "runtime/notifier.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace mortise::runtime {
+
+class ClientState;
+class HoldKeeper;
+
+/// Renewals of many holds in one request.
+class RenewalBatch final : public Renewal {
+ public:
+  RenewalBatch() : Renewal({}) {}
+  void add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t generation, Item item);
+
+ private:
+  void finished() noexcept override;
+  // Weak: the backend keeps a request as long as it likes, and the slot keeps the backend.
+  std::vector<std::pair<std::weak_ptr<HoldKeeper>, std::uint64_t>> keepers_;
+};
+
+/// A part of a slot, and gone with it.
+/// @thread_safety it has no mutex of its own: what ends in `_locked` is called under the slot's,
+/// everything else may be called concurrently without it.
+class HoldKeeper {
+ public:
+  HoldKeeper(Slot& slot, SharedName& name) noexcept;
+  HoldKeeper(const HoldKeeper&) = delete;
+  HoldKeeper& operator=(const HoldKeeper&) = delete;
+
+  /// A hold is about to begin. Throws where it cannot be kept: then it must not begin.
+  void begin_locked(const core::Lease& lease);
+  /// Loses the hold where its time is up.
+  void expire_locked(Instant now, Aftermath& after);
+  /// @return what fires when that hold is lost; made when somebody asks for it.
+  [[nodiscard]] std::stop_token lost_locked(core::Hold& live);
+  /// The hold is over, or another owner's, who learns its own loss only.
+  [[nodiscard]] std::unique_ptr<Notifier::Task> take_notice_locked() noexcept {
+    return std::move(notice_);
+  }
+  /// A held name stays in the client's table when no handle is left; this one need not.
+  void unpin_if_idle_locked(Aftermath& after) noexcept;
+  /// @return whether the server took it away before its caller had it.
+  [[nodiscard]] bool taken_away_locked(const core::Hold& hold) const noexcept {
+    return hold.attempt == taken_attempt_ && hold.number <= taken_number_;
+  }
+  void disarm_locked() noexcept;
+
+  /// @return a reference that keeps the slot; null = it is being destroyed
+  [[nodiscard]] std::shared_ptr<HoldKeeper> kept() noexcept;
+  /// The background's side: something may be due.
+  void tick(Instant now, std::shared_ptr<RenewalBatch>& batch);
+  void renewal_answered(std::uint64_t generation, const Renewal::Item& item,
+                        const Failure& failure);
+  /// The server took the hold with this attempt away.
+  void taken_away(const HoldId& hold, const Failure& why);
+  /// Somebody asks for the hold with this attempt.
+  void wanted(const HoldId& hold);
+  /// Ends the live hold. @return the release to wait for, if there was one.
+  std::shared_ptr<Release> close();
+
+ private:
+  void arm_locked(const core::Lease& lease);
+  void lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after);
+
+  Slot& slot_;
+  SharedName& name_;
+  ClientState& client_;
+  /// The last hold of the requester's attempt that the server took away before the caller had it:
+  /// what is told of a grant, and of its end, may come in any order.
+  AttemptId taken_attempt_{};
+  std::uint64_t taken_number_ = 0;
+  /// Tells the loss of the live hold, where somebody has asked for it.
+  std::unique_ptr<Notifier::Task> notice_;
+  HoldTimer timer_;
+  Instant armed_ = never;      // so late at most it ticks
+  std::shared_ptr<Slot> pin_;  // keeps a held name in the table when no handle is left
+};
+
+}  // namespace mortise::runtime

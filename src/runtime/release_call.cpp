@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// The hold ends here first, under the mutex; then the next waiter is woken, or the server is told.
+#include "runtime/release_call.hpp"
+
+#include "base/mutant.hpp"
+#include "core/figures.hpp"
+#include "runtime/acquire_call.hpp"
+#include "runtime/client_state.hpp"
+#include "runtime/slot.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace mortise::runtime {
+
+ReleaseCall::ReleaseCall(Slot& slot) noexcept
+    : name_(slot.shared()), keeper_(slot.keeper()), client_(slot.client()) {}
+
+Released ReleaseCall::run(Owner owner, Failure& failure) {
+  // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
+  // touched.
+  if (!client_.alive()) return Released::unknown;
+  owner = owner.or_this_thread();
+  const Instant now = client_.now();
+  Aftermath after(name_);
+  const std::atomic<std::uint32_t>* woken = nullptr;
+  SharedName::Lock lock(name_.mutex);
+  if (!base::mutant("core.expired_hold_is_passed")) keeper_.expire_locked(now, after);
+  core::NameState::Departure departure = name_.state.unlock(owner, now, client_.turn());
+  switch (departure.exit) {
+    case core::NameState::Exit::not_owner: failure = Failure(Errc::not_owner, name_.name); break;
+    case core::NameState::Exit::nested: break;
+    case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after); break;
+    case core::NameState::Exit::passed:
+      after.notice = keeper_.take_notice_locked();
+      woken = AcquireCall::of(departure.next)->mark_locked();
+      AcquireCall::wake_reentered_locked(name_.state);
+      break;
+    case core::NameState::Exit::release: {
+      const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
+      after.notice = keeper_.take_notice_locked();
+      keeper_.unpin_if_idle_locked(after);
+      Released outcome = Released::unknown;
+      {
+        // Under the mutex: close() looks for a hold here first, then waits for those who free one.
+        const ClientState::Inside freeing = client_.freeing();
+        lock.unlock();
+        outcome = free_at_server(*departure.ended, successor);
+      }
+      tell_released(*departure.ended, outcome);
+      return outcome;
+    }
+  }
+  lock.unlock();
+  if (woken != nullptr && !base::mutant("core.next_is_not_woken")) base::futex_wake(*woken);
+  // Whoever has no hold frees none, as an empty guard does not.
+  const bool stood = departure.exit == core::NameState::Exit::nested ||
+                     departure.exit == core::NameState::Exit::passed;
+  if (departure.exit == core::NameState::Exit::passed) {
+    tell_released(*departure.ended, Released::released);
+  }
+  return stood ? Released::released : Released::was_lost;
+}
+
+Released ReleaseCall::free_at_server(const core::Hold& ended,
+                                     const std::shared_ptr<const core::Terms>& successor) {
+  std::shared_ptr<Attempt> attempt;
+  std::shared_ptr<Release> release;
+  try {
+    if (successor) attempt = name_.new_attempt(*successor, true);
+    release = std::make_shared<Release>(name_.hold_id(ended), attempt);
+    client_.send(release);
+  } catch (const std::exception&) {
+    // The hold ends with its lease; whoever waits here must not wait for its release.
+    attempt = nullptr;
+  }
+  bool orphan = attempt != nullptr;
+  {
+    // Only now that the release has left: the next attempt of this client must come after it.
+    const SharedName::Lock lock(name_.mutex);
+    AcquireCall* const front = AcquireCall::first_locked(name_.state);
+    if (orphan && front != nullptr && front->terms->agrees_with(*successor)) {
+      front->inherit_locked(attempt, std::nullopt);
+      orphan = false;
+    }
+    AcquireCall::wake_locked(name_.state.release_sent());
+  }
+  // From here on what fails, out of memory, costs an answer and no more: the release is on its way.
+  try {
+    if (orphan) client_.abandon(attempt);
+  } catch (const std::exception&) {
+    // Nobody waits for it: what it is granted is given back.
+  }
+  try {
+    if (release) return await(release, ended);
+  } catch (const std::exception&) {
+    // Its answer is not learned.
+  }
+  return Released::unknown;
+}
+
+Released ReleaseCall::await(const std::shared_ptr<Release>& release, const core::Hold& ended) {
+  const core::Nanos half = core::command_timeout(ended.lease.wanted()) / 2;
+  bool repeated = false;
+  if (!client_.wait_done(*release, half)) {
+    client_.send(release);
+    repeated = true;
+    if (!client_.wait_done(*release, half)) {
+      // A renewal that was under way may be carried out after the first try, and counts anew.
+      const Instant until = std::max(ended.lease.deadline(), client_.now() + ended.lease.wanted());
+      if (!base::mutant("core.release_is_not_repeated")) {
+        client_.background().adopt(release, until);
+      }
+      tell_failed(ended, {Errc::unavailable, client_.backend().describe() + ": no answer in time"});
+      return Released::unknown;
+    }
+  }
+  if (release->failure()) {
+    tell_failed(ended, release->failure());
+    return Released::unknown;
+  }
+  // A repeated release finds nothing where the first one worked. Inside the lease nothing but the
+  // first one can have ended the hold.
+  const bool ours = repeated && ended.lease.valid_for(client_.now()) > core::Nanos(0);
+  return ours && release->outcome() == Released::was_lost ? Released::released : release->outcome();
+}
+
+void ReleaseCall::tell_released(const core::Hold& ended, Released outcome) {
+  // Kept: it may destroy the client.
+  const std::shared_ptr<Observer> observer = client_.shared_observer();
+  if (!observer) return;
+  observer->released({.name = name_.name,
+                      .label = ended.terms->label,
+                      .token = ended.token(),
+                      .took = client_.now() - ended.owned_since},
+                     outcome);
+}
+
+void ReleaseCall::tell_failed(const core::Hold& ended, Failure why) {
+  if (client_.observer() == nullptr) return;
+  client_.news().post([observer = client_.shared_observer(), name = name_.name,
+                       label = ended.terms->label, token = ended.token(), why = std::move(why)] {
+    observer->failed({.name = name, .label = label, .token = token}, why);
+  });
+}
+
+}  // namespace mortise::runtime
