@@ -39,14 +39,14 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
 }
 
 AcquireCall::~AcquireCall() {
-  if (successor_) client_.successor_goes();
+  if (successor_) client_.closing().successor_goes();
 }
 
 void AcquireCall::inherit_locked(std::shared_ptr<Attempt> attempt,
                                  std::optional<Instant> trouble_since) {
   attempt_ = std::move(attempt);
   asked_ = true;
-  if (!std::exchange(successor_, true)) client_.successor_comes();
+  if (!std::exchange(successor_, true)) client_.closing().successor_comes();
   machine_.inherit(trouble_since);
 }
 
@@ -197,7 +197,7 @@ AcquireCall::Action AcquireCall::take_over() {
 
 AcquireCall::Action AcquireCall::begin() {
   // Counted first, then looked: close() sets its mark first, then waits for those who are counted.
-  asking_.emplace(client_.askers());
+  asking_.emplace(client_.closing().askers());
   const Machine::View seen = view();
   failure_ = seen.alive ? client_.prepare(*terms) : client_.closed_failure();
   if (failure_ && asked_) client_.abandon(attempt_);

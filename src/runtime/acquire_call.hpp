@@ -92,7 +92,7 @@ class AcquireCall final : public core::Waiter {
   const AcquireOptions& options_;
   Machine machine_;
   Instant now_;  // when it looked last
-  std::optional<ClientState::Inside> asking_;
+  std::optional<Closing::Inside> asking_;
   base::Parker parker_;
   std::uint32_t seen_ = 0;  // of what it sleeps on: read before the conditions
   std::atomic<bool> stopped_{false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The client's table of names, its threads, and the order in which closing ends them.
+// What a client is made of, what its backend tells it, and what its callers have it do.
 #include "runtime/client_state.hpp"
 
 #include "base/farewell.hpp"
@@ -22,8 +22,6 @@
 namespace mortise::runtime {
 namespace {
 
-constexpr std::chrono::milliseconds patience_with_callers{100};
-
 // While so many callbacks of `lost()` block, the next loss is told only when one of them ends.
 constexpr int most_loss_threads = 64;
 // The observer is one object: who blocks in it has it called by a few threads, and misses what does
@@ -39,14 +37,13 @@ std::string host_and_pid() {
 
 }  // namespace
 
-thread_local int ClientState::Inside::on_this_thread = 0;
-
 ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options)
     : options_(std::move(options)),
       turn_{.time = options_.turn, .passes = options_.turn_handoffs},
       default_label_(host_and_pid()),
       clock_(options_.clock ? options_.clock : Clock::real()),
       client_id_{.client_high = base::random_bits(), .client_low = base::random_bits()},
+      closing_(*this),
       engine_(clock_),
       backend_(std::move(backend)),
       losses_(most_loss_threads),
@@ -75,7 +72,7 @@ void ClientState::look_at_the_clock() noexcept {
   engine_.nudge_all();
   poke_waiters();
   if (base::mutant("core.open_requests_sleep_on_after_a_suspend")) return;
-  each_open_request([](Operation& asked) { asked.poke(); });
+  open_requests_.each([](Operation& asked) { asked.poke(); });
 }
 
 void ClientState::attach(Source& source) {
@@ -84,29 +81,19 @@ void ClientState::attach(Source& source) {
 }
 
 void ClientState::hold_lost(const HoldId& hold, Failure why) {
-  std::shared_ptr<Slot> slot;
-  {
-    const std::lock_guard lock(table_mutex_);
-    const auto found = table_.find(hold.name);
-    if (found != table_.end()) slot = found->second.lock();
-  }
-  if (slot) slot->keeper().taken_away(hold, why);
+  if (const auto slot = slots_.find(hold.name)) slot->keeper().taken_away(hold, why);
 }
 
 void ClientState::hold_wanted(const HoldId& hold) {
-  std::shared_ptr<Slot> slot;
-  {
-    const std::lock_guard lock(table_mutex_);
-    const auto found = table_.find(hold.name);
-    if (found != table_.end()) slot = found->second.lock();
-  }
-  if (slot) slot->keeper().wanted(hold);
+  if (const auto slot = slots_.find(hold.name)) slot->keeper().wanted(hold);
 }
 
 Failure ClientState::closed_failure() const {
   return {Errc::closed, forked() ? "this process is a fork of the one that opened the client"
                                  : backend_->describe()};
 }
+
+std::shared_ptr<Slot> ClientState::slot(std::string_view name) { return slots_.slot(*this, name); }
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {
   if (!alive()) return closed_failure();
@@ -134,27 +121,6 @@ Failure ClientState::prepare(const core::Terms& terms) {
     return {Errc::exhausted, std::string("starting the background thread: ") + error.what()};
   }
   return {};
-}
-
-std::shared_ptr<Slot> ClientState::slot(std::string_view name) {
-  std::string key(name);
-  const std::lock_guard lock(table_mutex_);
-  std::weak_ptr<Slot>& entry = table_[key];
-  std::shared_ptr<Slot> slot = entry.lock();
-  if (!slot) {
-    slot = std::make_shared<Slot>(shared_from_this(), std::move(key));
-    slots_.push_back(slot->listed);
-    entry = slot;
-  }
-  return slot;
-}
-
-void ClientState::forget(Slot& slot) noexcept {
-  const std::lock_guard lock(table_mutex_);
-  slots_.remove(slot.listed);
-  const auto found = table_.find(slot.name());
-  // A successor of the same name may have taken the place already.
-  if (found != table_.end() && found->second.expired()) table_.erase(found);
 }
 
 AttemptId ClientState::new_attempt_id() noexcept {
@@ -211,117 +177,12 @@ void ClientState::abandon(const std::shared_ptr<Attempt>& attempt) {
   each.finish();
 }
 
-// @param slot where to go on, kept by the caller; null = from the first one
-std::shared_ptr<Slot> ClientState::slot_after(const Slot* slot) noexcept {
-  const std::lock_guard lock(table_mutex_);
-  const ListedSlot* next = slot == nullptr ? slots_.first() : slot->listed.after;
-  for (; next != nullptr; next = next->after) {
-    if (std::shared_ptr<Slot> kept = next->slot->weak_from_this().lock()) return kept;
-  }
-  return nullptr;
-}
-
-// Needs no memory: where there is none, whoever is not visited may wait for ever.
-template <class Visit>
-void ClientState::each_slot(Visit visit) {
-  for (auto slot = slot_after(nullptr); slot; slot = slot_after(slot.get())) visit(*slot);
-}
-
-template <class Visit>
-void ClientState::each_open_request(Visit visit) {
-  const std::lock_guard lock(table_mutex_);
-  for (OpenRequest* each = open_requests_.first(); each != nullptr; each = each->after) {
-    visit(each->operation);
-  }
-}
-
 void ClientState::poke_waiters() noexcept {
-  each_slot([](Slot& slot) { slot.poke_waiters(); });
-}
-
-void ClientState::release_holds(Instant until) noexcept {
-  std::vector<std::shared_ptr<Release>> releases;
-  each_slot([&](Slot& slot) {
-    try {
-      if (std::shared_ptr<Release> release = slot.keeper().close()) releases.push_back(release);
-    } catch (const std::exception&) {
-      // Out of memory: what was not sent ends with its lease, which nobody renews any more.
-    }
-  });
-  for (const std::shared_ptr<Release>& release : releases) {
-    try {
-      if (!wait_done(*release, until - BootClock::now())) break;
-    } catch (const std::exception&) {
-      // Out of memory for what this thread read for everybody: a matter of that connection.
-    }
-  }
-}
-
-ClientState::OpenRequest::OpenRequest(ClientState& state, Operation& asked) noexcept
-    : client(state), operation(asked) {
-  {
-    const std::lock_guard lock(client.table_mutex_);
-    client.open_requests_.push_back(*this);
-  }
-  // Listed first, then looked: close() sets its mark first, and then ends those in the list.
-  if (!client.alive()) client.end(operation);
-}
-
-ClientState::OpenRequest::~OpenRequest() {
-  const std::lock_guard lock(client.table_mutex_);
-  client.open_requests_.remove(*this);
+  slots_.each([](Slot& slot) { slot.poke_waiters(); });
 }
 
 void ClientState::end(Operation& operation) const noexcept {
   base::farewell(operation, [this] { return backend_->describe(); });
-}
-
-// What the backend was told, or asked, when it had ended already it may never answer.
-void ClientState::end_open_requests() noexcept {
-  each_open_request([this](Operation& asked) { end(asked); });
-}
-
-void ClientState::close() noexcept {
-  if (forked()) return;
-  if (!closed_.exchange(true)) {
-    close_once();
-    const std::lock_guard lock(close_mutex_);
-    close_has_ended_ = true;
-    close_ended_.notify_all();
-    return;
-  }
-  // Another thread closes. What runs inside of a callback must not wait for it, since it waits for
-  // the callbacks.
-  if (Notifier::inside() || Inside::is_caller()) return;
-  std::unique_lock lock(close_mutex_);
-  close_ended_.wait(lock, [this] { return close_has_ended_; });
-}
-
-void ClientState::close_once() noexcept {
-  const Instant until = BootClock::now() + core::command_timeout(core::longest_lease);
-  poke_waiters();
-  if (!base::mutant("core.close_leaves_the_holds")) release_holds(until);
-  // Not for long where it may be one of them, in an observer, that closes the client.
-  const Instant for_askers = Inside::is_caller() ? BootClock::now() + patience_with_callers : until;
-  // What callers free or have left to be undone must not end with the connection. In this order:
-  // whoever frees a hold may give a waiter the attempt that was sent with the release, and a waiter
-  // leaves to the background what it gives up; each before it is no longer counted.
-  const auto pending = [this, for_askers] {
-    poke_waiters();
-    return freeing_.load() > 0 || (asking_.load() > 0 && BootClock::now() < for_askers) ||
-           !background_.idle();
-  };
-  while (pending() && BootClock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  // The backend may have something to give back, which takes as long again where the server stands
-  // still. Callbacks run meanwhile: those that block, of either kind, cost no time on top of that.
-  const auto told = std::chrono::steady_clock::now() + Notifier::patience_at_close;
-  background_.stop();
-  backend_->stop();
-  end_open_requests();
-  losses_.close(told);
-  news_.close(told);
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one `Client` owns: the backend, the engine, the threads, the table of names. Locks and
-// guards share it, so that it outlives the `Client` as an empty, closed shell.
+// What one `Client` owns: the backend, the engine, the threads, the names. Locks and guards share
+// it, so that it outlives the `Client` as an empty, closed shell.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -8,28 +8,20 @@
 
 #include "core/name_state.hpp"
 #include "runtime/background.hpp"
+#include "runtime/closing.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/notifier.hpp"
-#include "runtime/reader_role.hpp"
+#include "runtime/open_requests.hpp"
+#include "runtime/slot_table.hpp"
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace mortise::runtime {
 
 class Slot;
-
-/// A slot in the list of its client.
-struct ListedSlot {
-  Slot* slot = nullptr;
-  ListedSlot* before = nullptr;
-  ListedSlot* after = nullptr;
-};
 
 /// @thread_safety every member may be called concurrently.
 class ClientState final : public Host, public std::enable_shared_from_this<ClientState> {
@@ -49,17 +41,22 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void start();
   /// @return whether calls may go on: not closed, and not in a forked child, where no mutex of ours
   /// may be touched.
-  [[nodiscard]] bool alive() const noexcept { return !forked() && !closed_.load(); }
+  [[nodiscard]] bool alive() const noexcept { return !forked() && !closing_.begun(); }
   [[nodiscard]] bool forked() const noexcept { return generation_ != base::fork_generation(); }
   [[nodiscard]] Failure closed_failure() const;
-  void close() noexcept;
+  void close() noexcept { closing_.close(); }
+  [[nodiscard]] Closing& closing() noexcept { return closing_; }
   /// Asks the backend whether locks can be taken.
   Failure check(std::chrono::nanoseconds wait);
 
   /// @return the one slot of a name.
   [[nodiscard]] std::shared_ptr<Slot> slot(std::string_view name);
-  /// A slot is being destroyed.
-  void forget(Slot& slot) noexcept;
+  [[nodiscard]] SlotTable& slots() noexcept { return slots_; }
+  [[nodiscard]] OpenRequests& open_requests() noexcept { return open_requests_; }
+  /// Has every caller that waits for a name look again, at the clock and at the client.
+  void poke_waiters() noexcept;
+  /// Completes an operation with `closed`.
+  void end(Operation& operation) const noexcept;
 
   [[nodiscard]] Instant now() const noexcept { return clock_->now(); }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
@@ -99,61 +96,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   /// The same for one that was cancelled and abandoned already.
   void adopt(std::shared_ptr<Attempt> attempt) { background_.adopt(std::move(attempt)); }
 
-  /// What a caller asks the backend and then waits for, as long as it likes: `close()` ends it,
-  /// also where the backend was asked only after it had stopped.
-  struct OpenRequest {
-    OpenRequest(ClientState& state, Operation& asked) noexcept;
-    ~OpenRequest();
-    OpenRequest(const OpenRequest&) = delete;
-    OpenRequest& operator=(const OpenRequest&) = delete;
-    ClientState& client;
-    Operation& operation;
-    OpenRequest* before = nullptr;
-    OpenRequest* after = nullptr;
-  };
-
-  /// Counts callers that are inside of something that `close()` waits for.
-  class Inside {
-   public:
-    explicit Inside(std::atomic<int>& count) noexcept : count_(count) {
-      count_.fetch_add(1);
-      ++on_this_thread;
-    }
-    ~Inside() {
-      --on_this_thread;
-      count_.fetch_sub(1);
-    }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
-    /// @return whether the calling thread is: then it runs an observer.
-    [[nodiscard]] static bool is_caller() noexcept { return on_this_thread > 0; }
-
-   private:
-    static thread_local int on_this_thread;
-    std::atomic<int>& count_;
-  };
-  /// Asking the server: `close()` lets them leave its queues.
-  [[nodiscard]] std::atomic<int>& askers() noexcept { return asking_; }
-  /// The same for a thread that was given an attempt while it slept: from that moment on, not only
-  /// from when it wakes, there may be a grant that has to be given back.
-  void successor_comes() noexcept { asking_.fetch_add(1); }
-  void successor_goes() noexcept { asking_.fetch_sub(1); }
-  /// Freeing a hold: `close()` lets the server hear of it.
-  [[nodiscard]] Inside freeing() noexcept { return Inside(freeing_); }
-
  private:
-  [[nodiscard]] std::shared_ptr<Slot> slot_after(const Slot* slot) noexcept;
-  template <class Visit>
-  void each_slot(Visit visit);
-  template <class Visit>
-  void each_open_request(Visit visit);
-  void poke_waiters() noexcept;
   void look_at_the_clock() noexcept;
-  /// Completes an operation with `closed`.
-  void end(Operation& operation) const noexcept;
-  void end_open_requests() noexcept;
-  void release_holds(Instant until) noexcept;
-  void close_once() noexcept;
 
   const std::uint32_t generation_ = base::fork_generation();
   ClientOptions options_;
@@ -165,17 +109,9 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   bool leases_ = true;
   std::atomic<std::uint64_t> attempts_{0};
   std::atomic<std::uint64_t> generations_{0};
-  std::atomic<int> asking_{0};
-  std::atomic<int> freeing_{0};
-  std::atomic<bool> closed_{false};
-  std::mutex close_mutex_;
-  std::condition_variable close_ended_;
-  bool close_has_ended_ = false;
-
-  std::mutex table_mutex_;
-  std::unordered_map<std::string, std::weak_ptr<Slot>> table_;
-  List<ListedSlot> slots_;           // of the table, to be visited without memory
-  List<OpenRequest> open_requests_;  // of callers; under the table's mutex, too
+  Closing closing_;
+  SlotTable slots_;
+  OpenRequests open_requests_;
 
   // In the order of their dependence: the last is destroyed first.
   std::shared_ptr<void> clock_steps_;

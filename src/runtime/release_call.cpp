@@ -43,7 +43,7 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
       Released outcome = Released::unknown;
       {
         // Under the mutex: close() looks for a hold here first, then waits for those who free one.
-        const ClientState::Inside freeing = client_.freeing();
+        const Closing::Inside freeing = client_.closing().freeing();
         lock.unlock();
         outcome = free_at_server(*departure.ended, successor);
       }

@@ -17,7 +17,7 @@ Slot::Slot(std::shared_ptr<ClientState> client, std::string name)
 
 Slot::~Slot() {
   keeper_.disarm_locked();  // nobody else has a reference any more: the mutex is not needed
-  client().forget(*this);
+  client().slots().forget(*this);
 }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
@@ -102,7 +102,7 @@ std::optional<Holder> Slot::holder(Failure& failure) {
     return std::nullopt;
   }
   const auto inspection = std::make_shared<Inspection>(name());
-  const ClientState::OpenRequest open_request(client(), *inspection);
+  const OpenRequest open_request(client(), *inspection);
   if (!inspection->done()) client().backend().inspect(inspection);
   if (!client().wait_done(*inspection, std::chrono::seconds(1))) {
     const auto trouble = inspection->trouble();

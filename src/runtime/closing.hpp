@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// The end of a client: the mark that everybody looks at, who is inside at that moment, and in which
+// order the rest ends.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+namespace mortise::runtime {
+
+class ClientState;
+
+/// Whoever begins something that closing has to wait for is counted first and looks at the mark
+/// then; closing sets the mark first and looks at the counts then. So neither misses the other.
+/// @thread_safety every member may be called concurrently; the mutex guards only that the second
+/// caller of `close()` waits for the first.
+class Closing {
+ public:
+  explicit Closing(ClientState& client) noexcept : client_(client) {}
+  [[nodiscard]] bool begun() const noexcept { return begun_.load(); }
+  void close() noexcept;
+
+  /// Counts callers that are inside of something that `close()` waits for.
+  class Inside {
+   public:
+    explicit Inside(std::atomic<int>& count) noexcept : count_(count) {
+      count_.fetch_add(1);
+      ++on_this_thread;
+    }
+    ~Inside() {
+      --on_this_thread;
+      count_.fetch_sub(1);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    /// @return whether the calling thread is: then it runs an observer.
+    [[nodiscard]] static bool is_caller() noexcept { return on_this_thread > 0; }
+
+   private:
+    static thread_local int on_this_thread;
+    std::atomic<int>& count_;
+  };
+  /// Asking the server: `close()` lets them leave its queues.
+  [[nodiscard]] std::atomic<int>& askers() noexcept { return asking_; }
+  /// The same for a thread that was given an attempt while it slept: from that moment on, not only
+  /// from when it wakes, there may be a grant that has to be given back.
+  void successor_comes() noexcept { asking_.fetch_add(1); }
+  void successor_goes() noexcept { asking_.fetch_sub(1); }
+  /// Freeing a hold: `close()` lets the server hear of it.
+  [[nodiscard]] Inside freeing() noexcept { return Inside(freeing_); }
+
+ private:
+  void run() noexcept;
+  void release_holds(Instant until) noexcept;
+
+  ClientState& client_;
+  std::atomic<int> asking_{0};
+  std::atomic<int> freeing_{0};
+  std::atomic<bool> begun_{false};
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool has_ended_ = false;
+};
+
+}  // namespace mortise::runtime
