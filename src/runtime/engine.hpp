@@ -8,7 +8,7 @@
 
 #include "base/unique_fd.hpp"
 #include "runtime/reader_role.hpp"
-#include "runtime/shortcut.hpp"
+#include "runtime/readers.hpp"
 #include "runtime/source_poll.hpp"
 
 #include <atomic>
@@ -55,16 +55,7 @@ class Engine {
   class Attending;
   using Lock = std::unique_lock<std::mutex>;
 
-  [[nodiscard]] ReaderRole& role_of(const Operation& operation) noexcept;
-  [[nodiscard]] bool outstanding_locked() const noexcept;
-  /// @return when the first of the sources of replies is due, whether anybody awaits it or not.
-  [[nodiscard]] Instant due_locked() const noexcept;
-  void have_replies_read_locked() noexcept;
-  void close_shortcut_locked() noexcept;
-  void open_shortcut_locked() noexcept;
   [[nodiscard]] bool used_locked(const Source& source) const noexcept;
-  [[nodiscard]] Follower* successor_locked(ReaderRole& role) noexcept;
-  void hand_on_locked(ReaderRole& role) noexcept;
   /// @return whether the caller is done here
   bool read_alone(const Follower& self, Instant now);
   void read(Lock& lock, ReaderRole& role, Follower& self);
@@ -76,21 +67,14 @@ class Engine {
 
   std::shared_ptr<Clock> clock_;
   SourcePoll poll_;
-  base::UniqueFd background_wake_;
   base::UniqueFd background_timer_;  // CLOCK_BOOTTIME: a sleep must end after a suspend, too
-  base::UniqueFd unread_timer_;      // nobody has come for the pushes that a caller has left
   base::UniqueFd clock_watch_;
   std::atomic<bool> interrupted_{false};
 
-  Shortcut shortcut_;
   std::mutex mutex_;
-  bool by_shortcut_ = false;  // who has the role of the replies came that way
-  ReaderRole replies_;
-  ReaderRole pushes_;
+  Readers readers_;
   // Of the followers that were answered together the last: it sends what the others ask next.
   const Follower* last_ = nullptr;
-  // The background thread, where it reads the pushes; it is awake, or does not: the smallest.
-  Instant asleep_until_ = Instant::min();
   List<Attendance> attended_;
   std::condition_variable left_;
 };

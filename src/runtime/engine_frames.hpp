@@ -38,7 +38,7 @@ class Engine::Reading {
   Reading(Engine& engine, Lock& lock, ReaderRole& role) noexcept
       : engine_(engine), lock_(lock), role_(role) {
     role_.taken = true;
-    if (std::exchange(role_.background, false)) signal(engine_.background_wake_.get());
+    if (std::exchange(role_.background, false)) signal(engine_.readers_.background_wake.get());
   }
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
@@ -47,7 +47,7 @@ class Engine::Reading {
     if (base::mutant("core.role_kept_by_who_left")) return;
     role_.taken = false;
     role_.asleep_until = Instant::min();
-    engine_.hand_on_locked(role_);
+    engine_.readers_.hand_on_locked(role_);
   }
 
  private:
@@ -65,17 +65,17 @@ class Engine::Alone {
   ~Alone() {
     // As long as the role is this thread's: afterwards the source may be gone.
     const bool leaves_replies = source_.outstanding();
-    if (engine_.shortcut_.leave()) {
-      if (leaves_replies) signal(engine_.background_wake_.get());
+    if (engine_.readers_.shortcut.leave()) {
+      if (leaves_replies) signal(engine_.readers_.background_wake.get());
       return;
     }
     if (base::mutant("core.shortcut_left_unheard")) return;
     const Lock lock(engine_.mutex_);
-    engine_.replies_.taken = false;
-    engine_.by_shortcut_ = false;
+    engine_.readers_.replies.taken = false;
+    engine_.readers_.by_shortcut = false;
     engine_.left_.notify_all();
-    engine_.hand_on_locked(engine_.replies_);
-    engine_.open_shortcut_locked();
+    engine_.readers_.hand_on_locked(engine_.readers_.replies);
+    engine_.readers_.open_shortcut_locked();
   }
 
  private:
@@ -98,10 +98,10 @@ class Engine::Following {
     if (!lock_.owns_lock()) lock_.lock();
     self_.role->followers.remove(self_);
     if (engine_.last_ == &self_) engine_.last_ = nullptr;
-    for (ReaderRole* const role : {&engine_.replies_, &engine_.pushes_}) {
+    for (ReaderRole* const role : {&engine_.readers_.replies, &engine_.readers_.pushes}) {
       if (role->called != &self_) continue;
       role->called = nullptr;
-      if (!role->taken) engine_.hand_on_locked(*role);
+      if (!role->taken) engine_.readers_.hand_on_locked(*role);
     }
   }
 
@@ -116,8 +116,8 @@ class Engine::InBackground {
  public:
   InBackground(Engine& engine, Lock& lock, bool pushes, bool replies) noexcept
       : engine_(engine), lock_(lock), pushes_(pushes), replies_(replies) {
-    engine_.pushes_.background = pushes;
-    engine_.replies_.background = replies;
+    engine_.readers_.pushes.background = pushes;
+    engine_.readers_.replies.background = replies;
   }
   InBackground(const InBackground&) = delete;
   InBackground& operator=(const InBackground&) = delete;
@@ -125,10 +125,12 @@ class Engine::InBackground {
     if (!lock_.owns_lock()) lock_.lock();
     // Whoever took a role meanwhile may have looked at a source before this thread changed it, by
     // what it just read there.
-    if (pushes_ && !engine_.pushes_.background) signal(engine_.pushes_.wake.get());
-    if (replies_ && !engine_.replies_.background) signal(engine_.replies_.wake.get());
-    engine_.pushes_.background = false;
-    engine_.replies_.background = false;
+    ReaderRole& pushes = engine_.readers_.pushes;
+    ReaderRole& replies = engine_.readers_.replies;
+    if (pushes_ && !pushes.background) signal(pushes.wake.get());
+    if (replies_ && !replies.background) signal(replies.wake.get());
+    pushes.background = false;
+    replies.background = false;
   }
 
  private:

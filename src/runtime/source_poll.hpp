@@ -26,6 +26,20 @@ void signal(int eventfd) noexcept;
 /// Has the timer fire so late, once.
 void arm(int timer, std::chrono::nanoseconds in) noexcept;
 
+/// Has an operation's completion, and each poke, end a poll.
+class NudgedThrough {
+ public:
+  NudgedThrough(Operation& operation, int eventfd) noexcept : operation_(operation) {
+    operation_.nudge_through(eventfd);
+  }
+  NudgedThrough(const NudgedThrough&) = delete;
+  NudgedThrough& operator=(const NudgedThrough&) = delete;
+  ~NudgedThrough() { operation_.nudge_through(-1); }
+
+ private:
+  Operation& operation_;
+};
+
 /// @thread_safety every member may be called concurrently; a source is called by one thread at a
 /// time, but for `linger()`.
 class SourcePoll {
