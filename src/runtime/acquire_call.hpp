@@ -7,8 +7,8 @@
 
 #include "base/futex.hpp"
 #include "core/acquire.hpp"
-#include "runtime/attempt.hpp"
-#include "runtime/client_state.hpp"
+#include "runtime/acquire_report.hpp"
+#include "runtime/callers_attempt.hpp"
 
 #include <atomic>
 #include <memory>
@@ -26,28 +26,17 @@ class AcquireCall final : public core::Waiter {
               const AcquireOptions& options);
   AcquireCall(const AcquireCall&) = delete;
   AcquireCall& operator=(const AcquireCall&) = delete;
-  ~AcquireCall();
   /// @return why the call failed; no failure = the owner holds the name.
   Failure run();
   /// Leaves whatever it takes part in, after `run()` has thrown.
   void forsake();
   /// @return who was seen to hold the name, after contention.
-  [[nodiscard]] std::optional<Holder> take_holder() { return std::move(holder_); }
-
-  // Every waiter in a slot is such a call: those that its state names, under the slot's mutex.
-  /// @return null for nobody.
-  [[nodiscard]] static AcquireCall* of(core::Waiter* waiter) noexcept;
-  [[nodiscard]] static AcquireCall* requester_locked(const core::NameState& state) noexcept;
-  [[nodiscard]] static AcquireCall* first_locked(const core::NameState& state) noexcept;
-  /// Nothing for nobody.
-  static void wake_locked(core::Waiter* waiter) noexcept;
-  /// Wakes those who waited for a name that is their owner's by now.
-  static void wake_reentered_locked(core::NameState& state) noexcept;
+  [[nodiscard]] std::optional<Holder> take_holder() { return std::move(report_.holder); }
 
   /// Wakes the thread wherever it sleeps. Under the slot's mutex.
   void wake_locked() noexcept {
     parker_.unpark();
-    if (attempt_) attempt_->poke();
+    own_.poke_locked();
   }
   /// The same in two halves. @return what to hand to `futex_wake()` when the mutex is free: a
   /// thread that is woken before that only goes to sleep again, on the mutex.
@@ -56,7 +45,7 @@ class AcquireCall final : public core::Waiter {
   void inherit_locked(std::shared_ptr<Attempt> attempt, std::optional<Instant> trouble_since);
   /// @return whether it is this attempt's answer that it waits for. Under the slot's mutex.
   [[nodiscard]] bool asks_by_locked(const AttemptId& attempt) const noexcept {
-    return attempt_ && attempt_->request().attempt == attempt;
+    return own_ && own_->request().attempt == attempt;
   }
 
  private:
@@ -78,12 +67,8 @@ class AcquireCall final : public core::Waiter {
   void leave();
 
   Failure ends(const Action& action);
-  Failure contended(Errc code);
-  [[nodiscard]] Failure no_answer(Errc code);
-  void tell_granted();
 
   Machine::View view() noexcept;
-  void begin_attempt_locked();
   void learn_from_requester_locked();
 
   Slot& slot_;
@@ -92,16 +77,11 @@ class AcquireCall final : public core::Waiter {
   const AcquireOptions& options_;
   Machine machine_;
   Instant now_;  // when it looked last
-  std::optional<Closing::Inside> asking_;
   base::Parker parker_;
   std::uint32_t seen_ = 0;  // of what it sleeps on: read before the conditions
   std::atomic<bool> stopped_{false};
-  bool successor_ = false;            // was given an attempt
-  std::shared_ptr<Attempt> attempt_;  // written under the slot's mutex
-  bool asked_ = false;                // the backend for it
-  std::optional<Failure> trouble_;    // that keeps the server from answering
-  Failure failure_;                   // of the client: why it cannot ask
-  std::optional<Holder> holder_;
+  CallersAttempt own_;
+  AcquireReport report_;
 };
 
 }  // namespace mortise::runtime

@@ -2,7 +2,6 @@
 // The callbacks of a loss first, then the observer, then the server, and last whoever may ask it.
 #include "runtime/aftermath.hpp"
 
-#include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/shared_name.hpp"
 
@@ -28,7 +27,7 @@ void Aftermath::carry_out() noexcept {
     // Out of memory for the request: the hold ends with its lease.
   }
   const SharedName::Lock lock(name_.mutex);
-  AcquireCall::wake_locked(name_.state.release_sent());
+  SharedName::wake_locked(name_.state.release_sent());
 }
 
 void Aftermath::release_lost() {

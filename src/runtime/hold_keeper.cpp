@@ -99,7 +99,7 @@ void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aft
   after.notice = std::move(notice_);
   after.tell_server = tell_server;
   after.why = why;
-  AcquireCall::wake_locked(after.loss->next);
+  SharedName::wake_locked(after.loss->next);
 }
 
 void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
@@ -168,7 +168,7 @@ void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
     lose_locked({.backend = &why}, false, after);
     return;
   }
-  const auto* const requester = AcquireCall::requester_locked(name_.state);
+  const auto* const requester = name_.requester_locked();
   if (requester == nullptr || !requester->asks_by_locked(hold.attempt)) return;
   const std::uint64_t before = taken_attempt_ == hold.attempt ? taken_number_ : 0;
   taken_attempt_ = hold.attempt;

@@ -33,8 +33,8 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
     case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after); break;
     case core::NameState::Exit::passed:
       after.notice = keeper_.take_notice_locked();
-      woken = AcquireCall::of(departure.next)->mark_locked();
-      AcquireCall::wake_reentered_locked(name_.state);
+      woken = SharedName::call_of(departure.next)->mark_locked();
+      name_.wake_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
@@ -78,12 +78,12 @@ Released ReleaseCall::free_at_server(const core::Hold& ended,
   {
     // Only now that the release has left: the next attempt of this client must come after it.
     const SharedName::Lock lock(name_.mutex);
-    AcquireCall* const front = AcquireCall::first_locked(name_.state);
+    AcquireCall* const front = name_.first_locked();
     if (orphan && front != nullptr && front->terms->agrees_with(*successor)) {
       front->inherit_locked(attempt, std::nullopt);
       orphan = false;
     }
-    AcquireCall::wake_locked(name_.state.release_sent());
+    SharedName::wake_locked(name_.state.release_sent());
   }
   // From here on what fails, out of memory, costs an answer and no more: the release is on its way.
   try {

@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/shared_name.hpp"
 
+#include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
 
 namespace mortise::runtime {
+
+AcquireCall* SharedName::call_of(core::Waiter* waiter) noexcept {
+  return static_cast<AcquireCall*>(waiter);
+}
+
+AcquireCall* SharedName::requester_locked() const noexcept { return call_of(state.requester()); }
+
+AcquireCall* SharedName::first_locked() const noexcept {
+  return state.queue().empty() ? nullptr : call_of(state.queue().front());
+}
+
+void SharedName::wake_locked(core::Waiter* waiter) noexcept {
+  if (waiter != nullptr) call_of(waiter)->wake_locked();
+}
+
+void SharedName::wake_reentered_locked() noexcept {
+  while (core::Waiter* const waiter = state.reenter_waiter()) wake_locked(waiter);
+}
 
 std::shared_ptr<Attempt> SharedName::new_attempt(const core::Terms& terms, bool wait) const {
   return std::make_shared<Attempt>(Acquisition::Request{.attempt = client->new_attempt_id(),

@@ -11,6 +11,7 @@
 
 namespace mortise::runtime {
 
+class AcquireCall;
 class ClientState;
 
 /// The mutex guards the state and whatever a function `..._locked` of the slot's parts touches; it
@@ -23,6 +24,17 @@ struct SharedName {
   const std::string name;
   std::mutex mutex{};
   core::NameState state{};
+
+  // The calls that the state names: every waiter in it is one.
+  /// @return the one that asks the server, or null.
+  [[nodiscard]] AcquireCall* requester_locked() const noexcept;
+  /// @return the one that has waited longest for its turn, or null.
+  [[nodiscard]] AcquireCall* first_locked() const noexcept;
+  [[nodiscard]] static AcquireCall* call_of(core::Waiter* waiter) noexcept;
+  /// Nothing for nobody.
+  static void wake_locked(core::Waiter* waiter) noexcept;
+  /// Wakes those who waited for a name that is their owner's by now.
+  void wake_reentered_locked() noexcept;
 
   /// @return an attempt with an id of its own, not sent yet.
   [[nodiscard]] std::shared_ptr<Attempt> new_attempt(const core::Terms& terms, bool wait) const;

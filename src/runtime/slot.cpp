@@ -52,7 +52,7 @@ void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
   shared_.state.expect_grant();
   keeper_.begin_locked(hold.lease);
   shared_.state.granted(call, std::move(hold));
-  AcquireCall::wake_reentered_locked(shared_.state);
+  shared_.wake_reentered_locked();
 }
 
 std::size_t Slot::hold_count(Owner owner) {
@@ -130,8 +130,8 @@ std::optional<Holder> Slot::local_holder() {
 
 void Slot::poke_waiters() {
   const SharedName::Lock lock(shared_.mutex);
-  AcquireCall::wake_locked(shared_.state.requester());
-  for (core::Waiter* const waiter : shared_.state.queue()) AcquireCall::wake_locked(waiter);
+  SharedName::wake_locked(shared_.state.requester());
+  for (core::Waiter* const waiter : shared_.state.queue()) SharedName::wake_locked(waiter);
 }
 
 }  // namespace mortise::runtime

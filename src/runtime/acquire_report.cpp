@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The words for each end.
+#include "runtime/acquire_report.hpp"
+
+#include "runtime/client_state.hpp"
+#include "runtime/slot.hpp"
+
+namespace mortise::runtime {
+namespace {
+
+using core::Acquire;
+
+Errc code_of(Acquire::Why why) noexcept {
+  return why == Acquire::Why::cancelled ? Errc::cancelled : Errc::timeout;
+}
+
+}  // namespace
+
+Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) {
+  switch (end.end) {
+    case Acquire::End::reentered: return {};
+    case Acquire::End::granted: tell_granted(took); return {};
+    case Acquire::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
+    case Acquire::End::closed: return slot_.client().closed_failure();
+    case Acquire::End::cannot_ask: return failure;
+    case Acquire::End::contended: return contended(code_of(end.why));
+    case Acquire::End::trouble: return *trouble;
+    case Acquire::End::no_answer: return no_answer(Errc::unavailable);
+    case Acquire::End::in_doubt:
+      return trouble ? Failure(Errc::in_doubt, trouble->text) : no_answer(Errc::in_doubt);
+    case Acquire::End::nonsense:
+      return {Errc::protocol, slot_.name() + ": grant number out of range"};
+    case Acquire::End::failed:  // the call knows with what
+    case Acquire::End::too_late: break;
+  }
+  return {Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended"};
+}
+
+Failure AcquireReport::no_answer(Errc code) const {
+  return {code, slot_.client().backend().describe() + ": no answer in time"};
+}
+
+Failure AcquireReport::contended(Errc code) {
+  if (Observer* const observer = slot_.client().observer(); observer != nullptr) {
+    observer->contended({.name = slot_.name(), .label = caller_.terms->label});
+  }
+  return {code, slot_.name()};
+}
+
+void AcquireReport::tell_granted(core::Nanos took) {
+  Observer* const observer = slot_.client().observer();
+  if (observer == nullptr) return;
+  observer->granted({.name = slot_.name(),
+                     .label = caller_.terms->label,
+                     .token = slot_.token(caller_.owner),
+                     .took = took});
+}
+
+}  // namespace mortise::runtime

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What a call has learned on its way, and what its caller and the observer are told in the end.
+#pragma once
+
+#include <mortise/error.hpp>
+#include <mortise/options.hpp>
+
+#include "core/acquire.hpp"
+
+#include <optional>
+
+namespace mortise::runtime {
+
+class Slot;
+
+/// Part of a call, for its own thread.
+class AcquireReport {
+ public:
+  AcquireReport(Slot& slot, const core::Waiter& caller) noexcept : slot_(slot), caller_(caller) {}
+  /// Tells the observer. @return what the caller is told: why the call failed, or no failure.
+  Failure tell(const core::Acquire::Action& end, core::Nanos took);
+
+  std::optional<Failure> trouble;  // that keeps the server from answering
+  Failure failure;                 // of the client: why it cannot ask
+  std::optional<Holder> holder;    // who was seen to hold the name
+
+ private:
+  Failure contended(Errc code);
+  [[nodiscard]] Failure no_answer(Errc code) const;
+  void tell_granted(core::Nanos took);
+
+  Slot& slot_;
+  const core::Waiter& caller_;
+};
+
+}  // namespace mortise::runtime

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/callers_attempt.hpp"
+
+#include "base/mutant.hpp"
+#include "core/figures.hpp"
+#include "runtime/client_state.hpp"
+#include "runtime/shared_name.hpp"
+
+namespace mortise::runtime {
+
+CallersAttempt::CallersAttempt(SharedName& name) noexcept : name_(name) {}
+
+CallersAttempt::~CallersAttempt() {
+  if (successor_) name_.client->closing().successor_goes();
+}
+
+void CallersAttempt::begin_locked(const core::Terms& terms, bool wait) {
+  attempt_ = name_.new_attempt(terms, wait);
+  asked_ = false;
+}
+
+void CallersAttempt::inherit_locked(std::shared_ptr<Attempt> attempt) {
+  attempt_ = std::move(attempt);
+  asked_ = true;
+  if (!std::exchange(successor_, true)) name_.client->closing().successor_comes();
+}
+
+void CallersAttempt::count() { asking_.emplace(name_.client->closing().askers()); }
+
+core::Acquire::Asked CallersAttempt::ask(Instant now) {
+  if (!std::exchange(asked_, true)) name_.client->backend().acquire(attempt_);
+  const AttemptId& id = attempt_->request().attempt;
+  return {.last = attempt_->asked_last(now), .seed = id.client_low + id.sequence};
+}
+
+void CallersAttempt::ask_again(Instant now) {
+  name_.client->backend().acquire(attempt_);
+  attempt_->asked(now);
+}
+
+core::Acquire::Decided CallersAttempt::decided() const noexcept {
+  if (attempt_->failure()) return core::Acquire::Decided::failed;
+  const bool granted = attempt_->grant().number != 0;
+  return granted ? core::Acquire::Decided::granted : core::Acquire::Decided::busy;
+}
+
+core::Acquire::TakenBack CallersAttempt::take_back() {
+  ClientState& client = *name_.client;
+  const bool cancels = !base::mutant("core.leaves_its_place_in_the_queue");
+  core::Acquire::TakenBack event{.progress = attempt_->progress()};
+  if (cancels) client.backend().cancel(attempt_);
+  if (client.wait_done(*attempt_, core::grace) || !attempt_->abandon()) {
+    event.granted = attempt_->grant().number != 0;
+  } else if (cancels) {
+    client.adopt(attempt_);
+  }
+  return event;
+}
+
+}  // namespace mortise::runtime
