@@ -6,6 +6,7 @@
 #include "base/quiet_thread.hpp"
 #include "core/figures.hpp"
 #include "runtime/hold_keeper.hpp"
+#include "runtime/renewal_batch.hpp"
 
 #include <algorithm>
 #include <exception>

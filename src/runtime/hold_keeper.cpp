@@ -5,6 +5,7 @@
 
 #include "base/mutant.hpp"
 #include "runtime/acquire_call.hpp"
+#include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
@@ -20,24 +21,6 @@ class LossNotice final : public Notifier::Task {
 };
 
 }  // namespace
-
-void RenewalBatch::add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t generation,
-                       Item item) {
-  keepers_.emplace_back(keeper, generation);
-  items().push_back(std::move(item));
-}
-
-void RenewalBatch::finished() noexcept {
-  for (std::size_t i = 0; i < keepers_.size(); ++i) {
-    const std::shared_ptr<HoldKeeper> keeper = keepers_[i].first.lock();
-    if (!keeper) continue;
-    try {
-      keeper->renewal_answered(keepers_[i].second, items()[i], failure());
-    } catch (const std::exception&) {
-      // Out of memory: an answer that was not learned is asked for again, inside the lease.
-    }
-  }
-}
 
 HoldKeeper::HoldKeeper(Slot& slot, SharedName& name) noexcept
     : slot_(slot), name_(name), client_(*name.client) {

@@ -14,25 +14,11 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
-#include <utility>
-#include <vector>
 
 namespace mortise::runtime {
 
 class ClientState;
-class HoldKeeper;
-
-/// Renewals of many holds in one request.
-class RenewalBatch final : public Renewal {
- public:
-  RenewalBatch() : Renewal({}) {}
-  void add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t generation, Item item);
-
- private:
-  void finished() noexcept override;
-  // Weak: the backend keeps a request as long as it likes, and the slot keeps the backend.
-  std::vector<std::pair<std::weak_ptr<HoldKeeper>, std::uint64_t>> keepers_;
-};
+class RenewalBatch;
 
 /// A part of a slot, and gone with it.
 /// @thread_safety it has no mutex of its own: what ends in `_locked` is called under the slot's,
