@@ -22,7 +22,7 @@ Readers::Readers() : background_wake(make_eventfd()), unread_timer(make_timer())
   pushes.wake = make_eventfd();
 }
 
-void Readers::nudge_all() noexcept {
+void Readers::nudge_all() const noexcept {
   signal(replies.wake.get());
   signal(pushes.wake.get());
   signal(background_wake.get());

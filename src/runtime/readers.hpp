@@ -20,7 +20,7 @@ struct Readers {
   bool add_locked(Source& source);
   void remove_locked(Source& source) noexcept;
   /// Wakes everybody who polls.
-  void nudge_all() noexcept;
+  void nudge_all() const noexcept;
 
   /// @return the role in which the operation's caller reads.
   [[nodiscard]] ReaderRole& role_of(const Operation& operation) noexcept;

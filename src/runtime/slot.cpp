@@ -96,7 +96,7 @@ std::stop_token Slot::lost(Owner owner) {
   return lost != nullptr ? lost->stopped() : std::stop_token();
 }
 
-std::optional<Holder> Slot::holder(Failure& failure) {
+std::optional<Holder> Slot::holder(Failure& failure) const {
   if (!client().alive()) {
     failure = client().closed_failure();
     return std::nullopt;

@@ -38,7 +38,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   [[nodiscard]] Token token(Owner owner);
   [[nodiscard]] core::Nanos valid_for(Owner owner);
   [[nodiscard]] std::stop_token lost(Owner owner);
-  [[nodiscard]] std::optional<Holder> holder(Failure& failure);
+  [[nodiscard]] std::optional<Holder> holder(Failure& failure) const;
   /// @return the hold of another owner of this process, as others would see it.
   [[nodiscard]] std::optional<Holder> local_holder();
 
