@@ -287,7 +287,7 @@ void AcquireCall::forsake() {
 }
 
 Failure AcquireCall::ends(const Action& action) {
-  if (action.end == Machine::End::failed) return own_->failure();
+  if (action.end == Machine::End::failed) report_.failure = own_->failure();
   return report_.tell(action, now_ - machine_.began());
 }
 

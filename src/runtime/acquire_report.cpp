@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words for each end.
+// The words for each end of a call.
 #include "runtime/acquire_report.hpp"
 
 #include "runtime/client_state.hpp"
@@ -22,7 +22,8 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) 
     case Acquire::End::granted: tell_granted(took); return {};
     case Acquire::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
     case Acquire::End::closed: return slot_.client().closed_failure();
-    case Acquire::End::cannot_ask: return failure;
+    case Acquire::End::cannot_ask:
+    case Acquire::End::failed: return failure;
     case Acquire::End::contended: return contended(code_of(end.why));
     case Acquire::End::trouble: return *trouble;
     case Acquire::End::no_answer: return no_answer(Errc::unavailable);
@@ -30,7 +31,6 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) 
       return trouble ? Failure(Errc::in_doubt, trouble->text) : no_answer(Errc::in_doubt);
     case Acquire::End::nonsense:
       return {Errc::protocol, slot_.name() + ": grant number out of range"};
-    case Acquire::End::failed:  // the call knows with what
     case Acquire::End::too_late: break;
   }
   return {Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended"};

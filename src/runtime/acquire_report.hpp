@@ -21,7 +21,7 @@ class AcquireReport {
   Failure tell(const core::Acquire::Action& end, core::Nanos took);
 
   std::optional<Failure> trouble;  // that keeps the server from answering
-  Failure failure;                 // of the client: why it cannot ask
+  Failure failure;                 // why the call could not ask, or what it was answered with
   std::optional<Holder> holder;    // who was seen to hold the name
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a loss leaves to be done: who is told, and whether the server is.
+// What is left to be done when the slot's mutex is free: of a loss, who is told, and whether the
+// server is; of every end, what must not be destroyed under that mutex.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -33,7 +34,9 @@ class Aftermath {
   Aftermath& operator=(const Aftermath&) = delete;
   ~Aftermath() { carry_out(); }
 
-  std::shared_ptr<Slot> unpinned;  // to be given up: it may be the last reference
+  // To be given up. The first member, so that it goes last: it may be the last reference to what
+  // all this refers to.
+  std::shared_ptr<Slot> unpinned;
   std::optional<core::NameState::Loss> loss;
   std::unique_ptr<Notifier::Task> notice;  // to be told at a loss; else of a hold that is over
   Reason why;

@@ -36,8 +36,8 @@ class Background {
              std::function<bool()> serve);
   ~Background();
 
-  /// Has the keeper ticked at that moment; starts the thread the first time. It takes its timer
-  /// back before it is gone.
+  /// Has the keeper ticked at that moment; starts the thread the first time. Its slot takes the
+  /// timer back before it is gone.
   /// @param early how much sooner, where others are ticked anyway
   void set(HoldTimer& timer, Instant due, std::chrono::nanoseconds early);
   void remove(HoldTimer& timer) noexcept;

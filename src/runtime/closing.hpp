@@ -13,8 +13,10 @@ namespace mortise::runtime {
 
 class ClientState;
 
-/// Whoever begins something that closing has to wait for is counted first and looks at the mark
-/// then; closing sets the mark first and looks at the counts then. So neither misses the other.
+/// Whoever asks the server is counted first and looks at the mark then; closing sets the mark first
+/// and looks at the counts then. A hold ends, and whoever frees it is counted, under its slot's
+/// mutex, which closing takes after the mark and before it looks at the counts. So neither misses
+/// the other.
 /// @thread_safety every member may be called concurrently; the mutex guards only that the second
 /// caller of `close()` waits for the first.
 class Closing {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What keeps the live hold of a name alive, and what ends it: renewal, jeopardy, loss. The other
-// half of a slot, who waits for the name and who gets it next, knows of this only that a hold has
-// begun, and that it may be over.
+// half of a slot is who waits for the name and who gets it next: its calls say when a hold begins
+// and have this look at the time, and are asked only whose answer from the server is awaited.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -45,6 +45,7 @@ class HoldKeeper {
   [[nodiscard]] bool taken_away_locked(const core::Hold& hold) const noexcept {
     return hold.attempt == taken_attempt_ && hold.number <= taken_number_;
   }
+  /// The background forgets it. Its slot does this last of all.
   void disarm_locked() noexcept;
 
   /// @return a reference that keeps the slot; null = it is being destroyed
