@@ -6,6 +6,8 @@
 #include "runtime/engine_frames.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <span>
 #include <utility>
 
 namespace mortise::runtime {
@@ -21,8 +23,9 @@ Instant after(Instant moment, std::chrono::nanoseconds span) noexcept {
   return span >= never - moment ? never : moment + span;
 }
 
-void choose(Attendance& attendance, const std::vector<Source*>& some,
-            const std::vector<Source*>& more = {}) {
+using Sources = std::span<Source* const>;
+
+void choose(Attendance& attendance, Sources some, Sources more = {}) {
   attendance.sources.resize(some.size() + more.size());
   const auto rest = std::copy(some.begin(), some.end(), attendance.sources.items().begin());
   std::copy(more.begin(), more.end(), rest);
@@ -117,12 +120,9 @@ bool Engine::read_alone(const Follower& self, Instant now) {
 void Engine::read(Lock& lock, ReaderRole& role, Follower& self) {
   {
     Attending attending(*this, lock);
+    const Reading reading(*this, lock, role);  // first: there may be no memory for what follows
     choose(attending.attendance(), role.sources);
-    const Reading reading(*this, lock, role);
     for (std::uint64_t version = role.version;;) {
-      if (&role == &readers_.pushes) {
-        role.asleep_until = std::min(self.until, readers_.due_locked());
-      }
       lock.unlock();
       poll_for(role, attending.attendance(), self);
       const Instant now = clock_->now();
@@ -182,7 +182,10 @@ void Engine::poll_for(ReaderRole& role, const Attendance& attendance, Follower& 
                             : self.until;
   const NudgedThrough nudged(self.operation, role.wake.get());
   if (self.operation.signal() != self.seen) return;
-  poll_.once(sources, {.wake = role.wake.get(), .until = until, .own = &self.operation});
+  poll_.once(sources, {.wake = role.wake.get(),
+                       .until = until,
+                       .own = &self.operation,
+                       .asleep_until = &role == &readers_.pushes ? &role.asleep_until : nullptr});
 }
 
 // Whoever was answered last runs last, if there are more of them than CPUs, and soon if not.
@@ -229,19 +232,19 @@ bool Engine::background(Instant until) {
     const bool awaited = readers_.outstanding_locked();
     if (awaited) readers_.close_shortcut_locked();
     const bool replies = awaited && readers_.replies.unattended();
-    static const std::vector<Source*> none;
-    choose(attending.attendance(), pushes ? readers_.pushes.sources : none,
-           replies ? readers_.replies.sources : none);
+    choose(attending.attendance(), pushes ? Sources(readers_.pushes.sources) : Sources(),
+           replies ? Sources(readers_.replies.sources) : Sources());
     const InBackground roles(*this, lock, pushes, replies);
-    if (pushes) readers_.background_asleep_until = std::min(until, readers_.due_locked());
     lock.unlock();
+    std::atomic<Instant>& asleep_until = readers_.background_asleep_until;
     clock_was_set = poll_.once(attending.attendance().sources.items(),
                                {.wake = readers_.background_wake.get(),
                                 .timers = {background_timer_.get(), readers_.unread_timer.get()},
                                 .clock_watch = clock_watch_.get(),
-                                .until = until});
+                                .until = until,
+                                .asleep_until = pushes ? &asleep_until : nullptr});
+    asleep_until.store(Instant::min());
     lock.lock();
-    readers_.background_asleep_until = Instant::min();
   }
   choose_last(lock);
   readers_.open_shortcut_locked();

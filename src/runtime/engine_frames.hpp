@@ -46,7 +46,7 @@ class Engine::Reading {
     if (!lock_.owns_lock()) lock_.lock();
     if (base::mutant("core.role_kept_by_who_left")) return;
     role_.taken = false;
-    role_.asleep_until = Instant::min();
+    role_.asleep_until.store(Instant::min());
     engine_.readers_.hand_on_locked(role_);
   }
 

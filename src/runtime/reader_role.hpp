@@ -10,6 +10,7 @@
 #include "base/unique_fd.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -67,9 +68,10 @@ struct ReaderRole {
   std::uint64_t version = 0;                // of the sources
   base::UniqueFd wake{};                    // eventfd: reaches the caller that reads
   bool taken = false;                       // a caller reads
-  Instant asleep_until = Instant::min();  // of the pushes, that caller; there is none: the smallest
-  const Follower* called = nullptr;       // a follower that was woken to read, and has not come yet
-  bool background = false;                // the background thread reads
+  // Of the pushes: until when that caller sleeps; there is none: the smallest.
+  std::atomic<Instant> asleep_until{Instant::min()};
+  const Follower* called = nullptr;  // a follower that was woken to read, and has not come yet
+  bool background = false;           // the background thread reads
   List<Follower> followers{};
 
   /// @return whether more wait than should pass the role from hand to hand.

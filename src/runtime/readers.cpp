@@ -119,8 +119,8 @@ void Readers::hand_on_locked(ReaderRole& role) noexcept {
     // What nobody awaits is read when it is due; who reads the pushes, asleep since before it was
     // sent, does not know of that moment.
     const Instant due = due_locked();
-    if (outstanding_locked() || due < background_asleep_until) signal(background_wake.get());
-    if (due < pushes.asleep_until) signal(pushes.wake.get());
+    if (outstanding_locked() || due < background_asleep_until.load()) signal(background_wake.get());
+    if (due < pushes.asleep_until.load()) signal(pushes.wake.get());
   }
   // Who follows the replies and turned out to await a push is to read the pushes itself.
   if (&role == &replies && pushes.may_be_taken() && pushes.followers.size() > 0) {

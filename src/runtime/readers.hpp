@@ -12,7 +12,8 @@
 namespace mortise::runtime {
 
 /// @thread_safety part of the engine: everything is read and changed under the engine's mutex, but
-/// for what `Shortcut` says of itself and for the eventfds, which anybody may signal.
+/// for what `Shortcut` says of itself, for the moments until which somebody sleeps, and for the
+/// eventfds, which anybody may signal.
 struct Readers {
   Readers();
 
@@ -43,8 +44,8 @@ struct Readers {
   bool by_shortcut = false;  // who has the role of the replies came that way
   ReaderRole replies;
   ReaderRole pushes;
-  // The background thread, where it reads the pushes; it is awake, or does not: the smallest.
-  Instant background_asleep_until = Instant::min();
+  // The background thread, where it reads the pushes; it does not: the smallest.
+  std::atomic<Instant> background_asleep_until{Instant::min()};
 
  private:
   [[nodiscard]] Follower* successor_locked(ReaderRole& role) noexcept;

@@ -122,6 +122,8 @@ bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
   const auto fds = polled.items();
   for (std::size_t i = 0; i < first; ++i) fds[i] = {.fd = own[i], .events = POLLIN, .revents = 0};
   Instant until = look.until;
+  // Before the sources are asked: what one of them changes while the next is asked is news.
+  if (look.asleep_until != nullptr) look.asleep_until->store(never);
   {
     const std::lock_guard calling(calling_);
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -129,6 +131,7 @@ bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
       fds[first + i] = {sources[i]->descriptor(), sources[i]->interest(), 0};
     }
   }
+  if (look.asleep_until != nullptr) look.asleep_until->store(until);
   const auto left = left_until(until, look.timers[0]);
   const timespec limit = timespec_of(std::min<std::chrono::nanoseconds>(left, longest_sleep));
   ::ppoll(fds.data(), fds.size(), &limit, nullptr);

@@ -8,6 +8,7 @@
 #include "base/unique_fd.hpp"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -53,6 +54,9 @@ class SourcePoll {
     int clock_watch = -1;               ///< ends it as well
     Instant until = never;
     Operation* own = nullptr;  ///< the operation that is nudged through `wake`; may be null
+    /// Told until when it sleeps: whoever changes a moment afterwards, and finds it sooner, has to
+    /// signal `wake`. May be null.
+    std::atomic<Instant>* asleep_until = nullptr;
   };
   /// @return whether the clock was set
   bool once(std::span<Source* const> sources, const Look& look);

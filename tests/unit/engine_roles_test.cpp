@@ -152,6 +152,31 @@ TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDueByACallerThatAwaitsAPush) {
   engine_.detach(care);
 }
 
+// The same where replies were due sooner when that caller came, and were read by others since: it
+// is by its own sources that it sleeps, and whoever leaves the replies has to know until when.
+TEST_F(EngineRoles, WhoAwaitsAPushIsToldOfWhatIsDueSoonerThanItSleeps) {
+  UnawaitedReplies votes(false);
+  UnawaitedReplies care(true);
+  engine_.attach(votes);
+  engine_.attach(care);
+  {
+    votes.set_due(BootClock::now() + 20ms);
+    PushWaiter waiter(engine_, pushes_);
+    ASSERT_TRUE(waiter.sleeps());
+    const auto operation = std::make_shared<Check>();
+    replies_.request(operation);
+    std::thread caller([&] { wait_done(engine_, *operation); });
+    votes.set_due(BootClock::now() + 100ms);
+    care.set_due(BootClock::now() + 100ms);
+    replies_.answer(1);
+    caller.join();
+    EXPECT_TRUE(eventually([&] { return care.was_ready(); }, 5s));
+    pushes_.push();
+  }
+  engine_.detach(votes);
+  engine_.detach(care);
+}
+
 /// Awaits a push until it is asked for once more, as a look at a queue does, by another thread.
 class AskedAnew final : public Check {
  public:
