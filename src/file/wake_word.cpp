@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <ctime>
 
 namespace mortise::file {
@@ -66,9 +68,18 @@ WakeWord::~WakeWord() {
 bool WakeWord::can_sleep_on_both() noexcept {
   // No words at all are an invalid argument to a kernel that knows the call. Containers' filters
   // answer EPERM to what they do not know.
-  static const bool can =
-      ::syscall(SYS_futex_waitv, nullptr, 0U, 0U, nullptr, CLOCK_MONOTONIC) != 0 && errno == EINVAL;
-  return can;
+  // Asked by two threads it has one answer. A lock around the first time might be left locked in a
+  // forked child.
+  enum class Answer : std::uint8_t { unknown, no, yes };
+  static constinit std::atomic<Answer> known{Answer::unknown};
+  Answer answer = known.load();
+  if (answer == Answer::unknown) {
+    const bool can = ::syscall(SYS_futex_waitv, nullptr, 0U, 0U, nullptr, CLOCK_MONOTONIC) != 0 &&
+                     errno == EINVAL;
+    answer = can ? Answer::yes : Answer::no;
+    known.store(answer);
+  }
+  return answer == Answer::yes;
 }
 
 int WakeWord::bump_and_wake(int count) const noexcept {

@@ -2,12 +2,13 @@
 // The doors of the memory backend: the server that tests hold, the backend, the URL.
 #include <mortise/memory.hpp>
 
+#include "base/fork.hpp"
 #include "base/url.hpp"
 #include "memory/link.hpp"
 #include "memory/store.hpp"
 
 #include <map>
-#include <mutex>
+#include <utility>
 
 namespace mortise::memory {
 namespace {
@@ -44,16 +45,15 @@ class MemoryBackend final : public Backend {
   std::shared_ptr<Link> link_;
 };
 
-/// The servers that URLs name, as long as a client uses them.
+/// The servers that URLs name, as long as a client uses them. A forked child may ask for one, too:
+/// so no thread forks while another one is in here, and nothing is to be done at the end.
 std::shared_ptr<Store> shared_store(const std::string& name) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Store>> stores;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<Store> store = stores[name].lock();
-  if (!store) {
-    store = std::make_shared<Store>(Clock::real());
-    stores[name] = store;
-  }
+  auto fresh = std::make_shared<Store>(Clock::real());
+  const base::NoFork alone;
+  static auto& stores = *new std::map<std::string, std::weak_ptr<Store>>;
+  std::weak_ptr<Store>& known = stores[name];
+  std::shared_ptr<Store> store = known.lock();
+  if (!store) known = store = std::move(fresh);
   return store;
 }
 

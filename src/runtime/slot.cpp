@@ -32,6 +32,8 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
     call.forsake();  // out of memory: the name must not wait for a call that is over
     throw;
   }
+  // An observer may have forked, and have come back in the child.
+  if (!failure && client().forked()) failure = client().closed_failure();
   if (failure && holder != nullptr) {
     *holder = call.take_holder();
     // For those who keep the failure; most want to know only that there is one.

@@ -194,12 +194,15 @@ object() { # <source under src/> <code>
     "$compiler" -c code.cpp -o "lib.dir/$1.o"
     echo "$scratch/lib.dir/./$1.o" # as CMake writes it
 }
-symbols_fail() { # <words of its complaint>
+objects_fail() { # <check> <words of its complaint>
     local output
-    if output=$(bash "$checks/symbols.sh" objects.txt 2>&1) || [[ $output != *"$1"* ]]; then
-        printf 'symbols does not complain about: %s\n%s\n' "$1" "$output"
+    if output=$(bash "$checks/$1.sh" objects.txt 2>&1) || [[ $output != *"$2"* ]]; then
+        printf '%s does not complain about: %s\n%s\n' "$1" "$2" "$output"
         failures=$((failures + 1))
     fi
+}
+symbols_fail() { # <words of its complaint>
+    objects_fail symbols "$1"
 }
 interface='struct Host { virtual ~Host(); };'
 cd "$scratch"
@@ -219,6 +222,15 @@ symbols_fail 'src/file/file.cpp: c() is beside, in redis'
 cp good.txt objects.txt
 object src/redis/redis.cpp 'int d(); int c() { return d(); }' >>objects.txt
 symbols_fail 'src/redis/redis.cpp: d() is above, in the umbrella'
+
+# What a forked child would wait for.
+cp good.txt objects.txt
+bash "$checks/first_use.sh" objects.txt || failures=$((failures + 1))
+object src/file/file.cpp 'int c(); int f() { static const int made = c(); return made; }' >>objects.txt
+objects_fail first_use 'src/file/file.cpp: something is made on first use'
+cp good.txt objects.txt
+object src/file/file.cpp 'struct Ends { ~Ends(); }; Ends ends;' >>objects.txt
+objects_fail first_use 'src/file/file.cpp: something is destroyed at the end'
 
 rm -rf "$scratch"
 exit $((failures > 0))

@@ -68,17 +68,20 @@ long bio_control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) 
   return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is ever held back
 }
 
-// Never freed: streams need it as long as there are any.
+// Never freed: streams need it as long as there are any. A lock around the first time might be left
+// locked in a forked child; so two threads may make one each, and one of them stays.
 const BIO_METHOD* bio_method() {
-  static const BIO_METHOD* const method = [] {
-    BIO_METHOD* made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "mortise");
-    if (made == nullptr) throw std::bad_alloc();
-    ::BIO_meth_set_read_ex(made, &bio_read);
-    ::BIO_meth_set_write_ex(made, &bio_write);
-    ::BIO_meth_set_ctrl(made, &bio_control);
-    return made;
-  }();
-  return method;
+  static constinit std::atomic<const BIO_METHOD*> method{nullptr};
+  const BIO_METHOD* known = method.load();
+  if (known != nullptr) return known;
+  BIO_METHOD* const made = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "mortise");
+  if (made == nullptr) throw std::bad_alloc();
+  ::BIO_meth_set_read_ex(made, &bio_read);
+  ::BIO_meth_set_write_ex(made, &bio_write);
+  ::BIO_meth_set_ctrl(made, &bio_control);
+  if (method.compare_exchange_strong(known, made)) return made;
+  ::BIO_meth_free(made);
+  return known;
 }
 
 /// @return whether the server says by this that it does not take us for a friend.
