@@ -75,7 +75,7 @@ void PostgresBackend::stop() noexcept {
   };
   pool_->close([&](const Call& call) { say_farewell(*call.operation); });
   // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
-  std::vector<Call> outbox;
+  Waiting outbox;
   {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();

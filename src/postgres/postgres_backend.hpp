@@ -107,6 +107,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
+  using Waiting = remote::Outbox<Call>::Calls;
   void put_in_outbox(Call call);
   void submit_outbox();
   void resubmit(Call call);

@@ -93,7 +93,7 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
   note_unanswered(unanswered);
   const Instant now = clock_->now();
   const bool others = pool_->up();
-  std::vector<Call> waiting;
+  Waiting waiting;
   Steps steps;
   if (!others) {
     const std::lock_guard lock(mutex_);
@@ -117,13 +117,13 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
     if (!fails && !renews && !others) call.operation->trouble(why.failure);
     return fails || renews;
   };
-  for (std::vector<Call>* const calls : {&unanswered, &waiting}) {
-    for (Call& call : *calls) {
-      bool settled = false;
-      steps.make([&] { settled = settles(call); });
-      if (!settled) steps.make([&] { resubmit(std::move(call)); });
-    }
-  }
+  const auto see_to = [&](Call& call) {
+    bool settled = false;
+    steps.make([&] { settled = settles(call); });
+    if (!settled) steps.make([&] { resubmit(std::move(call)); });
+  };
+  for (Call& call : unanswered) see_to(call);
+  for (Call& call : waiting) see_to(call);
   if (!others) steps.make([&] { tell_who_waits(why.failure, final); });
   steps.rethrow();
 }

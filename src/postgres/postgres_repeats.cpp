@@ -42,8 +42,10 @@ void PostgresBackend::put_in_outbox(Call call) {
     return call.renewal().answered();  // unknown: repeated inside the lease
   }
   {
+    Waiting alone;
+    alone.push_back(std::move(call));
     const std::lock_guard lock(mutex_);
-    outbox_.add(std::move(call));
+    outbox_.add(std::move(alone));
     why = no_server_;
   }
   pool_->want(at_once);
@@ -83,12 +85,25 @@ bool PostgresBackend::is_ours(const Call& call) {
 }
 
 void PostgresBackend::submit_outbox() {
-  std::vector<Call> outbox;
+  Waiting outbox;
   {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();
   }
-  resubmit_all(std::move(outbox));
+  Steps steps;
+  while (!outbox.empty()) {
+    Waiting alone;
+    alone.splice(alone.begin(), outbox, outbox.begin());
+    bool done = false;
+    steps.make([&] {
+      resubmit(alone.front());
+      done = true;
+    });
+    if (done) continue;
+    const std::lock_guard lock(mutex_);
+    outbox_.add(std::move(alone));  // for the next connection
+  }
+  steps.rethrow();
 }
 
 // Each, whatever becomes of the one before: some of them nobody else would ask for again.

@@ -7,6 +7,7 @@
 #include "base/mutant.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace mortise::redis {
@@ -293,6 +294,8 @@ Attempts::Operation Attempts::leftover_locked(const AttemptId& attempt, Taken& t
 std::vector<Attempts::Operation> Attempts::leftovers() {
   std::vector<Operation> operations;
   const std::lock_guard lock(mutex_);
+  // None is marked as asked that is not listed for want of memory.
+  operations.reserve(static_cast<std::size_t>(std::distance(late_.begin(), late_.end())));
   for (auto& [key, late] : late_) {
     if (Operation operation = leftover_locked(key.attempt, late.more)) {
       operations.push_back(std::move(operation));

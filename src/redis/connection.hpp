@@ -178,7 +178,7 @@ class Connection final : public base::TunedSource {
   void write_queued();
   void gather();
   Sent queue(Call* call, std::string_view bytes);
-  UnderWay::Place append(Call* call, std::string_view bytes);
+  UnderWay::Place append(Call* call, std::string_view bytes) noexcept;
   void note_calls() noexcept;
   [[nodiscard]] bool begin_writing() noexcept;
   [[nodiscard]] Failure unavailable(const char* words) const;

@@ -151,6 +151,9 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
         !base::mutant("redis.send_with_a_stale_epoch")) {
       return Sent::refused;
     }
+    // Room first: what is admitted is noted as asked for, and has to be.
+    out_.reserve(out_.size() + bytes.size());
+    if (call != nullptr) calls_.make_room();
     if (call != nullptr && !user_.admits(*call)) return Sent::withdrawn;
     place = append(call, bytes);
     if (blocked_.load()) return Sent::sent;
@@ -171,10 +174,9 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
   return mine ? Sent::refused : Sent::sent;
 }
 
-// Under the mutex. Both or neither, also where there is no memory: a call without its bytes would
-// be given the reply to the next one, and hold what another one holds (S1).
-Connection::UnderWay::Place Connection::append(Call* call, std::string_view bytes) {
-  const std::size_t before = out_.size();
+// Under the mutex, where there is room. Both or neither: a call without its bytes would be given
+// the reply to the next one, and hold what another one holds (S1).
+Connection::UnderWay::Place Connection::append(Call* call, std::string_view bytes) noexcept {
   out_.append(bytes);
   if (call == nullptr) return {};
   const bool whole = call->whole;
@@ -182,13 +184,7 @@ Connection::UnderWay::Place Connection::append(Call* call, std::string_view byte
   // Not of when it was made: its thread may have stood still since, and whatever else is under way
   // would be in doubt with a call that the server has hardly seen.
   if (call->time > call->time.zero()) call->deadline = clock_->now() + call->time;
-  UnderWay::Place place;
-  try {
-    place = calls_.add(std::move(*call));
-  } catch (...) {
-    out_.resize(before);
-    throw;
-  }
+  const UnderWay::Place place = calls_.add(std::move(*call));
   note_calls();
   if (whole) loaded_.sent(script, place.generation);
   return place;

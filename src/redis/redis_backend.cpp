@@ -173,13 +173,13 @@ void RedisBackend::submit(Call call) {
     while (sent == Connection::Sent::withdrawn && call.kind == Call::Kind::release) {
       sent = send(call);
     }
-    if (sent != Connection::Sent::refused) {
-      note_sent(call);
-      return;
-    }
+    if (sent == Connection::Sent::sent) note_sent(call);
+    if (sent != Connection::Sent::refused) return;
   }
   if (call.kind == Call::Kind::acquire) attempts_.wanted(call.shared_acquisition());
-  put_in_outbox(std::move(call));
+  Calls alone;
+  alone.push_back(std::move(call));
+  put_in_outbox(std::move(alone));
 }
 
 Connection::Sent RedisBackend::send(Call& call) {
@@ -256,17 +256,17 @@ const std::string& RedisBackend::bytes_of(Call& call) {
   return bytes;
 }
 
-void RedisBackend::put_in_outbox(Call call) {
+/// @param alone one call
+void RedisBackend::put_in_outbox(Calls alone) {
+  const Call& call = alone.front();
   const std::shared_ptr<Operation> operation = call.operation;
   // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
   // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
-  if (call.leftover) attempts_.put_back(call.attempt());
+  keep(std::move(alone));
   Failure why;
   {
     const std::lock_guard lock(mutex_);
-    // Attempts wait in their own table.
-    if (call.kind != Call::Kind::acquire && !call.leftover) outbox_.add(std::move(call));
     why = no_commands_;
   }
   commands_->want(at_once);
@@ -276,6 +276,21 @@ void RedisBackend::put_in_outbox(Call call) {
   } else if (why) {
     operation->trouble(std::move(why));
   }
+}
+
+/// @param alone one call, for the next connection
+void RedisBackend::keep(Calls alone) noexcept {
+  const Call& call = alone.front();
+  if (call.leftover) return attempts_.put_back(call.attempt());
+  if (call.kind == Call::Kind::acquire) return;  // attempts wait in their own table
+  const std::lock_guard lock(mutex_);
+  outbox_.add(std::move(alone));
+}
+
+// There was no memory for what has to be said on it. The next one begins with what is wanted by
+// then.
+void RedisBackend::break_commands() noexcept {
+  commands_->mark_broken({Errc::exhausted, std::string()});
 }
 
 bool RedisBackend::is_over(const Call& call, Instant now) const {
@@ -296,7 +311,7 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
 }
 
 void RedisBackend::submit_outbox() {
-  std::vector<Call> outbox;
+  Calls outbox;
   {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();
@@ -313,17 +328,18 @@ void RedisBackend::submit_outbox() {
   for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
 }
 
-void RedisBackend::send_again(std::vector<Call> calls) {
+void RedisBackend::send_again(Calls calls) {
   const Instant now = clock_->now();
-  base::OneByOne each;
-  for (Call& call : calls) {
-    if (is_over(call, now)) continue;
+  const auto send_one = [&](Calls& alone) {
+    Call& call = alone.front();
+    if (is_over(call, now)) return;
     call.asked = now;
     call.whole = false;
     if (base::mutant("redis.force_again_takes_the_next")) call.found.reset();
-    each([&] { submit(std::move(call)); });
-  }
-  each.finish();
+    submit(call);
+  };
+  const auto keep_one = [this](Calls alone) { keep(std::move(alone)); };
+  if (remote::each_or_keep(std::move(calls), send_one, keep_one)) break_commands();
 }
 
 // No library is behind it, to repeat it.
@@ -341,7 +357,7 @@ void RedisBackend::run_again_later(const Call& call) {
 
 void RedisBackend::send_repeats(Instant now) {
   if (repeats_due_.get() > now) return;
-  std::vector<Call> repeats;
+  Calls repeats;
   {
     const std::lock_guard lock(mutex_);
     repeats.swap(repeats_);

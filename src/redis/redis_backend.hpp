@@ -66,6 +66,8 @@ class RedisBackend final : public Backend, private Connection::User {
     RedisBackend& backend_;
   };
 
+  using Calls = remote::Outbox<Call>::Calls;
+
   /// What the reply says that is being read, of an attempt or of a release, and how that was noted.
   struct Told {
     std::optional<Answer> answer{};
@@ -100,13 +102,15 @@ class RedisBackend final : public Backend, private Connection::User {
   void refused(const Call& call, const Reply& reply);
   void run_again_later(const Call& call);
   void send_repeats(Instant now);
-  void send_again(std::vector<Call> calls);
+  void send_again(Calls calls);
+  void keep(Calls call) noexcept;
+  void break_commands() noexcept;
   void nonsense(const Call& call);
   void fail_protocol(const Call& call, const Failure& why);
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
                         const Answer& answer);
   void note_grant(const Acquisition::Request& request, Instant asked, const Answer& answer);
-  void end_leftover(const std::shared_ptr<Acquisition>& operation);
+  void end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept;
   void end_leftover_of(const AttemptId& attempt);
   void answered_leftover(const Call& call, const Answer& answer);
   void answered_release(const Call& call);
@@ -130,14 +134,15 @@ class RedisBackend final : public Backend, private Connection::User {
   void listen_as(const std::string& name, bool first);
   void begins_to_hold(const Acquisition::Request& request, std::uint64_t number);
   void look_at_long_holds(Instant now);
+  void look_at_long_hold(const HoldId& hold, Instant now);
   void look_for_holder(const std::string& channel);
 
   void lost_commands(const Failure& why, std::list<Call> unanswered, bool final, bool was_up);
   void note_unanswered(const std::list<Call>& calls, Instant now) noexcept;
-  void left_behind(Call& call, const Failure& why, bool final, bool was_up);
+  void left_behind(Calls& alone, const Failure& why, bool final, bool was_up);
   void tell_undecided(const Failure& why, bool final);
   void lost_inbox(const Failure& why, bool final);
-  void put_in_outbox(Call call);
+  void put_in_outbox(Calls call);
 
   const Settings settings_;
   const std::unique_ptr<remote::Tls> tls_;
@@ -164,7 +169,7 @@ class RedisBackend final : public Backend, private Connection::User {
   remote::Outbox<Call> outbox_;  // to be sent when there is a connection
   std::string run_id_;
   std::string inbox_run_id_;
-  std::vector<Call> repeats_;  // that a server has refused, and no library repeats
+  Calls repeats_;  // that a server has refused, and no library repeats
   std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
   remote::Moment repeats_due_;
   Failure no_commands_;  // why there is no connection

@@ -36,7 +36,7 @@ void RedisBackend::stop() noexcept {
   };
   if (inbox != nullptr) static_cast<void>(inbox->close());
   for (const Call& call : commands_->close()) say_farewell(*call.operation);
-  std::vector<Call> outbox;
+  Calls outbox;
   {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();

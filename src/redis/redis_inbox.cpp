@@ -2,6 +2,7 @@
 // What comes to a client's inbox, and when the first of a queue looks without being told: parts of
 // RedisBackend.
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/redis_backend.hpp"
 #include "redis/server_error.hpp"
@@ -74,13 +75,16 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                                    : push.lease});
   while (!operation->done()) std::this_thread::yield();
   attempts_.completed(*operation);  // before the next push is read
-  if (redisson_) redisson_->stop_waiting(operation->request().name);
-  if (operation->grant().number == push.number) {
-    if (redisson_) begins_to_hold(operation->request(), push.number);
-  } else {
-    give_back(operation->request().name, push.attempt, push.number, push.lease);
+  const Acquisition::Request& request = operation->request();
+  base::OneByOne each;
+  if (operation->grant().number != push.number) {
+    each([&] { give_back(request.name, push.attempt, push.number, push.lease); });
+  } else if (redisson_) {
+    each([&] { begins_to_hold(request, push.number); });
   }
+  if (redisson_) each([&] { redisson_->stop_waiting(request.name); });
   end_leftover_of(push.attempt);
+  each.finish();
 }
 
 // It was over before the server looked for this answer: taken by force, as a rule. The grant was

@@ -9,6 +9,7 @@
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 
+#include <new>
 #include <thread>
 
 namespace mortise::redis {
@@ -18,8 +19,9 @@ void RedisBackend::note_unanswered(const std::list<Call>& calls, Instant now) no
     if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());
     } else if (call.kind == Call::Kind::cancel) {
-      attempts_.unanswered(call.attempt(), 0, call.epoch, now);  // takes nothing itself
-      if (call.leftover) attempts_.put_back(call.attempt());
+      // It takes nothing itself. But its answer may have told of a hold, and have been lost, for
+      // want of memory, on its way to whom that concerns.
+      attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());
     } else if (call.kind == Call::Kind::release) {
       const Release& release = call.releasing();
       attempts_.unanswered(release.hold().attempt, call.ours ? 0 : release.hold().number,
@@ -31,10 +33,15 @@ void RedisBackend::note_unanswered(const std::list<Call>& calls, Instant now) no
   }
 }
 
-void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) {
-  Call call = Call::cancel(operation, clock_->now());
-  call.leftover = true;
-  submit(std::move(call));
+void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept {
+  try {
+    Call call = Call::cancel(operation, clock_->now());
+    call.leftover = true;
+    submit(std::move(call));
+  } catch (const std::bad_alloc&) {
+    attempts_.put_back(operation->request().attempt);
+    break_commands();
+  }
 }
 
 void RedisBackend::end_leftover_of(const AttemptId& attempt) {

@@ -92,22 +92,26 @@ void RedisBackend::lost_commands(const Failure& why, std::list<Call> unanswered,
                                  bool was_up) {
   const Instant now = clock_->now();
   note_unanswered(unanswered, now);
-  std::vector<Call> outbox;
+  Calls outbox;
   {
     const std::lock_guard lock(mutex_);
     note(no_commands_, why);
     outbox = outbox_.take();
   }
+  outbox.splice(outbox.end(), unanswered);
+  const auto leave = [&](Calls& alone) { left_behind(alone, why, final, was_up); };
+  bool wanted = remote::each_or_keep(std::move(outbox), leave,
+                                     [this](Calls alone) { keep(std::move(alone)); });
   base::OneByOne each;
-  for (Call& call : outbox) each([&] { left_behind(call, why, final, was_up); });
-  for (Call& call : unanswered) each([&] { left_behind(call, why, final, was_up); });
   each([&] { tell_undecided(why, final); });
-  if (each.failed() || attempts_.takes_back(now)) commands_->want();
+  wanted = wanted || each.failed() || attempts_.takes_back(now);
+  if (wanted) commands_->want();
   each.finish();
 }
 
 // A connection that was up is up again at once, as a rule.
-void RedisBackend::left_behind(Call& call, const Failure& why, bool final, bool was_up) {
+void RedisBackend::left_behind(Calls& alone, const Failure& why, bool final, bool was_up) {
+  const Call& call = alone.front();
   if (call.leftover || is_over(call, clock_->now())) return;  // see note_unanswered()
   if (final && call.only_asks()) {
     // Releases and cancels stay: they free what others wait for.
@@ -115,7 +119,7 @@ void RedisBackend::left_behind(Call& call, const Failure& why, bool final, bool 
   } else if (call.kind == Call::Kind::renew && (final || !was_up)) {
     call.renewal().answered();  // unknown: repeated inside the lease
   } else if (call.kind != Call::Kind::acquire) {
-    put_in_outbox(std::move(call));
+    put_in_outbox(std::move(alone));
   }
 }
 

@@ -4,6 +4,7 @@
 // Redisson's key, and says so on the same channel. So whoever holds for long listens, too, and
 // looks at its hold then, and once when it begins to listen.
 #include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -85,15 +86,16 @@ void RedisBackend::begins_to_hold(const Acquisition::Request& request, std::uint
 // Of the end of a hold nobody tells this but the answer to a release: what does not stand any more
 // is found here.
 void RedisBackend::look_at_long_holds(Instant now) {
-  for (HoldId& hold : long_holds_.due(now)) {
-    if (!attempts_.stands(hold, now)) {
-      redisson_->stop_holding(hold);
-      continue;
-    }
-    // Again each time: the inbox may have broken since.
-    if (inbox_up_.load()) redisson_->hold(hold);
-    long_holds_.again(std::move(hold), now);
-  }
+  base::OneByOne each;
+  for (const HoldId& hold : long_holds_.due(now)) each([&] { look_at_long_hold(hold, now); });
+  each.finish();
+}
+
+void RedisBackend::look_at_long_hold(const HoldId& hold, Instant now) {
+  if (!attempts_.stands(hold, now)) return redisson_->stop_holding(hold);
+  long_holds_.again(hold, now);  // first: whatever fails below is tried then
+  // Again each time: the inbox may have broken since.
+  if (inbox_up_.load()) redisson_->hold(hold);
 }
 
 void RedisBackend::look_for_holder(const std::string& channel) {

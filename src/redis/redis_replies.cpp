@@ -97,7 +97,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
   }
   const bool final = error.kind == ServerError::Kind::final;
   if (error.kind == ServerError::Kind::elsewhere) {
-    if (call.kind != Call::Kind::acquire) put_in_outbox(call);
+    if (call.kind != Call::Kind::acquire) put_in_outbox(Calls{call});
     commands_->drop(error.failure);
     return;
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What each thread may change of a connection's life, and in which order it is seen.
 #include "remote/link.hpp"
 
 #include "remote/backoff.hpp"
@@ -27,7 +28,8 @@ void Link::came_up() noexcept {
 }
 
 void Link::is_welcome() noexcept {
-  if (state() != State::up) return;
+  // It may be broken already: its user had no memory for what was to be said first.
+  if (state() != State::up || is_broken()) return;
   welcome_ = true;
   failures_ = 0;
 }

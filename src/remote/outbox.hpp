@@ -8,9 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <list>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace mortise::remote {
 
@@ -35,23 +36,48 @@ inline constexpr std::chrono::minutes longest_unattended{1};
 /// The name that is looked at to see whether locks can be taken at all. Nobody locks it.
 inline constexpr std::string_view probed_name = "mortise.check";
 
+/// Does that with each call, whatever became of those before it.
+/// @param work with one call, alone; may throw, and may put the call elsewhere
+/// @param keep is given what it has thrown at, and not put elsewhere
+/// @return whether it has thrown
+template <class Calls, class Work, class Keep>
+bool each_or_keep(Calls calls, Work work, Keep keep) noexcept {
+  bool failed = false;
+  while (!calls.empty()) {
+    Calls alone;
+    alone.splice(alone.begin(), calls, calls.begin());
+    try {
+      work(alone);
+    } catch (const std::exception&) {
+      failed = true;
+      if (!alone.empty()) keep(std::move(alone));
+    }
+  }
+  return failed;
+}
+
 /// @tparam Call has an `operation` and a `kind`
 /// @thread_safety for one thread at a time
 template <class Call>
 class Outbox {
  public:
+  /// They go from hand to hand without memory: see UnderWay.
+  using Calls = std::list<Call>;
+
   /// Of one operation a call of each kind waits once: what is there already stays as it is.
-  void add(Call call) {
+  /// @param alone one call
+  void add(Calls alone) noexcept {
+    const Call& call = alone.front();
     const bool there = std::any_of(calls_.begin(), calls_.end(), [&](const Call& other) {
       return other.operation == call.operation && other.kind == call.kind;
     });
-    if (!there) calls_.push_back(std::move(call));
+    if (!there) calls_.splice(calls_.end(), alone);
   }
   /// @return all of them, in the order in which they came.
-  [[nodiscard]] std::vector<Call> take() noexcept { return std::exchange(calls_, {}); }
+  [[nodiscard]] Calls take() noexcept { return std::exchange(calls_, {}); }
 
  private:
-  std::vector<Call> calls_;
+  Calls calls_;
 };
 
 }  // namespace mortise::remote

@@ -51,6 +51,10 @@ class UnderWay {
     return std::any_of(calls_.begin(), calls_.end(), which);
   }
 
+  /// The next `add()` needs no memory.
+  void make_room() {
+    if (spare_.empty()) spare_.emplace_back();
+  }
   Place add(Call call) {
     call.number = numbers_ + 1;
     if (spare_.empty()) {

@@ -5,24 +5,20 @@
 // and the end is quick. Exit status: 0 = all that; 77 = allocations cannot be made to fail here.
 #include <mortise/postgres.hpp>
 
-#include "support/failing_allocations.hpp"
+#include "support/own_host.hpp"
 #include "support/postgres_talk.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 
@@ -33,72 +29,14 @@ using mortise::Operation;
 using mortise::Release;
 using mortise::Released;
 using mortise::Source;
+using mortise::test::OwnHost;
 using mortise::test::PostgresTalk;
-using mortise::test::until_failure;
 
 constexpr auto patience = 60s;  // others may have the machine
 // Longer than a try to connect, which may be unable to go on.
 constexpr auto a_while = 3s;
 // Two addresses where nobody listens.
 constexpr const char* nowhere = "postgresql://127.0.0.1:1,127.0.0.1:2/none?user=nobody";
-
-class SteppedClock final : public mortise::Clock {
- public:
-  [[nodiscard]] Instant now() const noexcept override { return mortise::BootClock::now() + ahead; }
-  std::chrono::nanoseconds ahead{0};
-};
-
-/// This thread polls.
-class OwnHost final : public mortise::Host {
- public:
-  [[nodiscard]] const std::shared_ptr<mortise::Clock>& clock() const noexcept override {
-    return clock_;
-  }
-  void attach(Source& source) override { sources_.push_back(&source); }
-  void detach(Source& source) noexcept override { std::erase(sources_, &source); }
-  void changed(Source& /*source*/) noexcept override {}
-  void hold_lost(const mortise::HoldId& /*hold*/, mortise::Failure /*why*/) override {}
-
-  void step(std::chrono::nanoseconds by) { time_->ahead += by; }
-  /// Polls once. @param fails_at which allocation of the sources fails; 0 = none
-  /// @return whether one did
-  bool poll(std::chrono::milliseconds at_most, long& fails_at) {
-    const bool armed = fails_at > 0;
-    const std::vector<Source*> sources = sources_;
-    std::vector<pollfd> polled;
-    Instant until = clock_->now() + at_most;
-    for (const Source* source : sources) {
-      polled.push_back({.fd = source->descriptor(), .events = source->interest(), .revents = 0});
-      until = std::min(until, source->due());
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock_->now());
-    ::poll(polled.data(), polled.size(), std::max<int>(0, static_cast<int>(left.count())));
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (polled[i].revents == 0 && sources[i]->due() > clock_->now()) continue;
-      until_failure = fails_at;
-      try {
-        sources[i]->ready(polled[i].revents, clock_->now());
-      } catch (const std::bad_alloc&) {
-      }
-      fails_at = std::exchange(until_failure, 0);
-      if (armed && fails_at == 0) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] bool run_until_done(const Operation& operation) {
-    const Instant end = mortise::BootClock::now() + patience;
-    for (long none = 0; !operation.done() && mortise::BootClock::now() < end;) {
-      static_cast<void>(poll(5ms, none));
-    }
-    return operation.done();
-  }
-  [[nodiscard]] const std::vector<Source*>& sources() const { return sources_; }
-
- private:
-  std::shared_ptr<SteppedClock> time_ = std::make_shared<SteppedClock>();
-  std::shared_ptr<mortise::Clock> clock_ = time_;
-  std::vector<Source*> sources_;
-};
 
 void fail(const char* scene, const char* what, long round) {
   std::printf("%s: %s, allocation %ld\n", scene, what, round);
@@ -156,7 +94,7 @@ class User {
     finish(*operation, "is not served later");
   }
   void finish(const Operation& operation, const char* otherwise) {
-    if (!host.run_until_done(operation)) fail(otherwise);
+    if (!host.run_until([&] { return operation.done(); }, patience)) fail(otherwise);
     if (operation.failure()) fail(operation.failure().text.c_str());
   }
   void expect_released(const std::shared_ptr<Release>& release) {
@@ -179,13 +117,9 @@ class User {
   }
   /// Polls until an allocation has failed. @return false: there are not so many of them
   [[nodiscard]] bool run_short_of_memory(int polls) {
-    long fails_at = round_;
-    for (int i = 0; i < polls; ++i) {
-      if (!host.poll(5ms, fails_at)) continue;
-      host.step(a_while);
-      return true;
-    }
-    return false;
+    if (!host.run_short_of_memory(polls, round_)) return false;
+    host.step(a_while);
+    return true;
   }
 
  private:
@@ -274,23 +208,11 @@ bool server_stands_still(const std::string& url, PostgresTalk& talk, long round)
   return reached;
 }
 
-/// @return whether ours is the operator new of this program: clang's sanitizers have their own.
-bool fails_when_told() {
-  until_failure = 1;
-  try {
-    const std::string copy("longer than what a string keeps without memory");
-  } catch (const std::bad_alloc&) {
-    return true;
-  }
-  until_failure = 0;
-  return false;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count != 2) return 100;
-  if (!fails_when_told()) return 77;
+  if (!mortise::test::allocations_fail_when_told()) return 77;
   try {
     const std::string url = arguments[1];
     PostgresTalk talk(url);

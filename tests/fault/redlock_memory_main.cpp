@@ -6,20 +6,15 @@
 // = all that; 77 = allocations cannot be made to fail here.
 #include <mortise/redlock.hpp>
 
-#include "support/failing_allocations.hpp"
+#include "support/own_host.hpp"
 #include "support/redis_talk.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,72 +27,12 @@ using mortise::Instant;
 using mortise::Operation;
 using mortise::Release;
 using mortise::Released;
-using mortise::Source;
+using mortise::test::OwnHost;
 using mortise::test::RedisTalk;
-using mortise::test::until_failure;
 
 constexpr auto patience = 20s;  // others may have the machine
 // The library asks again so often.
 constexpr auto fallback = 1s;
-
-class SteppedClock final : public mortise::Clock {
- public:
-  [[nodiscard]] Instant now() const noexcept override { return mortise::BootClock::now() + ahead; }
-  std::chrono::nanoseconds ahead{0};
-};
-
-/// This thread polls.
-class OwnHost final : public mortise::Host {
- public:
-  [[nodiscard]] const std::shared_ptr<mortise::Clock>& clock() const noexcept override {
-    return clock_;
-  }
-  void attach(Source& source) override { sources_.push_back(&source); }
-  void detach(Source& source) noexcept override { std::erase(sources_, &source); }
-  void changed(Source& /*source*/) noexcept override {}
-  void hold_lost(const mortise::HoldId& /*hold*/, mortise::Failure /*why*/) override {}
-
-  void step(std::chrono::nanoseconds by) { time_->ahead += by; }
-  /// Polls once. @param fails_at which allocation of the sources fails; 0 = none
-  /// @return whether one did
-  bool poll(std::chrono::milliseconds at_most, long& fails_at) {
-    const bool armed = fails_at > 0;
-    const std::vector<Source*> sources = sources_;
-    std::vector<pollfd> polled;
-    Instant until = clock_->now() + at_most;
-    for (const Source* source : sources) {
-      polled.push_back({.fd = source->descriptor(), .events = source->interest(), .revents = 0});
-      until = std::min(until, source->due());
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock_->now());
-    ::poll(polled.data(), polled.size(), std::max<int>(0, static_cast<int>(left.count())));
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      if (polled[i].revents == 0 && sources[i]->due() > clock_->now()) continue;
-      until_failure = fails_at;
-      try {
-        sources[i]->ready(polled[i].revents, clock_->now());
-      } catch (const std::bad_alloc&) {
-      }
-      fails_at = std::exchange(until_failure, 0);
-      if (armed && fails_at == 0) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] bool run_until(const std::function<bool()>& comes_true,
-                               std::chrono::nanoseconds at_most = patience) {
-    const Instant end = mortise::BootClock::now() + at_most;
-    for (long none = 0; !comes_true(); static_cast<void>(poll(2ms, none))) {
-      if (mortise::BootClock::now() > end) return false;
-    }
-    return true;
-  }
-  [[nodiscard]] const std::vector<Source*>& sources() const { return sources_; }
-
- private:
-  std::shared_ptr<SteppedClock> time_ = std::make_shared<SteppedClock>();
-  std::shared_ptr<mortise::Clock> clock_ = time_;
-  std::vector<Source*> sources_;
-};
 
 /// The servers, as the test sees them.
 class Servers {
@@ -167,7 +102,7 @@ class User {
   }
   [[nodiscard]] std::shared_ptr<Acquisition> take(const std::string& name) {
     auto operation = ask(name);
-    if (!host.run_until([&] { return operation->done(); })) fail("is not served");
+    if (!host.run_until([&] { return operation->done(); }, patience)) fail("is not served");
     if (operation->grant().number == 0) fail("is not granted what is free");
     return operation;
   }
@@ -224,26 +159,9 @@ class User {
     }
     fail("a vote stays for whoever holds nothing");
   }
-  /// Waits until the servers have answered, throws the answers away, and breaks the connections.
-  void lose_answers() {
-    for (Source* const source : host.sources()) {
-      const int descriptor = source->descriptor();
-      if (descriptor < 0) continue;
-      pollfd polled{.fd = descriptor, .events = POLLIN, .revents = 0};
-      ::poll(&polled, 1, 100);
-      std::array<char, 4096> bytes{};
-      while (::recv(descriptor, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
-      }
-      ::shutdown(descriptor, SHUT_RDWR);
-    }
-  }
   /// Polls until an allocation has failed. @return false: there are not so many of them
   [[nodiscard]] bool run_short_of_memory(int polls) {
-    long fails_at = round_;
-    for (int i = 0; i < polls; ++i) {
-      if (host.poll(5ms, fails_at)) return true;
-    }
-    return false;
+    return host.run_short_of_memory(polls, round_);
   }
 
  private:
@@ -259,7 +177,7 @@ bool connections_come_back(Servers& servers, long round) {
   const auto held = user.take(user.name("held"));
   const auto release = user.free(*held);
   const auto wanted = user.ask(user.name("wanted"));
-  user.lose_answers();
+  user.host.lose_answers();
   const bool reached = user.run_short_of_memory(12);
   user.expect_released(release);
   user.finish(wanted);
@@ -275,7 +193,7 @@ bool round_is_lost(Servers& servers, long round, bool waits) {
   const std::string name = user.name("theirs");
   User other("the other", round, servers);
   const auto held = other.take(name);
-  if (!other.host.run_until([&] { return servers.votes(name) == servers.size(); })) {
+  if (!other.host.run_until([&] { return servers.votes(name) == servers.size(); }, patience)) {
     user.fail("not on all servers");
   }
   servers[0].expect_ok({"DEL", "mortise:{" + name + "}"});
@@ -311,22 +229,10 @@ bool waiter_leaves(Servers& servers, long round) {
   return reached;
 }
 
-/// @return whether ours is the operator new of this program: clang's sanitizers have their own.
-bool fails_when_told() {
-  until_failure = 1;
-  try {
-    const std::string copy("longer than what a string keeps without memory");
-  } catch (const std::bad_alloc&) {
-    return true;
-  }
-  until_failure = 0;
-  return false;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (!fails_when_told()) return 77;
+  if (!mortise::test::allocations_fail_when_told()) return 77;
   try {
     std::vector<std::uint16_t> ports;
     for (int i = 1; i < count; ++i) {

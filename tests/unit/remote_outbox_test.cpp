@@ -5,6 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace mortise::remote {
 namespace {
 
@@ -16,19 +21,42 @@ struct Letter {
   int copy = 1;
 };
 
+using Letters = Outbox<Letter>::Calls;
+
 TEST(RemoteOutbox, KeepsEachCallOnceInTheirOrder) {
   Outbox<Letter> outbox;
-  outbox.add({.operation = 'b', .kind = 'r'});
-  outbox.add({.operation = 'a', .kind = 'r', .copy = 1});
-  outbox.add({.operation = 'a', .kind = 'c'});
-  outbox.add({.operation = 'a', .kind = 'r', .copy = 2});
-  const std::vector<Letter> letters = outbox.take();
+  outbox.add(Letters{{.operation = 'b', .kind = 'r'}});
+  outbox.add(Letters{{.operation = 'a', .kind = 'r', .copy = 1}});
+  outbox.add(Letters{{.operation = 'a', .kind = 'c'}});
+  outbox.add(Letters{{.operation = 'a', .kind = 'r', .copy = 2}});
+  const Letters taken = outbox.take();
+  const std::vector<Letter> letters(taken.begin(), taken.end());
   ASSERT_EQ(letters.size(), 3U);
   EXPECT_EQ(letters[0].operation, 'b');
   EXPECT_EQ(letters[1].operation, 'a');
   EXPECT_EQ(letters[1].copy, 1) << "what is sent again is not put off by what comes later";
   EXPECT_EQ(letters[2].kind, 'c');
   EXPECT_TRUE(outbox.take().empty());
+}
+
+TEST(RemoteOutbox, WhatCannotBeSentForWantOfMemoryIsKept) {
+  Letters kept;
+  std::string sent;
+  const auto send = [&](Letters& alone) {
+    if (alone.front().operation == 'b') throw std::bad_alloc();
+    if (alone.front().operation == 'd') {
+      alone.clear();  // it was put elsewhere
+      throw std::bad_alloc();
+    }
+    sent += alone.front().operation;
+  };
+  const auto keep = [&](Letters alone) { kept.splice(kept.end(), alone); };
+  Letters all{{.operation = 'a'}, {.operation = 'b'}, {.operation = 'c'}, {.operation = 'd'}};
+  EXPECT_TRUE(each_or_keep(std::move(all), send, keep));
+  EXPECT_EQ(sent, "ac");
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept.front().operation, 'b');
+  EXPECT_FALSE(each_or_keep(Letters{{.operation = 'e'}}, send, keep));
 }
 
 TEST(RemoteOutbox, AFailureIsFinalWhereAskingAgainCannotHelp) {
