@@ -147,10 +147,10 @@ struct Freeing final : QuorumRequest {
   const bool known;         ///< exactly this hold was granted here
   const Instant until;      ///< when it ends by itself; long ago where that is not known
   const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
-  std::atomic<bool> told{false};  ///< to every server that it concerns, or owed to it
-  Tally tally{};                  // under the mutex, as what follows
-  Roll roll{};                    // newcomers count: the outbox is sent on later connections
-  NodeSet refused = 0;            // servers that answered with an error
+  std::atomic<bool> untold{true};  ///< a server that it concerns was not told, nor is owed it
+  Tally tally{};                   // under the mutex, as what follows
+  Roll roll{};                     // newcomers count: the outbox is sent on later connections
+  NodeSet refused = 0;             // servers that answered with an error
 };
 
 /// @return when the vote that an undo or a release would free has ended by itself.

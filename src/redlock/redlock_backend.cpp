@@ -9,6 +9,7 @@
 #include "remote/outbox.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace mortise::redlock {
@@ -139,17 +140,9 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   const NodeSet reachable = usable();
   want_missing(reachable, !operation->in_trouble());
   const Holds::End end = holds_.end(operation);
-  // Once more where there was no memory to tell them all.
-  if (end.fresh || !end.freeing->told.load()) {
-    const Trail maybe = end.known ? end.maybe : everywhere();
-    {
-      const Lock lock(end.freeing->mutex);
-      if (end.fresh) end.freeing->tally.no = maybe.rest(quorum_);
-      end.freeing->awaited.begin(awaited_);
-    }
-    for (const Trail::Stop& stop : maybe) tell(call_of(end.freeing, stop));
-    end.freeing->told.store(true);
-  }
+  // Once more where there was no memory to tell them all. It is taken for done before it is: what
+  // fails meanwhile says so.
+  if (end.freeing->untold.exchange(false)) tell_all(end);
   if (count(reachable) < quorum_.majority()) {
     bool final = false;
     Failure why = unreachable({}, final);
@@ -161,6 +154,21 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   if (!attempt) return;
   attempt->polite.store(attempt->step.load() == 0);
   ask(attempt);
+}
+
+void RedlockBackend::tell_all(const Holds::End& end) {
+  try {
+    const Trail maybe = end.known ? end.maybe : everywhere();
+    {
+      const Lock lock(end.freeing->mutex);
+      if (end.fresh) end.freeing->tally.no = maybe.rest(quorum_);
+      end.freeing->awaited.begin(awaited_);
+    }
+    for (const Trail::Stop& stop : maybe) tell(call_of(end.freeing, stop));
+  } catch (const std::bad_alloc&) {
+    end.freeing->untold.store(true);
+    throw;
+  }
 }
 
 void RedlockBackend::inspect(const std::shared_ptr<Inspection>& operation) {

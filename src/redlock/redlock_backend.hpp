@@ -136,6 +136,7 @@ class RedlockBackend final : public Backend, private Node::User {
   /// What a server was asked for a hold it may execute yet, and the hold may end without a word:
   /// its vote is taken back then. @return false: the hold is not known any more
   bool doubt(const HoldId& hold, const Trail::Stop& where);
+  void end_there(const HoldId& hold, const Trail::Stop& where, Instant until);
   /// What a server was asked in an earlier step it may execute yet.
   void in_doubt(const std::shared_ptr<QuorumAttempt>& attempt, const Trail::Stop& where);
 
@@ -179,6 +180,8 @@ class RedlockBackend final : public Backend, private Node::User {
   void nonsense(Node& node, const redis::Call& call);
   void no_answer(Node& node, const redis::Call& call, const Failure& why);
   void no_vote(Node& node, const redis::Call& call, const Failure& why);
+  void tell_all(const Holds::End& end);
+  void tell_again(Freeing& freeing, const redis::Call& call);
   void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
   void judge(const std::shared_ptr<Looking>& looking, Lock lock);
   [[nodiscard]] std::optional<Holder> holder_of(

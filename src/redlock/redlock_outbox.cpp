@@ -160,6 +160,17 @@ bool RedlockBackend::doubt(const HoldId& hold, const Trail::Stop& where) {
   return true;
 }
 
+/// A copy may give a server's vote to a hold. @param until the end of that vote
+void RedlockBackend::end_there(const HoldId& hold, const Trail::Stop& where, Instant until) {
+  if (doubt(hold, where)) return;
+  // It has ended, and by another address its server was told that before this comes, perhaps. Where
+  // its release is under way it is that which asks: what another one had freed would count as not
+  // freed.
+  std::shared_ptr<Freeing> end = holds_.freeing(hold);
+  if (!end) end = std::make_shared<Freeing>(std::make_shared<Release>(hold), true, until);
+  tell(call_of(end, where));
+}
+
 // The answer of another address that leads there has said that nothing is left, perhaps.
 void RedlockBackend::in_doubt(const std::shared_ptr<QuorumAttempt>& attempt,
                               const Trail::Stop& where) {
@@ -170,16 +181,15 @@ void RedlockBackend::in_doubt(const std::shared_ptr<QuorumAttempt>& attempt,
     lock.unlock();
     const HoldId hold{
         .name = request.name, .attempt = request.attempt, .number = attempt->number.load()};
-    if (doubt(hold, where)) return;
-  } else {
-    static_cast<void>(attempt->maybe.add(where));
-    // What comes of the round has it taken back.
-    if (attempt->phase == QuorumAttempt::Phase::asking ||
-        attempt->phase == QuorumAttempt::Phase::settling) {
-      return;
-    }
-    lock.unlock();
+    return end_there(hold, where, where.asked + request.lease);
   }
+  static_cast<void>(attempt->maybe.add(where));
+  // What comes of the round has it taken back.
+  if (attempt->phase == QuorumAttempt::Phase::asking ||
+      attempt->phase == QuorumAttempt::Phase::settling) {
+    return;
+  }
+  lock.unlock();
   Trail there;
   static_cast<void>(there.add(where));
   undo(attempt, there, step);

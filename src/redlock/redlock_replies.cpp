@@ -8,6 +8,7 @@
 #include "redlock/vote.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace mortise::redlock {
@@ -145,7 +146,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
     case Ask::undo: return in_doubt(quorum_attempt_in(call), stop_of(call));
     case Ask::free: {
       const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
-      if (!node.usable()) return tell(call);
+      if (!node.usable()) return tell_again(*freeing, call);
       Lock lock(freeing->mutex);
       freeing->refused |= only(node.index());
       const bool hopeless = count(freeing->refused) >= quorum_.blocking();
@@ -168,16 +169,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
       if (node.usable()) return;
       // Of a connection that broke.
       const HoldId& hold = static_cast<const Relocking&>(*call.operation).hold;
-      if (doubt(hold, stop_of(call))) return;
-      // It has ended, and by another address its server was told that before this comes, perhaps.
-      // Where its release is under way it is that which asks: what another one had freed would
-      // count as not freed.
-      std::shared_ptr<Freeing> end = holds_.freeing(hold);
-      if (!end) {
-        end = std::make_shared<Freeing>(std::make_shared<Release>(hold), true,
-                                        call.asked + lease_of(call));
-      }
-      return tell(call_of(end, stop_of(call)));
+      return end_there(hold, stop_of(call), call.asked + lease_of(call));
     }
     case Ask::look: {
       const auto looking = std::static_pointer_cast<Looking>(call.operation);
@@ -185,6 +177,16 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
       looking->asked &= ~only(node.index());
       return judge(looking, std::move(lock));
     }
+  }
+}
+
+// Where there is no memory for it the library, which asks again, has all of them told once more.
+void RedlockBackend::tell_again(Freeing& freeing, const Call& call) {
+  try {
+    tell(call);
+  } catch (const std::bad_alloc&) {
+    freeing.untold.store(true);
+    throw;
   }
 }
 
