@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A descriptor is made and noted for a forked child in one step.
 #include "base/unique_fd.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What the functions answer, in words of their own (sql/take.sql); anything else is nonsense.
 #include "postgres/answer.hpp"
 
 #include "core/figures.hpp"

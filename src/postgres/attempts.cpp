@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Results and notifications are read by several threads, of several connections, in any order.
 #include "postgres/attempts.hpp"
 
 #include "base/mutant.hpp"

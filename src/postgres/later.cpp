@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Calls whose moment has come are made by whoever polls.
 #include "postgres/later.hpp"
 
 #include "postgres/steps.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What is under way for one name goes by one connection: the server executes it in order.
 #include "postgres/pool.hpp"
 
 #include "base/farewell.hpp"

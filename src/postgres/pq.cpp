@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// libpq without blocking: what is to be sent, flushed and read is said by the socket.
 #include "postgres/pq.hpp"
 
 #include "base/span.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Each server of the URL, at each of its addresses, one after the other, until one takes writes.
 #include "postgres/route.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What an SQLSTATE means for whoever asked.
 #include "postgres/server_error.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The URL is libpq's, but for what begins with `mortise.`, which is taken out of it.
 #include "postgres/settings.hpp"
 
 #include <mortise/error.hpp>

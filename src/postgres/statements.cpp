@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// How calls become statements: texts by schema and role, arguments as bytes, the bits of `how`.
 #include "postgres/statements.hpp"
 
 #include "core/figures.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Where a password may come from, and what it must not be.
 #include "remote/credentials.hpp"
 
 #include <mortise/error.hpp>

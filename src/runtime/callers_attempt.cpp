@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What a caller has at the server is one attempt, which may come from another caller and go to one.
 #include "runtime/callers_attempt.hpp"
 
 #include "base/mutant.hpp"

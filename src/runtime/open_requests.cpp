@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Requests that close() completes in the server's place.
 #include "runtime/open_requests.hpp"
 
 #include "runtime/client_state.hpp"

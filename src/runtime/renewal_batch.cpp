@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One request renews many holds, and its answer is told to each of their keepers.
 #include "runtime/renewal_batch.hpp"
 
 #include "runtime/hold_keeper.hpp"

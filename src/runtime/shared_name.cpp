@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The calls behind the waiters of a name's state.
 #include "runtime/shared_name.hpp"
 
 #include "runtime/acquire_call.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A slot leaves the table while somebody else may be asking for its name.
 #include "runtime/slot_table.hpp"
 
 #include "runtime/client_state.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The C client trusts what it reads: what would end the process is found before.
 #include "zookeeper/frame.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The C client calls back from inside of itself: what it says becomes an answer here.
 #include "zookeeper/handle.hpp"
 
 #include <mortise/error.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A session lives as long as the server says so, counted from before it was asked.
 #include "zookeeper/life.hpp"
 
 #include "base/mutant.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Names are escaped, so that none leaves its place in the tree.
 #include "zookeeper/lock_path.hpp"
 
 #include "base/path_name.hpp"

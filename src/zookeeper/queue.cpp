@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Which nodes stand in the queue, and in which order, whatever library has made them.
 #include "zookeeper/queue.hpp"
 
 #include "base/mutant.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A session outlives its connections, and a client its sessions.
 #include "zookeeper/session.hpp"
 
 #include "remote/backoff.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What a URL may say of a ZooKeeper ensemble; whatever else it says is refused.
 #include "zookeeper/settings.hpp"
 
 #include <mortise/error.hpp>

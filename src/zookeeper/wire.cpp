@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The C client's system calls lead here instead of to a socket.
 #include "zookeeper/wire.hpp"
 
 #include "zookeeper/frame.hpp"
