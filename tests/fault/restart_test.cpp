@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Goal: a server that dies, and has everything again that it had acknowledged, costs time, and no
+// hold, no token and no waiter's turn (S1, S2, L7, L8). Method: killed and started anew while a
+// lock is held, waited for and released; the same on each backend whose server is such a one.
+#include "fault/lasting.hpp"
+
+namespace mortise::fault {
+namespace {
+
+// Promise: L8
+MORTISE_TEST(Restart, AHoldStandsAndIsRenewed) {
+  const auto record = std::make_shared<Record>();
+  Client mine = client(ground().lease, {.observer = record});
+  Client other = client();
+  Lock lock = mine.lock("a", server().hold(ground().lease));
+  lock.lock();
+  const Token token = lock.token();
+  kill_and_start();
+  const std::size_t before = record->count(Record::Kind::renewed);
+  EXPECT_TRUE(record->told(Record::Kind::renewed, before + 2));
+  EXPECT_FALSE(other.lock("a").try_lock_for(100ms));
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_GT(lock.valid_for(), 1s);
+  EXPECT_EQ(lock.token(), token);
+  EXPECT_EQ(lock.release(), Released::released);
+  Lock next = other.lock("a");
+  EXPECT_TRUE(next.try_lock_for(patience));
+  EXPECT_GT(next.token(), token);
+  EXPECT_EQ(next.release(), Released::released);
+}
+
+MORTISE_TEST(Restart, AWaiterGoesOnWaitingAndIsServedByTheRelease) {
+  Client mine = client();
+  Lock lock = mine.lock("a", server().hold(ground().lease));
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_wait("a"));
+  const std::string place = server().place("a");
+  kill_and_start();
+  // Both are connected again, and it is not served.
+  mine.check(patience);
+  waiter.client().check(patience);
+  EXPECT_EQ(server().place("a"), place) << "it has lost its turn";
+  EXPECT_FALSE(comes(served, 0s));
+  EXPECT_GT(lock.valid_for(), 0ns);
+  const Token token = lock.token();
+  EXPECT_EQ(lock.release(), Released::released);
+  ASSERT_TRUE(comes(served));
+  EXPECT_GT(served.get(), token);
+  EXPECT_EQ(waiter.release(), Released::released);
+  EXPECT_TRUE(eventually([&] { return !mine.lock("a").holder(); }));
+}
+
+// Promise: S1
+MORTISE_TEST(Restart, AWaiterIsServedAfterTheOldLeaseAndNotBefore, Lasts::by_hold) {
+  constexpr auto lease = 2s;
+  Client mine = client();
+  LockOptions options = server().hold(lease);
+  options.renew = false;
+  Lock lock = mine.lock("a", options);
+  lock.lock();
+  const Owner holder = Owner().or_this_thread();
+  Party waiter(client(), "a");
+  auto left = waiter.worker().start([&] {
+    waiter.lock().lock();
+    return lock.valid_for(holder);
+  });
+  ASSERT_TRUE(comes_to_wait("a"));
+  kill_and_start();
+  ASSERT_TRUE(comes(left, lease + 1s));
+  EXPECT_EQ(left.get(), 0ns) << "two held the lock";
+  EXPECT_EQ(waiter.release(), Released::released);
+  lock.unlock();
+}
+
+// Promise: S6
+MORTISE_TEST(Restart, AServerThatStaysAwayBeyondTheLeaseHasTheHoldLostByTheClock) {
+  const std::chrono::milliseconds lease = ground().short_lease;
+  Client mine = client(lease);
+  Lock lock = mine.lock("a", server().hold(lease));
+  lock.lock();
+  server().kill();
+  const std::chrono::nanoseconds left = lock.valid_for();
+  EXPECT_LE(left, lease - lease / 10) << "without the safety margin";
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, left + allowance + slack));
+  EXPECT_EQ(lock.valid_for(), 0ns);
+  server().start();
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+// Promise: L7
+MORTISE_TEST(Restart, WhoComesWhileTheServerIsDownIsServedWhenItIsBack) {
+  Party early(client(), "a");
+  early.client().check(patience);
+  server().kill();
+  auto served = early.start();
+  Party fresh(client(), "b");
+  auto also = fresh.start();
+  ASSERT_TRUE(early.worker().falls_asleep());
+  ASSERT_TRUE(fresh.worker().falls_asleep());
+  server().start();
+  EXPECT_TRUE(comes(served, 3s));
+  EXPECT_TRUE(comes(also, 3s));
+  EXPECT_EQ(early.release(), Released::released);
+  EXPECT_EQ(fresh.release(), Released::released);
+}
+
+// Promise: L1
+MORTISE_TEST(Restart, AReleaseWhileTheServerIsDownIsDoneWhenItIsBack) {
+  constexpr auto lease = 20s;
+  Client mine = client(lease);
+  Client other = client();
+  other.check(patience);
+  Lock lock = mine.lock("a", server().hold(lease));
+  lock.lock();
+  server().kill();
+  Released outcome{};
+  EXPECT_LT(own_duration_of([&] { outcome = lock.release(); }), 1s + slack);
+  EXPECT_EQ(outcome, Released::unknown);
+  server().start();
+  other.check(patience);
+  // Far sooner than by its lease.
+  EXPECT_TRUE(eventually([&] { return !other.lock("a").holder(); }, 6s));
+}
+
+}  // namespace
+}  // namespace mortise::fault
