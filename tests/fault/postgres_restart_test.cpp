@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Goal: a PostgreSQL whose processes are killed costs time, and no token (S2). Method: immediate
 // shutdowns, kill -9 and new starts. What else a restart may cost is in restart_test.cpp.
-#include "fault/lasting.hpp"
 #include "fault/postgres_fixture.hpp"
 
 #include <csignal>
@@ -38,32 +37,6 @@ TEST_F(PostgresRestart, ABackendThatIsKilledTakesAllSessionsAndNoLock) {
   EXPECT_TRUE(record->told(Record::Kind::renewed, before + 2));
   EXPECT_EQ(lock.release(), Released::released);
 }
-
-class LastingPostgres final : public LastingServer {
- public:
-  LastingPostgres() {
-    postgres::migrate(server_.owner_url(), {.role = test::postgres_application});
-  }
-  [[nodiscard]] Client client(std::chrono::milliseconds /*lease*/, ClientOptions options) override {
-    return Client(server_.url(), std::move(options));
-  }
-  void kill() override { server_.crash(); }
-  void start() override { server_.start(); }
-  [[nodiscard]] std::string place(const std::string& name) override {
-    return server_.talk().value(
-        "select 'waits' from mortise.lock where name = convert_to($1, 'UTF8')"
-        " and waiters_until > clock_timestamp()",
-        {name});
-  }
-
- private:
-  PostgresServer server_;
-};
-
-[[maybe_unused]] const bool postgres_lasts = test::add_ground<Restart>(
-    "Postgres", LastingGround{.name = "postgres",
-                              .open = [] { return std::make_unique<LastingPostgres>(); },
-                              .missing = [] { return PostgresServer::missing(); }});
 
 }  // namespace
 }  // namespace mortise::fault

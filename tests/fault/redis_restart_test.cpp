@@ -2,7 +2,6 @@
 // Goal: a Redis that dies and comes back without its data costs what the manual says and no more.
 // Method: kill -9 and a new start, while a lock is held and while it is waited for. With its data
 // it is one of those of restart_test.cpp.
-#include "fault/lasting.hpp"
 #include "fault/redis_fixture.hpp"
 
 namespace mortise::fault {
@@ -65,34 +64,6 @@ TEST_F(RedisRestart, WithoutPersistenceAWaiterIsServedAndOnlyHeHolds) {
   EXPECT_EQ(waiter.release(), Released::released);
   expect_free("a");
 }
-
-/// With everything on disk that was acknowledged.
-class LastingRedis final : public LastingServer {
- public:
-  [[nodiscard]] Client client(std::chrono::milliseconds /*lease*/, ClientOptions options) override {
-    return Client(server_.url(), std::move(options));
-  }
-  void kill() override { server_.kill(); }
-  void start() override { server_.start(); }
-  [[nodiscard]] std::string place(const std::string& name) override {
-    const std::string entry =
-        server_.talk().command({"HGET", redis::lock_key("mortise:", name), "#0"}).text;
-    return entry.substr(0, entry.find(' '));
-  }
-
- private:
-  [[nodiscard]] static RedisServerOptions keeping_all() {
-    RedisServerOptions options;
-    options.persistence = RedisServerOptions::Persistence::always;
-    return options;
-  }
-  RedisServer server_{keeping_all()};
-};
-
-[[maybe_unused]] const bool redis_lasts = test::add_ground<Restart>(
-    "Redis", LastingGround{.name = "redis",
-                           .open = [] { return std::make_unique<LastingRedis>(); },
-                           .missing = [] { return RedisServer::missing(); }});
 
 }  // namespace
 }  // namespace mortise::fault

@@ -2,7 +2,7 @@
 // Goal: a server that dies, and has everything again that it had acknowledged, costs time, and no
 // hold, no token and no waiter's turn (S1, S2, L7, L8). Method: killed and started anew while a
 // lock is held, waited for and released; the same on each backend whose server is such a one.
-#include "fault/lasting.hpp"
+#include "fault/own_server.hpp"
 
 namespace mortise::fault {
 namespace {
@@ -15,7 +15,8 @@ MORTISE_TEST(Restart, AHoldStandsAndIsRenewed) {
   Lock lock = mine.lock("a", server().hold(ground().lease));
   lock.lock();
   const Token token = lock.token();
-  kill_and_start();
+  server().kill();
+  server().start();
   const std::size_t before = record->count(Record::Kind::renewed);
   EXPECT_TRUE(record->told(Record::Kind::renewed, before + 2));
   EXPECT_FALSE(other.lock("a").try_lock_for(100ms));
@@ -37,7 +38,8 @@ MORTISE_TEST(Restart, AWaiterGoesOnWaitingAndIsServedByTheRelease) {
   auto served = waiter.start();
   ASSERT_TRUE(comes_to_wait("a"));
   const std::string place = server().place("a");
-  kill_and_start();
+  server().kill();
+  server().start();
   // Both are connected again, and it is not served.
   mine.check(patience);
   waiter.client().check(patience);
@@ -49,11 +51,11 @@ MORTISE_TEST(Restart, AWaiterGoesOnWaitingAndIsServedByTheRelease) {
   ASSERT_TRUE(comes(served));
   EXPECT_GT(served.get(), token);
   EXPECT_EQ(waiter.release(), Released::released);
-  EXPECT_TRUE(eventually([&] { return !mine.lock("a").holder(); }));
+  EXPECT_TRUE(comes_free(mine, "a", patience));
 }
 
 // Promise: S1
-MORTISE_TEST(Restart, AWaiterIsServedAfterTheOldLeaseAndNotBefore, Lasts::by_hold) {
+MORTISE_TEST(Restart, AWaiterIsServedAfterTheOldLeaseAndNotBefore, Ability::leases) {
   constexpr auto lease = 2s;
   Client mine = client();
   LockOptions options = server().hold(lease);
@@ -67,7 +69,8 @@ MORTISE_TEST(Restart, AWaiterIsServedAfterTheOldLeaseAndNotBefore, Lasts::by_hol
     return lock.valid_for(holder);
   });
   ASSERT_TRUE(comes_to_wait("a"));
-  kill_and_start();
+  server().kill();
+  server().start();
   ASSERT_TRUE(comes(left, lease + 1s));
   EXPECT_EQ(left.get(), 0ns) << "two held the lock";
   EXPECT_EQ(waiter.release(), Released::released);
@@ -123,7 +126,7 @@ MORTISE_TEST(Restart, AReleaseWhileTheServerIsDownIsDoneWhenItIsBack) {
   server().start();
   other.check(patience);
   // Far sooner than by its lease.
-  EXPECT_TRUE(eventually([&] { return !other.lock("a").holder(); }, 6s));
+  EXPECT_TRUE(comes_free(other, "a", 6s));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: a ZooKeeper that stands still or cannot be reached costs what the manual says and no more:
-// holds last until their deadlines, calls keep their times. Method: SIGSTOP and a proxy that
-// swallows, while a lock is held and while it is waited for. One that dies is in restart_test.cpp.
-#include "fault/lasting.hpp"
+// Goal: a ZooKeeper that cannot be reached costs what the manual says and no more: holds last until
+// their deadlines, calls keep their times. Method: a proxy that swallows, while a lock is held and
+// while it is waited for.
 #include "fault/zookeeper_fixture.hpp"
 
 #include <optional>
@@ -10,75 +9,7 @@
 namespace mortise::fault {
 namespace {
 
-/// What it keeps of a hold is a session, whose time is the lease of all its holds.
-class LastingZooKeeper final : public LastingServer {
- public:
-  [[nodiscard]] Client client(std::chrono::milliseconds lease, ClientOptions options) override {
-    const std::string parameters = "?session=" + std::to_string(lease.count()) + "ms&margin=300ms";
-    return Client(server_.url(root_ + parameters), std::move(options));
-  }
-  [[nodiscard]] LockOptions hold(std::chrono::milliseconds /*lease*/) const override { return {}; }
-  void kill() override { server_.kill(); }
-  void start() override { server_.start(); }
-  [[nodiscard]] std::string place(const std::string& name) override {
-    ZooKeeperTalk talk = server_.talk();
-    const std::vector<std::string> queue = ZooKeeperLocks("/" + root_).queue(talk, name);
-    return queue.size() < 2 ? std::string() : queue[1];
-  }
-
- private:
-  const std::string root_ = ZooKeeperServer::fresh_root();
-  ZooKeeperServer& server_ = ZooKeeperServer::shared();
-};
-
-// What the server keeps to itself (`margin` of the URL) is in the proof that a hold counts from:
-// src/zookeeper/life.hpp.
-[[maybe_unused]] const bool zookeeper_lasts = test::add_ground<Restart>(
-    "ZooKeeper", LastingGround{.name = "zookeeper",
-                               .open = [] { return std::make_unique<LastingZooKeeper>(); },
-                               .missing = [] { return ZooKeeperServer::missing(); },
-                               .by_hold = false,
-                               .short_lease = session,
-                               .lease = 6s});
-
 class ZooKeeperOutage : public ZooKeeperTest {};
-
-TEST_F(ZooKeeperOutage, AServerThatStandsStillCostsTimeAndNothingElse) {
-  const std::string in_long = "session=20s&margin=300ms";
-  Client mine(url(in_long));
-  Lock held = mine.lock("held");
-  held.lock();
-  Lock lock = mine.lock("a");
-  server().stop();
-  std::error_code error;
-  EXPECT_LT(own_duration_of([&] { EXPECT_FALSE(lock.try_lock(error)); }), 1s + allowance + slack);
-  EXPECT_TRUE(is_retryable(error)) << error.message();
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_LT(own_duration_of([&] { EXPECT_FALSE(lock.try_lock_for(100ms, error)); }),
-              100ms + allowance + slack);
-    EXPECT_TRUE(is_retryable(error)) << error.message();
-  }
-  Released outcome{};
-  EXPECT_LT(own_duration_of([&] { outcome = held.release(); }), 1s + slack);
-  EXPECT_EQ(outcome, Released::unknown);
-  server().resume();
-  EXPECT_TRUE(lock.try_lock_for(4s));
-  EXPECT_EQ(lock.release(), Released::released);
-  EXPECT_TRUE(comes_to_be("held", 0, 4s)) << "the release was forgotten";
-  expect_free("a");
-}
-
-// Promise: L4
-TEST_F(ZooKeeperOutage, ClosingIsBoundedWhenTheServerStandsStill) {
-  std::optional<Client> mine = client();
-  Lock lock = mine->lock("a");
-  lock.lock();
-  server().stop();
-  EXPECT_LT(own_duration_of([&] { mine.reset(); }), 2s + slack);
-  server().resume();
-  // Its session ends, in good order or by itself.
-  EXPECT_TRUE(comes_to_be("a", 0, session + 2s));
-}
 
 // Promise: L8
 TEST_F(ZooKeeperOutage, AShortOneCostsNoHold) {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// A server of the test's own, as suites see it that run on each: it is killed and started anew
+// (restart_test.cpp), stands still (standstill_test.cpp), and cuts its clients' connections
+// (cut_connections_test.cpp). It has everything again that it had acknowledged, however it ended. A
+// backend's own is in its <backend>_own_server.cpp.
+#pragma once
+
+#include "fault/party.hpp"
+#include "support/grounds.hpp"
+#include "support/needs.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace mortise::fault {
+
+/// Destroyed after its clients.
+class OwnServer {
+ public:
+  OwnServer() = default;
+  OwnServer(const OwnServer&) = delete;
+  OwnServer& operator=(const OwnServer&) = delete;
+  virtual ~OwnServer() = default;
+
+  /// @param lease of its holds, where that is the client's and not each hold's
+  [[nodiscard]] virtual Client client(std::chrono::milliseconds lease, ClientOptions options) = 0;
+  /// @return the options of a hold with that lease.
+  [[nodiscard]] virtual LockOptions hold(std::chrono::milliseconds lease) const {
+    return {.lease = lease};
+  }
+  virtual void kill() = 0;
+  virtual void start() = 0;
+  virtual void stop() = 0;  ///< it stands still
+  virtual void resume() = 0;
+  /// Ends one of its clients' connections, or a kind of them, or all, as the dice say.
+  /// @return how many at least
+  virtual int cut(std::uint64_t dice) = 0;
+  /// @return what stands at the server for the first that waits for the name; empty = nobody waits.
+  [[nodiscard]] virtual std::string place(const std::string& name) = 0;
+};
+
+/// What a test needs of it.
+enum class Ability {
+  leases,  ///< each hold has a lease of its own, which a client can leave to run out
+  cuts,    ///< `cut()`, which takes no hold
+};
+
+struct OwnServerGround {
+  using Need = Ability;
+
+  std::string name;
+  std::function<std::unique_ptr<OwnServer>()> open;
+  std::function<std::string()> missing;
+  bool sessions = false;                       ///< a hold is its client's session: no abilities
+  std::chrono::milliseconds short_lease{600};  ///< that tests may wait out
+  std::chrono::milliseconds lease{4'000};      ///< longer than a restart
+
+  [[nodiscard]] bool has(Need /*any*/) const noexcept { return !sessions; }
+};
+
+inline const std::string& name_of(const OwnServerGround& ground) { return ground.name; }
+
+class OwnServerTest : public test::OnGround<OwnServerGround> {
+ protected:
+  void SetUp() override {
+    MORTISE_NEEDS(ground().missing());
+    server_ = ground().open();
+  }
+  [[nodiscard]] OwnServer& server() { return *server_; }
+  [[nodiscard]] Client client(std::chrono::milliseconds lease, ClientOptions options = {}) {
+    return server().client(lease, std::move(options));
+  }
+  [[nodiscard]] Client client() { return client(ground().lease); }
+  [[nodiscard]] bool comes_to_wait(const std::string& name) {
+    return eventually([&] { return !server().place(name).empty(); });
+  }
+  /// @return whether nobody holds the name, soon, as another client sees it.
+  [[nodiscard]] bool comes_free(Client& other, const std::string& name,
+                                std::chrono::nanoseconds within) {
+    Lock lock = other.lock(name);
+    return eventually([&] { return !lock.holder(); }, within);
+  }
+
+ private:
+  std::unique_ptr<OwnServer> server_;
+};
+
+class Restart : public OwnServerTest {};
+class Standstill : public OwnServerTest {};
+class CutConnections : public OwnServerTest {};
+class CutConnectionsLong : public CutConnections {};
+
+}  // namespace mortise::fault
