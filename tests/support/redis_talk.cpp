@@ -3,69 +3,18 @@
 // MSG_NOSIGNAL and bounds each read and not the whole command.
 #include "support/redis_talk.hpp"
 
+#include "support/loopback.hpp"
+
 #include <hiredis/hiredis.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <sstream>
-#include <system_error>
 #include <utility>
 
 namespace mortise::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-[[noreturn]] void fail(const std::string& what) {
-  throw RedisTalkError(what + ": " + std::generic_category().message(errno));
-}
-
-bool wait_for(int fd, short events, Clock::time_point until) {
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    pollfd polled{.fd = fd, .events = events, .revents = 0};
-    const int ready = ::poll(&polled, 1, std::max(0, static_cast<int>(left.count())));
-    if (ready >= 0) return ready > 0;
-    if (errno != EINTR) fail("poll");
-  }
-}
-
-int connect_to(std::uint16_t port, Clock::time_point until) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) fail("socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  int error = 0;
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) error = errno;
-  if (error == EINPROGRESS) {
-    socklen_t size = sizeof error;
-    if (!wait_for(fd, POLLOUT, until)) {
-      error = ETIMEDOUT;
-    } else if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
-      error = errno;
-    }
-  }
-  if (error != 0) {
-    ::close(fd);
-    errno = error;
-    fail("cannot connect to 127.0.0.1:" + std::to_string(port));
-  }
-  const int yes = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  // Tests look at their servers thousands of times; none of those connections shall linger.
-  const linger at_once{.l_onoff = 1, .l_linger = 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  return fd;
-}
 
 RedisAnswer answer_of(const redisReply& reply) {
   using Kind = RedisAnswer::Kind;
@@ -118,7 +67,7 @@ std::string RedisAnswer::words() const {
 
 RedisTalk::RedisTalk(std::uint16_t port, const std::string& user, const std::string& password,
                      std::chrono::milliseconds at_most)
-    : fd_(connect_to(port, Clock::now() + at_most)),
+    : fd_(connect_to<RedisTalkError>(port, Clock::now() + at_most)),
       reader_(::redisReaderCreate()),
       at_most_(at_most) {
   try {
@@ -169,9 +118,10 @@ void RedisTalk::send_bytes(std::string_view bytes) {
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
-      if (!wait_for(fd_, POLLOUT, until)) throw RedisTalkError("cannot send in time");
+      if (!wait_for<RedisTalkError>(fd_, POLLOUT, until))
+        throw RedisTalkError("cannot send in time");
     } else if (errno != EINTR) {
-      fail("cannot send");
+      fail_with_errno<RedisTalkError>("cannot send");
     }
   }
 }
@@ -189,13 +139,13 @@ std::optional<RedisAnswer> RedisTalk::receive(std::chrono::milliseconds within) 
       ::freeReplyObject(reply);
       return answer;
     }
-    if (!wait_for(fd_, POLLIN, until)) return std::nullopt;
+    if (!wait_for<RedisTalkError>(fd_, POLLIN, until)) return std::nullopt;
     const ssize_t size = ::recv(fd_, buffer, sizeof buffer, 0);
     if (size == 0) throw RedisTalkError("the server has closed the connection");
     if (size > 0) {
       ::redisReaderFeed(reader_, buffer, static_cast<std::size_t>(size));
     } else if (errno != EINTR && errno != EAGAIN) {
-      fail("cannot receive");
+      fail_with_errno<RedisTalkError>("cannot receive");
     }
   }
 }

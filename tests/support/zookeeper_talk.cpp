@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "support/zookeeper_talk.hpp"
 
+#include "support/loopback.hpp"
 #include "support/zookeeper_bytes.hpp"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace mortise::test {
@@ -37,50 +30,6 @@ constexpr std::int32_t all_rights = 31;
 constexpr std::int32_t any_version = -1;
 constexpr std::size_t largest_answer = std::size_t{64} << 20U;
 
-[[noreturn]] void fail(const std::string& what) {
-  throw ZooKeeperTalkError(what + ": " + std::generic_category().message(errno));
-}
-
-bool wait_for(int fd, short events, Clock::time_point until) {
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    pollfd polled{.fd = fd, .events = events, .revents = 0};
-    const int ready = ::poll(&polled, 1, std::max(0, static_cast<int>(left.count())));
-    if (ready >= 0) return ready > 0;
-    if (errno != EINTR) fail("poll");
-  }
-}
-
-int connect_to(std::uint16_t port, Clock::time_point until) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) fail("socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  int error = 0;
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) error = errno;
-  if (error == EINPROGRESS) {
-    socklen_t size = sizeof error;
-    if (!wait_for(fd, POLLOUT, until)) {
-      error = ETIMEDOUT;
-    } else if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
-      error = errno;
-    }
-  }
-  if (error != 0) {
-    ::close(fd);
-    errno = error;
-    fail("cannot connect to 127.0.0.1:" + std::to_string(port));
-  }
-  const int yes = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  // Tests look at their servers thousands of times; none of those connections shall linger.
-  const linger at_once{.l_onoff = 1, .l_linger = 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  return fd;
-}
-
 ZooKeeperStat stat_of(ZooKeeperReader& in) {
   ZooKeeperStat out;
   out.created = in.int64();
@@ -104,7 +53,7 @@ std::string path_and_flag(std::string_view path) {
 
 ZooKeeperTalk::ZooKeeperTalk(std::uint16_t port, std::chrono::milliseconds session,
                              std::chrono::milliseconds at_most)
-    : fd_(connect_to(port, Clock::now() + at_most)), at_most_(at_most) {
+    : fd_(connect_to<ZooKeeperTalkError>(port, Clock::now() + at_most)), at_most_(at_most) {
   try {
     greet(session);
   } catch (...) {
@@ -284,8 +233,8 @@ void ZooKeeperTalk::move_bytes(char* bytes, std::size_t size, bool out) {
     }
     if (moved == 0) throw ZooKeeperTalkError("the connection has ended");
     if (errno == EINTR) continue;
-    if (errno != EAGAIN) fail("the connection has ended");
-    if (!wait_for(fd_, out ? POLLOUT : POLLIN, until))
+    if (errno != EAGAIN) fail_with_errno<ZooKeeperTalkError>("the connection has ended");
+    if (!wait_for<ZooKeeperTalkError>(fd_, out ? POLLOUT : POLLIN, until))
       throw ZooKeeperTalkError("no answer in time");
   }
 }
@@ -295,9 +244,9 @@ std::string ask_zookeeper(std::uint16_t port, std::string_view word) {
   std::string out;
   try {
     const auto until = Clock::now() + std::chrono::seconds(2);
-    fd = connect_to(port, until);
+    fd = connect_to<ZooKeeperTalkError>(port, until);
     bool goes_on = ::send(fd, word.data(), word.size(), MSG_NOSIGNAL) > 0;
-    while (goes_on && wait_for(fd, POLLIN, until)) {
+    while (goes_on && wait_for<ZooKeeperTalkError>(fd, POLLIN, until)) {
       char buffer[4096];
       const ssize_t size = ::recv(fd, buffer, sizeof buffer, 0);
       goes_on = size > 0;

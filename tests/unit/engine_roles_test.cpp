@@ -20,6 +20,31 @@ using test::best_of;
 using test::duration_of;
 using test::eventually;
 
+/// Replies that nobody awaits, as the last votes of a quorum are; who has pushes reads them when
+/// they are due.
+class UnawaitedReplies final : public Source {
+ public:
+  explicit UnawaitedReplies(bool pushes) : pushes_(pushes) {}
+  void set_due(Instant due) noexcept { due_.store(due.time_since_epoch().count()); }
+  [[nodiscard]] bool was_ready() const noexcept { return ready_.load(); }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  [[nodiscard]] short interest() const noexcept override { return 0; }
+  [[nodiscard]] bool pushes() const noexcept override { return pushes_; }
+  [[nodiscard]] bool outstanding() const noexcept override { return false; }
+  [[nodiscard]] Instant due() const noexcept override {
+    return Instant(Instant::duration(due_.load()));
+  }
+  void ready(short /*events*/, Instant /*now*/) override {
+    due_.store(never.time_since_epoch().count());
+    ready_.store(true);
+  }
+
+ private:
+  const bool pushes_;
+  std::atomic<Instant::rep> due_{never.time_since_epoch().count()};
+  std::atomic<bool> ready_{false};
+};
+
 class EngineRoles : public ::testing::Test {
  protected:
   EngineRoles() {
@@ -39,6 +64,18 @@ class EngineRoles : public ::testing::Test {
       wait_done(engine_, *operation);
     }
     server.join();
+  }
+  /// A caller asks, is answered and leaves, and what else it has asked for is due then,
+  /// unanswered.
+  void leave_votes(UnawaitedReplies& votes, UnawaitedReplies& care) {
+    const auto operation = std::make_shared<Check>();
+    replies_.request(operation);
+    std::thread caller([&] { wait_done(engine_, *operation); });
+    // Asked by the caller, while whoever reads pushes sleeps.
+    votes.set_due(BootClock::now() + 100ms);
+    care.set_due(BootClock::now() + 100ms);
+    replies_.answer(1);
+    caller.join();
   }
 
   Engine engine_{Clock::real()};
@@ -79,31 +116,6 @@ class PushWaiter {
   std::optional<std::thread> thread_;
 };
 
-/// Replies that nobody awaits, as the last votes of a quorum are; who has pushes reads them when
-/// they are due.
-class UnawaitedReplies final : public Source {
- public:
-  explicit UnawaitedReplies(bool pushes) : pushes_(pushes) {}
-  void set_due(Instant due) noexcept { due_.store(due.time_since_epoch().count()); }
-  [[nodiscard]] bool was_ready() const noexcept { return ready_.load(); }
-  [[nodiscard]] int descriptor() const noexcept override { return -1; }
-  [[nodiscard]] short interest() const noexcept override { return 0; }
-  [[nodiscard]] bool pushes() const noexcept override { return pushes_; }
-  [[nodiscard]] bool outstanding() const noexcept override { return false; }
-  [[nodiscard]] Instant due() const noexcept override {
-    return Instant(Instant::duration(due_.load()));
-  }
-  void ready(short /*events*/, Instant /*now*/) override {
-    due_.store(never.time_since_epoch().count());
-    ready_.store(true);
-  }
-
- private:
-  const bool pushes_;
-  std::atomic<Instant::rep> due_{never.time_since_epoch().count()};
-  std::atomic<bool> ready_{false};
-};
-
 // A release over with the majority's answers left the last one unread until a renewal was due.
 TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDue) {
   UnawaitedReplies votes(false);
@@ -113,14 +125,7 @@ TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDue) {
   {
     const BackgroundThread background(engine_);
     ASSERT_TRUE(eventually([&] { return background.rounds() > 0; }));
-    const auto operation = std::make_shared<Check>();
-    replies_.request(operation);
-    std::thread caller([&] { wait_done(engine_, *operation); });
-    // Asked by the caller, while the background thread sleeps.
-    votes.set_due(BootClock::now() + 100ms);
-    care.set_due(BootClock::now() + 100ms);
-    replies_.answer(1);
-    caller.join();
+    leave_votes(votes, care);
     EXPECT_TRUE(eventually([&] { return care.was_ready(); }, 5s));
   }
   engine_.detach(votes);
@@ -138,13 +143,7 @@ TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDueByACallerThatAwaitsAPush) {
     const BackgroundThread background(engine_);
     PushWaiter waiter(engine_, pushes_);
     ASSERT_TRUE(waiter.sleeps());
-    const auto operation = std::make_shared<Check>();
-    replies_.request(operation);
-    std::thread caller([&] { wait_done(engine_, *operation); });
-    votes.set_due(BootClock::now() + 100ms);
-    care.set_due(BootClock::now() + 100ms);
-    replies_.answer(1);
-    caller.join();
+    leave_votes(votes, care);
     EXPECT_TRUE(eventually([&] { return care.was_ready(); }, 5s));
     pushes_.push();
   }
@@ -163,13 +162,7 @@ TEST_F(EngineRoles, WhoAwaitsAPushIsToldOfWhatIsDueSoonerThanItSleeps) {
     votes.set_due(BootClock::now() + 20ms);
     PushWaiter waiter(engine_, pushes_);
     ASSERT_TRUE(waiter.sleeps());
-    const auto operation = std::make_shared<Check>();
-    replies_.request(operation);
-    std::thread caller([&] { wait_done(engine_, *operation); });
-    votes.set_due(BootClock::now() + 100ms);
-    care.set_due(BootClock::now() + 100ms);
-    replies_.answer(1);
-    caller.join();
+    leave_votes(votes, care);
     EXPECT_TRUE(eventually([&] { return care.was_ready(); }, 5s));
     pushes_.push();
   }
