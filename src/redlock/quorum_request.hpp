@@ -153,10 +153,20 @@ struct Freeing final : QuorumRequest {
   NodeSet refused = 0;             // servers that answered with an error
 };
 
+/// @tparam Request what such a call carries, as its `ask_of()` says
+template <class Request>
+[[nodiscard]] Request& request_in(const redis::Call& call) noexcept {
+  return static_cast<Request&>(*call.operation);
+}
+template <class Request>
+[[nodiscard]] std::shared_ptr<Request> shared_request_in(const redis::Call& call) noexcept {
+  return std::static_pointer_cast<Request>(call.operation);
+}
+
 /// @return when the vote that an undo or a release would free has ended by itself.
 [[nodiscard]] inline Instant end_of_vote(const redis::Call& call) {
-  if (ask_of(call) == Ask::free) return static_cast<const Freeing&>(*call.operation).until;
-  return call.asked + static_cast<const QuorumAttempt&>(*call.operation).request().lease;
+  if (ask_of(call) == Ask::free) return request_in<Freeing>(call).until;
+  return call.asked + request_in<QuorumAttempt>(call).request().lease;
 }
 
 /// An entry of the outbox is forgotten so long after the end of the vote that it would free: by
@@ -165,8 +175,7 @@ constexpr std::chrono::minutes kept_after_its_end{2};
 /// The same where that end is not known.
 constexpr std::chrono::hours kept_without_end{1};
 [[nodiscard]] inline Instant end_of_entry(const redis::Call& call) {
-  const bool known =
-      ask_of(call) != Ask::free || static_cast<const Freeing&>(*call.operation).known;
+  const bool known = ask_of(call) != Ask::free || request_in<Freeing>(call).known;
   return known ? end_of_vote(call) + kept_after_its_end : call.asked + kept_without_end;
 }
 
@@ -199,9 +208,9 @@ struct Relocking final : QuorumRequest {
   switch (ask_of(call)) {
     case Ask::take:
     case Ask::settle:
-    case Ask::undo: return &static_cast<const QuorumAttempt&>(*call.operation).request().attempt;
-    case Ask::free: return &static_cast<const Freeing&>(*call.operation).release->hold().attempt;
-    case Ask::relock: return &static_cast<const Relocking&>(*call.operation).hold.attempt;
+    case Ask::undo: return &request_in<QuorumAttempt>(call).request().attempt;
+    case Ask::free: return &request_in<Freeing>(call).release->hold().attempt;
+    case Ask::relock: return &request_in<Relocking>(call).hold.attempt;
     case Ask::renew:
     case Ask::look: break;
   }
@@ -211,8 +220,8 @@ struct Relocking final : QuorumRequest {
 /// @return how long a vote lasts that this call may bring; 0 = it brings none.
 [[nodiscard]] inline std::chrono::nanoseconds lease_of(const redis::Call& call) {
   switch (ask_of(call)) {
-    case Ask::take: return static_cast<const QuorumAttempt&>(*call.operation).request().lease;
-    case Ask::relock: return static_cast<const Relocking&>(*call.operation).lease;
+    case Ask::take: return request_in<QuorumAttempt>(call).request().lease;
+    case Ask::relock: return request_in<Relocking>(call).lease;
     case Ask::settle:
     case Ask::undo:
     case Ask::free:

@@ -68,7 +68,7 @@ void RedlockBackend::stop() noexcept {
   base::without_memory([&] { closed.text = describe(); });
   const auto give_up = [&closed](const auto& calls) {
     for (const redis::Call& call : calls) {
-      static_cast<QuorumRequest&>(*call.operation).give_up(closed);
+      request_in<QuorumRequest>(call).give_up(closed);
     }
   };
   for (const auto& node : nodes_) base::without_memory([&] { give_up(node->close()); });
@@ -211,12 +211,12 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
   const Passage passage{.step = step_of(call), .copies = call.copies, .whole = call.whole};
   switch (ask_of(call)) {
     case Ask::take: {
-      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
+      const auto& attempt = request_in<QuorumAttempt>(call);
       write_take(bytes, passage, attempt, attempt.request().wait && node.listens());
       return;
     }
     case Ask::settle: {
-      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
+      const auto& attempt = request_in<QuorumAttempt>(call);
       requests_.settle(bytes, passage,
                        {.name = attempt.request().name,
                         .attempt = attempt.request().attempt,
@@ -224,13 +224,13 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
       return;
     }
     case Ask::undo: {
-      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
+      const auto& attempt = request_in<QuorumAttempt>(call);
       requests_.undo(bytes, passage, attempt.request().name, attempt.request().attempt,
                      attempt.leaves.load());
       return;
     }
     case Ask::free: {
-      const auto& freeing = static_cast<const Freeing&>(*call.operation);
+      const auto& freeing = request_in<Freeing>(call);
       const HoldId& hold = freeing.release->hold();
       // A server that voted late may not have heard of the hold's number yet.
       if (freeing.known) {
@@ -241,15 +241,15 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
       return;
     }
     case Ask::renew:
-      requests_.renew(bytes, passage, static_cast<Renewing&>(*call.operation).renewal->items());
+      requests_.renew(bytes, passage, request_in<Renewing>(call).renewal->items());
       return;
     case Ask::relock: {
-      const auto& relocking = static_cast<const Relocking&>(*call.operation);
+      const auto& relocking = request_in<Relocking>(call);
       requests_.relock(bytes, passage, relocking.hold, relocking.lease);
       return;
     }
     case Ask::look: {
-      const auto& looking = static_cast<const Looking&>(*call.operation);
+      const auto& looking = request_in<Looking>(call);
       requests_.inspect(
           bytes, passage,
           looking.inspection ? std::string_view(looking.inspection->name()) : remote::probed_name);
@@ -268,13 +268,11 @@ void RedlockBackend::write_take(std::string& bytes, const Passage& passage,
 bool RedlockBackend::withdrawn(const redis::Call& call) const {
   switch (ask_of(call)) {
     case Ask::take: {
-      const auto& attempt = static_cast<const QuorumAttempt&>(*call.operation);
+      const auto& attempt = request_in<QuorumAttempt>(call);
       return attempt.operation->done() || attempt.step.load() != step_of(call);
     }
-    case Ask::undo:
-      return static_cast<const QuorumAttempt&>(*call.operation).step.load() != step_of(call);
-    case Ask::relock:
-      return !holds_.stands(static_cast<const Relocking&>(*call.operation).hold, clock_->now());
+    case Ask::undo: return request_in<QuorumAttempt>(call).step.load() != step_of(call);
+    case Ask::relock: return !holds_.stands(request_in<Relocking>(call).hold, clock_->now());
     case Ask::settle:
     case Ask::free:
     case Ask::renew:

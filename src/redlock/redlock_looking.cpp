@@ -79,7 +79,7 @@ void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::R
   if (!answer || (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free)) {
     return nonsense(node, call);
   }
-  const auto looking = std::static_pointer_cast<Looking>(call.operation);
+  const auto looking = shared_request_in<Looking>(call);
   Lock lock(looking->mutex);
   looking->heard |= only(node.index());
   if (looking->roll.counts(node.index(), node.server())) {

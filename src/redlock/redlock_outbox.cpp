@@ -82,7 +82,7 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
   const auto look = [&](const redis::Call& entry) -> Outbox::Look {
     Instant end = end_of_entry(entry);
     if (ask_of(entry) == Ask::free) {
-      const auto& freeing = static_cast<const Freeing&>(*entry.operation);
+      const auto& freeing = request_in<Freeing>(entry);
       const HoldId& hold = freeing.release->hold();
       // The release tells it by itself. What came before that would free the vote, and the release
       // would find nothing, as if the hold had not stood.

@@ -13,7 +13,7 @@ using redis::Call;
 using redis::Reply;
 
 void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) {
-  const auto renewing = std::static_pointer_cast<Renewing>(call.operation);
+  const auto renewing = shared_request_in<Renewing>(call);
   const std::string& text = reply.text;
   std::vector<Renewal::Item>& items = renewing->renewal->items();
   const NodeSet bit = only(node.index());

@@ -20,7 +20,7 @@ using redis::Reply;
 using redis::ServerError;
 
 std::shared_ptr<QuorumAttempt> quorum_attempt_in(const Call& call) {
-  return std::static_pointer_cast<QuorumAttempt>(call.operation);
+  return shared_request_in<QuorumAttempt>(call);
 }
 
 Trail::Stop stop_of(const Call& call) {
@@ -145,7 +145,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
     case Ask::settle: return no_vote(node, call, why);
     case Ask::undo: return in_doubt(quorum_attempt_in(call), stop_of(call));
     case Ask::free: {
-      const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
+      const auto freeing = shared_request_in<Freeing>(call);
       if (!node.usable()) return tell_again(*freeing, call);
       Lock lock(freeing->mutex);
       freeing->refused |= only(node.index());
@@ -160,7 +160,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
       return;
     }
     case Ask::renew: {
-      const auto renewing = std::static_pointer_cast<Renewing>(call.operation);
+      const auto renewing = shared_request_in<Renewing>(call);
       Lock lock(renewing->mutex);
       renewing->open &= ~only(node.index());
       return judge(renewing, std::move(lock));
@@ -168,11 +168,11 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
     case Ask::relock: {
       if (node.usable()) return;
       // Of a connection that broke.
-      const HoldId& hold = static_cast<const Relocking&>(*call.operation).hold;
+      const HoldId& hold = request_in<Relocking>(call).hold;
       return end_there(hold, stop_of(call), call.asked + lease_of(call));
     }
     case Ask::look: {
-      const auto looking = std::static_pointer_cast<Looking>(call.operation);
+      const auto looking = shared_request_in<Looking>(call);
       Lock lock(looking->mutex);
       looking->asked &= ~only(node.index());
       return judge(looking, std::move(lock));
@@ -301,7 +301,7 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
 }
 
 void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
-  const auto freeing = std::static_pointer_cast<Freeing>(call.operation);
+  const auto freeing = shared_request_in<Freeing>(call);
   const AttemptId& attempt = freeing->release->hold().attempt;
   // Also by the server that this one was before it was started anew.
   const bool before =
