@@ -9,7 +9,6 @@
 #include "audit.hpp"
 #include "board.hpp"
 #include "options.hpp"
-#include "progress.hpp"
 #include "report.hpp"
 #include "submissions.hpp"
 #include "supervisor.hpp"

@@ -5,7 +5,7 @@
 
 #include "board.hpp"
 #include "options.hpp"
-#include "progress.hpp"
+#include "report.hpp"
 #include "submissions.hpp"
 
 #include <sys/types.h>
