@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A server of the test's own, as suites see it that run on each: it is killed and started anew
-// (restart_test.cpp), stands still (standstill_test.cpp), and cuts its clients' connections
-// (cut_connections_test.cpp). It has everything again that it had acknowledged, however it ended. A
-// backend's own is in its <backend>_own_server.cpp.
+// (restart_test.cpp), stands still (standstill_test.cpp), as its clients may (pauses_test.cpp), and
+// cuts their connections (cut_connections_test.cpp). It has everything again that it had
+// acknowledged, however it ended. A backend's own is in its <backend>_own_server.cpp.
 #pragma once
 
 #include "fault/party.hpp"
@@ -89,6 +89,7 @@ class OwnServerTest : public test::OnGround<OwnServerGround> {
 };
 
 class Restart : public OwnServerTest {};
+class Pauses : public OwnServerTest {};
 class Standstill : public OwnServerTest {};
 class CutConnections : public OwnServerTest {};
 class CutConnectionsLong : public CutConnections {};

@@ -7,8 +7,6 @@
 #include "support/contract_process.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 namespace mortise::fault {
 namespace {
@@ -163,66 +161,6 @@ TEST_F(ZooKeeperExpiry, ANodeWithOurIdInAForeignSessionIsNotOurs) {
   stranger.remove(foreign);
   ASSERT_TRUE(comes(taken));
   EXPECT_EQ(taker.release(), Released::released);
-  expect_free("a");
-}
-
-struct SessionsBoard {
-  std::atomic<std::uint64_t> token{0};
-  std::atomic<std::int64_t> woke{0};
-  std::atomic<std::int64_t> told{0};
-  std::atomic<std::int64_t> left{-1};
-  std::atomic<int> released{-1};
-};
-
-std::int64_t now() { return BootClock::now().time_since_epoch().count(); }
-
-// Promise: S6
-TEST_F(ZooKeeperPauses, AHolderThatStoodStillBeyondItsSessionIsToldWhenItGoesOn) {
-  const contract::Shared<SessionsBoard> board;
-  const contract::Line holds;
-  const contract::Line ends;
-  const std::string at = url();
-  model::Process holder = model::Process::fork_child([&] {
-    Client mine(at);
-    Lock lock = mine.lock("a");
-    const Guard guard(lock);
-    board->token = guard.token().value();
-    const std::stop_callback told(guard.lost(), [&] { board->told = now(); });
-    std::int64_t last = now();  // before it tells, since it may be stopped right after that
-    holds.tell('h');
-    // A gap between two looks at the clock: it has stood still.
-    for (;;) {
-      const std::int64_t moment = now();
-      const std::int64_t left = guard.valid_for().count();
-      if (moment - last > 1'000'000'000) {
-        board->woke = moment;
-        board->left = left;
-        break;
-      }
-      last = moment;
-      std::this_thread::sleep_for(1ms);
-    }
-    if (!eventually([&] { return board->told.load() != 0; })) return 1;
-    board->released = static_cast<int>(lock.release());
-    ends.tell('e');
-    static_cast<void>(contract::Line().hear(session_worker_time));
-    return 0;
-  });
-  ASSERT_EQ(holds.hear(patience), 'h');
-  ASSERT_TRUE(holder.stop());
-  Client mine = client();
-  Lock lock = mine.lock("a");
-  ASSERT_TRUE(lock.try_lock_for(session + 1s));
-  const Token token = lock.token();
-  EXPECT_GT(token.value(), board->token.load());
-  holder.resume();
-  ASSERT_EQ(ends.hear(patience), 'e');
-  EXPECT_EQ(board->left.load(), 0) << "it believed itself the holder";
-  EXPECT_LT(std::chrono::nanoseconds(board->told.load() - board->woke.load()), 50ms + slack);
-  EXPECT_EQ(board->released.load(), static_cast<int>(Released::was_lost));
-  // Its release has changed nothing.
-  EXPECT_FALSE(lock.lost().stop_requested());
-  EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");
 }
 
