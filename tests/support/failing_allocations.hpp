@@ -24,7 +24,12 @@ inline void* allocate(std::size_t size) {
 
 void* operator new(std::size_t size) { return mortise::test::allocate(size); }
 void* operator new[](std::size_t size) { return mortise::test::allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+// Not inline: GCC would see free() of what comes from operator new, and warn.
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t /*size*/) noexcept {
+  std::free(memory);
+}
