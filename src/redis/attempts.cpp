@@ -75,6 +75,10 @@ void Attempts::refused(const AttemptId& attempt) {
 
 bool Attempts::cancelled(const Operation& operation) {
   const std::lock_guard lock(mutex_);
+  return cancelled_locked(operation);
+}
+
+bool Attempts::cancelled_locked(const Operation& operation) {
   const auto found = records_.find(operation->request().attempt);
   if (found == records_.end()) return operation->progress() != Acquisition::Progress::unsent;
   if (found->second.epoch == 0 && !found->second.decided()) {
@@ -134,6 +138,7 @@ std::uint64_t Attempts::held(const AttemptId& attempt, std::uint64_t number, Ins
   if (!record.decided()) {
     record.number = number;
     record.until = until;
+    record.taken_back.reset();
   }
   return record.number;
 }

@@ -61,6 +61,12 @@ class Attempts {
   void refused(const AttemptId& attempt);
   /// It is taken back. @return whether the server was ever asked; if not, it is forgotten
   bool cancelled(const Operation& operation);
+  /// The same of one whose caller was told already that it failed: nobody else repeats that.
+  bool taken_back(const Operation& operation, Instant now);
+  /// @return those that are to be taken back by the next connection; not for ever.
+  [[nodiscard]] std::vector<Operation> to_take_back(Instant now);
+  /// @return whether it is one of those.
+  [[nodiscard]] bool is_taken_back(const AttemptId& attempt) const;
   /// @return whether it must not be asked for any more: it was taken back, or it is over, or a
   /// hold.
   [[nodiscard]] bool is_withdrawn(const AttemptId& attempt) const;
@@ -151,7 +157,9 @@ class Attempts {
     std::uint64_t epoch = 0;  // of the connection that it was asked on last
     int open = 0;             // requests on their way
     bool cancelled = false;
-    bool told = false;  // of the mutant only
+    bool told = false;       // of the mutant only
+    Operation taken_back{};  // its caller has gone; kept until the server has answered
+    Instant since{};         // ... and that was then
     std::optional<Reading> reading{};
     std::optional<Push> early{};
     std::uint64_t seen = 0;    // what was granted up to here is over
@@ -177,6 +185,7 @@ class Attempts {
   [[nodiscard]] Record& record_of(const AttemptId& attempt);
   void erase(Records::iterator record) noexcept;
   void sweep(Instant now);
+  [[nodiscard]] bool cancelled_locked(const Operation& operation);
   [[nodiscard]] bool is_undecided_locked(const AttemptId& attempt) const;
   [[nodiscard]] Operation leftover_locked(const AttemptId& attempt, Taken& taken) const;
 

@@ -3,9 +3,11 @@
 // connection has broken, and then has to be right.
 #include "base/mutant.hpp"
 #include "redis/attempts.hpp"
+#include "remote/outbox.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace mortise::redis {
 
@@ -74,6 +76,38 @@ void Attempts::give_up_leftover(const AttemptId& attempt) {
   late->more.taker = nullptr;
   late_.settle({.attempt = attempt});
   any_late_.store(!late_.empty());
+}
+
+bool Attempts::taken_back(const Operation& operation, Instant now) {
+  const std::lock_guard lock(mutex_);
+  if (!cancelled_locked(operation)) return false;
+  const auto found = records_.find(operation->request().attempt);
+  if (found == records_.end() || found->second.decided()) return true;
+  found->second.taken_back = operation;
+  found->second.since = now;
+  return true;
+}
+
+std::vector<Attempts::Operation> Attempts::to_take_back(Instant now) {
+  std::vector<Operation> operations;
+  std::vector<Operation> enough;  // let go under no mutex
+  const std::lock_guard lock(mutex_);
+  for (auto& [attempt, record] : records_) {
+    if (!record.taken_back || record.decided()) continue;
+    const auto lease = record.taken_back->request().lease;
+    if (remote::was_tried_enough(record.since, lease, now)) {
+      enough.push_back(std::move(record.taken_back));
+    } else {
+      operations.push_back(record.taken_back);
+    }
+  }
+  return operations;
+}
+
+bool Attempts::is_taken_back(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  return found != records_.end() && found->second.taken_back != nullptr;
 }
 
 bool Attempts::takes_back(Instant now) const {

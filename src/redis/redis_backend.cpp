@@ -282,7 +282,9 @@ void RedisBackend::put_in_outbox(Calls alone) {
 void RedisBackend::keep(Calls alone) noexcept {
   const Call& call = alone.front();
   if (call.leftover) return attempts_.put_back(call.attempt());
-  if (call.kind == Call::Kind::acquire) return;  // attempts wait in their own table
+  // Attempts wait in their own table, and so does what takes them back behind their callers.
+  if (call.kind == Call::Kind::acquire) return;
+  if (call.kind == Call::Kind::cancel && attempts_.is_taken_back(call.attempt())) return;
   const std::lock_guard lock(mutex_);
   outbox_.add(std::move(alone));
 }
@@ -306,7 +308,9 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   // release.
   const auto lease =
       call.kind == Call::Kind::cancel ? call.acquisition().request().lease : call.lease;
-  const bool unwanted = call.leftover || call.operation.use_count() == 1;
+  const bool unwanted =
+      call.leftover || call.operation.use_count() == 1 ||
+      (call.kind == Call::Kind::cancel && attempts_.is_taken_back(call.attempt()));
   return unwanted && remote::was_tried_enough(call.since, lease, now);
 }
 
@@ -323,6 +327,9 @@ void RedisBackend::submit_outbox() {
     Call call = Call::acquire(operation, clock_->now());
     call.once = true;
     submit(std::move(call));
+  }
+  for (const auto& operation : attempts_.to_take_back(clock_->now())) {
+    submit(Call::cancel(operation, clock_->now()));
   }
   // Behind those: whatever is decided by now was not asked for, or will be answered here.
   for (const auto& operation : attempts_.leftovers()) end_leftover(operation);

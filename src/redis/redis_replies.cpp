@@ -237,8 +237,8 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
 void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) {
   if (base::mutant("redis.leave_what_failed_at_the_server")) return;
   // It has failed for its caller, but the server may have queued it, or grant it.
-  if (!attempts_.cancelled(operation)) return;
-  submit(Call::cancel(operation, clock_->now()));
+  const Instant now = clock_->now();
+  if (attempts_.taken_back(operation, now)) submit(Call::cancel(operation, now));
 }
 
 void RedisBackend::answered_release(const Call& call) {
