@@ -138,7 +138,6 @@ std::uint64_t Attempts::held(const AttemptId& attempt, std::uint64_t number, Ins
   if (!record.decided()) {
     record.number = number;
     record.until = until;
-    record.taken_back.reset();
   }
   return record.number;
 }

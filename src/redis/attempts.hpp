@@ -63,10 +63,9 @@ class Attempts {
   bool cancelled(const Operation& operation);
   /// The same of one whose caller was told already that it failed: nobody else repeats that.
   bool taken_back(const Operation& operation, Instant now);
-  /// @return those that are to be taken back by the next connection; not for ever.
+  /// @return those that are to be taken back by the next connection; not for ever. One that is
+  /// decided was granted a hold that nobody wants, and that is not known to be released.
   [[nodiscard]] std::vector<Operation> to_take_back(Instant now);
-  /// @return whether it is one of those.
-  [[nodiscard]] bool is_taken_back(const AttemptId& attempt) const;
   /// @return whether it must not be asked for any more: it was taken back, or it is over, or a
   /// hold.
   [[nodiscard]] bool is_withdrawn(const AttemptId& attempt) const;
@@ -124,7 +123,7 @@ class Attempts {
   /// @return the same of this attempt; null = there is nothing to be found out, or that is under
   /// way.
   [[nodiscard]] Operation leftover(const AttemptId& attempt);
-  /// @return whether that is still to be found out for this one.
+  /// @return whether that is still to be found out for this one, or it is to be taken back.
   [[nodiscard]] bool is_leftover(const AttemptId& attempt) const;
   /// It was not found out: it is one of the `leftovers()` again.
   void put_back(const AttemptId& attempt);
@@ -158,7 +157,7 @@ class Attempts {
     int open = 0;             // requests on their way
     bool cancelled = false;
     bool told = false;       // of the mutant only
-    Operation taken_back{};  // its caller has gone; kept until the server has answered
+    Operation taken_back{};  // its caller has gone; kept until nothing of it is at the server
     Instant since{};         // ... and that was then
     std::optional<Reading> reading{};
     std::optional<Push> early{};
@@ -168,6 +167,7 @@ class Attempts {
 
     [[nodiscard]] bool decided() const noexcept { return number != 0; }
     [[nodiscard]] bool is_over(const Push& push) const noexcept;
+    [[nodiscard]] bool tried_enough(Instant now) const noexcept;  // of `taken_back`
   };
   /// What a late copy may have done.
   struct Taken {

@@ -60,7 +60,9 @@ Attempts::Operation Attempts::leftover(const AttemptId& attempt) {
 bool Attempts::is_leftover(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
   const LateCopies::Late* const late = late_.find({.attempt = attempt});
-  return late != nullptr && late->more.needed();
+  if (late != nullptr && late->more.needed()) return true;
+  const auto found = records_.find(attempt);
+  return found != records_.end() && found->second.taken_back != nullptr;
 }
 
 void Attempts::put_back(const AttemptId& attempt) {
@@ -71,11 +73,17 @@ void Attempts::put_back(const AttemptId& attempt) {
 
 void Attempts::give_up_leftover(const AttemptId& attempt) {
   const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  if (found != records_.end()) found->second.taken_back.reset();
   LateCopies::Late* const late = late_.find({.attempt = attempt});
   if (late == nullptr) return;
   late->more.taker = nullptr;
   late_.settle({.attempt = attempt});
   any_late_.store(!late_.empty());
+}
+
+bool Attempts::Record::tried_enough(Instant now) const noexcept {
+  return remote::was_tried_enough(since, taken_back->request().lease, now);
 }
 
 bool Attempts::taken_back(const Operation& operation, Instant now) {
@@ -93,21 +101,14 @@ std::vector<Attempts::Operation> Attempts::to_take_back(Instant now) {
   std::vector<Operation> enough;  // let go under no mutex
   const std::lock_guard lock(mutex_);
   for (auto& [attempt, record] : records_) {
-    if (!record.taken_back || record.decided()) continue;
-    const auto lease = record.taken_back->request().lease;
-    if (remote::was_tried_enough(record.since, lease, now)) {
+    if (!record.taken_back) continue;
+    if (record.tried_enough(now)) {
       enough.push_back(std::move(record.taken_back));
     } else {
       operations.push_back(record.taken_back);
     }
   }
   return operations;
-}
-
-bool Attempts::is_taken_back(const AttemptId& attempt) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = records_.find(attempt);
-  return found != records_.end() && found->second.taken_back != nullptr;
 }
 
 bool Attempts::takes_back(Instant now) const {
@@ -117,8 +118,9 @@ bool Attempts::takes_back(Instant now) const {
     return late.more.needed() && !late_.is_over(late, now) && !is_undecided_locked(key.attempt);
   });
   if (leftovers) return true;
-  return std::any_of(records_.begin(), records_.end(), [](const auto& entry) {
+  return std::any_of(records_.begin(), records_.end(), [now](const auto& entry) {
     const Record& record = entry.second;
+    if (record.taken_back) return !record.tried_enough(now);
     if (!record.cancelled || record.decided()) return false;
     const Operation operation = record.operation.lock();
     return operation && operation->done();

@@ -284,7 +284,7 @@ void RedisBackend::keep(Calls alone) noexcept {
   if (call.leftover) return attempts_.put_back(call.attempt());
   // Attempts wait in their own table, and so does what takes them back behind their callers.
   if (call.kind == Call::Kind::acquire) return;
-  if (call.kind == Call::Kind::cancel && attempts_.is_taken_back(call.attempt())) return;
+  if (call.kind == Call::Kind::cancel && attempts_.is_leftover(call.attempt())) return;
   const std::lock_guard lock(mutex_);
   outbox_.add(std::move(alone));
 }
@@ -293,6 +293,7 @@ void RedisBackend::keep(Calls alone) noexcept {
 // then.
 void RedisBackend::break_commands() noexcept {
   commands_->mark_broken({Errc::exhausted, std::string()});
+  commands_->want();
 }
 
 bool RedisBackend::is_over(const Call& call, Instant now) const {
@@ -308,9 +309,8 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   // release.
   const auto lease =
       call.kind == Call::Kind::cancel ? call.acquisition().request().lease : call.lease;
-  const bool unwanted =
-      call.leftover || call.operation.use_count() == 1 ||
-      (call.kind == Call::Kind::cancel && attempts_.is_taken_back(call.attempt()));
+  const bool unwanted = call.leftover || call.operation.use_count() == 1 ||
+                        (call.kind == Call::Kind::cancel && attempts_.is_leftover(call.attempt()));
   return unwanted && remote::was_tried_enough(call.since, lease, now);
 }
 
@@ -328,9 +328,7 @@ void RedisBackend::submit_outbox() {
     call.once = true;
     submit(std::move(call));
   }
-  for (const auto& operation : attempts_.to_take_back(clock_->now())) {
-    submit(Call::cancel(operation, clock_->now()));
-  }
+  for (const auto& operation : attempts_.to_take_back(clock_->now())) take_back(operation);
   // Behind those: whatever is decided by now was not asked for, or will be answered here.
   for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
 }

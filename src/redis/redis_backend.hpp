@@ -117,7 +117,8 @@ class RedisBackend final : public Backend, private Connection::User {
   void answered_renewal(const Call& call, const std::string& text);
   void answered_force(const Call& call, const Answer& answer);
   void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
-  void cancel_behind(const std::shared_ptr<Acquisition>& operation);
+  void cancel_behind(const std::shared_ptr<Acquisition>& operation) noexcept;
+  void take_back(const std::shared_ptr<Acquisition>& operation) noexcept;
   void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
                const Reading& reading);
   void give_back(const std::string& name, const AttemptId& attempt, std::uint64_t number,

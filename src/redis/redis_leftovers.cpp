@@ -9,7 +9,7 @@
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 
-#include <new>
+#include <exception>
 #include <thread>
 
 namespace mortise::redis {
@@ -38,8 +38,18 @@ void RedisBackend::end_leftover(const std::shared_ptr<Acquisition>& operation) n
     Call call = Call::cancel(operation, clock_->now());
     call.leftover = true;
     submit(std::move(call));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     attempts_.put_back(operation->request().attempt);
+    break_commands();
+  }
+}
+
+void RedisBackend::take_back(const std::shared_ptr<Acquisition>& operation) noexcept {
+  // By now it may have become a hold, which its answer is to tell.
+  if (attempts_.is_decided(operation->request().attempt)) return end_leftover(operation);
+  try {
+    submit(Call::cancel(operation, clock_->now()));
+  } catch (const std::exception&) {
     break_commands();
   }
 }
@@ -49,7 +59,7 @@ void RedisBackend::end_leftover_of(const AttemptId& attempt) {
 }
 
 void RedisBackend::answered_leftover(const Call& call, const Answer& answer) {
-  if (answer.kind != Answer::Kind::granted) return;
+  if (answer.kind != Answer::Kind::granted) return attempts_.give_up_leftover(call.attempt());
   const Acquisition& operation = call.acquisition();
   // It is decided, but another thread may be completing it at this moment.
   while (!operation.done()) std::this_thread::yield();

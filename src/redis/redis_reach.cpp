@@ -151,11 +151,15 @@ void RedisBackend::lost_inbox(const Failure& why, bool final) {
   }
   lead_inbox(false);  // whatever fails below: without one nobody joins a queue
   if (!final) return;
+  base::OneByOne each;
   for (const auto& operation : attempts_.undecided()) {
     if (!operation->request().wait) continue;
-    operation->failed(why);
-    cancel_behind(operation);
+    each([&] {
+      operation->failed(why);
+      cancel_behind(operation);
+    });
   }
+  each.finish();
 }
 
 }  // namespace mortise::redis

@@ -234,11 +234,10 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
   }
 }
 
-void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) {
+void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) noexcept {
   if (base::mutant("redis.leave_what_failed_at_the_server")) return;
   // It has failed for its caller, but the server may have queued it, or grant it.
-  const Instant now = clock_->now();
-  if (attempts_.taken_back(operation, now)) submit(Call::cancel(operation, now));
+  if (attempts_.taken_back(operation, clock_->now())) take_back(operation);
 }
 
 void RedisBackend::answered_release(const Call& call) {

@@ -27,13 +27,6 @@ void Link::came_up() noexcept {
   state_.store(State::up);
 }
 
-void Link::is_welcome() noexcept {
-  // It may be broken already: its user had no memory for what was to be said first.
-  if (state() != State::up || is_broken()) return;
-  welcome_ = true;
-  failures_ = 0;
-}
-
 Link::End Link::end(Instant now) const noexcept {
   const State state = this->state();
   if (state != State::idle && is_broken()) return End::broken;

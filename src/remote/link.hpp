@@ -81,7 +81,12 @@ class Link {
   void came_up() noexcept;
   /// Its user has not refused it when it was told: the next pause is short. Who is refused is no
   /// success, or it would be connected to again without a pause.
-  void is_welcome() noexcept;
+  void is_welcome() noexcept {
+    // It may be broken already: its user had no memory for what was to be said first.
+    if (welcome_ || state() != State::up || is_broken()) return;
+    welcome_ = true;
+    failures_ = 0;
+  }
   /// It was looked at.
   void looked() noexcept { suspect_.store(false); }
   /// It is as good as another one although it did not break: what was decided before is out of

@@ -68,6 +68,24 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsNoHold) {
   }
 }
 
+// What it cannot answer is to be taken back, so that it is connected to again and again.
+TEST_F(RedisRubbish, InPlaceOfEveryReplyIsNoReasonToConnectWithoutAPause) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 20s});
+  proxy().garbage("+OK\r\n", Proxy::Replies::scripts);
+  std::error_code error;
+  EXPECT_FALSE(lock.try_lock_for(100ms, error));
+  RedisTalk talk = server().talk();
+  const auto connected = [&] {
+    return std::stoull(talk.info("stats").at("total_connections_received"));
+  };
+  const std::uint64_t before = connected();
+  // The pauses double, from 10 ms on.
+  EXPECT_FALSE(eventually([&] { return connected() > before + 30; }, 2s));
+  proxy().heal();
+  EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 4s));
+}
+
 // Its caller was told of the nonsense: no library is behind what takes the grant back.
 // Promise: S5
 TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsTakenBackThoughTheServerRefusesThatFirst) {

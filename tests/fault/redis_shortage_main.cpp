@@ -32,10 +32,16 @@ constexpr auto patience = 20s;  // others may have the machine
 // The library asks again so often.
 constexpr auto fallback = 1s;
 
+/// Which allocation fails, and how many in a row.
+struct Round {
+  long allocation = 1;
+  long in_a_row = 1;
+};
+
 /// A client's side of it, without the library around.
 class User {
  public:
-  User(const char* scene, long round, RedisTalk& talk, const std::string& url)
+  User(const char* scene, Round round, RedisTalk& talk, const std::string& url)
       : scene_(scene), round_(round), talk_(talk), backend_(mortise::redis::backend(url)) {
     backend_->start(host);
   }
@@ -51,12 +57,14 @@ class User {
   OwnHost host;
 
   void fail(const char* what) const {
-    std::printf("%s: %s, allocation %ld\n", scene_, what, round_);
+    std::printf("%s: %s, allocation %ld and %ld in all\n", scene_, what, round_.allocation,
+                round_.in_a_row);
     std::exit(1);
   }
   /// @return a name that no other round has
   [[nodiscard]] std::string name(const std::string& of) const {
-    return of + " of " + scene_ + " " + std::to_string(round_);
+    return of + " of " + scene_ + " " + std::to_string(round_.allocation) + " " +
+           std::to_string(round_.in_a_row);
   }
   [[nodiscard]] std::shared_ptr<Acquisition> ask(const std::string& name) {
     static std::uint64_t next = 1;
@@ -127,18 +135,18 @@ class User {
     talk_.expect_ok({"CONFIG", "SET", "requirepass", refuse ? "another" : ""});
   }
   [[nodiscard]] bool run_short_of_memory(int polls) {
-    return host.run_short_of_memory(polls, round_);
+    return host.run_short_of_memory(polls, round_.allocation, round_.in_a_row);
   }
 
  private:
   const char* const scene_;
-  const long round_;
+  const Round round_;
   RedisTalk& talk_;
   const std::unique_ptr<mortise::Backend> backend_;
 };
 
 /// The connection breaks when the server has carried out what was asked for, and is made anew.
-bool connection_comes_back(RedisTalk& talk, const std::string& url, long round) {
+bool connection_comes_back(RedisTalk& talk, const std::string& url, Round round) {
   User user("the connection comes back", round, talk, url);
   const auto held = user.take(user.name("held"));
   const auto release = user.free(*held);
@@ -156,7 +164,7 @@ bool connection_comes_back(RedisTalk& talk, const std::string& url, long round) 
 /// The same, and then the server refuses the client: whoever asked is told so, and what the server
 /// has granted meanwhile is nobody's.
 /// @param at_once memory is short while it is refused; else once it is not any more
-bool grant_is_nobodys(RedisTalk& talk, const std::string& url, long round, bool at_once) {
+bool grant_is_nobodys(RedisTalk& talk, const std::string& url, Round round, bool at_once) {
   User user(at_once ? "it is refused" : "it is not refused any more", round, talk, url);
   const auto first = user.take(user.name("first"));
   const auto wanted = user.ask(user.name("wanted"));
@@ -189,10 +197,14 @@ int main(int count, char** arguments) {
   try {
     RedisTalk talk(static_cast<std::uint16_t>(std::stoi(arguments[1])));
     const std::string url = std::string("redis://127.0.0.1:") + arguments[1];
-    long round = 1;
-    while (connection_comes_back(talk, url, round)) ++round;
-    for (round = 1; grant_is_nobodys(talk, url, round, false);) ++round;
-    for (round = 1; grant_is_nobodys(talk, url, round, true);) ++round;
+    for (const long in_a_row : {1, 2}) {
+      const auto each = [in_a_row](const auto& scene) {
+        for (Round round{.in_a_row = in_a_row}; scene(round);) ++round.allocation;
+      };
+      each([&](Round round) { return connection_comes_back(talk, url, round); });
+      each([&](Round round) { return grant_is_nobodys(talk, url, round, false); });
+      each([&](Round round) { return grant_is_nobodys(talk, url, round, true); });
+    }
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

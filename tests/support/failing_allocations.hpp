@@ -12,9 +12,17 @@ namespace mortise::test {
 
 /// Allocations of this thread until one fails; 0 = none will.
 inline thread_local long until_failure = 0;
+/// How many behind that one fail as well.
+inline thread_local long also_failing = 0;
 
 inline void* allocate(std::size_t size) {
-  if (until_failure > 0 && --until_failure == 0) throw std::bad_alloc();
+  if (until_failure > 0 && --until_failure == 0) {
+    if (also_failing > 0) {
+      --also_failing;
+      until_failure = 1;
+    }
+    throw std::bad_alloc();
+  }
   void* const memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;

@@ -66,7 +66,9 @@ class OwnHost final : public Host {
     return false;
   }
   /// Polls until the allocation with that number has failed. @return false: there are not so many
-  [[nodiscard]] bool run_short_of_memory(int polls, long fails_at) {
+  /// @param in_a_row how many fail
+  [[nodiscard]] bool run_short_of_memory(int polls, long fails_at, long in_a_row = 1) {
+    also_failing = in_a_row - 1;
     for (int i = 0; i < polls; ++i) {
       if (poll(std::chrono::milliseconds(5), fails_at)) return true;
     }
