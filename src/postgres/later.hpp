@@ -30,6 +30,8 @@ class Later final : public Source {
 
   /// Has things tidied up then, unless that is to be done already. @return whether it is news
   bool tidy_at(Instant when);
+  /// The same, and sooner if that is to be done later.
+  void tidy_by(Instant when) { tidy_time_.bring_forward(when); }
 
   [[nodiscard]] Instant due() const noexcept override {
     return std::min(calls_.next(), tidy_time_.get());

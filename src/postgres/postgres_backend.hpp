@@ -109,6 +109,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   using Waiting = remote::Outbox<Call>::Calls;
   void put_in_outbox(Call call);
+  void keep(Waiting alone);
   void submit_outbox();
   void resubmit(Call call);
   void resubmit_all(std::vector<Call> calls);

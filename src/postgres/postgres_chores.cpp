@@ -158,6 +158,7 @@ void PostgresBackend::tidy() {
   bool more = pool_->tidy();
   Steps steps;
   steps.make([this] { look_after_stuck(); });
+  if (pool_->up()) steps.make([this] { submit_outbox(); });
   Connection* const listener = listener_.load();
   if (listener != nullptr && listening_.load()) {
     const bool idle = !listened_.exchange(false) && !attempts_.anybody_waits();

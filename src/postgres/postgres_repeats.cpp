@@ -57,6 +57,19 @@ void PostgresBackend::put_in_outbox(Call call) {
   }
 }
 
+/// There was no memory to send this one call: soon there is, or the next connection has it.
+void PostgresBackend::keep(Waiting alone) {
+  constexpr std::chrono::milliseconds soon{500};
+  {
+    const std::lock_guard lock(mutex_);
+    outbox_.add(std::move(alone));
+    if (stopped_.load()) return;
+    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+  }
+  later_.tidy_by(clock_->now() + soon);
+  host_->changed(later_);
+}
+
 bool PostgresBackend::is_over(const Call& call, Instant now) const {
   if (call.kind == Call::Kind::census) return true;  // another one will be taken
   if (call.kind == Call::Kind::wake) return false;
@@ -100,8 +113,7 @@ void PostgresBackend::submit_outbox() {
       done = true;
     });
     if (done) continue;
-    const std::lock_guard lock(mutex_);
-    outbox_.add(std::move(alone));  // for the next connection
+    keep(std::move(alone));
   }
   steps.rethrow();
 }
