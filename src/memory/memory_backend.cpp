@@ -7,7 +7,9 @@
 #include "memory/link.hpp"
 #include "memory/store.hpp"
 
+#include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 
 namespace mortise::memory {
@@ -45,13 +47,14 @@ class MemoryBackend final : public Backend {
   std::shared_ptr<Link> link_;
 };
 
-/// The servers that URLs name, as long as a client uses them. A forked child may ask for one, too:
-/// so no thread forks while another one is in here, and nothing is to be done at the end.
+/// The servers that URLs name, as long as a client uses them. A forked child has its own, since a
+/// thread may have been inside of its parent's; and no thread forks while another one is in here.
 std::shared_ptr<Store> shared_store(const std::string& name) {
   auto fresh = std::make_shared<Store>(Clock::real());
   const base::NoFork alone;
-  static auto& stores = *new std::map<std::string, std::weak_ptr<Store>>;
-  std::weak_ptr<Store>& known = stores[name];
+  using Key = std::pair<std::uint32_t, std::string>;
+  static auto& stores = *new std::map<Key, std::weak_ptr<Store>>;
+  std::weak_ptr<Store>& known = stores[{base::fork_generation(), name}];
   std::shared_ptr<Store> store = known.lock();
   if (!store) known = store = std::move(fresh);
   return store;
