@@ -157,13 +157,13 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
 }
 
 void RedlockBackend::tell_all(const Holds::End& end) {
+  {
+    const Lock lock(end.freeing->mutex);
+    if (end.fresh && end.known) end.freeing->tally.no = end.maybe.rest(quorum_);
+    end.freeing->awaited.begin(awaited_);
+  }
   try {
     const Trail maybe = end.known ? end.maybe : everywhere();
-    {
-      const Lock lock(end.freeing->mutex);
-      if (end.fresh) end.freeing->tally.no = maybe.rest(quorum_);
-      end.freeing->awaited.begin(awaited_);
-    }
     for (const Trail::Stop& stop : maybe) tell(call_of(end.freeing, stop));
   } catch (const std::bad_alloc&) {
     end.freeing->untold.store(true);
