@@ -55,6 +55,7 @@ struct OwnServerGround {
   std::function<std::unique_ptr<OwnServer>()> open;
   std::function<std::string()> missing;
   bool sessions = false;                       ///< a hold is its client's session: no abilities
+  bool remembers_waiters = false;              ///< whoever has gone has its `place()` for a while
   std::chrono::milliseconds short_lease{600};  ///< that tests may wait out
   std::chrono::milliseconds lease{4'000};      ///< longer than a restart
 
@@ -76,6 +77,10 @@ class OwnServerTest : public test::OnGround<OwnServerGround> {
   [[nodiscard]] Client client() { return client(ground().lease); }
   [[nodiscard]] bool comes_to_wait(const std::string& name) {
     return eventually([&] { return !server().place(name).empty(); });
+  }
+  void expect_nobody_waits(const std::string& name) {
+    if (ground().remembers_waiters) return;
+    EXPECT_EQ(server().place(name), "") << name;
   }
   /// @return whether nobody holds the name, soon, as another client sees it.
   [[nodiscard]] bool comes_free(Client& other, const std::string& name,

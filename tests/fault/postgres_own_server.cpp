@@ -39,7 +39,8 @@ class OwnPostgres final : public OwnServer {
 [[maybe_unused]] const bool postgres_is_a_ground = test::add_ground<>(
     "Postgres", OwnServerGround{.name = "postgres",
                                 .open = [] { return std::make_unique<OwnPostgres>(); },
-                                .missing = [] { return PostgresServer::missing(); }});
+                                .missing = [] { return PostgresServer::missing(); },
+                                .remembers_waiters = true});
 
 }  // namespace
 }  // namespace mortise::fault

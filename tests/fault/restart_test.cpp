@@ -4,6 +4,8 @@
 // lock is held, waited for and released; the same on each backend whose server is such a one.
 #include "fault/own_server.hpp"
 
+#include <algorithm>
+
 namespace mortise::fault {
 namespace {
 
@@ -85,7 +87,8 @@ MORTISE_TEST(Restart, AServerThatStaysAwayBeyondTheLeaseHasTheHoldLostByTheClock
   lock.lock();
   server().kill();
   const std::chrono::nanoseconds left = lock.valid_for();
-  EXPECT_LE(left, lease - lease / 10) << "without the safety margin";
+  const SafetyMargin margin = mine.capabilities().safety_margin;
+  EXPECT_LE(left, lease - std::max(lease * margin.permille / 1000, margin.least));
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, left + allowance + slack));
   EXPECT_EQ(lock.valid_for(), 0ns);
   server().start();
