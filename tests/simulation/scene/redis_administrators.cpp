@@ -66,9 +66,11 @@ void RedisAdministrators::runs(const redis::ScriptRun& run) {
 void RedisAdministrators::look_at_end(OneShot& one_shot, const redis::ScriptRun& run) const {
   if (++one_shot.ended > 1) judge->blame("S3", "a release by force has ended two holds");
   const std::string number = number_in(run.answer);
-  if (number == run.arguments[2]) return;
-  judge->blame("S3", "a release by force that is about hold " + std::string(run.arguments[2]) +
-                         " has ended hold " + number);
+  // Of a hold of Redisson's it is also said whose it is, which the answer does not repeat.
+  const std::string about(run.arguments[2]);
+  if (number == about.substr(0, about.find(' '))) return;
+  judge->blame("S3",
+               "a release by force that is about hold " + about + " has ended hold " + number);
 }
 
 }  // namespace simulation
