@@ -204,6 +204,7 @@ void Connection::drop(const Failure& why) {
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
   {
     const std::lock_guard lock(mutex_);
+    if (why.code == Errc::protocol) link_.made_no_sense();
     link_.drop(now);
     descriptor_.store(-1);
     stream.swap(stream_);

@@ -97,9 +97,7 @@ void Connection::take(const Reply& reply) {
       greeting_.reset();
       link_.came_up();
       user_.connected(*this);
-      // Else with the first answer that makes sense: a server whose answers do not would be
-      // connected to without a pause, for whatever is repeated on each connection.
-      if (unanswered_.load() == 0) link_.is_welcome();
+      link_.is_welcome();
     }
     return;
   }
@@ -120,7 +118,7 @@ void Connection::take_answer(const Reply& reply) {
   }
   if (answered_.empty()) return drop({Errc::protocol, where_ + ": a reply that nobody asked for"});
   user_.answered(answered_.front(), reply);
-  link_.is_welcome();
+  link_.made_sense();
   answered_.front() = Call{};  // whom it was for is let go here, under no mutex
   over_.splice(over_.begin(), answered_);
 }

@@ -4,6 +4,7 @@
 
 #include "remote/backoff.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::remote {
@@ -54,7 +55,7 @@ const char* Link::words(End end) noexcept {
 // user, who is told of the drop after this, wants it again for all that it has by then.
 void Link::drop(Instant now) noexcept {
   if (!std::exchange(welcome_, false)) ++failures_;
-  set_limit(now + backoff(failures_, random_.unit()));
+  set_limit(now + backoff(std::max(failures_, nonsense_), random_.unit()));
   state_.store(State::idle);
   broken_.store(false);
   suspect_.store(false);

@@ -83,10 +83,16 @@ class Link {
   /// success, or it would be connected to again without a pause.
   void is_welcome() noexcept {
     // It may be broken already: its user had no memory for what was to be said first.
-    if (welcome_ || state() != State::up || is_broken()) return;
+    if (state() != State::up || is_broken()) return;
     welcome_ = true;
     failures_ = 0;
   }
+  /// An answer made sense, or did not, and it is about to be dropped for that. What is repeated on
+  /// each connection, and answered with nonsense each time, must not have it made without a pause.
+  void made_sense() noexcept {
+    if (nonsense_ != 0 && state() == State::up) nonsense_ = 0;
+  }
+  void made_no_sense() noexcept { ++nonsense_; }
   /// It was looked at.
   void looked() noexcept { suspect_.store(false); }
   /// It is as good as another one although it did not break: what was decided before is out of
@@ -116,6 +122,7 @@ class Link {
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
   // Of the reader's role.
   std::size_t failures_ = 0;  // in a row
+  std::size_t nonsense_ = 0;  // connections in a row that ended with it
   bool welcome_ = false;
   base::SplitMix random_;
 };

@@ -137,6 +137,24 @@ TEST_F(RemoteLink, WhatWasUpAndWelcomeIsTriedAlmostAtOnce) {
   EXPECT_TRUE(link_.is_to_begin(now_ + 20ms));
 }
 
+TEST_F(RemoteLink, WhoAnswersWithNonsenseIsTriedEverLater) {
+  const auto hear_nonsense = [&] {
+    static_cast<void>(link_.want(false));
+    come_up();
+    link_.is_welcome();
+    link_.made_no_sense();
+    link_.drop(now_);
+    static_cast<void>(link_.want(false));
+  };
+  for (int i = 0; i < 20; ++i) hear_nonsense();
+  EXPECT_FALSE(link_.is_to_begin(now_ + 499ms));
+  come_up();
+  link_.is_welcome();
+  link_.made_sense();
+  hear_nonsense();
+  EXPECT_TRUE(link_.is_to_begin(now_ + 20ms)) << "it has made sense since";
+}
+
 TEST_F(RemoteLink, PausesDoubleAndNewcomersDoNotWaitForThem) {
   for (int i = 0; i < 20; ++i) {
     static_cast<void>(link_.want(true));
