@@ -8,7 +8,9 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 namespace mortise::fault {
 namespace {
@@ -72,16 +74,24 @@ TEST_F(RedisRubbish, InPlaceOfAnAcquiresReplyIsNoHold) {
 TEST_F(RedisRubbish, InPlaceOfEveryReplyIsNoReasonToConnectWithoutAPause) {
   Client mine = ready_client();
   Lock lock = mine.lock("a", {.lease = 20s});
-  proxy().garbage("+OK\r\n", Proxy::Replies::scripts);
-  std::error_code error;
-  EXPECT_FALSE(lock.try_lock_for(100ms, error));
   RedisTalk talk = server().talk();
   const auto connected = [&] {
     return std::stoull(talk.info("stats").at("total_connections_received"));
   };
   const std::uint64_t before = connected();
+  std::atomic<bool> ends{false};
+  std::thread answers([&] {
+    while (!ends.load()) {
+      proxy().garbage("+OK\r\n", Proxy::Replies::scripts);  // of the next one
+      std::this_thread::sleep_for(200us);
+    }
+  });
+  std::error_code error;
+  EXPECT_FALSE(lock.try_lock_for(100ms, error));
   // The pauses double, from 10 ms on.
   EXPECT_FALSE(eventually([&] { return connected() > before + 30; }, 2s));
+  ends.store(true);
+  answers.join();
   proxy().heal();
   EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 4s));
 }
