@@ -110,6 +110,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   using Waiting = remote::Outbox<Call>::Calls;
   void put_in_outbox(Call call);
   void keep(Waiting alone);
+  void attach_later_locked();
   void submit_outbox();
   void resubmit(Call call);
   void resubmit_all(std::vector<Call> calls);

@@ -74,7 +74,7 @@ void PostgresBackend::tidy_later() {
   {
     const std::lock_guard lock(mutex_);
     if (stopped_.load()) return;
-    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+    attach_later_locked();
   }
   if (later_.tidy_at(clock_->now() + idle_time)) host_->changed(later_);
 }

@@ -64,7 +64,7 @@ void PostgresBackend::keep(Waiting alone) {
     const std::lock_guard lock(mutex_);
     outbox_.add(std::move(alone));
     if (stopped_.load()) return;
-    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+    attach_later_locked();
   }
   later_.tidy_by(clock_->now() + soon);
   host_->changed(later_);
@@ -113,7 +113,7 @@ void PostgresBackend::submit_outbox() {
       done = true;
     });
     if (done) continue;
-    keep(std::move(alone));
+    steps.make([&] { keep(std::move(alone)); });  // or what is behind it would be lost
   }
   steps.rethrow();
 }
@@ -135,11 +135,18 @@ void PostgresBackend::resubmit(Call call) {
   submit(std::move(call));
 }
 
+// It is not attached where there was no memory for that: the next one tries again.
+void PostgresBackend::attach_later_locked() {
+  if (later_attached_) return;
+  host_->attach(later_);
+  later_attached_ = true;
+}
+
 void PostgresBackend::again_at(const Call& call, Instant when) {
   {
     const std::lock_guard lock(mutex_);
     if (stopped_.load()) return;
-    if (!std::exchange(later_attached_, true)) host_->attach(later_);
+    attach_later_locked();
   }
   if (later_.add(call, when)) host_->changed(later_);
 }
