@@ -66,6 +66,8 @@ class Attempts {
   /// @return those that are to be taken back by the next connection; not for ever. One that is
   /// decided was granted a hold that nobody wants, and that is not known to be released.
   [[nodiscard]] std::vector<Operation> to_take_back(Instant now);
+  /// @return whether it is one of those.
+  [[nodiscard]] bool is_to_be_taken_back(const AttemptId& attempt) const;
   /// @return whether it must not be asked for any more: it was taken back, or it is over, or a
   /// hold.
   [[nodiscard]] bool is_withdrawn(const AttemptId& attempt) const;
@@ -186,6 +188,7 @@ class Attempts {
   void erase(Records::iterator record) noexcept;
   void sweep(Instant now);
   [[nodiscard]] bool cancelled_locked(const Operation& operation);
+  [[nodiscard]] bool is_to_be_taken_back_locked(const AttemptId& attempt) const;
   [[nodiscard]] bool is_undecided_locked(const AttemptId& attempt) const;
   [[nodiscard]] Operation leftover_locked(const AttemptId& attempt, Taken& taken) const;
 

@@ -60,7 +60,15 @@ Attempts::Operation Attempts::leftover(const AttemptId& attempt) {
 bool Attempts::is_leftover(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
   const LateCopies::Late* const late = late_.find({.attempt = attempt});
-  if (late != nullptr && late->more.needed()) return true;
+  return (late != nullptr && late->more.needed()) || is_to_be_taken_back_locked(attempt);
+}
+
+bool Attempts::is_to_be_taken_back(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  return is_to_be_taken_back_locked(attempt);
+}
+
+bool Attempts::is_to_be_taken_back_locked(const AttemptId& attempt) const {
   const auto found = records_.find(attempt);
   return found != records_.end() && found->second.taken_back != nullptr;
 }

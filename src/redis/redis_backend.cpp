@@ -284,7 +284,7 @@ void RedisBackend::keep(Calls alone) noexcept {
   if (call.leftover) return attempts_.put_back(call.attempt());
   // Attempts wait in their own table, and so does what takes them back behind their callers.
   if (call.kind == Call::Kind::acquire) return;
-  if (call.kind == Call::Kind::cancel && attempts_.is_leftover(call.attempt())) return;
+  if (call.kind == Call::Kind::cancel && attempts_.is_to_be_taken_back(call.attempt())) return;
   const std::lock_guard lock(mutex_);
   outbox_.add(std::move(alone));
 }

@@ -42,6 +42,18 @@ TEST_F(RedisTakenBack, IsKeptForEachNextConnection) {
   }
 }
 
+// What its caller takes back is its caller's to repeat, and waits for a connection by itself.
+TEST_F(RedisTakenBack, IsNotWhatACallerTakesBack) {
+  const auto other = std::make_shared<Acquisition>(
+      Acquisition::Request{.attempt = {1, 2, 4}, .name = "a", .lease = 30s, .wait = true});
+  EXPECT_TRUE(attempts_.asked(other, 1));
+  EXPECT_TRUE(attempts_.cancelled(other));
+  attempts_.unanswered({1, 2, 4}, 0, 1, failed_at, other);
+  EXPECT_TRUE(attempts_.is_leftover({1, 2, 4}));
+  EXPECT_FALSE(attempts_.is_to_be_taken_back({1, 2, 4})) << "nobody would send its cancel";
+  EXPECT_TRUE(attempts_.is_to_be_taken_back(taken_attempt));
+}
+
 TEST_F(RedisTakenBack, IsNotTriedForEver) {
   EXPECT_FALSE(attempts_.takes_back(failed_at + 2min)) << "a server that has gone is connected to";
   EXPECT_EQ(listed(failed_at + 2min), 0U);
