@@ -79,10 +79,12 @@ TEST_F(RedisRubbish, InPlaceOfEveryReplyIsNoReasonToConnectWithoutAPause) {
     return std::stoull(talk.info("stats").at("total_connections_received"));
   };
   const std::uint64_t before = connected();
+  const auto answer_nonsense = [&] { proxy().garbage("+OK\r\n", Proxy::Replies::scripts); };
+  answer_nonsense();  // to the first, whenever that thread begins
   std::atomic<bool> ends{false};
   std::thread answers([&] {
     while (!ends.load()) {
-      proxy().garbage("+OK\r\n", Proxy::Replies::scripts);  // of the next one
+      answer_nonsense();  // to the next
       std::this_thread::sleep_for(200us);
     }
   });
