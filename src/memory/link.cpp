@@ -145,10 +145,7 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
     {
       const std::lock_guard lock(mutex_);
       const auto found = attempts_.find(request.attempt);
-      if (found != attempts_.end()) {
-        found->second.asked = asked;
-        found->second.server_time = answer.server_time;
-      }
+      if (found != attempts_.end()) found->second.to_ours = asked - answer.server_time;
     }
     operation->queued(answer.holder);
   }
@@ -174,14 +171,15 @@ void Link::granted(const std::shared_ptr<Acquisition>& operation, const ServerGr
     const auto found = attempts_.find(grant.attempt);
     if (found != attempts_.end() && found->second.number == grant.number) attempts_.erase(found);
   }
-  give_back(grant);
+  give_back(operation->request().name, grant);
 }
 
-void Link::push(const ServerGrant& grant) {
-  deliver(Store::Message::push, [self = shared_from_this(), grant] { self->pushed(grant); });
+void Link::push(const std::string& name, const ServerGrant& grant) {
+  deliver(Store::Message::push,
+          [self = shared_from_this(), name, grant] { self->pushed(name, grant); });
 }
 
-void Link::pushed(const ServerGrant& grant) {
+void Link::pushed(const std::string& name, const ServerGrant& grant) {
   Attempt attempt;
   {
     const std::lock_guard lock(mutex_);
@@ -190,19 +188,18 @@ void Link::pushed(const ServerGrant& grant) {
   }
   if (attempt.number == grant.number) return;  // a reply has told
   if (!attempt.operation) {
-    give_back(grant);
-  } else if (!attempt.server_time) {
+    give_back(name, grant);
+  } else if (!attempt.to_ours) {
     // The push overtook the reply that makes its time readable.
     acquire(attempt.operation);
   } else {
-    granted(attempt.operation, grant, attempt.asked + (grant.granted_at - *attempt.server_time));
+    granted(attempt.operation, grant, grant.granted_at + *attempt.to_ours);
   }
 }
 
-void Link::give_back(const ServerGrant& grant) {
-  deliver(Store::Message::request, [store = store_, grant] {
-    store->release({.name = grant.name, .attempt = grant.attempt, .number = grant.number}, true);
-  });
+void Link::give_back(const std::string& name, const ServerGrant& grant) {
+  const HoldId hold{.name = name, .attempt = grant.attempt, .number = grant.number};
+  deliver(Store::Message::request, [store = store_, hold] { store->release(hold, true); });
 }
 
 void Link::forget(const AttemptId& attempt) {

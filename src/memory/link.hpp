@@ -33,7 +33,7 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void inspect(const std::shared_ptr<Inspection>& operation);
   void check(const std::shared_ptr<Check>& operation);
   /// The server granted the name to a waiter of this client.
-  void push(const ServerGrant& grant);
+  void push(const std::string& name, const ServerGrant& grant);
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   // Source: the clock of delayed messages.
@@ -41,11 +41,11 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void ready(short events, Instant now) override;
 
  private:
-  /// An attempt: asked for, then a hold. `asked` and `server_time` translate a push's times.
+  /// An attempt: asked for, then a hold.
   struct Attempt {
     std::shared_ptr<Acquisition> operation{};  ///< null: it is granted
-    Instant asked{};
-    std::optional<Instant> server_time{};
+    /// By the last reply, what to add to the server's time to have ours: translates a push's times.
+    std::optional<std::chrono::nanoseconds> to_ours{};
     std::uint64_t number = 0;  ///< of the grant that was told; whatever else tells of it is no news
     Instant until{};           ///< the end of that hold; it may have been released before
   };
@@ -67,8 +67,8 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void answered(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
   void granted(const std::shared_ptr<Acquisition>& operation, const ServerGrant& grant,
                Instant counted_from);
-  void pushed(const ServerGrant& grant);
-  void give_back(const ServerGrant& grant);
+  void pushed(const std::string& name, const ServerGrant& grant);
+  void give_back(const std::string& name, const ServerGrant& grant);
   void renewed(const AttemptId& attempt, Instant until);
   void forget(const AttemptId& attempt);
 

@@ -142,7 +142,7 @@ void Store::hand_over(Name& entry, const std::string& name, Instant now, Pushes&
     if (!link || now - next.last_contact > silence) continue;
     give(entry, {.attempt = next.attempt, .name = name, .lease = next.lease, .label = next.label},
          now, core::provisional_lease(next.lease));
-    pushes.push_back({std::move(link), entry.held->grant});
+    pushes.push_back({std::move(link), name, entry.held->grant});
   }
 }
 
@@ -152,7 +152,6 @@ void Store::give(Name& entry, const Acquisition::Request& request, Instant now,
       std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count());
   last_number_ = std::max(last_number_ + 1, microseconds);
   entry.held = Held{.grant = {.attempt = request.attempt,
-                              .name = request.name,
                               .number = last_number_,
                               .granted_at = now,
                               .lease = lease},
@@ -192,7 +191,7 @@ void Store::erase_if_idle(const std::string& name) {
 
 // Without the mutex: a push that is not delayed runs the client's code on this thread.
 void Store::deliver(const Pushes& pushes) {
-  for (const Push& push : pushes) push.to->push(push.grant);
+  for (const Push& push : pushes) push.to->push(push.name, push.grant);
 }
 
 std::optional<std::chrono::nanoseconds> Store::send(Message kind) {

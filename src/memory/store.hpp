@@ -23,10 +23,9 @@ namespace mortise::memory {
 
 class Link;
 
-/// A grant as the server words it: in its own time, which the client must translate.
+/// A grant of a name as the server words it: in its own time, which the client must translate.
 struct ServerGrant {
   AttemptId attempt{};
-  std::string name{};
   std::uint64_t number = 0;
   Instant granted_at{};
   std::chrono::nanoseconds lease{};
@@ -89,6 +88,7 @@ class Store : public std::enable_shared_from_this<Store> {
   };
   struct Push {
     std::shared_ptr<Link> to;
+    std::string name;
     ServerGrant grant;
   };
   using Pushes = std::vector<Push>;
