@@ -95,6 +95,12 @@ bool Attempts::is_withdrawn(const AttemptId& attempt) const {
   return found == records_.end() || found->second.cancelled || found->second.decided();
 }
 
+void Attempts::Record::decide(std::uint64_t grant, Instant end) noexcept {
+  number = grant;
+  until = end;
+  operation.reset();
+}
+
 // Numbers grow at each grant of the name, also where the server's clock steps back. Where the reply
 // knew none (nothing was granted yet), its time has to do.
 bool Attempts::Record::is_over(const Push& push) const noexcept {
@@ -115,8 +121,8 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
   record.seen = std::max(record.seen, number);
   std::optional<Push> early = std::exchange(record.early, std::nullopt);
   if (!early || record.is_over(*early)) return std::nullopt;
-  record.number = early->number;  // it is believed now
-  record.until = reading.not_later_than(early->granted_at) + early->lease;
+  // It is believed now.
+  record.decide(early->number, reading.not_later_than(early->granted_at) + early->lease);
   return early;
 }
 
@@ -135,10 +141,7 @@ std::uint64_t Attempts::held(const AttemptId& attempt, std::uint64_t number, Ins
                              Instant until) {
   if (records_.size() >= sweep_at_) sweep(since);
   Record& record = record_of(attempt);
-  if (!record.decided()) {
-    record.number = number;
-    record.until = until;
-  }
+  if (!record.decided()) record.decide(number, until);
   return record.number;
 }
 
@@ -246,8 +249,7 @@ Attempts::Verdict Attempts::granted(const Push& push) {
     if (!record.early || record.early->number < push.number) record.early = push;
     return {.kind = later, .operation = std::move(operation)};
   }
-  record.number = push.number;
-  record.until = record.reading->not_later_than(push.granted_at) + push.lease;
+  record.decide(push.number, record.reading->not_later_than(push.granted_at) + push.lease);
   return {.kind = believe, .operation = std::move(operation), .reading = *record.reading};
 }
 

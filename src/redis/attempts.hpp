@@ -154,9 +154,9 @@ class Attempts {
 
  private:
   struct Record {
-    std::weak_ptr<Acquisition> operation{};
-    std::uint64_t epoch = 0;  // of the connection that it was asked on last
-    int open = 0;             // requests on their way
+    std::weak_ptr<Acquisition> operation{};  // until it is decided
+    std::uint64_t epoch = 0;                 // of the connection that it was asked on last
+    int open = 0;                            // requests on their way
     bool cancelled = false;
     bool told = false;       // of the mutant only
     Operation taken_back{};  // its caller has gone; kept until nothing of it is at the server
@@ -168,6 +168,9 @@ class Attempts {
     Instant until{};           // of the hold, if nothing renews it
 
     [[nodiscard]] bool decided() const noexcept { return number != 0; }
+    /// It is a hold: nobody looks for its operation here any more, whose memory, in one piece with
+    /// the count of its references, would stay as long as the weak one does.
+    void decide(std::uint64_t grant, Instant end) noexcept;
     [[nodiscard]] bool is_over(const Push& push) const noexcept;
     [[nodiscard]] bool tried_enough(Instant now) const noexcept;  // of `taken_back`
   };
