@@ -52,12 +52,7 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
   if (!state_->alive()) throw LockError(state_->closed_failure());
-  auto terms = std::make_shared<core::Terms>();
-  terms->lease = options.lease;
-  terms->renew = options.renew;
-  if (options.max_hold < base::longest_span) terms->max_hold = options.max_hold;
-  terms->label = options.label.empty() ? state_->default_label() : options.label;
-  return {state_->slot(name), std::move(terms)};
+  return {state_->slot(name), state_->terms(options)};
 }
 
 void Client::check(std::chrono::nanoseconds wait) { raise_if(state_->check(wait)); }

@@ -6,6 +6,7 @@
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
 #include "base/random_id.hpp"
+#include "base/span.hpp"
 #include "runtime/slot.hpp"
 
 #include <unistd.h>
@@ -94,6 +95,14 @@ Failure ClientState::closed_failure() const {
 }
 
 std::shared_ptr<Slot> ClientState::slot(std::string_view name) { return slots_.slot(*this, name); }
+
+std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options) {
+  const bool limited = options.max_hold < base::longest_span;
+  return terms_.like({.lease = options.lease,
+                      .renew = options.renew,
+                      .max_hold = limited ? core::Nanos(options.max_hold) : core::Nanos::max(),
+                      .label = options.label.empty() ? default_label_ : options.label});
+}
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {
   if (!alive()) return closed_failure();

@@ -12,6 +12,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/notifier.hpp"
 #include "runtime/open_requests.hpp"
+#include "runtime/shared_terms.hpp"
 #include "runtime/slot_table.hpp"
 
 #include <atomic>
@@ -51,6 +52,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   /// @return the one slot of a name.
   [[nodiscard]] std::shared_ptr<Slot> slot(std::string_view name);
+  /// @return what checked options come to.
+  [[nodiscard]] std::shared_ptr<const core::Terms> terms(const LockOptions& options);
   [[nodiscard]] SlotTable& slots() noexcept { return slots_; }
   [[nodiscard]] OpenRequests& open_requests() noexcept { return open_requests_; }
   /// Has every caller that waits for a name look again, at the clock and at the client.
@@ -71,7 +74,6 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   }
   [[nodiscard]] const ClientOptions& options() const noexcept { return options_; }
   [[nodiscard]] const core::TurnLimits& turn() const noexcept { return turn_; }
-  [[nodiscard]] const std::string& default_label() const noexcept { return default_label_; }
   [[nodiscard]] const SafetyMargin& safety_margin() const noexcept { return margin_; }
 
   /// @return the id of a new attempt.
@@ -111,6 +113,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   std::atomic<std::uint64_t> generations_{0};
   Closing closing_;
   SlotTable slots_;
+  SharedTerms terms_;
   OpenRequests open_requests_;
 
   // In the order of their dependence: the last is destroyed first.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The terms of a client's handles: one object for all that ask for the same one after the other, as
+// a program with thousands of them has it do.
+#pragma once
+
+#include "core/terms.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace mortise::runtime {
+
+/// @thread_safety every member may be called concurrently.
+class SharedTerms {
+ public:
+  /// @return terms that agree with those: where the last ones do, the same object.
+  [[nodiscard]] std::shared_ptr<const core::Terms> like(core::Terms&& wanted) {
+    const std::lock_guard lock(mutex_);
+    if (!last_ || !last_->agrees_with(wanted)) {
+      last_ = std::make_shared<const core::Terms>(std::move(wanted));
+    }
+    return last_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const core::Terms> last_;
+};
+
+}  // namespace mortise::runtime
