@@ -10,7 +10,6 @@
 #include "core/terms.hpp"
 
 #include <memory>
-#include <optional>
 #include <stop_token>
 
 namespace mortise::core {
@@ -27,7 +26,7 @@ struct Hold {
   Instant owned_since{};         ///< of this owner
   std::shared_ptr<const Terms> terms{};
   Lease lease{};
-  std::optional<std::stop_source> lost{};  ///< made when somebody asks for it
+  std::stop_source lost{std::nostopstate};  ///< made when somebody asks for it
 
   [[nodiscard]] Token token() const noexcept { return Token(number * tokens_in_a_grant + passes); }
 };

@@ -29,11 +29,11 @@ Nanos unusable(Nanos lease, SafetyMargin margin) noexcept {
 Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now,
              double spread)
     : wanted_(grant.fixed ? std::min(grant.lease, terms.lease) : terms.lease),
-      renews_(terms.renew),
       max_hold_(terms.max_hold),
       margin_(margin),
       spread_(spread),
-      hold_end_(plus(now, terms.max_hold)) {
+      hold_end_(plus(now, terms.max_hold)),
+      renews_(terms.renew) {
   count(grant.counted_from, grant.lease);
 }
 

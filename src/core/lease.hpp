@@ -58,7 +58,6 @@ class Lease {
   void count(Instant counted_from, Nanos lease) noexcept;
 
   Nanos wanted_{};
-  bool renews_ = true;
   Nanos max_hold_ = Nanos::max();
   SafetyMargin margin_{};
   double spread_ = 0;
@@ -66,9 +65,10 @@ class Lease {
   Instant lease_end_ = never;
   Instant hold_end_ = never;
   Instant ask_at_ = never;
-  bool asked_ = false;  // a renewal is on its way
   // Renewals that left and were not confirmed: one whose answer was lost stays among them.
   std::uint32_t unconfirmed_ = 0;
+  bool renews_ = true;
+  bool asked_ = false;  // a renewal is on its way
   State state_ = State::held;
 };
 

@@ -93,7 +93,7 @@ NameState::Departure NameState::pass(Instant now) {
   hold_->terms = departure.next->terms;
   hold_->depth = 1;
   hold_->owned_since = now;
-  hold_->lost.reset();  // each owner learns its own loss only
+  hold_->lost = std::stop_source(std::nostopstate);  // each owner learns its own loss only
   hold_->lease.passed(now);
   if (!base::mutant("core.token_stays_at_a_hand_over")) ++hold_->passes;
   return departure;
@@ -118,13 +118,12 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   std::optional<Loss> loss(std::in_place);
   loss->ended = std::move(*hold_);
   hold_.reset();
-  if (loss->ended.lost) loss->lost = *loss->ended.lost;
   loss->ended.lease.refused();
   // `expect_grant()` made room for it: a loss needs no memory.
   lost_.push_back({.owner = loss->ended.owner,
                    .depth = loss->ended.depth,
                    .token = loss->ended.token(),
-                   .lost = loss->lost});
+                   .lost = loss->ended.lost});
   releasing_ = sent_first;
   loss->next = choose_requester();
   return loss;

@@ -71,8 +71,6 @@ class NameState {
   struct Loss {
     Hold ended{};
     Waiter* next = nullptr;  ///< whoever is to ask the server now, if anybody
-    /// To be fired by the notifier; none where nobody has asked for it.
-    std::stop_source lost{std::nostopstate};
   };
   /// The live hold ended without an unlock.
   /// @param sent_first whether the server is told before anybody asks it again: then

@@ -6,7 +6,9 @@
 
 #include "core/custody.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace mortise::runtime {
@@ -37,12 +39,22 @@ class Attempt final : public Acquisition {
   }
   void asked(Instant now) noexcept { asked_ = now; }
 
+  // What is told of a grant, and of its end, may come in any order. Under the slot's mutex.
+
+  /// The server took that grant away.
+  void taken_away_locked(std::uint64_t number) noexcept { taken_ = std::max(taken_, number); }
+  /// @return whether it did that before the caller had it.
+  [[nodiscard]] bool was_taken_away_locked(std::uint64_t number) const noexcept {
+    return number <= taken_;
+  }
+
  private:
   core::Duty undergo(core::Fate fate) noexcept;
   void finished() noexcept override;
 
   std::atomic<core::Custody> custody_{core::Custody::caller};
   Instant asked_{};
+  std::uint64_t taken_ = 0;  // the last grant that was
   std::weak_ptr<ClientState> client_;
 };
 

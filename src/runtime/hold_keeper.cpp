@@ -8,7 +8,6 @@
 #include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
-#include <algorithm>
 #include <exception>
 
 namespace mortise::runtime {
@@ -22,10 +21,11 @@ class LossNotice final : public Notifier::Task {
 
 }  // namespace
 
-HoldKeeper::HoldKeeper(Slot& slot, SharedName& name) noexcept
-    : slot_(slot), name_(name), client_(*name.client) {
+HoldKeeper::HoldKeeper(Slot& slot, SharedName& name) noexcept : slot_(slot), name_(name) {
   timer_.keeper = this;
 }
+
+ClientState& HoldKeeper::client() const noexcept { return *name_.client; }
 
 std::shared_ptr<HoldKeeper> HoldKeeper::kept() noexcept {
   std::shared_ptr<Slot> slot = slot_.weak_from_this().lock();
@@ -40,13 +40,13 @@ void HoldKeeper::begin_locked(const core::Lease& lease) {
 }
 
 std::stop_token HoldKeeper::lost_locked(core::Hold& live) {
-  if (!live.lost) {
+  if (!live.lost.stop_possible()) {
     // With it what tells the loss: a loss needs no memory.
     auto notice = std::make_unique<LossNotice>();
     live.lost = notice->lost;
     notice_ = std::move(notice);
   }
-  return live.lost->get_token();
+  return live.lost.get_token();
 }
 
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
@@ -56,12 +56,12 @@ void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
 
 void HoldKeeper::arm_locked(const core::Lease& lease) {
   if (lease.next() == never) return disarm_locked();
-  client_.background().set(timer_, lease.next(), lease.early());
+  client().background().set(timer_, lease.next(), lease.early());
   armed_ = lease.next();
 }
 
 void HoldKeeper::disarm_locked() noexcept {
-  if (armed_ != never) client_.background().remove(timer_);
+  if (armed_ != never) client().background().remove(timer_);
   armed_ = never;
 }
 
@@ -115,7 +115,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     // A request that was late: its hold was released before it arrived, and its caller, or the next
     // one, holds the name again, which the answer "lost" would end (S3).
     if (!ours && !(live != nullptr && base::mutant("core.renewal_of_another_hold"))) return;
-    const Instant now = client_.now();
+    const Instant now = client().now();
     token = live->token();
     label = live->terms->label;
     if (item.answer == Renewal::Answer::lost) {
@@ -130,9 +130,9 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
                   !base::mutant("core.leave_a_late_renewal"), after);
     }
   }
-  if (client_.observer() == nullptr || after.loss) return;
-  client_.news().post([observer = client_.shared_observer(), name = name_.name, token, label,
-                       answer = item.answer, failure] {
+  if (client().observer() == nullptr || after.loss) return;
+  client().news().post([observer = client().shared_observer(), name = name_.name, token, label,
+                        answer = item.answer, failure] {
     const Event event{.name = name, .label = label, .token = token};
     if (answer == Renewal::Answer::renewed && !failure) {
       observer->renewed(event);
@@ -151,15 +151,12 @@ void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
     lose_locked({.backend = &why}, false, after);
     return;
   }
-  const auto* const requester = name_.requester_locked();
-  if (requester == nullptr || !requester->asks_by_locked(hold.attempt)) return;
-  const std::uint64_t before = taken_attempt_ == hold.attempt ? taken_number_ : 0;
-  taken_attempt_ = hold.attempt;
-  taken_number_ = std::max(hold.number, before);
+  AcquireCall* const requester = name_.requester_locked();
+  if (requester != nullptr) requester->taken_away_locked(hold);
 }
 
 void HoldKeeper::wanted(const HoldId& hold) {
-  if (client_.observer() == nullptr) return;
+  if (client().observer() == nullptr) return;
   Token token;
   std::string label;
   {
@@ -169,7 +166,7 @@ void HoldKeeper::wanted(const HoldId& hold) {
     token = live->token();
     label = live->terms->label;
   }
-  client_.news().post([observer = client_.shared_observer(), name = name_.name, token, label] {
+  client().news().post([observer = client().shared_observer(), name = name_.name, token, label] {
     observer->wanted({.name = name, .label = label, .token = token});
   });
 }
@@ -190,7 +187,7 @@ std::shared_ptr<Release> HoldKeeper::close() {
     }
     lose_locked({.code = Errc::closed, .words = ": the client was closed"}, false, after);
   }
-  if (release) client_.send(release);
+  if (release) client().send(release);
   return release;
 }
 

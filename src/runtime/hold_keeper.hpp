@@ -41,10 +41,6 @@ class HoldKeeper {
   }
   /// A held name stays in the client's table when no handle is left; this one need not.
   void unpin_if_idle_locked(Aftermath& after) noexcept;
-  /// @return whether the server took it away before its caller had it.
-  [[nodiscard]] bool taken_away_locked(const core::Hold& hold) const noexcept {
-    return hold.attempt == taken_attempt_ && hold.number <= taken_number_;
-  }
   /// The background forgets it. Its slot does this last of all.
   void disarm_locked() noexcept;
 
@@ -62,16 +58,12 @@ class HoldKeeper {
   std::shared_ptr<Release> close();
 
  private:
+  [[nodiscard]] ClientState& client() const noexcept;
   void arm_locked(const core::Lease& lease);
   void lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after);
 
   Slot& slot_;
   SharedName& name_;
-  ClientState& client_;
-  /// The last hold of the requester's attempt that the server took away before the caller had it:
-  /// what is told of a grant, and of its end, may come in any order.
-  AttemptId taken_attempt_{};
-  std::uint64_t taken_number_ = 0;
   /// Tells the loss of the live hold, where somebody has asked for it.
   std::unique_ptr<Notifier::Task> notice_;
   HoldTimer timer_;

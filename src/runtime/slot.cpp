@@ -11,9 +11,7 @@
 namespace mortise::runtime {
 
 Slot::Slot(std::shared_ptr<ClientState> client, std::string name)
-    : shared_{.client = std::move(client), .name = std::move(name)}, keeper_(*this, shared_) {
-  listed.slot = this;
-}
+    : shared_{.client = std::move(client), .name = std::move(name)}, keeper_(*this, shared_) {}
 
 Slot::~Slot() {
   keeper_.disarm_locked();  // nobody else has a reference any more: the mutex is not needed

@@ -51,8 +51,9 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// The requester holds the name. Throws where there is no memory: then it does not.
   void granted_locked(AcquireCall& call, core::Hold&& hold);
 
-  /// Among the client's slots; under the mutex of their table.
-  ListedSlot listed;
+  // Its neighbours in the list of the client's slots; under the mutex of their table.
+  Slot* before = nullptr;
+  Slot* after = nullptr;
 
  private:
   SharedName shared_;

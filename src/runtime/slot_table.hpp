@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -15,13 +14,6 @@ namespace mortise::runtime {
 class ClientState;
 class Slot;
 
-/// A slot in the list of its client.
-struct ListedSlot {
-  Slot* slot = nullptr;
-  ListedSlot* before = nullptr;
-  ListedSlot* after = nullptr;
-};
-
 /// @thread_safety every member may be called concurrently. The mutex guards the table and the list,
 /// and is not held while a slot is visited or given up.
 class SlotTable {
@@ -29,7 +21,7 @@ class SlotTable {
   /// @return the one slot of a name, made where there is none.
   [[nodiscard]] std::shared_ptr<Slot> slot(ClientState& client, std::string_view name);
   /// @return it, or null where there is none.
-  [[nodiscard]] std::shared_ptr<Slot> find(const std::string& name);
+  [[nodiscard]] std::shared_ptr<Slot> find(std::string_view name);
   /// A slot is being destroyed.
   void forget(Slot& slot) noexcept;
   /// Needs no memory: where there is none, whoever is not visited may wait for ever.
@@ -43,8 +35,10 @@ class SlotTable {
   [[nodiscard]] std::shared_ptr<Slot> next(const Slot* slot) noexcept;
 
   std::mutex mutex_;
-  std::unordered_map<std::string, std::weak_ptr<Slot>> table_;
-  List<ListedSlot> slots_;  // of the table, to be visited without memory
+  // The keys are the slots' own names. One that is being destroyed stays until it is forgotten, or
+  // until a successor takes its place.
+  std::unordered_map<std::string_view, Slot*> table_;
+  List<Slot> slots_;  // all of them, to be visited without memory
 };
 
 }  // namespace mortise::runtime

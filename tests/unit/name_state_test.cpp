@@ -166,12 +166,12 @@ TEST_F(NameStateTest, EachOwnerLearnsItsOwnLossOnly) {
   Waiter a = waiter();
   Waiter b = waiter();
   take(a);
-  state_.live()->lost.emplace();
-  const std::stop_token of_a = state_.live()->lost->get_token();
+  state_.live()->lost = std::stop_source();
+  const std::stop_token of_a = state_.live()->lost.get_token();
   ASSERT_EQ(state_.enter(b, true), Entry::wait);
   ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::passed);
   auto loss = state_.lose(generation_, false);
-  loss->lost.request_stop();
+  loss->ended.lost.request_stop();
   EXPECT_FALSE(of_a.stop_requested());
   EXPECT_TRUE(state_.lost_hold(b.owner)->stopped().stop_requested());
 }
