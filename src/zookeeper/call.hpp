@@ -48,6 +48,9 @@ struct Contender {
 
   std::string predecessor{};  ///< whole path
   std::size_t ahead = 0;
+  std::string head{};        ///< whole path of who had the lock when the queue was last listed
+  std::size_t waiters = 0;   ///< for that lock, by the same list
+  bool head_told = false;    ///< the caller knows who that is
   bool watching = false;     ///< the predecessor
   bool own_watch = false;    ///< the own node, for the holder's sake
   bool own_is_next = false;  ///< to be looked at: the own node, not the predecessor
@@ -82,7 +85,7 @@ struct Call {
     recheck,      ///< the predecessor, again
     own_check,    ///< the own node, in case that a stranger has deleted it
     confirm,      ///< the own node, before an old grant is believed
-    holder,       ///< the head of the queue, for a try
+    holder,       ///< the head of the queue: who has the lock
     remove,       ///< the own node
     own_watch,    ///< the own node of a hold
     beat,         ///< a sync that shows the leader what the pulse before has told

@@ -204,6 +204,7 @@ void ZooKeeperBackend::ask_again(const ContenderPtr& contender) {
   // The event that tells of the predecessor's end may be lost, others ahead may have gone, and a
   // stranger may have deleted our own node. One request, which is a sign of life, too.
   if (contender->ahead <= short_queue) return look_at_queue(contender, Step::look);
+  ask_for_holder(contender);
   if (std::exchange(contender->own_is_next, !contender->own_is_next)) return check_own(contender);
   if (session.exists(contender->predecessor, {.step = Step::recheck, .contender = contender})) {
     ++contender->flight;
@@ -219,6 +220,8 @@ void ZooKeeperBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
     return;
   }
   if (contender->held) return;  // its grant is being told
+  // In the flight that removes its node.
+  if (!contender->leaving) ask_for_holder(contender);
   contender->leaving = true;
   contender->withdrawn = false;
   const bool forgets = base::mutant("zookeeper.cancel_forgets_flight") && contender->node.empty();

@@ -109,6 +109,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void place(const ContenderPtr& contender, const Children& children);
   void wait_behind(const ContenderPtr& contender, const Place& place);
   void leave_busy(const ContenderPtr& contender, const Place& place);
+  void ask_for_holder(const ContenderPtr& contender);
   void predecessor_gone(const ContenderPtr& contender);
   void grant(const ContenderPtr& contender);
   void believe(const ContenderPtr& contender);

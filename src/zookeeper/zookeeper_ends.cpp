@@ -58,7 +58,9 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
   contender->withdrawn = false;
   contender->drains = false;
   contender->predecessor.clear();
-  contender->ahead = 0;
+  contender->head.clear();
+  contender->head_told = false;
+  contender->ahead = contender->waiters = 0;
   contender->prefix = contender->path + '/' + node_prefix(contender->attempt, ++contender->round);
 }
 

@@ -156,7 +156,16 @@ void ZooKeeperBackend::wait_behind(const ContenderPtr& contender, const Place& p
   const bool head = base::mutant("zookeeper.watch_head");
   std::string predecessor = contender->path + '/' + (head ? place.head : place.predecessor);
   contender->ahead = head ? 1 : place.ahead;
-  if (contender->watching && predecessor == contender->predecessor) return;
+  contender->waiters = place.count - 1;
+  std::string holder = contender->path + '/' + place.head;
+  if (holder != contender->head) {
+    contender->head = std::move(holder);
+    contender->head_told = false;
+  }
+  // It has waited for a second, or for more.
+  if (contender->watching && predecessor == contender->predecessor) {
+    return ask_for_holder(contender);
+  }
   contender->predecessor = std::move(predecessor);
   set(*contender, &Contender::watching, false);
   if (!contender->session->get(contender->predecessor, true,
@@ -166,23 +175,26 @@ void ZooKeeperBackend::wait_behind(const ContenderPtr& contender, const Place& p
   ++contender->flight;
   // Known to the session from now on: the event may come right behind the answer.
   contender->session->watch(contender->predecessor, contender);
-  if (place.ahead == 1) return;
-  // Who has the lock is somebody else.
-  if (contender->session->get(
-          contender->path + '/' + place.head, false,
-          {.step = Step::holder, .contender = contender, .count = place.count - 1})) {
+}
+
+// Who is next is told so with its watch. Of the others most are served before anybody wants to know
+// it: the server is asked when one looks at the queue again, or leaves it.
+void ZooKeeperBackend::ask_for_holder(const ContenderPtr& contender) {
+  if (contender->head_told || contender->head.empty()) return;
+  if (contender->session->get(contender->head, false,
+                              {.step = Step::holder,
+                               .contender = contender,
+                               .path = contender->head,
+                               .count = contender->waiters})) {
     ++contender->flight;
   }
 }
 
 void ZooKeeperBackend::leave_busy(const ContenderPtr& contender, const Place& place) {
   contender->leaving = true;
-  if (contender->session->get(contender->path + '/' + place.head, false,
-                              {.step = Step::holder,
-                               .contender = contender,
-                               .count = place.count - 1 - (contender->node.empty() ? 0U : 1U)})) {
-    ++contender->flight;
-  }
+  contender->head = contender->path + '/' + place.head;
+  contender->waiters = place.count - 1 - (contender->node.empty() ? 0U : 1U);
+  ask_for_holder(contender);
   drive(contender);
 }
 

@@ -212,10 +212,11 @@ void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& repl
     static_cast<void>(contender->session->remove(contender->predecessor, Call{}));
   }
   set(*contender, &Contender::watching, true);
+  const bool holds = contender->predecessor == contender->head;
+  if (holds) contender->head_told = true;
   if (contender->operation) {
-    contender->operation->queued(contender->ahead == 1
-                                     ? std::optional(holder_of(reply, contender->ahead))
-                                     : contender->operation->holder());
+    contender->operation->queued(holds ? std::optional(holder_of(reply, contender->waiters))
+                                       : contender->operation->holder());
   }
   drive(contender);
 }
@@ -224,6 +225,10 @@ void ZooKeeperBackend::told_of_holder(const ContenderPtr& contender, const Call&
                                       const Reply& reply) {
   std::optional<Holder> holder;
   if (reply.code == Code::ok) holder = holder_of(reply, call.count);
+  if (call.path == contender->head) {
+    contender->head_told = holder.has_value();
+    if (reply.code == Code::no_node) contender->head.clear();  // not asked for before the next list
+  }
   if (!contender->operation) return drive(contender);
   if (!contender->leaving || contender->wait) {
     if (holder) contender->operation->queued(holder);
