@@ -22,7 +22,8 @@ namespace mortise::zookeeper {
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
 
 /// Takes a lock from whoever holds it, for an administrator: the node at the head of the queue is
-/// deleted. Mortise's holder is told (`lost()`); Curator's and kazoo's are not.
+/// deleted. Mortise's holder is told (`lost()`), late if it holds more than 32 locks (see
+/// docs/zookeeper.md); Curator's and kazoo's are not.
 ///
 /// What the holder does without looking at `lost()`, only a store that checks tokens can refuse.
 /// @param url as for `backend()`; a session of its own is made

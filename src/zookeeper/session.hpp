@@ -99,8 +99,6 @@ class Session final : public Source, private Handle::User {
   std::size_t owned_bytes = 0;
   /// How many wait for an event.
   std::size_t awaiting = 0;
-  /// How many of these are watches of holds.
-  std::size_t watched_holds = 0;
   /// How many holds it has.
   std::size_t holding = 0;
   /// What keeps it alive, and proves that it lives: see zookeeper_pulse.cpp.

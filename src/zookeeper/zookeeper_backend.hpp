@@ -145,6 +145,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void beat(Session& session, Instant now);
   void beaten(Session& session, const Call& call, const Reply& reply);
   [[nodiscard]] ContenderPtr next_to_write(Session& session);
+  [[nodiscard]] bool watches_holds() const;
   void watch_own(const ContenderPtr& contender);
   [[nodiscard]] bool decided(const Renewal::Item& item) const;
   void settle_renewals();

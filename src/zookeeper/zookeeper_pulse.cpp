@@ -12,8 +12,8 @@
 namespace mortise::zookeeper {
 namespace {
 
-/// The nodes of so many holds of a session are watched: more would cost the server and the next
-/// connection more than what is learned from them is worth.
+/// A client that has more holds than this watches none of their nodes: that would cost the servers,
+/// and the next connection, more than what is learned from them is worth.
 constexpr std::size_t most_watched_holds = 32;
 constexpr int parts_of_progress = 24;  // of a session: what a renewal gains at least
 
@@ -78,10 +78,21 @@ ZooKeeperBackend::ContenderPtr ZooKeeperBackend::next_to_write(Session& session)
   return nullptr;
 }
 
-// With the first renewal: a short hold does not pay for it.
+bool ZooKeeperBackend::watches_holds() const {
+  std::size_t holds = 0;
+  for (const auto& session : sessions_) holds += session->holding;
+  return holds <= most_watched_holds;
+}
+
+// With each renewal, so that a short hold does not pay for it. A client that has come to hold many
+// takes back what it has by the next one.
 void ZooKeeperBackend::watch_own(const ContenderPtr& contender) {
   Session& session = *contender->session;
-  if (contender->own_watch || session.watched_holds >= most_watched_holds) return;
+  if (contender->own_watch == watches_holds() || !session.up()) return;
+  if (contender->own_watch) {
+    set(*contender, &Contender::own_watch, false);
+    return session.unwatch(contender->node, *contender);
+  }
   if (!session.get(contender->node, true, {.step = Step::own_watch, .contender = contender})) {
     return;
   }

@@ -30,7 +30,6 @@ void ZooKeeperBackend::set(Contender& contender, bool Contender::*flag, bool val
     session.holding += step;
   } else {
     session.awaiting += step;
-    if (flag == &Contender::own_watch) session.watched_holds += step;
   }
 }
 

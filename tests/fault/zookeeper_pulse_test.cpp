@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Goal: what a client holds costs its server a pulse, not a request for each hold; and who asks for
-// a lock by Curator's means is heard. Method: a server of the test's own counts packets and
-// watches; a stranger writes over a holder's node what Curator's `Revoker` writes.
+// Goal: what a client holds costs its server a pulse, not a request or a watch for each hold, and
+// still a node that is deleted is found out; who asks for a lock by Curator's means is heard.
+// Method: a server of the test's own counts packets and watches; a stranger deletes holders' nodes,
+// or writes over one what Curator's `Revoker` writes.
 #include "fault/zookeeper_fixture.hpp"
 
 #include <optional>
@@ -11,28 +12,44 @@ namespace mortise::fault {
 namespace {
 
 constexpr const char* revoked = "__REVOKE__";  // what Curator's `Revoker` writes
-constexpr std::int64_t most_watches = 32;      // of holds, of a session: docs/zookeeper.md
+constexpr std::size_t most_watched = 32;       // of a client's holds: docs/zookeeper.md
 
-class ZooKeeperPulse : public ZooKeeperTest {};
+class ZooKeeperPulse : public ZooKeeperTest {
+ protected:
+  /// What one client holds; it grows and shrinks by the end.
+  void hold(Client& user, std::size_t count) {
+    while (locks_.size() > count) {
+      EXPECT_EQ(locks_.back().release(), Released::released);
+      locks_.pop_back();
+    }
+    while (locks_.size() < count) {
+      locks_.push_back(user.lock(std::to_string(locks_.size())));
+      locks_.back().lock();
+    }
+  }
+  [[nodiscard]] Lock& held(std::size_t which) { return locks_.at(which); }
+  [[nodiscard]] bool come_to_be_watched(std::size_t count) {
+    return eventually(
+        [&] { return server().figure("watch_count") == static_cast<std::int64_t>(count); });
+  }
+
+ private:
+  std::vector<Lock> locks_;
+};
 class ZooKeeperRevoker : public ZooKeeperTest {};
 
-TEST_F(ZooKeeperPulse, RenewsAHundredHoldsByAFewRequestsAndWatchesFew) {
+TEST_F(ZooKeeperPulse, RenewsAHundredHoldsByAFewRequestsAndWatchesNone) {
   constexpr std::size_t holds = 100;
   constexpr std::size_t renewals = 8;
   have_own();
   const auto record = std::make_shared<Record>();
   Client mine = client({.observer = record});
-  std::vector<Lock> locks;
-  for (std::size_t i = 0; i < holds; ++i) {
-    locks.push_back(mine.lock(std::to_string(i)));
-    locks.back().lock();
-  }
+  hold(mine, holds);
   const auto renewed = [&](const std::string& name) {
     std::size_t count = 0;
     for (const auto& entry : record->all(Record::Kind::renewed)) count += entry.name == name;
     return count;
   };
-  // The first one watches nodes.
   ASSERT_TRUE(record->told(Record::Kind::renewed, 2 * holds));
   const std::size_t first = renewed("0");
   const std::int64_t before = server().figure("packets_received");
@@ -40,10 +57,39 @@ TEST_F(ZooKeeperPulse, RenewsAHundredHoldsByAFewRequestsAndWatchesFew) {
   const std::int64_t packets = server().figure("packets_received") - before;
   // Of each pulse: a sync, a write, a look at a node, a sign of life; the first and the last count.
   EXPECT_LT(packets, static_cast<std::int64_t>(6 * (renewals + 2))) << "each hold has its own";
-  EXPECT_LE(server().figure("watch_count"), most_watches);
-  EXPECT_GT(server().figure("watch_count"), 0);
-  for (Lock& lock : locks) EXPECT_EQ(lock.release(), Released::released);
-  EXPECT_TRUE(eventually([&] { return server().figure("watch_count") == 0; })) << "watches stay";
+  EXPECT_EQ(server().figure("watch_count"), 0);
+  hold(mine, 0);
+}
+
+TEST_F(ZooKeeperPulse, WatchesHoldsAsLongAsTheyAreFew) {
+  have_own();
+  Client mine = client();
+  hold(mine, most_watched);
+  EXPECT_TRUE(come_to_be_watched(most_watched));
+  hold(mine, most_watched + 1);
+  EXPECT_TRUE(come_to_be_watched(0)) << "watches stay";
+  hold(mine, 3);
+  EXPECT_TRUE(come_to_be_watched(3)) << "few again, and not watched";
+  hold(mine, 0);
+  EXPECT_TRUE(come_to_be_watched(0)) << "watches outlive their holds";
+}
+
+TEST_F(ZooKeeperPulse, FindsDeletedNodesOfManyHoldsInTurn) {
+  have_own();
+  Client mine(url("session=2s&margin=100ms"));
+  hold(mine, most_watched + 1);
+  const std::size_t third = most_watched / 3;
+  for (const std::size_t which : {third, 2 * third, 3 * third}) {
+    server().talk().remove(queue(std::to_string(which)).front());
+  }
+  const auto lost = [&](std::size_t which) { return held(which).lost().stop_requested(); };
+  EXPECT_TRUE(eventually([&] { return lost(third) || lost(2 * third) || lost(3 * third); }))
+      << "nobody looks";
+  for (std::size_t i = 0; i <= most_watched; ++i) {
+    if (i % third != 0 || i == 0) {
+      EXPECT_FALSE(lost(i)) << i;
+    }
+  }
 }
 
 TEST_F(ZooKeeperRevoker, IsToldToTheHolderWhoKeepsLockAndLabel) {
