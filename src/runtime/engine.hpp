@@ -21,9 +21,10 @@ namespace mortise::runtime {
 /// Two roles, each held by one thread at a time: the *reader of replies*, a caller that awaits a
 /// reply, and the *reader of pushes*, a caller that awaits nothing but a push. Whoever awaits a
 /// push reads no replies: so a waiter costs the other callers of its client nothing, and pushes are
-/// read however many replies come. The other callers (*followers*) sleep, each on its own
-/// operation; a reader that leaves calls one of them, or the background thread. A caller that is
-/// alone takes the first role by the `Shortcut`, without the mutex.
+/// read however many replies come. Where pushes come on the connections of the replies there is the
+/// first role only. The other callers (*followers*) sleep, each on its own operation; a reader that
+/// leaves calls one of them, or the background thread. A caller that is alone takes the first role
+/// by the `Shortcut`, without the mutex.
 /// @thread_safety every member may be called concurrently; `background()` by one thread.
 class Engine {
  public:

@@ -3,6 +3,7 @@
 #include "runtime/readers.hpp"
 
 #include "base/mutant.hpp"
+#include "base/timer_source.hpp"
 #include "runtime/source_poll.hpp"
 
 #include <algorithm>
@@ -14,6 +15,10 @@ namespace {
 // A thread that passes a lock to and fro with another process is back before; waking the background
 // at each turn, and again to take the pushes from it, would cost two switches a turn.
 constexpr std::chrono::milliseconds pushes_unattended{1};
+
+bool has_moments_only(const Source* source) noexcept {
+  return dynamic_cast<const base::TimerSource*>(source) != nullptr;
+}
 
 }  // namespace
 
@@ -38,6 +43,7 @@ bool Readers::add_locked(Source& source) {
   if (tuned != nullptr) role.tuned.push_back(tuned);
   role.sources.push_back(&source);
   ++role.version;
+  if (&role == &pushes && !has_moments_only(&source)) pushes_apart = true;
   return true;
 }
 
@@ -48,11 +54,12 @@ void Readers::remove_locked(Source& source) noexcept {
     std::erase(role->sources, &source);
     ++role->version;
   }
+  pushes_apart = !std::all_of(pushes.sources.begin(), pushes.sources.end(), has_moments_only);
 }
 
 ReaderRole& Readers::role_of(const Operation& operation) noexcept {
   // Where pushes come on the connection of the replies there is but one role.
-  return operation.awaits_push() && !pushes.sources.empty() ? pushes : replies;
+  return operation.awaits_push() && pushes_apart ? pushes : replies;
 }
 
 bool Readers::outstanding_locked() const noexcept {

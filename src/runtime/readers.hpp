@@ -44,6 +44,7 @@ struct Readers {
   bool by_shortcut = false;  // who has the role of the replies came that way
   ReaderRole replies;
   ReaderRole pushes;
+  bool pushes_apart = false;  // they come by sources of their own, not by those of the replies
   // The background thread, where it reads the pushes; it does not: the smallest.
   std::atomic<Instant> background_asleep_until{Instant::min()};
 

@@ -8,6 +8,7 @@
 
 #include <mortise/backend.hpp>
 
+#include "base/timer_source.hpp"
 #include "remote/timer.hpp"
 #include "zookeeper/call.hpp"
 #include "zookeeper/session.hpp"
@@ -63,7 +64,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
     std::unique_lock<std::mutex> lock_;
   };
   /// What is due by time alone, for all sessions: polled also while no caller waits.
-  class Alarm final : public Source {
+  class Alarm final : public base::TimerSource {
    public:
     explicit Alarm(ZooKeeperBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override { return shown_.get(); }

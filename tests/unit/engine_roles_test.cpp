@@ -2,6 +2,7 @@
 // Goal: a caller that awaits a push and callers that await replies do not stand in each other's
 // way; no role is lost, whichever way its holder leaves it. Method: two sources over socketpairs,
 // of replies and of pushes, which note who reads them.
+#include "base/timer_source.hpp"
 #include "support/asleep.hpp"
 #include "support/eventually.hpp"
 #include "unit/engine_fixture.hpp"
@@ -43,6 +44,11 @@ class UnawaitedReplies final : public Source {
   const bool pushes_;
   std::atomic<Instant::rep> due_{never.time_since_epoch().count()};
   std::atomic<bool> ready_{false};
+};
+
+class OnlyMoments final : public base::TimerSource {
+ public:
+  void ready(short /*events*/, Instant /*now*/) override {}
 };
 
 class EngineRoles : public ::testing::Test {
@@ -225,6 +231,29 @@ TEST_F(EngineRoles, WhoAwaitsAPushReadsItItself) {
   pushes_.push();
   waiter.join();
   EXPECT_TRUE(pushes_.readers().contains(id));
+}
+
+// As with ZooKeeper: one connection for both, and an alarm.
+TEST(EngineOneRole, WhoAwaitsAPushReadsItItselfWhereOnlyMomentsComeApart) {
+  Engine engine(Clock::real());
+  EchoSource both(false);
+  OnlyMoments alarm;
+  engine.attach(both);
+  engine.attach(alarm);
+  {
+    const BackgroundThread background(engine);
+    PushWaiter waiter(engine, both);
+    ASSERT_TRUE(waiter.sleeps());
+    const int round = background.rounds();
+    engine.interrupt();
+    ASSERT_TRUE(eventually([&] { return background.rounds() > round + 1; }));
+    both.push();
+    const std::thread::id id = waiter.id();
+    waiter.join();
+    EXPECT_EQ(both.readers(), std::set{id}) << "a thread switch more";
+  }
+  engine.detach(alarm);
+  engine.detach(both);
 }
 
 // Promise: L2
