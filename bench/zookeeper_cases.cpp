@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -50,7 +51,12 @@ double remote(Mode mode) {
         const auto lock = std::make_shared<Lock>(client->lock(name));
         return {
             .baton = {.take = [client, lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }},
-            .other_waits = [&server] { return server.watches() > 0; }};
+            // On its own connection, as the floor does: a word to the server has it make a thread,
+            // and end it while the lock is handed over.
+            .other_waits = [lock] {
+              const std::optional<Holder> holder = lock->holder();
+              return holder && holder->waiters.value_or(0) > 0;
+            }};
       },
       mode);
 }

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ namespace {
 constexpr int attempts = 10;  // somebody may take a port between its choice and its use
 constexpr std::chrono::seconds to_start{30};
 constexpr std::chrono::milliseconds look_again{50};
+constexpr timeval to_answer{.tv_sec = 2, .tv_usec = 0};  // who has taken the port may be silent
 constexpr const char* java = "/usr/bin/java";
 constexpr const char* jars = "/usr/share/java/slf4j-nop.jar:/usr/share/java/zookeeper.jar";
 
@@ -117,6 +119,7 @@ std::string ZooKeeperServer::ask(const std::string& word) const {
   std::uint16_t port = port_;
   const int fd = open_socket(port);
   if (fd < 0) return {};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &to_answer, sizeof to_answer);
   std::string out;
   if (::send(fd, word.data(), word.size(), MSG_NOSIGNAL) == std::ssize(word)) {
     std::array<char, 4096> buffer{};
