@@ -62,6 +62,50 @@ TEST_F(RedisHolds, AreRenewedByThemselvesOnlyWhileTheyStand) {
   EXPECT_EQ(get("g"), "");
 }
 
+// The quick way looks at texts: as many digits, of the lease that is asked for.
+// Promise: S4
+TEST_F(RedisHolds, ThatHaveLapsedAreNotRenewedWithTheLeaseThatTheyHad) {
+  constexpr std::int64_t lease = 30'000;
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  EXPECT_EQ(renew(get("o"), lease), "1");
+  const RedisTalk::Command set_back{"EVAL", R"lua(
+      local time = redis.call('TIME')
+      local since = string.format('%.0f', time[1] * 1000000 + time[2] - ARGV[1] * 1000)
+      return redis.call('HSET', KEYS[1], 'g', since .. ' ' .. ARGV[1]))lua",
+                                    "1", key("a"), std::to_string(lease)};
+  server().talk().expect_ok(set_back);
+  EXPECT_EQ(renew(get("o"), lease), "0");
+  EXPECT_FALSE(is_held("a"));
+}
+
+// Promise: S4
+TEST_F(RedisHolds, OfOneBatchAreRenewedEachByItself) {
+  const std::vector<std::string> names{"plain", "longer", "freed", "forged",
+                                       "text",  "none",   "last"};
+  RedisTalk::Command batch{"EVAL", std::string(redis::scripts::renew.text),
+                           std::to_string(names.size())};
+  for (const std::string& name : names) batch.push_back(key(name));
+  batch.insert(batch.end(), {"", "f"});
+  RedisTalk talk = server().talk();
+  for (const std::string& name : names) {
+    talk.expect_ok({"EVAL", std::string(redis::scripts::acquire.text), "1", key(name),
+                    attempt(name[0]), "f00", "1", "30000", "label"});
+    const std::string hold = field(name, "o");
+    batch.insert(batch.end(), {name == "forged" ? attempt('b') + hold.substr(33) : hold,
+                               name == "longer" ? "40000" : "30000"});
+  }
+  talk.expect_ok({"HDEL", key("freed"), "g"});
+  talk.expect_ok({"SET", key("text"), "of a stranger"});
+  talk.expect_ok({"DEL", key("none")});
+  const std::string before = field("plain", "g");
+  const std::string forged = field("forged", "g");
+  EXPECT_EQ(talk.expect_ok(batch).text, "1100001");
+  EXPECT_NE(field("plain", "g"), before);
+  EXPECT_TRUE(field("plain", "g").ends_with(" 30000"));
+  EXPECT_TRUE(field("longer", "g").ends_with(" 40000"));
+  EXPECT_EQ(field("forged", "g"), forged);
+}
+
 TEST_F(RedisHolds, ThatAreReleasedByForceAreTold) {
   RedisTalk hears = listen("a");
   ASSERT_TRUE(acquire('a').starts_with("G"));

@@ -6,28 +6,29 @@
 -- ARGV  from 3 on, two for each lock: "<attempt> <number>", lease in ms
 -- @return for each lock 1 = renewed, 0 = not this hold's any more
 local step = MODE == 'r' and 2 or 1
-local answers = {}
-for i = 1, #KEYS, step do
-  -- What a stranger has put in the place of one lock costs that hold, and no other of the batch.
-  local readable = pcall(open, KEYS[i], step == 2 and KEYS[i + 1] or nil)
-  local a = 3 + (i - 1) / step * 2
-  local lease = tonumber(ARGV[a + 1])
-  if not readable then
-    answers[#answers + 1] = '0'
-  elseif held and owner .. ' ' .. digits(number) == ARGV[a] then
-    keep_what_is_there()
-    redis.call('HSET', K, 'g', digits(now) .. ' ' .. lease)
-    remember(lease)
-    if R and keyed then
-      redis.call('PEXPIRE', R, lease)
-    elseif R then
-      lease_now = lease -- an older client handed it over without the key
-      write_key()
+for lock = 1, #KEYS / step do
+  if not answers[lock] then -- see renew_quick.lua
+    local i, a = (lock - 1) * step + 1, 1 + lock * 2
+    -- What a stranger has put in the place of one lock costs that hold, and no other of the batch.
+    local readable = pcall(open, KEYS[i], step == 2 and KEYS[i + 1] or nil)
+    local lease = tonumber(ARGV[a + 1])
+    if not readable then
+      answers[lock] = '0'
+    elseif held and owner .. ' ' .. digits(number) == ARGV[a] then
+      keep_what_is_there()
+      redis.call('HSET', K, 'g', digits(now) .. ' ' .. lease)
+      remember(lease)
+      if R and keyed then
+        redis.call('PEXPIRE', R, lease)
+      elseif R then
+        lease_now = lease -- an older client handed it over without the key
+        write_key()
+      end
+      answers[lock] = '1'
+    else
+      settle()
+      answers[lock] = '0'
     end
-    answers[#answers + 1] = '1'
-  else
-    settle()
-    answers[#answers + 1] = '0'
   end
 end
 return table.concat(answers)
