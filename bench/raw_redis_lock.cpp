@@ -120,9 +120,9 @@ void OwnScripts::load(RawRedis& redis) {
   redis.load(redis::scripts::release.text);
 }
 
-PlainScripts::PlainScripts(const std::string& name)
-    : acquire_({"EVALSHA", "", "1", name, "30000", "owner:1"}),
-      release_({"EVALSHA", "", "2", name, "channel:{" + name + "}", "30000", "owner:1"}) {}
+PlainScripts::PlainScripts(const std::string& name, const std::string& owner)
+    : acquire_({"EVALSHA", "", "1", name, "30000", owner}),
+      release_({"EVALSHA", "", "2", name, "channel:{" + name + "}", "30000", owner}) {}
 
 void PlainScripts::load(RawRedis& redis) {
   acquire_.set(1, redis.text({"SCRIPT", "LOAD", std::string(plain_acquire)}));

@@ -39,7 +39,7 @@ class OwnScripts {
 /// queue, no hand-over.
 class PlainScripts {
  public:
-  explicit PlainScripts(const std::string& name);
+  explicit PlainScripts(const std::string& name, const std::string& owner = "owner:1");
   [[nodiscard]] RawCommand& acquire() noexcept { return acquire_; }
   [[nodiscard]] RawCommand& release() noexcept { return release_; }
   /// Has a server know the scripts, and learns their names.

@@ -33,6 +33,11 @@ void add_cycles(Cases& cases) {
   add(cases, {same}, beside);
   beside.goal = 1.05;
   add(cases, {crossed}, beside);
+  add(cases, {same, crossed},
+      {.name = "redis/failed_try",
+       .unit = "us",
+       .ours = redis_failed_try,
+       .floor = plain_redis_failed_try});
   for (const int threads : {32, 64}) {
     Case many_threads{.name = "redis/throughput_" + std::to_string(threads),
                       .unit = "1/s",

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -70,6 +71,34 @@ double plain_redis_cycle(Mode mode) {
   return p50_of([&] {
     redis.ask(scripts.acquire());
     redis.ask(scripts.release());
+  });
+}
+
+double redis_failed_try(Mode mode) {
+  const RedisServer server(mode);
+  Client holder(server.url());
+  Lock held = holder.lock(name);
+  held.lock();
+  Client client(server.url());
+  Lock lock = client.lock(name);
+  const double p50 = p50_of([&] {
+    if (lock.try_lock()) throw std::runtime_error("a held lock was taken");
+  });
+  held.unlock();
+  return p50;
+}
+
+double plain_redis_failed_try(Mode mode) {
+  const RedisServer server(mode);
+  RawRedis redis(server.port());
+  PlainScripts holder(name);
+  holder.load(redis);
+  redis.ask(holder.acquire());
+  PlainScripts scripts(name, "owner:2");
+  scripts.load(redis);
+  return p50_of([&] {
+    const RawReply left = redis.ask(scripts.acquire());
+    if (left->type != REDIS_REPLY_INTEGER) throw std::runtime_error("a held lock was taken");
   });
 }
 

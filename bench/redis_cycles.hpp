@@ -13,6 +13,11 @@ namespace mortise::bench {
 [[nodiscard]] double raw_redis_cycle(Mode mode);
 [[nodiscard]] double plain_redis_cycle(Mode mode);
 
+/// The p50 of a try that finds the lock held, in microseconds: by the library, and by blocking
+/// hiredis with the plain script.
+[[nodiscard]] double redis_failed_try(Mode mode);
+[[nodiscard]] double plain_redis_failed_try(Mode mode);
+
 /// Cycles a second on distinct names: threads that share one client; as much as one raw thread gets
 /// through 50 connections with 16 cycles under way on each; raw threads with a connection each.
 [[nodiscard]] double redis_throughput(Mode mode, int threads);
