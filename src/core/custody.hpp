@@ -12,15 +12,18 @@ enum class Custody : std::uint8_t {
   caller,    ///< a caller waits for it: whoever made it, or the successor that it passed it to
   answered,  ///< the answer came; that caller makes a hold of a grant, or gives it back
   client,    ///< nobody waits: the client has it taken back, and asks until that is answered
-  giver,     ///< the answer came then: whoever brought it gives a grant back
+  giver,     ///< the answer came then: whoever brought it, or tries again, gives a grant back
+  debtor,    ///< that failed, for want of memory: the client has it tried again
   nobody,    ///< it is over
 };
 
 /// What happens to an attempt.
 enum class Fate : std::uint8_t {
-  completed,   ///< the answer comes
-  abandoned,   ///< the caller stops waiting
-  given_back,  ///< by the giver, or there was nothing to be given back
+  completed,       ///< the answer comes
+  abandoned,       ///< the caller stops waiting
+  given_back,      ///< by the giver, or there was nothing to be given back
+  not_given_back,  ///< the giver could not
+  tried_again,     ///< by the client
 };
 
 /// What falls to the thread that brings an event about.
@@ -48,6 +51,12 @@ struct CustodyStep {
       break;
     case Fate::given_back:
       if (now == Custody::giver) return {Custody::nobody};
+      break;
+    case Fate::not_given_back:
+      if (now == Custody::giver) return {Custody::debtor};
+      break;
+    case Fate::tried_again:
+      if (now == Custody::debtor) return {Custody::giver, Duty::give_back};
       break;
   }
   return {now};

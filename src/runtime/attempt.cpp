@@ -17,15 +17,24 @@ core::Duty Attempt::undergo(core::Fate fate) noexcept {
   }
 }
 
+// Nobody waits: a grant that comes now would be an orphaned grant.
 void Attempt::finished() noexcept {
-  if (undergo(core::Fate::completed) != core::Duty::give_back) return;
-  // Nobody waits: a grant that comes now would be an orphaned grant.
+  if (undergo(core::Fate::completed) == core::Duty::give_back) give_back();
+}
+
+void Attempt::give_back_again() noexcept {
+  if (undergo(core::Fate::tried_again) == core::Duty::give_back) give_back();
+}
+
+void Attempt::give_back() noexcept {
   const std::shared_ptr<ClientState> client = client_.lock();
   try {
     const bool keeps = base::mutant("core.abandoned_grant_is_kept");
     if (client && grant().number != 0 && !keeps) client->undo(*this);
   } catch (const std::exception&) {
-    // Out of memory for the request: the grant ends with its lease, which nobody renews.
+    // Out of memory for the request, or for its repetition: as if nothing had been sent.
+    undergo(core::Fate::not_given_back);
+    return;
   }
   undergo(core::Fate::given_back);
 }

@@ -16,7 +16,7 @@ namespace mortise::runtime {
 class ClientState;
 
 /// Who answers for it is said by `core::Custody`. A grant that comes when nobody waits any more is
-/// given back by the thread that brings it.
+/// given back by the thread that brings it, or, where there is no memory for that, by the reaper.
 class Attempt final : public Acquisition {
  public:
   Attempt(Request&& request, const std::weak_ptr<ClientState>& client)
@@ -26,6 +26,8 @@ class Attempt final : public Acquisition {
   [[nodiscard]] bool abandon() noexcept {
     return undergo(core::Fate::abandoned) != core::Duty::take_answer;
   }
+  /// Gives back what it was granted after it was abandoned, if that has failed until now.
+  void give_back_again() noexcept;
   /// @return whether it is over, and what it was granted after it was abandoned is given back.
   [[nodiscard]] bool settled() const noexcept { return custody_.load() == core::Custody::nobody; }
 
@@ -50,6 +52,7 @@ class Attempt final : public Acquisition {
 
  private:
   core::Duty undergo(core::Fate fate) noexcept;
+  void give_back() noexcept;
   void finished() noexcept override;
 
   std::atomic<core::Custody> custody_{core::Custody::caller};

@@ -57,7 +57,9 @@ Instant Reaper::run(Instant now) {
     const std::lock_guard lock(mutex_);
     next = std::min(collect(attempts_, attempts, now), collect(releases_, releases, now));
   }
-  for (const auto& attempt : attempts) backend_.cancel(attempt);
+  for (const auto& attempt : attempts) {
+    attempt->done() ? attempt->give_back_again() : backend_.cancel(attempt);
+  }
   for (const auto& release : releases) backend_.release(release);
   return next;
 }

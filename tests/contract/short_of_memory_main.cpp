@@ -6,6 +6,7 @@
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
+#include "contract/given_up_without_memory.hpp"
 #include "support/failing_allocations.hpp"
 
 #include <sys/wait.h>
@@ -339,6 +340,11 @@ int main() {
   for (long fails_at = 1; lose(fails_at); ++fails_at) {
   }
   for (long fails_at = 1; unlock_without_successor(fails_at); ++fails_at) {
+  }
+  for (long fails_at = 1;; ++fails_at) {
+    const mortise::test::GivenUp round = mortise::test::grant_what_was_given_up(long_name, fails_at);
+    if (!round.given_back) fail("what was granted to nobody is not given back", fails_at);
+    if (!round.reached) break;
   }
   close_while_the_background_starves();
   int round = 0;

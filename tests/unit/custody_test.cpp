@@ -11,7 +11,8 @@
 namespace mortise::core {
 namespace {
 
-constexpr std::array all_fates{Fate::completed, Fate::abandoned, Fate::given_back};
+constexpr std::array all_fates{Fate::completed, Fate::abandoned, Fate::given_back,
+                               Fate::not_given_back, Fate::tried_again};
 
 struct Pair {
   Custody now;
@@ -20,22 +21,37 @@ struct Pair {
   Duty duty;
 };
 
-constexpr std::array<Pair, 15> all_pairs{{
+constexpr std::array<Pair, 30> all_pairs{{
     {Custody::caller, Fate::completed, Custody::answered, Duty::none},
     {Custody::caller, Fate::abandoned, Custody::client, Duty::none},
     {Custody::caller, Fate::given_back, Custody::caller, Duty::none},
+    {Custody::caller, Fate::not_given_back, Custody::caller, Duty::none},
+    {Custody::caller, Fate::tried_again, Custody::caller, Duty::none},
     {Custody::answered, Fate::completed, Custody::answered, Duty::none},
     {Custody::answered, Fate::abandoned, Custody::answered, Duty::take_answer},
     {Custody::answered, Fate::given_back, Custody::answered, Duty::none},
+    {Custody::answered, Fate::not_given_back, Custody::answered, Duty::none},
+    {Custody::answered, Fate::tried_again, Custody::answered, Duty::none},
     {Custody::client, Fate::completed, Custody::giver, Duty::give_back},
     {Custody::client, Fate::abandoned, Custody::client, Duty::none},
     {Custody::client, Fate::given_back, Custody::client, Duty::none},
+    {Custody::client, Fate::not_given_back, Custody::client, Duty::none},
+    {Custody::client, Fate::tried_again, Custody::client, Duty::none},
     {Custody::giver, Fate::completed, Custody::giver, Duty::none},
     {Custody::giver, Fate::abandoned, Custody::giver, Duty::none},
     {Custody::giver, Fate::given_back, Custody::nobody, Duty::none},
+    {Custody::giver, Fate::not_given_back, Custody::debtor, Duty::none},
+    {Custody::giver, Fate::tried_again, Custody::giver, Duty::none},
+    {Custody::debtor, Fate::completed, Custody::debtor, Duty::none},
+    {Custody::debtor, Fate::abandoned, Custody::debtor, Duty::none},
+    {Custody::debtor, Fate::given_back, Custody::debtor, Duty::none},
+    {Custody::debtor, Fate::not_given_back, Custody::debtor, Duty::none},
+    {Custody::debtor, Fate::tried_again, Custody::giver, Duty::give_back},
     {Custody::nobody, Fate::completed, Custody::nobody, Duty::none},
     {Custody::nobody, Fate::abandoned, Custody::nobody, Duty::none},
     {Custody::nobody, Fate::given_back, Custody::nobody, Duty::none},
+    {Custody::nobody, Fate::not_given_back, Custody::nobody, Duty::none},
+    {Custody::nobody, Fate::tried_again, Custody::nobody, Duty::none},
 }};
 
 TEST(CustodyTest, EachPairIsAsTheTableSays) {
