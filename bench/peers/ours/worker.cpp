@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "worker.hpp"
+
+#include "relay.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <istream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace mortise::bench {
+namespace {
+
+using namespace std::chrono_literals;
+using Now = std::chrono::steady_clock;
+
+constexpr auto to_connect = 10s;
+constexpr auto hold_time = 1ms;  // of a rival, and its pause before it wants the lock again
+
+std::string name_of(const std::string& prefix, int number) {
+  char text[16];
+  std::snprintf(text, sizeof text, "-%06d", number);
+  return prefix + text;
+}
+
+std::int64_t ns_since(Now::time_point begin) {
+  return std::chrono::nanoseconds(Now::now() - begin).count();
+}
+
+template <class T>
+T next(std::istream& order) {
+  T value{};
+  if (!(order >> value)) throw std::invalid_argument("an order lacks a word");
+  return value;
+}
+
+/// Nanoseconds of each call but the first ones.
+std::string times(int warm, int count, const std::function<void()>& call) {
+  std::vector<std::int64_t> taken;
+  taken.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < warm + count; ++i) {
+    const Now::time_point begin = Now::now();
+    call();
+    if (i >= warm) taken.push_back(ns_since(begin));
+  }
+  std::string text;
+  for (const std::int64_t each : taken) text += std::to_string(each) + " ";
+  return text;
+}
+
+}  // namespace
+
+Worker::Worker(std::string url) : url_(std::move(url)), client_(url_) { client_.check(to_connect); }
+
+std::string Worker::obey(std::istream& order) {
+  const auto word = next<std::string>(order);
+  if (word == "cycles") return cycles(order);
+  if (word == "tries") return tries(order);
+  if (word == "threads") return threads(order);
+  if (word == "hold") return hold(order);
+  if (word == "drop") return drop(order);
+  if (word == "refused") return refused(order);
+  if (word == "rivals") return rivals(order);
+  if (word == "contend") return contend(order);
+  if (word == "relay") return relay(order);
+  throw std::invalid_argument("no such order: " + word);
+}
+
+/// cycles PREFIX WARM COUNT: locks and unlocks one name.
+std::string Worker::cycles(std::istream& order) {
+  Lock lock = client_.lock(name_of(next<std::string>(order), 0));
+  const int warm = next<int>(order);
+  return times(warm, next<int>(order), [&] {
+    lock.lock();
+    lock.unlock();
+  });
+}
+
+/// tries PREFIX WARM COUNT: tries one name, which somebody else holds.
+std::string Worker::tries(std::istream& order) {
+  Lock lock = client_.lock(name_of(next<std::string>(order), 0));
+  const int warm = next<int>(order);
+  return times(warm, next<int>(order), [&] {
+    if (lock.try_lock()) throw std::runtime_error("a try took a lock that somebody holds");
+  });
+}
+
+/// threads PREFIX THREADS WARM MILLISECONDS: cycles a second, each thread on a name of its own.
+std::string Worker::threads(std::istream& order) {
+  const auto prefix = next<std::string>(order);
+  const int count = next<int>(order);
+  const std::chrono::milliseconds warm(next<int>(order));
+  const std::chrono::milliseconds time(next<int>(order));
+  std::atomic<bool> over{false};
+  std::atomic<std::int64_t> cycles{0};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, lock = client_.lock(name_of(prefix, i))]() mutable {
+      for (; !over.load(); cycles.fetch_add(1, std::memory_order_relaxed)) {
+        lock.lock();
+        lock.unlock();
+      }
+    });
+  }
+  std::this_thread::sleep_for(warm);
+  const std::int64_t before = cycles.load();
+  const Now::time_point begin = Now::now();
+  std::this_thread::sleep_for(time);
+  const auto done = static_cast<double>(cycles.load() - before);
+  const double seconds = static_cast<double>(ns_since(begin)) / 1e9;
+  over.store(true);
+  threads.clear();
+  return std::to_string(done / seconds);
+}
+
+/// hold PREFIX FROM TO: takes these names and keeps them; seconds.
+std::string Worker::hold(std::istream& order) {
+  const auto prefix = next<std::string>(order);
+  const int from = next<int>(order);
+  const int to = next<int>(order);
+  const Now::time_point begin = Now::now();
+  for (int i = from; i < to; ++i) {
+    held_.push_back(client_.lock(name_of(prefix, i)));
+    held_.back().lock();
+  }
+  return std::to_string(static_cast<double>(ns_since(begin)) / 1e9);
+}
+
+/// drop COUNT: unlocks the last ones that `hold` took.
+std::string Worker::drop(std::istream& order) {
+  for (int left = next<int>(order); left > 0; --left) {
+    if (held_.back().release() != Released::released) throw std::runtime_error("a hold was lost");
+    held_.pop_back();
+  }
+  return "done";
+}
+
+/// refused PREFIX FROM TO STEP: how many of these names somebody else holds.
+std::string Worker::refused(std::istream& order) {
+  const auto prefix = next<std::string>(order);
+  const int from = next<int>(order);
+  const int to = next<int>(order);
+  const int step = next<int>(order);
+  int count = 0;
+  for (int i = from; i < to; i += step) {
+    Lock lock = client_.lock(name_of(prefix, i));
+    if (lock.try_lock()) {
+      lock.unlock();
+    } else {
+      ++count;
+    }
+  }
+  return std::to_string(count);
+}
+
+/// rivals PREFIX COUNT: clients for `contend`, each of which has used the name once; 0 ends them.
+std::string Worker::rivals(std::istream& order) {
+  const std::string name = name_of(next<std::string>(order), 0);
+  const int count = next<int>(order);
+  rivals_.clear();
+  for (int i = 0; i < count; ++i) {
+    rivals_.push_back(std::make_unique<Client>(url_));
+    Lock lock = rivals_.back()->lock(name);
+    lock.lock();
+    lock.unlock();
+  }
+  return "done";
+}
+
+/// contend PREFIX MILLISECONDS: all rivals want one name; how often they got it.
+std::string Worker::contend(std::istream& order) {
+  const std::string name = name_of(next<std::string>(order), 0);
+  const std::chrono::milliseconds time(next<int>(order));
+  std::atomic<bool> over{false};
+  std::atomic<int> grants{0};
+  std::vector<std::jthread> threads;
+  for (const std::unique_ptr<Client>& rival : rivals_) {
+    threads.emplace_back([&, lock = rival->lock(name)]() mutable {
+      while (!over.load()) {
+        lock.lock();
+        grants.fetch_add(1);
+        std::this_thread::sleep_for(hold_time);
+        lock.unlock();
+        std::this_thread::sleep_for(hold_time);
+      }
+    });
+  }
+  std::this_thread::sleep_for(time);
+  over.store(true);
+  threads.clear();
+  return std::to_string(grants.load());
+}
+
+/// relay PREFIX SIDE TURNS BOARD: half of a hand-off between two processes.
+std::string Worker::relay(std::istream& order) {
+  Lock lock = client_.lock(name_of(next<std::string>(order), 0));
+  const int side = next<int>(order);
+  const int turns = next<int>(order);
+  run_relay(lock, side, turns, next<std::string>(order));
+  return "done";
+}
+
+}  // namespace mortise::bench
