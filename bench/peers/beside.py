@@ -113,10 +113,11 @@ def main():
         for number in range(given.rounds):
             for bench in benches:
                 bench.round(number, results)
+                if given.json:  # also where a later round fails
+                    given.json.write_text(
+                        json.dumps({"about": what, "rounds": results.all()}, indent=1) + "\n")
                 print(f"{bench.title}, round {number + 1} of {given.rounds}: "
                       f"{time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
-    if given.json:
-        given.json.write_text(json.dumps({"about": what, "rounds": results.all()}, indent=1) + "\n")
     print("; ".join(what) + f"; {given.rounds} rounds, {time.monotonic() - begin:.0f} s")
     for bench in benches:
         print("\n" + results.table(bench.title, [side.title for side in bench.sides]))
