@@ -34,6 +34,12 @@ void add_cycles(Cases& cases) {
   beside.goal = 1.05;
   add(cases, {crossed}, beside);
   add(cases, {same, crossed},
+      {.name = "redis/cycle_beside_waiter",
+       .unit = "us",
+       .ours = redis_cycle_beside_waiter,
+       .floor = redis_cycle,
+       .goal = 1.05});
+  add(cases, {same, crossed},
       {.name = "redis/failed_try",
        .unit = "us",
        .ours = redis_failed_try,

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace mortise::bench {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* name = "bench/redis";
+constexpr const char* waited_for = "bench/waited_for";
 constexpr int many = 4000;
 
 std::string_view text(const RawReply& reply) { return {reply->str, reply->len}; }
@@ -31,6 +33,14 @@ std::string_view text(const RawReply& reply) { return {reply->str, reply->len}; 
 template <class Cycle>
 double p50_of(Cycle&& cycle) {
   return p50(many, [&] { return timed(1, cycle); }) / 1000;
+}
+
+void wait_until_queued(Lock& lock) {
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (lock.holder().value().waiters.value_or(0) == 0) {
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("nobody waits");
+    std::this_thread::sleep_for(1ms);
+  }
 }
 
 /// What one thread has where each has a connection of its own.
@@ -50,6 +60,28 @@ double redis_cycle(Mode mode) {
     lock.lock();
     lock.unlock();
   });
+}
+
+double redis_cycle_beside_waiter(Mode mode) {
+  const RedisServer server(mode);
+  Client holder(server.url());
+  Lock held = holder.lock(waited_for);
+  held.lock();
+  Client client(server.url());
+  std::thread waiter([&] {
+    Lock wanted = client.lock(waited_for);
+    wanted.lock();
+    wanted.unlock();
+  });
+  wait_until_queued(held);
+  Lock lock = client.lock(name);
+  const double p50 = p50_of([&] {
+    lock.lock();
+    lock.unlock();
+  });
+  held.unlock();
+  waiter.join();
+  return p50;
 }
 
 double raw_redis_cycle(Mode mode) {

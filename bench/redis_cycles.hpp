@@ -12,6 +12,8 @@ namespace mortise::bench {
 [[nodiscard]] double redis_cycle(Mode mode);
 [[nodiscard]] double raw_redis_cycle(Mode mode);
 [[nodiscard]] double plain_redis_cycle(Mode mode);
+/// By the library while another thread of the client waits at the server for another lock.
+[[nodiscard]] double redis_cycle_beside_waiter(Mode mode);
 
 /// The p50 of a try that finds the lock held, in microseconds: by the library, and by blocking
 /// hiredis with the plain script.
