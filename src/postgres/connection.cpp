@@ -299,7 +299,7 @@ void Connection::settle_in(Instant now) {
     good = good && pq_->run(listen_);
   } else {
     for (const Statement& statement : statements_.all()) {
-      if (*statement.name == '\0') continue;
+      if (*statement.name == '\0' || statement.keys) continue;
       good = good && pq_->prepare(statement.name, statement.text, statement.like);
     }
   }

@@ -23,6 +23,7 @@ void Connection::leave() {
   link_.leave();
   descriptor_.store(-1);
   interest_.store(0);
+  keys_ = Prepared::no;
   pq.swap(pq_);
 }
 
@@ -72,6 +73,7 @@ std::vector<Call> Connection::take_all_locked() {
   }
   stuck_.store(false);
   flights_.clear();
+  keys_ = Prepared::no;
   results_ = 0;
   first_wave_ = 0;
   queued_.clear();

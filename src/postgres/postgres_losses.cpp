@@ -80,7 +80,7 @@ void PostgresBackend::note_unanswered(const std::vector<Call>& calls) noexcept {
   for (const Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(call.acquisition().request().attempt, now);
-    } else if (call.kind == Call::Kind::release) {
+    } else if (call.kind == Call::Kind::release || call.kind == Call::Kind::conclude) {
       attempts_.release_unanswered(call.release().hold().attempt, now);
     }
     // Then: what goes another way from here on knows of it.
@@ -107,7 +107,8 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
     if (is_over(call, now)) return true;
     // What frees stays, and what tells of it: nobody else ever would.
     const bool frees =
-        call.kind == Call::Kind::release || call.kind == Call::Kind::cancel ||
+        call.kind == Call::Kind::release || call.kind == Call::Kind::conclude ||
+        call.kind == Call::Kind::cancel ||
         (call.kind == Call::Kind::wake && !base::mutant("postgres.forget_to_wake_after_a_refusal"));
     if (final && call.kind == Call::Kind::acquire) return true;  // see below
     const bool fails = final && !frees;
