@@ -39,7 +39,8 @@ class Flags {
   std::size_t size_ = 0;
 };
 
-/// The words of a call for one lock; views, so what they show must live until `append()`.
+/// The words of a call for one lock, or one key of `Once`; views, so what they show must live until
+/// `append()`.
 class Line {
  public:
   Line(const Settings& settings, const Script& script, const Passage& passage,
@@ -48,11 +49,14 @@ class Line {
     key.clear();
     append_lock_key(key, settings.prefix, name);
     const bool both = settings.queue_mode == QueueMode::redisson;
-    add(passage.whole ? "EVAL" : "EVALSHA");
-    add(passage.whole ? script.text : script.sha);
-    add(both ? "2" : "1");
-    add(key);
+    begin(script, passage, both ? "2" : "1", key);
     if (both) add(name);
+  }
+  Line(const Settings& settings, const Script& script, const Passage& passage,
+       std::string_view name, Mode mode) {
+    std::string& key = key_of_this_thread();
+    key = redis_key(settings.prefix, name, mode);
+    begin(script, passage, "1", key);
   }
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
@@ -61,6 +65,13 @@ class Line {
   void append(std::string& out) const { append_command(out, {words_.data(), size_}); }
 
  private:
+  void begin(const Script& script, const Passage& passage, std::string_view keys,
+             std::string_view key) {
+    add(passage.whole ? "EVAL" : "EVALSHA");
+    add(passage.whole ? script.text : script.sha);
+    add(keys);
+    add(key);
+  }
   // One line at a time in a thread, and the memory stays.
   static std::string& key_of_this_thread() {
     thread_local std::string key;
@@ -70,6 +81,26 @@ class Line {
   std::array<std::string_view, 16> words_;
   std::size_t size_ = 0;
 };
+
+// Redisson knows no keys: beside it they wait as others do, in order.
+char queueing_of_keys(const Settings& settings) {
+  const QueueMode mode = settings.queue_mode;
+  return static_cast<char>(mode == QueueMode::redisson ? QueueMode::fair : mode);
+}
+
+// What a request says of the key's memory, and its label behind that: see scripts/once/record.lua.
+std::string asked_of(const Acquisition::Request& request) {
+  const Memory& memory = *request.memory;
+  const auto keep = static_cast<std::uint64_t>(memory.keep.count());
+  std::string asked;
+  switch (memory.repeat) {
+    case Repeat::after_failure: asked = "f"; break;
+    case Repeat::never: asked = "n"; break;
+    case Repeat::always: asked = "a"; break;
+  }
+  asked.append(Digits(keep)).append(1, ' ').append(Digits(memory.fingerprint.size()));
+  return asked.append(1, ' ').append(memory.fingerprint).append(request.label);
+}
 
 }  // namespace
 
@@ -85,7 +116,7 @@ void Requests::unsubscribe(std::string& out, std::string_view channel) const {
 }
 
 std::string Requests::inbox(const AttemptId& of_client) const {
-  return settings_.prefix + "inbox:" + of_client.text().substr(0, 32);
+  return (settings_.prefix + "inbox:").append(AttemptText(of_client).client());
 }
 
 Failure Requests::check_name(std::string_view name) const {
@@ -115,20 +146,75 @@ void Requests::acquire(std::string& out, const Passage& passage,
 
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
+  const bool once = request.mode == Mode::once;
+  const char mode = once ? queueing_of_keys(settings_) : mode_;
   const AttemptText attempt(request.attempt);
-  const Flags flags({mode_, flag(passage.copies)}, settings_.remembered);
+  const Flags flags({mode, flag(passage.copies)}, settings_.remembered);
   const Digits epoch(passage.epoch);
-  Line line(settings_, scripts::cancel, passage, request.name);
+  Line line = once ? Line(settings_, scripts::once::cancel, passage, request.name, request.mode)
+                   : Line(settings_, scripts::cancel, passage, request.name);
   line.add(attempt.view());
   line.add(flags.view());
   line.add(epoch);
   line.append(out);
 }
 
+void Requests::begin(std::string& out, const Passage& passage, const Acquisition::Request& request,
+                     bool wait, std::uint64_t concluded) const {
+  const AttemptText attempt(request.attempt);
+  const Flags flags({queueing_of_keys(settings_), flag(passage.copies), flag(wait)},
+                    settings_.remembered);
+  const Digits epoch(passage.epoch);
+  const Digits lease = milliseconds(request.lease);
+  const std::string asked = asked_of(request);
+  const Digits number(concluded);
+  Line line(settings_, scripts::once::begin, passage, request.name, Mode::once);
+  line.add(attempt.view());
+  line.add(flags.view());
+  line.add(epoch);
+  line.add(lease);
+  line.add(asked);
+  if (concluded != 0) line.add(number);
+  line.append(out);
+}
+
+void Requests::conclude(std::string& out, const Passage& passage, const HoldId& hold,
+                        const Conclusion* conclusion) const {
+  const char mode = queueing_of_keys(settings_);
+  const HoldText ours(hold.attempt, hold.number);
+  const bool succeeded = conclusion != nullptr && conclusion->state == KeyState::succeeded;
+  const Flags flags =
+      conclusion == nullptr
+          ? Flags({mode, flag(passage.copies)}, settings_.remembered)
+          : Flags({mode, flag(passage.copies), succeeded ? 'Y' : 'F'}, settings_.remembered);
+  const Digits epoch(passage.epoch);
+  Line line(settings_, scripts::once::conclude, passage, hold.name, Mode::once);
+  line.add(ours.view());
+  line.add(flags.view());
+  line.add(epoch);
+  if (conclusion == nullptr) return line.append(out);
+  const Digits keep(static_cast<std::uint64_t>(conclusion->memory->keep.count()));
+  line.add(keep);
+  line.add(conclusion->bytes);
+  line.append(out);
+}
+
+void Requests::recall(std::string& out, const Passage& passage, std::string_view key,
+                      const Answer* found) const {
+  const Flags flags({queueing_of_keys(settings_)}, settings_.remembered);
+  Line line(settings_, scripts::once::recall, passage, key, Mode::once);
+  line.add({});
+  line.add(flags.view());
+  if (found == nullptr) return line.append(out);
+  const Digits number(found->record->number);
+  line.add(number);
+  line.append(out);
+}
+
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
-  const AttemptText ours(hold.attempt, hold.number);
+  const HoldText ours(hold.attempt, hold.number);
   const char ours_to_tell = static_cast<char>(flag(passage.copies) + (passage.heard ? 2 : 0));
   const Flags flags = successor == nullptr
                           ? Flags({mode_, ours_to_tell}, settings_.remembered)
@@ -159,14 +245,18 @@ void Requests::renew(std::string& out, const Passage& passage,
   words.push_back(passage.whole ? scripts::renew.text : scripts::renew.sha);
   words.push_back(texts.emplace_back(std::to_string(items.size() * (both ? 2 : 1))));
   for (const Renewal::Item& item : items) {
-    words.push_back(texts.emplace_back(lock_key(settings_.prefix, item.hold.name)));
-    if (both) words.push_back(item.hold.name);
+    const std::string& key =
+        texts.emplace_back(redis_key(settings_.prefix, item.hold.name, item.hold.mode));
+    words.push_back(key);
+    // A key of `Once` has no second one, which the script sees by this.
+    if (both)
+      words.push_back(item.hold.mode == Mode::once ? std::string_view(key) : item.hold.name);
   }
   words.emplace_back();
   const Flags flags({mode_}, settings_.remembered);
   words.push_back(flags.view());
   for (const Renewal::Item& item : items) {
-    words.push_back(texts.emplace_back(AttemptText(item.hold.attempt, item.hold.number).view()));
+    words.push_back(texts.emplace_back(HoldText(item.hold.attempt, item.hold.number).view()));
     words.push_back(texts.emplace_back(milliseconds(item.lease)));
   }
   append_command(out, words);

@@ -24,7 +24,7 @@ class Callers {
   Callers(std::uint64_t seed, Pair& pair) : luck_(seed), pair_(pair) {
     for (int client = 0; client < clients; ++client) {
       for (int i = 0; i < 3; ++i) {
-        attempts_.push_back(std::string(32, static_cast<char>('a' + client)) + "-" +
+        attempts_.push_back(std::string(16, static_cast<char>('a' + client)) + "-" +
                             std::to_string(i));
       }
     }
@@ -35,6 +35,7 @@ class Callers {
   }
 
   void act() {
+    if (below(3) == 0) return ask_for_a_key();
     switch (below(24)) {
       case 0: listen(); break;
       case 1: meddle(); break;
@@ -90,7 +91,11 @@ class Callers {
   /// The owner and its number, as the hash has them; or something stale.
   std::string hold(const std::string& of_key) {
     const std::optional<std::string> owner = pair_.model().field(of_key, "o");
-    if (owner && below(5) != 0) return *owner;
+    // Of a vote in a quorum it is all that the field says; of a lock a label stands behind it.
+    const bool vote = !owner || std::count(owner->begin(), owner->end(), ' ') < 2;
+    if (owner && below(5) != 0) {
+      return vote ? *owner : owner->substr(0, owner->find(' ', owner->find(' ') + 1) + 1);
+    }
     return attempt() + " " + std::to_string(1'700'000'000'000'000 + below(3));
   }
   /// What a release by force says of whom it is about; or something stale.
@@ -158,12 +163,42 @@ class Callers {
     }
   }
 
+  std::string asked() {
+    static const std::array<std::string, 5> keeps{"f1000", "f86400000", "n86400000", "a86400000",
+                                                  "a5000"};
+    static const std::array<std::string, 4> prints{" 0 ", " 0 ", " 1 x", std::string(" 2 \0\n", 5)};
+    return keeps[below(keeps.size())] + prints[below(prints.size())] + label();
+  }
+  // What is remembered of a key of `Once`, under the name of the lock.
+  void ask_for_a_key() {
+    const std::string at = key() + "!";
+    const std::string mode = mode_ == "r" ? "f" : mode_;
+    const std::string number = std::to_string(pair_.model().lock(at).number);
+    switch (below(8)) {
+      case 0: return call(shipped::once::recall, {"", mode + life_}, at);
+      case 1: return call(shipped::once::recall, {"", mode + life_, number}, at);
+      case 2: return call(shipped::once::cancel, {attempt(), mode + flag() + life_, epoch()}, at);
+      case 3:
+      case 4: {
+        static const std::array<std::string, 3> letters{"", "Y", "F"};
+        const std::string letter = letters[below(letters.size())];
+        Words words{hold(at), mode + flag() + letter + life_, epoch()};
+        if (!letter.empty()) words.insert(words.end(), {"5000", label()});
+        return call(shipped::once::conclude, std::move(words), at);
+      }
+      default: break;
+    }
+    Words words{attempt(), mode + flag() + coin() + life_, epoch(), lease(), asked()};
+    if (below(5) == 0) words.push_back(number);
+    call(shipped::once::begin, std::move(words), at);
+  }
+
   // A client begins to listen to its inbox, or ends; on connections of their own.
   void listen() {
     const auto client = static_cast<int>(below(clients));
     const std::string prefix = below(4) == 0 ? "quorum:" : "mortise:";
     pair_.say({below(3) == 0 ? "UNSUBSCRIBE" : "SUBSCRIBE",
-               prefix + "inbox:" + std::string(32, static_cast<char>('a' + client))},
+               prefix + "inbox:" + std::string(16, static_cast<char>('a' + client))},
               2 + client);
   }
 
