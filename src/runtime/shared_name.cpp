@@ -2,6 +2,7 @@
 // The calls behind the waiters of a name's state.
 #include "runtime/shared_name.hpp"
 
+#include "base/mutant.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
 
@@ -25,18 +26,32 @@ void SharedName::wake_reentered_locked() noexcept {
   while (core::Waiter* const waiter = state.reenter_waiter()) wake_locked(waiter);
 }
 
-std::shared_ptr<Attempt> SharedName::new_attempt(const core::Terms& terms, bool wait) const {
+void SharedName::tell_locked(const std::shared_ptr<const Record>& record,
+                             std::uint64_t asked_at) noexcept {
+  state.tell([&](core::Waiter& waiter) {
+    AcquireCall& call = *call_of(&waiter);
+    const bool any = base::mutant("core.latecomers_are_told_the_answer");
+    if (!call.key()->served_by(*record, any ? call.key()->arrival : asked_at)) return false;
+    call.key()->record = record;
+    call.wake_locked();
+    return true;
+  });
+}
+
+std::shared_ptr<Attempt> SharedName::new_attempt(
+    const core::Terms& terms, bool wait, const std::shared_ptr<const Memory>& memory) const {
   return std::make_shared<Attempt>(Acquisition::Request{.attempt = client->new_attempt_id(),
                                                         .name = name,
-                                                        .mode = Mode::exclusive,
+                                                        .mode = mode(),
                                                         .lease = terms.lease,
                                                         .label = terms.label,
-                                                        .wait = wait},
+                                                        .wait = wait,
+                                                        .memory = memory},
                                    client);
 }
 
 HoldId SharedName::hold_id(const core::Hold& hold) const {
-  return {.name = name, .attempt = hold.attempt, .number = hold.number, .mode = Mode::exclusive};
+  return {.name = name, .attempt = hold.attempt, .number = hold.number, .mode = mode()};
 }
 
 }  // namespace mortise::runtime

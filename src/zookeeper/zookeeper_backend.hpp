@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The ZooKeeper backend: turns requests into nodes and their ends, and what the server says into
 // completions. What is asked for is in zookeeper_backend.cpp; the way of an attempt through its
-// queue in zookeeper_queueing.cpp; replies in zookeeper_replies.cpp; the ends of nodes, connections
-// and sessions in zookeeper_ends.cpp; what keeps holds alive in zookeeper_pulse.cpp; nodes that
-// come late in zookeeper_doubts.cpp.
+// queue in zookeeper_queueing.cpp, what that of a key has beside it in zookeeper_keys.cpp; replies
+// in zookeeper_replies.cpp; the ends of nodes, connections and sessions in zookeeper_ends.cpp, of
+// runs in zookeeper_conclusions.cpp; what keeps holds alive in zookeeper_pulse.cpp; nodes that come
+// late in zookeeper_doubts.cpp; what is kept of keys, and for how long, in
+// zookeeper_recollections.cpp.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -19,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,6 +45,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
   void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
   /// Takes a name from whoever holds it.
   void force_release(const std::shared_ptr<Inspection>& operation);
@@ -82,6 +86,13 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
     Instant until;  ///< nothing is learned from then on
   };
 
+  /// Goes round what is kept of all keys, in whatever order the server lists them.
+  struct Tidying {
+    std::vector<std::string> parents;  // to be listed
+    std::vector<std::string> keys;     // to be looked at
+    std::size_t flight = 0;            // requests on their way
+  };
+
   // Session::Owner
   void session_ready(Session& session, short events, Instant now) override;
   void session_up(Session& session) override;
@@ -107,7 +118,10 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void drive(const ContenderPtr& contender);
   void take(const ContenderPtr& contender);
   void make_parents(const ContenderPtr& contender, Instant now);
+  void make_levels(const ContenderPtr& contender, const std::string& path, bool all, Instant now);
+  void make_own_node(const ContenderPtr& contender);
   void place(const ContenderPtr& contender, const Children& children);
+  void stand(const ContenderPtr& contender, const Children& children);
   void wait_behind(const ContenderPtr& contender, const Place& place);
   void leave_busy(const ContenderPtr& contender, const Place& place);
   void ask_for_holder(const ContenderPtr& contender);
@@ -118,6 +132,53 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void remove(const ContenderPtr& contender);
   void check_own(const ContenderPtr& contender);
   void look_at_queue(const ContenderPtr& contender, Step step);
+
+  // Keys.
+  void take_key(const ContenderPtr& contender);
+  void ask_for_time(Session& session);
+  [[nodiscard]] std::int64_t time_of(const Contender& contender) const;
+  [[nodiscard]] bool learn(const ContenderPtr& contender, const Reply& reply);
+  [[nodiscard]] bool told(const ContenderPtr& contender, bool held);
+  [[nodiscard]] std::optional<Holder> runner_of(const Contender& contender) const;
+  void leave_key_busy(const ContenderPtr& contender);
+  void leave(const ContenderPtr& contender);
+  void recalled(const ContenderPtr& contender, const Reply& reply);
+  void peeked_at_key(const ContenderPtr& contender, const Children& children);
+  void begin_at_once(const ContenderPtr& contender);
+  void begin(const ContenderPtr& contender);
+  [[nodiscard]] Write beginning(const Contender& contender) const;
+  void look_at_beginning(const ContenderPtr& contender);
+  void began_at_once(const ContenderPtr& contender, const Reply& reply);
+  void began(const ContenderPtr& contender, const Reply& reply);
+  void begun(const ContenderPtr& contender, const Reply& reply);
+  [[nodiscard]] static bool runs(const Contender& contender);
+  void run(const ContenderPtr& contender);
+  void place_key(const ContenderPtr& contender, const Children& children);
+  [[nodiscard]] static bool runner_has_gone(const Contender& contender);
+  void key_in_turn(const ContenderPtr& contender, const Place& place);
+  void watch_kept(const ContenderPtr& contender);
+  void kept_changed(const ContenderPtr& contender);
+  void kept_told(const ContenderPtr& contender, const Call& call, const Reply& reply);
+  void replied_about_key(const ContenderPtr& contender, const Call& call, const Reply& reply);
+
+  // Conclusions.
+  void conclude(const ContenderPtr& contender);
+  void concluded(const ContenderPtr& contender, const Reply& reply);
+  void found_concluded(const ContenderPtr& contender, const Reply& reply);
+  void without_conclusion(const ContenderPtr& contender);
+  void recognise(const std::shared_ptr<Release>& operation);
+  void recognised(const std::shared_ptr<Release>& operation, const Reply& reply);
+
+  // Recollections.
+  void look_up(const std::shared_ptr<Recollection>& operation);
+  [[nodiscard]] bool send_look(Session& session, const Call& call);
+  [[nodiscard]] std::string queue_of(const std::string& kept) const;
+  void looked_up(Session& session, const Call& call, const Reply& reply);
+  void answer(const std::shared_ptr<Recollection>& operation, const Memo& memo, bool held,
+              const Session& session);
+  void tidy(Session& session);
+  void tidied(Session& session, const Call& call, const Reply& reply);
+  static void tidy_away(Session& session, const std::string& path, const Memo& memo);
 
   // Replies.
   void replied_to(const ContenderPtr& contender, const Call& call, const Reply& reply);
@@ -161,6 +222,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] bool is_orphan(const Contender& contender, std::int64_t owner) const;
   void tick(Instant now);
 
+  [[nodiscard]] static std::string prefix_of(const Contender& contender);
+  void remember_queue(const std::string& path);
   static void set(Contender& contender, bool Contender::*flag, bool value) noexcept;
   [[nodiscard]] Failure failure_of(const Reply& reply, const std::string& what) const;
   [[nodiscard]] bool seen_held(const std::string& path, Instant now) const;
@@ -182,6 +245,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   std::vector<Call> outbox_;              // one-shot operations for when there is a connection
   std::vector<AwaitedRenewal> renewals_;  // that wait for a pulse
   std::vector<Doubt> doubts_;
+  Tidying tidying_;
   std::vector<std::function<void()>> completions_;
   Instant next_look_ = never;  // at holds that lapse, and queues that drain
 };
