@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,7 +36,16 @@ double p50_of(Cycle&& cycle) {
   return p50(many, [&] { return timed(1, cycle); }) / 1000;
 }
 
-void wait_until_queued(Lock& lock) {
+/// What an uncontended cycle of this client takes.
+double cycle_of(Client& client) {
+  Lock lock = client.lock(name);
+  return p50_of([&] {
+    lock.lock();
+    lock.unlock();
+  });
+}
+
+void wait_until_queued(const Lock& lock) {
   const auto until = std::chrono::steady_clock::now() + 10s;
   while (lock.holder().value().waiters.value_or(0) == 0) {
     if (std::chrono::steady_clock::now() > until) throw std::runtime_error("nobody waits");
@@ -55,33 +65,22 @@ struct Alone {
 double redis_cycle(Mode mode) {
   const RedisServer server(mode);
   Client client(server.url());
-  Lock lock = client.lock(name);
-  return p50_of([&] {
-    lock.lock();
-    lock.unlock();
-  });
+  return cycle_of(client);
 }
 
 double redis_cycle_beside_waiter(Mode mode) {
   const RedisServer server(mode);
   Client holder(server.url());
-  Lock held = holder.lock(waited_for);
-  held.lock();
   Client client(server.url());
-  std::thread waiter([&] {
+  Lock held = holder.lock(waited_for);
+  std::jthread waiter;  // ends after the hold does, also where something throws
+  const std::scoped_lock hold(held);
+  waiter = std::jthread([&client] {
     Lock wanted = client.lock(waited_for);
-    wanted.lock();
-    wanted.unlock();
+    const std::scoped_lock turn(wanted);
   });
   wait_until_queued(held);
-  Lock lock = client.lock(name);
-  const double p50 = p50_of([&] {
-    lock.lock();
-    lock.unlock();
-  });
-  held.unlock();
-  waiter.join();
-  return p50;
+  return cycle_of(client);
 }
 
 double raw_redis_cycle(Mode mode) {
