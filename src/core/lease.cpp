@@ -52,7 +52,9 @@ void Lease::count(Instant counted_from, Nanos lease) noexcept {
   }
   const Nanos third = lease / renewals_in_a_lease;
   const auto ahead = Nanos(static_cast<Nanos::rep>(static_cast<double>(third.count()) * spread_));
-  ask_at_ = counted_from + third - (provisional ? Nanos(0) : ahead / 4);
+  const bool moved = !provisional && unspread_ > 0;
+  if (moved) --unspread_;
+  ask_at_ = counted_from + third - (moved ? ahead / spreads : Nanos(0));
 }
 
 Instant Lease::deadline() const noexcept { return std::min(lease_end_, hold_end_); }
@@ -83,11 +85,17 @@ Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
   }
   if (now < ask_at_ - sooner) return Step::none;
   // Until this renewal is answered the next look is a command time-out away.
-  if (asked_) state_ = State::jeopardy;
+  if (asked_) put_in_jeopardy();
   asked_ = true;
   ++unconfirmed_;
   ask_at_ = now + command_timeout(lease_);
   return Step::renew;
+}
+
+// What nobody answers for a while is asked for by all holds at once afterwards.
+void Lease::put_in_jeopardy() noexcept {
+  state_ = State::jeopardy;
+  unspread_ = spreads;
 }
 
 bool Lease::renewed(Instant counted_from, Nanos lease, Instant now) noexcept {
@@ -106,7 +114,7 @@ bool Lease::renewed(Instant counted_from, Nanos lease, Instant now) noexcept {
 
 void Lease::unanswered(Instant now) noexcept {
   if (state_ == State::lost) return;
-  state_ = State::jeopardy;
+  put_in_jeopardy();
   asked_ = false;
   // Soon, since the lease runs; but a server that fails at once must not be asked in a tight loop.
   const Nanos pause =

@@ -18,8 +18,9 @@ class Lease {
   enum class Step : std::uint8_t { none, renew, lose };
 
   Lease() = default;
-  /// @param spread 0 to 1: how far this hold's renewal is moved ahead, so that holds that began
-  /// together are not renewed together
+  /// @param spread 0 to 1: how far this hold's renewals are moved ahead, so that holds that began
+  /// together are not renewed together: by a quarter of that until they are spread over the whole
+  /// time between two renewals, and then no more
   Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instant now, double spread);
 
   /// @return when the hold ends unless it is renewed; `never` where nothing ends it.
@@ -55,7 +56,10 @@ class Lease {
   void passed(Instant now) noexcept;
 
  private:
+  static constexpr std::uint8_t spreads = 4;
+
   void count(Instant counted_from, Nanos lease) noexcept;
+  void put_in_jeopardy() noexcept;
 
   Nanos wanted_{};
   Nanos max_hold_ = Nanos::max();
@@ -70,6 +74,7 @@ class Lease {
   bool renews_ = true;
   bool asked_ = false;  // a renewal is on its way
   State state_ = State::held;
+  std::uint8_t unspread_ = spreads;  // renewals that are still to be moved ahead
 };
 
 }  // namespace mortise::core

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace mortise::core {
 namespace {
 
@@ -98,6 +100,36 @@ TEST(LeaseTest, AFixedLeaseIsNotProvisional) {
   const Lease renewed(terms(30s), fixed, {}, start, 0);
   EXPECT_EQ(renewed.wanted(), 10s);
   EXPECT_EQ(renewed.next(), start + Nanos(10s) / 3);
+}
+
+// A hold whose part is the whole is moved ahead by a quarter of the time between two renewals, four
+// times, and stays there; and anew after all holds may have been asked for at once.
+TEST(LeaseTest, RenewalsAreMovedApartAndThenComeWhenTheyMust) {
+  Lease lease(terms(), grant(), {}, start, 1);
+  Instant now = start;
+  const auto next = [&](Nanos after) {
+    const Nanos off = lease.next() - (now + after);
+    EXPECT_LT(std::max(off, -off), 1us);
+    now = lease.next();
+    ASSERT_EQ(lease.tick(now), Lease::Step::renew);
+  };
+  for (const bool again : {false, true}) {
+    for (int i = 0; i < 4; ++i) {
+      if (i > 0) {
+        ASSERT_TRUE(lease.renewed(now, 30s, now));
+      }
+      next(7500ms);
+    }
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(lease.renewed(now, 30s, now));
+      next(10s);
+    }
+    if (again) continue;
+    lease.unanswered(now);
+    now = lease.next();
+    ASSERT_EQ(lease.tick(now), Lease::Step::renew);
+    ASSERT_TRUE(lease.renewed(now, 30s, now));
+  }
 }
 
 // Promise: L8
