@@ -56,16 +56,13 @@ std::vector<std::string> release_words(const std::string& name, const AttemptId&
   return words_of(bytes);
 }
 
-std::array<char, 16> hexadecimal(std::uint64_t number) {
-  std::array<char, 16> digits{};
-  for (std::size_t i = digits.size(); i > 0; number >>= 4U) {
-    digits[--i] = "0123456789abcdef"[number & 15U];
-  }
-  return digits;
+/// @return the digits of a sequence number, as the library writes them.
+std::string digits_of(std::uint64_t sequence) {
+  return std::string(redis::AttemptText({.sequence = sequence}).view().substr(16));
 }
 
-// Eight digits, of which there are always as many.
-constexpr std::uint64_t first_sequence = 0x10000000;
+// Four digits, of which there are always as many.
+constexpr std::uint64_t first_sequence = std::uint64_t{1} << 18U;
 
 constexpr std::string_view plain_acquire = R"lua(
 local mine = redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1
@@ -87,7 +84,7 @@ return 1)lua";
 }  // namespace
 
 OwnScripts::OwnScripts(const std::string& name)
-    : OwnScripts(name, {.client_high = base::random_bits(),
+    : OwnScripts(name, {.client_high = base::random_bits() >> 32U,
                         .client_low = base::random_bits(),
                         .sequence = first_sequence}) {}
 
@@ -95,23 +92,21 @@ OwnScripts::OwnScripts(const std::string& name, const AttemptId& attempt)
     : acquire_(acquire_words(name, attempt)),
       release_(release_words(name, attempt)),
       attempt_of_acquire_(acquire_.place_of(redis::AttemptText(attempt).view())),
-      hold_of_release_(release_.place_of(redis::AttemptText(attempt, some_number).view())) {}
+      hold_of_release_(release_.place_of(redis::HoldText(attempt, some_number).view())) {}
 
 RawCommand& OwnScripts::acquire() {
-  const std::array<char, 16> digits = hexadecimal(first_sequence + ++sequence_);
-  acquire_.overwrite_end(attempt_of_acquire_, {digits.data() + 8, 8});
+  acquire_.overwrite_end(attempt_of_acquire_, digits_of(first_sequence + ++sequence_));
   return acquire_;
 }
 
 RawCommand& OwnScripts::release(std::string_view granted) {
-  // "G <now>", which is the number as well
-  if (!granted.starts_with("G ") || granted.find(' ', 2) != std::string_view::npos) {
+  // "G<now>", which is the number as well
+  if (!granted.starts_with("G") || granted.find(' ') != std::string_view::npos) {
     throw std::runtime_error("not granted the plain way: " + std::string(granted));
   }
-  const std::array<char, 16> digits = hexadecimal(first_sequence + sequence_);
-  std::string end(digits.data() + 8, 8);
-  end.append(1, ' ').append(granted.substr(2));
-  release_.overwrite_end(hold_of_release_, end);
+  std::string hold(granted.substr(1));
+  hold.append(1, ' ').append(acquire_.texts()[attempt_of_acquire_]).append(1, ' ');
+  release_.overwrite_end(hold_of_release_, hold);
   return release_;
 }
 

@@ -34,7 +34,7 @@ RawRedlock::RawRedlock(const std::vector<std::uint16_t>& ports, const std::strin
     node.redis.load(redlock::scripts::release.text);
     polled_.push_back({.fd = node.redis.socket(), .events = POLLIN, .revents = 0});
   }
-  request_.attempt = {.client_high = base::random_bits(), .client_low = base::random_bits()};
+  request_.attempt = {.client_high = base::random_bits() >> 32U, .client_low = base::random_bits()};
   request_.name = name;
   request_.lease = LockOptions().lease;
   request_.wait = true;

@@ -7,7 +7,10 @@
 #include "core/figures.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
+#include <cstddef>
 #include <string>
 
 namespace mortise::redis {
@@ -66,7 +69,16 @@ std::optional<char> letter(Words& words) {
 }
 
 constexpr std::string_view redissons = "redisson";  // label; behind it a space, and whose hold
-constexpr std::size_t client_digits = 32;
+// How the field g is meant: see lock.lua.
+constexpr std::uint64_t bucket = 4'096'000'000;  // us
+constexpr std::uint64_t far = 100'000'000;       // ms
+constexpr std::uint64_t a_second = 1'000'000;    // us
+constexpr std::size_t digits_of_the_rest = 5;
+constexpr std::size_t digits_of_quick = 13;
+
+constexpr std::size_t client_digits = 16;
+constexpr std::size_t most_digits = 11;  // of 64 bits
+constexpr std::uint64_t half = 0xffff'ffff;
 constexpr std::uint64_t quick_from = 1'000'000'000'000'000;
 
 bool parse_hex(std::string_view text, std::uint64_t& value) {
@@ -74,16 +86,105 @@ bool parse_hex(std::string_view text, std::uint64_t& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+/// Writes hexadecimal digits, with zeros in front. @return the end
+char* write_hex(char* to, std::uint64_t value, std::size_t count) {
+  for (std::size_t i = count; i > 0; --i, value >>= 4U) to[i - 1] = "0123456789abcdef"[value & 15U];
+  return to + count;
+}
+
+// The digits of base64url, which are one word in keys, channels and patterns.
+constexpr std::string_view digits_of_64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+constexpr std::array<std::uint8_t, 256> values_of_digits() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(64);
+  for (std::size_t i = 0; i < digits_of_64.size(); ++i) {
+    values[static_cast<unsigned char>(digits_of_64[i])] = static_cast<std::uint8_t>(i);
+  }
+  return values;
+}
+
+/// @return whether these are digits; up to 64 bits of what they say.
+bool parse_digits(std::string_view text, std::uint64_t& value) {
+  static constexpr std::array<std::uint8_t, 256> values = values_of_digits();
+  value = 0;
+  for (const char c : text) {
+    const std::uint8_t digit = values[static_cast<unsigned char>(c)];
+    if (digit == 64 || value >> 58U != 0) return false;
+    value = value << 6U | digit;
+  }
+  return true;
+}
+
+/// Writes the lowest digits. @return the end
+char* write_digits(char* to, std::uint64_t value, std::size_t count) {
+  for (std::size_t i = count; i > 0; --i, value >>= 6U) to[i - 1] = digits_of_64[value & 63U];
+  return to + count;
+}
+
+std::size_t count_of_digits(std::uint64_t value) {
+  return std::max<std::size_t>((static_cast<std::size_t>(std::bit_width(value)) + 5) / 6, 1);
+}
+
+/// A number as locks keep it: hexadecimal digits of its seconds, and five of what is over.
+/// @return 0 where that is none
+std::uint64_t parse_written(std::string_view text) {
+  if (text.size() <= digits_of_the_rest || text.size() > digits_of_the_rest + 10) return 0;
+  std::uint64_t seconds = 0;
+  std::uint64_t rest = 0;
+  const std::size_t size = text.size() - digits_of_the_rest;
+  if (!parse_hex(text.substr(0, size), seconds) || !parse_hex(text.substr(size), rest)) return 0;
+  if (rest >= a_second || seconds > core::grant_number_limit / a_second) return 0;
+  const std::uint64_t number = seconds * a_second + rest;
+  return number < core::grant_number_limit ? number : 0;
+}
+
+/// The quick way's "G<now>", behind its letter: just now, with the lease that was asked for. It has
+/// so many digits (see acquire_quick.lua), and nothing shorter is believed.
+std::optional<Answer> parse_granted(std::string_view text) {
+  Answer answer;
+  answer.kind = Answer::Kind::granted;
+  answer.number = text.size() == digits_of_quick ? parse_written(text) : 0;
+  answer.now = answer.granted_at = ServerTime(static_cast<std::int64_t>(answer.number));
+  return answer.number >= quick_from ? std::optional(answer) : std::nullopt;
+}
+
+/// The quick way's "H<now> <g> <waiters> <number> <attempt> <label>", behind its letter: a try
+/// failed, and that is how the lock is kept.
+std::optional<Answer> parse_kept(std::string_view text) {
+  Words words(text);
+  Answer answer;
+  answer.kind = Answer::Kind::busy;
+  const std::uint64_t now = parse_written(words.word());
+  const bool in_front = words.skip('-');
+  std::uint64_t behind = words.number();
+  answer.waiters = words.number();
+  answer.last_number = answer.holder_number = parse_written(words.word());
+  words.word();  // whose it is
+  answer.label = words.rest().substr(0, core::longest_label);
+  std::uint64_t from = answer.last_number;
+  if (!words.good() || now == 0 || from == 0 || behind >= core::grant_number_limit / 1000)
+    return {};
+  if (!in_front && behind >= far) {
+    behind -= far;
+    from -= from % bucket;
+  }
+  const std::chrono::milliseconds time(static_cast<std::int64_t>(behind));
+  answer.now = ServerTime(static_cast<std::int64_t>(now));
+  answer.left =
+      ServerTime(static_cast<std::int64_t>(from)) + (in_front ? -time : time) - answer.now;
+  return answer.left.count() > 0 ? std::optional(std::move(answer)) : std::nullopt;
+}
+
 }  // namespace
 
 AttemptText::AttemptText(const AttemptId& attempt) noexcept {
-  constexpr const char* digits = "0123456789abcdef";
-  for (const std::uint64_t part : {attempt.client_high, attempt.client_low}) {
-    for (int shift = 60; shift >= 0; shift -= 4) text_[size_++] = digits[(part >> shift) & 0xfU];
-  }
-  char* const from = text_.data() + size_;
-  char* const end = std::to_chars(from, from + 16, attempt.sequence, 16).ptr;
-  size_ += static_cast<std::size_t>(end - from);
+  const std::uint64_t low = attempt.client_low;
+  char* end = write_digits(text_.data(), (attempt.client_high & half) << 16U | low >> 48U, 8);
+  end = write_digits(end, low, 8);
+  end = write_digits(end, attempt.sequence, count_of_digits(attempt.sequence));
+  size_ = static_cast<std::size_t>(end - text_.data());
 }
 
 AttemptText::AttemptText(const AttemptId& attempt, std::uint64_t number) noexcept
@@ -93,18 +194,37 @@ AttemptText::AttemptText(const AttemptId& attempt, std::uint64_t number) noexcep
   size_ += static_cast<std::size_t>(std::to_chars(from, from + 20, number).ptr - from);
 }
 
+HoldText::HoldText(const AttemptId& attempt, std::uint64_t number) noexcept {
+  const std::uint64_t seconds = number / a_second;
+  const auto digits = (static_cast<std::size_t>(std::bit_width(seconds)) + 3) / 4;
+  char* end = write_hex(text_.data(), seconds, std::max<std::size_t>(digits, 8));
+  end = write_hex(end, number % a_second, digits_of_the_rest);
+  *end++ = ' ';
+  const AttemptText its(attempt);
+  end = std::copy(its.view().begin(), its.view().end(), end);
+  *end++ = ' ';
+  size_ = static_cast<std::size_t>(end - text_.data());
+}
+
 std::optional<AttemptId> parse_attempt(std::string_view text) {
   AttemptId id;
-  if (text.size() <= client_digits || text.size() > client_digits + 16 ||
-      !parse_hex(text.substr(0, 16), id.client_high) ||
-      !parse_hex(text.substr(16, 16), id.client_low) ||
-      !parse_hex(text.substr(client_digits), id.sequence)) {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  if (text.size() <= client_digits || text.size() > client_digits + most_digits ||
+      !parse_digits(text.substr(0, 8), first) || !parse_digits(text.substr(8, 8), second) ||
+      !parse_digits(text.substr(client_digits), id.sequence)) {
     return std::nullopt;
   }
+  id.client_high = first >> 16U;
+  id.client_low = first << 48U | second;
   return id;
 }
 
 std::optional<Answer> Answer::parse(std::string_view text) {
+  if (text.size() > 1 && text[1] != ' ') {
+    if (text[0] == 'G') return parse_granted(text.substr(1));
+    if (text[0] == 'H') return parse_kept(text.substr(1));
+  }
   Words words(text);
   Answer answer;
   const std::optional<char> kind = letter(words);
@@ -115,13 +235,6 @@ std::optional<Answer> Answer::parse(std::string_view text) {
     case Kind::refused: return words.complete() ? std::optional(answer) : std::nullopt;
     case Kind::granted:
       answer.now = words.time();
-      if (words.complete()) {
-        // The quick way: just now, with the lease that was asked for. It has 16 digits (see
-        // acquire_quick.lua), and nothing shorter is believed.
-        answer.number = static_cast<std::uint64_t>(answer.now.count());
-        answer.granted_at = answer.now;
-        return answer.number >= quick_from ? std::optional(answer) : std::nullopt;
-      }
       answer.number = words.number();
       answer.granted_at = words.time();
       answer.lease = words.lease();

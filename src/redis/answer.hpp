@@ -75,17 +75,32 @@ struct Push {
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);
 };
 
-/// An attempt for the scripts: 32 hexadecimal digits of the client, by which its inbox is found,
-/// and the sequence number without leading zeros, since each byte of a lock counts. With the number
-/// of its grant behind, it is a hold. No allocation: part of every request.
+/// An attempt for the scripts, in digits of base64url, since each byte of a lock counts: 16 of the
+/// client (of whose bits, 96, the first 32 are zero in every id), by which its inbox is found, and
+/// the sequence number without leading zeros. With the number of its grant behind, it is a hold of
+/// Redlock's. No allocation: part of every request.
 class AttemptText {
  public:
   explicit AttemptText(const AttemptId& attempt) noexcept;
   AttemptText(const AttemptId& attempt, std::uint64_t number) noexcept;
   [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+  /// @return the digits of the client.
+  [[nodiscard]] std::string_view client() const noexcept { return {text_.data(), 16}; }
 
  private:
-  std::array<char, 72> text_{};
+  std::array<char, 48> text_{};
+  std::size_t size_ = 0;
+};
+/// A hold for the scripts: "<number> <attempt> ", as its lock begins with it. The number is written
+/// as the scripts do, who do not have to know what it is: see scripts/lock.lua, written(). No
+/// allocation, either.
+class HoldText {
+ public:
+  HoldText(const AttemptId& attempt, std::uint64_t number) noexcept;
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 64> text_{};
   std::size_t size_ = 0;
 };
 /// @return the attempt of such a text; nothing = not one.

@@ -85,7 +85,7 @@ void Requests::unsubscribe(std::string& out, std::string_view channel) const {
 }
 
 std::string Requests::inbox(const AttemptId& of_client) const {
-  return settings_.prefix + "inbox:" + of_client.text().substr(0, 32);
+  return (settings_.prefix + "inbox:").append(AttemptText(of_client).client());
 }
 
 Failure Requests::check_name(std::string_view name) const {
@@ -128,7 +128,7 @@ void Requests::cancel(std::string& out, const Passage& passage,
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
-  const AttemptText ours(hold.attempt, hold.number);
+  const HoldText ours(hold.attempt, hold.number);
   const char ours_to_tell = static_cast<char>(flag(passage.copies) + (passage.heard ? 2 : 0));
   const Flags flags = successor == nullptr
                           ? Flags({mode_, ours_to_tell}, settings_.remembered)
@@ -166,7 +166,7 @@ void Requests::renew(std::string& out, const Passage& passage,
   const Flags flags({mode_}, settings_.remembered);
   words.push_back(flags.view());
   for (const Renewal::Item& item : items) {
-    words.push_back(texts.emplace_back(AttemptText(item.hold.attempt, item.hold.number).view()));
+    words.push_back(texts.emplace_back(HoldText(item.hold.attempt, item.hold.number).view()));
     words.push_back(texts.emplace_back(milliseconds(item.lease)));
   }
   append_command(out, words);

@@ -117,7 +117,7 @@ void Requests::inspect(std::string& out, const Passage& passage, std::string_vie
 }
 
 std::string Requests::inbox(const AttemptId& of_client) const {
-  return prefix_ + "inbox:" + of_client.text().substr(0, 32);
+  return (prefix_ + "inbox:").append(AttemptText(of_client).client());
 }
 
 }  // namespace mortise::redlock

@@ -47,6 +47,13 @@ class RedisTest : public ::testing::Test {
   [[nodiscard]] std::string field(const std::string& name, const std::string& which) {
     return server().talk().command({"HGET", key(name), which}).text;
   }
+  /// @return the hold that stands, or the last one, as requests name it; empty = there is none.
+  [[nodiscard]] std::string hold_of(const std::string& name) {
+    const std::string owner = field(name, "o");
+    const std::size_t from = owner.starts_with('0') ? 1 : 0;  // remembered for less than an hour
+    const std::size_t attempt = owner.find(' ') + 1;
+    return owner.substr(from, owner.find(' ', attempt) + 1 - from);
+  }
   [[nodiscard]] std::size_t waiting(const std::string& name) {
     const std::string count = field(name, "w");
     return count.empty() ? 0 : std::stoul(count);

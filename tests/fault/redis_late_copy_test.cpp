@@ -27,9 +27,11 @@ class RedisLateCopy : public RedisScriptTest {
     return mine;
   }
   /// @return the attempt that a field of the lock begins with.
-  [[nodiscard]] std::string first_word(const std::string& which) {
-    const std::string text = get(which);
-    return text.substr(0, text.find(' '));
+  /// @return the attempt that has the lock, or had it.
+  [[nodiscard]] std::string owner() {
+    const std::string words = hold();
+    const std::size_t from = words.find(' ') + 1;
+    return words.substr(from, words.find(' ', from) - from);
   }
   void keep_requests() { proxy().hold_requests(true, Proxy::Connections::commands); }
   /// @return the server's count of scripts, which tells that what was delivered was executed.
@@ -127,10 +129,10 @@ TEST_F(RedisLateCopy, AnAcquireThatArrivesAfterAMessageHasDecidedTakesNothing) {
   talk.expect_ok({"MULTI"});
   talk.expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
   talk.expect_ok(
-      {"EVAL", std::string(redis::scripts::release.text), "1", key("a"), get("o"), "f0", "1"});
+      {"EVAL", std::string(redis::scripts::release.text), "1", key("a"), hold(), "f0", "1"});
   talk.expect_ok({"EXEC"});
   ASSERT_TRUE(comes(served));
-  EXPECT_TRUE(eventually([&] { return has("!" + first_word("o")); })) << "copies are not refused";
+  EXPECT_TRUE(eventually([&] { return has("!" + owner()); })) << "copies are not refused";
   force();
   deliver();
   EXPECT_FALSE(is_held("a"));

@@ -49,7 +49,7 @@ TEST_F(RedisNumbers, GrowOverALapsedHoldWhenTheClockSteppedBack) {
   RedisTalk hears = listen("b");
   ASSERT_NO_FATAL_FAILURE(hold_ahead());
   lapse();
-  ASSERT_EQ(renew(get("o")), "0");
+  ASSERT_EQ(renew(hold()), "0");
   EXPECT_TRUE(holds('b'));
   EXPECT_EQ(number(), ahead + 1);
   expect_told(hears, ahead + 1);
@@ -58,7 +58,7 @@ TEST_F(RedisNumbers, GrowOverALapsedHoldWhenTheClockSteppedBack) {
 TEST_F(RedisNumbers, GrowTwiceOverAReleaseByForceWhenTheClockSteppedBack) {
   RedisTalk hears = listen("b");
   ASSERT_NO_FATAL_FAILURE(hold_ahead());
-  const std::string hold = get("o");
+  const std::string hold = this->hold();
   ASSERT_TRUE(force().starts_with("O"));
   EXPECT_TRUE(holds('b'));
   EXPECT_EQ(number(), ahead + 2);

@@ -31,7 +31,7 @@ class RedisQueue : public RedisScriptTest {
   /// Behind a's hold: b, then many who gave up, then y.
   void wait_around_a_gap(char mode) {
     const std::string flags = std::string(1, mode) + "01";
-    const auto one = [](int i) { return std::string(32, 'd') + std::to_string(i); };
+    const auto one = [](int i) { return std::string(16, 'd') + std::to_string(i); };
     ASSERT_TRUE(acquire('a', {.flags = flags}).starts_with("G"));
     ASSERT_TRUE(acquire('b', {.flags = flags}).starts_with("Q"));
     for (int i = 0; i < 900; ++i) {
@@ -46,7 +46,7 @@ class RedisQueue : public RedisScriptTest {
   /// Many that have no inbox any more.
   void deaf(int count, const std::string& contact) {
     for (int i = 0; i < count; ++i) {
-      const std::string who = std::string(32, 'd') + std::to_string(i);
+      const std::string who = std::string(16, 'd') + std::to_string(i);
       static_cast<void>(call(redis::scripts::acquire, {who, "f01", "1", "30000", ""}));
       if (!contact.empty()) last_heard_of(i, who, contact);
     }
@@ -144,7 +144,7 @@ TEST_F(RedisQueue, ServesWhoAsksWithHisWholeLease) {
   ASSERT_NO_FATAL_FAILURE(wait("b"));
   lapse();
   EXPECT_TRUE(acquire('b').starts_with("G"));
-  EXPECT_TRUE(get("g").ends_with(" 30000"));
+  EXPECT_TRUE(lasts(30'000));
   EXPECT_EQ(waiting("a"), 0U);
   EXPECT_FALSE(hears.receive(100ms));
 }
@@ -157,7 +157,7 @@ TEST_F(RedisQueue, IsToldNothingThatTheServerRefusesToNote) {
   lapse();
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "1"});
   EXPECT_THROW(acquire('c'), test::RedisTalkError);
-  EXPECT_THROW(renew(get("o")), test::RedisTalkError);
+  EXPECT_THROW(renew(hold()), test::RedisTalkError);
   EXPECT_FALSE(hears.receive(100ms));
   server().talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", "0"});
   EXPECT_TRUE(acquire('c').starts_with("Q"));
@@ -217,11 +217,11 @@ TEST_F(RedisQueue, HandsOverAProvisionalLease) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
   ASSERT_NO_FATAL_FAILURE(wait("bc"));
   ASSERT_EQ(release(), "F");
-  EXPECT_TRUE(get("g").ends_with(" 2000"));
+  EXPECT_TRUE(lasts(2'000));
   lapse();
-  ASSERT_EQ(renew(get("o")), "0");
+  ASSERT_EQ(renew(hold()), "0");
   ASSERT_TRUE(holds('c'));
-  EXPECT_TRUE(get("g").ends_with(" 2000"));
+  EXPECT_TRUE(lasts(2'000));
 }
 
 // Promise: L2
@@ -232,7 +232,7 @@ TEST_F(RedisQueue, IsServedByWhateverComesAfterAHoldHasLapsed) {
        [&] {
          static_cast<void>(call(redis::scripts::inspect, {"", "f"}));
        }},
-      {"a renewal", [&] { EXPECT_EQ(renew(get("o")), "0"); }},
+      {"a renewal", [&] { EXPECT_EQ(renew(hold()), "0"); }},
       {"another's renewal", [&] { EXPECT_EQ(renew(forged), "0"); }},
       {"a release that is slow", [&] { EXPECT_EQ(release("f1", 2), "L"); }},
       {"another's release",

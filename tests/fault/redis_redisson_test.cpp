@@ -4,8 +4,6 @@
 // Redisson's key and channel. Both sides at work: redis_modes_test.cpp.
 #include "fault/redis_script.hpp"
 
-#include <sstream>
-
 namespace mortise::fault {
 namespace {
 
@@ -37,7 +35,7 @@ class RedisRedisson : public RedisScriptTest {
 
 TEST_F(RedisRedisson, LosesAHoldWhoseKeyTheyEnded) {
   ASSERT_TRUE(take('a').starts_with("G"));
-  const std::string hold = get("o");
+  const std::string hold = this->hold();
   server().talk().expect_ok({"DEL", "a"});
   EXPECT_EQ(renew(hold, 30'000, "r"), "0");
   EXPECT_EQ(server().talk().command({"EXISTS", "a"}).integer, 0);
@@ -131,7 +129,7 @@ TEST_F(RedisRedisson, HasTheLockKeptForThoseWhoListen) {
   // At one moment, since it is short.
   RedisTalk talk = server().talk();
   talk.expect_ok({"MULTI"});
-  talk.expect_ok(eval(redis::scripts::release, {get("o"), "r0", "1"}));
+  talk.expect_ok(eval(redis::scripts::release, {hold(), "r0", "1"}));
   talk.expect_ok(eval(redis::scripts::acquire, {attempt('b'), "r01", "1", "30000", "label"}));
   talk.expect_ok(eval(redis::scripts::acquire, {attempt('c'), "r00", "1", "30000", "label"}));
   talk.expect_ok({"EXISTS", "a"});
@@ -203,7 +201,7 @@ TEST_F(RedisRedisson, HasTheNextOfOursToldWhereTheFirstLeaves) {
   ASSERT_TRUE(take('c').starts_with("Q"));
   RedisTalk talk = server().talk();
   talk.expect_ok({"MULTI"});
-  talk.expect_ok(eval(redis::scripts::release, {get("o"), "r0", "1"}));
+  talk.expect_ok(eval(redis::scripts::release, {hold(), "r0", "1"}));
   talk.expect_ok(eval(redis::scripts::cancel, {attempt('b'), "r0", "1"}));
   const auto answers = talk.expect_ok({"EXEC"}).items;
   EXPECT_EQ(answers.at(0).text, "F");
@@ -232,6 +230,8 @@ TEST_F(RedisRedisson, IsAllThatIsTouchedAtThatName) {
   talk.expect_ok(
       {"HSET", "a", "5e1f0000-0000-4000-8000-100000000001:1", "1", "name", "somebody's"});
   expect_untouched("hash");
+  talk.expect_ok({"HSET", "a", "delivery_address_of_a_customer", "1"});  // of an attempt's digits
+  expect_untouched("hash");
   talk.expect_ok({"HSET", "a", "1001", "2", "1002", "1"});  // a cart: goods and how many
   expect_untouched("hash");
   talk.expect_ok({"HSET", "a", "item:17", "5"});
@@ -254,8 +254,8 @@ TEST_F(RedisRedisson, AStrangersKeyCostsItsOwnHoldOnly) {
                     .starts_with("G"));
   }
   const auto renew_both = [&] {
-    return run(redis::scripts::renew, {"4", key("x"), "x", key("y"), "y", "", "r", field("x", "o"),
-                                       "30000", field("y", "o"), "30000"});
+    return run(redis::scripts::renew, {"4", key("x"), "x", key("y"), "y", "", "r", hold_of("x"),
+                                       "30000", hold_of("y"), "30000"});
   };
   EXPECT_EQ(renew_both(), "11");
   talk.expect_ok({"SET", "x", "somebody's"});
@@ -275,14 +275,12 @@ TEST_F(RedisRedisson, WithoutATimeToLiveIsHeldForLong) {
 // here.
 TEST_F(RedisRedisson, ATryThatFailsSaysTheSameQuicklyAndSlowly) {
   const auto without_times = [](const std::string& answer) {
-    std::istringstream words(answer);
-    std::string kind;
-    std::string now;
-    std::string left;
-    words >> kind >> now >> left;
-    std::string rest;
-    std::getline(words, rest);
-    return kind + (std::stoll(left) > 0 ? " held" : " free") + rest;
+    const auto read = redis::Answer::parse(answer);
+    if (!read) return "no answer: " + answer;
+    return std::string(1, static_cast<char>(read->kind)) +
+           (read->left.count() > 0 ? " held" : " free") + (read->first ? " 1 " : " 0 ") +
+           (read->holder_number == 0 ? "-" : "") + std::to_string(read->last_number) + " " +
+           std::to_string(read->waiters) + " " + read->label;
   };
   const auto expect_same = [&](const std::string& mode, const std::string& expected) {
     const std::string quick = acquire('c', {.flags = mode + "00"});

@@ -155,7 +155,7 @@ TEST_F(RedisRubbish, InTheInboxIsNoGrant) {
   ASSERT_TRUE(come_to_wait("a"));
   RedisTalk talk = server().talk();
   const std::string attempt = first_attempt("a");
-  const std::string channel = "mortise:inbox:" + attempt.substr(0, 32);
+  const std::string channel = "mortise:inbox:" + attempt.substr(0, 16);
   const std::string far = "99999999999999999999";
   for (std::string text :
        {std::string("G"), "G " + attempt, "G " + attempt + " 0 1 900 " + key("a"),
@@ -179,7 +179,7 @@ TEST_F(RedisRubbish, APushBeyondTheLimitCostsTheConnectionAndNotTheWaiter) {
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));
   RedisTalk talk = server().talk();
-  const std::string channel = "mortise:inbox:" + first_attempt("a").substr(0, 32);
+  const std::string channel = "mortise:inbox:" + first_attempt("a").substr(0, 16);
   // The holder's inbox, too, or it would come later, and count as one too many.
   ASSERT_TRUE(eventually([&] {
     return talk.command({"PUBSUB", "CHANNELS", "mortise:inbox:*"}).items.size() == 2;

@@ -7,7 +7,9 @@
 #include "fault/redis_fixture.hpp"
 #include "redis/answer.hpp"
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -26,7 +28,7 @@ class RedisScriptTest : public RedisTest {
   };
 
   /// @return an attempt of the client that has this letter.
-  [[nodiscard]] static std::string attempt(char client) { return std::string(32, client) + "1"; }
+  [[nodiscard]] static std::string attempt(char client) { return std::string(16, client) + "1"; }
   std::string call(const redis::Script& script, const RedisTalk::Command& words) {
     RedisTalk::Command command{"EVAL", std::string(script.text), "1", key("a")};
     if (words.at(1).starts_with('r')) {
@@ -48,7 +50,7 @@ class RedisScriptTest : public RedisTest {
   }
   /// Of the hold that the server knows of.
   std::string release(const std::string& flags = "f0", int epoch = 1) {
-    return call(redis::scripts::release, {get("o"), flags, std::to_string(epoch)});
+    return call(redis::scripts::release, {hold(), flags, std::to_string(epoch)});
   }
   std::string renew(const std::string& hold, std::int64_t lease = 30'000,
                     const std::string& mode = "f") {
@@ -62,28 +64,62 @@ class RedisScriptTest : public RedisTest {
   }
 
   [[nodiscard]] std::string get(const std::string& which) { return field("a", which); }
+  [[nodiscard]] std::string hold() { return hold_of("a"); }
   [[nodiscard]] bool has(const std::string& which) {
     return server().talk().command({"HEXISTS", key("a"), which}).integer == 1;
   }
   void set(const std::string& which, const std::string& value) {
     server().talk().expect_ok({"HSET", key("a"), which, value});
   }
-  [[nodiscard]] bool owns(char client) { return get("o").starts_with(attempt(client) + " "); }
+  [[nodiscard]] bool owns(char client) { return hold().ends_with(" " + attempt(client) + " "); }
   /// By what is written, since each script may give a lock that has lapsed to a waiter.
   [[nodiscard]] bool holds(char client) { return owns(client) && !get("g").empty(); }
-  [[nodiscard]] std::uint64_t number() {
-    const std::string owner = get("o");
-    return std::stoull("0" + owner.substr(owner.find(' ') + 1));
+  [[nodiscard]] std::uint64_t number(const std::string& name = "a") {
+    const std::string written = "0000000" + hold_of(name);
+    const std::string digits = written.substr(0, written.find(' '));
+    if (digits.size() < 13) return 0;
+    const std::size_t seconds = digits.size() - 5;
+    return std::stoull(digits.substr(0, seconds), nullptr, 16) * 1'000'000 +
+           std::stoull(digits.substr(seconds), nullptr, 16);
+  }
+  /// @return whether the hold's lease ends so many ms after its grant, or less than a second later.
+  [[nodiscard]] bool lasts(std::int64_t lease, const std::string& name = "a") {
+    const std::int64_t behind = end(name) - static_cast<std::int64_t>(number(name) / 1'000);
+    return behind >= lease && behind < lease + 1'000;
+  }
+  /// @return when the lease ends, in ms of the server's clock; 0 = it was freed.
+  [[nodiscard]] std::int64_t end(const std::string& name = "a") {
+    constexpr std::int64_t far = 100'000'000;  // ms: see scripts/lock.lua
+    constexpr std::int64_t bucket = 4'096'000;
+    const std::string g = field(name, "g");
+    if (g.empty()) return 0;
+    const auto granted = static_cast<std::int64_t>(number(name) / 1'000);
+    const std::int64_t behind = std::stoll(g);
+    return behind < far ? granted + behind : granted - granted % bucket + behind - far;
+  }
+  /// The last grant is this client's and got this number; the lease of its hold, if it stands, ends
+  /// as it did.
+  void set_owner(const std::string& owner, std::uint64_t number) {
+    if (has("g")) set("g", std::to_string(end() - static_cast<std::int64_t>(number / 1'000)));
+    set("o", hold_text(owner, number) + "label");
+  }
+  /// @return a hold as requests name it.
+  [[nodiscard]] static std::string hold_text(const std::string& owner, std::uint64_t number) {
+    std::array<char, 32> digits{};
+    static_cast<void>(std::snprintf(digits.data(), digits.size(), "%08llx%05llx ",
+                                    static_cast<unsigned long long>(number / 1'000'000),
+                                    static_cast<unsigned long long>(number % 1'000'000)));
+    return digits.data() + owner + " ";
   }
   /// The lock was taken by this client when the server's clock was far ahead.
-  void set_ahead(char client) { set("o", attempt(client) + " " + std::to_string(ahead)); }
+  void set_ahead(char client) { set_owner(attempt(client), ahead); }
   /// The lease of the hold has run out.
-  void lapse() { set("g", "1000000 1000"); }
+  void lapse() { set("g", std::to_string(-static_cast<std::int64_t>(ahead))); }
   /// @return the inboxes of these clients, open.
   [[nodiscard]] RedisTalk listen(std::string_view clients) {
     RedisTalk talk = server().talk();
     for (const char client : clients) {
-      talk.expect_ok({"SUBSCRIBE", "mortise:inbox:" + std::string(32, client)});
+      talk.expect_ok({"SUBSCRIBE", "mortise:inbox:" + std::string(16, client)});
     }
     return talk;
   }
@@ -94,7 +130,10 @@ class RedisScriptTest : public RedisTest {
   [[nodiscard]] std::int64_t life() { return life(key("a")); }
   /// Hours later: the key's time is nearly over.
   void age() {
-    set("e", "1000000000");
+    constexpr std::uint64_t hours = std::uint64_t{2 * hour} * 1'000;
+    const std::string owner = hold();
+    const std::size_t from = owner.find(' ') + 1;
+    if (from != 0) set_owner(owner.substr(from, owner.find(' ', from) - from), number() - hours);
     server().talk().expect_ok({"PEXPIRE", key("a"), "60000"});
   }
 };

@@ -19,14 +19,14 @@ TEST_F(RedisSwitchOn, AHoldWithoutRedissonsKeyKeepsOutWhoWritesIt) {
   EXPECT_TRUE(acquire_keyed('b').starts_with("Q"));
   EXPECT_TRUE(acquire('c', {.flags = "r00"}).starts_with("B"));
   EXPECT_TRUE(owns('a'));
-  EXPECT_EQ(renew(get("o")), "1");
+  EXPECT_EQ(renew(hold()), "1");
 }
 
 TEST_F(RedisSwitchOn, AHoldWithRedissonsKeyKeepsOutWhoDoesNotKnowIt) {
   ASSERT_TRUE(acquire_keyed('a').starts_with("G"));
   EXPECT_TRUE(acquire('b').starts_with("Q"));
   EXPECT_TRUE(acquire('c', {.flags = "u00"}).starts_with("B"));
-  EXPECT_EQ(renew(get("o"), 30'000, "r"), "1");
+  EXPECT_EQ(renew(hold(), 30'000, "r"), "1");
 }
 
 // The mark of a hold says nothing of those that come after it.
@@ -74,7 +74,7 @@ TEST_F(RedisSwitchOn, WhoDoesNotRenewTheKeyIsHandedALockWithoutIt) {
 // As clients of before hand over.
 TEST_F(RedisSwitchOn, AMissingKeyIsWrittenAtTheRenewal) {
   ASSERT_TRUE(acquire('a').starts_with("G"));
-  const std::string hold = get("o");
+  const std::string hold = this->hold();
   EXPECT_EQ(renew(hold, 30'000, "r"), "1");
   EXPECT_THAT(key_of(), HasSubstr(attempt('a')));
   server().talk().expect_ok({"DEL", "a"});

@@ -18,13 +18,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr AttemptId some{0x0123456789abcdef, 0xfedcba9876543210, 0x2a};
-const std::string some_text = "0123456789abcdeffedcba98765432102a";
+constexpr AttemptId some{0x89abcdef, 0xfedcba9876543210, 0x8aa};
+const std::string some_text = "iavN7_7cuph2VDIQiq";
 const std::string largest = "9007199254740991";    // 2^53 - 1
 const std::string too_large = "9007199254740992";  // 2^53
 const std::string now = "1700000000000000";
+const std::string written = "6553f10000000";  // the same as locks keep it
 
-// Several texts, a '|' between two; $A is an attempt, $N a time, $T a number that is too large.
+// Several texts, a '|' between two; $A is an attempt, $N a time, $W the same as it is written, $T a
+// number that is too large.
 std::vector<std::string> texts(std::string_view list) {
   std::vector<std::string> all(1);
   for (; !list.empty(); list.remove_prefix(1)) {
@@ -34,7 +36,10 @@ std::vector<std::string> texts(std::string_view list) {
       all.back() += list.front();
     } else {
       list.remove_prefix(1);
-      all.back() += list.front() == 'A' ? some_text : list.front() == 'N' ? now : too_large;
+      all.back() += list.front() == 'A'   ? some_text
+                    : list.front() == 'N' ? now
+                    : list.front() == 'W' ? written
+                                          : too_large;
     }
   }
   return all;
@@ -43,23 +48,26 @@ std::vector<std::string> texts(std::string_view list) {
 TEST(RedisAnswerTest, AnAttemptIsShortAndComesBack) {
   EXPECT_EQ(AttemptText(some).view(), some_text);
   EXPECT_EQ(AttemptText(some, 77).view(), some_text + " 77");
+  EXPECT_EQ(AttemptText(some).client(), some_text.substr(0, 16));
   constexpr std::uint64_t most = ~std::uint64_t{0};
-  EXPECT_EQ(AttemptText({most, most, most}, most).view(),
-            std::string(48, 'f') + " 18446744073709551615");
-  for (const AttemptId& id : {AttemptId{}, some, AttemptId{0, 1, most}, AttemptId{most, most, 1}}) {
+  constexpr std::uint64_t half = most >> 32U;
+  EXPECT_EQ(AttemptText({half, most, most}, most).view(),
+            std::string(16, '_') + "P" + std::string(10, '_') + " 18446744073709551615");
+  for (const AttemptId& id : {AttemptId{}, some, AttemptId{0, 1, most}, AttemptId{half, most, 1},
+                              AttemptId{half, 0, 63}, AttemptId{1, most, 64}}) {
     EXPECT_EQ(parse_attempt(AttemptText(id).view()), id);
   }
-  EXPECT_EQ(AttemptText(AttemptId{}).view(), std::string(33, '0'));
+  EXPECT_EQ(AttemptText(AttemptId{}).view(), std::string(17, 'A'));
 }
 
 TEST(RedisAnswerTest, WhatIsNoAttemptIsRefused) {
-  const std::string client = some_text.substr(0, 32);
-  std::vector<std::string> wrong = texts("|2a|0x| $A|$A |-$A|$A-|$A.|$A 1|$Ag");
-  for (const char* end : {"", "-1", "+1", "0x1", "g", "11111111111111111"}) {
+  const std::string client = some_text.substr(0, 16);
+  std::vector<std::string> wrong = texts("|2a|0x| $A|$A |+$A|$A+|$A.|$A 1|$A/");
+  for (const char* end : {"", "+1", "=", "Q__________", "AAAAAAAAAAAA"}) {
     wrong.push_back(client + end);
   }
-  for (const std::size_t at : {0U, 15U, 16U, 31U}) {
-    for (const char c : {'-', 'g', ' '}) wrong.emplace_back(some_text)[at] = c;
+  for (const std::size_t at : {0U, 7U, 8U, 15U, 16U}) {
+    for (const char c : {'+', '=', ' ', '\0', '\xff'}) wrong.emplace_back(some_text)[at] = c;
   }
   for (const std::string& text : wrong) {
     EXPECT_EQ(parse_attempt(text), std::nullopt) << text;
@@ -67,7 +75,7 @@ TEST(RedisAnswerTest, WhatIsNoAttemptIsRefused) {
 }
 
 TEST(RedisAnswerTest, Granted) {
-  const auto quick = Answer::parse("G " + now);
+  const auto quick = Answer::parse("G" + written);
   ASSERT_TRUE(quick);
   EXPECT_EQ(quick->kind, Answer::Kind::granted);
   EXPECT_EQ(quick->now, 1'700'000'000'000'000us);
@@ -115,13 +123,54 @@ TEST(RedisAnswerTest, HeldByOthersAndFree) {
   EXPECT_EQ(Answer::parse("R")->kind, Answer::Kind::refused);
 }
 
+// The quick way's, to a try: as the lock is kept.
+TEST(RedisAnswerTest, HeldByOthersAsItIsKept) {
+  // Granted a second ago.
+  for (const char* const number : {"6553f0ff00000", "06553f0ff00000"}) {
+    const auto answer =
+        Answer::parse("H" + written + " 30000 3 " + number + " " + some_text + " host:1  x ");
+    ASSERT_TRUE(answer) << number;
+    EXPECT_EQ(answer->kind, Answer::Kind::busy);
+    EXPECT_EQ(answer->now, 1'700'000'000'000'000us);
+    EXPECT_EQ(answer->left, 29s);
+    EXPECT_FALSE(answer->first);
+    EXPECT_EQ(answer->last_number, 1'699'999'999'000'000U);
+    const auto holder = answer->holder();
+    ASSERT_TRUE(holder);
+    EXPECT_EQ(holder->label, "host:1  x ");
+    EXPECT_EQ(holder->token.value(), 1'699'999'999'000'000U * 1024);
+    EXPECT_EQ(holder->waiters, 3U);
+  }
+  // Renewed: behind the bucket of time that the number lies in, which began at 6553f000.
+  const auto renewed = Answer::parse("H" + written + " 100286000 0 6553f0ff0423f a ");
+  ASSERT_TRUE(renewed);
+  EXPECT_EQ(renewed->left, 30s);
+  EXPECT_EQ(renewed->last_number, 1'699'999'999'016'959U);
+  // The clock has stepped back since.
+  const auto behind = Answer::parse("H" + written + " -70000 0 6553f16400000 " + some_text + " ");
+  ASSERT_TRUE(behind);
+  EXPECT_EQ(behind->left, 30s);
+  EXPECT_EQ(behind->label, "");
+}
+
+TEST(RedisAnswerTest, AHoldIsWrittenAsLocksKeepIt) {
+  EXPECT_EQ(HoldText(some, 1'700'000'000'000'000).view(), written + " " + some_text + " ");
+  EXPECT_EQ(HoldText(some, 1'000'001).view(), "0000000100001 " + some_text + " ");
+  EXPECT_EQ(HoldText(some, core::grant_number_limit - 1).view(),
+            "218def416b4e7f " + some_text + " ");
+}
+
 TEST(RedisAnswerTest, WhatIsNoAnswerIsRefused) {
-  for (const std::string& text :
-       texts("| |G|G |G  $N| G $N|g $N|GG $N|G\t$N|G $N |G 999999999999999|G 0|G $T|G -$N|G +$N|"
-             "G 99999999999999999999|G 1.7e15|G $N\n|G 1 2|G 1 2 3|G 1 2 3 |G 1 0 3 4|G 1 2 3 0|"
-             "G 1 2 3 86400001|G 1 2 3 4 |G 1 2 3 4 5|G 1 2  3 4|G 1 $T 3 4|G 1 2 $T 4|G $T 2 3 4|"
-             "G 1 x 3 4|G 1 -2 3 4|R |R 1|RR|Q|Q 1|Q 1 2 3 4|Q 1 2 3 4 |Q 1 -2 0 4 5 |Q 1 x 0 4 5 |"
-             "Q  1 2 0 4 5 |Q 1 $T 0 4 5 |Q $T 2 0 4 5 |Q 1 2 0 $T 5 |Q 1 2 0 4 $T |X $N|OK|1")) {
+  for (const std::string& text : texts(
+           "| |G|G |G $N|G  $N| G $N|g $N|GG $N|G\t$N|G $N |G 999999999999999|G 0|G $T|G -$N|G +$N|"
+           "G 99999999999999999999|G 1.7e15|G $N\n|G 1 2|G 1 2 3|G 1 2 3 |G 1 0 3 4|G 1 2 3 0|"
+           "G 1 2 3 86400001|G 1 2 3 4 |G 1 2 3 4 5|G 1 2  3 4|G 1 $T 3 4|G 1 2 $T 4|G $T 2 3 4|"
+           "G 1 x 3 4|G 1 -2 3 4|R |R 1|RR|Q|Q 1|Q 1 2 3 4|Q 1 2 3 4 |Q 1 -2 0 4 5 |Q 1 x 0 4 5 |"
+           "G$W |G$W 1|G0$W|g$W|G6553f100f4240|G0000000100000|G6553f1000000g|G$N|G$W$W|"
+           "H|H$W|H$W 1|H$W 1 0|H$W 1 0 $W|H$W 1 0 $W |H$W 0 0 $W a x|"
+           "H$W -1 0 $W a x|H$W 1 x $W a x|H$W 1 0 $W  x|H $W 1 0 $W a x|H$W 1 0 6553f100f4240 a x|"
+           "H$W $T 0 $W a x|Hx 1 0 $W a x|H$W 1 0 0 a x|H$W 9007199254740991 0 $W a x|"
+           "Q  1 2 0 4 5 |Q 1 $T 0 4 5 |Q $T 2 0 4 5 |Q 1 2 0 $T 5 |Q 1 2 0 4 $T |X $N|OK|1")) {
     EXPECT_FALSE(Answer::parse(text)) << "'" << text << "'";
   }
 }
@@ -171,12 +220,11 @@ TEST(RedisAnswerTest, Pushed) {
 }
 
 // A reply that was cut is refused, or says the same but for less of its label, of the number of
-// waiters and of the lease. (Behind its time alone a grant is the quick way's.)
+// waiters and of the lease.
 TEST(RedisAnswerTest, CutAnywhere) {
   const std::string grant = "G " + now + " 1700000000000001 1699999999000000 30000";
   for (std::size_t size = 0; size < grant.size(); ++size) {
     const auto answer = Answer::parse(grant.substr(0, size));
-    if (size == 2 + now.size()) continue;
     EXPECT_EQ(answer.has_value(), size > grant.size() - 5) << size;
     if (!answer) continue;
     EXPECT_LT(answer->lease, 30s);
@@ -200,7 +248,7 @@ TEST(RedisAnswerTest, CutAnywhere) {
 TEST(RedisAnswerTest, RandomBytesAreHarmless) {
   std::mt19937_64 random(model::test_seed());
   const std::vector<std::string> good = texts(
-      "G $N|G $N 77 $N 30000|Q $N 5 1 7 8 me|F R|F Q 1 2 1 4 5 me|"
+      "G$W|G $N 77 $N 30000|H$W 30000 1 $W $A me|Q $N 5 1 7 8 me|F R|F Q 1 2 1 4 5 me|"
       "G $A 77 $N 2000 m:{a}|T $A 77 m:{a}|L $A m:{a}");
   for (int round = 0; round < 20'000; ++round) {
     std::string text = good[random() % good.size()];

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
 constexpr AttemptId attempt{.client_high = 1, .client_low = 2, .sequence = 0xab};
-const std::string text = "00000000000000010000000000000002ab";
+const std::string text = "AAAAAQAAAAAAAAACCr";
 
 Words words_of(std::string_view bytes) {
   Words words;
@@ -100,7 +100,7 @@ TEST(RedlockRequestsTest, AServerThatForgotAScriptGetsItsText) {
 }
 
 TEST(RedlockRequestsTest, EachClientHasItsInbox) {
-  EXPECT_EQ(Requests("shop:").inbox(attempt), "shop:inbox:00000000000000010000000000000002");
+  EXPECT_EQ(Requests("shop:").inbox(attempt), "shop:inbox:AAAAAQAAAAAAAAAC");
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ if not foreign then
 end
 if R then redis.call('DEL', R) end
 number = math.max(number + 1, now)
-redis.call('HSET', K, 'o', '- ' .. digits(number)) -- nobody's
+owner, label, held, ends, foreign = '-', '', false, nil, false -- nobody's
+redis.call('HSET', K, 'o', owned())
 remember(0)
-owner, held, since, foreign = '-', false, nil, false
 settle()
 if R and not held then redis.pcall('PUBLISH', 'redisson_lock__channel:{' .. R .. '}', '0') end
 return answer

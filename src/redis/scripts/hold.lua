@@ -32,7 +32,7 @@ local function free(me, heard_by_us)
   redis.call('HDEL', K, 'g')
   held = false
   if R then
-    redis.call('HDEL', R, owner)
+    redis.call('HDEL', R, OURS .. owner)
     share(me, heard_by_us)
   elseif waiting > 0 and MODE == 'u' and redis.call('HINCRBY', K, 'b', 1) % ROTATION ~= 0 then
     tell_first(me) -- newcomers may be quicker, for a bounded number of releases
@@ -43,28 +43,32 @@ end
 
 -- The answers. Each is one string; a label, of any bytes, comes last.
 local function granted()
-  return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease_now
+  -- Since its grant, as a rule. Not where its number lies ahead of the clock, and not for longer than any lease.
+  local since = math.min(number, now)
+  if ends - since > 86400000000 then since = now end
+  local lease = math.max(math.floor((ends - since) / 1000), 1)
+  return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease
 end
 
 -- The number is that of the last grant, with a sign where somebody else's hold stands now (Redisson's):
 -- no push of a grant up to that one is to be believed, whatever the clock says. Whoever asks for nothing else (O)
 -- is told whose it is.
 local function occupied(letter, ahead)
-  local label = held and not foreign and redis.call('HGET', K, 'l')
+  local its = held and not foreign and label
   local last = held and ends or kept or now
   local whose = letter == 'O' and foreign and theirs
   return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..
     (ahead and '1' or '0') .. ' ' .. (foreign and '-' or '') .. digits(number) .. ' ' .. waiting ..
-    ' ' .. (label or ((foreign or kept) and 'redisson' or '')) .. (whose and ' ' .. whose or '')
+    ' ' .. (its or ((foreign or kept) and 'redisson' or '')) .. (whose and ' ' .. whose or '')
 end
 
 -- Takes the lock for an attempt, or has it wait (`wait`), and answers. Asking again is the same
 -- call: it finds the hold, or refreshes the place in the queue, or draws a new one.
-local function take(me, wait, lease, label)
+local function take(me, wait, lease, its_label)
   exhume()
   if held and owner == me then return granted() end
   if not held and waiting <= 0 and not kept then
-    grant(me, lease, label)
+    grant(me, lease, its_label)
     return granted()
   end
   local w = waiting > 0 and waiter(me)
@@ -77,12 +81,12 @@ local function take(me, wait, lease, label)
         dequeue(me, w.ticket)
         count()
       end
-      grant(me, lease, label)
+      grant(me, lease, its_label)
     end
     if held and owner == me then return granted() end
   end
   if not wait then return occupied('B') end
-  local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. label
+  local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. its_label
   if w then
     keep_what_is_there() -- it has its place, which must not age while memory is short
     redis.call('HSET', K, place(w.ticket), entry)

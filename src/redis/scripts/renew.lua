@@ -3,28 +3,28 @@
 -- lapsed does not come back. Safe to repeat.
 --
 -- KEYS  the locks; in mode r each is followed by its Redisson key
--- ARGV  from 3 on, two for each lock: "<attempt> <number>", lease in ms
+-- ARGV  from 3 on, two for each lock: "<number> <attempt> ", lease in ms
 -- @return for each lock 1 = renewed, 0 = not this hold's any more
+local answers = {}
 local step = MODE == 'r' and 2 or 1
 for lock = 1, #KEYS / step do
-  if not answers[lock] then -- see renew_quick.lua
+  answers[lock] = '1'
+  if not left or left[lock] then -- see renew_quick.lua
     local i, a = (lock - 1) * step + 1, 1 + lock * 2
     -- What a stranger has put in the place of one lock costs that hold, and no other of the batch.
     local readable = pcall(open, KEYS[i], step == 2 and KEYS[i + 1] or nil)
     local lease = tonumber(ARGV[a + 1])
     if not readable then
       answers[lock] = '0'
-    elseif held and owner .. ' ' .. digits(number) == ARGV[a] then
+    elseif held and hold() == ARGV[a] then
       keep_what_is_there()
-      redis.call('HSET', K, 'g', digits(now) .. ' ' .. lease)
+      redis.call('HSET', K, 'g', until_when(lease), 'o', owned())
       remember(lease)
       if R and keyed then
         redis.call('PEXPIRE', R, lease)
       elseif R then
-        lease_now = lease -- an older client handed it over without the key
-        write_key()
+        write_key() -- an older client handed it over without the key
       end
-      answers[lock] = '1'
     else
       settle()
       answers[lock] = '0'

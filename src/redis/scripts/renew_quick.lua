@@ -1,27 +1,43 @@
 -- SPDX-License-Identifier: MIT
--- What nearly always happens: a hold stands, and its lease stays as long as it was. In a straight line: see
--- acquire_quick.lua. Whatever is not plain gets no answer here, and is left to renew.lua.
-local answers, plain = {}, 0
+-- What nearly always happens: a hold stands, and its new end lies in the bucket of the old one, for which the key
+-- lives already: see remember(). In a straight line: see acquire_quick.lua. Whatever is not plain gets no answer
+-- here, and is left to renew.lua.
+local left -- which of them; nil = all
 if ARGV[2] == 'f' or ARGV[2] == 'u' then
-  local keys, args = KEYS, ARGV
-  local time = redis.call('TIME')
-  local now = time[1] .. string.sub('00000' .. time[2], -6)
-  local lease, began, g -- of the lock before, as a rule of this one, too
-  for i = 1, #now == 16 and #keys or 0 do
-    if lease ~= args[2 * i + 2] then
-      lease = args[2 * i + 2]
-      -- A hold of that lease that began then, or before, has lapsed: '~' is larger than the space behind it.
-      began = string.format('%.0f~', now - lease * 1000)
-      g = now .. ' ' .. lease
+  local keys, args, call, write, sub = KEYS, ARGV, redis.pcall, redis.call, string.sub
+  local time = call('TIME')
+  local now = time[1] * 1000 + time[2] / 1000 -- ms
+  local lease, bucket, g, least -- of the lock before, as a rule of this one, too
+  local plain = 0
+  left = {}
+  for i = 1, #keys do
+    local hold = args[2 * i + 1]
+    local f = call('HMGET', keys[i], 'o', 'g') -- what a stranger has put there is not plain
+    local stands
+    if f[1] and f[2] and sub(f[1], 1, #hold) == hold then
+      local its = sub(hold, 1, 5)
+      if bucket ~= its or lease ~= args[2 * i + 2] then
+        bucket, lease = its, args[2 * i + 2]
+        local behind = now - tonumber(bucket, 16) * 4096000
+        local ends = math.ceil(behind) + lease
+        g, least = string.format('%.0f', ends + 100000000), ends - (ends - 1000000) % 4096000 -- SHORT
+        least = math.max(least, behind) + 100000000
+        -- Ahead of the clock, or of so many digits that they are not those of a bucket: not plain.
+        if behind < 0 or sub(hold, 14, 14) ~= ' ' then least = math.huge end
+      end
+      local ends = f[2] + 0
+      if ends < 100000000 then -- a new hold's
+        ends = ends + 100000000 +
+          tonumber(sub(hold, 6, 8), 16) * 1000 + math.floor((tonumber(sub(hold, 9, 13), 16) or 0) / 1000)
+      end
+      stands = ends > least
     end
-    local f = redis.pcall('HMGET', keys[i], 'o', 'g', 'e') -- what a stranger has put there is not plain
-    -- As many digits compare as text: see acquire_quick.lua.
-    if f[1] == args[2 * i + 1] and f[2] and f[2] > began and string.sub(f[2], 18) == lease and
-      f[3] and f[3] > time[1] and #lease <= 6 then
-      if plain == 0 then redis.call('HDEL', keys[i], '-') end -- see keep_what_is_there()
-      redis.call('HSET', keys[i], 'g', g)
-      answers[i] = '1'
+    if stands then
+      if plain == 0 then write('HDEL', keys[i], '-') end -- see keep_what_is_there()
+      write('HSET', keys[i], 'g', g)
       plain = plain + 1
+    else
+      left[i] = true
     end
   end
   if plain == #keys then return string.rep('1', plain) end

@@ -4,7 +4,10 @@
 -- no queue and no hand-over: a lock is held where a majority of the servers says so, which no single one can
 -- know.
 --
--- A lock is ONE hash. Beside the fields o, g, l, e, x and !..., of which those two tell:
+-- A lock is ONE hash. Beside the fields x and !..., of which those two tell:
+--   o  "<attempt> <number>" of the owner, or of the last one
+--   g  "<since when> <lease in ms>": it is held; absent = it was freed
+--   l  the owner's label                              e  in s: the key's end, less LIFE
 --   s  the step of the attempt that took it: see comes_late()
 --   m  the largest number that was given here, where it is larger than that in o
 --   i  who wants to hear that it may be free: "<attempt> <last contact>;..."
@@ -13,15 +16,35 @@
 -- ARGV  1 whose request it is    2 flags, one character each, of which the first is 'q'
 local MOST = 64 -- of the interested are remembered
 
-local step_of_vote, largest, interested
+local LIFE = 4600 -- s, the same for all: what the key's end is noted less, whoever wrote it
+
+local step_of_vote, largest, interested, expires
 
 local function open(key)
   K = key
   local f = redis.call('HMGET', K, 'o', 'g', 'm', 'x', 'i', 'e', 's')
-  read_hold(f[1], f[2])
+  owner, number, ends = nil, 0, nil
+  if f[1] then
+    owner, number = string.match(f[1], '^(%S+) (%d+)$')
+    number = tonumber(number)
+  end
+  if f[2] then
+    local since, lease = string.match(f[2], '^(%d+) (%d+)$')
+    ends = since + lease * 1000
+  end
+  held = ends ~= nil and ends > now
   largest = math.max(tonumber(f[3]) or 0, number)
   tombstones, interested, expires = f[4], f[5], tonumber(f[6]) or 0
   step_of_vote = tonumber(f[7]) or 0
+end
+
+-- At least, or after a lease of SHORT; and seldom says so: the key is given REMEMBERED once more.
+function remember(lease)
+  local least = math.max(lease / 1000, SHORT) + REMEMBERED
+  if expires + LIFE > now / 1000000 + least then return end
+  expires = math.floor(now / 1000000 + least) + REMEMBERED - LIFE
+  redis.call('HSET', K, 'e', digits(expires))
+  redis.call('PEXPIRE', K, digits((least + REMEMBERED) * 1000))
 end
 
 function count() end -- the quick ways look at the field x themselves

@@ -3,6 +3,9 @@
 #include "simulation/redis/numbers.hpp"
 #include "simulation/redis/redis_server.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace simulation::redis {
 namespace {
 
@@ -15,6 +18,15 @@ std::string_view next_word(std::string_view& text) {
 }
 
 std::int64_t number_of(std::string_view text) { return parse_integer(text).value_or(0); }
+
+/// As scripts/lock.lua writes it: seconds, and five digits of microseconds, in hexadecimal.
+std::uint64_t written_number(std::string_view text) {
+  constexpr std::size_t rest = 5;
+  if (text.size() <= rest) return 0;
+  const std::string digits(text);
+  return std::stoull(digits.substr(0, digits.size() - rest), nullptr, 16) * 1'000'000 +
+         std::stoull(digits.substr(digits.size() - rest), nullptr, 16);
+}
 
 }  // namespace
 
@@ -45,18 +57,29 @@ LockSeen RedisModel::lock(std::string_view key) {
   if (!seen.there) return seen;
   const std::string owner = field(key, "o").value_or("");
   std::string_view words = owner;
-  seen.attempt = next_word(words);
-  seen.number = static_cast<std::uint64_t>(number_of(words));
+  // Of a vote in a quorum: "<attempt> <number>". The label is a field by itself.
+  const bool vote = std::count(owner.begin(), owner.end(), ' ') == 1;
+  const std::string_view first = next_word(words);
+  seen.attempt = vote ? first : next_word(words);
+  seen.number = vote ? static_cast<std::uint64_t>(number_of(words)) : written_number(first);
+  seen.label = vote ? field(key, "l").value_or("") : std::string(words);
   if (const std::optional<std::string> grant = field(key, "g")) {
     constexpr std::int64_t millisecond = 1000;  // us
     words = *grant;
-    seen.since = number_of(next_word(words));
-    seen.ends = seen.since + number_of(words) * millisecond;
+    constexpr std::int64_t bucket = 4'096'000'000;  // us
+    constexpr std::int64_t far = 100'000'000;       // ms: see scripts/lock.lua
+    seen.since = vote ? number_of(next_word(words)) : static_cast<std::int64_t>(seen.number);
+    std::int64_t behind = number_of(words);
+    std::int64_t from = seen.since;
+    if (!vote && behind >= far) {
+      behind -= far;
+      from -= from % bucket;
+    }
+    seen.ends = from + behind * millisecond;
     const auto now = std::chrono::duration_cast<std::chrono::microseconds>(state_.site.wall());
     seen.held = seen.ends > now.count();
   }
   seen.waiting = static_cast<std::uint64_t>(number_of(field(key, "w").value_or("")));
-  seen.label = field(key, "l").value_or("");
   return seen;
 }
 

@@ -68,19 +68,19 @@ TEST_F(RedisModelTest, ClosesWhereThereIsNoCommand) {
 }
 
 TEST_F(RedisModelTest, RunsTheShippedScripts) {
-  const std::string a = std::string(32, 'a') + "-1";
-  const std::string b = std::string(32, 'b') + "-1";
-  EXPECT_THAT(acquire(a), HasSubstr("G 1700000000000000"));
+  const std::string a = std::string(16, 'a') + "-1";
+  const std::string b = std::string(16, 'b') + "-1";
+  EXPECT_THAT(acquire(a), HasSubstr("\nG6553f10000000\r"));
   EXPECT_EQ(model.lock("mortise:{name}").attempt, a);
   EXPECT_TRUE(model.lock("mortise:{name}").held);
   EXPECT_THAT(acquire(b), HasSubstr("Q 1700000000000000 10000000 1 1700000000000000 1 label"));
   EXPECT_EQ(model.lock("mortise:{name}").waiting, 1U);
 
   model.opened(2);
-  const std::string inbox = "mortise:inbox:" + std::string(32, 'b');
+  const std::string inbox = "mortise:inbox:" + std::string(16, 'b');
   EXPECT_THAT(ask({"SUBSCRIBE", inbox}, 2), StartsWith("*3\r\n$9\r\nsubscribe\r\n"));
   site.pass(std::chrono::seconds(1));
-  EXPECT_EQ(run(shipped::release, {a + " 1700000000000000", "f0", "0"}), "$1\r\nF\r\n");
+  EXPECT_EQ(run(shipped::release, {"6553f10000000 " + a + " ", "f0", "0"}), "$1\r\nF\r\n");
   EXPECT_THAT(site.take(2), HasSubstr("G " + b + " 1700000001000000 1700000001000000 2000 "));
   EXPECT_EQ(model.lock("mortise:{name}").attempt, b);
   site.pass(std::chrono::seconds(2));
@@ -98,7 +98,7 @@ TEST_F(RedisModelTest, KnowsAScriptByTheShippedHash) {
 }
 
 TEST_F(RedisModelTest, MakesTheMistakeThatItIsTold) {
-  const std::string a = std::string(32, 'a') + "-1";
+  const std::string a = std::string(16, 'a') + "-1";
   acquire(a);
   EXPECT_EQ(run(shipped::release, {"stranger-1 5", "f0", "0"}), "$1\r\nN\r\n");
   model.make_mistake("redis.release_without_owner_check");
@@ -156,14 +156,14 @@ TEST_F(RedisModelTest, ForgetsWhatARestartForgets) {
 
 TEST_F(RedisModelTest, CountsWhatAnOperationCosts) {
   model.count_instructions(1);
-  acquire(std::string(32, 'a') + "-1");
+  acquire(std::string(16, 'a') + "-1");
   const Counters first = model.counters();
   EXPECT_EQ(first.commands, 1U);
   EXPECT_EQ(first.scripts, 1U);
-  EXPECT_EQ(first.commands_of_scripts, 5U);  // TIME HMGET HSET HSET PEXPIRE
+  EXPECT_EQ(first.commands_of_scripts, 5U);  // TIME HMGET HSET PTTL PEXPIRE
   EXPECT_GT(first.instructions, 50U);
   EXPECT_LT(first.instructions, 500U);
-  EXPECT_GT(model.bytes_of("mortise:{name}"), 80U);
+  EXPECT_GT(model.bytes_of("mortise:{name}"), 40U);
 }
 
 TEST_F(RedisModelTest, EvictsWhatTheSeedSays) {

@@ -13,6 +13,16 @@ using namespace std::chrono_literals;
 // The servers remember it for longer, also where their clocks are set ahead.
 constexpr Nanos remembered = 20s;
 
+/// Of "<attempt>", of a quorum's "<attempt> <number>", or of a lock's "<number> <attempt> ".
+std::string_view attempt_in(std::string_view words) {
+  const std::size_t first = words.find(' ');
+  if (first == std::string_view::npos || words.find(' ', first + 1) == std::string_view::npos) {
+    return words.substr(0, first);
+  }
+  words.remove_prefix(first + 1);
+  return words.substr(0, words.find(' '));
+}
+
 }  // namespace
 
 std::string RedisCopies::check(ConnectionId connection, std::string_view attempt,
@@ -33,11 +43,11 @@ std::string RedisCopies::check(ConnectionId connection, std::string_view attempt
 }
 
 std::string RedisCopies::look(const redis::ScriptRun& run) {
-  // What is asked for an attempt: "<attempt> ...", flags, number.
+  // What is asked for an attempt: itself or its hold, flags, number.
   const auto& words = run.arguments;
   if (run.keys.empty() || words.size() < 3 || words[0].empty() || words[1].size() < 2) return {};
   const auto number = static_cast<std::uint64_t>(redis::parse_integer(words[2]).value_or(0));
-  const std::string_view attempt = words[0].substr(0, words[0].find(' '));
+  const std::string_view attempt = attempt_in(words[0]);
   const bool takes = words.size() >= 5 && words[0].find(' ') == std::string_view::npos;
   if (std::string wrong = check(run.connection, attempt, number, takes); !wrong.empty()) {
     return wrong;
@@ -48,7 +58,7 @@ std::string RedisCopies::look(const redis::ScriptRun& run) {
   const std::string key = std::string(run.keys[0]).append(" ").append(attempt);
   const auto found = tombstones_.find(key);
   if (found != tombstones_.end() && takes && number < found->second.number &&
-      now - found->second.at < remembered && run.answer.starts_with("G ")) {
+      now - found->second.at < remembered && run.answer.starts_with('G')) {
     return "S5: " + std::string(attempt) + " is granted by a copy with the number " +
            std::to_string(number) + ", after one with the number " +
            std::to_string(found->second.number);

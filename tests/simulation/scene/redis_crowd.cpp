@@ -6,8 +6,8 @@
 namespace simulation {
 namespace {
 
-constexpr std::size_t id_of_a_client = 32;  // characters of an attempt's id
-constexpr std::string_view of_crowds = "cccccccccccccccc";
+constexpr std::size_t id_of_a_client = 16;  // characters of an attempt's id
+constexpr std::string_view of_crowds = "cccccccc";
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const std::string inbox = "mortise:inbox:";
-constexpr std::size_t client_size = 32;  // of an attempt's id
+constexpr std::size_t client_size = 16;  // of an attempt's id
 
 /// Each waiter asks once a second, and what failed is repeated at once: by then whoever is owed a
 /// hold has heard of it, or has given it back.
@@ -166,7 +166,7 @@ void RedisJudges::look_at_pushes(const redis::ScriptRun& run) {
   const std::string requester(words[releases ? 3 : 0]);
   const std::string_view answer =
       releases ? run.answer.substr(std::min<std::size_t>(2, run.answer.size())) : run.answer;
-  if (!answer.starts_with("G ") || !pushed.contains(requester)) return;
+  if (!answer.starts_with('G') || !pushed.contains(requester)) return;
   verdict_ = Verdict{"L6", requester + " is told of one grant by an answer and by a push"};
 }
 

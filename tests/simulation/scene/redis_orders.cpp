@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr ConnectionId connection_of_the_administrator = ConnectionId{1} << 41U;
-constexpr std::size_t client_size = 32;  // of an attempt's id
+constexpr std::size_t client_size = 16;  // of an attempt's id
 
 /// In which whoever is told something has read it (see RedisHearing), and a little more.
 constexpr Nanos to_hear = 26ms;
@@ -116,7 +116,7 @@ void RedisOrders::runs(const redis::ScriptRun& run) {
     }
   }
   if (room_.world.now() < moved_.until) hold_up_reading(run);
-  if (answers_ > 0 && is_answer(run, "G ")) hold_up_answer(run);
+  if (answers_ > 0 && is_answer(run, "G")) hold_up_answer(run);
   if (overdue_) tell_of_overdue(run);
   second_grants_.runs(run);
 }

@@ -17,7 +17,7 @@ constexpr Nanos to_hear = 26ms;
 /// How long the twice granted one keeps its hold, and whoever is silenced hears nothing.
 constexpr Nanos shortest_keep = 60ms;
 constexpr Nanos longest_keep = 400ms;
-constexpr std::size_t client_size = 32;  // of an attempt's id
+constexpr std::size_t client_size = 16;  // of an attempt's id
 
 }  // namespace
 

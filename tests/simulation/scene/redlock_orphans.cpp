@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t client_size = 32;  // of an attempt's id
+constexpr std::size_t client_size = 16;  // of an attempt's id
 
 /// What is taken back is owed to servers that refuse it, or are away: a second for a connection
 /// whose answers do not come, one until it is tried again.

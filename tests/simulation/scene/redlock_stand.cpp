@@ -282,7 +282,7 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
   using namespace std::chrono_literals;
   constexpr Nanos paid = 3s;  // what a server is owed, and was refused
   constexpr Nanos old = 5s;
-  constexpr std::size_t client_size = 32;  // of an attempt's id
+  constexpr std::size_t client_size = 16;  // of an attempt's id
   if (auto verdict = orphans_.look(its_judge, quiet)) return verdict;
   if (quiet < paid) return std::nullopt;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
