@@ -80,7 +80,7 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
         const SharedName::Lock lock(name_.mutex);  // where a thread may be stopped
         seen_ = own_->signal();
       }
-      client_.wait(*own_, seen_, action.until - now_);
+      client_.wait(*own_, seen_, action.until - now_, now_);
       return check();
     case Machine::Do::check: return check();
     case Machine::Do::settle: return settle();
@@ -95,6 +95,10 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
 
 AcquireCall::Machine::View AcquireCall::view() noexcept {
   now_ = client_.now();
+  return view_of_then();
+}
+
+AcquireCall::Machine::View AcquireCall::view_of_then() const noexcept {
   return {.now = now_, .alive = client_.alive(), .stopped = stopped_.load()};
 }
 
@@ -163,7 +167,9 @@ AcquireCall::Action AcquireCall::take_over() {
 AcquireCall::Action AcquireCall::begin() {
   // Counted first, then looked: close() sets its mark first, then waits for those who are counted.
   own_.count();
-  const Machine::View seen = view();
+  // By the clock as it arrived, or was called: what follows is asked for again too soon, if
+  // anything.
+  const Machine::View seen = view_of_then();
   Failure& failure = report_.failure;
   failure = seen.alive ? client_.prepare(*terms) : client_.closed_failure();
   if (failure && own_.asked()) client_.abandon(own_.get());
@@ -180,8 +186,9 @@ AcquireCall::Action AcquireCall::ask() {
 
 AcquireCall::Action AcquireCall::check() {
   seen_ = own_->signal();
-  Machine::Standing standing{.view = view()};
-  standing.done = own_->done();
+  Machine::Standing standing{.done = own_->done()};
+  // What is decided is settled whatever the time; a grant is looked at by a later clock than this.
+  standing.view = standing.done ? view_of_then() : view();
   standing.in_trouble = own_->in_trouble();
   standing.progress = own_->progress();
   return machine_.step(standing);

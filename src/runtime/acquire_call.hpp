@@ -70,6 +70,7 @@ class AcquireCall final : public core::Waiter {
   Failure ends(const Action& action);
 
   Machine::View view() noexcept;
+  [[nodiscard]] Machine::View view_of_then() const noexcept;  // by its last look at the clock
   void learn_from_requester_locked();
 
   Slot& slot_;

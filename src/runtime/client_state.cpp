@@ -49,6 +49,7 @@ ClientState::ClientState(std::unique_ptr<Backend> backend, ClientOptions options
       turn_{.time = options_.turn, .passes = options_.turn_handoffs},
       default_label_(host_and_pid()),
       clock_(options_.clock ? options_.clock : Clock::real()),
+      real_time_(clock_ == Clock::real()),
       client_id_(new_client_id()),
       closing_(*this),
       engine_(clock_),
@@ -144,8 +145,9 @@ AttemptId ClientState::new_attempt_id() noexcept {
   return id;
 }
 
-void ClientState::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) {
-  if (!backend_->wait(operation, seen, at_most)) engine_.wait(operation, seen, at_most);
+void ClientState::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most,
+                       Instant now) {
+  if (!backend_->wait(operation, seen, at_most)) engine_.wait(operation, seen, at_most, now);
 }
 
 bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_most) {
@@ -157,7 +159,8 @@ bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_mo
     const std::uint32_t seen = operation.signal();
     if (operation.done()) return true;
     if (now >= until) return false;
-    wait(operation, seen, until - now);
+    wait(operation, seen, until - now, real_time_ ? now : clock_->now());
+    if (operation.done()) return true;
   }
 }
 

@@ -81,7 +81,9 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   /// @return a number for a hold, unlike any other of this client.
   [[nodiscard]] std::uint64_t new_generation() noexcept { return generations_.fetch_add(1) + 1; }
   /// Waits for an operation in the backend's way, or in the engine's.
-  void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most);
+  /// @param now by the client's clock, just before: so long before `at_most` has passed
+  void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most,
+            Instant now);
   /// Waits until the operation is done, at most as long as said. @return whether it is done.
   bool wait_done(Operation& operation, std::chrono::nanoseconds at_most);
   /// Has a caller that is about to sleep woken after the machine was suspended: its sleep does not
@@ -106,6 +108,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   core::TurnLimits turn_;
   std::string default_label_;
   std::shared_ptr<Clock> clock_;
+  const bool real_time_;  // that is the real one
   AttemptId client_id_;
   SafetyMargin margin_;
   bool leases_ = true;

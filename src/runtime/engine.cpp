@@ -71,8 +71,12 @@ void Engine::interrupt() noexcept {
 }
 
 void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) {
-  // Before anything that takes time: whatever is done here is a part of the caller's time.
-  const Instant now = clock_->now();
+  wait(operation, seen, at_most, clock_->now());
+}
+
+// The moment comes with the time: whatever is done since is a part of the caller's time.
+void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most,
+                  Instant now) {
   Follower self{.operation = operation, .seen = seen, .until = after(now, at_most)};
   if (read_alone(self, now)) return;
   self.back = after(BootClock::now(), at_most);

@@ -38,6 +38,10 @@ class Engine {
   /// Waits for an operation, and polls for everybody if nobody else does. Returns when the signal
   /// is not `seen`, the time is up, or earlier. What a source throws passes through.
   void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most);
+  /// The same for a caller that has just looked at the clock.
+  /// @param now by the engine's clock: so long after it the time is up
+  void wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most,
+            Instant now);
 
   /// The background thread's part: polls until the moment comes or `interrupt()` is called.
   /// @return whether the clock was set, or the machine was suspended: whoever sleeps has to look at
