@@ -40,33 +40,33 @@ struct Call {
   std::uint64_t number = 0;          ///< the connection's own
   std::shared_ptr<Operation> operation{};
   std::shared_ptr<const Answer> found{};  ///< force: whose hold it ends; null = it looks for one
-  Instant asked{};                        ///< the clock before it left
+  Instant asked{};                        ///< the clock before it left; unset = by its connection
   Instant since{};                        ///< when the library asked
   Instant deadline{};                     ///< unanswered until then: the connection counts as dead
   std::chrono::nanoseconds time{};        ///< ... which is so long after it is sent; 0 = it is said
 
   // Each kind is made of its operation here and nowhere else, so that what follows may trust it.
 
-  [[nodiscard]] static Call acquire(std::shared_ptr<Acquisition> of, Instant now) {
+  [[nodiscard]] static Call acquire(std::shared_ptr<Acquisition> of, Instant now = {}) {
     const auto time = core::command_timeout(of->request().lease);
     return made(Kind::acquire, std::move(of), now, time);
   }
-  [[nodiscard]] static Call cancel(std::shared_ptr<Acquisition> of, Instant now) {
+  [[nodiscard]] static Call cancel(std::shared_ptr<Acquisition> of, Instant now = {}) {
     const auto time = core::command_timeout(of->request().lease);
     return made(Kind::cancel, std::move(of), now, time);
   }
-  [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now) {
+  [[nodiscard]] static Call renew(std::shared_ptr<Renewal> of, Instant now = {}) {
     core::Nanos shortest = core::longest_lease;
     for (const Renewal::Item& item : of->items()) shortest = std::min(shortest, item.lease);
     return made(Kind::renew, std::move(of), now, core::command_timeout(shortest));
   }
-  [[nodiscard]] static Call release(std::shared_ptr<Release> of, Instant now) {
+  [[nodiscard]] static Call release(std::shared_ptr<Release> of, Instant now = {}) {
     return made(Kind::release, std::move(of), now, patience);
   }
-  [[nodiscard]] static Call inspect(std::shared_ptr<Inspection> of, Instant now) {
+  [[nodiscard]] static Call inspect(std::shared_ptr<Inspection> of, Instant now = {}) {
     return made(Kind::inspect, std::move(of), now, patience);
   }
-  [[nodiscard]] static Call check(std::shared_ptr<Check> of, Instant now) {
+  [[nodiscard]] static Call check(std::shared_ptr<Check> of, Instant now = {}) {
     return made(Kind::check, std::move(of), now, patience);
   }
   /// @param whose hold it ends; null = it is still to be asked

@@ -96,8 +96,10 @@ class Connection final : public base::TunedSource {
   /// it is withdrawn, nothing was done.
   enum class Sent { sent, withdrawn, refused };
   /// Sends one command whose reply will come to `answered()`, unless it is withdrawn.
-  /// @param call its epoch is the `generation()` that the bytes were written for
-  [[nodiscard]] Sent send(Call call, std::string_view bytes);
+  /// @param call its epoch is the `generation()` that the bytes were written for. It is told when
+  /// it left, unless it knows, and where it is sent it goes on with the connection: its operation
+  /// is not in here any more, and may be over
+  [[nodiscard]] Sent send(Call& call, std::string_view bytes);
   /// Sends what is answered by pushes only.
   [[nodiscard]] bool send(std::string_view bytes);
   /// @return which scripts went whole by it.

@@ -102,7 +102,7 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 }
 
 void RedisBackend::ask(const std::shared_ptr<Acquisition>& operation) {
-  submit(Call::acquire(operation, clock_->now()));
+  submit(Call::acquire(operation));
 }
 
 void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
@@ -111,12 +111,12 @@ void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
     operation->busy(operation->holder());  // the server has never heard of it
     return;
   }
-  submit(Call::cancel(operation, clock_->now()));
+  submit(Call::cancel(operation));
 }
 
 void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (!open(*operation)) return;
-  submit(Call::renew(operation, clock_->now()));
+  submit(Call::renew(operation));
 }
 
 void RedisBackend::release(const std::shared_ptr<Release>& operation) {
@@ -124,7 +124,7 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (base::mutant("redis.forget_a_hold_before_its_release")) {
     attempts_.forget(operation->hold());
   }
-  submit(Call::release(operation, clock_->now()));
+  submit(Call::release(operation));
 }
 
 // What the attempt may hold by another grant stays.
@@ -146,12 +146,12 @@ void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
 
 void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
-  submit(Call::inspect(operation, clock_->now()));
+  submit(Call::inspect(operation));
 }
 
 void RedisBackend::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
-  submit(Call::check(operation, clock_->now()));
+  submit(Call::check(operation));
 }
 
 // What is sent again must not end the next one's hold: first it is asked which hold is there, then
@@ -168,14 +168,16 @@ void RedisBackend::submit(Call call) {
   call.script = script_of(call);
   call.whole = call.whole || !commands_->loaded().has(call.script, call.epoch);
   if (commands_->up()) {
+    Operation& operation = *call.operation;
     auto sent = send(call);
     // Its successor was taken back after that was written: it goes alone.
     while (sent == Connection::Sent::withdrawn && call.kind == Call::Kind::release) {
       sent = send(call);
     }
-    if (sent == Connection::Sent::sent) note_sent(call);
+    if (sent == Connection::Sent::sent) note_sent(call, operation);
     if (sent != Connection::Sent::refused) return;
   }
+  if (call.since == Instant{}) call.since = clock_->now();
   if (call.kind == Call::Kind::acquire) attempts_.wanted(call.shared_acquisition());
   Calls alone;
   alone.push_back(std::move(call));
@@ -202,11 +204,11 @@ bool RedisBackend::is_withdrawn(const Acquisition& operation) const {
 }
 
 // After it was sent, so that what never left is not in doubt; by the clock of before.
-void RedisBackend::note_sent(const Call& call) {
+void RedisBackend::note_sent(const Call& call, Operation& operation) {
   if (call.kind == Call::Kind::acquire) {
-    call.acquisition().sent(call.asked);
+    static_cast<Acquisition&>(operation).sent(call.asked);
   } else if (call.kind == Call::Kind::release && call.goes_on) {
-    call.releasing().successor()->sent(call.asked);
+    static_cast<Release&>(operation).successor()->sent(call.asked);
   }
 }
 

@@ -74,6 +74,14 @@ class RedisBackend final : public Backend, private Connection::User {
     std::optional<ReleaseAnswer> release{};
     bool release_in_doubt = false;
     std::uint64_t hold = 0;  // the number of the attempt's hold, as it is recorded now
+
+    /// In place: a new one would have to be written as a whole, and be moved here.
+    void forget() noexcept {
+      answer.reset();
+      release.reset();
+      release_in_doubt = false;
+      hold = 0;
+    }
   };
 
   // Connection::User
@@ -90,9 +98,10 @@ class RedisBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool open(Operation& operation);
   void open_inbox(const AttemptId& of_client);
   void ask(const std::shared_ptr<Acquisition>& operation);
+  /// @param call whoever asks keeps its operation until this returns
   void submit(Call call);
   Connection::Sent send(Call& call);
-  static void note_sent(const Call& call);
+  static void note_sent(const Call& call, Operation& operation);
   [[nodiscard]] const std::string& bytes_of(Call& call);
   [[nodiscard]] bool is_withdrawn(const Acquisition& operation) const;
   void submit_outbox();
@@ -109,6 +118,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void fail_protocol(const Call& call, const Failure& why);
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
                         const Answer& answer);
+  void granted(Acquisition& operation, Instant asked, const Answer& answer);
   void note_grant(const Acquisition::Request& request, Instant asked, const Answer& answer);
   void end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept;
   void end_leftover_of(const AttemptId& attempt);

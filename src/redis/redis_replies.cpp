@@ -28,7 +28,7 @@ Grant grant_of(const Acquisition::Request& request, Instant asked, const Answer&
 // hold, or held, is recorded before anybody is told: whoever was queued may be told by a push as
 // well, before or after this reply.
 void RedisBackend::matched(const Call& call, const Reply& reply) {
-  told_ = Told{};
+  told_.forget();
   if (reply.kind != Reply::Kind::string || call.kind == Call::Kind::renew) return;
   if (call.kind != Call::Kind::release) {
     told_.answer = Answer::parse(reply.text);
@@ -70,6 +70,10 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
     case Call::Kind::acquire:
     case Call::Kind::cancel:
       if (call.leftover) return answered_leftover(call, answer);
+      // As nearly always, and it needs no reference of its own.
+      if (answer.kind == Answer::Kind::granted) {
+        return granted(call.acquisition(), call.asked, answer);
+      }
       return answered_attempt(call.shared_acquisition(), call.asked, answer);
     case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
     case Call::Kind::check: return call.checking().answered();
@@ -158,7 +162,7 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
                                     const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   switch (answer.kind) {
-    case Answer::Kind::granted: break;
+    case Answer::Kind::granted: return granted(*operation, asked, answer);
     case Answer::Kind::queued: return waits(operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
@@ -174,15 +178,20 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
       if (redisson_) redisson_->stop_waiting(request.name);
       return;
   }
+}
+
+/// @param operation kept by the call that is answered
+void RedisBackend::granted(Acquisition& operation, Instant asked, const Answer& answer) {
+  const Acquisition::Request& request = operation.request();
   if (base::mutant("redis.count_from_the_reply")) asked = clock_->now();
   const std::uint64_t noted = told_.hold;
-  operation->granted(grant_of(request, asked, answer));
+  operation.granted(grant_of(request, asked, answer));
   // Where another thread completes it at this moment, its result can be read only afterwards.
-  while (!operation->done()) std::this_thread::yield();
+  while (!operation.done()) std::this_thread::yield();
   // Before the answer to its release is read.
-  if (operation->grant().number != noted) attempts_.completed(*operation);
+  if (operation.grant().number != noted) attempts_.completed(operation);
   if (redisson_) redisson_->stop_waiting(request.name);
-  if (operation->grant().number == answer.number) {
+  if (operation.grant().number == answer.number) {
     if (redisson_) begins_to_hold(request, answer.number);
   } else {
     give_back(request.name, request.attempt, answer.number, request.lease);

@@ -90,7 +90,7 @@ Instant Node::failed_at() const {
 
 redis::Connection::Sent Node::send(redis::Call call, std::string_view bytes) {
   if (!usable_.load()) return redis::Connection::Sent::refused;
-  return commands_.send(std::move(call), bytes);
+  return commands_.send(call, bytes);
 }
 
 void Node::listen(const std::string& channel) {

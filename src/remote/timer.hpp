@@ -23,6 +23,11 @@ class Moment {
   bool set(Instant when) noexcept {
     return at_.exchange(when.time_since_epoch().count()) > when.time_since_epoch().count();
   }
+  /// The same under a mutex of the caller's, which all who set it hold, and where nobody has to be
+  /// told: it is seen in order with what they do afterwards.
+  void put(Instant when) noexcept {
+    at_.store(when.time_since_epoch().count(), std::memory_order_release);
+  }
   /// The earlier one of the two. @return whether it is another one than before
   bool bring_forward(Instant when) noexcept {
     const Instant::rep wanted = when.time_since_epoch().count();

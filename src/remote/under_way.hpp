@@ -79,21 +79,21 @@ class UnderWay {
     spare_.splice(spare_.begin(), over);
     while (spare_.size() > most_spare) spare_.pop_back();
   }
-  /// Exactly that call was never sent. @return false: it is not here; its connection broke, and
-  /// whoever was told of that has it
-  bool take_back(const Place& place) {
+  /// Exactly that call was never sent. @return it, alone; none = it is not here: its connection
+  /// broke, and whoever was told of that has it
+  [[nodiscard]] Calls take_back(const Place& place) noexcept {
+    Calls taken;
     // The write failed, the thread stood still, and the connection was made anew: the newest call
     // is another one's, and each reply goes to the call behind its own (S1).
     if (base::mutant("redis.take_back_from_another_connection") && !calls_.empty()) {
-      calls_.pop_back();
-      return true;
+      taken.splice(taken.begin(), calls_, std::prev(calls_.end()));
+      return taken;
     }
-    if (place.generation != generation_.load()) return false;
+    if (place.generation != generation_.load()) return taken;
     const auto mine = std::find_if(calls_.rbegin(), calls_.rend(),
                                    [&](const Call& other) { return other.number == place.number; });
-    if (mine == calls_.rend()) return false;
-    calls_.erase(std::prev(mine.base()));
-    return true;
+    if (mine != calls_.rend()) taken.splice(taken.begin(), calls_, std::prev(mine.base()));
+    return taken;
   }
   /// The connection broke; the next one begins.
   /// @return what was not answered

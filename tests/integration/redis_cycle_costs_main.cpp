@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A program that takes and frees a lock that nobody else wants, on the Redis server of the URL that
 // it is given, and counts what that costs the calling thread: mutexes taken, allocations, system
-// calls. It prints the median of each for a few such cycles, and what it may be at most. Exit
-// status: a bit for each that is above that; 77 = allocations cannot be counted here.
+// calls, looks at the clock. It prints the median of each for a few such cycles, and what it may be
+// at most. Exit status: a bit for each that is above that; 77 = allocations cannot be counted here.
 //
 // What the library calls leads here by the linker (--wrap); a shared library's own calls do not.
 #include <mortise/mortise.hpp>
@@ -19,6 +19,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 #include <set>
 #include <vector>
@@ -34,6 +35,7 @@ struct Tally {
   std::size_t allocations = 0;
   std::array<const void*, 64> allocated_at{};
   std::size_t calls = 0;
+  std::size_t looks = 0;
 };
 thread_local Tally tally;
 
@@ -121,6 +123,11 @@ int __wrap_timerfd_settime(int fd, int flags, const itimerspec* value, itimerspe
   note_call();
   return __real_timerfd_settime(fd, flags, value, old);
 }
+int __real_clock_gettime(clockid_t, timespec*);
+int __wrap_clock_gettime(clockid_t clock, timespec* time) {
+  if (tally.counts) ++tally.looks;
+  return __real_clock_gettime(clock, time);
+}
 long __real_syscall(long, ...);
 long __wrap_syscall(long number, ...) {
   note_call();
@@ -144,7 +151,10 @@ struct Bound {
 constexpr std::size_t few = 4;
 // Where a later change needs one of these to grow, it says what for.
 constexpr std::array bounds{Bound{"times a mutex was taken", few * 8}, Bound{"mutexes", 2},
-                            Bound{"allocations", few * 2}, Bound{"system calls", few * 4}};
+                            Bound{"allocations", few * 2}, Bound{"system calls", few * 4},
+                            // As it comes, when each request is queued, before it sleeps for the
+                            // answer (twice), as the grant is accepted, and as the hold ends.
+                            Bound{"looks at the clock", few * 7}};
 using Cycle = std::array<std::size_t, bounds.size()>;
 
 Tally count_cycles(mortise::Lock& lock) {
@@ -160,7 +170,7 @@ Tally count_cycles(mortise::Lock& lock) {
 Cycle figures_of(const Tally& cycle) {
   const auto end = cycle.mutexes.begin() + std::min(cycle.taken, cycle.mutexes.size());
   const std::set<const void*> mutexes(cycle.mutexes.begin(), end);
-  return {cycle.taken, mutexes.size(), cycle.allocations, cycle.calls};
+  return {cycle.taken, mutexes.size(), cycle.allocations, cycle.calls, cycle.looks};
 }
 
 std::size_t median(std::vector<Cycle>& cycles, std::size_t figure) {
