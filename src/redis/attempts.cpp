@@ -212,8 +212,10 @@ bool Attempts::released(const AttemptId& attempt, std::uint64_t number) {
   // other one no answer came: that one stays in doubt, or it would be told as lost.
   const LateCopies::Late* const late = late_.find({.attempt = attempt});
   const bool in_doubt = late != nullptr && late->release && late->more.released == number;
-  if (in_doubt) late_.released({.attempt = attempt});
-  any_late_.store(!late_.empty());
+  if (in_doubt) {
+    late_.released({.attempt = attempt});
+    any_late_.store(!late_.empty());
+  }
   return in_doubt || late_.is_unnoted({.attempt = attempt});
 }
 

@@ -3,6 +3,7 @@
 // together, and escaped, so that no name leaves the tag, nor the prefix.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,13 +19,15 @@ void append_escaped(std::string& out, std::string_view name);
 /// Appends the key.
 inline void append_lock_key(std::string& out, std::string_view prefix, std::string_view name) {
   out.reserve(out.size() + prefix.size() + name.size() + 2);
-  out.append(prefix).append(1, '{');
-  if (name.find_first_of("{}%") == std::string_view::npos) {  // as nearly all
+  out.append(prefix).push_back('{');
+  // Part of every request: find_first_of() makes a call for each character.
+  const auto escaped = [](char c) { return c == '{' || c == '}' || c == '%'; };
+  if (std::none_of(name.begin(), name.end(), escaped)) {  // as nearly all
     out.append(name);
   } else {
     append_escaped(out, name);
   }
-  out.append(1, '}');
+  out.push_back('}');
 }
 
 /// @return the name of such a key; nothing where it is not one.

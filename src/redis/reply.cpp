@@ -163,6 +163,7 @@ void ReplyReader::feed(std::span<const char> bytes) {
 ReplyReader::Next ReplyReader::next(Reply& reply) {
   Parser& parser = *parser_;
   if (!parser.error.empty()) return Next::broken;
+  if (parser.reader->len == parser.reader->pos) return Next::more;  // as behind most replies
   void* whole = nullptr;
   if (::redisReaderGetReply(parser.reader.get(), &whole) != REDIS_OK) {
     // One of the texts quotes the byte; who sees the message need not be who may see the bytes.

@@ -39,37 +39,24 @@ class Flags {
   std::size_t size_ = 0;
 };
 
-/// The words of a call for one lock; views, so what they show must live until `append()`.
-class Line {
- public:
-  Line(const Settings& settings, const Script& script, const Passage& passage,
-       std::string_view name) {
-    std::string& key = key_of_this_thread();
-    key.clear();
-    append_lock_key(key, settings.prefix, name);
-    const bool both = settings.queue_mode == QueueMode::redisson;
-    add(passage.whole ? "EVAL" : "EVALSHA");
-    add(passage.whole ? script.text : script.sha);
-    add(both ? "2" : "1");
-    add(key);
-    if (both) add(name);
+/// A call for one lock. The words are put where they belong, as many as there are: room for as many
+/// as a call may have would have to be cleared first, which takes longer than to fill it.
+template <class... Arguments>
+void append_call(std::string& out, const Settings& settings, const Script& script,
+                 const Passage& passage, std::string_view name, const Arguments&... arguments) {
+  thread_local std::string key;  // keeps its memory
+  key.clear();
+  append_lock_key(key, settings.prefix, name);
+  const std::string_view verb = passage.whole ? "EVAL" : "EVALSHA";
+  const std::string_view which = passage.whole ? script.text : script.sha;
+  if (settings.queue_mode == QueueMode::redisson) {
+    append_command(out, std::array{verb, which, std::string_view("2"), std::string_view(key), name,
+                                   std::string_view(arguments)...});
+  } else {
+    append_command(out, std::array{verb, which, std::string_view("1"), std::string_view(key),
+                                   std::string_view(arguments)...});
   }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-
-  void add(std::string_view word) { words_[size_++] = word; }
-  void append(std::string& out) const { append_command(out, {words_.data(), size_}); }
-
- private:
-  // One line at a time in a thread, and the memory stays.
-  static std::string& key_of_this_thread() {
-    thread_local std::string key;
-    return key;
-  }
-
-  std::array<std::string_view, 16> words_;
-  std::size_t size_ = 0;
-};
+}
 
 }  // namespace
 
@@ -104,13 +91,8 @@ void Requests::acquire(std::string& out, const Passage& passage,
             : Flags({mode_, flag(passage.copies), flag(wait)}, settings_.remembered);
   const Digits epoch(passage.epoch);
   const Digits lease = milliseconds(request.lease);
-  Line line(settings_, scripts::acquire, passage, request.name);
-  line.add(attempt.view());
-  line.add(flags.view());
-  line.add(epoch);
-  line.add(lease);
-  line.add(request.label);
-  line.append(out);
+  append_call(out, settings_, scripts::acquire, passage, request.name, attempt.view(), flags.view(),
+              epoch, lease, request.label);
 }
 
 void Requests::cancel(std::string& out, const Passage& passage,
@@ -118,11 +100,8 @@ void Requests::cancel(std::string& out, const Passage& passage,
   const AttemptText attempt(request.attempt);
   const Flags flags({mode_, flag(passage.copies)}, settings_.remembered);
   const Digits epoch(passage.epoch);
-  Line line(settings_, scripts::cancel, passage, request.name);
-  line.add(attempt.view());
-  line.add(flags.view());
-  line.add(epoch);
-  line.append(out);
+  append_call(out, settings_, scripts::cancel, passage, request.name, attempt.view(), flags.view(),
+              epoch);
 }
 
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
@@ -135,17 +114,13 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
                           : Flags({mode_, ours_to_tell, flag(wait), flag(copies_of_successor)},
                                   settings_.remembered);
   const Digits epoch(passage.epoch);
-  Line line(settings_, scripts::release, passage, hold.name);
-  line.add(ours.view());
-  line.add(flags.view());
-  line.add(epoch);
-  if (successor == nullptr) return line.append(out);
+  const auto append = [&](const auto&... arguments) {
+    append_call(out, settings_, scripts::release, passage, hold.name, arguments...);
+  };
+  if (successor == nullptr) return append(ours.view(), flags.view(), epoch);
   const AttemptText next(successor->attempt);
   const Digits lease = milliseconds(successor->lease);
-  line.add(next.view());
-  line.add(lease);
-  line.add(successor->label);
-  line.append(out);
+  append(ours.view(), flags.view(), epoch, next.view(), lease, successor->label);
 }
 
 void Requests::renew(std::string& out, const Passage& passage,
@@ -173,22 +148,15 @@ void Requests::renew(std::string& out, const Passage& passage,
 }
 
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
-  Line line(settings_, scripts::inspect, passage, name);
-  line.add({});
   const Flags flags({mode_}, settings_.remembered);
-  line.add(flags.view());
-  line.append(out);
+  append_call(out, settings_, scripts::inspect, passage, name, "", flags.view());
 }
 
 void Requests::force_release(std::string& out, const Passage& passage, std::string_view name,
                              const Answer& found) const {
   const std::string grant = found.last_grant();
-  Line line(settings_, scripts::force_release, passage, name);
-  line.add({});
   const Flags flags({mode_}, settings_.remembered);
-  line.add(flags.view());
-  line.add(grant);
-  line.append(out);
+  append_call(out, settings_, scripts::force_release, passage, name, "", flags.view(), grant);
 }
 
 }  // namespace mortise::redis

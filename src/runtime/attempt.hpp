@@ -19,8 +19,8 @@ class ClientState;
 /// given back by the thread that brings it, or, where there is no memory for that, by the reaper.
 class Attempt final : public Acquisition {
  public:
-  Attempt(Request&& request, const std::weak_ptr<ClientState>& client)
-      : Acquisition(std::move(request)), client_(client) {}
+  Attempt(Request&& request, std::weak_ptr<ClientState> client)
+      : Acquisition(std::move(request)), client_(std::move(client)) {}
   /// The caller stops waiting for it.
   /// @return false: it was completed before, and the caller has to deal with the result
   [[nodiscard]] bool abandon() noexcept {

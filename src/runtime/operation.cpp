@@ -41,7 +41,12 @@ void Operation::poke() noexcept {
 
 void Operation::finish() noexcept {
   // Whoever sleeps may destroy its reference as soon as it sees the bit.
-  const std::shared_ptr<Operation> keep = weak_from_this().lock();
+  std::shared_ptr<Operation> keep;
+  try {
+    keep = shared_from_this();  // half the price of weak_from_this().lock()
+  } catch (const std::bad_weak_ptr&) {
+    // Nobody shares it: whoever has it must wait until this has returned.
+  }
   signal_.fetch_or(done_bit);
   wake();
   finished();

@@ -20,8 +20,9 @@ Slot::~Slot() {
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
                       const AcquireOptions& options, std::optional<Holder>* holder) {
-  // An observer may destroy whatever else keeps this slot, and with it the client.
-  const std::shared_ptr<Slot> keep = shared_from_this();
+  // An observer may destroy whatever else keeps this slot, and with it the client. Nobody else may:
+  // who destroys a lock that is in use loses this frame as well.
+  const std::shared_ptr<Slot> keep = client().observer() != nullptr ? shared_from_this() : nullptr;
   AcquireCall call(*this, terms, options);
   Failure failure;
   try {
