@@ -95,6 +95,10 @@ struct Call {
   [[nodiscard]] bool is_about_an_attempt() const noexcept {
     return kind == Kind::acquire || kind == Kind::cancel;
   }
+  /// @return whether others wait for what it ends.
+  [[nodiscard]] bool frees() const noexcept {
+    return kind == Kind::cancel || kind == Kind::release;
+  }
   /// @return whether nothing depends on it but the answer to whoever asked: it may fail.
   [[nodiscard]] bool only_asks() const noexcept {
     return kind == Kind::inspect || kind == Kind::check || kind == Kind::force ||

@@ -32,19 +32,20 @@ void RedisBackend::matched(const Call& call, const Reply& reply) {
   if (reply.kind != Reply::Kind::string || call.kind == Call::Kind::renew) return;
   if (call.kind != Call::Kind::release) {
     told_.answer = Answer::parse(reply.text);
-    if (!call.is_about_an_attempt()) return;
+    // What makes no sense does not say that anything was executed.
+    if (!told_.answer || !call.is_about_an_attempt()) return;
     attempts_.answered(call.attempt(), call.epoch);
-    if (told_.answer && !call.leftover) {
+    if (!call.leftover) {
       note_grant(call.acquisition().request(), call.asked, *told_.answer);
     }
     return;
   }
   told_.release = ReleaseAnswer::parse(reply.text);
+  if (!told_.release) return;
   const HoldId& hold = call.releasing().hold();
   attempts_.answered(hold.attempt, call.epoch, false);
   const Acquisition* const next = call.releasing().successor().get();
   if (call.goes_on) attempts_.answered(next->request().attempt, call.epoch);
-  if (!told_.release) return;
   told_.release_in_doubt = attempts_.released(hold.attempt, hold.number);
   if (next != nullptr && told_.release->successor) {
     note_grant(next->request(), call.asked, *told_.release->successor);
@@ -144,7 +145,6 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
 
 void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   call.operation->failed(why);
-  if (call.leftover) attempts_.give_up_leftover(call.attempt());
   if (call.kind != Call::Kind::acquire) return;
   // Whatever was meant: the server may have granted it.
   const std::shared_ptr<Acquisition> operation = call.shared_acquisition();
@@ -154,7 +154,17 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
 
 void RedisBackend::nonsense(const Call& call) {
   const Failure why(Errc::protocol, describe() + ": an answer that makes no sense");
-  fail_protocol(call, why);
+  if (call.frees()) {
+    // It may not have been executed, and nobody else would free that: it is as if no answer had
+    // come, and is said again by the next connection.
+    Calls alone{call};
+    // A leftover is noted already: not once more each time, or it would be tried for ever.
+    if (!call.leftover) note_unanswered(alone, clock_->now());
+    call.operation->trouble(why);
+    keep(std::move(alone));
+  } else {
+    fail_protocol(call, why);
+  }
   commands_->drop(why);
 }
 

@@ -130,6 +130,17 @@ TEST_F(ProxyTest, AMishapWaitsForItsKindOfReply) {
   EXPECT_EQ(talk().command({"PING"}).text, "PONG");
 }
 
+TEST_F(ProxyTest, AnOperationIsReplacedByAnotherCommand) {
+  RedisTalk client = talk();
+  proxy().replace_request("*1\r\n$4\r\nPING\r\n", 1);
+  EXPECT_EQ(client.command({"ECHO", "not of a lock"}).text, "not of a lock");
+  EXPECT_EQ(client.command(increment).integer, 1);
+  EXPECT_TRUE(proxy().replacement_is_ahead());
+  EXPECT_EQ(client.command(increment).text, "PONG");
+  EXPECT_FALSE(proxy().replacement_is_ahead());
+  EXPECT_EQ(client.command(increment).integer, 2) << "it was executed";
+}
+
 TEST_F(ProxyTest, RepliesDripByteByByte) {
   Plain client(proxy().port());
   proxy().drip(5ms);

@@ -243,6 +243,18 @@ void Proxy::garbage(std::string bytes, Replies which) {
   });
 }
 
+void Proxy::replace_request(std::string command, std::size_t others) {
+  change([&] {
+    network_.faults.instead = std::move(command);
+    network_.faults.before_instead = others;
+  });
+}
+
+bool Proxy::replacement_is_ahead() const {
+  const std::lock_guard lock(mutex_);
+  return network_.faults.instead.has_value();
+}
+
 void Proxy::hold_requests(bool on, Connections which) {
   change([&] {
     if (!on) {

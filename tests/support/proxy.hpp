@@ -93,6 +93,12 @@ class Proxy {
   /// These bytes arrive in its place.
   void garbage(std::string bytes, Replies which = Replies::any);
 
+  // One operation of a lock: the next, or the one behind so many others.
+  /// The server has this command for it, and the client the answer to that.
+  void replace_request(std::string command, std::size_t others = 0);
+  /// @return whether that is still to come.
+  [[nodiscard]] bool replacement_is_ahead() const;
+
   // A delayed duplicate.
   /// Of connections that exist now: what their clients send is kept, even when they go, and the
   /// server sees no end of them. New connections are fine. False: `release_held()`.

@@ -57,6 +57,8 @@ struct ProxyFaults {
   bool blackhole = false;
   bool reset_new = false;
   std::optional<ProxyMishap> mishap;
+  std::optional<std::string> instead;  ///< the server has this for one operation, once ...
+  std::size_t before_instead = 0;      ///< ... after so many others
   std::optional<ProxyCut> cut;
   std::map<std::string, std::int32_t> refusals;  ///< commands of ZooKeeper, and with which error
 };

@@ -245,6 +245,10 @@ void ProxyLink::forward_request(std::string frame) {
     enqueue(to_server_, {}, delay, true);
     return;
   }
+  std::optional<std::string>& instead = network_->faults.instead;
+  if (operation && instead && network_->faults.before_instead-- == 0) {
+    frame = *std::exchange(instead, std::nullopt);
+  }
   inbox_ = inbox_ || request == ProxyRequest::subscription;
   if (request != ProxyRequest::greeting) {
     const bool numbered = protocol_ == ProxyProtocol::zookeeper;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Goal: what frees a name, is not executed, and is answered with what makes no sense, is said again
+// by the next connection: a caller's own cancel, its release, and what the backend itself gives
+// back. Method: a proxy has the server execute another command in its place.
+#include "fault/redis_script.hpp"
+
+namespace mortise::fault {
+namespace {
+
+const LockOptions long_lease{.lease = 20s};
+const std::string ping = "*1\r\n$4\r\nPING\r\n";
+
+class RedisNonsense : public RedisScriptTest {
+ protected:
+  [[nodiscard]] Proxy& proxy() {
+    if (!proxy_) proxy_.emplace(server().port());
+    return *proxy_;
+  }
+  /// A client whose connections stand.
+  [[nodiscard]] Client ready_client() {
+    Client mine(proxy().url());
+    Lock first = mine.lock("first");
+    first.lock();
+    client_ = field("first", "o").substr(0, 32);
+    first.unlock();
+    EXPECT_TRUE(eventually([&] { return proxy().connections(Proxy::Connections::inboxes) == 1; }));
+    return mine;
+  }
+  /// @return the last `ready_client()`, as the scripts name it.
+  [[nodiscard]] const std::string& its_id() const { return client_; }
+  /// Far sooner than by the lease.
+  void expect_freed() {
+    EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 4s)) << "held for nobody";
+    EXPECT_FALSE(proxy().replacement_is_ahead()) << "nothing was answered with nonsense";
+  }
+
+ private:
+  std::string client_;
+  std::optional<Proxy> proxy_;
+};
+
+// The server has granted it, and the answer is lost with its connection.
+// Promise: S5
+TEST_F(RedisNonsense, AsTheAnswerToACallersCancelHasItCancelledAgain) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", long_lease);
+  proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
+  Worker worker;
+  std::error_code error;
+  auto tried = worker.start([&] { return lock.try_lock_for(400ms, error); });
+  ASSERT_TRUE(eventually([&] { return is_held("a"); }));
+  proxy().freeze(true, Proxy::Connections::commands);
+  proxy().delay(0ns, 0ns);
+  proxy().replace_request(ping);
+  ASSERT_TRUE(comes(tried));
+  EXPECT_FALSE(tried.get());
+  expect_freed();
+}
+
+// Promise: S5
+TEST_F(RedisNonsense, AsTheAnswerToAReleaseHasItReleasedAgain) {
+  Client mine = ready_client();
+  for (const std::string& instead : {ping, std::string("*2\r\n$4\r\nECHO\r\n$1\r\nZ\r\n")}) {
+    Lock lock = mine.lock("a", long_lease);
+    ASSERT_TRUE(lock.try_lock_for(patience));
+    proxy().replace_request(instead);
+    std::error_code error;
+    EXPECT_EQ(lock.release(error), Released::released);
+    EXPECT_FALSE(error) << error.message();
+    expect_freed();
+  }
+}
+
+// A grant for nobody is pushed, as where its caller has gone: no library is behind its release.
+// Promise: S5
+TEST_F(RedisNonsense, AsTheAnswerToWhatIsGivenBackHasItGivenBackAgain) {
+  Client mine = ready_client();
+  const std::string orphan = its_id() + "999";
+  const std::string grant = call(redis::scripts::acquire, {orphan, "f00", "1", "20000", ""});
+  ASSERT_TRUE(grant.starts_with("G")) << grant;
+  proxy().replace_request(ping);
+  const std::string push = "G " + get("o") + " 1 20000 " + key("a");
+  ASSERT_EQ(server().talk().command({"PUBLISH", "mortise:inbox:" + its_id(), push}).integer, 1);
+  expect_freed();
+}
+
+// A message has decided it, and what it asked for on a connection that broke is executed late.
+// Promise: S5
+TEST_F(RedisNonsense, AsTheAnswerToWhatACopyHasTakenHasItLookedForAgain) {
+  ASSERT_TRUE(acquire('a').starts_with("G"));
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 6s});
+  Worker worker;
+  auto served = worker.start([&] { lock.lock(); });
+  ASSERT_TRUE(come_to_wait("a"));
+  proxy().hold_requests(true, Proxy::Connections::commands);
+  ASSERT_TRUE(eventually([&] { return proxy().held() > 0; })) << "it does not ask again";
+  proxy().refuse(true);
+  release();
+  ASSERT_TRUE(comes(served)) << "no message has come";
+  force();
+  ASSERT_TRUE(eventually([&] { return lock.valid_for() == 0ns; }));
+  // Nothing is connected any more: the copy's answer finds nobody.
+  EXPECT_EQ(failure_of([&] { mine.check(3s); }).code, Errc::unavailable);
+  proxy().release_held();
+  ASSERT_TRUE(eventually([&] { return is_held("a"); })) << "the copy has taken nothing";
+  proxy().replace_request(ping, 1);  // behind what looked whether it is connected
+  proxy().refuse(false);
+  expect_freed();
+}
+
+}  // namespace
+}  // namespace mortise::fault
