@@ -262,7 +262,7 @@ void Connection::take_greeting(Instant now) {
   settling_ = false;
   route_.rest();
   interest_.store(POLLIN);
-  link_.came_up();
+  link_.came_up(now);
   user_.connected(*this);
   link_.is_welcome();
 }

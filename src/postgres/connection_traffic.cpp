@@ -226,6 +226,10 @@ void Connection::receive() {
       link_.mark_broken();
     }
   }
+  const bool of_use = std::any_of(done.begin(), done.end(), [](const Flight& flight) {
+    return flight.result && flight.result->kind() == Result::Kind::rows;
+  });
+  if (of_use || !news.empty()) link_.made_sense();
   // Each of them, whatever becomes of the one before: where there is no memory for what follows
   // from an answer, the others' still count.
   Steps steps;

@@ -95,7 +95,7 @@ void Connection::take(const Reply& reply) {
     } else if (greeting_->done()) {
       user_.greeted(*this, greeting_->facts());
       greeting_.reset();
-      link_.came_up();
+      link_.came_up(clock_->now());
       user_.connected(*this);
       link_.is_welcome();
     }
@@ -103,6 +103,7 @@ void Connection::take(const Reply& reply) {
   }
   if (!inbox_.empty()) {
     user_.pushed(reply);
+    if (!reply.is_error()) link_.made_sense();
     return;
   }
   take_answer(reply);

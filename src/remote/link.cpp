@@ -23,7 +23,9 @@ void Link::begin(Instant now) noexcept {
 }
 
 // The generation first: who sees it up sees that it is another one.
-void Link::came_up() noexcept {
+void Link::came_up(Instant now) noexcept {
+  of_use_ = false;
+  up_since_ = now;
   generation_.fetch_add(1);
   state_.store(State::up);
 }
@@ -55,7 +57,13 @@ const char* Link::words(End end) noexcept {
 // user, who is told of the drop after this, wants it again for all that it has by then.
 void Link::drop(Instant now) noexcept {
   if (!std::exchange(welcome_, false)) ++failures_;
-  set_limit(now + backoff(std::max(failures_, nonsense_), random_.unit()));
+  if (state() == State::up) {
+    // What has stood so long is no reason for a pause, whatever came of it: an inbox to which
+    // nothing comes but a stranger's rubbish, now and then, is a good one.
+    const bool good = of_use_ || now - up_since_ >= longest_pause;
+    useless_ = good ? 0 : useless_ + 1;
+  }
+  set_limit(now + backoff(std::max(failures_, useless_), random_.unit()));
   state_.store(State::idle);
   broken_.store(false);
   suspect_.store(false);

@@ -77,22 +77,26 @@ class Link {
   void next_server(Instant now) noexcept { set_limit(now + connect_time); }
   /// It has come so far; not for `idle` and `up`.
   void enter(State state) noexcept { state_.store(state); }
-  /// It is greeted.
-  void came_up() noexcept;
-  /// Its user has not refused it when it was told: the next pause is short. Who is refused is no
-  /// success, or it would be connected to again without a pause.
+  /// It is greeted. Of what use that is, is not known yet.
+  void came_up(Instant now) noexcept;
+  /// Its user has not refused it when it was told. Who is refused is no success, or it would be
+  /// connected to again without a pause.
   void is_welcome() noexcept {
     // It may be broken already: its user had no memory for what was to be said first.
     if (state() != State::up || is_broken()) return;
     welcome_ = true;
     failures_ = 0;
   }
-  /// An answer made sense, or did not, and it is about to be dropped for that. What is repeated on
-  /// each connection, and answered with nonsense each time, must not have it made without a pause.
+  /// An answer made sense, or something that was told: the next pause is short. A server that
+  /// greets, and then hangs up, must not be connected to without a pause.
   void made_sense() noexcept {
-    if (nonsense_ != 0 && state() == State::up) nonsense_ = 0;
+    if (state() != State::up) return;
+    of_use_ = true;
+    useless_ = 0;
   }
-  void made_no_sense() noexcept { ++nonsense_; }
+  /// It is about to be dropped for something that made none. What is repeated on each connection,
+  /// and answered with nonsense each time, must not have it made without a pause either.
+  void made_no_sense() noexcept { of_use_ = false; }
   /// It was looked at.
   void looked() noexcept { suspect_.store(false); }
   /// It is as good as another one although it did not break: what was decided before is out of
@@ -122,8 +126,10 @@ class Link {
   std::atomic<Instant::rep> limit_{0};  // of this state; of `idle`: when to try again
   // Of the reader's role.
   std::size_t failures_ = 0;  // in a row
-  std::size_t nonsense_ = 0;  // connections in a row that ended with it
+  std::size_t useless_ = 0;   // connections in a row that were greeted and of no use
   bool welcome_ = false;
+  bool of_use_ = false;
+  Instant up_since_{};
   base::SplitMix random_;
 };
 

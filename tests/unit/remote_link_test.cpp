@@ -4,6 +4,8 @@
 // the machine alone; the test is the socket and the clock.
 #include "remote/link.hpp"
 
+#include "remote/backoff.hpp"
+
 #include <gtest/gtest.h>
 
 namespace mortise::remote {
@@ -24,7 +26,7 @@ class RemoteLink : public ::testing::Test {
     for (const State state : {State::resolving, State::connecting, State::greeting}) {
       link_.enter(state);
     }
-    link_.came_up();
+    link_.came_up(now_);
   }
 
   Link link_{1};
@@ -122,10 +124,11 @@ TEST_F(RemoteLink, IsNotUpOnceItIsBroken) {
 }
 
 // Or a server that admits and refuses at once would be connected to without a pause.
-TEST_F(RemoteLink, WhatWasUpAndWelcomeIsTriedAlmostAtOnce) {
+TEST_F(RemoteLink, WhatWasUpAndOfUseIsTriedAlmostAtOnce) {
   static_cast<void>(link_.want(false));
   come_up();
   link_.is_welcome();
+  link_.made_sense();
   link_.drop(now_);
   static_cast<void>(link_.want(false));
   EXPECT_TRUE(link_.is_to_begin(now_ + 10ms));
@@ -135,6 +138,34 @@ TEST_F(RemoteLink, WhatWasUpAndWelcomeIsTriedAlmostAtOnce) {
   static_cast<void>(link_.want(false));
   EXPECT_FALSE(link_.is_to_begin(now_ + 9ms));
   EXPECT_TRUE(link_.is_to_begin(now_ + 20ms));
+}
+
+TEST_F(RemoteLink, WhoGreetsAndHangsUpIsTriedEverLater) {
+  const auto hear_the_greeting = [&](Instant::duration stands) {
+    static_cast<void>(link_.want(false));
+    come_up();
+    link_.is_welcome();
+    link_.drop(now_ += stands);
+    static_cast<void>(link_.want(false));
+  };
+  for (int i = 0; i < 20; ++i) hear_the_greeting(10ms);
+  EXPECT_FALSE(link_.is_to_begin(now_ + 499ms));
+  hear_the_greeting(longest_pause);
+  EXPECT_TRUE(link_.is_to_begin(now_ + 10ms)) << "it has stood long enough";
+}
+
+// Whoever may publish may send rubbish, and for days nothing else may come.
+TEST_F(RemoteLink, WhatHasStoodIsNoWorseForANonsenseNowAndThen) {
+  for (int i = 0; i < 20; ++i) {
+    static_cast<void>(link_.want(false));
+    come_up();
+    link_.is_welcome();
+    now_ += 24h;
+    link_.made_no_sense();
+    link_.drop(now_);
+    static_cast<void>(link_.want(false));
+    EXPECT_TRUE(link_.is_to_begin(now_ + 10ms)) << i;
+  }
 }
 
 TEST_F(RemoteLink, WhoAnswersWithNonsenseIsTriedEverLater) {
