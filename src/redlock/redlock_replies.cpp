@@ -293,9 +293,12 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
   if (attempt->step.load() != step_of(call)) return;
   static_cast<void>(attempt->spoke.add({.server = node.server(), .node = node.index()}));
   // One that was met since may be a stranger, but not if it knew of it; unless it knows of it since
-  // it was asked for a vote of its own.
-  const bool knew = reply.text != "N" && (!attempt->polled.has(node.server()) ||
-                                          base::mutant("redlock.own_vote_is_taken_for_anothers"));
+  // it was asked for a vote of its own. And it was one server before, and is told what all of them
+  // are owed: that it knew says nothing of those at other addresses, whose votes may stand.
+  const bool there = node.index() == call.node || base::mutant("redlock.answers_for_all_it_may_be");
+  const bool knew = reply.text != "N" && there &&
+                    (!attempt->polled.has(node.server()) ||
+                     base::mutant("redlock.own_vote_is_taken_for_anothers"));
   if (node.server() == call.server || knew) attempt->maybe.remove(call.server);
   finish_cancel(attempt, std::move(lock));
 }

@@ -176,6 +176,36 @@ TEST_F(RedlockIdentity, ATwinThatIsOwedSomethingIsNotAskedWithoutAPause) {
   EXPECT_FALSE(eventually([&] { return connections() > before + 30; }, 2s));
 }
 
+// It is told what it is owed, and, since it may be any server of before, what the others are owed.
+// Promise: L1
+TEST_F(RedlockIdentity, AServerThatIsStartedAnewDoesNotAnswerForAnother) {
+  RedisServerOptions each;
+  each.persistence = RedisServerOptions::Persistence::always;
+  static_cast<void>(servers(3, each));
+  proxied();
+  Party taker(ready_client(), "a", {.lease = 20s});
+  // All of them vote, and none of the answers comes.
+  for (std::size_t i = 0; i < 3; ++i) {
+    servers().proxy(i).delay(300ms, 300ms, Proxy::Direction::to_client);
+  }
+  auto taken = taker.start();
+  ASSERT_TRUE(eventually([&] { return holds("a") == 3; }));
+  for (std::size_t i = 0; i < 3; ++i) {
+    servers().proxy(i).refuse(true);
+    servers().proxy(i).cut_all(Proxy::Connections::commands);
+    servers().proxy(i).delay(0ns, 0ns);
+  }
+  servers()[1].restart();
+  ASSERT_EQ(holds("a"), 3U) << "its vote was not written down";
+  servers().proxy(1).refuse(false);
+  servers().proxy(0).refuse(false);
+  ASSERT_TRUE(comes(taken));
+  EXPECT_EQ(taker.release(), Released::released);
+  ASSERT_TRUE(is_held(2, "a")) << "it was told meanwhile";
+  servers().proxy(2).refuse(false);
+  expect_free("a", 5s);
+}
+
 TEST_F(RedlockIdentity, ServersThatAreRestartedAreNoStrangers) {
   Client mine = ready_client();
   Lock lock = mine.lock("a", {.lease = 3s});
