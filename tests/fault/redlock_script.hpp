@@ -44,6 +44,19 @@ class RedlockScriptTest : public RedisScriptTest {
     return call(redlock::scripts::relock,
                 {hold_of(client, number), flags, std::to_string(step), std::to_string(lease)});
   }
+  // Votes are kept otherwise than locks of one server: scripts/vote.lua says how.
+
+  [[nodiscard]] bool owns(char client) { return get("o").starts_with(attempt(client) + " "); }
+  [[nodiscard]] std::uint64_t number() {
+    const std::string owner = get("o");
+    return std::stoull("0" + owner.substr(owner.find(' ') + 1));
+  }
+  void set_ahead(char client) { set("o", hold_of(client, ahead)); }
+  void lapse() { set("g", "1000000 1000"); }
+  void age() {
+    set("e", "1000000000");
+    server().talk().expect_ok({"PEXPIRE", key("a"), "60000"});
+  }
   [[nodiscard]] static std::string hold_of(char client, std::uint64_t number) {
     return attempt(client) + " " + std::to_string(number);
   }
