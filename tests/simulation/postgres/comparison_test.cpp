@@ -61,6 +61,31 @@ class Sequence {
     return both_.compare();
   }
 
+  /// A row that came after a snapshot was taken is met by an insertion.
+  /// @param changed somebody is changing it; else somebody only has it locked
+  std::string meet_what_came_since(bool changed) {
+    const Question take = call("SELECT " + schema_ + ".lock_in($1, $2::integer)", {"new"}, {1});
+    const Question lock =
+        call("SELECT FROM " + schema_ + ".lock WHERE name = $1 FOR KEY SHARE", {"new"}, {});
+    const std::vector<std::pair<std::size_t, Question>> all = {
+        {0, plain("BEGIN ISOLATION LEVEL REPEATABLE READ")},
+        {0, plain("SELECT 1")},  // only now it has its snapshot
+        {1, take},
+        {2, plain("BEGIN")},
+        {2, changed ? take : lock},
+        {0, take},
+        {0, plain("ROLLBACK")},
+        {2, plain("ROLLBACK")}};
+    std::string found;
+    for (const auto& [session, question] : all) {
+      found += both_.ask(session, question);
+      if (session == 0 && question.words == take.words) met_ = both_.last();
+    }
+    return found + both_.compare();
+  }
+  /// @return what that insertion has met.
+  [[nodiscard]] const Answers& met() const noexcept { return met_; }
+
   bool make_mistake(std::string_view name) { return both_.make_mistake(name); }
 
  private:
@@ -292,6 +317,7 @@ class Sequence {
   bool tells_[sessions] = {};    // what was asked in its transaction may have told somebody
   bool divided_[sessions] = {};  // it has, or had, subtransactions
   std::vector<std::string> said_;
+  Answers met_;
 };
 
 /// Sequences until so many operations are done.
@@ -303,6 +329,17 @@ void compare(std::size_t operations, std::size_t at_once, std::uint64_t seed) {
     const std::string found = sequence.run(at_once);
     ASSERT_EQ(found, "") << "MORTISE_SEED=" << seed + i;
   }
+}
+
+TEST(PostgresComparison, WhoOnlyHasARowLockedIsNotInTheWayOfFindingIt) {
+  MORTISE_NEEDS_POSTGRES_SERVER();
+  mortise::test::PostgresServer server({.settings = {"fsync = off", "deadlock_timeout = 10s"}});
+  Sequence locked(server, 1, "compared_locked");
+  EXPECT_EQ(locked.meet_what_came_since(false), "");
+  EXPECT_EQ(locked.met(), (Answers{{"error 40001"}}));
+  Sequence changed(server, 1, "compared_changed");
+  EXPECT_EQ(changed.meet_what_came_since(true), "");
+  EXPECT_EQ(changed.met(), (Answers{{"B"}}));
 }
 
 // The same sequences each time, unless a seed is given: the long form goes on to others.

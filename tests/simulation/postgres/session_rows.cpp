@@ -158,9 +158,14 @@ Task<LockTuple*> Session::insert(LockRow values) {
   refuse_if_read_only("INSERT");
   co_await step();
   LockTuple& tuple = db.locks[values.name];
-  // Another one's insertion of the name is waited for.
-  co_await claim(tuple, Strength::update, false);
-  const Version<LockRow>* const there = tuple.committed();
+  // Another one's insertion of the name is waited for, and its change; but not those who only have
+  // the row locked (heapam's HeapTupleSatisfiesDirty tells of no xmax that is a mere lock).
+  const bool others_write = tuple.pending && tuple.writer != this;
+  const Version<LockRow>* there = tuple.committed();
+  if (others_write || there == nullptr || there->gone) {
+    co_await claim(tuple, Strength::update, false);
+    there = tuple.committed();
+  }
   const bool conflicts = (there != nullptr && !there->gone) || tuple.pending;
   if (conflicts && tx_.snapshot && tuple.seen_by(this, *tx_.snapshot) == nullptr) {
     throw SqlError("40001", "could not serialize access due to concurrent update");
