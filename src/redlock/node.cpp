@@ -210,7 +210,7 @@ void Node::dropped(redis::Connection& connection, const Failure& why, bool was_u
     why_ = why;
   });
   if (was_up) host_.changed(care_);
-  each([&] { user_.down(*this, was_up, unanswered); });
+  each([&] { user_.down(*this, was_up, std::move(unanswered)); });
   each.finish();
 }
 

@@ -37,7 +37,7 @@ class Node final : private redis::Connection::User {
     /// Its connection is gone, and `usable()` does not say so yet.
     virtual void breaks(Node& node, const std::list<redis::Call>& unanswered) = 0;
     /// @param was_up false: it could not be connected
-    virtual void down(Node& node, bool was_up, const std::list<redis::Call>& unanswered) = 0;
+    virtual void down(Node& node, bool was_up, std::list<redis::Call> unanswered) = 0;
     virtual void answered(Node& node, const redis::Call& call, const redis::Reply& reply) = 0;
     [[nodiscard]] virtual bool withdrawn(const redis::Call& call) const = 0;
     /// Hints can come from now on.

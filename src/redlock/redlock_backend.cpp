@@ -55,10 +55,12 @@ void RedlockBackend::stop() noexcept {
   if (stopped_.exchange(true) || nodes_.empty()) return;
   decltype(attempts_) attempts;
   std::vector<std::shared_ptr<Looking>> lookings;
+  Calls kept;
   {
     const std::lock_guard lock(mutex_);
     attempts.swap(attempts_);
     lookings.swap(lookings_);
+    kept.swap(kept_);
   }
   // Whatever was attached, also where that failed halfway.
   for (const auto& node : nodes_) node->detach();
@@ -72,6 +74,7 @@ void RedlockBackend::stop() noexcept {
     }
   };
   for (const auto& node : nodes_) base::without_memory([&] { give_up(node->close()); });
+  base::without_memory([&] { give_up(kept); });
   base::without_memory([&] { give_up(outbox_.take_all()); });
   for (const auto& each : attempts) base::without_memory([&] { each.second->give_up(closed); });
   for (const auto& looking : lookings) base::without_memory([&] { looking->give_up(closed); });

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -55,6 +56,7 @@ class RedlockBackend final : public Backend, private Node::User {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using Calls = std::list<redis::Call>;  // they go from hand to hand without memory
 
   /// The moments at which attempts that wait try again.
   class Alarm final : public Source {
@@ -79,7 +81,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void recognise(Node& node, const std::string& run_id) override;
   void up(Node& node) override;
   void breaks(Node& node, const std::list<redis::Call>& unanswered) override;
-  void down(Node& node, bool was_up, const std::list<redis::Call>& unanswered) override;
+  void down(Node& node, bool was_up, Calls unanswered) override;
   void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
   [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
   void listens(Node& node) override;
@@ -131,6 +133,9 @@ class RedlockBackend final : public Backend, private Node::User {
   /// another one.
   void lead_home();
   void see_to_outbox(Instant now);
+  /// There was no memory for what follows from it that one call was not answered: soon there is.
+  void keep(Calls alone) noexcept;
+  void see_to_kept();
   [[nodiscard]] redis::Call call_of(const std::shared_ptr<Freeing>& freeing,
                                     const Trail::Stop& where) const;
   /// What a server was asked for a hold it may execute yet, and the hold may end without a word:
@@ -179,7 +184,10 @@ class RedlockBackend final : public Backend, private Node::User {
   bool vote_late(const std::shared_ptr<QuorumAttempt>& attempt, std::uint32_t step, NodeSet nodes);
   void nonsense(Node& node, const redis::Call& call);
   void no_answer(Node& node, const redis::Call& call, const Failure& why);
+  /// @param broke its connection did: the server may have it, or have it yet
+  void no_answer(Node& node, const redis::Call& call, const Failure& why, bool broke);
   void no_vote(Node& node, const redis::Call& call, const Failure& why);
+  void no_vote(Node& node, const redis::Call& call, const Failure& why, bool broke);
   void tell_all(const Holds::End& end);
   void tell_again(Freeing& freeing, const redis::Call& call);
   void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
@@ -216,6 +224,7 @@ class RedlockBackend final : public Backend, private Node::User {
   std::unordered_map<AttemptId, std::shared_ptr<QuorumAttempt>, AttemptHash> attempts_;
   std::size_t sweep_at_ = 256;
   std::vector<std::shared_ptr<Looking>> lookings_;
+  Calls kept_;
   base::SplitMix random_;
 };
 

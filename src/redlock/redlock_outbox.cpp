@@ -112,7 +112,42 @@ void RedlockBackend::send_outbox(Node& node, bool comes_up) {
   each.finish();
 }
 
+// Nobody but the caller depends on the others, who asks again.
+void RedlockBackend::keep(Calls alone) noexcept {
+  const Ask ask = ask_of(alone.front());
+  if (ask != Ask::take && ask != Ask::undo && ask != Ask::free && ask != Ask::relock) return;
+  {
+    const std::lock_guard lock(mutex_);
+    kept_.splice(kept_.end(), alone);
+  }
+  alarm_.set_outbox_due(clock_->now() + out_of_memory_again);
+}
+
+void RedlockBackend::see_to_kept() {
+  Calls kept;
+  {
+    const std::lock_guard lock(mutex_);
+    kept.swap(kept_);
+  }
+  base::OneByOne each;
+  while (!kept.empty()) {
+    Calls alone;
+    alone.splice(alone.begin(), kept, kept.begin());
+    each([&] {
+      try {
+        // Also where that address can be asked again by now.
+        no_answer(*nodes_[alone.front().node], alone.front(), {}, true);
+      } catch (...) {
+        keep(std::move(alone));
+        throw;
+      }
+    });
+  }
+  each.finish();
+}
+
 void RedlockBackend::send_outbox_later() {
+  see_to_kept();
   for (const auto& node : nodes_) {
     send_outbox(*node, false);
   }

@@ -104,7 +104,7 @@ void RedlockBackend::note_unanswered(const Node& node, const Call& call) {
   }
 }
 
-void RedlockBackend::down(Node& node, bool was_up, const std::list<Call>& unanswered) {
+void RedlockBackend::down(Node& node, bool was_up, Calls unanswered) {
   if (stopped_.load()) return;
   base::OneByOne each;
   Failure why;
@@ -112,8 +112,17 @@ void RedlockBackend::down(Node& node, bool was_up, const std::list<Call>& unansw
   // Only now: another address that leads there may be all that leads there, and is asked then.
   bool clear_now = false;
   each([&] { clear_now = whereabouts_.left(node.index(), was_up); });
-  for (const Call& call : unanswered) {
-    each([&] { no_answer(node, call, why); });
+  while (!unanswered.empty()) {
+    Calls alone;
+    alone.splice(alone.begin(), unanswered, unanswered.begin());
+    each([&] {
+      try {
+        no_answer(node, alone.front(), why);
+      } catch (...) {
+        keep(std::move(alone));
+        throw;
+      }
+    });
   }
   each([&] { tell_of_the_end(node, clear_now); });
   each.finish();

@@ -140,13 +140,17 @@ void RedlockBackend::nonsense(Node& node, const Call& call) {
 }
 
 void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why) {
+  no_answer(node, call, why, !node.usable());
+}
+
+void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why, bool broke) {
   switch (ask_of(call)) {
     case Ask::take:
-    case Ask::settle: return no_vote(node, call, why);
+    case Ask::settle: return no_vote(node, call, why, broke);
     case Ask::undo: return in_doubt(quorum_attempt_in(call), stop_of(call));
     case Ask::free: {
       const auto freeing = shared_request_in<Freeing>(call);
-      if (!node.usable()) return tell_again(*freeing, call);
+      if (broke) return tell_again(*freeing, call);
       Lock lock(freeing->mutex);
       freeing->refused |= only(node.index());
       const bool hopeless = count(freeing->refused) >= quorum_.blocking();
@@ -166,8 +170,7 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why)
       return judge(renewing, std::move(lock));
     }
     case Ask::relock: {
-      if (node.usable()) return;
-      // Of a connection that broke.
+      if (!broke) return;
       const HoldId& hold = request_in<Relocking>(call).hold;
       return end_there(hold, stop_of(call), call.asked + lease_of(call));
     }
@@ -191,14 +194,16 @@ void RedlockBackend::tell_again(Freeing& freeing, const Call& call) {
 }
 
 void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why) {
+  no_vote(node, call, why, !node.usable());
+}
+
+void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why, bool broke) {
   const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
   Lock lock(attempt->mutex);
   if (attempt->step.load() != step_of(call)) {
     lock.unlock();
-    // Of a connection that broke; one that was not sent is not.
-    if (call.server != 0 && !node.usable()) {
-      in_doubt(attempt, stop_of(call));
-    }
+    // One that was not sent is not in doubt.
+    if (call.server != 0 && broke) in_doubt(attempt, stop_of(call));
     return;
   }
   attempt->round.silent(node.index());
