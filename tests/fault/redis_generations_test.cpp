@@ -83,24 +83,24 @@ TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
   ASSERT_TRUE(until([&] { return user.connections == 1; }));
   std::string ping;
   redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
-  const auto call = [&](std::uint64_t generation) {
-    return redis::Call{.epoch = generation,
-                       .operation = std::make_shared<Check>(),
-                       .deadline = Clock::real()->now() + patience};
-  };
   using Sent = redis::Connection::Sent;
+  const auto send = [&](std::uint64_t generation) {
+    redis::Call call{.epoch = generation,
+                     .operation = std::make_shared<Check>(),
+                     .deadline = Clock::real()->now() + patience};
+    return connection.send(call, ping);
+  };
   const std::uint64_t first = connection.generation();
-  ASSERT_EQ(connection.send(call(first), ping), Sent::sent);
+  ASSERT_EQ(send(first), Sent::sent);
   ASSERT_TRUE(until([&] { return user.answers == 1; }));
 
   connection.drop({Errc::unavailable, "broken"});
   connection.want(true);
   ASSERT_TRUE(until([&] { return user.connections == 2; }));
   EXPECT_GT(connection.generation(), first);
-  EXPECT_EQ(connection.send(call(first), ping), Sent::refused)
-      << "written for the connection before";
+  EXPECT_EQ(send(first), Sent::refused) << "written for the connection before";
   EXPECT_FALSE(connection.outstanding());
-  EXPECT_EQ(connection.send(call(connection.generation()), ping), Sent::sent);
+  EXPECT_EQ(send(connection.generation()), Sent::sent);
   EXPECT_TRUE(until([&] { return user.answers == 2; }));
   EXPECT_EQ(user.lost, 0U);
   host.detach(connection);
@@ -123,9 +123,9 @@ TEST_F(RedisGenerations, HaveNoCallWhoseBytesAreNot) {
   };
   connection.want(true);
   ASSERT_TRUE(until([&] { return user.connections == 1; }));
-  const redis::Call call{.epoch = connection.generation(),
-                         .operation = std::make_shared<Check>(),
-                         .deadline = Clock::real()->now() + patience};
+  redis::Call call{.epoch = connection.generation(),
+                   .operation = std::make_shared<Check>(),
+                   .deadline = Clock::real()->now() + patience};
   std::string ping;
   redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
   // So many no string can take, whatever memory there is.
@@ -228,11 +228,11 @@ class RedisUntold : public RedisTest {
   [[nodiscard]] redis::Connection::Sent ping(std::uint32_t tag) {
     std::string bytes;
     redis::append_command(bytes, std::array<std::string_view, 1>{"PING"});
-    return connection_->send({.tag = tag,
-                              .epoch = connection_->generation(),
-                              .operation = std::make_shared<Check>(),
-                              .deadline = Clock::real()->now() + patience},
-                             bytes);
+    redis::Call call{.tag = tag,
+                     .epoch = connection_->generation(),
+                     .operation = std::make_shared<Check>(),
+                     .deadline = Clock::real()->now() + patience};
+    return connection_->send(call, bytes);
   }
 
   test::FakeHost host_;

@@ -29,7 +29,7 @@ class User final : public redlock::Node::User {
     fail_once(breaks_fails);
   }
   void down(redlock::Node& /*node*/, bool /*was_up*/,
-            const std::list<redis::Call>& /*unanswered*/) override {
+            std::list<redis::Call> /*unanswered*/) override {
     ++downs;
   }
   void answered(redlock::Node& /*node*/, const redis::Call& /*call*/,
