@@ -300,7 +300,7 @@ void RedlockBackend::on_undo(Node& node, const Call& call, const Reply& reply) {
   // One that was met since may be a stranger, but not if it knew of it; unless it knows of it since
   // it was asked for a vote of its own. And it was one server before, and is told what all of them
   // are owed: that it knew says nothing of those at other addresses, whose votes may stand.
-  const bool there = node.index() == call.node || base::mutant("redlock.answers_for_all_it_may_be");
+  const bool there = node.index() == call.node;
   const bool knew = reply.text != "N" && there &&
                     (!attempt->polled.has(node.server()) ||
                      base::mutant("redlock.own_vote_is_taken_for_anothers"));
