@@ -95,20 +95,17 @@ void Connection::check_time(Instant now) {
 }
 
 void Connection::get_stuck(Instant now) {
-  // First: all of it, or nothing where there is no memory.
   const ServerError why = lost("no answer in time");
-  std::vector<Call> unanswered;
-  std::vector<Call> unsent;
+  Flights unanswered;
+  Flights unsent;
   {
     const std::lock_guard lock(mutex_);
-    unanswered.reserve(flights_.size() + queued_.size());
-    unsent.reserve(queued_.size());
-    for (const Flight& flight : flights_) unanswered.push_back(flight.call);
-    for (const Flight& flight : queued_) {
-      const bool tells = flight.call.kind == Call::Kind::wake;
-      (tells ? unsent : unanswered).push_back(flight.call);
+    // First: all of it, or nothing where there is no memory.
+    for (const Flight& flight : flights_) unanswered.emplace_back(flight.call());
+    while (!queued_.empty()) {
+      Flights& to = queued_.front().kind == Call::Kind::wake ? unsent : unanswered;
+      to.splice(to.end(), queued_, queued_.begin());
     }
-    queued_.clear();
     load_.store(flights_.size());
     stuck_until_ = pooled_.load() ? now + longest_silence : never;
     stuck_.store(true);

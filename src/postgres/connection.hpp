@@ -7,7 +7,7 @@
 
 #include "base/tuned_source.hpp"
 #include "postgres/answer.hpp"
-#include "postgres/call.hpp"
+#include "postgres/flight.hpp"
 #include "postgres/lineage.hpp"
 #include "postgres/pq.hpp"
 #include "postgres/route.hpp"
@@ -47,10 +47,12 @@ class Connection final : public base::TunedSource {
     /// their answers: another one would be one more process of the server's, which notices of none
     /// that nobody is behind it any more.
     /// @param unsent what tells and never left: it is not answered late, and goes another way
-    virtual void stuck(Connection& connection, const ServerError& why, std::vector<Call> unanswered,
-                       std::vector<Call> unsent) = 0;
+    virtual void stuck(Connection& connection, const ServerError& why, Flights unanswered,
+                       Flights unsent) = 0;
     /// One of those was answered after all. @param result none: its transaction has failed
     virtual void answered_late(const Call& call, const std::optional<Result>& result) = 0;
+    /// These answers came, and what is above could not take them in, for want of memory.
+    virtual void untold(Flights answered) noexcept = 0;
     /// Asked under the connection's mutex right before a call takes its place among the others:
     /// what is not wanted any more must not come behind what ended it. Must call nothing of the
     /// connection.
@@ -66,7 +68,7 @@ class Connection final : public base::TunedSource {
     virtual void notified(const std::string& payload) = 0;
     /// It broke, or could not be made. What was not answered may or may not have been executed.
     virtual void dropped(Connection& connection, const ServerError& why, bool was_up,
-                         std::vector<Call> unanswered) = 0;
+                         Flights unanswered) = 0;
   };
   /// @param listen the statement by which it listens; empty = a connection for calls
   /// @param settings, statements, user outlive it
@@ -86,12 +88,13 @@ class Connection final : public base::TunedSource {
   /// @return whether anything was sent since that was asked last.
   [[nodiscard]] bool was_used() noexcept { return used_.exchange(false); }
   /// For ever; call after the source was detached. @return what was not answered.
-  std::vector<Call> close();
+  [[nodiscard]] Flights close() noexcept;
 
   enum class Sent { sent, withdrawn, refused };
-  /// Sends one call. @param life what `life()` was before anything was decided about it
+  /// Sends one call. @param one it, alone; it is taken if it is sent, and stays otherwise
+  /// @param life what `life()` was before anything was decided about it
   /// @return `refused`: not connected, or no more as it was then: nothing was done
-  [[nodiscard]] Sent send(const Call& call, Arguments arguments, std::uint32_t life);
+  [[nodiscard]] Sent send(Flights& one, Arguments arguments, std::uint32_t life);
   /// @return a number that has changed when it is up again after it was not.
   [[nodiscard]] std::uint32_t life() const noexcept { return link_.generation(); }
   [[nodiscard]] bool up() const noexcept {
@@ -109,7 +112,7 @@ class Connection final : public base::TunedSource {
   /// @return whether what tells waits for a wave, and was not sent.
   [[nodiscard]] bool keeps_what_tells() const;
   /// Gives back what waits for a wave, and was not sent.
-  [[nodiscard]] std::vector<Call> take_waiting();
+  [[nodiscard]] Flights take_waiting() noexcept;
   /// @return how many calls are not answered.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(); }
   /// @return whether a pooler is in between; once it was up.
@@ -126,15 +129,6 @@ class Connection final : public base::TunedSource {
 
  private:
   using State = remote::Link::State;
-  struct Flight {
-    Call call;
-    Arguments arguments;             // kept, since it may have to be sent once more
-    Instant deadline{};              // from here on: once it is under way
-    std::optional<Result> result{};  // until the end of the transaction confirms it
-    std::size_t together = 0;        // of the first of a transaction: how many it has
-  };
-  // One allocation for its whole way: it changes lists, not places.
-  using Flights = std::list<Flight>;
 
   void begin(Instant now);
   void next_server(Instant now);
@@ -157,7 +151,7 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] Flights take_out_locked(std::optional<Call::Kind> kind);
   [[nodiscard]] bool send_together_locked(Flights& flights);
   [[nodiscard]] bool take_locked(Result result, Flights& done);
-  [[nodiscard]] std::vector<Call> take_all_locked();
+  [[nodiscard]] Flights take_all_locked() noexcept;
   void check_time(Instant now);
   void leave();
   void get_stuck(Instant now);

@@ -29,14 +29,13 @@ void Connection::leave() {
 void Connection::drop(const ServerError& why) {
   const bool was_up = link_.state() == State::up;
   const Instant now = clock_->now();
-  std::vector<Call> unanswered;
+  Flights unanswered;
   bool under_way = false;
   std::unique_ptr<Pq> pq;  // closed after the mutex was left
   {
     const std::lock_guard lock(mutex_);
     under_way = !flights_.empty();
-    // First: where there is no memory for it, all stays, and this is done once more. What were left
-    // behind would take the answers of the next connection for its own.
+    // What were left behind would take the answers of the next connection for its own.
     unanswered = take_all_locked();
     link_.drop(now);
     descriptor_.store(-1);
@@ -53,7 +52,7 @@ void Connection::drop(const ServerError& why) {
   user_.dropped(*this, why, was_up, std::move(unanswered));
 }
 
-std::vector<Call> Connection::close() {
+Flights Connection::close() noexcept {
   std::unique_ptr<Pq> pq;
   const std::lock_guard lock(mutex_);
   link_.leave();
@@ -62,19 +61,15 @@ std::vector<Call> Connection::close() {
   return take_all_locked();
 }
 
-std::vector<Call> Connection::take_all_locked() {
-  std::vector<Call> all;
-  all.reserve(flights_.size() + queued_.size());  // or all stay
+Flights Connection::take_all_locked() noexcept {
   // What is under way on one that is stuck was told of then.
   if (stuck_.load()) flights_.clear();
-  for (const Flights* const each : {&flights_, &queued_}) {
-    for (const Flight& flight : *each) all.push_back(flight.call);
-  }
+  Flights all = std::exchange(flights_, {});
+  all.splice(all.end(), queued_);
+  for (Flight& each : all) each.result.reset();
   stuck_.store(false);
-  flights_.clear();
   results_ = 0;
   first_wave_ = 0;
-  queued_.clear();
   load_.store(0);
   return all;
 }

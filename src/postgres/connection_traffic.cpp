@@ -7,6 +7,7 @@
 // transaction, its takes another one, so that many grants cost one flush of the server's log;
 // whatever else there is has a transaction each. A statement that fails takes its transaction with
 // it: the others of it are sent once more, each alone.
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "postgres/connection.hpp"
 #include "postgres/steps.hpp"
@@ -35,17 +36,16 @@ constexpr std::chrono::milliseconds fresh{1};
 
 }  // namespace
 
-Connection::Sent Connection::send(const Call& call, Arguments arguments, std::uint32_t life) {
-  Flights one;
-  one.push_back({.call = call, .arguments = std::move(arguments)});
+Connection::Sent Connection::send(Flights& one, Arguments arguments, std::uint32_t life) {
+  one.front().arguments = std::move(arguments);
   Flights dismissed;
   const Sent sent = queue(one, dismissed, life);
-  for (const Flight& each : dismissed) user_.dismissed(each.call);
+  for (const Flight& each : dismissed) user_.dismissed(each);
   return sent;
 }
 
 Connection::Sent Connection::queue(Flights& one, Flights& dismissed, std::uint32_t life) {
-  const Call& call = one.front().call;
+  const Call& call = one.front();
   const Instant now = call.asked;  // just now
   const std::lock_guard lock(mutex_);
   if (!up() || !pq_) return Sent::refused;
@@ -96,7 +96,7 @@ void Connection::send_wave_locked(Instant now) {
     Flights alone = take_out_locked({});
     // What is behind one that tells waits as long as that does.
     const auto tells_later = [](const Flight& each, const Flight& other) {
-      return each.call.kind != Call::Kind::wake && other.call.kind == Call::Kind::wake;
+      return each.kind != Call::Kind::wake && other.kind == Call::Kind::wake;
     };
     if (!base::mutant("postgres.tells_before_others")) alone.sort(tells_later);
     while (!alone.empty()) {
@@ -111,13 +111,12 @@ void Connection::send_wave_locked(Instant now) {
 }
 
 /// Takes what may share a transaction of that kind out of the queue; of none: what may share none.
-Connection::Flights Connection::take_out_locked(std::optional<Call::Kind> kind) {
+Flights Connection::take_out_locked(std::optional<Call::Kind> kind) {
   Flights out;
   for (auto each = queued_.begin(); each != queued_.end() && out.size() < most_together;) {
     const auto next = std::next(each);
-    const Call::Kind its = each->call.kind;
-    const bool shares =
-        !each->call.alone && (its == Call::Kind::release || its == Call::Kind::acquire);
+    const Call::Kind its = each->kind;
+    const bool shares = !each->alone && (its == Call::Kind::release || its == Call::Kind::acquire);
     if (kind ? shares && its == *kind : !shares) out.splice(out.end(), queued_, each);
     each = next;
   }
@@ -130,11 +129,11 @@ bool Connection::send_together_locked(Flights& flights) {
   const bool pooled = pooled_.load();
   bool good = true;
   for (Flight& each : flights) {
-    const Statement& statement = statements_.of(each.call.text);
+    const Statement& statement = statements_.of(each.text);
     const bool prepared = !pooled && *statement.name != '\0';
     good = good && (prepared ? pq_->run_prepared(statement.name, each.arguments)
                              : pq_->run(statement.text, each.arguments));
-    each.deadline = wave_sent_ + each.call.patience;
+    each.deadline = wave_sent_ + each.patience;
   }
   flights.front().together = flights.size();
   flights_.splice(flights_.end(), flights);
@@ -159,26 +158,22 @@ bool Connection::linger() {
 
 /// When what is queued may go as a second wave, behind the one that is under way.
 Instant Connection::second_wave_locked() const noexcept {
-  const bool tells = !flights_.empty() && flights_.back().call.kind == Call::Kind::wake;
+  const bool tells = !flights_.empty() && flights_.back().kind == Call::Kind::wake;
   return tells && !base::mutant("postgres.wait_behind_notify")
-             ? queued_.front().call.asked + while_it_tells
+             ? queued_.front().asked + while_it_tells
              : wave_sent_ + long_way;
 }
 
 bool Connection::keeps_what_tells() const {
   const std::lock_guard lock(mutex_);
   return std::any_of(queued_.begin(), queued_.end(),
-                     [](const Flight& flight) { return flight.call.kind == Call::Kind::wake; });
+                     [](const Flight& flight) { return flight.kind == Call::Kind::wake; });
 }
 
-std::vector<Call> Connection::take_waiting() {
-  std::vector<Call> waiting;
+Flights Connection::take_waiting() noexcept {
   const std::lock_guard lock(mutex_);
-  waiting.reserve(queued_.size());  // or all stay
-  for (Flight& flight : queued_) waiting.push_back(std::move(flight.call));
   load_.fetch_sub(queued_.size());
-  queued_.clear();
-  return waiting;
+  return std::exchange(queued_, {});
 }
 
 Instant Connection::deadline_locked() const noexcept {
@@ -210,8 +205,14 @@ void Connection::receive() {
     while (std::optional<Result> result = pq_->next()) {
       good = take_locked(std::move(*result), done) && good;
     }
-    while (std::optional<std::string> payload = pq_->notification()) {
-      news.push_back(std::move(*payload));
+    // Where there is no memory for one, whoever it was for looks by time.
+    bool more = true;
+    while (more) {
+      base::without_memory([&] {
+        std::optional<std::string> payload = pq_->notification();
+        more = payload.has_value();
+        if (more) news.push_back(std::move(*payload));
+      });
     }
     again = good && late && flights_.empty();
     if (again) {
@@ -233,13 +234,18 @@ void Connection::receive() {
   // Each of them, whatever becomes of the one before: where there is no memory for what follows
   // from an answer, the others' still count.
   Steps steps;
-  for (const Flight& flight : done) {
+  Flights untold;
+  while (!done.empty()) {
+    const Flight& flight = done.front();
+    bool told = false;
     steps.make([&] {
-      late ? user_.answered_late(flight.call, flight.result)
-           : user_.answered(flight.call, *flight.result);
+      late ? user_.answered_late(flight, flight.result) : user_.answered(flight, *flight.result);
+      told = true;
     });
+    told ? done.pop_front() : untold.splice(untold.end(), done, done.begin());
   }
-  for (const Flight& flight : dismissed) user_.dismissed(flight.call);
+  for (const Flight& flight : dismissed) user_.dismissed(flight);
+  if (!untold.empty()) user_.untold(std::move(untold));
   for (const std::string& payload : news) steps.make([&] { user_.notified(payload); });
   if (again) steps.make([&] { user_.connected(*this); });
   steps.rethrow();
@@ -250,7 +256,7 @@ void Connection::receive() {
 bool Connection::waits_for_what_tells() const {
   if (load_.load() < 2 || link_.is_broken()) return false;
   const std::lock_guard lock(mutex_);
-  return !queued_.empty() && !flights_.empty() && flights_.front().call.kind == Call::Kind::wake;
+  return !queued_.empty() && !flights_.empty() && flights_.front().kind == Call::Kind::wake;
 }
 
 /// @return false: that is no result of what was sent
@@ -277,7 +283,7 @@ bool Connection::take_locked(Result result, Flights& done) {
   // standby has what they say: they find what they did, and their commit waits again.
   // A release waits for no standby, and is no promise.
   const bool in_doubt = pq_->commit_in_doubt() && !failed &&
-                        over.front().call.kind != Call::Kind::release &&
+                        over.front().kind != Call::Kind::release &&
                         !base::mutant("postgres.cancelled_wait_counts_as_commit");
   if (stuck_.load()) {
     // Asked once more elsewhere, long ago.
@@ -289,8 +295,8 @@ bool Connection::take_locked(Result result, Flights& done) {
   } else if (in_doubt || (failed && together > 1)) {
     // Or none of it has happened. Whose fault it was comes out when each is asked alone.
     for (Flight& each : over) {
-      each.call.alone = each.call.alone || failed;
-      if (in_doubt) each.call.executed_in_doubt();
+      each.alone = each.alone || failed;
+      if (in_doubt) each.executed_in_doubt();
       each.result.reset();
     }
     queued_.splice(queued_.begin(), over);
@@ -307,7 +313,7 @@ bool Connection::take_locked(Result result, Flights& done) {
 void Connection::next_wave_locked(Instant now, Flights& dismissed) {
   for (auto each = queued_.begin(); each != queued_.end();) {
     const auto next = std::next(each);
-    if (user_.withdrawn(each->call)) {
+    if (user_.withdrawn(*each)) {
       dismissed.splice(dismissed.end(), queued_, each);
       load_.fetch_sub(1);
     }

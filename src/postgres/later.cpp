@@ -9,18 +9,25 @@
 
 namespace mortise::postgres {
 
-bool Later::add(Call call, Instant when) {
-  const Operation* const key = call.operation.get();
+bool Later::add(Flights&& call, Instant when) {
+  const Operation* const key = call.front().operation.get();
   const std::lock_guard lock(mutex_);
-  const auto found = places_.find(key);
-  if (found != places_.end()) {
-    const bool sooner = found->second->first <= when;
-    if (sooner && found->second->second.kind == call.kind) return false;
-    calls_.remove(found->second);
-    places_.erase(found);
+  const auto [found, fresh] = places_.try_emplace(key);
+  if (!fresh) {
+    const auto& [due, there] = *found->second;
+    if (due <= when && there.front().kind == call.front().kind) return false;
   }
-  const Calls::Place place = calls_.add(when, std::move(call));
-  places_.emplace(key, place);
+  // First: where there is no memory for it, what is there stays.
+  Calls::Place place;
+  try {
+    place = calls_.add(when, Flights());
+  } catch (...) {
+    if (fresh) places_.erase(found);
+    throw;
+  }
+  place->second = std::move(call);
+  if (!fresh) calls_.remove(found->second);
+  found->second = place;
   return calls_.is_next(place);
 }
 
@@ -29,13 +36,13 @@ bool Later::tidy_at(Instant when) { return tidy_time_.set_if_never(when); }
 void Later::ready(short /*events*/, Instant now) {
   Steps steps;
   if (tidy_time_.take(now)) steps.make(tidy_);
-  std::vector<Call> due;
+  std::vector<Flights> due;
   steps.make([&] {
     const std::lock_guard lock(mutex_);
     due = calls_.take(now);
-    for (const Call& call : due) places_.erase(call.operation.get());
+    for (const Flights& call : due) places_.erase(call.front().operation.get());
   });
-  for (Call& call : due) steps.make([&] { make_(std::move(call)); });
+  for (Flights& call : due) steps.make([&] { make_(std::move(call)); });
   steps.rethrow();
 }
 

@@ -5,7 +5,7 @@
 
 #include <mortise/backend.hpp>
 
-#include "postgres/call.hpp"
+#include "postgres/flight.hpp"
 #include "remote/timer.hpp"
 
 #include <algorithm>
@@ -19,14 +19,15 @@ namespace mortise::postgres {
 /// @thread_safety every member may be called concurrently.
 class Later final : public Source {
  public:
-  using Make = std::function<void(Call)>;
-  /// @param make makes a call again
+  using Make = std::function<void(Flights)>;
+  /// @param make makes a call again: it is given one, alone
   /// @param tidy what is to be done at the moment of `tidy_at()`
   Later(Make make, std::function<void()> tidy) : make_(std::move(make)), tidy_(std::move(tidy)) {}
 
   /// Has a call made then, or when it is due already if that is sooner. @return whether it is the
   /// next one of all: the host has to be told
-  bool add(Call call, Instant when);
+  /// @param call alone; it is taken only where there is memory for its place
+  bool add(Flights&& call, Instant when);
 
   /// Has things tidied up then, unless that is to be done already. @return whether it is news
   bool tidy_at(Instant when);
@@ -39,7 +40,7 @@ class Later final : public Source {
   void ready(short events, Instant now) override;
 
  private:
-  using Calls = remote::Timer<Call>;
+  using Calls = remote::Timer<Flights>;
 
   const Make make_;
   const std::function<void()> tidy_;

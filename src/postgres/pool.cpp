@@ -121,7 +121,7 @@ bool Pool::another_is_up_locked() const {
                      [&](const auto& each) { return each.get() != ringing_ && each->up(); });
 }
 
-std::vector<Call> Pool::relieve() {
+Flights Pool::relieve() {
   const std::lock_guard lock(mutex_);
   if (ringing_ != nullptr && another_is_up_locked()) return ringing_->take_waiting();
   // Whoever waits there has chosen it before it began to tell, and nobody has opened another one.
@@ -254,9 +254,9 @@ void Pool::close(const std::function<void(const Call&)>& unanswered) noexcept {
   }
   for (const auto& each : all_) {
     host_.detach(*each);
-    base::without_memory([&] {
-      for (const Call& call : each->close()) unanswered(call);
-    });
+    for (const Call& call : each->close()) {
+      base::without_memory([&] { unanswered(call); });
+    }
   }
 }
 

@@ -43,7 +43,7 @@ class Pool {
   [[nodiscard]] bool may_go_elsewhere(const Call& call, const Choice& chosen) const;
   /// @return what waits behind one that tells of what was freed, was not sent, and can go by
   /// another connection; where there is no other one, one is opened
-  [[nodiscard]] std::vector<Call> relieve();
+  [[nodiscard]] Flights relieve();
   /// @return whether what tells of what was freed was not sent yet, and will be.
   [[nodiscard]] bool keeps_what_tells() const;
   /// The call is not under way any more.

@@ -22,7 +22,7 @@ PostgresBackend::PostgresBackend(Settings settings)
       statements_(settings_.schema, settings_.fair),
       where_("postgresql " + settings_.where()),
       attempts_(settings_.fair),
-      later_([this](Call call) { resubmit(std::move(call)); }, [this] { tidy(); }) {
+      later_([this](Flights call) { resubmit_all(std::move(call)); }, [this] { tidy(); }) {
   if (settings_.pooled) hearing_ = *settings_.pooled ? Hearing::pooled : Hearing::possible;
 }
 
@@ -63,19 +63,19 @@ void PostgresBackend::stop() noexcept {
   {
     const std::lock_guard lock(mutex_);
     listener = listener_.load();
-    later_attached = std::exchange(later_attached_, false);
+    later_attached = attached_.exchange(false);
   }
   if (later_attached) host_->detach(later_);
   if (listener != nullptr) {
     host_->detach(*listener);
-    base::without_memory([&] { static_cast<void>(listener->close()); });
+    static_cast<void>(listener->close());
   }
   const auto say_farewell = [this](Operation& operation) {
     base::farewell(operation, [this] { return describe(); });
   };
   pool_->close([&](const Call& call) { say_farewell(*call.operation); });
   // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
-  Waiting outbox;
+  Flights outbox;
   {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();
@@ -91,6 +91,14 @@ bool PostgresBackend::open(Operation& operation) {
   if (stopped_.load()) {
     operation.failed({Errc::closed, describe()});
     return false;
+  }
+  if (!attached_.load()) {
+    // First of all: what is put off for want of memory must not need any to be made later.
+    const std::lock_guard lock(mutex_);
+    if (!stopped_.load() && !attached_.load()) {
+      host_->attach(later_);  // may throw: the next call tries again
+      attached_.store(true);
+    }
   }
   return true;
 }
@@ -120,11 +128,27 @@ void PostgresBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
     operation->busy(operation->holder());  // nothing of it is at the server, or under way
     return;
   }
-  take_back(operation);
+  submit(cancel_of(operation));
 }
 
-void PostgresBackend::take_back(const std::shared_ptr<Acquisition>& operation) {
-  begin(Call::Kind::cancel, operation, patience_for(operation->request().lease));
+Call PostgresBackend::cancel_of(std::shared_ptr<Acquisition> operation) const {
+  const Instant now = clock_->now();
+  const std::chrono::nanoseconds patience = patience_for(operation->request().lease);
+  return {.kind = Call::Kind::cancel,
+          .operation = std::move(operation),
+          .asked = now,
+          .since = now,
+          .patience = patience};
+}
+
+/// It has failed for its caller, and nobody else repeats what takes it back. Where there is no
+/// memory for that it has not failed yet.
+void PostgresBackend::fail_and_take_back(const std::shared_ptr<Acquisition>& operation,
+                                         const Failure& why) {
+  Flights cancel;
+  cancel.emplace_back(cancel_of(operation));
+  operation->failed(why);
+  if (attempts_.cancelled(operation)) resubmit_all(std::move(cancel));
 }
 
 void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -187,19 +211,27 @@ void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operatio
 }
 
 void PostgresBackend::submit(Call call) {
-  const std::shared_ptr<Operation> asked = call.operation;
-  const bool tells = call.kind == Call::Kind::wake;
+  Flights one;
+  one.emplace_back(std::move(call));
+  submit(one);
+}
+
+void PostgresBackend::submit(Flights& one) {
+  const std::shared_ptr<Operation> asked = one.front().operation;
+  const bool tells = one.front().kind == Call::Kind::wake;
   try {
-    send_or_put_off(std::move(call));
+    send_or_put_off(one);
   } catch (const std::exception&) {
     // Short of memory, or of descriptors. The library asks again for what it has asked for. But of
     // what tells others no answer would come, that has the next one told.
+    if (one.empty()) keep({});  // it waits in the outbox, and nobody may know
     if (!tells) throw;
     bell_.lost(static_cast<const Wake&>(*asked).names);
   }
 }
 
-void PostgresBackend::send_or_put_off(Call call) {
+void PostgresBackend::send_or_put_off(Flights& one) {
+  Call call = one.front();  // it may be answered, and gone, as soon as it is sent
   for (;;) {
     const Pool::Choice chosen = pool_->choose(call);
     Connection* const connection = chosen.connection;
@@ -213,7 +245,9 @@ void PostgresBackend::send_or_put_off(Call call) {
     }
     Connection::Sent sent = Connection::Sent::refused;
     try {
-      sent = connection->send(call, prepare(call, connection->pooled()), chosen.life);
+      Arguments arguments = prepare(call, connection->pooled());
+      one.front().call() = call;
+      sent = connection->send(one, std::move(arguments), chosen.life);
     } catch (...) {
       not_sent(call);
       throw;
@@ -233,7 +267,7 @@ void PostgresBackend::send_or_put_off(Call call) {
       case Connection::Sent::refused: not_sent(call); break;  // it is not up any more: the next one
     }
   }
-  put_in_outbox(std::move(call));
+  put_in_outbox(one);
 }
 
 /// @param apart the plain ways will not do

@@ -81,11 +81,12 @@ class PostgresBackend final : public Backend, private Connection::User {
   void held_up() override;
   void replaced() override;
   void notified(const std::string& payload) override;
-  void stuck(Connection& connection, const ServerError& why, std::vector<Call> unanswered,
-             std::vector<Call> unsent) override;
+  void stuck(Connection& connection, const ServerError& why, Flights unanswered,
+             Flights unsent) override;
   void answered_late(const Call& call, const std::optional<Result>& result) override;
+  void untold(Flights answered) noexcept override;
   void dropped(Connection& connection, const ServerError& why, bool was_up,
-               std::vector<Call> unanswered) override;
+               Flights unanswered) override;
 
   [[nodiscard]] bool open(Operation& operation);
   void ask(const std::shared_ptr<Acquisition>& operation);
@@ -93,12 +94,15 @@ class PostgresBackend final : public Backend, private Connection::User {
   void ask_after_others(const std::shared_ptr<Acquisition>& operation);
   void let_others_ask(const Call& release, ReleaseOutcome outcome, bool others);
   void ask_at(const std::shared_ptr<Acquisition>& operation, Instant when);
-  void take_back(const std::shared_ptr<Acquisition>& operation);
+  void fail_and_take_back(const std::shared_ptr<Acquisition>& operation, const Failure& why);
+  [[nodiscard]] Call cancel_of(std::shared_ptr<Acquisition> operation) const;
   /// @param patience unanswered for so long: the connection counts as dead
   void begin(Call::Kind kind, std::shared_ptr<Operation> operation,
              std::chrono::nanoseconds patience);
   void submit(Call call);
-  void send_or_put_off(Call call);
+  /// @param one alone; it stays where it is if there is no memory to send it, nor to put it off
+  void submit(Flights& one);
+  void send_or_put_off(Flights& one);
   [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
   void count(Call& call);
   void not_sent(const Call& call);
@@ -107,13 +111,11 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
-  using Waiting = remote::Outbox<Call>::Calls;
-  void put_in_outbox(Call call);
-  void keep(Waiting alone);
-  void attach_later_locked();
+  void put_in_outbox(Flights& one);
+  void keep(Flights alone) noexcept;
   void submit_outbox();
-  void resubmit(Call call);
-  void resubmit_all(std::vector<Call> calls);
+  void resubmit(Flights& one);
+  void resubmit_all(Flights calls);
   void again_at(const Call& call, Instant when);
   void again_soon(const Call& call);
   void look_after_stuck();
@@ -126,6 +128,7 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   void refused(const Call& call, const PqError& error);
   void nonsense(const Call& call);
+  void not_done(const Call& call, const Failure& why);
   [[nodiscard]] static bool is_ours(const Call& call);
   [[nodiscard]] static bool in_doubt(const Call& call);
   void fail(const Call& call, const Failure& why);
@@ -137,8 +140,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void give_back(const Acquisition& operation, std::uint64_t number);
   [[nodiscard]] bool outbox_pending();
   void flush_outbox();
-  void note_unanswered(const std::vector<Call>& calls) noexcept;
-  void lost_commands(const ServerError& why, bool was_up, std::vector<Call> unanswered);
+  void note_unanswered(const Flights& calls) noexcept;
+  void lost_commands(const ServerError& why, bool was_up, Flights unanswered);
   void tell_who_waits(const Failure& why, bool final);
   void lost_listener(const ServerError& why);
 
@@ -158,14 +161,14 @@ class PostgresBackend final : public Backend, private Connection::User {
   std::atomic<Connection*> listener_{nullptr};
   std::unique_ptr<Connection> listener_owner_;
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> attached_{false};  // `later_`
   std::atomic<bool> listening_{false};
   std::atomic<bool> listened_{false};        // for the sake of somebody, lately
   std::atomic<Instant::rep> deaf_until_{0};  // no listener is tried before: one was refused
   std::atomic<Hearing> hearing_{Hearing::unknown};
 
   std::mutex mutex_;
-  bool later_attached_ = false;
-  remote::Outbox<Call> outbox_;                       // to be sent when there is a connection
+  remote::Outbox<Flight> outbox_;                     // to be sent when there is a connection
   Failure no_server_;                                 // why there is none
   std::vector<std::weak_ptr<Operation>> given_back_;  // releases that nobody waits for
   AttemptId of_client_{};                             // any of it

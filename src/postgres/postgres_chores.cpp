@@ -60,7 +60,7 @@ void PostgresBackend::lost_listener(const ServerError& why) {
 }
 
 void PostgresBackend::relieve() {
-  std::vector<Call> waiting = pool_->relieve();
+  Flights waiting = pool_->relieve();
   // All of them first: a name's calls go the way of those that are counted.
   for (const Call& call : waiting) not_sent(call);
   resubmit_all(std::move(waiting));
@@ -71,11 +71,6 @@ void PostgresBackend::held_up() {
 }
 
 void PostgresBackend::tidy_later() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopped_.load()) return;
-    attach_later_locked();
-  }
   if (later_.tidy_at(clock_->now() + idle_time)) host_->changed(later_);
 }
 
@@ -112,7 +107,9 @@ void PostgresBackend::look_after_stuck() {
   if (connection == nullptr && listening_.load()) connection = listener_.load();
   if (connection != nullptr) {
     Arguments arguments = prepare(call, false);
-    static_cast<void>(connection->send(call, std::move(arguments), connection->life()));
+    Flights one;
+    one.emplace_back(std::move(call));
+    static_cast<void>(connection->send(one, std::move(arguments), connection->life()));
   }
   AttemptId of_client;
   {
@@ -158,7 +155,7 @@ void PostgresBackend::tidy() {
   bool more = pool_->tidy();
   Steps steps;
   steps.make([this] { look_after_stuck(); });
-  if (pool_->up()) steps.make([this] { submit_outbox(); });
+  steps.make([this] { submit_outbox(); });
   Connection* const listener = listener_.load();
   if (listener != nullptr && listening_.load()) {
     const bool idle = !listened_.exchange(false) && !attempts_.anybody_waits();

@@ -10,7 +10,7 @@
 namespace mortise::postgres {
 
 void PostgresBackend::dropped(Connection& connection, const ServerError& why, bool was_up,
-                              std::vector<Call> unanswered) {
+                              Flights unanswered) {
   if (stopped_.load()) return;
   Steps steps;
   const Connection* ringing = &connection;
@@ -27,15 +27,13 @@ void PostgresBackend::dropped(Connection& connection, const ServerError& why, bo
   steps.rethrow();
 }
 
-void PostgresBackend::stuck(Connection& connection, const ServerError& why,
-                            std::vector<Call> unanswered, std::vector<Call> unsent) {
+void PostgresBackend::stuck(Connection& connection, const ServerError& why, Flights unanswered,
+                            Flights unsent) {
   if (stopped_.load()) return;
   Steps steps;
-  for (Call& call : unsent) {
-    not_sent(call);
-    if (base::mutant("postgres.forget_names_that_were_not_sent")) continue;
-    steps.make([&] { resubmit(std::move(call)); });
-  }
+  for (const Call& call : unsent) not_sent(call);
+  if (base::mutant("postgres.forget_names_that_were_not_sent")) unsent.clear();
+  steps.make([&] { resubmit_all(std::move(unsent)); });
   for (const Call& call : unanswered) {
     if (call.kind == Call::Kind::wake) {
       // Another one would be as long in coming. It is answered late, or lost with the connection.
@@ -48,7 +46,7 @@ void PostgresBackend::stuck(Connection& connection, const ServerError& why,
     const std::lock_guard lock(mutex_);
     of_client_ = *attempt;
   }
-  std::erase_if(unanswered, [](const Call& call) { return call.kind == Call::Kind::wake; });
+  unanswered.remove_if([](const Call& call) { return call.kind == Call::Kind::wake; });
   steps.make([&] { lost_commands(why, true, std::move(unanswered)); });
   steps.make([this] { tidy_later(); });
   steps.rethrow();
@@ -75,7 +73,7 @@ void PostgresBackend::answered_late(const Call& call, const std::optional<Result
   if (operation.grant().number != answer->number) give_back(operation, answer->number);
 }
 
-void PostgresBackend::note_unanswered(const std::vector<Call>& calls) noexcept {
+void PostgresBackend::note_unanswered(const Flights& calls) noexcept {
   const Instant now = clock_->now();
   for (const Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
@@ -88,17 +86,15 @@ void PostgresBackend::note_unanswered(const std::vector<Call>& calls) noexcept {
   }
 }
 
-void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
-                                    std::vector<Call> unanswered) {
+void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights unanswered) {
   note_unanswered(unanswered);
   const Instant now = clock_->now();
   const bool others = pool_->up();
-  Waiting waiting;
   Steps steps;
   if (!others) {
     const std::lock_guard lock(mutex_);
     steps.make([&] { no_server_ = why.failure; });
-    waiting = outbox_.take();
+    unanswered.splice(unanswered.end(), outbox_.take());
   }
   const bool final = why.kind == ServerError::Kind::final && !others;
   // A connection that was up is up again at once, as a rule.
@@ -117,31 +113,49 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up,
     if (!fails && !renews && !others) call.operation->trouble(why.failure);
     return fails || renews;
   };
-  const auto see_to = [&](Call& call) {
+  while (!unanswered.empty()) {
+    Flights alone;
+    alone.splice(alone.begin(), unanswered, unanswered.begin());
     bool settled = false;
-    steps.make([&] { settled = settles(call); });
-    if (!settled) steps.make([&] { resubmit(std::move(call)); });
-  };
-  for (Call& call : unanswered) see_to(call);
-  for (Call& call : waiting) see_to(call);
+    steps.make([&] { settled = settles(alone.front()); });
+    if (!settled) steps.make([&] { resubmit_all(std::move(alone)); });
+  }
   if (!others) steps.make([&] { tell_who_waits(why.failure, final); });
   steps.rethrow();
 }
 
+// Each of them: what nobody was told of is asked for again by the library, and told then. As if no
+// answer had come: what was executed is found when it is asked for once more.
+void PostgresBackend::untold(Flights answered) noexcept {
+  if (stopped_.load()) return;
+  const Instant now = clock_->now();
+  while (!answered.empty()) {
+    Flights alone;
+    alone.splice(alone.begin(), answered, answered.begin());
+    Flight& flight = alone.front();
+    if (flight.kind == Call::Kind::wake) continue;  // of what was freed since the next one tells
+    if (flight.kind == Call::Kind::release) {
+      attempts_.release_unanswered(flight.release().hold().attempt, now);
+    } else if (flight.kind == Call::Kind::acquire && flight.operation->done()) {
+      // It may have been granted what nobody wants any more, and could not be given back.
+      flight.kind = Call::Kind::cancel;
+    }
+    keep(std::move(alone));
+  }
+}
+
 /// No connection is up. @param final whether asking again cannot help
 void PostgresBackend::tell_who_waits(const Failure& why, bool final) {
-  bool wanted = false;
+  Steps steps;
   for (const auto& operation : attempts_.undecided()) {
-    if (final) {
-      operation->failed(why);
+    steps.make([&] {
       // A copy may have been executed before: a hold that nobody knows of.
-      if (attempts_.cancelled(operation)) take_back(operation);
-    } else {
-      wanted = true;
+      if (final) return fail_and_take_back(operation, why);
+      pool_->want(false);
       operation->trouble(why);
-    }
+    });
   }
-  if (wanted) pool_->want(false);
+  steps.rethrow();
 }
 
 }  // namespace mortise::postgres

@@ -26,27 +26,22 @@ std::chrono::nanoseconds next_look(unsigned in_vain) {
       static_cast<std::int64_t>(part * static_cast<double>(longest.count())));
 }
 
-void PostgresBackend::put_in_outbox(Call call) {
-  const std::shared_ptr<Operation> operation = call.operation;
+void PostgresBackend::put_in_outbox(Flights& one) {
+  const std::shared_ptr<Operation> operation = one.front().operation;
+  const bool renews = one.front().kind == Call::Kind::renew;
   // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
   // The library paces renewals by their lease: each is worth a try of its own.
-  const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
-  const bool in_vain = call.kind == Call::Kind::renew && pool_->all_stuck();
+  const bool at_once = renews || !operation->in_trouble();
+  const bool in_vain = renews && pool_->all_stuck();
   Failure why;
   {
     const std::lock_guard lock(mutex_);
-    if (in_vain) why = no_server_;
+    why = no_server_;  // first: there may be no memory for it
+    if (!in_vain) outbox_.add(std::move(one));
   }
   if (in_vain) {
     operation->trouble(std::move(why));
-    return call.renewal().answered();  // unknown: repeated inside the lease
-  }
-  {
-    Waiting alone;
-    alone.push_back(std::move(call));
-    const std::lock_guard lock(mutex_);
-    outbox_.add(std::move(alone));
-    why = no_server_;
+    return one.front().renewal().answered();  // unknown: repeated inside the lease
   }
   pool_->want(at_once);
   // One may have come up in between, and have looked into the outbox too early.
@@ -57,14 +52,13 @@ void PostgresBackend::put_in_outbox(Call call) {
   }
 }
 
-/// There was no memory to send this one call: soon there is, or the next connection has it.
-void PostgresBackend::keep(Waiting alone) {
+/// There was no memory to send this one call, or, where it is none, for what is to be done then:
+/// soon there is, or the next connection has it.
+void PostgresBackend::keep(Flights alone) noexcept {
   constexpr std::chrono::milliseconds soon{500};
   {
     const std::lock_guard lock(mutex_);
-    outbox_.add(std::move(alone));
-    if (stopped_.load()) return;
-    attach_later_locked();
+    if (!alone.empty()) outbox_.add(std::move(alone));
   }
   later_.tidy_by(clock_->now() + soon);
   host_->changed(later_);
@@ -91,64 +85,56 @@ bool PostgresBackend::is_ours(const Call& call) {
   switch (call.kind) {
     case Call::Kind::force: return true;
     case Call::Kind::release: return call.grant_only;
-    // Its caller was told otherwise already: see take_back().
-    case Call::Kind::cancel: return call.operation->done() && call.operation->failure();
+    // Its caller was told otherwise already.
+    case Call::Kind::cancel: return call.operation->done();
     default: return false;
   }
 }
 
 void PostgresBackend::submit_outbox() {
-  Waiting outbox;
+  Flights outbox;
   {
     const std::lock_guard lock(mutex_);
     outbox = outbox_.take();
   }
+  resubmit_all(std::move(outbox));
+}
+
+// Each, whatever becomes of the one before: some of them nobody else would ask for again. So what
+// there is no memory for is kept.
+void PostgresBackend::resubmit_all(Flights calls) {
   Steps steps;
-  while (!outbox.empty()) {
-    Waiting alone;
-    alone.splice(alone.begin(), outbox, outbox.begin());
-    bool done = false;
+  while (!calls.empty()) {
+    Flights alone;
+    alone.splice(alone.begin(), calls, calls.begin());
     steps.make([&] {
-      resubmit(alone.front());
-      done = true;
+      try {
+        resubmit(alone);
+      } catch (...) {
+        keep(std::move(alone));
+        throw;
+      }
     });
-    if (done) continue;
-    steps.make([&] { keep(std::move(alone)); });  // or what is behind it would be lost
   }
   steps.rethrow();
 }
 
-// Each, whatever becomes of the one before: some of them nobody else would ask for again.
-void PostgresBackend::resubmit_all(std::vector<Call> calls) {
-  Steps steps;
-  for (Call& call : calls) steps.make([&] { resubmit(std::move(call)); });
-  steps.rethrow();
-}
-
-void PostgresBackend::resubmit(Call call) {
+void PostgresBackend::resubmit(Flights& one) {
+  Flight& flight = one.front();
   const Instant now = clock_->now();
-  if (is_over(call, now)) {
-    if (call.kind == Call::Kind::acquire) attempts_.not_wanted(*call.attempt());
-    return;
+  if (is_over(flight, now)) {
+    if (flight.kind == Call::Kind::acquire) attempts_.not_wanted(*flight.attempt());
+    return one.clear();
   }
-  call.asked = now;
-  submit(std::move(call));
-}
-
-// It is not attached where there was no memory for that: the next one tries again.
-void PostgresBackend::attach_later_locked() {
-  if (later_attached_) return;
-  host_->attach(later_);
-  later_attached_ = true;
+  flight.asked = now;
+  submit(one);
 }
 
 void PostgresBackend::again_at(const Call& call, Instant when) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopped_.load()) return;
-    attach_later_locked();
-  }
-  if (later_.add(call, when)) host_->changed(later_);
+  if (stopped_.load()) return;
+  Flights one;
+  one.emplace_back(call);
+  if (later_.add(std::move(one), when)) host_->changed(later_);
 }
 
 // What found its row locked comes again soon, and then ever later.

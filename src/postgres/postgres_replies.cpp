@@ -71,7 +71,9 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       if (call.text == Call::Text::peek && result.rows() == 0) {
         // Somebody has deleted the row.
         known_.missed(call.acquisition().request().name);
-        return resubmit(call);
+        Flights again;
+        again.emplace_back(call);
+        return resubmit(again);
       }
       if (call.text == Call::Text::look) known_.seen(call.acquisition().request().name);
       [[fallthrough]];
@@ -113,15 +115,12 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
     case Call::Kind::cancel:
     case Call::Kind::release:
     case Call::Kind::force:
-      // Not done: the library repeats it.
-      call.operation->trouble(meaning.failure);
       // Sooner, if a lock was only waited for too long: see sql/take.sql.
-      if (error.state == lock_timed_out) {
+      if (error.state != lock_timed_out) {
+        not_done(call, meaning.failure);
+      } else {
+        call.operation->trouble(meaning.failure);
         again_soon(call);
-      } else if (is_ours(call)) {
-        Call next = call;
-        ++next.in_vain;
-        again_at(next, clock_->now() + next_look(call.in_vain + 4));
       }
       break;
     case Call::Kind::renew:
@@ -144,10 +143,7 @@ void PostgresBackend::fail(const Call& call, const Failure& why) {
                       !base::mutant("postgres.forget_copies_of_what_failed");
   if (copies || in_doubt(call)) {
     // This one has no effect; an older one may have, and perhaps nobody will hear of it.
-    const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-    operation->failed(why);
-    if (attempts_.cancelled(operation)) take_back(operation);
-    return;
+    return fail_and_take_back(std::static_pointer_cast<Acquisition>(call.operation), why);
   }
   // A statement that has failed has no effect: nothing is to be taken back.
   if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
@@ -158,17 +154,32 @@ void PostgresBackend::fail(const Call& call, const Failure& why) {
 
 void PostgresBackend::nonsense(const Call& call) {
   const Failure why(Errc::protocol, where_ + ": an answer that makes no sense");
-  if (call.kind == Call::Kind::cancel) {
-    attempts_.decided(call.acquisition().request().attempt);
+  switch (call.kind) {
+    case Call::Kind::cancel:
+    case Call::Kind::release:
+      // It may not have been done, and nobody else would free that: it is as if no answer had come.
+      if (call.kind == Call::Kind::release) {
+        attempts_.release_unanswered(call.release().hold().attempt, clock_->now());
+      }
+      return not_done(call, why);
+    case Call::Kind::acquire: {
+      // Whatever was meant: the server may have granted it. It is not on its way any more: it was
+      // counted as answered, and another copy of it may be.
+      const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
+      attempts_.executed_in_doubt(operation->request().attempt, clock_->now());
+      return fail_and_take_back(operation, why);
+    }
+    default: call.operation->failed(why);
   }
-  call.operation->failed(why);
-  if (call.kind != Call::Kind::acquire) return;
-  // Whatever was meant: the server may have granted it. It is not on its way any more: it was
-  // counted as answered, and another copy of it may be.
-  const auto operation = std::static_pointer_cast<Acquisition>(call.operation);
-  attempts_.executed_in_doubt(operation->request().attempt, clock_->now());
-  static_cast<void>(attempts_.cancelled(operation));
-  take_back(operation);
+}
+
+/// The library repeats it; what is ours, nobody but us.
+void PostgresBackend::not_done(const Call& call, const Failure& why) {
+  call.operation->trouble(why);
+  if (!is_ours(call)) return;
+  Call next = call;
+  ++next.in_vain;
+  again_at(next, clock_->now() + next_look(call.in_vain + 4));
 }
 
 void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, bool over) {

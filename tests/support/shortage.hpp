@@ -28,11 +28,12 @@ struct ShortageRound {
   long in_a_row = 1;
 };
 
-/// Plays a scene until there are no more allocations in it, with one that fails and with two.
+/// Plays a scene until there are no more allocations in it, with one that fails, and with up to so
+/// many in a row.
 /// @param scene with a round; @return whether so many allocations there were
 template <class Scene>
-void play_each_shortage(const Scene& scene) {
-  for (const long in_a_row : {1, 2}) {
+void play_each_shortage(const Scene& scene, long most_in_a_row = 2) {
+  for (long in_a_row = 1; in_a_row <= most_in_a_row; ++in_a_row) {
     for (ShortageRound round{.in_a_row = in_a_row}; scene(round);) ++round.allocation;
   }
 }
