@@ -21,7 +21,8 @@ class RedisNonsense : public RedisScriptTest {
     Client mine(proxy().url());
     Lock first = mine.lock("first");
     first.lock();
-    client_ = field("first", "o").substr(0, 32);
+    const std::string hold = hold_of("first");
+    client_ = hold.substr(hold.find(' ') + 1, 16);
     first.unlock();
     EXPECT_TRUE(eventually([&] { return proxy().connections(Proxy::Connections::inboxes) == 1; }));
     return mine;
@@ -79,7 +80,7 @@ TEST_F(RedisNonsense, AsTheAnswerToWhatIsGivenBackHasItGivenBackAgain) {
   const std::string grant = call(redis::scripts::acquire, {orphan, "f00", "1", "20000", ""});
   ASSERT_TRUE(grant.starts_with("G")) << grant;
   proxy().replace_request(ping);
-  const std::string push = "G " + get("o") + " 1 20000 " + key("a");
+  const std::string push = "G " + orphan + ' ' + std::to_string(number()) + " 1 20000 " + key("a");
   ASSERT_EQ(server().talk().command({"PUBLISH", "mortise:inbox:" + its_id(), push}).integer, 1);
   expect_freed();
 }

@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Goal: of two threads that ask for one attempt the late one sends nothing, however late it is: its
 // request would come behind the release, or behind the cancel, and make an orphaned grant. Method:
-// a clock that stops the second thread inside of the backend, after it has seen the attempt
-// undecided.
+// the second thread stands still inside of the backend, before each mutex in turn that it locks
+// until it has asked.
 #include "fault/redis_fixture.hpp"
 #include "redis/redis_backend.hpp"
 #include "remote/one_shot.hpp"
+#include "support/mutex_stop.hpp"
 
-#include <semaphore>
 #include <thread>
 
 namespace mortise::fault {
 namespace {
-
-/// Stops one thread at its next look.
-class StoppingClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const noexcept override {
-    if (std::this_thread::get_id() == stopped_.load()) {
-      stopped_.store({});
-      stands_.release();
-      goes_on_.acquire();
-    }
-    return BootClock::now();
-  }
-  void stop_this_thread() { stopped_.store(std::this_thread::get_id()); }
-  void until_it_stands() { stands_.acquire(); }
-  void let_go() { goes_on_.release(); }
-
- private:
-  mutable std::atomic<std::thread::id> stopped_{};
-  mutable std::binary_semaphore stands_{0};
-  mutable std::binary_semaphore goes_on_{0};
-};
 
 class RedisRequesters : public RedisTest {
  protected:
@@ -63,13 +42,34 @@ class RedisRequesters : public RedisTest {
                              .lease = 30s,
                              .wait = true});
   }
-  /// Asks in another thread, which stands still with its request made until `let_go()`.
-  [[nodiscard]] std::jthread ask_late(const std::shared_ptr<Acquisition>& operation) {
-    std::jthread late([this, operation] {
-      clock_->stop_this_thread();
+  /// @return how many mutexes a thread locks on the way until it has asked. The last one is the
+  /// connection's, under which it is admitted, which locks what knows the attempts.
+  [[nodiscard]] unsigned places() {
+    const auto free = attempt(999);
+    MutexStop stop;
+    stop.count_this_thread();
+    backend_->acquire(free);
+    const unsigned outer = stop.outer_of_the_first_pair();
+    run(*free);
+    release(free);
+    return outer;
+  }
+  void release(const std::shared_ptr<Acquisition>& of) {
+    ASSERT_NE(of->grant().number, 0U);
+    const auto release = std::make_shared<Release>(
+        HoldId{.name = "a", .attempt = of->request().attempt, .number = of->grant().number});
+    backend_->release(release);
+    run(*release);
+    EXPECT_EQ(release->outcome(), Released::released);
+  }
+  /// Asks in another thread, which stands still before that mutex until `let_go()`.
+  [[nodiscard]] std::jthread ask_late(const std::shared_ptr<Acquisition>& operation,
+                                      unsigned place) {
+    std::jthread late([this, operation, place] {
+      stop_.stop_this_thread(place);
       backend_->acquire(operation);
     });
-    clock_->until_it_stands();
+    stop_.until_it_stands();
     return late;
   }
   /// Lets it send what it will; that is nothing.
@@ -77,7 +77,7 @@ class RedisRequesters : public RedisTest {
     const std::uint64_t before = scripts();
     check();
     const std::uint64_t of_a_check = scripts() - before;
-    clock_->let_go();
+    stop_.let_go();
     late.join();
     check();
     EXPECT_EQ(scripts(), before + 2 * of_a_check);
@@ -89,44 +89,49 @@ class RedisRequesters : public RedisTest {
   [[nodiscard]] redis::RedisBackend& backend() { return *backend_; }
 
  private:
-  std::shared_ptr<StoppingClock> clock_ = std::make_shared<StoppingClock>();
-  remote::OneShotHost one_shot_{clock_};
+  MutexStop stop_;
+  remote::OneShotHost one_shot_{Clock::real()};
   std::optional<redis::RedisBackend> backend_;
 };
 
 TEST_F(RedisRequesters, ALateOneTakesNothingBehindTheRelease) {
-  const auto mine = attempt(1);
-  std::jthread late = ask_late(mine);
-  backend().acquire(mine);
-  run(*mine);
-  ASSERT_NE(mine->grant().number, 0U);
-  const auto release = std::make_shared<Release>(
-      HoldId{.name = "a", .attempt = mine->request().attempt, .number = mine->grant().number});
-  backend().release(release);
-  run(*release);
-  EXPECT_EQ(release->outcome(), Released::released);
-  let_go(std::move(late));
-  expect_free("a");
+  const unsigned last = places();
+  ASSERT_GE(last, 1U);
+  for (unsigned place = 1; place <= last; ++place) {
+    SCOPED_TRACE("before mutex " + std::to_string(place) + " of " + std::to_string(last));
+    const auto mine = attempt(place);
+    std::jthread late = ask_late(mine, place);
+    backend().acquire(mine);
+    run(*mine);
+    release(mine);
+    let_go(std::move(late));
+    expect_free("a");
+  }
 }
 
 TEST_F(RedisRequesters, ALateOneDoesNotJoinTheQueueBehindTheCancel) {
+  const unsigned last = places();
+  ASSERT_GE(last, 1U);
   Client other = client();
   Lock theirs = other.lock("a");
-  theirs.lock();
-  const auto mine = attempt(1);
-  std::jthread late = ask_late(mine);
-  backend().acquire(mine);
-  ASSERT_TRUE(eventually([&] {
-    check();
-    return waiting("a") == 1;
-  }));
-  backend().cancel(mine);
-  run(*mine);
-  EXPECT_EQ(mine->grant().number, 0U);
-  let_go(std::move(late));
-  EXPECT_EQ(waiting("a"), 0U);
-  theirs.unlock();
-  expect_free("a");
+  for (unsigned place = 1; place <= last; ++place) {
+    SCOPED_TRACE("before mutex " + std::to_string(place) + " of " + std::to_string(last));
+    theirs.lock();
+    const auto mine = attempt(place);
+    std::jthread late = ask_late(mine, place);
+    backend().acquire(mine);
+    ASSERT_TRUE(eventually([&] {
+      check();
+      return waiting("a") == 1;
+    }));
+    backend().cancel(mine);
+    run(*mine);
+    EXPECT_EQ(mine->grant().number, 0U);
+    let_go(std::move(late));
+    EXPECT_EQ(waiting("a"), 0U);
+    theirs.unlock();
+    expect_free("a");
+  }
 }
 
 }  // namespace
