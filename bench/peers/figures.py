@@ -141,6 +141,7 @@ class Bench:
         self.make_room()
         holder = self.start(side)
         holder.ask("cycles", f"{prefix}w", self.sizes.warm, 1)
+        self.hold_one(holder, prefix, add)
         before = holder.memory_mb()
         stored = self.stored()
         start, seconds = 0, 0.0
@@ -155,6 +156,9 @@ class Bench:
         self.watch(holder, start, add)
         self.ask_another(side, prefix, start)
         self.let_go(holder, start)
+
+    def hold_one(self, holder, prefix, add):
+        """What many holds cost begins with what one does."""
 
     def watch(self, holder, count, add):
         seconds = self.sizes.hold_seconds[self.title]
@@ -234,6 +238,14 @@ class ZooKeeperBench(Bench):
 
     def make_room(self):
         """Each name is new."""
+
+    def hold_one(self, holder, prefix, add):
+        holder.ask("hold", f"{prefix}o", 0, 1)
+        time.sleep(1)
+        begin, requests = time.monotonic(), self.server.requests()
+        time.sleep(self.sizes.hold_seconds[self.title])
+        requests = self.server.requests() - requests - self.question
+        add("requests a second while holding 1", requests / (time.monotonic() - begin))
 
     def stored(self):
         return 0

@@ -3,7 +3,9 @@
 // that reads fails; the one behind it in the next round, until there is none. Whichever fails, a
 // hold that was freed is not told as lost, what is asked for later is answered, what a caller has
 // given up is taken back although nobody asks again, who waits is told, and the end is quick. Exit
-// status: 0 = all that; 77 = allocations cannot be made to fail here.
+// status: 0 = all that; 77 = allocations cannot be made to fail here. Its second argument says that
+// only one of so many allocations fails: each connection is a process of the server's, and a round
+// takes ten times as long as on Redis.
 #include <mortise/postgres.hpp>
 
 #include "support/postgres_talk.hpp"
@@ -142,22 +144,21 @@ bool server_stands_still(const std::string& url, PostgresTalk& talk, ShortageRou
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) return 100;
+  if (count != 3) return 100;
   if (!mortise::test::allocations_fail_when_told()) return 77;
   try {
     const std::string url = arguments[1];
+    const long step = std::stol(arguments[2]);
     const std::string two = url + "?mortise.connections=2";
     PostgresTalk talk(url);
     talk.run("listen mortise");
-    using mortise::test::play_each_shortage;
-    // Each connection is a process of the server's: a round takes ten times as long as on Redis.
-    play_each_shortage(nobody_there, 1);
-    play_each_shortage([&](ShortageRound round) { return answers_are_lost(url, round); }, 1);
-    play_each_shortage([&](ShortageRound round) { return callers_cancel_is_lost(url, round); }, 1);
-    play_each_shortage([&](ShortageRound round) { return bell_is_lost(url, talk, round); }, 1);
+    const auto play = [&](const auto& scene) { mortise::test::play_each_shortage(scene, 1, step); };
+    play(nobody_there);
+    play([&](ShortageRound round) { return answers_are_lost(url, round); });
+    play([&](ShortageRound round) { return callers_cancel_is_lost(url, round); });
+    play([&](ShortageRound round) { return bell_is_lost(url, talk, round); });
     for (const bool given_up : {false, true}) {
-      play_each_shortage(
-          [&](ShortageRound round) { return server_stands_still(two, talk, round, given_up); }, 1);
+      play([&](ShortageRound round) { return server_stands_still(two, talk, round, given_up); });
     }
     return 0;
   } catch (const std::exception& error) {

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -31,10 +32,14 @@ struct ShortageRound {
 /// Plays a scene until there are no more allocations in it, with one that fails, and with up to so
 /// many in a row.
 /// @param scene with a round; @return whether so many allocations there were
+/// @param step 1 = each allocation fails; else one of so many, another one each time
 template <class Scene>
-void play_each_shortage(const Scene& scene, long most_in_a_row = 2) {
+void play_each_shortage(const Scene& scene, long most_in_a_row = 2, long step = 1) {
+  std::random_device chance;
+  std::uniform_int_distribution<long> first(1, step);
   for (long in_a_row = 1; in_a_row <= most_in_a_row; ++in_a_row) {
-    for (ShortageRound round{.in_a_row = in_a_row}; scene(round);) ++round.allocation;
+    ShortageRound round{.allocation = first(chance), .in_a_row = in_a_row};
+    while (scene(round)) round.allocation += step;
   }
 }
 
