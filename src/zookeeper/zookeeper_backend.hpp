@@ -148,7 +148,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] ContenderPtr next_to_write(Session& session);
   [[nodiscard]] bool watches_holds() const;
   void watch_own(const ContenderPtr& contender);
-  [[nodiscard]] bool decided(const Renewal::Item& item) const;
+  [[nodiscard]] bool decided(const Renewal::Item& item, Instant now) const;
   void settle_renewals();
   [[nodiscard]] bool is_renewed(const Contender& contender) const;
   void answer(Renewal& operation);
