@@ -77,13 +77,17 @@ void PostgresBackend::tidy_later() {
 // In a transaction of its own, so that no release depends on it, and one at a time.
 void PostgresBackend::wake(Bell::Names names) {
   if (names.empty() || stopped_.load() || base::mutant("postgres.forget_to_wake")) return;
-  std::shared_ptr<Wake> told;
+  const Instant now = clock_->now();
+  Flights one;
   try {
-    told = std::make_shared<Wake>(std::move(names));
+    // First all that needs memory: what the bell takes for under way must come to an answer.
+    one.emplace_back(
+        Call{.kind = Call::Kind::wake, .asked = now, .since = now, .patience = longest_chore});
+    one.front().operation = std::make_shared<Wake>(std::move(names));
   } catch (const std::bad_alloc&) {
     return bell_.lost(names);  // they are moved only where there is memory
   }
-  begin(Call::Kind::wake, std::move(told), longest_chore);
+  submit(one);
 }
 
 /// Has whoever waits for it told. Nothing depends on that: where there is no memory for it, those

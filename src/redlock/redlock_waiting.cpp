@@ -119,7 +119,6 @@ void RedlockBackend::Alarm::ready(short /*events*/, Instant now) {
     const std::lock_guard lock(mutex_);
     due = attempts_.take(now);
   }
-  if (outbox_due_.take(now)) backend_.send_outbox_later();
   for (const auto& each : due) {
     const std::shared_ptr<QuorumAttempt> attempt = each.lock();
     if (!attempt) continue;
@@ -129,6 +128,8 @@ void RedlockBackend::Alarm::ready(short /*events*/, Instant now) {
     }
     backend_.ask(attempt);
   }
+  // Last, since it stays due where there was no memory for what comes before; they do not.
+  if (outbox_due_.take(now)) backend_.send_outbox_later();
 }
 
 }  // namespace mortise::redlock

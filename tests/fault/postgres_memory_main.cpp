@@ -86,16 +86,21 @@ bool callers_cancel_is_lost(const std::string& url, ShortageRound round) {
   return reached;
 }
 
-/// The connection breaks while it tells others of a free lock.
-bool bell_is_lost(const std::string& url, PostgresTalk& talk, ShortageRound round) {
-  User user("the bell is lost", round, url);
+/// Others are to be told of a free lock, and of the next one.
+/// @param connected else the connection breaks while it tells of the first
+bool bell_is_lost(const std::string& url, PostgresTalk& talk, ShortageRound round, bool connected) {
+  User user(connected ? "the bell cannot ring" : "the bell is lost", round, url);
   const auto first = user.take("first");
   const auto second = user.take("second");
   have_a_waiter(talk, "first");
   have_a_waiter(talk, "second");
-  user.expect_released(user.free(*first));
-  user.host.lose_answers();
+  const auto released = user.free(*first);
+  if (!connected) {
+    user.expect_released(released);
+    user.host.lose_answers();
+  }
   const bool reached = user.run_short_of_memory();
+  user.expect_released(released);
   while (talk.notification(0ms)) {
   }
   user.expect_released(user.free(*second));
@@ -156,7 +161,9 @@ int main(int count, char** arguments) {
     play(nobody_there);
     play([&](ShortageRound round) { return answers_are_lost(url, round); });
     play([&](ShortageRound round) { return callers_cancel_is_lost(url, round); });
-    play([&](ShortageRound round) { return bell_is_lost(url, talk, round); });
+    for (const bool connected : {false, true}) {
+      play([&](ShortageRound round) { return bell_is_lost(url, talk, round, connected); });
+    }
     for (const bool given_up : {false, true}) {
       play([&](ShortageRound round) { return server_stands_still(two, talk, round, given_up); });
     }

@@ -66,6 +66,18 @@ TEST_F(RedisNumbers, GrowTwiceOverAReleaseByForceWhenTheClockSteppedBack) {
   EXPECT_EQ(renew(hold), "0");
 }
 
+// The hold lasts for so much longer, and whoever asks again is told of no more than it may ask for.
+TEST_F(RedisNumbers, GoWithNoLongerLeaseThanThereIsWhenTheClockSteppedBack) {
+  constexpr std::int64_t longest = 24 * hour;
+  const Ask ask{.lease = longest};
+  ASSERT_TRUE(acquire('a', ask).starts_with("G"));
+  set("o", hold_text(attempt('a'), number() + 3'000'000) + "label");
+  const std::string told = acquire('a', ask);
+  const auto answer = redis::Answer::parse(told);
+  ASSERT_TRUE(answer) << told;
+  EXPECT_EQ(answer->lease, std::chrono::milliseconds(longest));
+}
+
 TEST_F(RedisNumbers, AreThoseOfTheHandOverThatIsTold) {
   RedisTalk hears = listen("b");
   ASSERT_TRUE(acquire('a').starts_with("G"));

@@ -160,13 +160,21 @@ TEST(RedisAnswerTest, AHoldIsWrittenAsLocksKeepIt) {
             "218def416b4e7f " + some_text + " ");
 }
 
+// A server without a clock of its own begins in 1970.
+TEST(RedisAnswerTest, GrantedByAClockThatWasNeverSet) {
+  const auto answer = Answer::parse("G000003e800001");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->number, 1'000'000'001U);
+  EXPECT_EQ(answer->granted_at, 1'000'000'001us);
+}
+
 TEST(RedisAnswerTest, WhatIsNoAnswerIsRefused) {
   for (const std::string& text : texts(
            "| |G|G |G $N|G  $N| G $N|g $N|GG $N|G\t$N|G $N |G 999999999999999|G 0|G $T|G -$N|G +$N|"
            "G 99999999999999999999|G 1.7e15|G $N\n|G 1 2|G 1 2 3|G 1 2 3 |G 1 0 3 4|G 1 2 3 0|"
            "G 1 2 3 86400001|G 1 2 3 4 |G 1 2 3 4 5|G 1 2  3 4|G 1 $T 3 4|G 1 2 $T 4|G $T 2 3 4|"
            "G 1 x 3 4|G 1 -2 3 4|R |R 1|RR|Q|Q 1|Q 1 2 3 4|Q 1 2 3 4 |Q 1 -2 0 4 5 |Q 1 x 0 4 5 |"
-           "G$W |G$W 1|G0$W|g$W|G6553f100f4240|G0000000100000|G6553f1000000g|G$N|G$W$W|"
+           "G$W |G$W 1|G0$W|g$W|G6553f100f4240|G0000000000000|G6553f1000000g|G$N|G$W$W|"
            "H|H$W|H$W 1|H$W 1 0|H$W 1 0 $W|H$W 1 0 $W |H$W 0 0 $W a x|"
            "H$W -1 0 $W a x|H$W 1 x $W a x|H$W 1 0 $W  x|H $W 1 0 $W a x|H$W 1 0 6553f100f4240 a x|"
            "H$W $T 0 $W a x|Hx 1 0 $W a x|H$W 1 0 0 a x|H$W 9007199254740991 0 $W a x|"

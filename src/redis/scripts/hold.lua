@@ -43,10 +43,11 @@ end
 
 -- The answers. Each is one string; a label, of any bytes, comes last.
 local function granted()
-  -- Since its grant, as a rule. Not where its number lies ahead of the clock, and not for longer than any lease.
+  -- Since its grant, as a rule. Not where its number lies ahead of the clock, and not for longer than any lease:
+  -- where the clock was set back the hold lasts longer than anybody may ask for.
   local since = math.min(number, now)
   if ends - since > 86400000000 then since = now end
-  local lease = math.max(math.floor((ends - since) / 1000), 1)
+  local lease = math.min(math.max(math.floor((ends - since) / 1000), 1), 86400000)
   return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease
 end
 

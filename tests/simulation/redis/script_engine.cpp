@@ -94,10 +94,11 @@ void ScriptEngine::Closer::operator()(lua_State* lua) const noexcept { lua_close
 
 ScriptEngine::ScriptEngine(ServerState& server) : server_(server) { open(); }
 
-ScriptEngine::~ScriptEngine() = default;
+ScriptEngine::~ScriptEngine() { forget_upvalues(nullptr); }
 
 void ScriptEngine::open() {
-  lua_.reset();  // before its memory
+  forget_upvalues(nullptr);  // the next one may get the same address
+  lua_.reset();              // before its memory
   memory_ = std::make_unique<LuaMemory>(server_.counters);
   lua_.reset(lua_newstate(&LuaMemory::allocate, memory_.get()));
   if (!lua_) throw std::bad_alloc();
