@@ -7,6 +7,7 @@
 #include "redis/redis_backend.hpp"
 #include "redis/server_error.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -16,10 +17,15 @@ namespace {
 // The first in a queue looks again this long after its holder's lease has ended.
 constexpr std::chrono::milliseconds after_the_end{2};
 
+// Where the server's clock was set back the hold lasts for longer than was asked for, but its next
+// renewal moves that end to where it belongs: who was told of the later one would believe in it,
+// and the server would give the lock to the next (S1).
 Grant grant_of(const Acquisition::Request& request, Instant asked, const Answer& answer) {
+  std::chrono::nanoseconds lease = request.lease;
+  if (answer.lease.count() != 0) lease = std::min<std::chrono::nanoseconds>(lease, answer.lease);
   return {.number = answer.number,
           .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
-          .lease = answer.lease.count() != 0 ? answer.lease : request.lease};
+          .lease = lease};
 }
 
 }  // namespace

@@ -78,6 +78,33 @@ TEST_F(RedisNumbers, GoWithNoLongerLeaseThanThereIsWhenTheClockSteppedBack) {
   EXPECT_EQ(answer->lease, std::chrono::milliseconds(longest));
 }
 
+// Its first renewal moves the end of such a hold to where it belongs, and the next one may have it
+// from then on.
+// Promise: S1
+TEST_F(RedisNumbers, AreNoReasonToBelieveInALongerLeaseThanWasAskedFor) {
+  Proxy proxy(server().port());
+  Client mine(proxy.url());
+  mine.check(patience);
+  proxy.refuse(true);
+  proxy.cut_at(1, Proxy::Moment::reply);
+  Lock lock = mine.lock("a", {.lease = 5s, .renew = false});
+  Worker worker;
+  auto locked = worker.start([&] {
+    lock.lock();
+    return lock.valid_for();
+  });
+  ASSERT_TRUE(eventually([&] { return is_held("a"); }));
+  const std::string owner = hold();
+  const std::size_t from = owner.find(' ') + 1;
+  const std::string attempt = owner.substr(from, owner.find(' ', from) - from);
+  set("o", hold_text(attempt, number() + 60'000'000));
+  proxy.refuse(false);
+  ASSERT_TRUE(comes(locked));
+  const auto valid = locked.get();
+  EXPECT_GT(valid, 1s);
+  EXPECT_LE(valid, 5s);
+}
+
 TEST_F(RedisNumbers, AreThoseOfTheHandOverThatIsTold) {
   RedisTalk hears = listen("b");
   ASSERT_TRUE(acquire('a').starts_with("G"));
