@@ -98,6 +98,9 @@ class MORTISE_API Backend {
   virtual void release(const std::shared_ptr<Release>& operation) = 0;
   /// Tells who holds a name.
   virtual void inspect(const std::shared_ptr<Inspection>& operation) = 0;
+  /// Tells what is remembered of a key, or forgets it. Backends without `Capabilities::once` do not
+  /// override it.
+  virtual void recall(const std::shared_ptr<Recollection>& operation);
   /// Connects if need be, and tells whether locks can be taken.
   virtual void check(const std::shared_ptr<Check>& operation) = 0;
 

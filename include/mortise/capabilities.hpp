@@ -32,6 +32,7 @@ struct Capabilities {
   Support survives_restart = Support::unknown;   ///< holds and tokens survive a server restart
   Support survives_failover = Support::unknown;  ///< and the loss of a primary server
   Support shared_mode = Support::no;             ///< read/write holds
+  Support once = Support::no;                    ///< keys with a memory: `Client::once()`
   SafetyMargin safety_margin{};                  ///< see there
 };
 

@@ -6,6 +6,7 @@
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/lock.hpp>
+#include <mortise/once.hpp>
 #include <mortise/options.hpp>
 
 #include <chrono>
@@ -57,6 +58,14 @@ class MORTISE_API Client {
   /// @param options of the holds that are taken by this handle
   /// @errors `misconfigured` (the name or an option: the message names it), `unsupported`, `closed`
   [[nodiscard]] Lock lock(std::string_view name, const LockOptions& options = {});
+
+  /// Makes a handle on a key that is run once; touches no server.
+  ///
+  /// @param key 1 to 512 bytes of any value; not in the space of the locks' names
+  /// @param options of the runs that are begun by this handle
+  /// @errors `misconfigured` (the key or an option: the message names it), `unsupported` (the
+  /// backend has no memory: `Capabilities::once`), `closed`
+  [[nodiscard]] Once once(std::string_view key, const OnceOptions& options = {});
 
   /// Connects, if need be, and asks the backend whether locks can be taken.
   ///

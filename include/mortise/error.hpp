@@ -25,6 +25,7 @@ enum class Errc {
   protocol,       ///< the store holds or answered something that is not ours or makes no sense
   exhausted,      ///< no room: disk, file descriptors, memory or connections have run out
   closed,         ///< the client was closed, or this process is a fork of the one that opened it
+  mismatch,       ///< the key of a `Once` is remembered with another fingerprint
 };
 
 /// @return the category of `Errc`; its name is "mortise".

@@ -48,10 +48,11 @@ class MORTISE_API Server {
   void set_faults(const Faults& faults);
   /// Unreachable servers answer nothing; clients see `unavailable`.
   void set_reachable(bool reachable);
-  /// Forgets every hold and waiter, as a restart without persistence does; keeps grant numbers.
+  /// Forgets every hold, waiter and key, as a restart without persistence does; keeps grant
+  /// numbers.
   void restart();
-  /// Forgets one hold, as an administrator's delete does, and tells nobody.
-  void drop(std::string_view name);
+  /// Forgets one hold, as an administrator's delete does, and tells nobody. A key stays pending.
+  void drop(std::string_view name, Mode mode = Mode::exclusive);
   /// @return how many requests were executed so far.
   [[nodiscard]] std::uint64_t requests() const;
   /// @return how many pushes were sent to waiters so far.
@@ -59,7 +60,10 @@ class MORTISE_API Server {
   /// @return how many waiters are queued on all names.
   [[nodiscard]] std::size_t waiters() const;
   /// @return who holds a name there, whatever its clients know of it; nothing: nobody.
-  [[nodiscard]] std::optional<Holder> holder(std::string_view name) const;
+  [[nodiscard]] std::optional<Holder> holder(std::string_view name,
+                                             Mode mode = Mode::exclusive) const;
+  /// @return how many keys it remembers, those included that are over and not yet removed.
+  [[nodiscard]] std::size_t remembered() const;
   /// @return a client's side of this server.
   [[nodiscard]] std::unique_ptr<Backend> backend();
 

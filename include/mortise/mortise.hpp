@@ -10,7 +10,11 @@
 #include <mortise/holder.hpp>
 #include <mortise/lock.hpp>
 #include <mortise/observer.hpp>
+#include <mortise/once.hpp>
 #include <mortise/options.hpp>
+#include <mortise/outcome.hpp>
 #include <mortise/owner.hpp>
+#include <mortise/record.hpp>
+#include <mortise/run.hpp>
 #include <mortise/token.hpp>
 #include <mortise/version.hpp>

@@ -7,6 +7,7 @@
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/holder.hpp>
+#include <mortise/record.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -19,9 +20,11 @@
 
 namespace mortise {
 
-/// How a name is to be held. Only `exclusive` exists today; a backend answers `unsupported` to a
-/// mode that it does not know.
-enum class Mode : std::uint8_t { exclusive };
+/// How a name is to be held. A backend answers `unsupported` to a mode that it does not know.
+enum class Mode : std::uint8_t {
+  exclusive,  ///< a lock
+  once,       ///< a key of `Once`: names of this mode are a space of their own
+};
 
 /// Names one acquisition attempt for ever: 128 random bits of the client and a counter. A request
 /// that is repeated carries the same id, so that the server sees that it is the same one.
@@ -45,6 +48,8 @@ struct Grant {
   Instant counted_from{};
   std::chrono::nanoseconds lease = no_lease;  ///< as the server counts it, from then on
   bool fixed = false;  ///< the backend decides the lease: no renewal brings the one that was asked
+  std::uint64_t run =
+      0;  ///< `Mode::once`: the number of the run, from 1; the same when asked again
 };
 
 /// The exact hold that a renewal or a release acts for.
@@ -125,7 +130,18 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
   std::optional<Failure> trouble_;
 };
 
-/// "Make this attempt the owner of the name." Pending until granted, busy, or failed.
+/// "Make this attempt the owner of the name." Pending until granted, busy, or failed; of a key,
+/// also until it is told what is remembered.
+///
+/// A key (`Mode::once`) is judged by `Request::memory` and its record, each time that it is asked
+/// for, and again for each waiter when the key becomes free (`core::judge` is the rule in C++):
+/// - another fingerprint than the record's: `recorded()`, whoever holds the key, without the bytes;
+/// - held: as a lock: the waiter is queued, or told `busy`;
+/// - an outcome that the request does not repeat: `recorded()`, and it is not (or no longer)
+/// queued;
+/// - else granted as a lock is: the record becomes `pending`, with `Record::run` one more (from 1),
+///   and is kept until `Memory::keep` from then on, and as long as it is held.
+/// So a conclusion wakes every waiter that it answers, and one waiter with a grant at most.
 class MORTISE_API Acquisition : public Operation {
  public:
   struct Request {
@@ -135,6 +151,7 @@ class MORTISE_API Acquisition : public Operation {
     std::chrono::nanoseconds lease{};  ///< what the caller asked for
     std::string label{};
     bool wait = false;  ///< queue at the server until granted; otherwise answer at once
+    std::shared_ptr<const Memory> memory{};  ///< `Mode::once`; null for every other
   };
   /// How far it got, for an honest answer when the caller's time is up first.
   enum class Progress : std::uint8_t {
@@ -164,10 +181,16 @@ class MORTISE_API Acquisition : public Operation {
   void busy(std::optional<Holder> holder);
   /// @return the grant; its number is 0 where there was none.
   [[nodiscard]] const Grant& grant() const noexcept { return grant_; }
+  /// Completes it: no grant is needed, or none can be had, by what is remembered of the key. The
+  /// attempt has no effect, and is not queued (or no longer).
+  void recorded(std::shared_ptr<const Record> record);
+  /// @return that record; null where it was completed otherwise.
+  [[nodiscard]] const std::shared_ptr<const Record>& record() const noexcept { return record_; }
 
  private:
   Request request_;
   Grant grant_;
+  std::shared_ptr<const Record> record_;
   std::atomic<Instant::rep> first_sent_{0};
   std::atomic<Progress> progress_{Progress::unsent};
   std::atomic<bool> queued_{false};  // and no reply is under way
@@ -202,16 +225,31 @@ class MORTISE_API Renewal : public Operation {
 
 /// "Free this hold", and, where a successor is given, in the same request: hand over to the next
 /// waiter at the server and queue the successor at the tail; or, where nobody waits, grant it.
+///
+/// A release of a key (`HoldId::mode` once) has no successor. With a conclusion it writes that into
+/// the record in the same atomic step, where exactly this hold is live (attempt and number match,
+/// and its lease is not over by the server's clock), and the key is kept for `Memory::keep` from
+/// then on. The record remembers the attempt and the number of who wrote it, so that the same
+/// release, said again because its reply was lost, is answered `released` as long as the record
+/// stands, and changes nothing. Without a conclusion the key is freed and stays pending.
 class MORTISE_API Release : public Operation {
  public:
   explicit Release(HoldId hold, std::shared_ptr<Acquisition> successor = nullptr)
       : hold_(std::move(hold)), successor_(std::move(successor)) {}
+  Release(HoldId hold, std::shared_ptr<const Conclusion> conclusion)
+      : hold_(std::move(hold)), conclusion_(std::move(conclusion)) {}
   [[nodiscard]] const HoldId& hold() const noexcept { return hold_; }
   /// The attempt of this process that takes the next turn (a *yield*), or null.
   [[nodiscard]] const std::shared_ptr<Acquisition>& successor() const noexcept {
     return successor_;
   }
-  /// Completes it.
+  /// What is written about a key, or null.
+  [[nodiscard]] const std::shared_ptr<const Conclusion>& conclusion() const noexcept {
+    return conclusion_;
+  }
+  /// Completes it. With a conclusion: `released` = it is recorded, `was_lost` = nothing is. A
+  /// backend that has sent it more than once, and finds neither the hold nor its own record, fails
+  /// it with `in_doubt`: the first one may have been recorded, and a later run have replaced that.
   void answered(Released outcome);
   /// @return the outcome; `unknown` until it is done, and where it failed.
   [[nodiscard]] Released outcome() const noexcept { return outcome_; }
@@ -219,6 +257,7 @@ class MORTISE_API Release : public Operation {
  private:
   HoldId hold_;
   std::shared_ptr<Acquisition> successor_;
+  std::shared_ptr<const Conclusion> conclusion_;
   Released outcome_ = Released::unknown;
 };
 
@@ -235,6 +274,27 @@ class MORTISE_API Inspection : public Operation {
  private:
   std::string name_;
   std::optional<Holder> holder_;
+};
+
+/// "What is remembered of this key?", or "forget it".
+class MORTISE_API Recollection : public Operation {
+ public:
+  enum class Kind : std::uint8_t {
+    look,
+    forget,  ///< unless it is held: then nothing changes. Said again, it finds nothing to forget
+  };
+  Recollection(Kind kind, std::string key) : kind_(kind), key_(std::move(key)) {}
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  /// Completes it, with the record as it was found, `Record::held` included.
+  void answered(std::shared_ptr<const Record> record);
+  /// @return the answer; null until it is done, and where it failed.
+  [[nodiscard]] const std::shared_ptr<const Record>& record() const noexcept { return record_; }
+
+ private:
+  Kind kind_;
+  std::string key_;
+  std::shared_ptr<const Record> record_;
 };
 
 /// "Can locks be taken?" Completed with success, or with the failure that prevents it.

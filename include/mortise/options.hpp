@@ -6,6 +6,7 @@
 #include <mortise/clock.hpp>
 #include <mortise/observer.hpp>
 #include <mortise/owner.hpp>
+#include <mortise/record.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -42,6 +43,26 @@ struct AcquireOptions {
   std::stop_token stop{};
   /// Who takes the lock; default: the calling thread.
   Owner owner{};
+};
+
+/// A key that is run once. They belong to the handle.
+struct OnceOptions {
+  /// How long the store remembers the key: from its conclusion, and from its begin while it is
+  /// pending. 1 s to 10 years. Then it is forgotten, and the next caller runs it as the first one.
+  std::chrono::milliseconds keep = std::chrono::hours(24);
+  /// What makes two requests for one key the same, such as a hash of the order: up to 128 bytes of
+  /// any value. A key that is remembered with another one is refused with `Errc::mismatch`.
+  std::string fingerprint{};
+  /// Who runs a key that has an outcome already.
+  Repeat repeat = Repeat::after_failure;
+  /// How long to wait at most while somebody else runs the key; zero or less = not at all.
+  std::chrono::nanoseconds wait = forever;
+  /// As `LockOptions::lease`: how long the key stays with a runner that has gone silent.
+  std::chrono::milliseconds lease{30'000};
+  /// As `LockOptions::label`.
+  std::string label{};
+  /// Ends the wait early.
+  std::stop_token stop{};
 };
 
 /// One client. Impossible values are refused at construction with `Errc::misconfigured`.

@@ -22,6 +22,7 @@ class Category final : public std::error_category {
       case Errc::protocol: return "the lock store holds or answered something that is not a lock";
       case Errc::exhausted: return "out of room";
       case Errc::closed: return "the client is closed";
+      case Errc::mismatch: return "the key is remembered with another fingerprint";
     }
     return "unknown error " + std::to_string(value);
   }

@@ -50,6 +50,7 @@ Acquire::Why Acquire::reason_to_leave(const View& view) const noexcept {
 Acquire::Action Acquire::step(const Turn& event) noexcept {
   if (event.wakeup == Waiter::Wakeup::held) return does(Do::take_over);
   if (event.wakeup == Waiter::Wakeup::ask) return does(Do::begin);
+  if (event.wakeup == Waiter::Wakeup::told) return ends(End::recorded);
   if (event.why == Why::none) return {.what = Do::park, .until = until_};
   if (event.why == Why::timeout && event.requester_in_trouble) return ends(End::trouble);
   why_ = event.why;
@@ -125,6 +126,7 @@ void Acquire::inherit(std::optional<Instant> trouble_since) noexcept {
 Acquire::Action Acquire::step(Decided event) noexcept {
   if (event == Decided::granted) return does(Do::accept);
   if (event == Decided::failed) return leaves(End::failed);
+  if (event == Decided::recorded) return leaves(End::recorded);
   return {.what = Do::leave, .end = End::contended, .why = Why::timeout};
 }
 
@@ -151,6 +153,7 @@ Acquire::Action Acquire::step(const PassedOn& event) noexcept {
 
 Acquire::Action Acquire::step(const TakenBack& event) noexcept {
   if (event.granted) return does(Do::accept);
+  if (event.recorded) return leaves(End::recorded);
   if (why_ != Why::timeout) return ends_waiting(Do::leave);
   // Sent, and neither answered nor known to be gone: whatever the trouble, that comes first.
   if (event.progress == Acquisition::Progress::sent && !event.gone) return leaves(End::in_doubt);

@@ -53,6 +53,7 @@ class Acquire {
     in_doubt,    ///< sent, and neither answered nor known to be gone
     nonsense,    ///< a number that no server may grant
     too_late,    ///< grants come after their lease has ended
+    recorded,    ///< no hold: it has what is remembered of the key
   };
   /// Why a caller stops waiting.
   enum class Why : std::uint8_t { none, closed, cancelled, timeout };
@@ -101,7 +102,7 @@ class Acquire {
   struct AskedAgain {
     Instant now{};
   };
-  enum class Decided : std::uint8_t { failed, busy, granted };
+  enum class Decided : std::uint8_t { failed, busy, granted, recorded };
   struct Accepted {
     enum class As : std::uint8_t { hold, closed, nonsense, late };
     As as = As::hold;
@@ -120,7 +121,8 @@ class Acquire {
   };
   struct TakenBack {
     bool granted = false;  ///< it was too late
-    bool gone = false;     ///< nothing of it is left at the server
+    bool recorded = false;
+    bool gone = false;  ///< nothing of it is left at the server
     bool trouble = false;
     Acquisition::Progress progress = Acquisition::Progress::unsent;  ///< before that
     Instant now{};

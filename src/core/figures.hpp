@@ -13,6 +13,9 @@ using Nanos = std::chrono::nanoseconds;
 inline constexpr std::chrono::milliseconds shortest_lease{100};
 inline constexpr std::chrono::hours longest_lease{24};
 inline constexpr std::size_t longest_name = 512;
+/// How long a key may be remembered.
+inline constexpr std::chrono::seconds shortest_keep{1};
+inline constexpr std::chrono::hours longest_keep{24 * 3653};
 inline constexpr std::size_t longest_label = 128;
 
 /// A waiter that has heard nothing asks again this often: a lost wake-up costs at most this.

@@ -18,6 +18,7 @@ struct Waiter {
     none,  ///< wait on
     ask,   ///< it is your turn to ask the server
     held,  ///< the name was passed to you: you hold it
+    told,  ///< somebody else's answer is yours, too: you have it
   };
   Owner owner;
   std::shared_ptr<const Terms> terms;
@@ -46,6 +47,16 @@ class NameState {
   /// A waiter that has become the owner while it waited (two threads use one `Owner`) re-enters.
   /// @return it, to be woken; nearly always none. To be called until there is none.
   Waiter* reenter_waiter() noexcept;
+  /// What one has learned serves others who wait: they leave the queue, called, and have it.
+  /// @param served hands it to a waiter that it serves; returns whether it does
+  template <class Served>
+  void tell(Served served) {
+    std::erase_if(queue_, [&](Waiter* waiter) {
+      if (!served(*waiter)) return false;
+      waiter->wakeup = Waiter::Wakeup::told;
+      return true;
+    });
+  }
   /// A waiter, requester or not, stops waiting. @return whoever is to ask the server next, if
   /// anybody.
   Waiter* leave(Waiter& waiter);
@@ -84,6 +95,10 @@ class NameState {
   [[nodiscard]] bool remembers_losses() const noexcept { return !lost_.empty(); }
   [[nodiscard]] const std::vector<Waiter*>& queue() const noexcept { return queue_; }
   [[nodiscard]] Waiter* requester() const noexcept { return requester_; }
+  /// @return whether whoever comes now has to wait for others of this process.
+  [[nodiscard]] bool busy() const noexcept {
+    return hold_ || requester_ != nullptr || releasing_ || !queue_.empty();
+  }
 
  private:
   [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;

@@ -11,12 +11,39 @@ Failure wrong(const std::string& words) { return {Errc::misconfigured, words}; }
 
 std::string ms(std::chrono::milliseconds value) { return std::to_string(value.count()) + " ms"; }
 
+/// @param of whose field it is: "LockOptions"
+Failure check_lease(const std::string& of, std::chrono::milliseconds lease) {
+  if (lease >= shortest_lease && lease <= longest_lease) return {};
+  return wrong(of + "::lease is " + ms(lease) + "; it must be 100 ms to 24 h");
+}
+
+Failure check_label(const std::string& of, const std::string& label) {
+  if (label.size() > longest_label) {
+    return wrong(of + "::label has " + std::to_string(label.size()) +
+                 " bytes; at most 128 are allowed");
+  }
+  // Labels are printed for operators: a line feed in one could forge a line of a log.
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::any_of(label.begin(), label.end(), control)) {
+    return wrong(of + "::label holds a control character");
+  }
+  return {};
+}
+
+/// @param what it is: "the lock's name"
+Failure check_length(const std::string& what, std::string_view name) {
+  if (name.empty()) return wrong(what + " is empty");
+  if (name.size() > longest_name) {
+    return wrong(what + " has " + std::to_string(name.size()) +
+                 " bytes; at most 512 are allowed: " + std::string(name.substr(0, 32)) + "...");
+  }
+  return {};
+}
+
 }  // namespace
 
 Failure check(const LockOptions& options) {
-  if (options.lease < shortest_lease || options.lease > longest_lease) {
-    return wrong("LockOptions::lease is " + ms(options.lease) + "; it must be 100 ms to 24 h");
-  }
+  if (Failure lease = check_lease("LockOptions", options.lease)) return lease;
   if (options.max_hold <= std::chrono::milliseconds(0)) {
     return wrong("LockOptions::max_hold is " + ms(options.max_hold) + "; it must be positive");
   }
@@ -25,16 +52,19 @@ Failure check(const LockOptions& options) {
                  ") is shorter than LockOptions::lease (" + ms(options.lease) +
                  "), which leaves nothing to renew");
   }
-  if (options.label.size() > longest_label) {
-    return wrong("LockOptions::label has " + std::to_string(options.label.size()) +
+  return check_label("LockOptions", options.label);
+}
+
+Failure check(const OnceOptions& options) {
+  if (Failure lease = check_lease("OnceOptions", options.lease)) return lease;
+  if (options.keep < shortest_keep || options.keep > longest_keep) {
+    return wrong("OnceOptions::keep is " + ms(options.keep) + "; it must be 1 s to 10 years");
+  }
+  if (options.fingerprint.size() > longest_fingerprint) {
+    return wrong("OnceOptions::fingerprint has " + std::to_string(options.fingerprint.size()) +
                  " bytes; at most 128 are allowed");
   }
-  // Labels are printed for operators: a line feed in one could forge a line of a log.
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(options.label.begin(), options.label.end(), control)) {
-    return wrong("LockOptions::label holds a control character");
-  }
-  return {};
+  return check_label("OnceOptions", options.label);
 }
 
 Failure check(const ClientOptions& options) {
@@ -51,13 +81,14 @@ Failure check(const ClientOptions& options) {
   return {};
 }
 
-Failure check_name(std::string_view name) {
-  if (name.empty()) return wrong("the lock's name is empty");
-  if (name.size() > longest_name) {
-    return wrong("the lock's name has " + std::to_string(name.size()) +
-                 " bytes; at most 512 are allowed: " + std::string(name.substr(0, 32)) + "...");
-  }
-  return {};
+Failure check_name(std::string_view name) { return check_length("the lock's name", name); }
+
+Failure check_key(std::string_view key) { return check_length("the key", key); }
+
+Failure check_outcome(std::string_view bytes) {
+  if (bytes.size() <= longest_outcome) return {};
+  return wrong("a result or a reason of " + std::to_string(bytes.size()) +
+               " bytes; at most 65,536 are allowed");
 }
 
 }  // namespace mortise::core

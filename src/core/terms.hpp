@@ -29,8 +29,13 @@ struct Terms {
 
 /// @return what is wrong with the options, naming the field; empty failure = nothing.
 [[nodiscard]] Failure check(const LockOptions& options);
+[[nodiscard]] Failure check(const OnceOptions& options);
 [[nodiscard]] Failure check(const ClientOptions& options);
 /// @return what is wrong with a lock's name.
 [[nodiscard]] Failure check_name(std::string_view name);
+/// @return what is wrong with a key of a `Once`.
+[[nodiscard]] Failure check_key(std::string_view key);
+/// @return what is wrong with a result or a reason.
+[[nodiscard]] Failure check_outcome(std::string_view bytes);
 
 }  // namespace mortise::core

@@ -103,7 +103,8 @@ void Link::ready(short /*events*/, Instant now) {
 
 void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done() || !open(*operation)) return;
-  if (operation->request().mode != Mode::exclusive) {
+  const Acquisition::Request& request = operation->request();
+  if (request.mode != Mode::exclusive && !(request.mode == Mode::once && request.memory)) {
     operation->failed({Errc::unsupported, name_ + ": mode"});
     return;
   }
@@ -137,7 +138,11 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
   if (answer.grant) {
     // Counted back from this very request: the server was asked after `asked`, and had granted the
     // name at that time, or earlier by what its own clock says.
-    granted(operation, *answer.grant, asked - (answer.server_time - answer.grant->granted_at));
+    granted(operation, *answer.grant, answer.run,
+            asked - (answer.server_time - answer.grant->granted_at));
+  } else if (answer.record) {
+    forget(request.attempt);
+    operation->recorded(answer.record);
   } else if (answer.refused || !request.wait) {
     forget(request.attempt);
     operation->busy(answer.holder);
@@ -154,7 +159,7 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
 // Noted before it is told: a reply and a push may tell of one grant, at the same moment or long
 // after each other, and the second one must not take it for an orphaned grant.
 void Link::granted(const std::shared_ptr<Acquisition>& operation, const ServerGrant& grant,
-                   Instant counted_from) {
+                   std::uint64_t run, Instant counted_from) {
   {
     const std::lock_guard lock(mutex_);
     Attempt& attempt = attempts_[grant.attempt];
@@ -162,7 +167,8 @@ void Link::granted(const std::shared_ptr<Acquisition>& operation, const ServerGr
     if (attempt.number == 0) attempt.number = grant.number;
     attempt.until = std::max(attempt.until, counted_from + grant.lease);
   }
-  operation->granted({.number = grant.number, .counted_from = counted_from, .lease = grant.lease});
+  operation->granted(
+      {.number = grant.number, .counted_from = counted_from, .lease = grant.lease, .run = run});
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation->done()) std::this_thread::yield();
   if (operation->grant().number == grant.number) return;
@@ -171,34 +177,39 @@ void Link::granted(const std::shared_ptr<Acquisition>& operation, const ServerGr
     const auto found = attempts_.find(grant.attempt);
     if (found != attempts_.end() && found->second.number == grant.number) attempts_.erase(found);
   }
-  give_back(operation->request().name, grant);
+  give_back(operation->request().name, operation->request().mode, grant);
 }
 
-void Link::push(const std::string& name, const ServerGrant& grant) {
-  deliver(Store::Message::push,
-          [self = shared_from_this(), name, grant] { self->pushed(name, grant); });
+void Link::push(const Push& push) {
+  deliver(Store::Message::push, [self = shared_from_this(), push] { self->pushed(push); });
 }
 
-void Link::pushed(const std::string& name, const ServerGrant& grant) {
+void Link::pushed(const Push& push) {
+  const ServerGrant& grant = push.grant;
   Attempt attempt;
   {
     const std::lock_guard lock(mutex_);
     const auto found = attempts_.find(grant.attempt);
     if (found != attempts_.end()) attempt = found->second;
   }
+  if (push.record) {
+    forget(grant.attempt);
+    if (attempt.operation) attempt.operation->recorded(push.record);
+    return;
+  }
   if (attempt.number == grant.number) return;  // a reply has told
   if (!attempt.operation) {
-    give_back(name, grant);
+    give_back(push.name, push.mode, grant);
   } else if (!attempt.to_ours) {
     // The push overtook the reply that makes its time readable.
     acquire(attempt.operation);
   } else {
-    granted(attempt.operation, grant, grant.granted_at + *attempt.to_ours);
+    granted(attempt.operation, grant, push.run, grant.granted_at + *attempt.to_ours);
   }
 }
 
-void Link::give_back(const std::string& name, const ServerGrant& grant) {
-  const HoldId hold{.name = name, .attempt = grant.attempt, .number = grant.number};
+void Link::give_back(const std::string& name, Mode mode, const ServerGrant& grant) {
+  const HoldId hold{.name = name, .attempt = grant.attempt, .number = grant.number, .mode = mode};
   deliver(Store::Message::request, [store = store_, hold] { store->release(hold, true); });
 }
 
@@ -258,7 +269,8 @@ void Link::release(const std::shared_ptr<Release>& operation) {
   const Instant asked = clock_->now();
   if (successor && !successor->done()) asks(successor, asked);
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
-    const Released outcome = self->store_->release(operation->hold());
+    const Released outcome =
+        self->store_->release(operation->hold(), false, operation->conclusion().get());
     std::optional<Answer> next;
     if (operation->successor() && !operation->successor()->done()) {
       next = self->store_->acquire(operation->successor()->request(), self);
@@ -276,6 +288,14 @@ void Link::inspect(const std::shared_ptr<Inspection>& operation) {
   deliver(Store::Message::request, [self = shared_from_this(), operation] {
     std::optional<Holder> holder = self->store_->inspect(operation->name());
     self->deliver(Store::Message::reply, [operation, holder] { operation->answered(holder); });
+  });
+}
+
+void Link::recall(const std::shared_ptr<Recollection>& operation) {
+  if (!open(*operation)) return;
+  deliver(Store::Message::request, [self = shared_from_this(), operation] {
+    const auto record = self->store_->recall(operation->key(), operation->kind());
+    self->deliver(Store::Message::reply, [operation, record] { operation->answered(record); });
   });
 }
 

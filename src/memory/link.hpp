@@ -31,9 +31,10 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void renew(const std::shared_ptr<Renewal>& operation);
   void release(const std::shared_ptr<Release>& operation);
   void inspect(const std::shared_ptr<Inspection>& operation);
+  void recall(const std::shared_ptr<Recollection>& operation);
   void check(const std::shared_ptr<Check>& operation);
-  /// The server granted the name to a waiter of this client.
-  void push(const std::string& name, const ServerGrant& grant);
+  /// The server tells a waiter of this client what has become of its name.
+  void push(const Push& push);
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   // Source: the clock of delayed messages.
@@ -66,9 +67,9 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void asks(const std::shared_ptr<Acquisition>& operation, Instant asked);
   void answered(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
   void granted(const std::shared_ptr<Acquisition>& operation, const ServerGrant& grant,
-               Instant counted_from);
-  void pushed(const std::string& name, const ServerGrant& grant);
-  void give_back(const std::string& name, const ServerGrant& grant);
+               std::uint64_t run, Instant counted_from);
+  void pushed(const Push& push);
+  void give_back(const std::string& name, Mode mode, const ServerGrant& grant);
   void renewed(const AttemptId& attempt, Instant until);
   void forget(const AttemptId& attempt);
 

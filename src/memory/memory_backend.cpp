@@ -31,6 +31,7 @@ class MemoryBackend final : public Backend {
             .survives_restart = Support::no,
             .survives_failover = Support::no,
             .shared_mode = Support::no,
+            .once = Support::yes,
             .safety_margin = {}};
   }
   [[nodiscard]] std::string describe() const override { return link_->name(); }
@@ -41,6 +42,7 @@ class MemoryBackend final : public Backend {
   void renew(const std::shared_ptr<Renewal>& o) override { link_->renew(o); }
   void release(const std::shared_ptr<Release>& o) override { link_->release(o); }
   void inspect(const std::shared_ptr<Inspection>& o) override { link_->inspect(o); }
+  void recall(const std::shared_ptr<Recollection>& o) override { link_->recall(o); }
   void check(const std::shared_ptr<Check>& o) override { link_->check(o); }
 
  private:
@@ -68,12 +70,16 @@ Server::~Server() = default;
 void Server::set_faults(const Faults& faults) { store_->set_faults(faults); }
 void Server::set_reachable(bool reachable) { store_->set_reachable(reachable); }
 void Server::restart() { store_->restart(); }
-void Server::drop(std::string_view name) { store_->drop(name); }
+void Server::drop(std::string_view name, Mode mode) { store_->drop(name, mode); }
 std::uint64_t Server::requests() const { return store_->requests(); }
 std::uint64_t Server::pushes() const { return store_->pushes(); }
 std::size_t Server::waiters() const { return store_->waiters(); }
 
-std::optional<Holder> Server::holder(std::string_view name) const { return store_->holder(name); }
+std::size_t Server::remembered() const { return store_->remembered(); }
+
+std::optional<Holder> Server::holder(std::string_view name, Mode mode) const {
+  return store_->holder(name, mode);
+}
 
 std::unique_ptr<Backend> Server::backend() {
   return std::make_unique<MemoryBackend>(store_, "memory server");

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The server of the memory backend: names, holders, queues, grant numbers. Every request settles
-// the name first (whoever's lease has ended is out, whoever waits first is in), as a server script
-// would.
+// The server of the memory backend: names, holders, queues, grant numbers, and what is remembered
+// of keys. Every request settles the name first (whoever's lease has ended is out, whoever waits
+// first is in), as a server script would.
 #pragma once
 
 #include <mortise/memory.hpp>
 #include <mortise/operation.hpp>
 
 #include "base/random_id.hpp"
+#include "memory/remembered.hpp"
 
 #include <atomic>
 #include <functional>
@@ -34,9 +35,21 @@ struct ServerGrant {
 /// The answer to a request.
 struct Answer {
   Instant server_time{};
-  std::optional<ServerGrant> grant{};  ///< the attempt owns the name
-  bool refused = false;                ///< the attempt was taken back before: it never will
-  std::optional<Holder> holder{};      ///< who holds it otherwise
+  std::optional<ServerGrant> grant{};      ///< the attempt owns the name
+  std::uint64_t run = 0;                   ///< of a key: the number of its run
+  std::shared_ptr<const Record> record{};  ///< of a key: it is told this instead
+  bool refused = false;                    ///< the attempt was taken back before: it never will
+  std::optional<Holder> holder{};          ///< who holds it otherwise
+};
+
+/// What a waiter is told unasked: that it was granted the name, or what is remembered of the key.
+struct Push {
+  std::shared_ptr<Link> to;
+  std::string name;
+  Mode mode = Mode::exclusive;
+  ServerGrant grant{};  ///< with a record: the attempt alone
+  std::uint64_t run = 0;
+  std::shared_ptr<const Record> record{};
 };
 
 /// @thread_safety every member may be called concurrently. Pushes are sent outside the mutex.
@@ -48,10 +61,15 @@ class Store : public std::enable_shared_from_this<Store> {
   Answer cancel(const Acquisition::Request& request);
   /// An attempt is over with its release: what a copy of its request took since then goes, too.
   /// @param grant_only frees that grant alone: its attempt may hold by another one
-  Released release(const HoldId& hold, bool grant_only = false);
+  /// @param conclusion what is written about a key where that very hold stands; may be null
+  Released release(const HoldId& hold, bool grant_only = false,
+                   const Conclusion* conclusion = nullptr);
   /// @return whether the hold stands; then its lease begins anew.
   bool renew(const HoldId& hold, std::chrono::nanoseconds lease);
   std::optional<Holder> inspect(const std::string& name);
+  /// @return what is remembered of the key; forgotten then, where that is wanted and nobody runs
+  /// it.
+  std::shared_ptr<const Record> recall(const std::string& key, Recollection::Kind kind);
 
   /// What the network does to one message: its delay, or nothing if it is lost.
   enum class Message : std::uint8_t { request, reply, push };
@@ -61,12 +79,15 @@ class Store : public std::enable_shared_from_this<Store> {
   void set_reachable(bool reachable);
   [[nodiscard]] bool reachable() const noexcept { return reachable_.load(); }
   void restart();
-  void drop(std::string_view name);
+  void drop(std::string_view name, Mode mode);
   [[nodiscard]] std::uint64_t requests() const;
   [[nodiscard]] std::uint64_t pushes() const noexcept { return pushes_.load(); }
   [[nodiscard]] std::size_t waiters() const;
   /// Looks, and settles nothing.
-  [[nodiscard]] std::optional<Holder> holder(std::string_view name) const;
+  [[nodiscard]] std::optional<Holder> holder(std::string_view name,
+                                             Mode mode = Mode::exclusive) const;
+  /// @return how many keys are remembered, those included that are over and not yet removed.
+  [[nodiscard]] std::size_t remembered() const;
 
  private:
   struct Queued {
@@ -75,6 +96,7 @@ class Store : public std::enable_shared_from_this<Store> {
     std::chrono::nanoseconds lease;
     std::weak_ptr<Link> link;
     Instant last_contact;
+    std::shared_ptr<const Memory> memory;
   };
   struct Held {
     ServerGrant grant;
@@ -86,26 +108,38 @@ class Store : public std::enable_shared_from_this<Store> {
     std::list<Queued> queue;  // not a deque: that takes 576 bytes even where it is empty
     std::list<std::pair<AttemptId, Instant>> tombstones;  // attempts that are over, and until when
   };
-  struct Push {
-    std::shared_ptr<Link> to;
-    std::string name;
-    ServerGrant grant;
-  };
   using Pushes = std::vector<Push>;
 
-  Name& settled(const std::string& name, Instant now, Pushes& pushes);
-  void hand_over(Name& entry, const std::string& name, Instant now, Pushes& pushes);
-  void give(Name& entry, const Acquisition::Request& request, Instant now,
-            std::chrono::nanoseconds lease);
+  using Names = std::unordered_map<std::string, Name>;
+
+  [[nodiscard]] Names& names(Mode mode) noexcept { return mode == Mode::once ? keys_ : locks_; }
+  [[nodiscard]] const Names& names(Mode mode) const noexcept {
+    return mode == Mode::once ? keys_ : locks_;
+  }
+  Name& settled(const std::string& name, Mode mode, Instant now, Pushes& pushes);
+  void hand_over(Name& entry, const std::string& name, Mode mode, Instant now, Pushes& pushes);
+  /// @return of a key: the number of the run
+  std::uint64_t give(Name& entry, const Acquisition::Request& request, Instant now,
+                     std::chrono::nanoseconds lease);
+  void tell_grant(const Name& entry, const Acquisition::Request& request, Instant now,
+                  Answer& answer) const;
+  /// What is asked of a key, and the name as it is: who is told, and what.
+  [[nodiscard]] std::shared_ptr<const Record> answer_to(const Memory& asked, const std::string& key,
+                                                        const Name& entry) const;
+  void tell_those_who_wait(Name& entry, const std::string& key, Instant now, Pushes& pushes);
+  /// Removes a few keys that are over: whoever comes by does it.
+  void sweep(Instant now, Pushes& pushes);
   void leave_tombstone(Name& entry, const AttemptId& attempt, Instant now) const;
   [[nodiscard]] static bool has_tombstone(const Name& entry, const AttemptId& attempt);
   [[nodiscard]] static std::optional<Holder> holder_of(const Name& entry, Instant now);
-  void erase_if_idle(const std::string& name);
+  void erase_if_idle(const std::string& name, Mode mode);
   void deliver(const Pushes& pushes);
 
   const std::shared_ptr<Clock> clock_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Name> names_;
+  Names locks_;
+  Names keys_;
+  Remembered remembered_;
   // One number for all names grows at every grant, so that none is lost with an idle name.
   std::uint64_t last_number_ = 0;
   Faults faults_;

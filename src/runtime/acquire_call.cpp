@@ -20,11 +20,12 @@ double spread_of(std::uint64_t generation) noexcept { return base::SplitMix(gene
 }  // namespace
 
 AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-                         const AcquireOptions& options)
+                         const AcquireOptions& options, KeyCall* key)
     : slot_(slot),
       name_(slot.shared()),
       client_(slot.client()),
       options_(options),
+      key_(key),
       machine_({.began = client_.now(),
                 .wait = options.wait,
                 .give_up = client_.options().give_up,
@@ -110,7 +111,11 @@ AcquireCall::Action AcquireCall::enter() {
     slot_.keeper().expire_locked(now_, after);
     entry = name_.state.enter(*this, machine_.may_wait());
     if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
-    if (entry == core::NameState::Entry::ask) own_.begin_locked(*terms, machine_.may_wait());
+    if (entry == core::NameState::Entry::ask) begin_attempt_locked();
+    if (key_ != nullptr && entry == core::NameState::Entry::wait) {
+      key_->arrival = ++name_.key->arrivals;
+    }
+    if (key_ != nullptr) key_->busy_here = entry == core::NameState::Entry::busy;
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
     again = entry == core::NameState::Entry::busy && after.tell_server;
   }
@@ -176,10 +181,14 @@ AcquireCall::Action AcquireCall::begin() {
   return machine_.step(Machine::Begun{.may_ask = !failure, .asked = own_.asked(), .view = seen});
 }
 
+void AcquireCall::begin_attempt_locked() {
+  own_.begin_locked(*terms, machine_.may_wait(), key_ != nullptr ? key_->memory : nullptr);
+}
+
 AcquireCall::Action AcquireCall::ask() {
   if (!own_) {
     const SharedName::Lock lock(name_.mutex);
-    own_.begin_locked(*terms, machine_.may_wait());
+    begin_attempt_locked();
   }
   return machine_.step(own_.ask(now_));
 }
@@ -197,6 +206,7 @@ AcquireCall::Action AcquireCall::check() {
 AcquireCall::Action AcquireCall::settle() {
   const Machine::Decided decided = own_.decided();
   if (decided == Machine::Decided::busy) report_.holder = own_->holder();
+  if (decided == Machine::Decided::recorded) key_->record = own_->record();
   return machine_.step(decided);
 }
 
@@ -214,7 +224,8 @@ AcquireCall::Action AcquireCall::accept() {
                   .terms = terms};
   hold.lease =
       core::Lease(*terms, grant, client_.safety_margin(), now_, spread_of(hold.generation));
-  As as = grant.number < core::grant_number_limit ? As::hold : As::nonsense;
+  const bool counted = key_ == nullptr || grant.run > 0;
+  As as = grant.number < core::grant_number_limit && counted ? As::hold : As::nonsense;
   const bool late =
       hold.lease.valid_for(now_) == core::Nanos(0) && !base::mutant("core.late_grant_is_believed");
   {
@@ -226,7 +237,11 @@ AcquireCall::Action AcquireCall::accept() {
     if (as == As::hold && (late || taken)) as = As::late;
     // Asked under the mutex: close() sets its mark first and then visits each slot.
     if (!client_.alive()) as = As::closed;
-    if (as == As::hold) slot_.granted_locked(*this, std::move(hold));
+    if (as == As::hold && key_ != nullptr) {
+      run_begins_locked(std::move(hold), grant.run);
+    } else if (as == As::hold) {
+      slot_.granted_locked(*this, std::move(hold));
+    }
     if (as == As::hold) own_.forget_locked();
   }
   if (as != As::hold) client_.undo(*own_);
@@ -235,6 +250,24 @@ AcquireCall::Action AcquireCall::accept() {
     own_.forget_locked();
   }
   return machine_.step(Machine::Accepted{as, seen});
+}
+
+void AcquireCall::run_begins_locked(core::Hold&& hold, std::uint64_t run) {
+  KeyTalk& key = *name_.key;
+  key.run = run;
+  key.runner = Owner::this_thread();
+  std::shared_ptr<const Record> known;
+  if (!name_.state.queue().empty()) known = key.record_of_run(hold.number);
+  key_->hold = name_.hold_id(hold);
+  key_->run = run;
+  slot_.granted_locked(*this, std::move(hold));
+  // Whoever waits with another fingerprint waits for nothing.
+  if (known) name_.tell_locked({.record = std::move(known), .asked_at = key.arrivals});
+}
+
+bool AcquireCall::may_hand_to(const AcquireCall& successor) const noexcept {
+  return successor.terms->agrees_with(*terms) &&
+         (key_ == nullptr || successor.key_->agrees_with(*key_));
 }
 
 AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
@@ -251,7 +284,7 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
     if (well || own_->done()) {
       event.to = To::itself;
     } else if (successor != nullptr && machine_.may_wait() && client_.alive() &&
-               successor->terms->agrees_with(*terms)) {
+               may_hand_to(*successor)) {
       // The place in the server's queue goes to the next thread of this process.
       event.to = To::successor;
       report_.holder = own_->holder();
@@ -268,6 +301,7 @@ AcquireCall::Action AcquireCall::take_back() {
   Machine::TakenBack event = own_.take_back();
   event.trouble = report_.trouble.has_value();
   report_.holder = own_->holder();
+  if (event.recorded) key_->record = own_->record();
   event.gone = own_->done();
   event.now = client_.now();
   return machine_.step(event);
@@ -275,6 +309,10 @@ AcquireCall::Action AcquireCall::take_back() {
 
 void AcquireCall::leave() {
   const SharedName::Lock lock(name_.mutex);
+  if (key_ != nullptr && key_->record) {
+    name_.tell_locked(
+        {.record = key_->record, .asked_at = name_.key->asked_at, .whole = key_->told_the_bytes()});
+  }
   SharedName::wake_locked(name_.state.leave(*this));
 }
 

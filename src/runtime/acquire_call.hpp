@@ -9,6 +9,7 @@
 #include "core/acquire.hpp"
 #include "runtime/acquire_report.hpp"
 #include "runtime/callers_attempt.hpp"
+#include "runtime/key_talk.hpp"
 
 #include <atomic>
 #include <memory>
@@ -22,12 +23,14 @@ struct SharedName;
 /// Lives in the frame of the calling thread.
 class AcquireCall final : public core::Waiter {
  public:
+  /// @param key what is asked of a key, and where its answer goes; null for a lock
   AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-              const AcquireOptions& options);
+              const AcquireOptions& options, KeyCall* key);
   AcquireCall(const AcquireCall&) = delete;
   AcquireCall& operator=(const AcquireCall&) = delete;
-  /// @return why the call failed; no failure = the owner holds the name.
+  /// @return why the call failed; no failure = the owner holds the name, or has a key's record.
   Failure run();
+  [[nodiscard]] KeyCall* key() const noexcept { return key_; }
   /// Leaves whatever it takes part in, after `run()` has thrown.
   void forsake();
   /// @return who was seen to hold the name, after contention.
@@ -69,6 +72,11 @@ class AcquireCall final : public core::Waiter {
 
   Failure ends(const Action& action);
 
+  void begin_attempt_locked();
+  void run_begins_locked(core::Hold&& hold, std::uint64_t run);
+  /// @return whether that caller may go on with the attempt of this one.
+  [[nodiscard]] bool may_hand_to(const AcquireCall& successor) const noexcept;
+
   Machine::View view() noexcept;
   [[nodiscard]] Machine::View view_of_then() const noexcept;  // by its last look at the clock
   void learn_from_requester_locked();
@@ -77,6 +85,7 @@ class AcquireCall final : public core::Waiter {
   SharedName& name_;
   ClientState& client_;
   const AcquireOptions& options_;
+  KeyCall* const key_;
   Machine machine_;
   Instant now_;  // when it looked last
   base::Parker parker_;

@@ -18,7 +18,8 @@ Errc code_of(Acquire::Why why) noexcept {
 
 Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) {
   switch (end.end) {
-    case Acquire::End::reentered: return {};
+    case Acquire::End::reentered:
+    case Acquire::End::recorded: return {};
     case Acquire::End::granted: tell_granted(took); return {};
     case Acquire::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
     case Acquire::End::closed: return slot_.client().closed_failure();

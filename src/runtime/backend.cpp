@@ -9,6 +9,10 @@ Host::~Host() = default;
 void Host::hold_wanted(const HoldId& /*hold*/) {}
 Backend::~Backend() = default;
 
+void Backend::recall(const std::shared_ptr<Recollection>& operation) {
+  operation->failed({Errc::unsupported, describe() + ": keys with a memory"});
+}
+
 bool Backend::wait(Operation& /*operation*/, std::uint32_t /*seen*/,
                    std::chrono::nanoseconds /*at_most*/) {
   return false;

@@ -15,9 +15,13 @@ CallersAttempt::~CallersAttempt() {
   if (successor_) name_.client->closing().successor_goes();
 }
 
-void CallersAttempt::begin_locked(const core::Terms& terms, bool wait) {
-  attempt_ = name_.new_attempt(terms, wait);
+void CallersAttempt::begin_locked(const core::Terms& terms, bool wait,
+                                  const std::shared_ptr<const Memory>& memory) {
+  attempt_ = name_.new_attempt(terms, wait, memory);
   asked_ = false;
+  if (!name_.key) return;
+  name_.key->asked_at = name_.key->arrivals;
+  name_.key->memory = memory;
 }
 
 void CallersAttempt::inherit_locked(std::shared_ptr<Attempt> attempt) {
@@ -41,6 +45,7 @@ void CallersAttempt::ask_again(Instant now) {
 
 core::Acquire::Decided CallersAttempt::decided() const noexcept {
   if (attempt_->failure()) return core::Acquire::Decided::failed;
+  if (attempt_->record()) return core::Acquire::Decided::recorded;
   const bool granted = attempt_->grant().number != 0;
   return granted ? core::Acquire::Decided::granted : core::Acquire::Decided::busy;
 }
@@ -52,6 +57,7 @@ core::Acquire::TakenBack CallersAttempt::take_back() {
   if (cancels) client.backend().cancel(attempt_);
   if (client.wait_done(*attempt_, core::grace) || !attempt_->abandon()) {
     event.granted = attempt_->grant().number != 0;
+    event.recorded = attempt_->record() != nullptr;
   } else if (cancels) {
     client.adopt(attempt_);
   }

@@ -32,7 +32,9 @@ class CallersAttempt {
   /// @return whether the backend was asked for it.
   [[nodiscard]] bool asked() const noexcept { return asked_; }
 
-  void begin_locked(const core::Terms& terms, bool wait);
+  /// @param memory of a key; null for a lock
+  void begin_locked(const core::Terms& terms, bool wait,
+                    const std::shared_ptr<const Memory>& memory);
   /// One that was sent already. From now on `close()` waits for this caller, although it sleeps.
   void inherit_locked(std::shared_ptr<Attempt> attempt);
   [[nodiscard]] std::shared_ptr<Attempt> give_locked() noexcept {

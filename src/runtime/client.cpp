@@ -55,6 +55,21 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
   return {state_->slot(name), state_->terms(options)};
 }
 
+Once Client::once(std::string_view key, const OnceOptions& options) {
+  raise_if(core::check_key(key));
+  raise_if(core::check(options));
+  if (!state_->alive()) throw LockError(state_->closed_failure());
+  Backend& backend = state_->backend();
+  if (backend.capabilities().once != Support::yes) {
+    throw LockError({Errc::unsupported, backend.describe() + ": it cannot remember keys"});
+  }
+  const LockOptions hold{.lease = options.lease, .label = options.label};
+  return {state_->key(key), state_->terms(hold),
+          std::make_shared<const Memory>(Memory{
+              .fingerprint = options.fingerprint, .repeat = options.repeat, .keep = options.keep}),
+          options};
+}
+
 void Client::check(std::chrono::nanoseconds wait) { raise_if(state_->check(wait)); }
 
 void Client::check(std::chrono::nanoseconds wait, std::error_code& ec) {

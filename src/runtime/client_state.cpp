@@ -89,11 +89,11 @@ void ClientState::attach(Source& source) {
 }
 
 void ClientState::hold_lost(const HoldId& hold, Failure why) {
-  if (const auto slot = slots_.find(hold.name)) slot->keeper().taken_away(hold, why);
+  if (const auto slot = slots(hold.mode).find(hold.name)) slot->keeper().taken_away(hold, why);
 }
 
 void ClientState::hold_wanted(const HoldId& hold) {
-  if (const auto slot = slots_.find(hold.name)) slot->keeper().wanted(hold);
+  if (const auto slot = slots(hold.mode).find(hold.name)) slot->keeper().wanted(hold);
 }
 
 Failure ClientState::closed_failure() const {
@@ -101,7 +101,9 @@ Failure ClientState::closed_failure() const {
                                  : backend_->describe()};
 }
 
-std::shared_ptr<Slot> ClientState::slot(std::string_view name) { return slots_.slot(*this, name); }
+std::shared_ptr<Slot> ClientState::slot(std::string_view name) { return locks_.slot(*this, name); }
+
+std::shared_ptr<Slot> ClientState::key(std::string_view key) { return keys_.slot(*this, key); }
 
 std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options) {
   const bool limited = options.max_hold < base::longest_span;
@@ -196,7 +198,7 @@ void ClientState::abandon(const std::shared_ptr<Attempt>& attempt) {
 }
 
 void ClientState::poke_waiters() noexcept {
-  slots_.each([](Slot& slot) { slot.poke_waiters(); });
+  each_slot([](Slot& slot) { slot.poke_waiters(); });
 }
 
 void ClientState::end(Operation& operation) const noexcept {

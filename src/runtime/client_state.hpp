@@ -52,9 +52,19 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   /// @return the one slot of a name.
   [[nodiscard]] std::shared_ptr<Slot> slot(std::string_view name);
+  /// @return the one slot of a key.
+  [[nodiscard]] std::shared_ptr<Slot> key(std::string_view key);
   /// @return what checked options come to.
   [[nodiscard]] std::shared_ptr<const core::Terms> terms(const LockOptions& options);
-  [[nodiscard]] SlotTable& slots() noexcept { return slots_; }
+  /// The locks' slots, or the keys'.
+  [[nodiscard]] SlotTable& slots(Mode mode = Mode::exclusive) noexcept {
+    return mode == Mode::once ? keys_ : locks_;
+  }
+  template <class Visit>
+  void each_slot(Visit visit) {
+    locks_.each(visit);
+    keys_.each(visit);
+  }
   [[nodiscard]] OpenRequests& open_requests() noexcept { return open_requests_; }
   /// Has every caller that waits for a name look again, at the clock and at the client.
   void poke_waiters() noexcept;
@@ -115,7 +125,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   std::atomic<std::uint64_t> attempts_{0};
   std::atomic<std::uint64_t> generations_{0};
   Closing closing_;
-  SlotTable slots_;
+  SlotTable locks_{Mode::exclusive};
+  SlotTable keys_{Mode::once};
   SharedTerms terms_;
   OpenRequests open_requests_;
 

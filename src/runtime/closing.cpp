@@ -68,7 +68,7 @@ void Closing::run() noexcept {
 
 void Closing::release_holds(Instant until) noexcept {
   std::vector<std::shared_ptr<Release>> releases;
-  client_.slots().each([&](Slot& slot) {
+  client_.each_slot([&](Slot& slot) {
     try {
       if (std::shared_ptr<Release> release = slot.keeper().close()) releases.push_back(release);
     } catch (const std::exception&) {

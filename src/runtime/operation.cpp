@@ -108,6 +108,12 @@ void Acquisition::granted(const Grant& grant) {
   finish();
 }
 
+void Acquisition::recorded(std::shared_ptr<const Record> record) {
+  if (!begin_completion()) return;
+  record_ = std::move(record);
+  finish();
+}
+
 void Acquisition::busy(std::optional<Holder> holder) {
   if (!begin_completion()) return;
   queued(std::move(holder));
@@ -127,6 +133,12 @@ void Release::answered(Released outcome) {
 void Inspection::answered(std::optional<Holder> holder) {
   if (!begin_completion()) return;
   holder_ = std::move(holder);
+  finish();
+}
+
+void Recollection::answered(std::shared_ptr<const Record> record) {
+  if (!begin_completion()) return;
+  record_ = std::move(record);
   finish();
 }
 

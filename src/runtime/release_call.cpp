@@ -10,11 +10,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace mortise::runtime {
 
-ReleaseCall::ReleaseCall(Slot& slot) noexcept
-    : name_(slot.shared()), keeper_(slot.keeper()), client_(slot.client()) {}
+ReleaseCall::ReleaseCall(Slot& slot, const KeyEnding* ending) noexcept
+    : ending_(ending), name_(slot.shared()), keeper_(slot.keeper()), client_(slot.client()) {}
 
 Released ReleaseCall::run(Owner owner, Failure& failure) {
   // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
@@ -26,7 +27,8 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
   const std::atomic<std::uint32_t>* woken = nullptr;
   SharedName::Lock lock(name_.mutex);
   if (!base::mutant("core.expired_hold_is_passed")) keeper_.expire_locked(now, after);
-  core::NameState::Departure departure = name_.state.unlock(owner, now, client_.turn());
+  const core::TurnLimits turn = name_.key ? core::TurnLimits{.passes = 0} : client_.turn();
+  core::NameState::Departure departure = name_.state.unlock(owner, now, turn);
   switch (departure.exit) {
     case core::NameState::Exit::not_owner: failure = Failure(Errc::not_owner, name_.name); break;
     case core::NameState::Exit::nested: break;
@@ -38,6 +40,7 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
+      const std::uint64_t asked_at = name_.key ? name_.key->arrivals : 0;
       after.notice = keeper_.take_notice_locked();
       keeper_.unpin_if_idle_locked(after);
       Released outcome = Released::unknown;
@@ -45,7 +48,8 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
         // Under the mutex: close() looks for a hold here first, then waits for those who free one.
         const Closing::Inside freeing = client_.closing().freeing();
         lock.unlock();
-        outcome = free_at_server(*departure.ended, successor);
+        outcome = name_.key ? free_key(*departure.ended, asked_at, failure)
+                            : free_at_server(*departure.ended, successor);
       }
       tell_released(*departure.ended, outcome);
       return outcome;
@@ -92,17 +96,46 @@ Released ReleaseCall::free_at_server(const core::Hold& ended,
     // Nobody waits for it: what it is granted is given back.
   }
   try {
-    if (release) return await(release, ended);
+    if (release) return await(std::move(release), ended);
   } catch (const std::exception&) {
     // Its answer is not learned.
   }
   return Released::unknown;
 }
 
-Released ReleaseCall::await(const std::shared_ptr<Release>& release, const core::Hold& ended) {
+// Those who wait here for a key are told by this answer, if that serves them; so nobody asks before
+// it has come.
+Released ReleaseCall::free_key(const core::Hold& ended, std::uint64_t asked_at, Failure& failure) {
+  Released outcome = Released::unknown;
+  std::shared_ptr<Release> release;
+  try {
+    const auto conclusion = ending_ != nullptr ? ending_->conclusion : nullptr;
+    release = std::make_shared<Release>(name_.hold_id(ended), conclusion);
+    client_.send(release);
+    outcome = await(release, ended);
+  } catch (const std::exception&) {
+    // Out of memory: it ends with its lease, or its answer is not learned.
+  }
+  if (outcome == Released::unknown) {
+    failure = release && release->done() && release->failure()
+                  ? release->failure()
+                  : Failure(Errc::in_doubt, client_.backend().describe() + ": no answer in time");
+  }
+  const SharedName::Lock lock(name_.mutex);
+  if (ending_ != nullptr && outcome == Released::released) {
+    name_.tell_locked({.record = ending_->record, .asked_at = asked_at});
+  }
+  SharedName::wake_locked(name_.state.release_sent());
+  return outcome;
+}
+
+Released ReleaseCall::await(std::shared_ptr<Release> release, const core::Hold& ended) {
   const core::Nanos half = core::command_timeout(ended.lease.wanted()) / 2;
   bool repeated = false;
   if (!client_.wait_done(*release, half)) {
+    if (ending_ != nullptr && base::mutant("core.an_outcome_is_said_once")) {
+      release = std::make_shared<Release>(name_.hold_id(ended));
+    }
     client_.send(release);
     repeated = true;
     if (!client_.wait_done(*release, half)) {
@@ -119,10 +152,14 @@ Released ReleaseCall::await(const std::shared_ptr<Release>& release, const core:
     tell_failed(ended, release->failure());
     return Released::unknown;
   }
+  if (!repeated || release->outcome() != Released::was_lost) return release->outcome();
   // A repeated release finds nothing where the first one worked. Inside the lease nothing but the
-  // first one can have ended the hold.
-  const bool ours = repeated && ended.lease.valid_for(client_.now()) > core::Nanos(0);
-  return ours && release->outcome() == Released::was_lost ? Released::released : release->outcome();
+  // first one can have ended the hold. What a run recorded may stand there no longer, since another
+  // run came after a failure, or it was forgotten: whoever is told that it lost has recorded
+  // nothing, so that is not said here.
+  if (ending_ != nullptr) return Released::unknown;
+  const bool ours = ended.lease.valid_for(client_.now()) > core::Nanos(0);
+  return ours ? Released::released : Released::was_lost;
 }
 
 void ReleaseCall::tell_released(const core::Hold& ended, Released outcome) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One call of unlock() in its own thread: passes the name to the next waiter of this client, or
-// frees it at the server.
+// frees it at the server. A key is never passed, since each run is counted and fenced by the store.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -15,6 +15,7 @@ namespace mortise::runtime {
 
 class ClientState;
 class HoldKeeper;
+struct KeyEnding;
 class Slot;
 struct SharedName;
 
@@ -22,18 +23,22 @@ struct SharedName;
 /// this client ask for the name again, so that its request cannot overtake its release.
 class ReleaseCall {
  public:
-  explicit ReleaseCall(Slot& slot) noexcept;
-  /// @param failure receives `not_owner`
+  /// @param ending of a run that has an outcome; null otherwise
+  explicit ReleaseCall(Slot& slot, const KeyEnding* ending = nullptr) noexcept;
+  /// @param failure receives `not_owner`; of a key also why the answer is `unknown`
   Released run(Owner owner, Failure& failure);
 
  private:
   /// @param successor the terms of whoever is to come next; may be null
   Released free_at_server(const core::Hold& ended,
                           const std::shared_ptr<const core::Terms>& successor);
-  Released await(const std::shared_ptr<Release>& release, const core::Hold& ended);
+  /// @param asked_at `KeyTalk::arrivals` when the hold ended
+  Released free_key(const core::Hold& ended, std::uint64_t asked_at, Failure& failure);
+  Released await(std::shared_ptr<Release> release, const core::Hold& ended);
   void tell_released(const core::Hold& ended, Released outcome);
   void tell_failed(const core::Hold& ended, Failure why);
 
+  const KeyEnding* const ending_;
   SharedName& name_;
   HoldKeeper& keeper_;
   ClientState& client_;

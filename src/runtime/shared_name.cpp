@@ -2,8 +2,11 @@
 // The calls behind the waiters of a name's state.
 #include "runtime/shared_name.hpp"
 
+#include "base/mutant.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
+
+#include <cstdint>
 
 namespace mortise::runtime {
 
@@ -25,18 +28,32 @@ void SharedName::wake_reentered_locked() noexcept {
   while (core::Waiter* const waiter = state.reenter_waiter()) wake_locked(waiter);
 }
 
-std::shared_ptr<Attempt> SharedName::new_attempt(const core::Terms& terms, bool wait) const {
+void SharedName::tell_locked(KeyNews news) noexcept {
+  if (base::mutant("core.latecomers_are_told_the_answer")) news.asked_at = UINT64_MAX;
+  if (base::mutant("core.a_mismatch_is_told_as_an_outcome")) news.whole = true;
+  state.tell([&](core::Waiter& waiter) {
+    AcquireCall& call = *call_of(&waiter);
+    if (!call.key()->served_by(news)) return false;
+    call.key()->record = news.record;
+    call.wake_locked();
+    return true;
+  });
+}
+
+std::shared_ptr<Attempt> SharedName::new_attempt(
+    const core::Terms& terms, bool wait, const std::shared_ptr<const Memory>& memory) const {
   return std::make_shared<Attempt>(Acquisition::Request{.attempt = client->new_attempt_id(),
                                                         .name = name,
-                                                        .mode = Mode::exclusive,
+                                                        .mode = mode(),
                                                         .lease = terms.lease,
                                                         .label = terms.label,
-                                                        .wait = wait},
+                                                        .wait = wait,
+                                                        .memory = memory},
                                    client);
 }
 
 HoldId SharedName::hold_id(const core::Hold& hold) const {
-  return {.name = name, .attempt = hold.attempt, .number = hold.number, .mode = Mode::exclusive};
+  return {.name = name, .attempt = hold.attempt, .number = hold.number, .mode = mode()};
 }
 
 }  // namespace mortise::runtime

@@ -4,6 +4,7 @@
 
 #include "core/name_state.hpp"
 #include "runtime/attempt.hpp"
+#include "runtime/key_talk.hpp"
 
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@ struct SharedName {
 
   const std::shared_ptr<ClientState> client;
   const std::string name;
+  const std::unique_ptr<KeyTalk> key;  // null: the name is a lock's
   std::mutex mutex{};
   core::NameState state{};
 
@@ -36,8 +38,16 @@ struct SharedName {
   /// Wakes those who waited for a name that is their owner's by now.
   void wake_reentered_locked() noexcept;
 
+  [[nodiscard]] Mode mode() const noexcept { return key ? Mode::once : Mode::exclusive; }
+  /// Hands what is remembered of the key to each waiter that came before that was asked for and
+  /// whose answer it is, too.
+  void tell_locked(KeyNews news) noexcept;
+
+  /// @param memory of a key; null for a lock
   /// @return an attempt with an id of its own, not sent yet.
-  [[nodiscard]] std::shared_ptr<Attempt> new_attempt(const core::Terms& terms, bool wait) const;
+  [[nodiscard]] std::shared_ptr<Attempt> new_attempt(
+      const core::Terms& terms, bool wait,
+      const std::shared_ptr<const Memory>& memory = nullptr) const;
   /// @return the hold as the server knows it.
   [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
 };

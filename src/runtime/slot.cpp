@@ -10,20 +10,23 @@
 
 namespace mortise::runtime {
 
-Slot::Slot(std::shared_ptr<ClientState> client, std::string name)
-    : shared_{.client = std::move(client), .name = std::move(name)}, keeper_(*this, shared_) {}
+Slot::Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode)
+    : shared_{.client = std::move(client),
+              .name = std::move(name),
+              .key = mode == Mode::once ? std::make_unique<KeyTalk>() : nullptr},
+      keeper_(*this, shared_) {}
 
 Slot::~Slot() {
   keeper_.disarm_locked();  // nobody else has a reference any more: the mutex is not needed
-  client().slots().forget(*this);
+  client().slots(shared_.mode()).forget(*this);
 }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
-                      const AcquireOptions& options, std::optional<Holder>* holder) {
+                      const AcquireOptions& options, std::optional<Holder>* holder, KeyCall* key) {
   // An observer may destroy whatever else keeps this slot, and with it the client. Nobody else may:
   // who destroys a lock that is in use loses this frame as well.
   const std::shared_ptr<Slot> keep = client().observer() != nullptr ? shared_from_this() : nullptr;
-  AcquireCall call(*this, terms, options);
+  AcquireCall call(*this, terms, options, key);
   Failure failure;
   try {
     failure = call.run();
@@ -45,6 +48,10 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
 
 Released Slot::release(Owner owner, Failure& failure) {
   return ReleaseCall(*this).run(owner, failure);
+}
+
+Released Slot::conclude(Owner owner, const KeyEnding* ending, Failure& failure) {
+  return ReleaseCall(*this, ending).run(owner, failure);
 }
 
 void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
@@ -113,6 +120,45 @@ std::optional<Holder> Slot::holder(Failure& failure) const {
   }
   failure = inspection->failure();
   return inspection->holder();
+}
+
+std::shared_ptr<const Record> Slot::recall(Recollection::Kind kind, core::Nanos at_most,
+                                           Failure& failure) const {
+  if (!client().alive()) {
+    failure = client().closed_failure();
+    return nullptr;
+  }
+  const auto recollection = std::make_shared<Recollection>(kind, name());
+  const OpenRequest open_request(client(), *recollection);
+  if (!recollection->done()) client().backend().recall(recollection);
+  if (!client().wait_done(*recollection, at_most)) {
+    // What was said may yet be heard.
+    const Errc code = kind == Recollection::Kind::forget ? Errc::in_doubt : Errc::unavailable;
+    const auto trouble = recollection->trouble();
+    failure = {code, trouble ? trouble->text : client().backend().describe() + ": no answer"};
+    if (trouble && code == Errc::unavailable) failure = *trouble;
+    return nullptr;
+  }
+  failure = recollection->failure();
+  return recollection->record();
+}
+
+KeyGlance Slot::glance(const Memory& asked) {
+  KeyGlance glance;
+  if (client().forked()) return glance;
+  const SharedName::Lock lock(shared_.mutex);
+  const KeyTalk& key = *shared_.key;
+  const core::Hold* const live = shared_.state.live();
+  const bool differs = key.memory && key.memory->fingerprint != asked.fingerprint;
+  if (live == nullptr) {
+    glance.others = shared_.state.busy();
+    glance.differs = glance.others && differs;
+  } else if (live->lease.valid_for(client().now()) > core::Nanos(0)) {
+    glance.differs = differs;
+    glance.own = key.runner == Owner::this_thread();
+    glance.runs = key.record_of_run(live->number);
+  }
+  return glance;
 }
 
 std::optional<Holder> Slot::local_holder() {

@@ -22,17 +22,27 @@ class AcquireCall;
 /// mutex of `shared()`.
 class Slot : public std::enable_shared_from_this<Slot> {
  public:
-  Slot(std::shared_ptr<ClientState> client, std::string name);
+  Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode);
   ~Slot();
   [[nodiscard]] const std::string& name() const noexcept { return shared_.name; }
   [[nodiscard]] ClientState& client() const noexcept { return *shared_.client; }
 
   /// @param holder receives who held the name when the call failed by contention; may be null
-  /// @return the failure, `timeout` and `cancelled` included; none = `options.owner` holds the name
+  /// @param key what is asked of a key, and where its answer goes; null for a lock
+  /// @return the failure, `timeout` and `cancelled` included; none = `options.owner` holds the
+  /// name, or there is a record of the key
   Failure acquire(const std::shared_ptr<const core::Terms>& terms, const AcquireOptions& options,
-                  std::optional<Holder>* holder);
+                  std::optional<Holder>* holder, KeyCall* key = nullptr);
   /// @param failure receives `not_owner`
   Released release(Owner owner, Failure& failure);
+  /// Ends a run. @param ending null: it gives the key back
+  /// @param failure receives why nobody knows, where the answer is `unknown`; and `not_owner`
+  Released conclude(Owner owner, const KeyEnding* ending, Failure& failure);
+  /// @return what a caller that has just come may know without asking for the key.
+  [[nodiscard]] KeyGlance glance(const Memory& asked);
+  /// Asks the server what it remembers of the key, or has it forget that.
+  [[nodiscard]] std::shared_ptr<const Record> recall(Recollection::Kind kind, core::Nanos at_most,
+                                                     Failure& failure) const;
 
   [[nodiscard]] std::size_t hold_count(Owner owner);
   [[nodiscard]] Token token(Owner owner);

@@ -18,7 +18,7 @@ std::shared_ptr<Slot> SlotTable::slot(ClientState& client, std::string_view name
     if (slot) return slot;
     table_.erase(found);  // its key ends with it
   }
-  slot = std::make_shared<Slot>(client.shared_from_this(), std::string(name));
+  slot = std::make_shared<Slot>(client.shared_from_this(), std::string(name), mode_);
   slots_.push_back(*slot);
   table_.emplace(slot->name(), slot.get());
   return slot;

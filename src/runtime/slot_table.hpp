@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The names of a client: one slot each, as long as somebody refers to it.
+// The names of a client, or its keys: one slot each, as long as somebody refers to it.
 #pragma once
+
+#include <mortise/operation.hpp>
 
 #include "runtime/reader_role.hpp"
 
@@ -18,6 +20,8 @@ class Slot;
 /// and is not held while a slot is visited or given up.
 class SlotTable {
  public:
+  /// @param mode what all slots of this table are of
+  explicit SlotTable(Mode mode) noexcept : mode_(mode) {}
   /// @return the one slot of a name, made where there is none.
   [[nodiscard]] std::shared_ptr<Slot> slot(ClientState& client, std::string_view name);
   /// @return it, or null where there is none.
@@ -31,6 +35,7 @@ class SlotTable {
   }
 
  private:
+  const Mode mode_;
   /// @param slot where to go on, kept by the caller; null = from the first one
   [[nodiscard]] std::shared_ptr<Slot> next(const Slot* slot) noexcept;
 

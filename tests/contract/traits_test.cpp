@@ -18,6 +18,7 @@ MORTISE_TEST(Traits, AreWhatTheBackendSays) {
   EXPECT_NE(has(Quality::leases), has(Quality::no_leases));
   EXPECT_EQ(says.fair == Support::yes, has(Quality::fair));
   EXPECT_EQ(says.one_wake == Support::yes, has(Quality::one_wake));
+  EXPECT_EQ(says.once == Support::yes, has(Quality::once));
 }
 
 TEST(Grounds, LeaveNoTestOut) {

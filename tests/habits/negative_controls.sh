@@ -24,10 +24,10 @@ good_tree() {
     write src/client_url.cpp '#include "file/store.hpp"'
     write examples/quickstart.cpp 'int main() {' '  // [lock]' '  int a = 1;' '  // [/lock]' '}'
     write tests/unit/all_test.cpp \
-        '// Promise: S1, S2, S3, S4, S5, S6, S7, S8, S9' 'TEST(Lock,' '     Excludes) {}' \
+        '// Promise: S1, S2, S3, S4, S5, S6, S7, S8, S9, O1, O2, O3, O4' 'TEST(Lock,' '     Excludes) {}' \
         '// Promise: L1, L2, L3, L4, L5, L6, L7, L8' 'TEST_P(Fifo, Turns) {}'
     local promise
-    for promise in S{1..9} L{1..8}; do echo "| **$promise** | what |"; done >docs/promises.md
+    for promise in S{1..9} L{1..8} O{1..4}; do echo "| **$promise** | what |"; done >docs/promises.md
     bash "$checks/promises.sh" "$scratch" --write
     printf '%s\n' '<!-- snippet: examples/quickstart.cpp#lock -->' '```cpp' 'int a = 1;' '```' \
         "## A [lock](docs/promises.md), and \`a\`" '[above](#a-lock-and-a), [tests](docs/promises-tests.md#s1)' >README.md

@@ -16,7 +16,8 @@ void DistantStore::add_network(std::uint16_t target_port, test::ProxyProtocol pr
 }
 
 std::set<Hook> distant_hooks() {
-  return contract::all_hooks_but({Hook::hand_clock, Hook::late_copies, Hook::counts});
+  return contract::all_hooks_but(
+      {Hook::hand_clock, Hook::late_copies, Hook::counts, Hook::take_key_away});
 }
 
 void DistantStore::set_reachable(bool reachable) {

@@ -21,6 +21,7 @@ class MemoryServerStore final : public Store {
   void set_reachable(bool reachable) override { server_.set_reachable(reachable); }
   void restart() override { server_.restart(); }
   void take_away(const std::string& name) override { server_.drop(name); }
+  void take_key_away(const std::string& key) override { server_.drop(key, Mode::once); }
   void misbehave(const Misbehaviour& how) override {
     server_.set_faults({.seed = how.seed,
                         .delay_min = how.delay_min,
@@ -44,7 +45,7 @@ inline BackendUnderTest memory_server() {
                 return std::make_unique<MemoryServerStore>(std::move(clock));
               },
           .hooks = all_hooks_but({Hook::processes}),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake}};
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once}};
 }
 
 }  // namespace mortise::contract

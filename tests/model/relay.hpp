@@ -37,6 +37,9 @@ class Relay : public Backend {
   void inspect(const std::shared_ptr<Inspection>& operation) override {
     behind_->inspect(operation);
   }
+  void recall(const std::shared_ptr<Recollection>& operation) override {
+    behind_->recall(operation);
+  }
   void check(const std::shared_ptr<Check>& operation) override { behind_->check(operation); }
   bool wait(mortise::Operation& operation, std::uint32_t seen,
             std::chrono::nanoseconds at_most) override {

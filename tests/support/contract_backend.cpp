@@ -21,6 +21,7 @@ Store::~Store() = default;
 void Store::set_reachable(bool /*reachable*/) { lacking("cannot be made unreachable"); }
 void Store::restart() { lacking("cannot be restarted"); }
 void Store::take_away(const std::string& /*name*/) { lacking("has no hold taken away"); }
+void Store::take_key_away(const std::string& /*key*/) { lacking("has no key taken away"); }
 void Store::misbehave(const Misbehaviour& /*how*/) { lacking("loses and delays nothing"); }
 std::size_t Store::waiters() const { lacking("does not count its waiters"); }
 std::uint64_t Store::pushes() const { lacking("does not count its pushes"); }
@@ -40,7 +41,9 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::no_leases: return !qualities.contains(Quality::leases);
     case Quality::loss:
       return qualities.contains(Quality::leases) || hooks.contains(Hook::take_away);
+    case Quality::no_once: return !qualities.contains(Quality::once);
     case Quality::leases:
+    case Quality::once:
     case Quality::fair:
     case Quality::one_wake: return qualities.contains(quality);
   }
@@ -48,9 +51,9 @@ bool BackendUnderTest::has(const Need& need) const {
 }
 
 std::set<Hook> all_hooks_but(const std::set<Hook>& those) {
-  std::set<Hook> left{Hook::processes,   Hook::hand_clock,    Hook::unreachable, Hook::restart,
-                      Hook::take_away,   Hook::lost_messages, Hook::lost_pushes, Hook::delays,
-                      Hook::late_copies, Hook::counts};
+  std::set<Hook> left{Hook::processes,   Hook::hand_clock,    Hook::unreachable,  Hook::restart,
+                      Hook::take_away,   Hook::lost_messages, Hook::lost_pushes,  Hook::delays,
+                      Hook::late_copies, Hook::counts,        Hook::take_key_away};
   for (const Hook each : those) left.erase(each);
   return left;
 }

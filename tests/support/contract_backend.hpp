@@ -25,6 +25,7 @@ enum class Hook {
   unreachable,    ///< `set_reachable()`
   restart,        ///< `restart()`
   take_away,      ///< `take_away()`
+  take_key_away,  ///< `take_key_away()`
   lost_messages,  ///< `misbehave()` with lost requests and lost replies
   lost_pushes,    ///< `misbehave()` with lost pushes
   delays,         ///< `misbehave()` with delays
@@ -39,6 +40,8 @@ enum class Quality {
   fair,       ///< turns in the order of arrival at the store
   one_wake,   ///< one release wakes one waiter
   loss,       ///< a test can have a hold be lost: by time, or `Hook::take_away`
+  once,       ///< keys with a memory
+  no_once,    ///< there are none
 };
 
 /// What this build is: sanitizers cannot follow everything that a process may do.
@@ -80,6 +83,8 @@ class Store {
   virtual void restart();
   /// Takes a hold away as an administrator would: deletes the key, the node, the file.
   virtual void take_away(const std::string& name);
+  /// The same with the hold of a key, of which the store goes on remembering what it does.
+  virtual void take_key_away(const std::string& key);
   virtual void misbehave(const Misbehaviour& how);
   /// @return how many waiters are queued at the server, on all names.
   [[nodiscard]] virtual std::size_t waiters() const;

@@ -26,7 +26,7 @@ inline void misbehave(test::Proxy& proxy, const Misbehaviour& how) {
 /// other processes are reached without one only.
 [[nodiscard]] inline std::set<Hook> hooks_of_server(bool proxied) {
   if (!proxied) return {Hook::restart, Hook::take_away, Hook::processes};
-  return all_hooks_but({Hook::processes, Hook::hand_clock, Hook::late_copies});
+  return all_hooks_but({Hook::processes, Hook::hand_clock, Hook::late_copies, Hook::take_key_away});
 }
 
 /// A store with one server, which may have a proxy before it.

@@ -92,6 +92,13 @@ class ProbedBackend final : public Backend {
   void inspect(const std::shared_ptr<Inspection>& operation) override {
     if (!severed()) backend_->inspect(operation);
   }
+  void recall(const std::shared_ptr<Recollection>& operation) override {
+    {
+      const std::lock_guard lock(probe_->mutex_);
+      ++probe_->counts_.recalls;
+    }
+    if (!probe_->severed_) backend_->recall(operation);
+  }
   void check(const std::shared_ptr<Check>& operation) override {
     if (!severed()) backend_->check(operation);
   }

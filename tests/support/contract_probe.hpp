@@ -24,7 +24,10 @@ class Probe {
     std::uint64_t cancels = 0;
     std::uint64_t renewals = 0;
     std::uint64_t releases = 0;
-    [[nodiscard]] std::uint64_t all() const { return acquires + cancels + renewals + releases; }
+    std::uint64_t recalls = 0;
+    [[nodiscard]] std::uint64_t all() const {
+      return acquires + cancels + renewals + releases + recalls;
+    }
   };
   [[nodiscard]] Counts counts() const;
   /// @return how many renewals of that name were asked for.

@@ -29,7 +29,13 @@ class Names : public ContractTest {};          // any bytes, none confused
 class Options : public ContractTest {};        // limits, labels, max_hold
 class Observing : public ContractTest {};      // Observer
 class Scale : public ContractTest {};          // many at once
-class Traits : public ContractTest {};         // the ground is what it says
+class KeyTest : public ContractTest {
+ protected:
+  using Run = mortise::Run;  // not that of testing::Test
+};
+class Keys : public KeyTest {};         // O1, O3: what is remembered of a key
+class Runs : public KeyTest {};         // O1, O2: who runs it, and what is recorded
+class Traits : public ContractTest {};  // the ground is what it says
 
 }  // namespace mortise::contract
 

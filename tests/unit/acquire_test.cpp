@@ -155,6 +155,18 @@ TEST(AcquireTest, EndsAsItsAttemptIsDecided) {
   expect_end(asking(10s).step(Acquire::Decided::busy), Do::leave, End::contended, Why::timeout);
 }
 
+TEST(AcquireTest, EndsWithWhatIsRememberedOfAKey) {
+  expect_end(asking(10s).step(Acquire::Decided::recorded), Do::leave, End::recorded);
+  // By the answer of another caller of its process, also when its time is up by then.
+  expect_end(waiter(3s).step(Acquire::Turn{.wakeup = Wakeup::told, .why = Why::timeout}), Do::end,
+             End::recorded);
+  // And one that came while the attempt was taken back.
+  for (const Why why : {Why::timeout, Why::cancelled}) {
+    expect_end(giving_up(why).step(Acquire::TakenBack{.recorded = true, .gone = true}), Do::leave,
+               End::recorded);
+  }
+}
+
 TEST(AcquireTest, AsksAnewWhereAGrantCannotBeBelievedAndThereIsTime) {
   using Accepted = Acquire::Accepted;
   expect_end(asking(10s).step(Accepted{Accepted::As::hold, at(1s)}), Do::end, End::granted);

@@ -139,6 +139,24 @@ TEST_F(NameStateTest, TheNextAsksWhenTheRequesterLeaves) {
   EXPECT_EQ(state_.enter(c, false), Entry::ask) << "the name is idle again";
 }
 
+TEST_F(NameStateTest, WhoIsToldTheAnswerOfAnotherLeavesTheQueue) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  Waiter c = waiter();
+  Waiter d = waiter();
+  EXPECT_FALSE(state_.busy());
+  EXPECT_EQ(state_.enter(a, true), Entry::ask);
+  EXPECT_TRUE(state_.busy());
+  for (Waiter* const each : {&b, &c, &d}) EXPECT_EQ(state_.enter(*each, true), Entry::wait);
+  state_.tell([&](const Waiter& each) { return &each != &c; });
+  EXPECT_EQ(b.wakeup, Waiter::Wakeup::told);
+  EXPECT_EQ(c.wakeup, Waiter::Wakeup::none);
+  EXPECT_EQ(d.wakeup, Waiter::Wakeup::told);
+  EXPECT_EQ(state_.leave(a), &c) << "it asks for itself";
+  EXPECT_EQ(state_.leave(c), nullptr);
+  EXPECT_FALSE(state_.busy());
+}
+
 // Promise: S7
 TEST_F(NameStateTest, ALostHoldLeavesTheNameAndIsRemembered) {
   Waiter a = waiter();

@@ -68,6 +68,7 @@ class MemoryStand final : public Stand {
     room_.world.after(length, [this] { calm(); });
     return words;
   }
+  [[nodiscard]] bool remembers() const override { return true; }
   void calm() override { server_.set_faults(usual()); }
   [[nodiscard]] Nanos lateness() const override { return lateness_; }
   // Connections are made anew within a second or two; waiters ask each second. What was sent while

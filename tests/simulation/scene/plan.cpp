@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t plan_stream = 5;
 constexpr std::uint64_t fault_stream = 6;
+constexpr std::uint64_t keys_stream = 9;
 
 constexpr Nanos us{1'000};
 constexpr Nanos ms{1'000'000};
@@ -19,6 +20,9 @@ constexpr Nanos second{1'000'000'000};
 constexpr std::size_t many_specials = 6;
 /// Of Redis, where what comes behind a storm (recovery, trials, debris) took half of a run.
 constexpr std::size_t longer_storms = 3;
+
+/// How many runs have keys as well, where the store remembers them.
+constexpr double part_with_keys = 0.4;
 
 constexpr std::array<std::string_view, Fault::kinds> fault_names{
     "stall",        "cut",          "overtake",       "part",         "pause client",
@@ -264,6 +268,12 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   if (kind == Kind::postgres && seed % 32 == 14) lose_the_standby(plan, faults);
   std::sort(plan.faults.begin(), plan.faults.end(),
             [](const Fault& a, const Fault& b) { return a.at < b.at; });
+  Random keys = Random::of({seed, keys_stream, static_cast<std::uint64_t>(kind)});
+  if (keys.chance(part_with_keys)) {
+    plan.keys = 1 + keys.below(4);
+    plan.runners = 1 + keys.below(3);
+    plan.keep = keys.chance(0.5) ? keys.between(second, 4 * second) : Nanos(3'600 * second);
+  }
   return plan;
 }
 

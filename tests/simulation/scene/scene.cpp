@@ -40,6 +40,7 @@ Scene::Scene(Plan plan, bool tells)
     : plan_(std::move(plan)),
       room_(plan_.seed * 8 + static_cast<std::uint64_t>(plan_.kind)),
       judge_(room_, !plan_.steps && !plan_.forgets, plan_.lease),
+      keys_(room_, judge_, plan_.keep),
       calls_(room_.world, plan_.lease + longest_debris),
       left_(plan_.clients, std::vector<std::size_t>(plan_.threads, plan_.operations)),
       calm_left_(plan_.clients, plan_.threads * calm_operations),
@@ -144,6 +145,15 @@ void Scene::live(Party& party) {
       ++party.working;
       threads.emplace_back([this, &party, i] {
         work(party, i);
+        --party.working;
+        --working_;
+      });
+    }
+    for (std::size_t i = 0; has_keys() && i < plan_.runners; ++i) {
+      ++working_;
+      ++party.working;
+      threads.emplace_back([this, &party, i] {
+        work_with_keys(party, i);
         --party.working;
         --working_;
       });

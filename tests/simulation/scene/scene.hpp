@@ -8,6 +8,7 @@
 
 #include "simulation/scene/calls.hpp"
 #include "simulation/scene/judge.hpp"
+#include "simulation/scene/keys.hpp"
 #include "simulation/scene/listener.hpp"
 #include "simulation/scene/over_run.hpp"
 #include "simulation/scene/plan.hpp"
@@ -69,6 +70,13 @@ class Scene {
   void live(Party& party);
   void work(Party& party, std::size_t thread);
   void operate(Party& party, Random& random, bool calm);
+  /// The same with keys that are run once.
+  [[nodiscard]] bool has_keys() const { return plan_.keys > 0 && stand_->remembers(); }
+  void work_with_keys(Party& party, std::size_t thread);
+  void operate_key(Party& party, Random& random, bool calm);
+  void run_key(Party& party, const Keys::Call& call, mortise::Run& run, Random& random);
+  void look_at_key(const Keys::Call& call, mortise::Once& once);
+  void forget_key(const Keys::Call& call, mortise::Once& once);
   /// Asks whether the server is there, for a bounded time.
   void ask(Party& party, Random& random);
   void hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,
@@ -129,6 +137,7 @@ class Scene {
   const Plan plan_;
   Room room_;
   Judge judge_;
+  Keys keys_;
   Calls calls_;
   std::unique_ptr<Stand> stand_;
   std::vector<std::unique_ptr<Party>> parties_;  // the last of each index is the living one

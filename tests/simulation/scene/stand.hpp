@@ -73,6 +73,8 @@ class Stand {
   /// @return whether the servers have brought holds back that were given back already: a release
   /// need not be on disk when it is told.
   [[nodiscard]] virtual bool holds_came_back() const { return false; }
+  /// @return whether it has keys with a memory: `Keys`.
+  [[nodiscard]] virtual bool remembers() const { return false; }
   /// The owner of a hold does something with it that only this kind of store has. On its thread.
   /// @return what it does once it has released it; null = nothing
   virtual std::function<void()> use(mortise::Lock& /*lock*/, mortise::Owner /*owner*/,

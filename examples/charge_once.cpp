@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// What a lock cannot do: a payment that is submitted twice, by threads at once and again later, is
+// charged once, and everybody gets the same receipt. A run whose outcome nobody learned is not
+// repeated blindly: the next one asks the bank first.
+// usage: charge_once [url]
+#include <mortise/mortise.hpp>
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Order {
+  std::string id;
+  int cents = 0;
+};
+
+/// Takes money, and can be asked what it took: what any payment service offers by a reference.
+class Bank {
+ public:
+  std::string charge(const Order& order, mortise::Token token, bool loses_its_answer) {
+    const std::lock_guard hold(mutex_);
+    if (token < newest_[order.id]) throw std::runtime_error("an older run");
+    newest_[order.id] = token;
+    const std::string receipt = "receipt " + std::to_string(++receipts_) + " for " + order.id;
+    charges_.emplace(order.id, receipt);
+    if (loses_its_answer) throw std::runtime_error("no answer from the bank");
+    return receipt;
+  }
+  [[nodiscard]] std::optional<std::string> find(const Order& order) const {
+    const std::lock_guard hold(mutex_);
+    const auto found = charges_.find(order.id);
+    return found == charges_.end() ? std::nullopt : std::optional(found->second);
+  }
+  [[nodiscard]] std::size_t charges() const {
+    const std::lock_guard hold(mutex_);
+    return charges_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, mortise::Token> newest_;
+  std::multimap<std::string, std::string> charges_;
+  int receipts_ = 0;
+};
+
+std::string hash(const Order& order) { return order.id + "/" + std::to_string(order.cents); }
+
+std::string pay(mortise::Client& client, Bank& bank, const Order& order, bool fails = false) {
+  // [once]
+  mortise::Once payment =
+      client.once("payment/" + order.id, {.keep = 24h, .fingerprint = hash(order), .wait = 10s});
+
+  const mortise::Outcome outcome = payment.run([&](mortise::Run& run) -> std::string {
+    if (run.number() > 1) {  // an earlier run died or failed: did it charge?
+      if (const auto receipt = bank.find(order)) return *receipt;
+    }
+    return bank.charge(order, run.token(), fails);  // recorded with the release
+  });
+
+  switch (outcome.state()) {
+    case mortise::KeyState::succeeded: return outcome.result();  // ours, or an earlier run's
+    case mortise::KeyState::failed: return "refused: " + outcome.reason();
+    default: return outcome.lost() ? "ask again: the lease ended" : "ask again: still running";
+  }
+  // [/once]
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  mortise::Client client(argc > 1 ? argv[1] : "memory:");
+  Bank bank;
+  const std::string run_of_this_program =
+      std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
+  const Order order{"order " + run_of_this_program, 1'999};
+
+  try {
+    pay(client, bank, order, true);
+  } catch (const std::runtime_error& error) {
+    std::cout << "first try: " << error.what() << "\n";
+  }
+  std::vector<std::string> receipts(8);
+  {
+    std::vector<std::jthread> workers;
+    for (std::string& receipt : receipts) {
+      workers.emplace_back([&] { receipt = pay(client, bank, order); });
+    }
+  }
+  for (const std::string& receipt : receipts) {
+    if (receipt != receipts.front()) throw std::runtime_error("two receipts");
+  }
+  std::error_code ec;
+  mortise::Once other = client.once("payment/" + order.id, {.fingerprint = "another order"});
+  other.run([] {}, ec);
+  std::cout << "8 more: " << receipts.front() << "\n"
+            << "the same key for another order: " << ec.message() << "\n"
+            << "charged " << bank.charges() << " time(s)\n";
+  return bank.charges() == 1 && ec == mortise::Errc::mismatch ? 0 : 1;
+} catch (const std::exception& e) {
+  std::cerr << "charge_once: " << e.what() << "\n";
+  return 1;
+}

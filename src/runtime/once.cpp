@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// The public `Once`: what a caller that comes may know without asking, what it asks, and what it is
+// told in the end.
+#include <mortise/once.hpp>
+
+#include "core/figures.hpp"
+#include "core/terms.hpp"
+#include "core/verdict.hpp"
+#include "runtime/open_run.hpp"
+#include "runtime/raise.hpp"
+#include "runtime/slot.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise {
+namespace {
+
+using runtime::raise_if;
+
+constexpr std::chrono::seconds longest_look{1};
+
+std::shared_ptr<const Record> pending(const std::optional<Holder>& holder) {
+  const Token token = holder ? holder->token : Token();
+  return std::make_shared<const Record>(Record{
+      .state = KeyState::pending, .number = token.value() / core::tokens_in_a_grant, .held = true});
+}
+
+/// For a caller that may not wait: nobody may have held the key at that moment, but somebody of
+/// this process was about to ask for it.
+std::shared_ptr<const Record> pending(const Record& found) {
+  return std::make_shared<const Record>(Record{
+      .state = KeyState::pending, .run = found.run, .number = found.number, .held = found.held});
+}
+
+bool answers(const Memory& asked, const Record& record) {
+  const core::Verdict verdict = core::judge(asked, record);
+  return verdict == core::Verdict::replay || verdict == core::Verdict::mismatch;
+}
+
+}  // namespace
+
+Once::Once(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms,
+           std::shared_ptr<const Memory> memory, const OnceOptions& options) noexcept
+    : slot_(std::move(slot)),
+      terms_(std::move(terms)),
+      memory_(std::move(memory)),
+      wait_(options.wait),
+      stop_(options.stop) {}
+
+Once::Once(Once&&) noexcept = default;
+
+Once& Once::operator=(Once&& other) noexcept {
+  if (this != &other) {
+    runtime::drop(std::move(slot_));
+    slot_ = std::move(other.slot_);
+    terms_ = std::move(other.terms_);
+    memory_ = std::move(other.memory_);
+    wait_ = other.wait_;
+    stop_ = std::move(other.stop_);
+  }
+  return *this;
+}
+
+Once::~Once() { runtime::drop(std::move(slot_)); }
+
+Run Once::begin() {
+  Run run;
+  begin(run);
+  raise_after(run);
+  return run;
+}
+
+Run Once::begin(std::error_code& ec) {
+  Run run;
+  begin(run);
+  ec = is_contention(run.failure_.code) ? std::error_code() : run.failure_.code;
+  return run;
+}
+
+void Once::begin(Run& run) {
+  // An observer may destroy this handle.
+  const std::shared_ptr<runtime::Slot> slot = slot_;
+  const std::shared_ptr<const Memory> memory = memory_;
+  const Instant began = slot->client().now();
+  run.key_ = slot->name();
+  for (;;) {
+    if (learn(*slot, *memory, run)) return;
+    runtime::KeyCall call{.memory = memory};
+    auto open = std::make_shared<runtime::OpenRun>(slot);
+    std::optional<Holder> holder;
+    AcquireOptions options{.wait = wait_, .stop = stop_, .owner = open->owner()};
+    if (waits() && wait_ != forever) options.wait = left_of_wait(slot->client().now() - began);
+    run.failure_ = slot->acquire(terms_, options, &holder, &call);
+    if (!run.failure_ && call.record) return told(call.record, *memory, run);
+    if (!run.failure_) return begun(std::move(open), std::move(call), run);
+    if (!is_contention(run.failure_.code)) return;
+    // Others of this process have come in between: they may know.
+    if (call.busy_here) continue;
+    const std::shared_ptr<const Record> here = slot->glance(*memory).runs;
+    run.outcome_ = Outcome(here ? here : pending(holder));
+    return;
+  }
+}
+
+/// @return what is left; a little, where nothing is: it waits, if not for long.
+std::chrono::nanoseconds Once::left_of_wait(std::chrono::nanoseconds passed) const noexcept {
+  return std::max<std::chrono::nanoseconds>(wait_ - passed, std::chrono::microseconds(1));
+}
+
+bool Once::waits() const noexcept { return wait_ > std::chrono::nanoseconds(0); }
+
+// Whoever may not wait is not told `pending` only because another caller of this process asks just
+// now for what has an outcome; and whoever comes with another fingerprint does not wait for those.
+bool Once::learn(runtime::Slot& slot, const Memory& memory, Run& run) const {
+  if (!slot.client().alive()) return false;
+  const runtime::KeyGlance seen = slot.glance(memory);
+  if (seen.runs && seen.differs) {
+    told(seen.runs, memory, run);
+    return true;
+  }
+  if (seen.runs && seen.own && waits()) {
+    run.failure_ = {Errc::unsupported,
+                    slot.name() + ": this thread runs the key already, and would wait for itself"};
+    return true;
+  }
+  if (seen.runs && !waits()) {
+    run.failure_ = {Errc::timeout, slot.name()};
+    run.outcome_ = Outcome(seen.runs);
+    return true;
+  }
+  if (!seen.differs && (waits() || !seen.others)) return false;
+  const core::Nanos at_most = core::command_timeout(terms_->lease);
+  Failure failure;
+  const auto found = slot.recall(
+      Recollection::Kind::look, waits() ? std::min<core::Nanos>(wait_, at_most) : at_most, failure);
+  if (found && answers(memory, *found)) {
+    told(found, memory, run);
+    return true;
+  }
+  // What is wrong with the store the request itself finds out, for which there is more time.
+  if (waits()) return false;
+  run.failure_ = failure ? failure : Failure(Errc::timeout, slot.name());
+  if (found) run.outcome_ = Outcome(pending(*found));
+  return true;
+}
+
+void Once::told(const std::shared_ptr<const Record>& record, const Memory& memory, Run& run) {
+  switch (core::judge(memory, *record)) {
+    case core::Verdict::replay: run.outcome_ = Outcome(record, true); return;
+    case core::Verdict::mismatch:
+      run.failure_ = {Errc::mismatch, run.key_ + ": remembered with another fingerprint"};
+      return;
+    case core::Verdict::run:
+    case core::Verdict::wait: break;
+  }
+  run.failure_ = {Errc::protocol, run.key_ + ": told of no outcome instead of a grant"};
+}
+
+void Once::begun(std::shared_ptr<runtime::OpenRun> open, runtime::KeyCall&& call, Run& run) {
+  run.number_ = call.run;
+  run.token_ = Token(call.hold.number * core::tokens_in_a_grant);
+  open->begun(std::move(call));
+  run.open_ = std::move(open);  // from here on it is given back, whatever fails
+  run.lost_ = run.open_->lost();
+}
+
+void Once::finish(Run& run, std::string_view result) noexcept {
+  if (!run) return;  // the body has said it by itself
+  try {
+    const Failure wrong = core::check_outcome(result);
+    run.conclude(wrong ? KeyState::failed : KeyState::succeeded, wrong ? wrong.text : result);
+    if (wrong && !run.failure_) run.failure_ = wrong;
+  } catch (const std::exception&) {
+    run.failure_.code = Errc::exhausted;  // and no memory for words; the key is given back
+  }
+}
+
+void Once::threw(Run& run, std::string_view words) noexcept {
+  if (!run) return;
+  try {
+    run.conclude(KeyState::failed, words.substr(0, longest_outcome));
+  } catch (const std::exception&) {
+    // Out of memory: the key is given back without a reason.
+  }
+}
+
+void Once::raise_after(const Run& run) {
+  if (!is_contention(run.failure_.code)) raise_if(run.failure_);
+}
+
+std::shared_ptr<const Record> Once::recall(bool forget, Failure& failure) const {
+  const std::shared_ptr<runtime::Slot> slot = slot_;
+  const auto kind = forget ? Recollection::Kind::forget : Recollection::Kind::look;
+  std::shared_ptr<const Record> record = slot->recall(kind, longest_look, failure);
+  if (!record && !failure) failure = {Errc::protocol, slot->name() + ": no record"};
+  return record;
+}
+
+Outcome Once::look() const {
+  Failure failure;
+  auto record = recall(false, failure);
+  raise_if(failure);
+  return Outcome(std::move(record));
+}
+
+Outcome Once::look(std::error_code& ec) const {
+  Failure failure;
+  auto record = recall(false, failure);
+  ec = failure.code;
+  return Outcome(std::move(record));
+}
+
+bool Once::forget() {
+  Failure failure;
+  const auto record = recall(true, failure);
+  raise_if(failure);
+  return !record->held;
+}
+
+bool Once::forget(std::error_code& ec) {
+  Failure failure;
+  const auto record = recall(true, failure);
+  ec = failure.code;
+  return record && !record->held;
+}
+
+const std::string& Once::key() const noexcept { return slot_->name(); }
+
+}  // namespace mortise

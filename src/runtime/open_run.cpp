@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// The client's side of a run, and the public `Run` over it.
+#include "runtime/open_run.hpp"
+
+#include <mortise/run.hpp>
+
+#include "core/figures.hpp"
+#include "core/terms.hpp"
+#include "runtime/raise.hpp"
+#include "runtime/slot.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace mortise::runtime {
+
+OpenRun::~OpenRun() { drop(std::move(slot_)); }
+
+std::chrono::nanoseconds OpenRun::valid_for() const { return slot_->valid_for(owner_); }
+
+std::stop_token OpenRun::lost() const { return slot_->lost(owner_); }
+
+KeyEnding OpenRun::ending(KeyState state, std::string_view bytes) const {
+  return {
+      .conclusion = std::make_shared<const Conclusion>(Conclusion{
+          .state = state, .bytes = std::string(bytes), .run = call_.run, .memory = call_.memory}),
+      .record = std::make_shared<const Record>(Record{.state = state,
+                                                      .bytes = std::string(bytes),
+                                                      .run = call_.run,
+                                                      .number = call_.hold.number,
+                                                      .fingerprint = call_.memory->fingerprint})};
+}
+
+Released OpenRun::end(const KeyEnding* ending, Failure& failure) {
+  // An observer may destroy whatever else keeps the slot.
+  const std::shared_ptr<Slot> keep = slot_;
+  const Released outcome = keep->conclude(owner_, ending, failure);
+  if (outcome == Released::unknown && !failure) failure = keep->client().closed_failure();
+  return outcome;
+}
+
+}  // namespace mortise::runtime
+
+namespace mortise {
+
+Run::Run() noexcept = default;
+
+Run::Run(Run&& other) noexcept
+    : open_(std::move(other.open_)),
+      key_(std::move(other.key_)),
+      number_(std::exchange(other.number_, 0)),
+      token_(std::exchange(other.token_, Token())),
+      lost_(std::exchange(other.lost_, std::stop_token())),
+      outcome_(std::exchange(other.outcome_, Outcome())),
+      failure_(std::exchange(other.failure_, Failure())) {}
+
+Run& Run::operator=(Run&& other) noexcept {
+  if (this != &other) {
+    give_back();
+    open_ = std::move(other.open_);
+    key_ = std::move(other.key_);
+    number_ = std::exchange(other.number_, 0);
+    token_ = std::exchange(other.token_, Token());
+    lost_ = std::exchange(other.lost_, std::stop_token());
+    outcome_ = std::exchange(other.outcome_, Outcome());
+    failure_ = std::exchange(other.failure_, Failure());
+  }
+  return *this;
+}
+
+Run::~Run() { give_back(); }
+
+void Run::give_back() noexcept {
+  const std::shared_ptr<runtime::OpenRun> open = std::exchange(open_, nullptr);
+  if (!open) return;
+  try {
+    Failure failure;
+    static_cast<void>(open->end(nullptr, failure));
+  } catch (const std::exception&) {
+    // Out of memory for the request: the hold ends with its lease.
+  }
+}
+
+Outcome Run::conclude(KeyState state, std::string_view bytes) {
+  failure_ = core::check_outcome(bytes);
+  if (!open_ && !failure_) failure_ = {Errc::not_owner, key_ + ": the run is not open"};
+  if (failure_) return {};
+  // What needs memory comes first: where there is none the run stays open.
+  const runtime::KeyEnding ending = open_->ending(state, bytes);
+  const auto unsaid = std::make_shared<const Record>(
+      Record{.state = KeyState::pending, .run = number_, .number = ending.record->number});
+  const std::shared_ptr<runtime::OpenRun> open = std::exchange(open_, nullptr);
+  Failure failure;
+  const Released told = open->end(&ending, failure);
+  if (told == Released::released) {
+    outcome_ = Outcome(ending.record);
+  } else {
+    outcome_ = Outcome(unsaid, false, told == Released::was_lost);
+    if (told == Released::unknown) failure_ = std::move(failure);
+  }
+  return outcome_;
+}
+
+Outcome Run::succeed(std::string_view result) {
+  Outcome outcome = conclude(KeyState::succeeded, result);
+  runtime::raise_if(failure_);
+  return outcome;
+}
+
+Outcome Run::succeed(std::string_view result, std::error_code& ec) {
+  Outcome outcome = conclude(KeyState::succeeded, result);
+  ec = failure_.code;
+  return outcome;
+}
+
+Outcome Run::fail(std::string_view reason) {
+  Outcome outcome = conclude(KeyState::failed, reason);
+  runtime::raise_if(failure_);
+  return outcome;
+}
+
+Outcome Run::fail(std::string_view reason, std::error_code& ec) {
+  Outcome outcome = conclude(KeyState::failed, reason);
+  ec = failure_.code;
+  return outcome;
+}
+
+const std::string& Run::key() const noexcept { return key_; }
+
+std::chrono::nanoseconds Run::valid_for() const noexcept {
+  return open_ ? open_->valid_for() : std::chrono::nanoseconds(0);
+}
+
+HoldId Run::hold() const { return open_ ? open_->hold() : HoldId{}; }
+
+std::shared_ptr<const Memory> Run::memory() const noexcept {
+  return open_ ? open_->memory() : nullptr;
+}
+
+}  // namespace mortise
