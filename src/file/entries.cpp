@@ -15,7 +15,7 @@ std::shared_ptr<Entry> Entries::get(const std::string& name) {
   if (found == slots_.end()) {
     // `close()` must not need memory.
     if (room_.capacity() <= slots_.size()) room_.reserve(2 * slots_.size() + 8);
-    auto entry = std::make_shared<Entry>(directory_, name, flush_, in_use_);
+    auto entry = std::make_shared<Entry>(common_, name);
     found = slots_.emplace(name, Slot{.entry = std::move(entry)}).first;
     known_.store(slots_.size());
   }
@@ -41,7 +41,7 @@ std::vector<std::shared_ptr<Entry>> Entries::all() const {
 
 void Entries::trim() noexcept {
   // The two are not read at one moment: a trim may come a little early or late.
-  if (known_.load() <= in_use_.load() + most_idle_) return;
+  if (known_.load() <= common_.in_use.load() + most_idle_) return;
   try {
     // Half of them at once, so that looking for the oldest is paid for by many calls.
     static_cast<void>(retire_all_but(most_idle_ / 2));

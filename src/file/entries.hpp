@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The names that one client uses or has used lately. A name that nobody owns or waits for stays
-// open for a while, so that the next lock on it costs no open; how many such, is bounded.
+// The names, of locks or of keys, that one client uses or has used lately. A name that nobody owns
+// or waits for stays open for a while, so that the next lock on it costs no open; how many such, is
+// bounded.
 #pragma once
 
 #include "file/directory.hpp"
 #include "file/entry.hpp"
+#include "file/number_floor.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -20,9 +22,13 @@ namespace mortise::file {
 /// @thread_safety every member may be called concurrently.
 class Entries {
  public:
-  /// @param directory outlives this
+  /// Of locks. @param directory outlives this
   Entries(const Directory& directory, bool flush, std::size_t most_idle)
-      : directory_(directory), flush_(flush), most_idle_(most_idle) {}
+      : common_{.directory = directory, .flush = flush}, most_idle_(most_idle) {}
+  /// Of keys. @param floor outlives this, too
+  Entries(const Directory& directory, NumberFloor& floor, std::size_t most_idle)
+      : common_{.directory = directory, .flush = true, .mode = Mode::once, .floor = &floor},
+        most_idle_(most_idle) {}
 
   /// @return the entry of a name, a new one where there is none; null after `close()`. One that was
   /// retired meanwhile says so when it is asked.
@@ -48,12 +54,10 @@ class Entries {
   using Slots = std::unordered_map<std::string, Slot>;
   [[nodiscard]] std::size_t retire_all_but(std::size_t keep);
 
-  const Directory& directory_;
-  const bool flush_;
+  Common common_;
   const std::size_t most_idle_;
-  std::atomic<std::size_t> known_{0};   // entries, and
-  std::atomic<std::size_t> in_use_{0};  // how many of them are owned or waited for
-  mutable std::mutex mutex_;            // comes before the entries' own
+  std::atomic<std::size_t> known_{0};  // entries; how many of them are in use, `common_` counts
+  mutable std::mutex mutex_;           // comes before the entries' own
   Slots slots_;
   std::vector<std::shared_ptr<Entry>> room_;  // empty, with room for all entries: for close()
   std::uint64_t clock_ = 0;                   // counts uses

@@ -2,6 +2,7 @@
 // One name of one client: the kernel's lock excludes other processes, this table the own threads.
 #include "file/entry.hpp"
 
+#include "file/entry_parts.hpp"
 #include "file/file_name.hpp"
 
 #include <algorithm>
@@ -11,56 +12,12 @@
 namespace mortise::file {
 namespace {
 
-using Kind = Outcome::Kind;
+using Kind = Decision::Kind;
 
-// How long the waiter that our release woke has the first try. It needs a few microseconds; a
-// stopped process must not cost us more than this.
-constexpr std::chrono::nanoseconds politeness = std::chrono::milliseconds(1);
-
-// How often a file that is replaced meanwhile is opened anew.
-constexpr int patience = 8;
-
-Outcome failed(Failure why) { return {.kind = Kind::failed, .failure = std::move(why)}; }
-
-Outcome client_is_closed() { return failed({Errc::closed, "the client is closed"}); }
-
-// Lets the lock go unless the grant was completed: also when an exception passes.
-class Unlocking {
- public:
-  explicit Unlocking(const LockFile& file) noexcept : file_(&file) {}
-  Unlocking(const Unlocking&) = delete;
-  Unlocking& operator=(const Unlocking&) = delete;
-  ~Unlocking() {
-    if (file_ != nullptr) file_->unlock(1);
-  }
-  void keep() noexcept { file_ = nullptr; }
-
- private:
-  const LockFile* file_;
-};
+// Of a request that does not wait: what was recorded before it came is no news.
+constexpr std::uint64_t no_record = ~std::uint64_t{0};
 
 }  // namespace
-
-class Entry::Change {
- public:
-  explicit Change(Entry& entry) : entry_(entry), hold_(entry.mutex_) {}
-  Change(const Change&) = delete;
-  Change& operator=(const Change&) = delete;
-  ~Change() {
-    const bool in_use = entry_.owner_ || !entry_.waiters_.empty();
-    if (in_use == entry_.in_use_.load()) return;
-    entry_.in_use_.store(in_use);
-    if (in_use) {
-      entry_.count_in_use_.fetch_add(1);
-    } else {
-      entry_.count_in_use_.fetch_sub(1);
-    }
-  }
-
- private:
-  Entry& entry_;
-  std::lock_guard<std::mutex> hold_;
-};
 
 std::vector<Waiter>::iterator Entry::find(const Acquisition& operation) {
   return std::find_if(waiters_.begin(), waiters_.end(),
@@ -74,11 +31,11 @@ bool Entry::matches(const HoldId& hold) const noexcept {
 // The file is not the one of its name any more. Whoever sleeps on it looks at the path again.
 void Entry::abandon() noexcept {
   owner_.reset();
-  file_->unlock(INT_MAX);
+  if (file_->prepared()) file_->unlock(INT_MAX);
   file_.reset();
 }
 
-Outcome Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant counted_from) {
+Decision Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant counted_from) {
   const Change change(*this);
   if (closed_) return client_is_closed();
   if (retired_) return {.kind = Kind::retired};
@@ -90,42 +47,57 @@ Outcome Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant co
   }
   auto waiter = find(*operation);
   const bool joins = request.wait && waiter == waiters_.end();
+  const std::uint64_t since = waiter == waiters_.end() ? no_record : waiter->since;
   // Memory first: nothing may fail between taking the lock and noting its owner.
   if (joins) waiters_.reserve(waiters_.size() + 1);
   Nap nap;
+  Decision decision{.kind = Kind::held};
+  if (common_.mode == Mode::once) decision = consult(request, since);
   const bool others_turn = polite_until_ != Instant{} && BootClock::now() < polite_until_;
-  if (joins && others_turn && file_ && !owner_) {
+  if (decision.kind == Kind::held && joins && others_turn && file_ && !owner_) {
     nap = {.sleepers = file_->sleepers(), .seen = polite_seen_, .polite_until = polite_until_};
-    waiters_.push_back({.operation = operation, .nap = std::move(nap)});
-    return {.kind = Kind::held};
+    waiters_.push_back({.operation = operation, .nap = std::move(nap), .since = record_seen_});
+    return decision;
   }
-  Outcome outcome = try_to_take(*operation, counted_from, nap);
+  if (decision.kind == Kind::held) decision = try_to_take(*operation, counted_from, nap);
   waiter = find(*operation);
-  if (outcome.kind != Kind::held) {
+  if (decision.kind != Kind::held) {
     if (waiter != waiters_.end()) waiters_.erase(waiter);
   } else if (waiter != waiters_.end()) {
     waiter->nap = std::move(nap);
   } else if (joins) {
-    waiters_.push_back({.operation = operation, .nap = std::move(nap)});
+    waiters_.push_back({.operation = operation, .nap = std::move(nap), .since = record_seen_});
   }
-  return outcome;
+  return decision;
 }
 
-Outcome Entry::retry(Acquisition& operation, Instant counted_from) {
+Decision Entry::retry(Acquisition& operation, Instant counted_from) {
   const Change change(*this);
   const auto waiter = find(operation);
   if (waiter == waiters_.end()) return {};
   Nap nap;
-  Outcome outcome = try_to_take(operation, counted_from, nap);
-  if (outcome.kind == Kind::held) {
+  Decision decision{.kind = Kind::held};
+  if (common_.mode == Mode::once) decision = consult(operation.request(), waiter->since);
+  if (decision.kind == Kind::held) decision = try_to_take(operation, counted_from, nap);
+  if (decision.kind == Kind::held) {
     waiter->nap = std::move(nap);
   } else {
     waiters_.erase(waiter);
   }
-  return outcome;
+  return decision;
 }
 
-Outcome Entry::try_to_take(const Acquisition& operation, Instant counted_from, Nap& nap) {
+Failure Entry::open_file() {
+  if (common_.mode == Mode::exclusive) return LockFile::open(common_.directory, name_, file_);
+  using Opening = LockFile::Opening;
+  bool same = false;
+  Failure why = LockFile::open_key(common_.directory, name_, Opening::for_reading, file_);
+  if (!why) why = file_->prepare(common_.directory, same);
+  if (!same) file_.reset();
+  return why;
+}
+
+Decision Entry::try_to_take(const Acquisition& operation, Instant counted_from, Nap& nap) {
   // The kernel would give the lock to the same description once more.
   if (owner_) {
     nap = {.sleepers = file_->sleepers(), .seen = file_->word()};
@@ -133,7 +105,7 @@ Outcome Entry::try_to_take(const Acquisition& operation, Instant counted_from, N
   }
   for (int round = 0; round < patience; ++round) {
     if (!file_) {
-      if (Failure why = LockFile::open(directory_, name_, file_)) return failed(std::move(why));
+      if (Failure why = open_file()) return failed(std::move(why));
       if (!file_) continue;
     }
     bool locked = false;
@@ -150,28 +122,34 @@ Outcome Entry::try_to_take(const Acquisition& operation, Instant counted_from, N
       abandon();
       continue;
     }
+    if (!locked && common_.mode == Mode::once) return consult_held(operation.request());
     if (!locked) return {.kind = Kind::held, .holder = file_->holder()};
     if (named == LockFile::Named::unknown) {
       const Unlocking unlock(*file_);
       return failed({Errc::unavailable, "file " + file_->path() + ": cannot look at the path"});
     }
-    return record(operation.request(), counted_from);
+    if (common_.mode == Mode::once) return begin_run(operation.request(), counted_from);
+    return note_grant(operation.request(), counted_from);
   }
-  return failed({Errc::unavailable,
-                 "file " + directory_.path_of(file_name(name_)) + ": replaced again and again"});
+  return replaced_again();
 }
 
-Outcome Entry::record(const Acquisition::Request& request, Instant counted_from) {
+Decision Entry::replaced_again() const {
+  const std::string path = common_.directory.path_of(file_name(name_, common_.mode));
+  return failed({Errc::unavailable, "file " + path + ": replaced again and again"});
+}
+
+Decision Entry::note_grant(const Acquisition::Request& request, Instant counted_from) {
   Unlocking unlock(*file_);
   Grant grant{.number = 0, .counted_from = counted_from, .lease = no_lease};
   if (Failure why = file_->record_grant(request.label, grant.number)) return failed(std::move(why));
-  owner_ = Own{.attempt = request.attempt, .grant = grant, .settled = !flush_};
+  owner_ = Own{.attempt = request.attempt, .grant = grant, .settled = !common_.flush};
   polite_until_ = {};
   unlock.keep();
-  return {.kind = flush_ ? Kind::flushing : Kind::granted, .grant = grant};
+  return {.kind = common_.flush ? Kind::flushing : Kind::granted, .grant = grant};
 }
 
-Outcome Entry::settle(const AttemptId& attempt) {
+Decision Entry::settle(const AttemptId& attempt) {
   std::shared_ptr<LockFile> file;
   {
     const Change change(*this);
@@ -179,9 +157,10 @@ Outcome Entry::settle(const AttemptId& attempt) {
     file = file_;
   }
   // Not under the mutex: a cancelled waiter must not wait for the disk.
-  Failure why = file->flush(directory_);
+  Failure why = file->flush(common_.directory);
   const Change change(*this);
   if (!owner_ || owner_->attempt != attempt) return client_is_closed();
+  if (!why && owner_->mends) return mended();
   if (!why) {
     owner_->settled = true;
     return {.kind = Kind::granted, .grant = owner_->grant};
@@ -246,7 +225,10 @@ std::optional<Holder> Entry::own_holder() const {
 std::optional<HoldId> Entry::notice_loss() {
   const Change change(*this);
   if (!owner_ || !owner_->settled || file_->named() != LockFile::Named::no) return std::nullopt;
-  HoldId lost{.name = name_, .attempt = owner_->attempt, .number = owner_->grant.number};
+  HoldId lost{.name = name_,
+              .attempt = owner_->attempt,
+              .number = owner_->grant.number,
+              .mode = common_.mode};
   abandon();
   return lost;
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What one client knows of one name: the open file, the attempt that owns it, the attempts that
-// wait. Decides; completes nothing, so that no caller's code runs under its mutex.
+// What one client knows of one name, of a lock or a key: the open file, the attempt that owns it,
+// the attempts that wait. Decides; completes nothing, so that no caller's code runs under its
+// mutex.
 #pragma once
 
 #include <mortise/clock.hpp>
 #include <mortise/operation.hpp>
 
 #include "file/directory.hpp"
+#include "file/key_page.hpp"
 #include "file/lock_file.hpp"
+#include "file/number_floor.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -17,24 +20,31 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mortise::file {
 
 /// What a request came to.
-struct Outcome {
+struct Decision {
   enum class Kind : std::uint8_t {
     ignored,  ///< nothing to tell: the attempt is not, or no longer, waiting here
     retired,  ///< the entry is out of use: ask a new one
     granted,
     flushing,  ///< granted once `settle()` has made the disk keep it
     held,      ///< by somebody else
+    recorded,  ///< what is remembered of the key needs no grant, or allows none
+    again,     ///< what was remembered of the key is in order now: ask once more
     failed,
   };
   Kind kind = Kind::ignored;
   Grant grant{};
   std::optional<Holder> holder{};
   Failure failure{};
+  std::shared_ptr<const mortise::Record> record{};
+  /// Held, but by nobody who runs the key, or not for long: worth another try within a moment.
+  bool passing = false;
 };
 
 /// What a waiter sleeps on, and from what value.
@@ -49,23 +59,32 @@ struct Nap {
 struct Waiter {
   std::shared_ptr<Acquisition> operation;
   Nap nap;
+  std::uint64_t since = 0;  ///< of a key: the record that stood when it came
+};
+
+/// What the entries of one kind share.
+struct Common {
+  const Directory& directory;
+  bool flush;  ///< whether the disk has to keep a grant
+  Mode mode = Mode::exclusive;
+  NumberFloor* floor = nullptr;  ///< of keys
+  /// Counts those that are in use.
+  std::atomic<std::size_t> in_use{0};
 };
 
 /// @thread_safety every member may be called concurrently.
 class Entry {
  public:
-  /// @param directory outlives the entry
-  /// @param in_use counts entries that are; outlives the entry
-  Entry(const Directory& directory, std::string name, bool flush, std::atomic<std::size_t>& in_use)
-      : directory_(directory), name_(std::move(name)), flush_(flush), count_in_use_(in_use) {}
+  /// @param common outlives the entry
+  Entry(Common& common, std::string name) : common_(common), name_(std::move(name)) {}
 
   /// Tries for an attempt, a new one or one that asks again; joins the waiters where it may wait.
-  [[nodiscard]] Outcome acquire(const std::shared_ptr<Acquisition>& operation,
-                                Instant counted_from);
+  [[nodiscard]] Decision acquire(const std::shared_ptr<Acquisition>& operation,
+                                 Instant counted_from);
   /// Tries again for a waiting attempt.
-  [[nodiscard]] Outcome retry(Acquisition& operation, Instant counted_from);
+  [[nodiscard]] Decision retry(Acquisition& operation, Instant counted_from);
   /// Second half of a grant that is flushed; blocks as long as the disk does.
-  [[nodiscard]] Outcome settle(const AttemptId& attempt);
+  [[nodiscard]] Decision settle(const AttemptId& attempt);
   /// Ends the wait of an attempt. @return false: too late, it owns the name
   [[nodiscard]] bool cancel(const Acquisition& operation);
   /// @return what to sleep on, if the attempt waits here.
@@ -74,6 +93,13 @@ class Entry {
   /// Frees exactly this hold, or nothing.
   /// @param watched files that are moved away, and directories, are noticed otherwise
   [[nodiscard]] Released release(const HoldId& hold, bool watched);
+  /// Of a key: writes the outcome, has the disk keep it, and frees the key, for exactly this hold;
+  /// or finds that it has done so before. Blocks as long as the disk does.
+  /// @param why of `Released::unknown`: nothing is recorded, or (`in_doubt`) something may be
+  [[nodiscard]] Released conclude(const HoldId& hold, const Conclusion& conclusion, Failure& why);
+  /// Of a key: has it forgotten. @return `recorded` (as it was found), `held` (with the record),
+  /// `retired`, `failed`
+  [[nodiscard]] Decision forget();
   /// Frees the name if this attempt owns it, and forgets that it waits.
   void undo(const Acquisition& operation) noexcept;
   [[nodiscard]] bool owns(const HoldId& hold) const;
@@ -96,27 +122,51 @@ class Entry {
     AttemptId attempt;
     Grant grant;
     bool settled = false;
+    /// Of a key: of the record that it has written last; its own, unless it `mends`.
+    std::uint64_t sequence = 0;
+    /// Holds the key only until the disk has what a runner wrote that died over it.
+    bool mends = false;
   };
 
   /// The mutex, for a change; notes at its end whether the entry is in use.
   class Change;
 
   [[nodiscard]] std::vector<Waiter>::iterator find(const Acquisition& operation);
-  [[nodiscard]] Outcome try_to_take(const Acquisition& operation, Instant counted_from, Nap& nap);
-  [[nodiscard]] Outcome record(const Acquisition::Request& request, Instant counted_from);
+  [[nodiscard]] Decision try_to_take(const Acquisition& operation, Instant counted_from, Nap& nap);
+  [[nodiscard]] Decision note_grant(const Acquisition::Request& request, Instant counted_from);
   [[nodiscard]] bool matches(const HoldId& hold) const noexcept;
   void abandon() noexcept;
+  [[nodiscard]] Failure open_file();
+  [[nodiscard]] Decision replaced_again() const;
 
-  const Directory& directory_;
+  // Of keys, in entry_key.cpp.
+  [[nodiscard]] Decision consult(const Acquisition::Request& request, std::uint64_t since);
+  [[nodiscard]] Decision consult_held(const Acquisition::Request& request);
+  [[nodiscard]] Decision told(const Acquisition::Request& request, const KeyPage& page,
+                              std::uint64_t since, bool held) const;
+  [[nodiscard]] Decision told(const KeySlot& slot, bool with_bytes) const;
+  [[nodiscard]] Decision begin_run(const Acquisition::Request& request, Instant counted_from);
+  [[nodiscard]] Decision mend(const Acquisition::Request& request, const KeySlot& slot,
+                              std::string_view bytes);
+  [[nodiscard]] Decision write_run(const Acquisition::Request& request, Instant counted_from,
+                                   const KeyPage& page, const KeySlot* last);
+  [[nodiscard]] Decision mended();
+  [[nodiscard]] Failure write_outcome(const Conclusion& conclusion, bool& lost);
+  [[nodiscard]] Released find_outcome(const HoldId& hold, KeyState state, Failure& why);
+  [[nodiscard]] Decision write_absence();
+  [[nodiscard]] Decision write_absence_locked();
+  [[nodiscard]] Decision held_record() const;
+  [[nodiscard]] Failure read_page(KeyPage& page) const;
+
+  Common& common_;
   const std::string name_;
-  const bool flush_;
-  std::atomic<std::size_t>& count_in_use_;
   mutable std::mutex mutex_;
   std::shared_ptr<LockFile> file_;  // empty: not open, or found to be replaced
   std::optional<Own> owner_;        // implies file_
   std::vector<Waiter> waiters_;
   std::uint32_t polite_seen_ = 0;
   Instant polite_until_{};
+  std::uint64_t record_seen_ = 0;  // of a key: the last one that was looked at
   bool closed_ = false;
   bool retired_ = false;
   std::atomic<bool> in_use_{false};  // written under the mutex

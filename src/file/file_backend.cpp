@@ -7,9 +7,11 @@
 #include "base/farewell.hpp"
 #include "base/fork.hpp"
 #include "base/url.hpp"
+#include "file/file_backend_parts.hpp"
 #include "file/file_name.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <optional>
 #include <utility>
@@ -17,33 +19,13 @@
 namespace mortise::file {
 namespace {
 
-using Kind = Outcome::Kind;
-
-std::string closed_words() { return "the client is closed"; }
-Failure closed() { return {Errc::closed, closed_words()}; }
-
-// Short enough to need no memory itself.
-Failure out_of_memory() { return {Errc::exhausted, "out of memory"}; }
-
-// For requests that change nothing.
-template <class Work>
-void answer(Operation& operation, Work work) {
-  try {
-    work();
-  } catch (const std::bad_alloc&) {
-    operation.failed(out_of_memory());
-  }
-}
+using Kind = Decision::Kind;
 
 Failure refuse(const Acquisition::Request& request) {
-  if (request.mode != Mode::exclusive) {
+  if (request.mode != Mode::exclusive && (request.mode != Mode::once || !request.memory)) {
     return {Errc::unsupported, "file: this mode of holding is not supported"};
   }
-  if (request.name.empty() || request.name.size() > longest_name) {
-    return {Errc::misconfigured, "file: a lock name has 1 to " + std::to_string(longest_name) +
-                                     " bytes, not " + std::to_string(request.name.size())};
-  }
-  return {};
+  return refuse_name(request.name);
 }
 
 }  // namespace
@@ -52,7 +34,11 @@ FileBackend::FileBackend(const Settings& settings)
     : directory_(settings.directory, settings.create),
       sleeping_(WakeWord::can_sleep_on_both() ? settings.sleeping : Sleeping::in_slices),
       generation_(base::fork_generation()),
-      entries_(directory_, settings.flush, settings.most_idle),
+      floor_(directory_, settings.flush),
+      locks_(directory_, settings.flush, settings.most_idle),
+      // Few keys are wanted again, and then seldom by whoever has run them.
+      keys_(directory_, floor_, settings.most_idle / 2),
+      sweep_(directory_, floor_),
       watch_(directory_.path(), [this] { tell_losses(); }) {
   if (const Failure why = directory_.check()) throw LockError(why);
 }
@@ -74,6 +60,7 @@ Capabilities FileBackend::capabilities() const {
   // There is no server but the kernel: a holder never outlives it, and the numbers are on the disk.
   out.survives_restart = Support::yes;
   out.survives_failover = Support::no;
+  out.once = Support::yes;
   return out;
 }
 
@@ -84,8 +71,10 @@ void FileBackend::start(Host& host) { host_ = &host; }
 void FileBackend::stop() noexcept {
   if (generation_ != base::fork_generation() || stopped_.exchange(true)) return;
   if (host_ != nullptr) watch_.stop(*host_);
-  for (const std::shared_ptr<Entry>& entry : entries_.close()) {
-    for (const Waiter& waiter : entry->close()) base::farewell(*waiter.operation, closed_words);
+  for (Entries* const entries : {&locks_, &keys_}) {
+    for (const std::shared_ptr<Entry>& entry : entries->close()) {
+      for (const Waiter& waiter : entry->close()) base::farewell(*waiter.operation, closed_words);
+    }
   }
 }
 
@@ -94,7 +83,8 @@ void FileBackend::guarded(Acquisition& operation, Work work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    const std::shared_ptr<Entry> entry = entries_.find(operation.request().name);
+    const Acquisition::Request& request = operation.request();
+    const std::shared_ptr<Entry> entry = entries_of(request.mode).find(request.name);
     if (entry) entry->undo(operation);
     operation.failed(out_of_memory());
   }
@@ -105,40 +95,55 @@ void FileBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (out()) return operation->failed(closed());
   guarded(*operation, [&] {
     if (Failure why = refuse(operation->request())) return operation->failed(std::move(why));
-    Outcome outcome = try_for(operation);
+    Decision decision = try_for(operation);
     // Idle files are only kept for speed.
-    if (outcome.failure.code == Errc::exhausted && entries_.drop_idle() > 0) {
-      outcome = try_for(operation);
+    if (decision.failure.code == Errc::exhausted && locks_.drop_idle() + keys_.drop_idle() > 0) {
+      decision = try_for(operation);
     }
-    conclude(*operation, std::move(outcome));
+    tell(*operation, std::move(decision));
   });
-  entries_.trim();
+  entries_of(operation->request().mode).trim();
 }
 
-Outcome FileBackend::try_for(const std::shared_ptr<Acquisition>& operation) {
+Decision FileBackend::try_for(const std::shared_ptr<Acquisition>& operation) {
   const Instant counted_from = operation->sent(host_->clock()->now());
-  for (;;) {
-    const std::shared_ptr<Entry> entry = entries_.get(operation->request().name);
+  const Acquisition::Request& request = operation->request();
+  Entries& entries = entries_of(request.mode);
+  for (int passing = 0;;) {
+    const std::shared_ptr<Entry> entry = entries.get(request.name);
     if (!entry) return {.kind = Kind::failed, .failure = closed()};
-    Outcome outcome = entry->acquire(operation, counted_from);
-    if (outcome.kind != Kind::retired) return outcome;
+    Decision decision = entry->acquire(operation, counted_from);
+    if (decision.kind == Kind::retired) continue;
+    if (!decision.passing || request.wait || ++passing > passing_tries) return decision;
+    operation->sleep(operation->signal(), passing_pause);
   }
 }
 
-void FileBackend::conclude(Acquisition& operation, Outcome outcome) {
-  if (outcome.kind == Kind::flushing) {
-    const std::shared_ptr<Entry> entry = entries_.find(operation.request().name);
-    outcome = entry->settle(operation.request().attempt);
+void FileBackend::tell(Acquisition& operation, Decision decision) {
+  const Acquisition::Request& request = operation.request();
+  while (decision.kind == Kind::flushing || decision.kind == Kind::again) {
+    if (decision.kind == Kind::flushing) {
+      const std::shared_ptr<Entry> entry = entries_of(request.mode).find(request.name);
+      decision = entry->settle(request.attempt);
+    } else {
+      decision = try_for(std::static_pointer_cast<Acquisition>(operation.shared_from_this()));
+    }
   }
   // The watch does not tell what happened before it began: that is looked for once.
-  if (outcome.kind == Kind::granted && watch_.arm(*host_)) tell_losses();
-  switch (outcome.kind) {
-    case Kind::granted: return operation.granted(outcome.grant);
-    case Kind::failed: return operation.failed(std::move(outcome.failure));
+  if (decision.kind == Kind::granted && watch_.arm(*host_)) tell_losses();
+  switch (decision.kind) {
+    case Kind::granted:
+      operation.granted(decision.grant);
+      // Whoever makes a file helps to remove those that are over.
+      if (request.mode == Mode::once) sweep_.some();
+      return;
+    case Kind::failed: return operation.failed(std::move(decision.failure));
+    case Kind::recorded: return operation.recorded(std::move(decision.record));
     case Kind::held:
-      if (!operation.request().wait) return operation.busy(std::move(outcome.holder));
-      return operation.queued(std::move(outcome.holder));
+      if (!request.wait) return operation.busy(std::move(decision.holder));
+      return operation.queued(std::move(decision.holder));
     case Kind::flushing:
+    case Kind::again:
     case Kind::retired:
     case Kind::ignored: return;
   }
@@ -147,10 +152,11 @@ void FileBackend::conclude(Acquisition& operation, Outcome outcome) {
 void FileBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done()) return;
   if (out()) return operation->failed(closed());
-  const std::shared_ptr<Entry> entry = entries_.find(operation->request().name);
+  const Acquisition::Request& request = operation->request();
+  const std::shared_ptr<Entry> entry = entries_of(request.mode).find(request.name);
   // Too late: another thread is about to say that it is granted.
   if (entry && !entry->cancel(*operation)) return;
-  entries_.trim();
+  entries_of(request.mode).trim();
   operation->busy(operation->holder());
 }
 
@@ -158,7 +164,7 @@ void FileBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (out()) return operation->failed(closed());
   for (Renewal::Item& item : operation->items()) {
     item.counted_from = host_->clock()->now();
-    const std::shared_ptr<Entry> entry = entries_.find(item.hold.name);
+    const std::shared_ptr<Entry> entry = entries_of(item.hold.mode).find(item.hold.name);
     const bool stands = entry && entry->owns(item.hold);
     item.answer = stands ? Renewal::Answer::renewed : Renewal::Answer::lost;
     if (stands) item.granted = no_lease;
@@ -170,11 +176,14 @@ void FileBackend::release(const std::shared_ptr<Release>& operation) {
   const std::shared_ptr<Acquisition> successor = operation->successor();
   if (out()) {
     operation->answered(Released::unknown);
+  } else if (operation->conclusion()) {
+    conclude(*operation);
   } else {
-    const std::shared_ptr<Entry> entry = entries_.find(operation->hold().name);
-    operation->answered(entry ? entry->release(operation->hold(), watch_.armed())
-                              : Released::was_lost);
-    entries_.trim();
+    const HoldId& hold = operation->hold();
+    Entries& entries = entries_of(hold.mode);
+    const std::shared_ptr<Entry> entry = entries.find(hold.name);
+    operation->answered(entry ? entry->release(hold, watch_.armed()) : Released::was_lost);
+    entries.trim();
   }
   // Whoever was woken by the release has the first try; where nobody was, this one takes the lock.
   if (successor) acquire(successor);
@@ -185,7 +194,7 @@ void FileBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   answer(*operation, [&] {
     std::optional<Holder> holder;
     // The kernel does not tell a description of its own lock.
-    const std::shared_ptr<Entry> entry = entries_.find(operation->name());
+    const std::shared_ptr<Entry> entry = locks_.find(operation->name());
     if (entry) holder = entry->own_holder();
     if (!holder) {
       Failure why = LockFile::look(directory_, operation->name(), holder);
@@ -208,7 +217,8 @@ bool FileBackend::wait(Operation& operation, std::uint32_t seen, std::chrono::na
   auto* acquisition = dynamic_cast<Acquisition*>(&operation);
   if (acquisition == nullptr || out()) return false;
   std::optional<Nap> nap;
-  if (const std::shared_ptr<Entry> entry = entries_.find(acquisition->request().name)) {
+  const Acquisition::Request& request = acquisition->request();
+  if (const std::shared_ptr<Entry> entry = entries_of(request.mode).find(request.name)) {
     nap = entry->nap(*acquisition);
   }
   // Completed, or about to be.
@@ -231,26 +241,34 @@ bool FileBackend::wait(Operation& operation, std::uint32_t seen, std::chrono::na
 }
 
 void FileBackend::retry(Acquisition& operation, const Nap& nap, Woken woken) {
-  const std::shared_ptr<Entry> entry = entries_.find(operation.request().name);
+  const Acquisition::Request& request = operation.request();
+  const std::shared_ptr<Entry> entry = entries_of(request.mode).find(request.name);
   if (woken == Woken::truncated && entry) entry->repair();
-  Outcome outcome;
-  if (entry && !out()) outcome = entry->retry(operation, operation.sent(host_->clock()->now()));
-  // Cancelled meanwhile: the release that woke us meant somebody who wants the lock.
-  if (woken == Woken::by_release && outcome.kind != Kind::granted &&
-      outcome.kind != Kind::flushing && outcome.kind != Kind::held) {
+  Decision decision;
+  if (entry && !out()) decision = entry->retry(operation, operation.sent(host_->clock()->now()));
+  // Cancelled meanwhile, or answered by what is remembered of the key: the release that woke us
+  // meant somebody who wants the lock.
+  if (woken == Woken::by_release && decision.kind != Kind::granted &&
+      decision.kind != Kind::flushing && decision.kind != Kind::held) {
     nap.sleepers->wake(1);
   }
-  conclude(operation, std::move(outcome));
+  tell(operation, std::move(decision));
+}
+
+void FileBackend::tell_losses(const Entries& entries) {
+  for (const std::shared_ptr<Entry>& entry : entries.all()) {
+    const std::optional<HoldId> lost = entry->notice_loss();
+    if (!lost) continue;
+    const std::string path = directory_.path_of(file_name(lost->name, lost->mode));
+    host_->hold_lost(*lost,
+                     {Errc::lost, "file " + path + ": deleted or replaced while it was held"});
+  }
 }
 
 void FileBackend::tell_losses() noexcept {
   try {
-    for (const std::shared_ptr<Entry>& entry : entries_.all()) {
-      const std::optional<HoldId> lost = entry->notice_loss();
-      if (!lost) continue;
-      host_->hold_lost(*lost, {Errc::lost, "file " + directory_.path_of(file_name(lost->name)) +
-                                               ": deleted or replaced while it was held"});
-    }
+    tell_losses(locks_);
+    tell_losses(keys_);
   } catch (const std::bad_alloc&) {
     return;  // found at the release
   }

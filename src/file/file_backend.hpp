@@ -7,6 +7,8 @@
 
 #include "file/directory.hpp"
 #include "file/entries.hpp"
+#include "file/number_floor.hpp"
+#include "file/sweep.hpp"
 #include "file/wake_word.hpp"
 #include "file/watch.hpp"
 
@@ -48,6 +50,7 @@ class FileBackend final : public Backend {
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
   void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
   bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override;
 
@@ -56,15 +59,25 @@ class FileBackend final : public Backend {
   /// Runs a part of an acquisition; when memory runs out in it, nothing of it is left.
   template <class Work>
   void guarded(Acquisition& operation, Work work);
-  [[nodiscard]] Outcome try_for(const std::shared_ptr<Acquisition>& operation);
+  [[nodiscard]] Decision try_for(const std::shared_ptr<Acquisition>& operation);
   void retry(Acquisition& operation, const Nap& nap, Woken woken);
-  void conclude(Acquisition& operation, Outcome outcome);
+  /// Completes it with what was decided, once the disk has it.
+  void tell(Acquisition& operation, Decision decision);
+  void conclude(Release& operation);
+  [[nodiscard]] Decision forget(Recollection& operation);
   void tell_losses() noexcept;
+  void tell_losses(const Entries& entries);
+  [[nodiscard]] Entries& entries_of(Mode mode) noexcept {
+    return mode == Mode::exclusive ? locks_ : keys_;
+  }
 
   const Directory directory_;
   const Sleeping sleeping_;
   const std::uint32_t generation_;
-  Entries entries_;
+  NumberFloor floor_;
+  Entries locks_;
+  Entries keys_;
+  Sweep sweep_;
   Watch watch_;
   Host* host_ = nullptr;
   std::atomic<bool> stopped_{false};

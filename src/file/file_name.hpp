@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which file stands for which lock name. Pure text; no file is touched here.
+// Which file stands for which lock name, or key. Pure text; no file is touched here.
 #pragma once
+
+#include <mortise/operation.hpp>
 
 #include <cstddef>
 #include <string>
@@ -12,13 +14,16 @@ namespace mortise::file {
 /// lower.
 inline constexpr std::size_t longest_name = 2048;
 
-/// @return the name of the file, without directory, for a lock name of any bytes.
+/// What ends the file names of keys: no lock's file has such a one.
+inline constexpr std::string_view key_suffix = ".once";
+
+/// @return the name of the file, without directory, for a lock name, or a key, of any bytes.
 ///
 /// `[A-Za-z0-9_-]` and a '.' that is not the first byte stay, every other byte becomes `%XX`, and
-/// ".lock" is added: reversible, never hidden, never "..", never with a slash. Where that is longer
-/// than 140 bytes (eCryptfs allows 143, others 255) it is "%h-", 32 hexadecimal digits of the
-/// FNV-1a hash, and ".lock". No escape yields "%h"; whether two long names collide is seen from the
-/// whole name that the file's header keeps.
-[[nodiscard]] std::string file_name(std::string_view name);
+/// ".lock" is added, or ".once" for a key: reversible, never hidden, never "..", never with a
+/// slash. Where that is longer than 140 bytes (eCryptfs allows 143, others 255) it is "%h-", 32
+/// hexadecimal digits of the FNV-1a hash, and that suffix. No escape yields "%h"; whether two long
+/// names collide is seen from the whole name that the file's header keeps.
+[[nodiscard]] std::string file_name(std::string_view name, Mode mode = Mode::exclusive);
 
 }  // namespace mortise::file

@@ -7,20 +7,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace mortise::file {
 
 /// A file's size: one page, which is what a futex's mapping needs.
 inline constexpr std::size_t file_size = 4096;
-/// Where the word lies on which waiters sleep. No write of a record may touch it: it is moved by
+/// Where the word lies on which waiters sleep. No write of a grant may touch it: it is moved by
 /// those who have just let the lock go.
 inline constexpr std::size_t word_offset = 8;
+/// Where a key's file says which of its records the disk has: see `KeyPage`.
+inline constexpr std::size_t settled_offset = 248;
+/// Where the name begins for which the file was made, behind its size.
+inline constexpr std::size_t name_offset = 256;
 /// Grant numbers stay below: a double of a Lua script, or of a spreadsheet, must hold them.
 inline constexpr std::uint64_t number_limit = std::uint64_t{1} << 53U;
 
 /// What the file says of its last grant. Written by the holder after it has taken the lock.
-struct Record {
+struct LastGrant {
   std::uint64_t number = 0;
   std::uint64_t acquired_at = 0;  ///< wall clock in microseconds; for people
   std::uint32_t pid = 0;          ///< for people; no decision rests on it
@@ -36,7 +41,7 @@ struct Header {
   char magic[8] = {};
   std::uint32_t word = 0;
   std::uint32_t unused = 0;
-  Record record;
+  LastGrant grant;
 
   /// @return whether nothing was ever written, or somebody has truncated the file.
   [[nodiscard]] bool blank() const noexcept;
@@ -51,9 +56,11 @@ struct Header {
 [[nodiscard]] int read_word(int fd, std::uint32_t& out) noexcept;
 /// Compares the lock name that the file was made for.
 [[nodiscard]] int compare_name(int fd, std::string_view name, bool& same) noexcept;
+/// @return that name in `out`, by 0 or an errno; empty where it cannot be one.
+[[nodiscard]] int read_name(int fd, std::string& out);
 /// Makes a blank file a lock file. Under the lock.
 [[nodiscard]] int write_name_and_magic(int fd, std::string_view name) noexcept;
 /// Under the lock.
-[[nodiscard]] int write_record(int fd, const Record& record) noexcept;
+[[nodiscard]] int write_grant(int fd, const LastGrant& grant) noexcept;
 
 }  // namespace mortise::file

@@ -46,6 +46,12 @@ std::uint64_t wall_microseconds() noexcept {
   return count > 0 ? static_cast<std::uint64_t>(count) : 0;
 }
 
+bool is_there(const base::UniqueFd& folder, const std::string& file) noexcept {
+  struct stat ignored {};
+  return ::fstatat(folder.get(), file.c_str(), &ignored, AT_SYMLINK_NOFOLLOW) == 0 ||
+         errno != ENOENT;
+}
+
 }  // namespace
 
 Failure LockFile::not_ours(const char* why) const {
@@ -97,6 +103,44 @@ Failure LockFile::open_file(const Directory& directory, const std::string& name,
   if (Failure why = made->map(folder, file, same)) return why;
   if (same) out = made;
   return {};
+}
+
+Failure LockFile::open_key(const Directory& directory, const std::string& key, Opening how,
+                           std::shared_ptr<LockFile>& out) {
+  const std::string file = file_name(key, Mode::once);
+  base::UniqueFd folder;
+  if (Failure why = directory.open(folder)) return why;
+  if (how == Opening::if_there && !is_there(folder, file)) return {};
+  const std::shared_ptr<LockFile> made(new LockFile(key, directory.path_of(file)));
+  made->pid_ = static_cast<std::uint32_t>(::getpid());
+  const int flags = how == Opening::if_there ? 0 : O_CREAT;
+  if (Failure why = made->open_descriptor(folder, file, flags, made->fd_)) return why;
+  if (Failure why = made->check_content()) return why;
+  out = made;
+  return {};
+}
+
+Failure LockFile::open_any(const Directory& directory, const std::string& file,
+                           std::shared_ptr<LockFile>& out) {
+  base::UniqueFd folder;
+  if (Failure why = directory.open(folder)) return why;
+  if (!is_there(folder, file)) return {};
+  const std::shared_ptr<LockFile> found(new LockFile({}, directory.path_of(file)));
+  if (Failure why = found->open_descriptor(folder, file, 0, found->fd_)) return why;
+  Header header;
+  if (const int error = read_header(found->fd_.get(), header)) return found->failed(error, "read");
+  if (!header.blank() && !header.ours()) return {};
+  out = found;
+  return {};
+}
+
+Failure LockFile::prepare(const Directory& directory, bool& same) {
+  same = true;
+  if (prepared()) return {};
+  base::UniqueFd folder;
+  if (Failure why = directory.open(folder)) return why;
+  if (Failure why = allocate()) return why;
+  return map(folder, path_.substr(path_.rfind('/') + 1), same);
 }
 
 // The mapping comes from a description of its own. A mapping keeps its description alive, and a
@@ -178,7 +222,15 @@ bool LockFile::deleted() const noexcept {
   return ::statx(fd_.get(), "", AT_EMPTY_PATH, STATX_NLINK, &found) == 0 && found.stx_nlink == 0;
 }
 
-Failure LockFile::record_grant(std::string_view label, std::uint64_t& number) {
+Failure LockFile::locked_elsewhere(bool& locked) const {
+  struct flock range = whole_file(F_WRLCK);
+  if (const int error = lock_command(fd_.get(), F_OFD_GETLK, range))
+    return failed(error, "inspect");
+  locked = range.l_type != F_UNLCK;
+  return {};
+}
+
+Failure LockFile::record_grant(std::string_view label, std::uint64_t& number, std::uint64_t above) {
   Header header;
   if (const int error = read_number(fd_.get(), header)) return failed(error, "read");
   if (header.blank()) {
@@ -191,17 +243,30 @@ Failure LockFile::record_grant(std::string_view label, std::uint64_t& number) {
   } else if (!name_checked_) {
     if (Failure why = check_name()) return why;
   }
-  Record record;
-  record.acquired_at = wall_microseconds();
-  record.number = std::max(header.record.number + 1, record.acquired_at);
-  if (record.number >= number_limit || header.record.number >= number_limit) {
+  LastGrant last;
+  last.acquired_at = wall_microseconds();
+  last.number = std::max(std::max(header.grant.number, above) + 1, last.acquired_at);
+  if (last.number >= number_limit || header.grant.number >= number_limit) {
     return not_ours("its grant number is above 2^53");
   }
-  record.pid = pid_;
-  record.set_label(label);
-  if (const int error = write_record(fd_.get(), record)) return failed(error, "write");
+  last.pid = pid_;
+  last.set_label(label);
+  if (const int error = write_grant(fd_.get(), last)) return failed(error, "write");
   word_at_grant_ = header.word;
-  number = record.number;
+  number = last.number;
+  return {};
+}
+
+Failure LockFile::last_number(std::uint64_t& number) const {
+  Header once;
+  Header again;
+  // Twice, since a number may be read while it is written.
+  do {
+    if (const int error = read_number(fd_.get(), once)) return failed(error, "read");
+    if (const int error = read_number(fd_.get(), again)) return failed(error, "read");
+  } while (once.grant.number != again.grant.number);
+  if (!again.blank() && !again.ours()) return not_ours("it is not a lock file of this version");
+  number = again.grant.number;
   return {};
 }
 
@@ -219,7 +284,7 @@ Failure LockFile::flush(const Directory& directory) {
 Holder LockFile::holder() const {
   Header header;
   if (read_header(fd_.get(), header) != 0 || !header.ours()) return {};
-  return header.record.holder();
+  return header.grant.holder();
 }
 
 std::uint32_t LockFile::word() const noexcept {
@@ -236,19 +301,13 @@ Failure LockFile::look(const Directory& directory, const std::string& name,
   base::UniqueFd folder;
   if (Failure why = directory.open(folder)) return why;
   out.reset();
-  struct stat ignored {};
-  if (::fstatat(folder.get(), file.c_str(), &ignored, AT_SYMLINK_NOFOLLOW) != 0 &&
-      errno == ENOENT) {
-    return {};
-  }
+  if (!is_there(folder, file)) return {};
   // Without O_CREAT: looking leaves no file behind.
   if (Failure why = found.open_descriptor(folder, file, 0, found.fd_)) return why;
   if (Failure why = found.check_content()) return why;
-  struct flock range = whole_file(F_WRLCK);
-  if (const int error = lock_command(found.fd_.get(), F_OFD_GETLK, range)) {
-    return found.failed(error, "inspect");
-  }
-  if (range.l_type != F_UNLCK) out = found.holder();
+  bool locked = false;
+  if (Failure why = found.locked_elsewhere(locked)) return why;
+  if (locked) out = found.holder();
   return {};
 }
 

@@ -31,6 +31,27 @@ class LockFile {
   /// was replaced meanwhile: open it again.
   [[nodiscard]] static Failure open(const Directory& directory, const std::string& name,
                                     std::shared_ptr<LockFile>& out);
+
+  /// How the file of a key is opened.
+  enum class Opening {
+    for_reading,  ///< made where it is missing; not to be locked before `prepare()`
+    if_there,     ///< the same, but `out` stays empty where it is missing
+  };
+  [[nodiscard]] static Failure open_key(const Directory& directory, const std::string& key,
+                                        Opening how, std::shared_ptr<LockFile>& out);
+  /// Opens a file of this name that is there, whatever it was made for. `out` stays empty where it
+  /// is missing, or no file of ours.
+  [[nodiscard]] static Failure open_any(const Directory& directory, const std::string& file,
+                                        std::shared_ptr<LockFile>& out);
+  /// Opens a file that stands for nothing, and makes it where it is missing. `out` as for `open()`.
+  [[nodiscard]] static Failure open_own(const Directory& directory, const std::string& file,
+                                        std::shared_ptr<LockFile>& out) {
+    return open_file(directory, file, file, out);
+  }
+  /// Makes ready what is needed to lock, unless it is. @param same false: the file was replaced
+  [[nodiscard]] Failure prepare(const Directory& directory, bool& same);
+  /// @return whether it is ready to be locked.
+  [[nodiscard]] bool prepared() const noexcept { return sleepers_ != nullptr; }
   /// Who holds the name, without taking it and without making a file. Empty = free.
   [[nodiscard]] static Failure look(const Directory& directory, const std::string& name,
                                     std::optional<Holder>& out);
@@ -51,8 +72,15 @@ class LockFile {
   /// @return whether the file has no name at all any more: a third of the price of `named()`.
   [[nodiscard]] bool deleted() const noexcept;
 
+  /// Asks whether another description has it locked.
+  [[nodiscard]] Failure locked_elsewhere(bool& locked) const;
+
   /// Draws the next grant number and writes it down with its holder. Under the lock.
-  [[nodiscard]] Failure record_grant(std::string_view label, std::uint64_t& number);
+  /// @param above the number is greater than this one, too
+  [[nodiscard]] Failure record_grant(std::string_view label, std::uint64_t& number,
+                                     std::uint64_t above = 0);
+  /// Tells the number of the last grant, 0 where there was none; also without the lock.
+  [[nodiscard]] Failure last_number(std::uint64_t& number) const;
   /// Has the disk keep it. By the holder; what others do meanwhile does not matter.
   [[nodiscard]] Failure flush(const Directory& directory);
   /// @return who took the lock last.
@@ -67,6 +95,11 @@ class LockFile {
   /// Allocates the page, again where somebody has truncated the file.
   [[nodiscard]] Failure allocate() const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// For those who read and write what it remembers of a key.
+  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] Failure not_ours(const char* why) const;
+  /// @param error an errno
+  [[nodiscard]] Failure failed(int error, const char* doing) const;
 
  private:
   LockFile(std::string name, std::string path) : name_(std::move(name)), path_(std::move(path)) {}
@@ -77,8 +110,6 @@ class LockFile {
   [[nodiscard]] Failure check_content();
   [[nodiscard]] Failure check_name();
   [[nodiscard]] Failure map(const base::UniqueFd& directory, const std::string& file, bool& same);
-  [[nodiscard]] Failure not_ours(const char* why) const;
-  [[nodiscard]] Failure failed(int error, const char* doing) const;
 
   std::string name_;
   std::string path_;

@@ -28,19 +28,19 @@ int file_with(std::string_view content) {
 }
 
 void check(const Holder& holder) {
-  expect(holder.label.size() <= sizeof Record::label, "a short label");
+  expect(holder.label.size() <= sizeof LastGrant::label, "a short label");
   expect(holder.token.value() < std::uint64_t{1} << 63U, "a token fits a signed column");
 }
 
 void read(int fd, std::string_view content, std::string_view name) {
   Header header;
   expect(read_header(fd, header) == 0, "a file can be read");
-  check(header.record.holder());
+  check(header.grant.holder());
   const std::string_view magic = content.substr(0, 8);
   expect(header.ours() == (magic == std::string_view("MORTISE\1", 8)), "ours by its signature");
   expect(!header.ours() || !header.blank(), "ours or blank");
   Header number;
-  expect(read_number(fd, number) == 0 && number.record.number == header.record.number, "a number");
+  expect(read_number(fd, number) == 0 && number.grant.number == header.grant.number, "a number");
   std::uint32_t word = 0;
   expect(read_word(fd, word) == 0 && word == header.word, "the word");
   bool same = false;
@@ -53,18 +53,18 @@ void read(int fd, std::string_view content, std::string_view name) {
 
 void write(int fd, std::string_view name, std::string_view label) {
   expect(write_name_and_magic(fd, name) == 0, "a name is written");
-  Record record;
-  record.number = 7;
-  record.set_label(label);
-  expect(write_record(fd, record) == 0, "a record is written");
+  LastGrant grant;
+  grant.number = 7;
+  grant.set_label(label);
+  expect(write_grant(fd, grant) == 0, "a record is written");
   Header header;
   bool same = false;
   expect(read_header(fd, header) == 0 && header.ours(), "then it is ours");
   expect(compare_name(fd, name, same) == 0 && same, "with its name", name);
-  const Holder holder = header.record.holder();
+  const Holder holder = header.grant.holder();
   check(holder);
   expect(label.starts_with(holder.label) && holder.token.value() != 0, "and its holder", label);
-  expect(label.size() > sizeof record.label || holder.label == label, "whole, if it fits", label);
+  expect(label.size() > sizeof grant.label || holder.label == label, "whole, if it fits", label);
 }
 
 }  // namespace

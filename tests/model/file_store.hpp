@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A directory of its own as a store under test. There is no server, so nothing can be cut off,
-// delayed or lost; a hold is taken away by deleting its file.
+// delayed or lost; a hold is taken away by deleting its file, that of a key by putting a copy of it
+// there.
 #pragma once
 
 #include <mortise/file.hpp>
@@ -24,6 +25,11 @@ class FileStore final : public Store {
   void take_away(const std::string& name) override {
     std::filesystem::remove(directory_.file(file::file_name(name)));
   }
+  void take_key_away(const std::string& key) override {
+    const std::string file = directory_.file(file::file_name(key, Mode::once));
+    std::filesystem::copy_file(file, file + ".copy");
+    std::filesystem::rename(file + ".copy", file);
+  }
 
  private:
   model::TemporaryDirectory directory_;
@@ -32,9 +38,10 @@ class FileStore final : public Store {
 inline BackendUnderTest file_directory() {
   return {.name = "file",
           .open = [](const std::shared_ptr<Clock>&) { return std::make_unique<FileStore>(); },
-          .hooks = {Hook::processes, Hook::take_away},
-          .qualities = file::WakeWord::can_sleep_on_both() ? std::set{Quality::one_wake}
-                                                           : std::set<Quality>{}};
+          .hooks = {Hook::processes, Hook::take_away, Hook::take_key_away},
+          .qualities = file::WakeWord::can_sleep_on_both()
+                           ? std::set{Quality::one_wake, Quality::once}
+                           : std::set{Quality::once}};
 }
 
 }  // namespace mortise::contract

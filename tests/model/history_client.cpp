@@ -3,7 +3,7 @@
 
 #include "model/relay.hpp"
 
-#include <deque>
+#include <memory>
 #include <thread>
 
 namespace mortise::model {
@@ -28,20 +28,21 @@ HistoryClient::HistoryClient(Stage& stage, std::uint32_t process)
 
 void HistoryClient::play() {
   working_ = stage_.workload.threads;
-  std::deque<HistoryWorker> workers;
+  const Company company{.stage = stage_,
+                        .client = client_,
+                        .recorder = recorder_,
+                        .process = process_,
+                        .dead = dead_,
+                        .attempts = attempts_};
+  std::vector<std::unique_ptr<Player>> players;
   for (std::uint32_t owner = 0; owner < stage_.workload.threads; ++owner) {
-    workers.emplace_back(Company{.stage = stage_,
-                                 .client = client_,
-                                 .recorder = recorder_,
-                                 .process = process_,
-                                 .dead = dead_,
-                                 .attempts = attempts_},
-                         owner);
+    players.push_back(stage_.workload.player ? stage_.workload.player(company, owner)
+                                             : std::make_unique<HistoryWorker>(company, owner));
   }
   std::vector<std::thread> threads;
-  for (HistoryWorker& worker : workers) {
-    threads.emplace_back([this, &worker] {
-      worker.run();
+  for (const std::unique_ptr<Player>& player : players) {
+    threads.emplace_back([this, &player] {
+      player->run();
       const std::lock_guard lock(mutex_);
       --working_;
       changed_.notify_all();

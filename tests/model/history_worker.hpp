@@ -56,12 +56,12 @@ struct Company {
   std::vector<Cancellable>& attempts;
 };
 
-class HistoryWorker {
+class HistoryWorker final : public Player {
  public:
   HistoryWorker(Company company, std::uint32_t owner);
 
-  // Until the faults are over; then takes each name once more. Throws nothing.
-  void run() noexcept;
+  // Takes each name once more in the end.
+  void run() noexcept override;
 
  private:
   struct Manner {

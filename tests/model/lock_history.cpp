@@ -198,8 +198,8 @@ std::string figures_of(const Stage& stage, const Chronicle& chronicle) {
 Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adversity,
                std::chrono::milliseconds length) {
   Chronicle chronicle;
-  chronicle.to_be_healed =
-      std::uint64_t{stage.workload.processes} * stage.workload.threads * stage.workload.names;
+  chronicle.to_be_healed = std::uint64_t{stage.workload.processes} * stage.workload.threads *
+                           (stage.workload.player ? 1 : stage.workload.names);
   {
     const Ticker ticker(stage.time);
     std::unique_ptr<Cast> cast;
@@ -215,8 +215,9 @@ Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adv
     director.direct(length);
     chronicle.cast_trouble = cast->end();
   }
-  chronicle.report = check(
-      stage.history, {.names = stage.names, .loss_excuses = adversity.forgetting, .describe = 4});
+  chronicle.report = check(stage.history, {.names = stage.names,
+                                           .loss_excuses = adversity.forgetting || adversity.robbed,
+                                           .describe = 4});
   chronicle.writes = stage.resource.log();
   chronicle.resource = stage.resource.statistics();
   chronicle.grants = stage.tally->grants.load();

@@ -52,6 +52,7 @@ struct Adversity {
   bool messages = true;      // lost and delayed, and the server unreachable
   bool disturbances = true;  // HistoryBackend::disturbances
   bool forgetting = false;   // the server forgets what it acknowledged: excuse losses
+  bool robbed = false;       // a disturbance takes holds away, and nothing else: the same
 };
 
 struct Chronicle {
@@ -64,7 +65,7 @@ struct Chronicle {
   std::map<std::string, std::uint64_t> faults;  // all of them, by kind
   std::string cast_trouble;                     // why the client processes did not end well
   std::uint64_t grants = 0;
-  std::uint64_t to_be_healed = 0;  // how many names x threads there are
+  std::uint64_t to_be_healed = 0;  // how many threads there are, times names where it is locks
   std::string figures;             // in words, for the log
 };
 

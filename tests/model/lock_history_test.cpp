@@ -21,12 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using contract::Hook;
 
-std::chrono::seconds length_of_long_runs() {
-  const char* given = std::getenv("MORTISE_HISTORY_SECONDS");
-  const long seconds = given != nullptr ? std::strtol(given, nullptr, 10) : 60;
-  return std::chrono::seconds(std::clamp(seconds, 1L, 300L));
-}
-
 Workload that_forgives_forgetting(Workload workload) {
   workload.passes_on = false;
   workload.tells_of_losses = false;
@@ -35,6 +29,12 @@ Workload that_forgives_forgetting(Workload workload) {
 }
 
 }  // namespace
+
+std::chrono::seconds length_of_long_runs() {
+  const char* given = std::getenv("MORTISE_HISTORY_SECONDS");
+  const long seconds = given != nullptr ? std::strtol(given, nullptr, 10) : 60;
+  return std::chrono::seconds(std::clamp(seconds, 1L, 300L));
+}
 
 void Histories::SetUp() {
   if (ground().under_test.missing) MORTISE_NEEDS(ground().under_test.missing());

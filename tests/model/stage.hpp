@@ -29,6 +29,21 @@ namespace mortise::model {
 // Client processes that one run may have, one after another.
 inline constexpr std::uint32_t most_client_processes = 4096;
 
+struct Company;
+
+// One thread of a client process, and what it does there.
+class Player {
+ public:
+  Player() = default;
+  Player(const Player&) = delete;
+  Player& operator=(const Player&) = delete;
+  virtual ~Player() = default;
+  // Until the faults are over; then sees that all is well again. Throws nothing.
+  virtual void run() noexcept = 0;
+};
+using MakePlayer =
+    std::function<std::unique_ptr<Player>(const Company& company, std::uint32_t owner)>;
+
 // Who does what. Times are the longest; each is drawn between zero and that.
 struct Workload {
   std::uint32_t processes = 3;
@@ -52,6 +67,8 @@ struct Workload {
   bool believes_repeated_releases = true;
   bool fenced = true;           // whether the resource refuses older tokens
   bool tells_of_losses = true;  // prints those that no promise allows
+  // Empty: takes locks (HistoryWorker).
+  MakePlayer player = {};
   // What stands between the library and the backend; for deliberately broken variants.
   std::function<std::unique_ptr<Backend>(std::unique_ptr<Backend>)> wrap = {};
 };

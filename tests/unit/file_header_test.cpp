@@ -37,29 +37,29 @@ TEST_F(FileHeaderTest, AnEmptyFileIsBlank) {
 }
 
 TEST_F(FileHeaderTest, WhatIsWrittenIsReadBack) {
-  Record record;
-  record.number = 7;
-  record.acquired_at = 8;
-  record.pid = 9;
-  record.set_label("host:9");
+  LastGrant grant;
+  grant.number = 7;
+  grant.acquired_at = 8;
+  grant.pid = 9;
+  grant.set_label("host:9");
   ASSERT_EQ(write_name_and_magic(fd(), "orders"), 0);
-  ASSERT_EQ(write_record(fd(), record), 0);
+  ASSERT_EQ(write_grant(fd(), grant), 0);
   const Header header = read();
   EXPECT_TRUE(header.ours());
-  EXPECT_EQ(header.record.number, 7U);
-  EXPECT_EQ(header.record.acquired_at, 8U);
-  EXPECT_EQ(header.record.pid, 9U);
-  EXPECT_EQ(header.record.holder().label, "host:9");
-  EXPECT_EQ(header.record.holder().token.value(), 7U * 1024U);
+  EXPECT_EQ(header.grant.number, 7U);
+  EXPECT_EQ(header.grant.acquired_at, 8U);
+  EXPECT_EQ(header.grant.pid, 9U);
+  EXPECT_EQ(header.grant.holder().label, "host:9");
+  EXPECT_EQ(header.grant.holder().token.value(), 7U * 1024U);
 }
 
 TEST_F(FileHeaderTest, NoWriteTouchesTheWord) {
   const std::uint32_t word = 0x12345678;
   ASSERT_EQ(::pwrite(fd(), &word, sizeof word, word_offset), 4);
   ASSERT_EQ(write_name_and_magic(fd(), "orders"), 0);
-  Record record;
-  record.set_label(std::string(500, 'x'));
-  ASSERT_EQ(write_record(fd(), record), 0);
+  LastGrant grant;
+  grant.set_label(std::string(500, 'x'));
+  ASSERT_EQ(write_grant(fd(), grant), 0);
   std::uint32_t found = 0;
   ASSERT_EQ(read_word(fd(), found), 0);
   EXPECT_EQ(found, word);
@@ -93,31 +93,31 @@ TEST_F(FileHeaderTest, AnotherVersionIsNotOurs) {
 }
 
 TEST_F(FileHeaderTest, HostileRecordsAreBounded) {
-  Record record;
-  record.number = ~std::uint64_t{0};
-  record.label_size = 0xffffffff;
-  std::memset(record.label, 'x', sizeof record.label);
-  EXPECT_EQ(record.holder().label.size(), sizeof record.label);
-  EXPECT_EQ(record.holder().token, Token());
+  LastGrant grant;
+  grant.number = ~std::uint64_t{0};
+  grant.label_size = 0xffffffff;
+  std::memset(grant.label, 'x', sizeof grant.label);
+  EXPECT_EQ(grant.holder().label.size(), sizeof grant.label);
+  EXPECT_EQ(grant.holder().token, Token());
 }
 
 TEST_F(FileHeaderTest, LabelsAreCutBetweenCharacters) {
-  Record record;
-  record.set_label(std::string(127, 'a') + "\xc3\xa9");  // the last character begins at byte 127
-  EXPECT_EQ(record.holder().label, std::string(127, 'a'));
-  record.set_label(std::string(126, 'a') + "\xc3\xa9");
-  EXPECT_EQ(record.holder().label, std::string(126, 'a') + "\xc3\xa9");
+  LastGrant grant;
+  grant.set_label(std::string(127, 'a') + "\xc3\xa9");  // the last character begins at byte 127
+  EXPECT_EQ(grant.holder().label, std::string(127, 'a'));
+  grant.set_label(std::string(126, 'a') + "\xc3\xa9");
+  EXPECT_EQ(grant.holder().label, std::string(126, 'a') + "\xc3\xa9");
 }
 
 // An empty text may have no address, which memcpy() must not be handed even for no bytes: only the
 // sanitizers see that.
 TEST_F(FileHeaderTest, NoLabelIsALabel) {
-  Record record;
-  record.set_label("host:9");
-  record.set_label({});
-  EXPECT_EQ(record.holder().label, "");
-  ASSERT_EQ(write_record(fd(), record), 0);
-  EXPECT_EQ(read().record.holder().label, "");
+  LastGrant grant;
+  grant.set_label("host:9");
+  grant.set_label({});
+  EXPECT_EQ(grant.holder().label, "");
+  ASSERT_EQ(write_grant(fd(), grant), 0);
+  EXPECT_EQ(read().grant.holder().label, "");
 }
 
 }  // namespace
