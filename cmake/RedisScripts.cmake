@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Makes C++ of the Lua scripts of src/redis/scripts and src/redlock/scripts: of each X.lua,
 # X_quick.lua if there is one, then the parts that all of a backend share, then X.lua, without
-# comments and indentation, with its SHA-1, by which the server calls it.
+# comments and indentation, with its SHA-1, by which the server calls it. Those of keys with a memory,
+# in the folder once, have its record.lua as one part more, and some of the others are theirs, too.
 function(mortise_read_script out file)
     file(READ "${file}" text)
     string(REGEX REPLACE "(^|\n)[ ]*--[^\n]*" "\\1" text "${text}")
@@ -9,6 +10,23 @@ function(mortise_read_script out file)
     string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
     string(REGEX REPLACE "^\n" "" text "${text}")
     set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# @param folder "once/", or nothing: also the namespace that it is declared in
+function(mortise_script_definition out folder script common)
+    cmake_path(GET script STEM name)
+    mortise_read_script(body "${script}")
+    set(quick)
+    string(REGEX REPLACE "\\.lua$" "_quick.lua" quick_file "${script}")
+    if(EXISTS "${quick_file}")
+        mortise_read_script(quick "${quick_file}")
+    endif()
+    set(text "${quick}${common}${body}")
+    string(SHA1 sha "${text}")
+    string(REPLACE "/" "::" namespace "${folder}")
+    set(${out}
+        "const redis::Script ${namespace}${name}{\"${folder}${name}\", \"${sha}\", R\"lua(${text})lua\"};\n"
+        PARENT_SCOPE)
 endfunction()
 
 # Writes generated/<backend>_scripts.cpp. @param ARGN the shared parts in their order, without ".lua":
@@ -32,17 +50,21 @@ function(mortise_script_source out backend)
     endforeach()
     set(definitions)
     foreach(script IN LISTS scripts)
-        cmake_path(GET script STEM name)
-        mortise_read_script(body "${script}")
-        set(quick)
-        if(EXISTS "${folder}/${name}_quick.lua")
-            mortise_read_script(quick "${folder}/${name}_quick.lua")
-        endif()
-        set(text "${quick}${common}${body}")
-        string(SHA1 sha "${text}")
-        string(APPEND definitions
-            "const redis::Script ${name}{\"${name}\", \"${sha}\", R\"lua(${text})lua\"};\n")
+        mortise_script_definition(definition "" "${script}" "${common}")
+        string(APPEND definitions "${definition}")
     endforeach()
+    set(record "${folder}/once/record.lua")
+    if(EXISTS "${record}")
+        file(GLOB scripts CONFIGURE_DEPENDS "${folder}/once/*.lua")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
+        list(FILTER scripts EXCLUDE REGEX "_quick\\.lua$")
+        list(REMOVE_ITEM scripts "${record}")
+        mortise_read_script(text "${record}")
+        foreach(script IN LISTS scripts ITEMS "${folder}/cancel.lua")
+            mortise_script_definition(definition once/ "${script}" "${common}${text}")
+            string(APPEND definitions "${definition}")
+        endforeach()
+    endif()
     set(source "${PROJECT_BINARY_DIR}/generated/${backend}_scripts.cpp")
     file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
 // SPDX-License-Identifier: MIT

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace mortise::redis {
 namespace {
@@ -38,6 +39,12 @@ class Words {
   }
   std::chrono::microseconds time() {
     return std::chrono::microseconds(static_cast<std::int64_t>(number()));
+  }
+  /// One that is not 0.
+  std::uint64_t count() {
+    const std::uint64_t value = number();
+    if (value == 0) good_ = false;
+    return value;
   }
   std::chrono::milliseconds lease() {
     const auto longest = std::chrono::milliseconds(core::longest_lease).count();
@@ -66,6 +73,18 @@ class Words {
 std::optional<char> letter(Words& words) {
   const std::string_view word = words.word();
   return word.size() == 1 ? std::optional(word.front()) : std::nullopt;
+}
+
+std::optional<KeyState> state_of(Words& words) {
+  const std::optional<char> sign = letter(words);
+  if (!sign) return std::nullopt;
+  switch (*sign) {
+    case 'A': return KeyState::absent;
+    case 'P': return KeyState::pending;
+    case 'Y': return KeyState::succeeded;
+    case 'F': return KeyState::failed;
+    default: return std::nullopt;
+  }
 }
 
 constexpr std::string_view redissons = "redisson";  // label; behind it a space, and whose hold
@@ -219,6 +238,34 @@ std::optional<AttemptId> parse_attempt(std::string_view text) {
   return id;
 }
 
+namespace {
+
+// Its bytes come last, and may be anything.
+std::optional<Answer> parse_record(Words& words) {
+  Answer answer;
+  answer.kind = Answer::Kind::recorded;
+  answer.now = words.time();
+  const std::optional<KeyState> state = state_of(words);
+  Record record;
+  record.run = words.number();
+  record.number = words.number();
+  record.held = words.number(2) != 0;
+  const std::size_t length = words.number(longest_fingerprint + 1);
+  const std::string_view rest = words.rest();
+  if (!state || !words.good() || rest.size() < length) return std::nullopt;
+  record.state = *state;
+  record.fingerprint = rest.substr(0, length);
+  record.bytes = rest.substr(length);
+  const bool remembered = record.state != KeyState::absent;
+  const bool concluded = remembered && record.state != KeyState::pending;
+  if (record.bytes.size() > (concluded ? longest_outcome : 0)) return std::nullopt;
+  if (remembered != (record.run != 0) || remembered != (record.number != 0)) return std::nullopt;
+  answer.record = std::make_shared<const Record>(std::move(record));
+  return answer;
+}
+
+}  // namespace
+
 std::optional<Answer> Answer::parse(std::string_view text) {
   if (text.size() > 1 && text[1] != ' ') {
     if (text[0] == 'G') return parse_granted(text.substr(1));
@@ -237,7 +284,9 @@ std::optional<Answer> Answer::parse(std::string_view text) {
       answer.number = words.number();
       answer.granted_at = words.time();
       answer.lease = words.lease();
+      if (!words.complete()) answer.run = words.count();
       return words.complete() && answer.number != 0 ? std::optional(answer) : std::nullopt;
+    case Kind::recorded: return parse_record(words);
     case Kind::queued:
     case Kind::busy:
     case Kind::held:
@@ -293,21 +342,29 @@ std::optional<Push> Push::parse(std::string_view text) {
   const std::optional<char> kind = letter(words);
   const std::optional<AttemptId> attempt = parse_attempt(words.word());
   if (!kind || !attempt) return std::nullopt;
-  push.kind = static_cast<Kind>(*kind);
   push.attempt = *attempt;
-  switch (push.kind) {
-    case Kind::granted:
-      push.number = words.number();
+  switch (*kind) {
+    case 'G':
+    case 'K':  // of a key
+      push.kind = Kind::granted;
+      push.number = words.count();
       push.granted_at = words.time();
       push.lease = words.lease();
+      if (*kind == 'K') push.run = words.count();
       break;
-    case Kind::taken: push.number = words.number(); break;
-    case Kind::look: break;
+    case 'T':
+      push.kind = Kind::taken;
+      push.number = words.count();
+      break;
+    case 'D':  // of a key: it was concluded
+      push.kind = Kind::look;
+      push.number = words.count();
+      break;
+    case 'L': push.kind = Kind::look; break;
     default: return std::nullopt;
   }
   push.key = words.rest();
-  const bool numbered = push.kind == Kind::look || push.number != 0;
-  return words.good() && numbered && !push.key.empty() ? std::optional(push) : std::nullopt;
+  return words.good() && !push.key.empty() ? std::optional(push) : std::nullopt;
 }
 
 }  // namespace mortise::redis

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,15 +18,17 @@ namespace mortise::redis {
 /// A moment by the server's clock.
 using ServerTime = std::chrono::microseconds;
 
-/// The answer to an attempt: acquire.lua, cancel.lua, inspect.lua, release.lua's successor.
+/// The answer to an attempt: acquire.lua, cancel.lua, inspect.lua, release.lua's successor; and the
+/// same for keys, scripts/once.
 struct Answer {
   enum class Kind : char {
     granted = 'G',
     queued = 'Q',
     busy = 'B',
-    refused = 'R',  ///< a copy that came too late
-    held = 'O',     ///< of inspect.lua: by somebody
-    free = 'E',     ///< the same: by nobody
+    refused = 'R',   ///< a copy that came too late
+    held = 'O',      ///< of inspect.lua: by somebody
+    free = 'E',      ///< the same: by nobody
+    recorded = 'D',  ///< what is remembered of a key
   };
   Kind kind = Kind::refused;
   ServerTime now{};
@@ -33,6 +36,7 @@ struct Answer {
   std::uint64_t number = 0;
   ServerTime granted_at{};
   std::chrono::milliseconds lease{};  ///< 0: as it was asked for
+  std::uint64_t run = 0;              ///< of a key: the number of the run; 0 = of a lock
   // queued, busy, held
   std::chrono::microseconds left{};  ///< until the holder's lease ends
   bool first = false;                ///< nobody waits in front
@@ -40,6 +44,7 @@ struct Answer {
   std::uint64_t last_number = 0;     ///< that was granted, also where the holder has none
   std::size_t waiters = 0;
   std::string label{};
+  std::shared_ptr<const Record> record{};  ///< recorded
 
   [[nodiscard]] static std::optional<Answer> parse(std::string_view text);
   /// @return the holder; nothing where there is none.
@@ -49,7 +54,7 @@ struct Answer {
   [[nodiscard]] std::string last_grant() const;
 };
 
-/// The answer of release.lua.
+/// The answer of release.lua, and of conclude.lua.
 struct ReleaseAnswer {
   enum class Outcome : char { freed = 'F', freed_before = 'A', lapsed = 'L', not_ours = 'N' };
   Outcome outcome = Outcome::not_ours;
@@ -62,15 +67,16 @@ struct ReleaseAnswer {
 struct Push {
   enum class Kind : char {
     granted = 'G',
-    look = 'L',   ///< the lock may be free: ask again
+    look = 'L',   ///< the lock may be free, or the key has its outcome: ask again
     taken = 'T',  ///< an administrator took the hold away
   };
   Kind kind = Kind::look;
   AttemptId attempt{};
-  std::uint64_t number = 0;           // granted, taken
+  std::uint64_t number = 0;           // granted, taken; look: of the conclusion, if of one
   ServerTime granted_at{};            // granted
   std::chrono::milliseconds lease{};  // granted: the provisional lease
-  std::string key{};                  ///< of the lock
+  std::uint64_t run = 0;              // granted: as in Answer
+  std::string key{};                  ///< of the lock, or the key of `Once`
 
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);
 };

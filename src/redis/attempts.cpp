@@ -137,6 +137,19 @@ std::optional<std::uint64_t> Attempts::ends(const AttemptId& attempt, std::uint6
   return record.number;
 }
 
+void Attempts::told(const AttemptId& attempt, std::uint64_t concluded) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  if (found == records_.end() || found->second.decided()) return;
+  found->second.concluded = std::max(found->second.concluded, concluded);
+}
+
+std::uint64_t Attempts::concluded(const AttemptId& attempt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(attempt);
+  return found == records_.end() ? 0 : found->second.concluded;
+}
+
 std::uint64_t Attempts::held(const AttemptId& attempt, std::uint64_t number, Instant since,
                              Instant until) {
   if (records_.size() >= sweep_at_) sweep(since);
@@ -284,6 +297,7 @@ void Attempts::forget_readings() {
     record.reading.reset();
     record.early.reset();
     record.seen = 0;
+    record.concluded = 0;
   }
 }
 

@@ -76,6 +76,10 @@ class Attempts {
   /// is this attempt's any more; 0 = not known
   /// @return a push that came before that reply, can be read now, and is none of those
   std::optional<Push> waits(const AttemptId& attempt, const Reading& reading, std::uint64_t number);
+  /// It waits for a key, and was told that this grant of the key has ended with a conclusion.
+  void told(const AttemptId& attempt, std::uint64_t concluded);
+  /// @return the conclusion that it was told of last; 0 = none.
+  [[nodiscard]] std::uint64_t concluded(const AttemptId& attempt) const;
   /// The same reply, where the attempt is known to hold by then: whatever it held up to that number
   /// is over. @return the number of its hold, if it was thought to stand
   std::optional<std::uint64_t> ends(const AttemptId& attempt, std::uint64_t number, Instant now);
@@ -163,9 +167,10 @@ class Attempts {
     Instant since{};         // ... and that was then
     std::optional<Reading> reading{};
     std::optional<Push> early{};
-    std::uint64_t seen = 0;    // what was granted up to here is over
-    std::uint64_t number = 0;  // of the hold; 0 = undecided
-    Instant until{};           // of the hold, if nothing renews it
+    std::uint64_t seen = 0;       // what was granted up to here is over
+    std::uint64_t concluded = 0;  // the number of a conclusion that answers it
+    std::uint64_t number = 0;     // of the hold; 0 = undecided
+    Instant until{};              // of the hold, if nothing renews it
 
     [[nodiscard]] bool decided() const noexcept { return number != 0; }
     /// It is a hold: nobody looks for its operation here any more, whose memory, in one piece with

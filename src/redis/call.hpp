@@ -23,7 +23,7 @@ struct Answer;
 inline constexpr std::chrono::seconds patience{1};
 
 struct Call {
-  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force };
+  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force, recall };
   Kind kind = Kind::check;
   bool whole = false;       ///< sent with the script's text: see LoadedScripts
   std::uint8_t script = 0;  ///< the user's own number of it
@@ -39,11 +39,12 @@ struct Call {
   std::uint64_t epoch = 0;           ///< generation of the connection that it is written for
   std::uint64_t number = 0;          ///< the connection's own
   std::shared_ptr<Operation> operation{};
-  std::shared_ptr<const Answer> found{};  ///< force: whose hold it ends; null = it looks for one
-  Instant asked{};                        ///< the clock before it left; unset = by its connection
-  Instant since{};                        ///< when the library asked
-  Instant deadline{};                     ///< unanswered until then: the connection counts as dead
-  std::chrono::nanoseconds time{};        ///< ... which is so long after it is sent; 0 = it is said
+  /// force, recall: whose hold it ends, or which record it forgets; null = it looks for one
+  std::shared_ptr<const Answer> found{};
+  Instant asked{};                  ///< the clock before it left; unset = by its connection
+  Instant since{};                  ///< when the library asked
+  Instant deadline{};               ///< unanswered until then: the connection counts as dead
+  std::chrono::nanoseconds time{};  ///< ... which is so long after it is sent; 0 = it is said
 
   // Each kind is made of its operation here and nowhere else, so that what follows may trust it.
 
@@ -77,6 +78,14 @@ struct Call {
     return call;
   }
 
+  /// @param which record it forgets; null = it looks
+  [[nodiscard]] static Call recall(std::shared_ptr<Recollection> of,
+                                   std::shared_ptr<const Answer> which, Instant now) {
+    Call call = made(Kind::recall, std::move(of), now, patience);
+    call.found = std::move(which);
+    return call;
+  }
+
   /// Of `acquire` and `cancel`.
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
@@ -89,8 +98,17 @@ struct Call {
   [[nodiscard]] std::shared_ptr<Inspection> inspection() const {
     return std::static_pointer_cast<Inspection>(operation);
   }
+  [[nodiscard]] std::shared_ptr<Recollection> recollection() const {
+    return std::static_pointer_cast<Recollection>(operation);
+  }
   [[nodiscard]] Check& checking() const { return static_cast<Check&>(*operation); }
 
+  /// @return whether a lock is asked for or freed, or a key of `Once`.
+  [[nodiscard]] Mode mode() const noexcept {
+    if (is_about_an_attempt()) return acquisition().request().mode;
+    if (kind == Kind::recall) return Mode::once;
+    return kind == Kind::release ? releasing().hold().mode : Mode::exclusive;
+  }
   /// @return whether it is about an attempt that is not a hold yet.
   [[nodiscard]] bool is_about_an_attempt() const noexcept {
     return kind == Kind::acquire || kind == Kind::cancel;
@@ -102,7 +120,7 @@ struct Call {
   /// @return whether nothing depends on it but the answer to whoever asked: it may fail.
   [[nodiscard]] bool only_asks() const noexcept {
     return kind == Kind::inspect || kind == Kind::check || kind == Kind::force ||
-           kind == Kind::acquire;
+           kind == Kind::acquire || kind == Kind::recall;
   }
 
  private:

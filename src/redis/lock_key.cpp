@@ -2,11 +2,19 @@
 // The escapes by which a name of any bytes stays inside its hash tag, and the way back.
 #include "redis/lock_key.hpp"
 
+#include <utility>
+
 namespace mortise::redis {
 
 std::string lock_key(std::string_view prefix, std::string_view name) {
   std::string key;
   append_lock_key(key, prefix, name);
+  return key;
+}
+
+std::string redis_key(std::string_view prefix, std::string_view name, Mode mode) {
+  std::string key = lock_key(prefix, name);
+  if (mode == Mode::once) key.append(1, once_sign);
   return key;
 }
 
@@ -51,6 +59,18 @@ std::optional<std::string> lock_name(std::string_view prefix, std::string_view k
     key.remove_prefix(3);
   }
   return name;
+}
+
+std::optional<Named> named_by(std::string_view prefix, std::string_view key) {
+  Named named;
+  if (key.ends_with(once_sign)) {
+    named.mode = Mode::once;
+    key.remove_suffix(1);
+  }
+  std::optional<std::string> name = lock_name(prefix, key);
+  if (!name) return std::nullopt;
+  named.name = *std::move(name);
+  return named;
 }
 
 }  // namespace mortise::redis

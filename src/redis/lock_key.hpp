@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The key of a lock: its name inside a hash tag, so that a cluster keeps all keys of a lock
-// together, and escaped, so that no name leaves the tag, nor the prefix.
+// together, and escaped, so that no name leaves the tag, nor the prefix. A key of `Once` has a sign
+// behind the tag, where no name can put one: it and the lock of its name do not meet.
 #pragma once
+
+#include <mortise/operation.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -30,7 +33,20 @@ inline void append_lock_key(std::string& out, std::string_view prefix, std::stri
   out.push_back('}');
 }
 
-/// @return the name of such a key; nothing where it is not one.
+/// What the key of a key of `Once` ends in.
+inline constexpr char once_sign = '!';
+/// @return the one or the other.
+[[nodiscard]] std::string redis_key(std::string_view prefix, std::string_view name, Mode mode);
+
+/// @return the name of a lock's key; nothing where it is not one.
 [[nodiscard]] std::optional<std::string> lock_name(std::string_view prefix, std::string_view key);
+
+/// What the server says by one key.
+struct Named {
+  std::string name{};
+  Mode mode = Mode::exclusive;
+};
+/// @return the name of a lock or of a key of `Once`; nothing where it is neither.
+[[nodiscard]] std::optional<Named> named_by(std::string_view prefix, std::string_view key);
 
 }  // namespace mortise::redis

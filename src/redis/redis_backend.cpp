@@ -13,6 +13,9 @@ namespace {
 
 // What asks only runs one script.
 std::uint8_t script_of(const Call& call) {
+  constexpr unsigned of_keys = 8;
+  if (call.mode() == Mode::once)
+    return static_cast<std::uint8_t>(of_keys + static_cast<unsigned>(call.kind));
   const bool asks =
       call.kind == Call::Kind::check || (call.kind == Call::Kind::force && !call.found);
   return static_cast<std::uint8_t>(asks ? Call::Kind::inspect : call.kind);
@@ -41,7 +44,8 @@ Capabilities RedisBackend::capabilities() const {
           .one_wake = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
           // With persistence at each write; the server does not tell how its disk behaves.
           .survives_restart = Support::unknown,
-          .survives_failover = Support::no};
+          .survives_failover = Support::no,
+          .once = Support::yes};
 }
 
 std::string RedisBackend::describe() const { return "redis " + settings_.address.text(); }
@@ -89,11 +93,7 @@ void RedisBackend::open_inbox(const AttemptId& of_client) {
 void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   const Acquisition::Request& request = operation->request();
-  if (request.mode != Mode::exclusive) {
-    operation->failed({Errc::unsupported, describe() + ": mode"});
-    return;
-  }
-  if (Failure bad = requests_.check_name(request.name)) {
+  if (Failure bad = requests_.check_name(request.name); bad && request.mode == Mode::exclusive) {
     operation->failed(std::move(bad));
     return;
   }
@@ -128,10 +128,8 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
 }
 
 // What the attempt may hold by another grant stays.
-void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
-                             std::uint64_t number, std::chrono::nanoseconds lease) {
-  const auto operation =
-      std::make_shared<Release>(HoldId{.name = name, .attempt = attempt, .number = number});
+void RedisBackend::give_back(HoldId hold, std::chrono::nanoseconds lease) {
+  const auto operation = std::make_shared<Release>(std::move(hold));
   if (!open(*operation)) return;
   {
     const std::lock_guard lock(mutex_);
@@ -147,6 +145,12 @@ void RedisBackend::give_back(const std::string& name, const AttemptId& attempt,
 void RedisBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
   submit(Call::inspect(operation));
+}
+
+// As what takes a hold by force: sent again it must not forget what was recorded since.
+void RedisBackend::recall(const std::shared_ptr<Recollection>& operation) {
+  if (!open(*operation)) return;
+  submit(Call::recall(operation, nullptr, clock_->now()));
 }
 
 void RedisBackend::check(const std::shared_ptr<Check>& operation) {
@@ -220,9 +224,13 @@ const std::string& RedisBackend::bytes_of(Call& call) {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
+      const bool wait = request.wait && inbox_up_.load();
       passage.copies = attempts_.has_copies(request.attempt);
-      requests_.acquire(bytes, passage, request, request.wait && inbox_up_.load(),
-                        redisson_ && redisson_->waits(request.name));
+      if (request.mode == Mode::once) {
+        requests_.begin(bytes, passage, request, wait, attempts_.concluded(request.attempt));
+        break;
+      }
+      requests_.acquire(bytes, passage, request, wait, redisson_ && redisson_->waits(request.name));
       break;
     }
     case Call::Kind::cancel:
@@ -232,6 +240,10 @@ const std::string& RedisBackend::bytes_of(Call& call) {
     case Call::Kind::release: {
       const Release& release = call.releasing();
       passage.copies = attempts_.has_copies(release.hold().attempt);
+      if (release.hold().mode == Mode::once) {
+        requests_.conclude(bytes, passage, release.hold(), release.conclusion().get());
+        break;
+      }
       const std::shared_ptr<Acquisition>& next = release.successor();
       // A release that is sent again comes behind the cancel of its successor, which nobody would
       // take out of the queue once more.
@@ -252,6 +264,9 @@ const std::string& RedisBackend::bytes_of(Call& call) {
       } else {
         requests_.inspect(bytes, passage, call.inspection()->name());
       }
+      break;
+    case Call::Kind::recall:
+      requests_.recall(bytes, passage, call.recollection()->key(), call.found.get());
       break;
     case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
   }

@@ -46,6 +46,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
   void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
   /// Takes a name from whoever holds it.
   void force_release(const std::shared_ptr<Inspection>& operation);
@@ -119,6 +120,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
                         const Answer& answer);
   void granted(Acquisition& operation, Instant asked, const Answer& answer);
+  void recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer);
   void note_grant(const Acquisition::Request& request, Instant asked, const Answer& answer);
   void end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept;
   void end_leftover_of(const AttemptId& attempt);
@@ -126,13 +128,18 @@ class RedisBackend final : public Backend, private Connection::User {
   void answered_release(const Call& call);
   void answered_renewal(const Call& call, const std::string& text);
   void answered_force(const Call& call, const Answer& answer);
+  void answered_recall(const Call& call, const Answer& answer);
+  [[nodiscard]] static Released outcome_of(ReleaseAnswer::Outcome told, bool before,
+                                           bool concluded) noexcept;
   void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
   void cancel_behind(const std::shared_ptr<Acquisition>& operation) noexcept;
   void take_back(const std::shared_ptr<Acquisition>& operation) noexcept;
   void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
                const Reading& reading);
-  void give_back(const std::string& name, const AttemptId& attempt, std::uint64_t number,
-                 std::chrono::nanoseconds lease);
+  void give_back(HoldId hold, std::chrono::nanoseconds lease);
+  void give_back(const Acquisition::Request& request, std::uint64_t number) {
+    give_back({request.name, request.attempt, number, request.mode}, request.lease);
+  }
   [[nodiscard]] bool outbox_pending();
   void give_back_the_rest();
   void refused_inbox(const std::string& words);
@@ -140,7 +147,10 @@ class RedisBackend final : public Backend, private Connection::User {
   void heard_of(const std::string& channel);
   void probe_inbox();
   void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);
-  // Beside Redisson (mode r).
+  // Beside Redisson (mode r), to which keys of `Once` mean nothing.
+  [[nodiscard]] Hearing* redisson(Mode mode) const noexcept {
+    return mode == Mode::exclusive ? redisson_.get() : nullptr;
+  }
   bool subscribe(bool begins, const std::string& channel);
   void listen_as(const std::string& name, bool first);
   void begins_to_hold(const Acquisition::Request& request, std::uint64_t number);

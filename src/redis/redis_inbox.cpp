@@ -33,12 +33,13 @@ void RedisBackend::pushed(const Reply& message) {
   switch (push->kind) {
     case Push::Kind::granted: return pushed_grant(*push);
     case Push::Kind::look:
+      if (push->number != 0) attempts_.told(push->attempt, push->number);
       if (const auto operation = attempts_.find(push->attempt)) ask(operation);
       return;
     case Push::Kind::taken:
-      if (const std::optional<std::string> name = lock_name(settings_.prefix, push->key)) {
-        host_->hold_lost({.name = *name, .attempt = push->attempt, .number = push->number},
-                         {Errc::lost, *name + ": taken away by an administrator"});
+      if (const std::optional<Named> named = named_by(settings_.prefix, push->key)) {
+        host_->hold_lost({named->name, push->attempt, push->number, named->mode},
+                         {Errc::lost, named->name + ": taken away by an administrator"});
       }
       return;
   }
@@ -54,6 +55,7 @@ void RedisBackend::refused_inbox(const std::string& words) {
 }
 
 void RedisBackend::pushed_grant(const Push& push) {
+  if (push.key.ends_with(once_sign) != (push.run != 0)) return;  // no script says that
   const Attempts::Verdict verdict = attempts_.granted(push);
   switch (verdict.kind) {
     case Attempts::Verdict::Kind::believe: return believe(verdict.operation, push, verdict.reading);
@@ -61,8 +63,8 @@ void RedisBackend::pushed_grant(const Push& push) {
     case Attempts::Verdict::Kind::known: return;
     case Attempts::Verdict::Kind::orphaned_grant: break;
   }
-  if (const std::optional<std::string> name = lock_name(settings_.prefix, push.key)) {
-    give_back(*name, push.attempt, push.number, push.lease);
+  if (std::optional<Named> named = named_by(settings_.prefix, push.key)) {
+    give_back({std::move(named->name), push.attempt, push.number, named->mode}, push.lease);
   }
 }
 
@@ -72,17 +74,18 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                       .counted_from = reading.not_later_than(push.granted_at),
                       .lease = base::mutant("redis.take_a_provisional_lease_for_the_whole")
                                    ? std::chrono::nanoseconds(operation->request().lease)
-                                   : push.lease});
+                                   : push.lease,
+                      .run = push.run});
   while (!operation->done()) std::this_thread::yield();
   attempts_.completed(*operation);  // before the next push is read
   const Acquisition::Request& request = operation->request();
   base::OneByOne each;
   if (operation->grant().number != push.number) {
-    each([&] { give_back(request.name, push.attempt, push.number, push.lease); });
-  } else if (redisson_) {
+    each([&] { give_back({request.name, push.attempt, push.number, request.mode}, push.lease); });
+  } else if (redisson(request.mode)) {
     each([&] { begins_to_hold(request, push.number); });
   }
-  if (redisson_) each([&] { redisson_->stop_waiting(request.name); });
+  if (redisson(request.mode)) each([&] { redisson_->stop_waiting(request.name); });
   end_leftover_of(push.attempt);
   each.finish();
 }
@@ -94,7 +97,7 @@ void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::ui
   const auto number = attempts_.ends(request.attempt, last, clock_->now());
   if (!number) return;
   host_->hold_lost(
-      {.name = request.name, .attempt = request.attempt, .number = *number},
+      {request.name, request.attempt, *number, request.mode},
       {Errc::lost, request.name + ": over at the server, which has its owner wait again"});
 }
 

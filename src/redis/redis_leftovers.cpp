@@ -64,8 +64,7 @@ void RedisBackend::answered_leftover(const Call& call, const Answer& answer) {
   // It is decided, but another thread may be completing it at this moment.
   while (!operation.done()) std::this_thread::yield();
   if (operation.grant().number == answer.number) return;
-  const Acquisition::Request& request = operation.request();
-  give_back(request.name, request.attempt, answer.number, request.lease);
+  give_back(operation.request(), answer.number);
 }
 
 }  // namespace mortise::redis

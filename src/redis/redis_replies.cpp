@@ -25,7 +25,18 @@ Grant grant_of(const Acquisition::Request& request, Instant asked, const Answer&
   if (answer.lease.count() != 0) lease = std::min<std::chrono::nanoseconds>(lease, answer.lease);
   return {.number = answer.number,
           .counted_from = Reading{asked, answer.now}.not_later_than(answer.granted_at),
-          .lease = lease};
+          .lease = lease,
+          .run = answer.run};
+}
+
+// What is granted of a key has the number of its run, and a record is one of a key.
+bool fits(const Call& call, const Answer& answer) {
+  const bool once = call.mode() == Mode::once;
+  switch (answer.kind) {
+    case Answer::Kind::granted: return once == (answer.run != 0);
+    case Answer::Kind::recorded: return once && call.kind != Call::Kind::cancel;
+    default: return call.kind != Call::Kind::recall;
+  }
 }
 
 }  // namespace
@@ -38,6 +49,7 @@ void RedisBackend::matched(const Call& call, const Reply& reply) {
   if (reply.kind != Reply::Kind::string || call.kind == Call::Kind::renew) return;
   if (call.kind != Call::Kind::release) {
     told_.answer = Answer::parse(reply.text);
+    if (told_.answer && !fits(call, *told_.answer)) told_.answer.reset();
     // What makes no sense does not say that anything was executed.
     if (!told_.answer || !call.is_about_an_attempt()) return;
     attempts_.answered(call.attempt(), call.epoch);
@@ -85,6 +97,7 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
     case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
     case Call::Kind::check: return call.checking().answered();
     case Call::Kind::force: return answered_force(call, answer);
+    case Call::Kind::recall: return answered_recall(call, answer);
     case Call::Kind::release:
     case Call::Kind::renew: return;  // above
   }
@@ -121,7 +134,9 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     operation.trouble(std::move(error.failure));
   } else if (call.kind == Call::Kind::release) {
     const std::shared_ptr<Acquisition>& next = call.releasing().successor();
-    if (!final) {
+    // What is written needs memory, and whoever has it written can do without, or say it again.
+    const bool unwritten = call.releasing().conclusion() && error.failure.code == Errc::exhausted;
+    if (!final && !unwritten) {
       // Not done: the library repeats it, if it is the library's.
       if (call.ours) run_again_later(call);
       if (next) next->trouble(error.failure);
@@ -191,8 +206,9 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
     case Answer::Kind::free:
       operation->busy(answer.holder());
       attempts_.over(request.attempt);
-      if (redisson_) redisson_->stop_waiting(request.name);
+      if (redisson(request.mode)) redisson_->stop_waiting(request.name);
       return;
+    case Answer::Kind::recorded: return recorded(operation, answer);
   }
 }
 
@@ -206,12 +222,22 @@ void RedisBackend::granted(Acquisition& operation, Instant asked, const Answer& 
   while (!operation.done()) std::this_thread::yield();
   // Before the answer to its release is read.
   if (operation.grant().number != noted) attempts_.completed(operation);
-  if (redisson_) redisson_->stop_waiting(request.name);
+  Hearing* const beside = redisson(request.mode);
+  if (beside != nullptr) beside->stop_waiting(request.name);
   if (operation.grant().number == answer.number) {
-    if (redisson_) begins_to_hold(request, answer.number);
+    if (beside != nullptr) begins_to_hold(request, answer.number);
   } else {
-    give_back(request.name, request.attempt, answer.number, request.lease);
+    give_back(request, answer.number);
   }
+}
+
+// Whatever a push has told it that it holds was over before the server looked at the record.
+void RedisBackend::recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer) {
+  const Acquisition::Request& request = operation->request();
+  operation->recorded(answer.record);
+  while (!operation->done()) std::this_thread::yield();
+  if (!operation->record()) end_what_it_held(request, answer.record->number);
+  attempts_.over(request.attempt);
 }
 
 void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant asked,
@@ -243,7 +269,7 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
     attempts_.look_at(request.attempt, at_once ? asked : asked + answer.left + after_the_end);
     host_->changed(alarm_);
   }
-  if (queued && redisson_) {
+  if (queued && redisson(request.mode)) {
     listen_as(request.name, answer.first);
     // This thread stood still, and meanwhile a message granted it, and it stopped to listen.
     if (operation->done()) redisson_->stop_waiting(request.name);
@@ -272,22 +298,50 @@ void RedisBackend::answered_release(const Call& call) {
   Release& release = call.releasing();
   // Its successor may be noted as the holder by now, and is to know.
   base::OneByOne each;
-  if (redisson_) each([&] { redisson_->stop_holding(release.hold()); });
+  if (redisson(release.hold().mode)) each([&] { redisson_->stop_holding(release.hold()); });
   if (answer.successor && release.successor()) {
     each([&] { answered_attempt(release.successor(), call.asked, *answer.successor); });
   }
-  switch (answer.outcome) {
-    case ReleaseAnswer::Outcome::freed: release.answered(Released::released); break;
-    case ReleaseAnswer::Outcome::freed_before:
-      release.answered(before ? Released::released : Released::was_lost);
-      break;
-    case ReleaseAnswer::Outcome::lapsed: release.answered(Released::was_lost); break;
-    case ReleaseAnswer::Outcome::not_ours:
-      // The copy of which no answer came may have freed it, and somebody else have taken it since.
-      release.answered(before ? Released::unknown : Released::was_lost);
-      break;
+  const bool concluded = release.conclusion() != nullptr;
+  const Released outcome = outcome_of(answer.outcome, before, concluded);
+  if (concluded && outcome == Released::unknown) {
+    release.failed({Errc::in_doubt, describe() + ": said again, neither its run nor its outcome is"
+                                                 " there; the first time it may have been"});
+  } else {
+    release.answered(outcome);
   }
   each.finish();
+}
+
+// @param before a copy of which no answer came may have been executed
+// @param concluded it was to write an outcome: then what is freed only has none of ours, or one
+// that was forgotten since
+Released RedisBackend::outcome_of(ReleaseAnswer::Outcome told, bool before,
+                                  bool concluded) noexcept {
+  const Released in_doubt = before ? Released::unknown : Released::was_lost;
+  switch (told) {
+    case ReleaseAnswer::Outcome::freed: return Released::released;
+    case ReleaseAnswer::Outcome::freed_before:
+      return before && !concluded ? Released::released : in_doubt;
+    case ReleaseAnswer::Outcome::lapsed: return Released::was_lost;
+    // That copy may have freed it, and somebody else have taken it since.
+    case ReleaseAnswer::Outcome::not_ours: return in_doubt;
+  }
+  return Released::unknown;
+}
+
+// What it was to forget is forgotten, by this copy or an earlier one, or it is held; or the key was
+// run in between, and the outcome that it has now is asked for anew.
+void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
+  Recollection& its = *call.recollection();
+  const std::shared_ptr<const Record>& record = answer.record;
+  const bool stays = record->state != KeyState::absent && !record->held &&
+                     (!call.found || call.found->record->number != record->number);
+  if (its.kind() == Recollection::Kind::forget && stays) {
+    return submit(
+        Call::recall(call.recollection(), std::make_shared<const Answer>(answer), clock_->now()));
+  }
+  its.answered(record);
 }
 
 // Whether this copy has ended that hold, an earlier one, or its owner: it is over.

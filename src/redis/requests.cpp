@@ -58,6 +58,37 @@ void append_call(std::string& out, const Settings& settings, const Script& scrip
   }
 }
 
+/// The same for a key of `Once`.
+template <class... Arguments>
+void append_once_call(std::string& out, const Settings& settings, const Script& script,
+                      const Passage& passage, std::string_view name,
+                      const Arguments&... arguments) {
+  const std::string key = redis_key(settings.prefix, name, Mode::once);
+  append_command(out, std::array{std::string_view(passage.whole ? "EVAL" : "EVALSHA"),
+                                 passage.whole ? script.text : script.sha, std::string_view("1"),
+                                 std::string_view(key), std::string_view(arguments)...});
+}
+
+// Redisson knows no keys: beside it they wait as others do, in order.
+char queueing_of_keys(const Settings& settings) {
+  const QueueMode mode = settings.queue_mode;
+  return static_cast<char>(mode == QueueMode::redisson ? QueueMode::fair : mode);
+}
+
+// What a request says of the key's memory, and its label behind that: see scripts/once/record.lua.
+std::string asked_of(const Acquisition::Request& request) {
+  const Memory& memory = *request.memory;
+  const auto keep = static_cast<std::uint64_t>(memory.keep.count());
+  std::string asked;
+  switch (memory.repeat) {
+    case Repeat::after_failure: asked = "f"; break;
+    case Repeat::never: asked = "n"; break;
+    case Repeat::always: asked = "a"; break;
+  }
+  asked.append(Digits(keep)).append(1, ' ').append(Digits(memory.fingerprint.size()));
+  return asked.append(1, ' ').append(memory.fingerprint).append(request.label);
+}
+
 }  // namespace
 
 Requests::Requests(const Settings& settings)
@@ -97,11 +128,63 @@ void Requests::acquire(std::string& out, const Passage& passage,
 
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
+  const bool once = request.mode == Mode::once;
+  const char mode = once ? queueing_of_keys(settings_) : mode_;
   const AttemptText attempt(request.attempt);
-  const Flags flags({mode_, flag(passage.copies)}, settings_.remembered);
+  const Flags flags({mode, flag(passage.copies)}, settings_.remembered);
   const Digits epoch(passage.epoch);
-  append_call(out, settings_, scripts::cancel, passage, request.name, attempt.view(), flags.view(),
-              epoch);
+  if (once) {
+    append_once_call(out, settings_, scripts::once::cancel, passage, request.name, attempt.view(),
+                     flags.view(), epoch);
+  } else {
+    append_call(out, settings_, scripts::cancel, passage, request.name, attempt.view(),
+                flags.view(), epoch);
+  }
+}
+
+void Requests::begin(std::string& out, const Passage& passage, const Acquisition::Request& request,
+                     bool wait, std::uint64_t concluded) const {
+  const AttemptText attempt(request.attempt);
+  const Flags flags({queueing_of_keys(settings_), flag(passage.copies), flag(wait)},
+                    settings_.remembered);
+  const Digits epoch(passage.epoch);
+  const Digits lease = milliseconds(request.lease);
+  const std::string asked = asked_of(request);
+  const auto append = [&](const auto&... conclusion) {
+    append_once_call(out, settings_, scripts::once::begin, passage, request.name, attempt.view(),
+                     flags.view(), epoch, lease, asked, conclusion...);
+  };
+  if (concluded == 0) return append();
+  append(Digits(concluded));
+}
+
+void Requests::conclude(std::string& out, const Passage& passage, const HoldId& hold,
+                        const Conclusion* conclusion) const {
+  const char mode = queueing_of_keys(settings_);
+  const HoldText ours(hold.attempt, hold.number);
+  const bool succeeded = conclusion != nullptr && conclusion->state == KeyState::succeeded;
+  const Flags flags =
+      conclusion == nullptr
+          ? Flags({mode, flag(passage.copies)}, settings_.remembered)
+          : Flags({mode, flag(passage.copies), succeeded ? 'Y' : 'F'}, settings_.remembered);
+  const Digits epoch(passage.epoch);
+  const auto append = [&](const auto&... outcome) {
+    append_once_call(out, settings_, scripts::once::conclude, passage, hold.name, ours.view(),
+                     flags.view(), epoch, outcome...);
+  };
+  if (conclusion == nullptr) return append();
+  append(Digits(static_cast<std::uint64_t>(conclusion->memory->keep.count())), conclusion->bytes);
+}
+
+void Requests::recall(std::string& out, const Passage& passage, std::string_view key,
+                      const Answer* found) const {
+  const Flags flags({queueing_of_keys(settings_)}, settings_.remembered);
+  const auto append = [&](const auto&... which) {
+    append_once_call(out, settings_, scripts::once::recall, passage, key, "", flags.view(),
+                     which...);
+  };
+  if (found == nullptr) return append();
+  append(Digits(found->record->number));
 }
 
 void Requests::release(std::string& out, const Passage& passage, const HoldId& hold,
@@ -134,8 +217,12 @@ void Requests::renew(std::string& out, const Passage& passage,
   words.push_back(passage.whole ? scripts::renew.text : scripts::renew.sha);
   words.push_back(texts.emplace_back(std::to_string(items.size() * (both ? 2 : 1))));
   for (const Renewal::Item& item : items) {
-    words.push_back(texts.emplace_back(lock_key(settings_.prefix, item.hold.name)));
-    if (both) words.push_back(item.hold.name);
+    const std::string& key =
+        texts.emplace_back(redis_key(settings_.prefix, item.hold.name, item.hold.mode));
+    words.push_back(key);
+    // A key of `Once` has no second one, which the script sees by this.
+    if (both)
+      words.push_back(item.hold.mode == Mode::once ? std::string_view(key) : item.hold.name);
   }
   words.emplace_back();
   const Flags flags({mode_}, settings_.remembered);

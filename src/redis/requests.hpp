@@ -32,7 +32,19 @@ class Requests {
   /// @param hears whether this client listens to Redisson's channel of the name
   void acquire(std::string& out, const Passage& passage, const Acquisition::Request& request,
                bool wait, bool hears = false) const;
+  /// Of either.
   void cancel(std::string& out, const Passage& passage, const Acquisition::Request& request) const;
+  /// Of a key.
+  /// @param concluded the number of the conclusion that it was told of while it waited; 0 = none
+  void begin(std::string& out, const Passage& passage, const Acquisition::Request& request,
+             bool wait, std::uint64_t concluded) const;
+  /// Of a key. @param conclusion null = it is given back without one
+  void conclude(std::string& out, const Passage& passage, const HoldId& hold,
+                const Conclusion* conclusion) const;
+  /// Of a key. @param found the answer to the same without it: the record that it forgets, and no
+  /// other; null = it only looks
+  void recall(std::string& out, const Passage& passage, std::string_view key,
+              const Answer* found) const;
   /// @param successor null = none
   void release(std::string& out, const Passage& passage, const HoldId& hold,
                const Acquisition::Request* successor, bool wait, bool copies_of_successor) const;

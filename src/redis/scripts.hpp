@@ -20,6 +20,13 @@ extern const Script force_release;
 extern const Script inspect;
 extern const Script release;
 extern const Script renew;
+/// Of keys with a memory: scripts/once.
+namespace once {
+extern const Script begin;
+extern const Script cancel;
+extern const Script conclude;
+extern const Script recall;
+}  // namespace once
 }  // namespace scripts
 
 }  // namespace mortise::redis

@@ -100,12 +100,23 @@ bool RedlockBackend::open(Operation& operation) {
 void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   if (operation->request().mode != Mode::exclusive) {
-    operation->failed({Errc::unsupported, describe() + ": mode"});
+    operation->failed(no_keys());
     return;
   }
   if (const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(operation, true)) {
     ask(attempt);
   }
+}
+
+void RedlockBackend::recall(const std::shared_ptr<Recollection>& operation) {
+  operation->failed(no_keys());
+}
+
+// On several servers a release with its outcome is no single step: one that has reached a minority
+// would be told by some majorities and not by others, and nothing decides which of them is right.
+Failure RedlockBackend::no_keys() const {
+  return {Errc::unsupported,
+          describe() + ": no keys with a memory: a quorum does not write an outcome in one step"};
 }
 
 void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {

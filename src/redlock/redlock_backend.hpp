@@ -52,9 +52,11 @@ class RedlockBackend final : public Backend, private Node::User {
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
   void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
 
  private:
+  [[nodiscard]] Failure no_keys() const;
   using Lock = std::unique_lock<std::mutex>;
   using Calls = std::list<redis::Call>;  // they go from hand to hand without memory
 

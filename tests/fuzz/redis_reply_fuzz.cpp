@@ -75,12 +75,25 @@ void check_lease(std::chrono::milliseconds lease) {
   expect(lease.count() >= 0 && lease <= core::longest_lease, "a lease of 24 h at most");
 }
 
+void check(const mortise::Record& record) {
+  const bool absent = record.state == mortise::KeyState::absent;
+  expect(record.number < core::grant_number_limit, "a run's grant is exact");
+  expect(absent == (record.run == 0) && absent == (record.number == 0), "a run has both numbers");
+  expect(record.fingerprint.size() <= mortise::longest_fingerprint, "a short fingerprint");
+  expect(record.bytes.size() <= mortise::longest_outcome, "an outcome of 64 KiB at most");
+  const bool concluded =
+      record.state == mortise::KeyState::succeeded || record.state == mortise::KeyState::failed;
+  expect(concluded || record.bytes.empty(), "no outcome without one");
+}
+
 void check(const Answer& answer) {
   expect(answer.number < core::grant_number_limit, "a grant's number is exact");
   expect(answer.holder_number < core::grant_number_limit, "a holder's number is exact");
   expect(answer.label.size() <= core::longest_label, "a short label");
   check_lease(answer.lease);
   if (answer.kind == Answer::Kind::granted) expect(answer.number != 0, "a grant has a number");
+  expect((answer.kind == Answer::Kind::recorded) == (answer.record != nullptr), "one has a record");
+  if (answer.record) check(*answer.record);
   if (const auto holder = answer.holder()) expect(holder->expires_in->count() >= 0, "a lease left");
   // After a year of ours no difference between the clocks may overflow.
   const mortise::Instant asked{std::chrono::hours(24 * 365)};
@@ -96,6 +109,9 @@ void check_push(const Reply& message) {
   check_lease(push->lease);
   if (const auto name = lock_name("mortise:", push->key)) {
     expect(lock_key("mortise:", *name) == push->key, "a key has one name", push->key);
+  }
+  if (const auto named = named_by("mortise:", push->key)) {
+    expect(redis_key("mortise:", named->name, named->mode) == push->key, "a key has one name");
   }
 }
 

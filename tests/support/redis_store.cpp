@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 namespace mortise::contract {
 namespace {
@@ -31,6 +32,9 @@ class RedisStore final : public NetworkStore {
   void restart() override { server_.restart(); }
   void take_away(const std::string& name) override {
     server_.talk().expect_ok({"DEL", redis::lock_key("mortise:", name)});
+  }
+  void take_key_away(const std::string& key) override {
+    server_.talk().expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "g"});
   }
   [[nodiscard]] std::size_t waiters() const override {
     test::RedisTalk talk = server_.talk();
@@ -103,13 +107,15 @@ std::string least_redis_privilege() {
 }
 
 BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
+  std::set<Hook> hooks = hooks_of_server(way == RedisWay::network);
+  hooks.insert(Hook::take_key_away);
   return {.name = word_for(way),
           .open =
               [way, parameters](const std::shared_ptr<Clock>&) {
                 return std::make_unique<RedisStore>(way, parameters);
               },
-          .hooks = hooks_of_server(way == RedisWay::network),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake},
+          .hooks = std::move(hooks),
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once},
           .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }

@@ -172,7 +172,8 @@ TEST(RedisAnswerTest, WhatIsNoAnswerIsRefused) {
   for (const std::string& text : texts(
            "| |G|G |G $N|G  $N| G $N|g $N|GG $N|G\t$N|G $N |G 999999999999999|G 0|G $T|G -$N|G +$N|"
            "G 99999999999999999999|G 1.7e15|G $N\n|G 1 2|G 1 2 3|G 1 2 3 |G 1 0 3 4|G 1 2 3 0|"
-           "G 1 2 3 86400001|G 1 2 3 4 |G 1 2 3 4 5|G 1 2  3 4|G 1 $T 3 4|G 1 2 $T 4|G $T 2 3 4|"
+           "G 1 2 3 86400001|G 1 2 3 4 |G 1 2 3 4 0|G 1 2 3 4 5 |G 1 2 3 4 $T|G 1 2  3 4|G 1 $T 3 "
+           "4|G 1 2 $T 4|G $T 2 3 4|"
            "G 1 x 3 4|G 1 -2 3 4|R |R 1|RR|Q|Q 1|Q 1 2 3 4|Q 1 2 3 4 |Q 1 -2 0 4 5 |Q 1 x 0 4 5 |"
            "G$W |G$W 1|G0$W|g$W|G6553f100f4240|G0000000000000|G6553f1000000g|G$N|G$W$W|"
            "H|H$W|H$W 1|H$W 1 0|H$W 1 0 $W|H$W 1 0 $W |H$W 0 0 $W a x|"
@@ -181,6 +182,53 @@ TEST(RedisAnswerTest, WhatIsNoAnswerIsRefused) {
            "Q  1 2 0 4 5 |Q 1 $T 0 4 5 |Q $T 2 0 4 5 |Q 1 2 0 $T 5 |Q 1 2 0 4 $T |X $N|OK|1")) {
     EXPECT_FALSE(Answer::parse(text)) << "'" << text << "'";
   }
+}
+
+TEST(RedisAnswerTest, GrantedOfAKey) {
+  EXPECT_EQ(Answer::parse("G 1 2 3 4")->run, 0U);
+  const auto answer = Answer::parse("G 1 2 3 4 5");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->number, 2U);
+  EXPECT_EQ(answer->lease, 4ms);
+  EXPECT_EQ(answer->run, 5U);
+}
+
+TEST(RedisAnswerTest, Recorded) {
+  const std::string bytes("\0 1\r\n\xff ", 7);
+  const std::string print("\0 ", 2);
+  for (const auto& [letter, state] :
+       {std::pair{"Y", KeyState::succeeded}, std::pair{"F", KeyState::failed}}) {
+    const auto answer = Answer::parse("D " + now + " " + letter + " 3 77 1 2 " + print + bytes);
+    ASSERT_TRUE(answer && answer->record) << letter;
+    EXPECT_EQ(answer->kind, Answer::Kind::recorded);
+    EXPECT_EQ(answer->record->state, state);
+    EXPECT_EQ(answer->record->run, 3U);
+    EXPECT_EQ(answer->record->number, 77U);
+    EXPECT_TRUE(answer->record->held);
+    EXPECT_EQ(answer->record->fingerprint, print);
+    EXPECT_EQ(answer->record->bytes, bytes);
+  }
+  const auto absent = Answer::parse("D " + now + " A 0 0 0 0 ");
+  ASSERT_TRUE(absent && absent->record);
+  EXPECT_EQ(absent->record->state, KeyState::absent);
+  EXPECT_FALSE(absent->record->held);
+  EXPECT_EQ(Answer::parse("D 1 P 1 2 0 3 abc")->record->state, KeyState::pending);
+  EXPECT_EQ(Answer::parse("D 1 Y 1 2 0 0 " + std::string(longest_outcome, '\0'))->record->bytes,
+            std::string(longest_outcome, '\0'));
+  EXPECT_EQ(Answer::parse("D 1 Y 1 2 0 128 " + std::string(128, 'x'))->record->bytes, "");
+}
+
+TEST(RedisAnswerTest, WhatIsNoRecordIsRefused) {
+  for (const std::string& text : texts(
+           "D|D |D 1|D 1 Y|D 1 Y 1 2 0|D 1 Y 1 2 2 0 |D 1 Y 1 2 0 1 |D 1 Y 1 2 0 x a|D 1 y 1 2 0 0 "
+           "|"
+           "D 1 YY 1 2 0 0 |D 1  1 2 0 0 |D 1 Y 0 2 0 0 |D 1 Y 1 0 0 0 |D 1 A 1 0 0 0 |"
+           "D 1 A 0 2 0 0 |D 1 P 1 2 0 0 bytes|D 1 A 0 0 0 0 bytes|D $T Y 1 2 0 0 |D 1 Y $T 2 0 0 |"
+           "D 1 Y 1 $T 0 0 |D 1 Y -1 2 0 0 |D 1 Y 1 2 0 -1 ")) {
+    EXPECT_FALSE(Answer::parse(text)) << "'" << text << "'";
+  }
+  EXPECT_FALSE(Answer::parse("D 1 Y 1 2 0 129 " + std::string(129, 'x')));
+  EXPECT_FALSE(Answer::parse("D 1 Y 1 2 0 0 " + std::string(longest_outcome + 1, 'x')));
 }
 
 TEST(RedisAnswerTest, Released) {
@@ -215,6 +263,18 @@ TEST(RedisAnswerTest, Pushed) {
   EXPECT_EQ(look->kind, Push::Kind::look);
   EXPECT_EQ(look->attempt, some);
   EXPECT_EQ(look->key, "m:{a}");
+  EXPECT_EQ(look->number, 0U);
+  const auto concluded = Push::parse("D " + some_text + " 77 m:{a}!");
+  ASSERT_TRUE(concluded);
+  EXPECT_EQ(concluded->kind, Push::Kind::look);
+  EXPECT_EQ(concluded->number, 77U);
+  EXPECT_EQ(concluded->key, "m:{a}!");
+  const auto run = Push::parse("K " + some_text + " 77 " + now + " 2000 3 m:{a}!");
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->kind, Push::Kind::granted);
+  EXPECT_EQ(run->number, 77U);
+  EXPECT_EQ(run->run, 3U);
+  EXPECT_EQ(run->key, "m:{a}!");
   const auto taken = Push::parse("T " + some_text + " " + largest + " m:{a}");
   ASSERT_TRUE(taken);
   EXPECT_EQ(taken->kind, Push::Kind::taken);
@@ -222,6 +282,8 @@ TEST(RedisAnswerTest, Pushed) {
   for (const std::string& text :
        texts("|0|L|L |L $A|L $A |L 2a m:{a}|X $A m:{a}|LL $A m:{a}|T $A m:{a}|T $A 0 m:{a}|"
              "T $A $T m:{a}|G $A 0 1 2000 k|G $A 1 1 0 k|G $A 1 1 86400001 k|G $A 1 1 2000|"
+             "D $A m:{a}!|D $A 0 m:{a}!|D $A $T m:{a}!|D $A 1 |K $A 1 1 2000 k|K $A 1 1 2000 0 k|"
+             "K $A 1 1 2000 $T k|K $A 1 1 2000 1 |"
              "G $A 1 1 2000 |G $A 1  2000 k|G $A -1 1 2000 k|G $A 1 $T 2000 k|G $A  1 1 2000 k")) {
     EXPECT_FALSE(Push::parse(text)) << "'" << text << "'";
   }
@@ -257,6 +319,7 @@ TEST(RedisAnswerTest, RandomBytesAreHarmless) {
   std::mt19937_64 random(model::test_seed());
   const std::vector<std::string> good = texts(
       "G$W|G $N 77 $N 30000|H$W 30000 1 $W $A me|Q $N 5 1 7 8 me|F R|F Q 1 2 1 4 5 me|"
+      "G $N 77 $N 30000 2|D $N Y 1 77 0 3 abcdef|D $A 77 m:{a}!|K $A 77 $N 2000 2 m:{a}!|"
       "G $A 77 $N 2000 m:{a}|T $A 77 m:{a}|L $A m:{a}");
   for (int round = 0; round < 20'000; ++round) {
     std::string text = good[random() % good.size()];
@@ -271,13 +334,15 @@ TEST(RedisAnswerTest, RandomBytesAreHarmless) {
       EXPECT_LE(answer->lease, core::longest_lease);
       EXPECT_EQ(answer->kind == Answer::Kind::granted, answer->number != 0) << text;
       EXPECT_EQ(answer->holder().has_value(), answer->left > 0us);
+      EXPECT_EQ(answer->kind == Answer::Kind::recorded, answer->record != nullptr) << text;
     }
     if (const auto answer = ReleaseAnswer::parse(text)) {
       EXPECT_EQ(text.size() > 1, answer->successor.has_value());
     }
     if (const auto push = Push::parse(text)) {
       EXPECT_FALSE(push->key.empty());
-      EXPECT_EQ(push->number == 0, push->kind == Push::Kind::look) << text;
+      EXPECT_TRUE(push->number != 0 || push->kind == Push::Kind::look) << text;
+      EXPECT_TRUE(push->run == 0 || push->kind == Push::Kind::granted) << text;
     }
   }
 }

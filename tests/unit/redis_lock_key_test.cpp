@@ -64,6 +64,32 @@ TEST(RedisLockKeyTest, ForeignKeysHaveNoName) {
   }
 }
 
+TEST(RedisLockKeyTest, LocksAndKeysOfOneNameDoNotMeet) {
+  EXPECT_EQ(redis_key("p:", "a", Mode::exclusive), "p:{a}");
+  EXPECT_EQ(redis_key("p:", "a!", Mode::exclusive), "p:{a!}");
+  EXPECT_EQ(redis_key("p:", "a", Mode::once), "p:{a}!");
+  EXPECT_EQ(redis_key("p:", "a}!", Mode::once), "p:{a%7D!}!");
+  std::mt19937_64 random(model::test_seed());
+  constexpr std::string_view letters = "{}%7BD25a!";
+  for (int round = 0; round < 20'000; ++round) {
+    std::string name(1 + random() % 12, ' ');
+    for (char& c : name) c = letters[random() % letters.size()];
+    for (const Mode mode : {Mode::exclusive, Mode::once}) {
+      const std::string key = redis_key("p:", name, mode);
+      EXPECT_EQ(key.find('{'), 2U) << name;
+      EXPECT_EQ(std::count(key.begin(), key.end(), '}'), 1) << name;
+      const std::optional<Named> named = named_by("p:", key);
+      ASSERT_TRUE(named) << key;
+      EXPECT_EQ(named->name, name);
+      EXPECT_EQ(named->mode, mode);
+    }
+    EXPECT_EQ(lock_name("p:", redis_key("p:", name, Mode::once)), std::nullopt);
+  }
+  for (const char* const key : {"", "!", "p:{a}!!", "p:a!", "p:{}!", "p:!{a}", "q:{a}!"}) {
+    EXPECT_FALSE(named_by("p:", key)) << key;
+  }
+}
+
 // One name must not have two keys: whatever has a name is the key that we make of it.
 TEST(RedisLockKeyTest, NoNameHasTwoKeys) {
   std::mt19937_64 random(model::test_seed());

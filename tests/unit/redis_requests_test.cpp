@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::redis {
@@ -190,6 +192,71 @@ TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {
     EXPECT_FALSE(requests_.check_name(name));
     EXPECT_FALSE(unfair_.check_name(name));
   }
+}
+
+TEST_F(RedisRequestsTest, OfKeys) {
+  Acquisition::Request request = request_of(attempt, "a{", "host:1");
+  request.mode = Mode::once;
+  request.memory = std::make_shared<Memory>(
+      Memory{.fingerprint = std::string("\0 7", 3), .repeat = Repeat::never, .keep = 24h});
+  const std::string asked = std::string("n86400000 3 \0 7host:1", 21);
+  EXPECT_THAT(words_of([&](auto& out) { requests_.begin(out, {}, request, true, 0); }),
+              ElementsAre("EVALSHA", std::string(scripts::once::begin.sha), "1", "m:{a%7B}!",
+                          client + "f", "f01", "1", "30000", asked));
+  const Words again = words_of(
+      [&](auto& out) { with_java_.begin(out, {.epoch = 2, .copies = true}, request, false, 77); });
+  EXPECT_THAT(again, ElementsAre("EVALSHA", std::string(scripts::once::begin.sha), "1", "m:{a%7B}!",
+                                 client + "f", "f10", "2", "30000", asked, "77"));
+  for (const auto& [repeat, letter] :
+       {std::pair{Repeat::after_failure, 'f'}, std::pair{Repeat::always, 'a'}}) {
+    request.memory = std::make_shared<Memory>(Memory{.repeat = repeat, .keep = 1s});
+    EXPECT_EQ(words_of([&](auto& out) { requests_.begin(out, {}, request, true, 0); })[8],
+              letter + std::string("1000 0 host:1"));
+  }
+  EXPECT_THAT(words_of([&](auto& out) { unfair_.cancel(out, {.copies = true}, request); }),
+              ElementsAre("EVALSHA", std::string(scripts::once::cancel.sha), "1", "m:{a%7B}!",
+                          client + "f", "u1", "1"));
+}
+
+TEST_F(RedisRequestsTest, ThatEndARun) {
+  const HoldId hold{
+      .name = "a", .attempt = attempt, .number = 1'700'000'000'000'000, .mode = Mode::once};
+  const std::string sha(scripts::once::conclude.sha);
+  const std::string whose = "6553f10000000 " + client + "f ";
+  Conclusion conclusion{.bytes = std::string("\0 x", 3),
+                        .run = 1,
+                        .memory = std::make_shared<Memory>(Memory{.keep = 2s})};
+  EXPECT_THAT(words_of([&](auto& out) { requests_.conclude(out, {}, hold, &conclusion); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", whose, "f0Y", "1", "2000",
+                          std::string("\0 x", 3)));
+  conclusion.state = KeyState::failed;
+  conclusion.bytes.clear();
+  EXPECT_THAT(words_of([&](auto& out) {
+                with_java_.conclude(out, {.epoch = 2, .copies = true}, hold, &conclusion);
+              }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", whose, "f1F", "2", "2000", ""));
+  EXPECT_THAT(words_of([&](auto& out) { unfair_.conclude(out, {}, hold, nullptr); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", whose, "u0", "1"));
+}
+
+TEST_F(RedisRequestsTest, ThatLookAtAKeyAndForgetIt) {
+  const std::string sha(scripts::once::recall.sha);
+  EXPECT_THAT(words_of([&](auto& out) { with_java_.recall(out, {}, "a", nullptr); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", "", "f"));
+  const Answer found = Answer::parse("D 1 Y 1 77 0 0 ").value();
+  EXPECT_THAT(words_of([&](auto& out) { requests_.recall(out, {}, "a", &found); }),
+              ElementsAre("EVALSHA", sha, "1", "m:{a}!", "", "f", "77"));
+}
+
+TEST_F(RedisRequestsTest, KeysAreRenewedWithLocks) {
+  std::vector<Renewal::Item> items(2);
+  items[0] = {.hold = {.name = "a", .attempt = attempt, .number = 70}, .lease = 1s};
+  items[1] = items[0];
+  items[1].hold.mode = Mode::once;
+  Words words = words_of([&](auto& out) { requests_.renew(out, {}, items); });
+  EXPECT_EQ(Words(words.begin() + 3, words.begin() + 5), (Words{"m:{a}", "m:{a}!"}));
+  words = words_of([&](auto& out) { with_java_.renew(out, {}, items); });
+  EXPECT_EQ(Words(words.begin() + 3, words.begin() + 7), (Words{"m:{a}", "a", "m:{a}!", "m:{a}!"}));
 }
 
 TEST_F(RedisRequestsTest, Inboxes) {

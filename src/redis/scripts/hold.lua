@@ -48,14 +48,15 @@ local function granted()
   local since = math.min(number, now)
   if ends - since > 86400000000 then since = now end
   local lease = math.min(math.max(math.floor((ends - since) / 1000), 1), 86400000)
-  return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease
+  return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease ..
+    (run and ' ' .. digits(run) or '')
 end
 
 -- The number is that of the last grant, with a sign where somebody else's hold stands now (Redisson's):
 -- no push of a grant up to that one is to be believed, whatever the clock says. Whoever asks for nothing else (O)
 -- is told whose it is.
 local function occupied(letter, ahead)
-  local its = held and not foreign and label
+  local its = held and not foreign and (run and shown(label) or label)
   local last = held and ends or kept or now
   local whose = letter == 'O' and foreign and theirs
   return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..

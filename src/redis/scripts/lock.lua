@@ -38,6 +38,7 @@ local MODE = string.sub(ARGV[2], 1, 1)
 local R -- the second key
 local waiting, foreign, keyed, kept, hears
 local label, lease_now -- of the owner; in ms: of the hold that this script makes, or renews
+local run, begins, answers, shown -- of a key with a memory, see once/record.lua; nil = this is about a lock
 local theirs -- which hold of Redisson's: "<uuid>:<thread>"; of a read lock one of those who hold it
 
 -- Whether a key is a lock as Redisson keeps it: "<uuid>:<thread>" of whoever holds it, "mode" of a
@@ -148,4 +149,5 @@ local function grant(attempt, lease, its_label, plain)
   redis.call('HSET', K, 'o', owned(), 'g', until_when(lease))
   remember(lease)
   if R and not plain then write_key() end
+  if run then begins() end
 end

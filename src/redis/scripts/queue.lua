@@ -98,6 +98,9 @@ local function look_along(me, looks)
     elseif w and now - w.contact > SILENCE then
       dequeue(w.attempt, at)
       looks = looks + 1
+    elseif w and run and answers(w) then
+      dequeue(w.attempt, at)
+      looks = looks + 1
     elseif w and not w.plain and not R then
       -- It has to have Redisson's key, which only its own script can write: it takes the lock itself,
       -- and nobody overtakes it.
@@ -106,8 +109,9 @@ local function look_along(me, looks)
       stopped = type(told) == 'number' and told > 0
     elseif w then
       local lease = math.min(w.lease, PROVISIONAL_LEASE)
-      local told = redis.pcall('PUBLISH', inbox(w.attempt), 'G ' .. w.attempt .. ' ' ..
-        digits(math.max(number + 1, now)) .. ' ' .. digits(now) .. ' ' .. lease .. ' ' .. K)
+      local told = redis.pcall('PUBLISH', inbox(w.attempt), (run and 'K ' or 'G ') .. w.attempt .. ' ' ..
+        digits(math.max(number + 1, now)) .. ' ' .. digits(now) .. ' ' .. lease .. ' ' ..
+        (run and digits(run + 1) .. ' ' or '') .. K)
       if type(told) == 'number' and told > 0 then
         dequeue(w.attempt, at)
         grant(w.attempt, lease, w.label, w.plain)

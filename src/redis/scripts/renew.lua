@@ -12,7 +12,8 @@ for lock = 1, #KEYS / step do
   if not left or left[lock] then -- see renew_quick.lua
     local i, a = (lock - 1) * step + 1, 1 + lock * 2
     -- What a stranger has put in the place of one lock costs that hold, and no other of the batch.
-    local readable = pcall(open, KEYS[i], step == 2 and KEYS[i + 1] or nil)
+    -- A key of Once has no second one, which is said by its own name once more.
+    local readable = pcall(open, KEYS[i], step == 2 and KEYS[i + 1] ~= KEYS[i] and KEYS[i + 1] or nil)
     local lease = tonumber(ARGV[a + 1])
     if not readable then
       answers[lock] = '0'
@@ -26,7 +27,7 @@ for lock = 1, #KEYS / step do
         write_key() -- an older client handed it over without the key
       end
     else
-      settle()
+      if string.byte(K, -1) ~= 33 then settle() end -- the '!' of a key, of which only its own scripts know who is next
       answers[lock] = '0'
     end
   end

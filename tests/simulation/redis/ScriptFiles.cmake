@@ -3,7 +3,8 @@
 # without comments and indentation (cmake/RedisScripts.cmake), so that a mutant can name a file.
 include(RedisScripts)
 file(GLOB script_files CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/src/redis/scripts/*.lua" "${PROJECT_SOURCE_DIR}/src/redlock/scripts/*.lua")
+    "${PROJECT_SOURCE_DIR}/src/redis/scripts/*.lua"
+    "${PROJECT_SOURCE_DIR}/src/redis/scripts/once/*.lua" "${PROJECT_SOURCE_DIR}/src/redlock/scripts/*.lua")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script_files})
 set(rows)
 foreach(file IN LISTS script_files)

@@ -35,6 +35,7 @@ class Callers {
   }
 
   void act() {
+    if (below(3) == 0) return ask_for_a_key();
     switch (below(24)) {
       case 0: listen(); break;
       case 1: meddle(); break;
@@ -160,6 +161,36 @@ class Callers {
         call(votes::acquire,
              {attempt(), "q" + flag() + flag() + flag(), epoch(), lease(), label(), number}, key);
     }
+  }
+
+  std::string asked() {
+    static const std::array<std::string, 5> keeps{"f1000", "f86400000", "n86400000", "a86400000",
+                                                  "a5000"};
+    static const std::array<std::string, 4> prints{" 0 ", " 0 ", " 1 x", std::string(" 2 \0\n", 5)};
+    return keeps[below(keeps.size())] + prints[below(prints.size())] + label();
+  }
+  // What is remembered of a key of `Once`, under the name of the lock.
+  void ask_for_a_key() {
+    const std::string at = key() + "!";
+    const std::string mode = mode_ == "r" ? "f" : mode_;
+    const std::string number = std::to_string(pair_.model().lock(at).number);
+    switch (below(8)) {
+      case 0: return call(shipped::once::recall, {"", mode + life_}, at);
+      case 1: return call(shipped::once::recall, {"", mode + life_, number}, at);
+      case 2: return call(shipped::once::cancel, {attempt(), mode + flag() + life_, epoch()}, at);
+      case 3:
+      case 4: {
+        static const std::array<std::string, 3> letters{"", "Y", "F"};
+        const std::string letter = letters[below(letters.size())];
+        Words words{hold(at), mode + flag() + letter + life_, epoch()};
+        if (!letter.empty()) words.insert(words.end(), {"5000", label()});
+        return call(shipped::once::conclude, std::move(words), at);
+      }
+      default: break;
+    }
+    Words words{attempt(), mode + flag() + coin() + life_, epoch(), lease(), asked()};
+    if (below(5) == 0) words.push_back(number);
+    call(shipped::once::begin, std::move(words), at);
   }
 
   // A client begins to listen to its inbox, or ends; on connections of their own.

@@ -26,6 +26,10 @@ Usage usage_of(std::size_t key) {
   return static_cast<Usage>(key % usages);
 }
 
+bool may_be_told(const std::error_code& error, const Stand& stand) {
+  return mortise::is_retryable(error) || error == mortise::Errc::closed || stand.expects(error);
+}
+
 std::string key_name(std::size_t key) { return "key/" + std::to_string(key); }
 
 }  // namespace
@@ -92,7 +96,7 @@ void Scene::operate_key(Party& party, Random& random, bool calm) {
       run_key(party, call, run, random);
     } else if (error == mortise::Errc::mismatch) {
       keys_.mismatch(call);
-    } else if (error && !mortise::is_retryable(error) && error != mortise::Errc::closed) {
+    } else if (error && !may_be_told(error, *stand_)) {
       judge_.blame("L4", process.name() + ": to begin a run says " + run.error_text());
     } else if (!error) {
       // Whoever waits behind others of its process does not ask for itself.
@@ -144,7 +148,7 @@ void Scene::run_key(Party& party, const Keys::Call& call, mortise::Run& run, Ran
     judge_.blame("L4",
                  process.name() + ": a conclusion took " + std::to_string(took.count()) + " ns");
   }
-  if (error && !mortise::is_retryable(error) && error != mortise::Errc::closed) {
+  if (error && !may_be_told(error, *stand_)) {
     judge_.blame("L4", process.name() + ": a conclusion says " + error.message());
   }
   if (error && all_well) {

@@ -29,16 +29,26 @@ Keys::Attempt& Keys::attempt(std::size_t key, RunNumber run) {
                        [&](const Attempt& each) { return each.run == run; });
 }
 
+Steps Keys::clock_steps() const {
+  Steps most;
+  for (const auto& host : room_.network.hosts()) {
+    most.ahead = std::max(most.ahead, host->stepped().ahead);
+    most.back = std::max(most.back, host->stepped().back);
+  }
+  return most;
+}
+
 bool Keys::may_be_gone(const Key& key, Nanos recorded_after) const {
   const Nanos now = room_.world.now();
   if (!key.forgetting.empty()) return true;
-  return now + slack(keep_) >= recorded_after + keep_ || key.forgotten_until >= recorded_after;
+  const Nanos kept = keep_ - clock_steps().ahead - slack(keep_);
+  return now >= recorded_after + kept || key.forgotten_until >= recorded_after;
 }
 
 void Keys::look_for_second_success(const Call& call, const Attempt& first, const Attempt& later) {
   if (call.always || first.token >= later.token) return;
   if (first.told == never || first.state != KeyState::succeeded) return;
-  if (later.granted + slack(keep_) >= first.said + keep_) return;
+  if (later.granted >= first.said + keep_ - clock_steps().ahead - slack(keep_)) return;
   const Key& key = keys_[call.key];
   if (key.forgotten_until >= first.said || !key.forgetting.empty()) return;
   blame("O1", call,
@@ -87,7 +97,8 @@ void Keys::concluded(const Call& call, RunNumber run, const Told& what) {
   if (outcome.lost()) {
     mine.lost = true;
     if (mine.seen) blame("O2", call, "it lost its run, and others were told " + shown(mine.bytes));
-    if (what.took + slack(what.took) < what.left) {
+    const bool ended_early = judge_.excused(first_name + call.key, mine.token);
+    if (what.took + slack(what.took) < what.left && !ended_early) {
       blame("S3", call, "a run that nobody else had is said to be lost");
     }
     return;
@@ -129,7 +140,8 @@ void Keys::told(const Call& call, const mortise::Outcome& outcome, bool may_be_s
               std::to_string(outcome.number()));
   }
   const Key& key = keys_[call.key];
-  if (said->told != never && call.asked > said->told + keep_ + slack(keep_)) {
+  const Nanos kept = keep_ + clock_steps().back + slack(keep_);
+  if (said->told != never && call.asked > said->told + kept) {
     blame("O3", call, "it is told what should be forgotten: " + shown(said->bytes));
   }
   if (said->told < key.forgotten_from && call.asked > key.forgotten_by) {

@@ -89,6 +89,9 @@ class Keys {
     Nanos forgotten_by{-1};         ///< and the end of that one
   };
   [[nodiscard]] Attempt& attempt(std::size_t key, RunNumber run);
+  /// @return by how much the clocks of the servers were set so far, at most: each keeps what it
+  /// remembers by its own.
+  [[nodiscard]] Steps clock_steps() const;
   /// @return whether what was recorded by then may have been forgotten by now.
   [[nodiscard]] bool may_be_gone(const Key& key, Nanos recorded_after) const;
   void look_for_second_success(const Call& call, const Attempt& first, const Attempt& later);

@@ -152,7 +152,9 @@ void RedisJudges::runs(const redis::ScriptRun& run) {
 }
 
 void RedisJudges::told(std::string_view message) {
-  if (message.starts_with("G ")) pushed_.emplace(message.substr(2, message.find(' ', 2) - 2));
+  // Of a lock, or of a key.
+  if (message.starts_with("G ") || message.starts_with("K "))
+    pushed_.emplace(message.substr(2, message.find(' ', 2) - 2));
 }
 
 // Who is answered hears nothing by a push as well: the two come in any order.

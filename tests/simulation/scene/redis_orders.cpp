@@ -37,9 +37,10 @@ constexpr Nanos longest_silence = 6s;
 
 bool is_client(const Process& process) { return process.name().starts_with("client"); }
 
-/// @return whether somebody asks for a lock, and is answered so.
+/// @return whether somebody asks for a lock, and is answered so. No administrator takes keys.
 bool is_answer(const redis::ScriptRun& run, std::string_view letter) {
-  return run.keys.size() == 1 && run.arguments.size() == 5 && run.answer.starts_with(letter);
+  return run.keys.size() == 1 && run.arguments.size() == 5 && run.answer.starts_with(letter) &&
+         !run.keys[0].ends_with('!');
 }
 
 }  // namespace

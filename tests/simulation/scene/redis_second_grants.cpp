@@ -44,6 +44,7 @@ void RedisSecondGrants::begin(const redis::ScriptRun& run) {
   const Nanos now = room_.world.now();
   if (left_ == 0 || now + in_all > end_) return;
   if (run.keys.size() != 1 || run.arguments.size() != 5 || !run.answer.starts_with("Q ")) return;
+  if (run.keys[0].ends_with('!')) return;  // of a key, which no administrator takes
   Connection* const from = room_.network.find(run.connection);
   if (from == nullptr || !from->held() || !from->process().name().starts_with("client")) return;
   const redis::LockSeen seen = server_.lock(run.keys[0]);

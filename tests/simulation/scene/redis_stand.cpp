@@ -53,6 +53,8 @@ bool needs_fair_ones(const std::optional<RedisOrders::What>& order) {
 
 std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
 
+std::string key_of_once(std::size_t key) { return "mortise:{key/" + std::to_string(key) + "}!"; }
+
 class RedisStand final : public Stand {
  public:
   RedisStand(const Plan& plan, Room& room, std::string_view mistake)
@@ -60,12 +62,13 @@ class RedisStand final : public Stand {
         host_(room.network.host("redis 1")),
         server_(host_),
         traps_(room, host_, server_, plan.lease, plan.storm),
-        ambush_(room, host_, traps_, scripts()),
+        ambush_(room, host_, traps_, scripts(plan.keys > 0)),
         orders_(room, host_, server_, plan.lease, plan.storm),
         administrators_(room),
         judges_(room, server_, plan),
         hearing_(room, server_),
-        names_(plan.names) {
+        names_(plan.names),
+        keys_(plan.keys) {
     server_.make_mistake(mistake);
     host_.serve(ambush_);
     ambush_.refuse = [this](bool yes) { server_.set_busy(yes); };
@@ -112,6 +115,7 @@ class RedisStand final : public Stand {
     return spoils_ && error == mortise::Errc::protocol;
   }
   [[nodiscard]] bool tells_truth() const override { return true; }
+  [[nodiscard]] bool remembers() const override { return true; }
   [[nodiscard]] std::optional<Truth> truth(std::size_t name) const override {
     const redis::LockSeen seen = server_.lock(key_of(name));
     if (!seen.there) return std::nullopt;
@@ -224,7 +228,7 @@ class RedisStand final : public Stand {
   std::string forget_inbox(Random& random);
   std::string force_a_strangers_key();
   std::string set_trap(std::uint64_t which, Random& random, Nanos length);
-  static std::vector<std::string> scripts();
+  static std::vector<std::string> scripts(bool of_keys);
   Room& room_;
   Host& host_;
   mutable redis::RedisModel server_;
@@ -239,15 +243,20 @@ class RedisStand final : public Stand {
   std::vector<std::string> modes_;
   std::size_t strangers_ = 0;
   const std::size_t names_;
+  const std::size_t keys_;
   std::map<std::string, std::uint64_t> releases_;  // by Redisson's channel
   bool spoils_ = false;
   mutable bool counts_ = false;
 };
 
-std::vector<std::string> RedisStand::scripts() {
+std::vector<std::string> RedisStand::scripts(bool of_keys) {
   namespace all = mortise::redis::scripts;
   std::vector<std::string> shas;
   for (const auto* each : {&all::acquire, &all::release, &all::renew, &all::cancel}) {
+    shas.emplace_back(each->sha);
+  }
+  if (!of_keys) return shas;
+  for (const auto* each : {&all::once::begin, &all::once::conclude, &all::once::recall}) {
     shas.emplace_back(each->sha);
   }
   return shas;
@@ -299,6 +308,9 @@ std::string RedisStand::replace_machine(Random& random, Nanos length) {
     // Where its clock was set back before, it has given larger numbers than that.
     for (std::size_t i = 0; i < names_; ++i) {
       so_far = std::max(so_far, server_.lock(key_of(i)).number + 1);
+    }
+    for (std::size_t i = 0; i < keys_; ++i) {
+      so_far = std::max(so_far, server_.lock(key_of_once(i)).number + 1);
     }
     judge->excuse_below(so_far);
   });

@@ -140,6 +140,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   int error_down_ = 0;
 };
 
+/// By how much a clock was set, all times together.
+struct Steps {
+  Nanos ahead{0};
+  Nanos back{0};
+};
+
 /// Where a server runs.
 class Host final : public Site {
  public:
@@ -156,7 +162,12 @@ class Host final : public Site {
   void pause(Nanos until);
   /// The process ends, and starts again then.
   void restart(Nanos back_at, bool keeps_data);
-  void step_wall_clock(Nanos by) noexcept { wall_ += by; }
+  void step_wall_clock(Nanos by) noexcept {
+    wall_ += by;
+    (by > Nanos(0) ? stepped_.ahead : stepped_.back) += std::chrono::abs(by);
+  }
+  /// @return by how much in all, each way.
+  [[nodiscard]] const Steps& stepped() const noexcept { return stepped_; }
   DriftingClock clock;
 
   // Site
@@ -181,6 +192,7 @@ class Host final : public Site {
   Server* server_ = nullptr;
   Random random_;
   Nanos wall_{std::chrono::hours(24 * 365 * 50)};
+  Steps stepped_;
   Nanos paused_until_{0};
   bool up_ = true;
   std::uint64_t life_ = 0;

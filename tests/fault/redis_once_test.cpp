@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// Goal: what a key of Once came to is remembered for as long as it is to be, is written by the live
+// hold only, in one step with its end, and told to whom it is for. Method: the scripts, with
+// everything that may be wrong about a request, and states that take hours set into the key.
+#include "fault/redis_once.hpp"
+
+namespace mortise::fault {
+namespace {
+
+using Kind = redis::Answer::Kind;
+
+class RedisOnce : public RedisOnceTest {};
+
+TEST_F(RedisOnce, IsRunAndThenTold) {
+  const redis::Answer granted = begin('a');
+  EXPECT_EQ(granted.kind, Kind::granted);
+  EXPECT_EQ(granted.run, 1U);
+  EXPECT_EQ(begin('a').run, 1U) << "asked again";
+  EXPECT_EQ(recall().state, KeyState::pending);
+  EXPECT_TRUE(recall().held);
+  const std::string bytes("any\0bytes\r\n {}% \xff", 17);
+  EXPECT_EQ(succeed(bytes), "F");
+  const redis::Answer told = begin('b');
+  ASSERT_EQ(told.kind, Kind::recorded);
+  EXPECT_EQ(told.record->state, KeyState::succeeded);
+  EXPECT_EQ(told.record->bytes, bytes);
+  EXPECT_EQ(told.record->run, 1U);
+  EXPECT_EQ(told.record->number, granted.number);
+  EXPECT_EQ(told.record->fingerprint, "print");
+  EXPECT_FALSE(told.record->held);
+  EXPECT_EQ(get("w"), "") << "nobody was queued";
+}
+
+TEST_F(RedisOnce, AndALockOfItsNameDoNotMeet) {
+  EXPECT_EQ(run('a'), 1U);
+  EXPECT_TRUE(server()
+                  .talk()
+                  .expect_ok({"EVAL", std::string(redis::scripts::acquire.text), "1", key("a"),
+                              attempt('b'), "f00", "1", "30000", "label"})
+                  .text.starts_with("G"));
+}
+
+TEST_F(RedisOnce, TellsOfAnotherFingerprintWithoutTheBytes) {
+  const std::string print("\0 {}\n", 5);
+  EXPECT_EQ(run('a', {.fingerprint = print}), 1U);
+  for (const bool held : {true, false}) {
+    for (const std::string& other : {std::string(), std::string("\0 {}", 4), print + "x"}) {
+      const redis::Answer told = begin('b', {.fingerprint = other});
+      ASSERT_EQ(told.kind, Kind::recorded);
+      EXPECT_EQ(told.record->fingerprint, print);
+      EXPECT_EQ(told.record->bytes, "");
+      EXPECT_EQ(told.record->held, held);
+    }
+    if (held) {
+      EXPECT_EQ(succeed("secret"), "F");
+    }
+  }
+  EXPECT_EQ(begin('b', {.fingerprint = print}).record->bytes, "secret");
+  EXPECT_EQ(recall().fingerprint, print);
+}
+
+TEST_F(RedisOnce, IsRunAgainByWhomItsRepeatLets) {
+  struct Case {
+    char letter;
+    char repeat;
+    bool runs;
+  };
+  for (const Case& one : {Case{'Y', 'f', false}, Case{'Y', 'n', false}, Case{'Y', 'a', true},
+                          Case{'F', 'f', true}, Case{'F', 'n', false}, Case{'F', 'a', true}}) {
+    server().talk().expect_ok({"DEL", at()});
+    ASSERT_EQ(run('a'), 1U);
+    ASSERT_EQ(conclude(hold(), one.letter, "bytes"), "F");
+    const redis::Answer answer = begin('b', {.repeat = one.repeat});
+    EXPECT_EQ(answer.kind, one.runs ? Kind::granted : Kind::recorded) << one.letter << one.repeat;
+    EXPECT_EQ(answer.run, one.runs ? 2U : 0U);
+    const KeyState its = one.letter == 'Y' ? KeyState::succeeded : KeyState::failed;
+    EXPECT_EQ(recall().state, one.runs ? KeyState::pending : its);
+    EXPECT_EQ(recall().bytes, one.runs ? "" : "bytes");
+  }
+}
+
+TEST_F(RedisOnce, IsRunAgainWhereItsRunnerDiedOrGaveItBack) {
+  EXPECT_EQ(run('a'), 1U);
+  EXPECT_EQ(begin('b', {.flags = "f00"}).kind, Kind::busy);
+  lapse();
+  EXPECT_FALSE(recall().held);
+  EXPECT_EQ(recall().state, KeyState::pending);
+  const std::uint64_t first = number();
+  EXPECT_EQ(run('b'), 2U);
+  EXPECT_GT(number(), first);
+  EXPECT_EQ(give_back(), "F");
+  EXPECT_EQ(recall().state, KeyState::pending);
+  EXPECT_EQ(recall().run, 2U);
+  EXPECT_EQ(begin('c', {.fingerprint = "another"}).kind, Kind::recorded);
+  EXPECT_EQ(run('c'), 3U);
+}
+
+TEST_F(RedisOnce, IsConcludedByItsLiveHoldOnly) {
+  ASSERT_EQ(run('a'), 1U);
+  const std::string hold = this->hold();
+  const std::uint64_t number = this->number();
+  for (const std::string& forged :
+       {hold_text(attempt('a'), number + 1), hold_text(attempt('b'), number),
+        hold_text(attempt('a') + "1", number), hold + "f"}) {
+    EXPECT_EQ(conclude(forged, 'Y', "forged"), "N") << forged;
+    EXPECT_TRUE(recall().held);
+  }
+  lapse();
+  EXPECT_EQ(conclude(hold, 'Y', "too late"), "L");
+  EXPECT_EQ(recall().state, KeyState::pending);
+  ASSERT_EQ(run('b'), 2U);
+  EXPECT_EQ(conclude(hold, 'Y', "too late"), "N");
+  EXPECT_EQ(recall().state, KeyState::pending);
+  EXPECT_TRUE(recall().held);
+  EXPECT_EQ(give_back(), "F");
+  EXPECT_EQ(conclude(this->hold(), 'Y', "after it was given back"), "A");
+  EXPECT_EQ(recall().state, KeyState::pending);
+}
+
+TEST_F(RedisOnce, IsConcludedOnceHoweverOftenThatIsSaid) {
+  ASSERT_EQ(run('a'), 1U);
+  const std::string first = hold();
+  ASSERT_EQ(conclude(first, 'F', "no"), "F");
+  const std::string before = get("k");
+  EXPECT_EQ(conclude(first, 'F', "no"), "F");
+  EXPECT_EQ(get("k"), before) << "it changes nothing";
+  EXPECT_EQ(conclude(first, 'Y', "yes"), "A") << "another outcome than what stands";
+  ASSERT_EQ(run('b'), 2U);
+  EXPECT_EQ(conclude(first, 'F', "no"), "F") << "the record stands while the next one runs";
+  EXPECT_TRUE(recall().held);
+  ASSERT_EQ(succeed("yes"), "F");
+  EXPECT_EQ(conclude(first, 'F', "no"), "N") << "the record of another run stands";
+  EXPECT_EQ(recall().bytes, "yes");
+}
+
+TEST_F(RedisOnce, IsForgottenAfterItsTimeAndNotBefore) {
+  ASSERT_EQ(run('a', {.keep = 1'000}), 1U);
+  EXPECT_GT(life(), 3'600'000) << "grant numbers are remembered as those of locks";
+  outlive();
+  EXPECT_EQ(recall().state, KeyState::pending) << "as long as it is held";
+  EXPECT_EQ(begin('b').kind, Kind::queued);
+  ASSERT_EQ(conclude(hold(), 'Y', "done", 300), "F");
+  EXPECT_EQ(recall().state, KeyState::succeeded);
+  std::this_thread::sleep_for(301ms);
+  EXPECT_EQ(recall().state, KeyState::absent);
+  const std::uint64_t before = number();
+  EXPECT_EQ(run('b', {.fingerprint = "another"}), 1U);
+  EXPECT_GT(number(), before);
+  EXPECT_EQ(get("v"), "") << "nothing is left of what was";
+}
+
+TEST_F(RedisOnce, LivesAsLongAsItIsRemembered) {
+  ASSERT_EQ(run('a', {.keep = 10 * day}), 1U);
+  EXPECT_GT(life(), 10 * day - 60'000);
+  ASSERT_EQ(conclude(hold(), 'Y', "done", 20 * day), "F");
+  EXPECT_GT(life(), 20 * day - 60'000);
+  EXPECT_LE(life(), 20 * day + 60'000);
+}
+
+TEST_F(RedisOnce, IsForgottenWhereThatIsSaidOfWhatStands) {
+  EXPECT_EQ(recall().state, KeyState::absent);
+  EXPECT_EQ(recall().number, 0U);
+  ASSERT_EQ(run('a'), 1U);
+  const std::string number = std::to_string(this->number());
+  EXPECT_EQ(recall(number).state, KeyState::pending);
+  EXPECT_TRUE(recall().held) << "what runs is not forgotten";
+  ASSERT_EQ(succeed("done"), "F");
+  EXPECT_EQ(recall("1").bytes, "done");
+  EXPECT_EQ(recall().bytes, "done") << "that was said of another one";
+  EXPECT_EQ(recall(number).bytes, "done");
+  EXPECT_EQ(recall(number).state, KeyState::absent);
+  EXPECT_EQ(get("v"), "");
+  EXPECT_EQ(run('b', {.fingerprint = "another"}), 1U);
+  EXPECT_GT(this->number(), std::stoull(number));
+  ASSERT_EQ(succeed("of another run"), "F");
+  EXPECT_EQ(recall(number).bytes, "of another run") << "a copy that comes late";
+  EXPECT_EQ(recall().bytes, "of another run");
+}
+
+// Nothing brings it back, such as the server's clock: see tests/simulation/redis, where that steps.
+TEST_F(RedisOnce, IsOverForARunnerThatWasToldSo) {
+  ASSERT_EQ(run('a'), 1U);
+  lapse();
+  ASSERT_EQ(give_back(), "L");
+  EXPECT_EQ(get("g"), "");
+  ASSERT_EQ(run('b'), 2U);
+  lapse();
+  EXPECT_EQ(recall(std::to_string(number())).state, KeyState::pending);
+  EXPECT_EQ(get("g"), "");
+  EXPECT_EQ(recall().state, KeyState::absent);
+}
+
+TEST_F(RedisOnce, TakesResultsOfAnyLengthThatIsAllowed) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, longest_outcome}) {
+    server().talk().expect_ok({"DEL", at()});
+    ASSERT_EQ(run('a', {.fingerprint = std::string(longest_fingerprint, '\0')}), 1U);
+    const std::string bytes(size, '\0');
+    ASSERT_EQ(succeed(bytes), "F");
+    const redis::Answer told = begin('b', {.fingerprint = std::string(longest_fingerprint, '\0')});
+    ASSERT_EQ(told.kind, Kind::recorded);
+    EXPECT_EQ(told.record->bytes, bytes);
+  }
+}
+
+TEST_F(RedisOnce, HearsNoLateCopies) {
+  ASSERT_EQ(run('a', {.flags = "f11", .epoch = 3}), 1U);
+  ASSERT_EQ(conclude(hold(), 'F', "no"), "F");
+  EXPECT_EQ(begin('a', {.epoch = 2}).kind, Kind::refused);
+  EXPECT_EQ(recall().state, KeyState::failed);
+  ASSERT_EQ(run('b'), 2U);
+  ASSERT_EQ(conclude(hold(), 'F', "no", day, '1'), "F");
+  EXPECT_EQ(begin('b', {.epoch = 0}).kind, Kind::refused);
+}
+
+TEST_F(RedisOnce, WithoutMemoryIsConcludedWhollyOrNotAtAll) {
+  ASSERT_EQ(run('a'), 1U);
+  const std::string hold = this->hold();
+  const auto all = [&] { return server().talk().command({"HGETALL", at()}).words(); };
+  const std::string before = all();
+  const auto full = [&](bool on) {
+    server().talk().expect_ok({"CONFIG", "SET", "maxmemory", on ? "1" : "0"});
+  };
+  full(true);
+  const RedisAnswer refused = server().talk().command(
+      words_of(redis::scripts::once::conclude, {hold, "f0Y", "1", "1000", "bytes"}));
+  EXPECT_TRUE(refused.is_error());
+  EXPECT_THAT(refused.text, HasSubstr("OOM"));
+  EXPECT_EQ(all(), before);
+  EXPECT_TRUE(recall().held);
+  EXPECT_EQ(give_back(), "F") << "that needs none";
+  full(false);
+  ASSERT_EQ(run('b'), 2U);
+  ASSERT_EQ(succeed("done"), "F");
+  full(true);
+  EXPECT_EQ(begin('c').record->bytes, "done") << "what is there is told";
+  full(false);
+}
+
+TEST_F(RedisOnce, OfAStrangerIsLeftAlone) {
+  server().talk().expect_ok({"SET", at(), "of a stranger"});
+  EXPECT_TRUE(server().talk().command(begin_words('a', {})).is_error());
+  EXPECT_EQ(server().talk().command({"GET", at()}).text, "of a stranger");
+  server().talk().expect_ok({"DEL", at()});
+  for (const char* const field : {"o", "g", "k", "s", "v", "w", "h"}) {
+    for (const char* const rubbish : {"", "rubbish", "1", "Y 1", "\xff", "1 2 3 4 5"}) {
+      server().talk().expect_ok({"DEL", at()});
+      ASSERT_EQ(run('a'), 1U);
+      ASSERT_EQ(succeed("done"), "F");
+      set(field, rubbish);
+      const RedisAnswer answer = server().talk().command(begin_words('b', {}));
+      EXPECT_TRUE(answer.is_error() || redis::Answer::parse(answer.text))
+          << field << " " << rubbish << ": " << answer.text;
+    }
+  }
+}
+
+TEST_F(RedisOnce, IsRenewedAsALockIs) {
+  ASSERT_EQ(run('a'), 1U);
+  const auto renew = [&] { return call(redis::scripts::renew, {"", "f", hold(), "40000"}); };
+  EXPECT_EQ(renew(), "1");
+  EXPECT_EQ(run('a'), 1U);
+  ASSERT_EQ(begin('b').kind, Kind::queued);
+  lapse();
+  EXPECT_EQ(renew(), "0");
+  EXPECT_THAT(get("o"), HasSubstr(attempt('a'))) << "a renewal gives a key to nobody";
+  EXPECT_EQ(run('b'), 2U);
+  // In a batch of a client beside Redisson it has no second key.
+  const std::string both = server()
+                               .talk()
+                               .expect_ok({"EVAL", std::string(redis::scripts::renew.text), "2",
+                                           at(), at(), "", "r", hold(), "40000"})
+                               .text;
+  EXPECT_EQ(both, "1");
+}
+
+}  // namespace
+}  // namespace mortise::fault
