@@ -4,14 +4,32 @@
 # by hand, the same as files for psql: schema.sql for the schema "mortise", and application.sql, which
 # gives an application its rights.
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
-set(migration begin steps schema take release renew cancel guard force_release rights)
-set(statements look peek ask inspect greet session census)
+set(migration begin steps schema once_tables take_row take release_row release renew cancel guard force_release
+    once_begin once_conclude once_forget rights)
+set(statements look peek ask ask_key inspect look_key renew_all greet session census)
+# The functions that are made twice: for the names of locks, and for the keys of Once.
+set(spaces take_row release_row renew cancel)
+set(clock_number "floor(extract(epoch FROM t) * 1000000)::bigint")
+set(floor_of_keys "(SELECT max(number) FROM @schema@.run_floor)")
+function(mortise_make_for result text lock ticket of seed floor first_number)
+    foreach(placeholder IN ITEMS lock ticket of seed floor first_number)
+        string(REPLACE "@${placeholder}@" "${${placeholder}}" text "${text}")
+    endforeach()
+    set(${result} "${text}" PARENT_SCOPE)
+endfunction()
 
 set(definitions "extern const char* const migration =")
 set(schema_file)
 foreach(name IN LISTS migration)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.sql")
     file(READ "${folder}/${name}.sql" text)
+    if(name IN_LIST spaces)
+        string(REGEX REPLACE "(^|\n)--[^\n]*" "" second "${text}")
+        mortise_make_for(text "${text}" lock ticket "" 7077 0 "${clock_number}")
+        mortise_make_for(second "${second}" run run_ticket _run 7078 "${floor_of_keys}"
+                         "greatest(${clock_number}, ${floor_of_keys} + 1)")
+        string(APPEND text "\n-- The same for the keys of Once: see once_tables.sql.${second}")
+    endif()
     string(APPEND definitions "\nR\"sql(${text}\n)sql\"")
     string(APPEND schema_file "${text}\n")
 endforeach()

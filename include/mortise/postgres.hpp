@@ -6,6 +6,8 @@
 #include <mortise/export.hpp>
 #include <mortise/guard.hpp>
 #include <mortise/holder.hpp>
+#include <mortise/outcome.hpp>
+#include <mortise/run.hpp>
 
 #include <chrono>
 #include <memory>
@@ -116,6 +118,48 @@ MORTISE_API void commit(pg_conn* connection, const Guard& guard,
 /// @blocking up to `wait`
 MORTISE_API bool lock_in(pg_conn* connection, std::string_view name, std::chrono::milliseconds wait,
                          std::string_view schema = "mortise");
+
+/// Records the success of a run as a part of the open transaction: its result is remembered if, and
+/// only if, what else the transaction has written is committed. Nobody else can run the key before
+/// the end of the transaction, and a run that is over cannot be recorded.
+///
+/// At every isolation level. At repeatable read and above, begin the transaction behind the run:
+/// one whose snapshot is older gives `unavailable`. The run's renewals go on meanwhile. Do not roll
+/// back to a savepoint that was set before this call and commit then: what the savepoint undoes
+/// is no longer a part of the transaction, the result neither.
+///
+/// The run stays open, since the transaction may be rolled back yet. Once it is committed,
+/// `run.succeed(result)` frees the key and finds the result recorded, as does the end of a body of
+/// `Once::run()` that returns the same. Until then, and where that is never said, the key is freed
+/// when the run is given back or its lease ends, and the outcome is what was committed.
+/// `commit()` does both.
+/// @param connection with an open transaction, in the database of the keys; not in pipeline mode
+/// @param run is open
+/// @param result what every later caller gets: up to 65,536 bytes of any value
+/// @param schema where the tables of keys are
+/// @errors `lost` (the run is over, or not open): roll back. `unavailable`: roll back, and try
+/// again. `misconfigured` (no open transaction, an unlogged table, a result that is too long, a run
+/// that is concluded already), `denied`; thrown as `LockError`. The transaction may be aborted
+/// then.
+/// @thread_safety one thread at a time for each connection
+/// @blocking for a round trip
+MORTISE_API void conclude(pg_conn* connection, Run& run, std::string_view result = {},
+                          std::string_view schema = "mortise");
+
+/// Does that, commits, and frees the key: the effect and its outcome stand together, or neither.
+///
+/// @param connection with an open transaction, in the database of the keys; not in pipeline mode
+/// @param run is open; afterwards it is not, but where said
+/// @param result what every later caller gets: up to 65,536 bytes of any value
+/// @param schema where the tables of keys are
+/// @return the outcome: `succeeded`
+/// @errors as `conclude()`: nothing is committed, roll back; the run stays open. `in_doubt`: the
+/// connection broke before the answer to `COMMIT`, and both are committed or neither: the run was
+/// given back, and `Once::look()` tells. Thrown as `LockError`.
+/// @thread_safety one thread at a time for each connection
+/// @blocking for two round trips, and as `Run::succeed()`
+MORTISE_API Outcome commit(pg_conn* connection, Run& run, std::string_view result = {},
+                           std::string_view schema = "mortise");
 
 /// The condition for data that are in another database: `UPDATE ... WHERE id = 42 AND ` this. Set
 /// the column to the token in the same statement.

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace mortise::postgres {
 namespace {
 
 constexpr std::chrono::microseconds longest_lease{core::longest_lease};
+// What begins with it was made by told() of once_tables.sql.
+constexpr char told_mark = '\1';
 
 /// Cuts the next word off.
 std::optional<std::int64_t> next_word(std::string_view& words) {
@@ -121,6 +124,12 @@ std::optional<Answer> Answer::parse(std::string_view words) {
   if (words.empty()) return std::nullopt;
   const char letter = words.front();
   if (letter == '\0') return looked_at(words);
+  if (letter == told_mark) {
+    Answer answer{.kind = Kind::told};
+    answer.record = record_in(words);
+    if (!answer.record || answer.record->state == KeyState::absent) return std::nullopt;
+    return answer;
+  }
   if (letter >= '0' && letter <= '9') {
     const auto number = next_word(words);
     if (!number || !words.empty()) return std::nullopt;
@@ -131,8 +140,13 @@ std::optional<Answer> Answer::parse(std::string_view words) {
     const auto grant = next_number(words);
     const auto age = next_number(words);
     const auto lease = next_number(words);
-    if (!grant || !age || !lease || !words.empty()) return std::nullopt;
-    return postgres::granted(*grant, *age, *lease);
+    if (!grant || !age || !lease) return std::nullopt;
+    std::optional<Answer> answer = postgres::granted(*grant, *age, *lease);
+    if (words.empty() || !answer) return answer;
+    const auto run = next_number(words);  // of a key
+    if (!run || *run <= 0 || !words.empty()) return std::nullopt;
+    answer->run = static_cast<std::uint64_t>(*run);
+    return answer;
   }
   Answer answer;
   if (letter == 'Q' || letter == 'B') {
@@ -148,6 +162,44 @@ std::optional<Answer> Answer::parse(std::string_view words) {
     case 'W': answer.for_others = true; return answer;
     default: return std::nullopt;
   }
+}
+
+std::shared_ptr<const Record> record_in(std::string_view bytes) {
+  constexpr std::size_t number = sizeof(std::int64_t);
+  constexpr std::size_t length = sizeof(std::int32_t);
+  constexpr std::size_t head = 3 + 2 * number + length;
+  if (bytes.size() < head || bytes.front() != told_mark) return nullptr;
+  Record record;
+  switch (bytes[1]) {
+    case 'P': record.state = KeyState::pending; break;
+    case 'Y': record.state = KeyState::succeeded; break;
+    case 'F': record.state = KeyState::failed; break;
+    default: return nullptr;
+  }
+  record.held = bytes[2] != '\0';
+  const std::int64_t run = integer_of(bytes.substr(3, number));
+  const std::int64_t grant = integer_of(bytes.substr(3 + number, number));
+  const auto fingerprint =
+      static_cast<std::size_t>(integer_of(bytes.substr(3 + 2 * number, length)));
+  bytes.remove_prefix(head);
+  if (run <= 0 || !is_grant(grant) || fingerprint > longest_fingerprint ||
+      fingerprint > bytes.size() || bytes.size() - fingerprint > longest_outcome) {
+    return nullptr;
+  }
+  record.run = static_cast<std::uint64_t>(run);
+  record.number = static_cast<std::uint64_t>(grant);
+  record.fingerprint = bytes.substr(0, fingerprint);
+  record.bytes = bytes.substr(fingerprint);
+  return std::make_shared<const Record>(std::move(record));
+}
+
+std::optional<Recalled> Recalled::of(const Result& result) {
+  const std::string_view words = result.text(0).value_or("");
+  if (words == "L") return Recalled{.locked = true};
+  if (words.empty()) return Recalled{.record = std::make_shared<const Record>()};
+  Recalled recalled{.record = record_in(words)};
+  if (!recalled.record) return std::nullopt;
+  return recalled;
 }
 
 std::optional<Answer> Answer::of(const Result& result) {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 
 namespace mortise::postgres {
 
-/// The answer to an attempt: ask.sql, take.sql, cancel.sql.
+/// The answer to an attempt: ask.sql, take_row.sql, cancel.sql, once_begin.sql.
 struct Answer {
   enum class Kind {
     granted,
@@ -26,6 +27,7 @@ struct Answer {
     busy,     ///< somebody else's at the last moment; or nothing is left of the attempt
     locked,   ///< in the hands of another transaction: ask again soon
     refused,  ///< a copy that came too late
+    told,     ///< of a key: nothing is to be run, or can be
   };
   Kind kind = Kind::busy;
   std::uint64_t number = 0;           // granted
@@ -33,6 +35,8 @@ struct Answer {
   std::chrono::microseconds lease{};  // granted; none: the one that was asked for
   std::chrono::microseconds left{};   // held: until the holder's lease ends
   std::optional<Holder> holder{};
+  std::uint64_t run = 0;                   // granted, of a key
+  std::shared_ptr<const Record> record{};  // told
   bool for_others = false;  // nothing is left of it, and somebody else may wait for what is free
 
   [[nodiscard]] static std::optional<Answer> of(const Result& result);
@@ -57,6 +61,16 @@ enum class ReleaseOutcome : char {
 /// Who holds a name; the inner one is empty where nobody does.
 [[nodiscard]] std::optional<std::optional<Holder>> holder_of(const Result& result);
 
+/// @return what `told()` of once_tables.sql has made; null = it is none
+[[nodiscard]] std::shared_ptr<const Record> record_in(std::string_view bytes);
+/// What look_key.sql and forget_key() tell: an absent key, where there is none.
+struct Recalled {
+  std::shared_ptr<const Record> record{};
+  bool locked = false;  ///< in the hands of another transaction: ask again soon
+
+  [[nodiscard]] static std::optional<Recalled> of(const Result& result);
+};
+
 /// @return numbers with a space in between.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers_in(std::string_view words);
 /// What census.sql tells.
@@ -77,6 +91,6 @@ struct ServerFacts {
   [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
 };
 /// Of this client: which functions it calls, and what it makes of their answers.
-inline constexpr std::int64_t schema_version = 4;
+inline constexpr std::int64_t schema_version = 5;
 
 }  // namespace mortise::postgres

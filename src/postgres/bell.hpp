@@ -4,9 +4,12 @@
 // meanwhile.
 #pragma once
 
+#include <mortise/operation.hpp>
+
 #include "base/mutant.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <mutex>
 #include <new>
@@ -17,14 +20,21 @@
 
 namespace mortise::postgres {
 
+/// What was freed: the name of a lock, or a key.
+struct Freed {
+  Mode mode = Mode::exclusive;
+  std::string name{};
+  friend auto operator<=>(const Freed&, const Freed&) = default;
+};
+
 /// @thread_safety every member may be called concurrently.
 class Bell {
  public:
-  using Names = std::vector<std::string>;
+  using Names = std::vector<Freed>;
 
   /// Somebody may wait for a name that was freed. @return what is to be told in one request now;
   /// none = one is under way, and the name goes with the next
-  [[nodiscard]] Names freed(const std::string& name) {
+  [[nodiscard]] Names freed(const Freed& name) {
     const std::lock_guard lock(mutex_);
     if (base::mutant("postgres.forget_names_freed_meanwhile") && under_way_) return {};
     names_.insert(name);
@@ -66,7 +76,7 @@ class Bell {
   }
 
   mutable std::mutex mutex_;
-  std::set<std::string> names_;
+  std::set<Freed> names_;
   bool under_way_ = false;
 };
 

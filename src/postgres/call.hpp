@@ -25,7 +25,9 @@ struct Call {
     cancel,
     renew,
     release,
+    conclude,  ///< a release that writes what became of a run: it is on disk before it is told
     inspect,
+    recall,
     check,
     force,
     census,
@@ -52,7 +54,15 @@ struct Call {
     inspect,
     force_release,
     census,
-    wake
+    wake,
+    ask_key,
+    cancel_key,
+    release_key,
+    conclude_key,
+    renew_all,
+    look_key,
+    forget_key,
+    wake_all
   };
   Text text = Text::inspect;
   /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of
@@ -77,13 +87,18 @@ struct Call {
   [[nodiscard]] Release& release() const { return static_cast<Release&>(*operation); }
   [[nodiscard]] Renewal& renewal() const { return static_cast<Renewal&>(*operation); }
   [[nodiscard]] Inspection& inspection() const { return static_cast<Inspection&>(*operation); }
+  [[nodiscard]] Recollection& recollection() const {
+    return static_cast<Recollection&>(*operation);
+  }
 
   /// @return the name that it is about; null = none, or several.
   [[nodiscard]] const std::string* name() const {
     switch (kind) {
       case Kind::acquire:
       case Kind::cancel: return &acquisition().request().name;
-      case Kind::release: return &release().hold().name;
+      case Kind::release:
+      case Kind::conclude: return &release().hold().name;
+      case Kind::recall: return &recollection().key();
       case Kind::inspect:
       case Kind::force: return &inspection().name();
       case Kind::renew:
@@ -99,7 +114,8 @@ struct Call {
     switch (kind) {
       case Kind::acquire:
       case Kind::cancel: return &acquisition().request().attempt;
-      case Kind::release: return &release().hold().attempt;
+      case Kind::release:
+      case Kind::conclude: return &release().hold().attempt;
       case Kind::renew: return &renewal().items().front().hold.attempt;
       default: return nullptr;
     }

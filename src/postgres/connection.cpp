@@ -101,7 +101,9 @@ void Connection::get_stuck(Instant now) {
   {
     const std::lock_guard lock(mutex_);
     // First: all of it, or nothing where there is no memory.
-    for (const Flight& flight : flights_) unanswered.emplace_back(flight.call());
+    for (const Flight& flight : flights_) {
+      if (!flight.prepares) unanswered.emplace_back(flight.call());
+    }
     while (!queued_.empty()) {
       Flights& to = queued_.front().kind == Call::Kind::wake ? unsent : unanswered;
       to.splice(to.end(), queued_, queued_.begin());
@@ -296,7 +298,7 @@ void Connection::settle_in(Instant now) {
     good = good && pq_->run(listen_);
   } else {
     for (const Statement& statement : statements_.all()) {
-      if (*statement.name == '\0') continue;
+      if (*statement.name == '\0' || statement.keys) continue;
       good = good && pq_->prepare(statement.name, statement.text, statement.like);
     }
   }

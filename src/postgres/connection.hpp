@@ -147,8 +147,12 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] Instant deadline_locked() const noexcept;
   [[nodiscard]] Instant second_wave_locked() const noexcept;
   void send_wave_locked(Instant now);
+  [[nodiscard]] bool prepare_keys_locked();
   void next_wave_locked(Instant now, Flights& dismissed);
-  [[nodiscard]] Flights take_out_locked(std::optional<Call::Kind> kind);
+  /// Which calls of a wave are one transaction.
+  enum class Together : char { none, releases, takes };
+  [[nodiscard]] static Together shares(const Call& call) noexcept;
+  [[nodiscard]] Flights take_out_locked(Together kind);
   [[nodiscard]] bool send_together_locked(Flights& flights);
   [[nodiscard]] bool take_locked(Result result, Flights& done);
   [[nodiscard]] Flights take_all_locked() noexcept;
@@ -196,6 +200,9 @@ class Connection final : public base::TunedSource {
   Instant heard_{};
   Instant stuck_until_{};  // when a pooler's is given up all the same
   Flights queued_;         // for the next one
+  /// Whether the statements for keys are prepared. Until then they go with their text.
+  enum class Prepared : char { no, under_way, yes };
+  Prepared keys_ = Prepared::no;
   Whereabouts whereabouts_;
 };
 

@@ -23,6 +23,7 @@ void Connection::leave() {
   link_.leave();
   descriptor_.store(-1);
   interest_.store(0);
+  keys_ = Prepared::no;
   pq.swap(pq_);
 }
 
@@ -65,9 +66,11 @@ Flights Connection::take_all_locked() noexcept {
   // What is under way on one that is stuck was told of then.
   if (stuck_.load()) flights_.clear();
   Flights all = std::exchange(flights_, {});
+  all.remove_if([](const Flight& each) { return each.prepares; });
   all.splice(all.end(), queued_);
   for (Flight& each : all) each.result.reset();
   stuck_.store(false);
+  keys_ = Prepared::no;
   results_ = 0;
   first_wave_ = 0;
   load_.store(0);

@@ -4,9 +4,9 @@
 //
 // They go in waves: what is asked for while a wave is under way leaves together when that has come
 // back, or, where the server is far away, after a moment. The releases of a wave are one
-// transaction, its takes another one, so that many grants cost one flush of the server's log;
-// whatever else there is has a transaction each. A statement that fails takes its transaction with
-// it: the others of it are sent once more, each alone.
+// transaction, its takes and conclusions another one, so that many cost one flush of the server's
+// log; whatever else there is has a transaction each. A statement that fails takes its transaction
+// with it: the others of it are sent once more, each alone.
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "postgres/connection.hpp"
@@ -31,6 +31,7 @@ constexpr std::chrono::milliseconds long_way{1};
 // One that tells waits at commit for all others of the server that do: what comes meanwhile waits
 // for another connection, for so long from then on.
 constexpr std::chrono::milliseconds while_it_tells{500};
+constexpr std::chrono::seconds patience_to_prepare{1};
 // Who was heard of so lately still stands.
 constexpr std::chrono::milliseconds fresh{1};
 
@@ -81,19 +82,19 @@ bool Connection::may_send_locked(Instant now) {
 }
 
 void Connection::send_wave_locked(Instant now) {
-  bool good = true;
   wave_sent_ = now;
+  bool good = prepare_keys_locked();
   Flights one;
   if (queued_.size() == 1 || pooled_.load()) {
     // A pooler hands its server on at the end of each transaction, whatever is under way to it.
     one.splice(one.end(), queued_, queued_.begin());
-    good = send_together_locked(one);
+    good = send_together_locked(one) && good;
   } else {
-    for (const Call::Kind kind : {Call::Kind::release, Call::Kind::acquire}) {
+    for (const Together kind : {Together::releases, Together::takes}) {
       Flights together = take_out_locked(kind);
       good = send_together_locked(together) && good;
     }
-    Flights alone = take_out_locked({});
+    Flights alone = take_out_locked(Together::none);
     // What is behind one that tells waits as long as that does.
     const auto tells_later = [](const Flight& each, const Flight& other) {
       return each.kind != Call::Kind::wake && other.kind == Call::Kind::wake;
@@ -110,14 +111,47 @@ void Connection::send_wave_locked(Instant now) {
   host_.changed(*this);
 }
 
+Connection::Together Connection::shares(const Call& call) noexcept {
+  if (call.alone) return Together::none;
+  switch (call.kind) {
+    case Call::Kind::release: return Together::releases;
+    case Call::Kind::acquire:
+    case Call::Kind::conclude: return Together::takes;  // both have to be on disk
+    default: return Together::none;
+  }
+}
+
+/// In front of the first wave that speaks of keys.
+bool Connection::prepare_keys_locked() {
+  const auto speaks_of_keys = [this](const Flight& each) { return statements_.of(each.text).keys; };
+  if (keys_ != Prepared::no || pooled_.load() ||
+      std::none_of(queued_.begin(), queued_.end(), speaks_of_keys)) {
+    return true;
+  }
+  // Where there is no memory for it they go with their text.
+  Flights one;
+  base::without_memory([&] { one.emplace_back(Call()); });
+  if (one.empty()) return true;
+  one.front().prepares = true;
+  one.front().together = 1;
+  one.front().deadline = wave_sent_ + patience_to_prepare;
+  keys_ = Prepared::under_way;
+  load_.fetch_add(1);
+  flights_.splice(flights_.end(), one);
+  bool good = true;
+  for (const Statement& statement : statements_.all()) {
+    if (!statement.keys) continue;
+    good = good && pq_->prepare(statement.name, statement.text, statement.like);
+  }
+  return good && pq_->run("SELECT 1") && pq_->end_transaction();
+}
+
 /// Takes what may share a transaction of that kind out of the queue; of none: what may share none.
-Flights Connection::take_out_locked(std::optional<Call::Kind> kind) {
+Flights Connection::take_out_locked(Together kind) {
   Flights out;
   for (auto each = queued_.begin(); each != queued_.end() && out.size() < most_together;) {
     const auto next = std::next(each);
-    const Call::Kind its = each->kind;
-    const bool shares = !each->alone && (its == Call::Kind::release || its == Call::Kind::acquire);
-    if (kind ? shares && its == *kind : !shares) out.splice(out.end(), queued_, each);
+    if (shares(*each) == kind) out.splice(out.end(), queued_, each);
     each = next;
   }
   return out;
@@ -130,7 +164,8 @@ bool Connection::send_together_locked(Flights& flights) {
   bool good = true;
   for (Flight& each : flights) {
     const Statement& statement = statements_.of(each.text);
-    const bool prepared = !pooled && *statement.name != '\0';
+    const bool prepared =
+        !pooled && *statement.name != '\0' && (!statement.keys || keys_ == Prepared::yes);
     good = good && (prepared ? pq_->run_prepared(statement.name, each.arguments)
                              : pq_->run(statement.text, each.arguments));
     each.deadline = wave_sent_ + each.patience;
@@ -263,6 +298,8 @@ bool Connection::waits_for_what_tells() const {
 bool Connection::take_locked(Result result, Flights& done) {
   if (flights_.empty()) return false;
   const std::size_t together = flights_.front().together;
+  const bool prepared = flights_.front().prepares && result.kind() == Result::Kind::rows;
+  if (prepared && result.columns() == 0) return true;
   if (result.kind() != Result::Kind::synced) {
     if (results_ < together) {
       latest_ = results_++ == 0 ? flights_.begin() : std::next(latest_);
@@ -279,13 +316,20 @@ bool Connection::take_locked(Result result, Flights& done) {
   const bool failed = std::any_of(over.begin(), over.end(), [](const Flight& flight) {
     return flight.result->kind() != Result::Kind::rows;
   });
+  if (over.front().prepares) {
+    keys_ = failed ? Prepared::no : Prepared::yes;
+    load_.fetch_sub(1);
+    over.clear();
+  }
   // Committed here, and perhaps nowhere else: it is no answer. The same statements are, once a
   // standby has what they say: they find what they did, and their commit waits again.
   // A release waits for no standby, and is no promise.
-  const bool in_doubt = pq_->commit_in_doubt() && !failed &&
+  const bool in_doubt = pq_->commit_in_doubt() && !failed && !over.empty() &&
                         over.front().kind != Call::Kind::release &&
                         !base::mutant("postgres.cancelled_wait_counts_as_commit");
-  if (stuck_.load()) {
+  if (over.empty()) {
+    // Nobody asked for it.
+  } else if (stuck_.load()) {
     // Asked once more elsewhere, long ago.
     load_.fetch_sub(together);
     for (Flight& each : over) {

@@ -25,6 +25,7 @@ struct Flight : Call {
   Instant deadline{};              ///< once it is under way
   std::optional<Result> result{};  ///< until the end of the transaction confirms it
   std::size_t together = 0;        ///< of the first of a transaction: how many it has
+  bool prepares = false;           ///< of nobody's: it is sent by the connection, and ends with it
 };
 
 /// One allocation for the whole way: it goes from list to list, from a connection to the outbox, to

@@ -34,7 +34,8 @@ Connection& Pool::open_locked() {
 // A flush keeps a connection busy for a while, and what needs none does not wait for it: the even
 // ones are for takes and renewals, the odd ones for everything else, where there are enough.
 Connection* Pool::least_busy_locked(const Call& call) {
-  const bool flushes = call.kind == Call::Kind::acquire || call.kind == Call::Kind::renew;
+  const bool flushes = call.kind == Call::Kind::acquire || call.kind == Call::Kind::renew ||
+                       call.kind == Call::Kind::conclude;
   Connection* best = nullptr;
   Connection* other = nullptr;
   Connection* spare = nullptr;

@@ -40,7 +40,8 @@ Capabilities PostgresBackend::capabilities() const {
           .one_wake = fair,
           .survives_restart = Support::yes,
           // With synchronous replication; the server does not tell what its standbys are for.
-          .survives_failover = Support::unknown};
+          .survives_failover = Support::unknown,
+          .once = Support::yes};
 }
 
 std::string PostgresBackend::describe() const { return where_; }
@@ -105,7 +106,8 @@ bool PostgresBackend::open(Operation& operation) {
 
 void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  if (operation->request().mode != Mode::exclusive) {
+  const Acquisition::Request& request = operation->request();
+  if (request.mode != Mode::exclusive && (request.mode != Mode::once || !request.memory)) {
     operation->failed({Errc::unsupported, describe() + ": mode"});
     return;
   }
@@ -164,7 +166,8 @@ void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   const bool others_first = successor && gives_way(operation->hold().name);
   // Before the release is sent, whose answer says when.
   if (others_first) ask_after_others(successor);
-  begin(Call::Kind::release, operation, usual_patience);
+  begin(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation,
+        usual_patience);
   // A transaction of its own, right behind: a release is not worth a flush, a grant is.
   if (successor && !others_first && !successor->done()) ask(successor);
 }
@@ -174,8 +177,8 @@ void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t numb
   if (stopped_.load()) return;
   const Acquisition::Request& request = operation.request();
   const Instant now = clock_->now();
-  const auto release = std::make_shared<Release>(
-      HoldId{.name = request.name, .attempt = request.attempt, .number = number});
+  const auto release = std::make_shared<Release>(HoldId{
+      .name = request.name, .attempt = request.attempt, .number = number, .mode = request.mode});
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(given_back_, [](const auto& each) { return each.expired(); });
@@ -193,6 +196,11 @@ void PostgresBackend::give_back(const Acquisition& operation, std::uint64_t numb
 void PostgresBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (!open(*operation)) return;
   begin(Call::Kind::inspect, operation, usual_patience);
+}
+
+void PostgresBackend::recall(const std::shared_ptr<Recollection>& operation) {
+  if (!open(*operation)) return;
+  begin(Call::Kind::recall, operation, usual_patience);
 }
 
 void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
@@ -284,7 +292,8 @@ void PostgresBackend::overtakes(const Call& call) {
   switch (call.kind) {
     case Call::Kind::acquire:
     case Call::Kind::cancel:
-    case Call::Kind::release: attempts_.overtakes(*call.attempt(), clock_->now()); return;
+    case Call::Kind::release:
+    case Call::Kind::conclude: attempts_.overtakes(*call.attempt(), clock_->now()); return;
     default: return;
   }
 }
@@ -313,33 +322,48 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
+      if (request.mode == Mode::once) {
+        call.text = Call::Text::ask_key;
+        return statements_.ask_key(request, told(request), call.copies);
+      }
       // It was executed, and its sender may still stand between sending it and saying so.
       call.text = text_of(call.acquisition(), pooled || call.copies.older || call.executed);
       return statements_.acquire(request, told(request), call.copies, pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
-      call.text = Call::Text::cancel;
+      call.text = request.mode == Mode::once ? Call::Text::cancel_key : Call::Text::cancel;
       call.copies = attempts_.copies(request.attempt);
       return Statements::cancel(request, call.copies);
     }
-    case Call::Kind::release: {
-      const HoldId& hold = call.release().hold();
-      call.copies = attempts_.copies(hold.attempt);
-      call.text = pooled || call.copies.older ? Call::Text::release_apart : Call::Text::release;
-      return Statements::release(hold, call.copies, call.grant_only);
+    case Call::Kind::release:
+    case Call::Kind::conclude: return prepare_release(call, pooled);
+    case Call::Kind::renew: {
+      const std::vector<Renewal::Item>& items = call.renewal().items();
+      const bool keys = Statements::any_key(items);
+      call.text = keys ? Call::Text::renew_all : Call::Text::renew;
+      return keys ? Statements::renew_all(items) : Statements::renew(items);
     }
-    case Call::Kind::renew:
-      call.text = Call::Text::renew;
-      return Statements::renew(call.renewal().items());
+    case Call::Kind::recall: {
+      const Recollection& asked = call.recollection();
+      call.text = asked.kind() == Recollection::Kind::forget ? Call::Text::forget_key
+                                                             : Call::Text::look_key;
+      return Statements::inspect(asked.key());
+    }
     case Call::Kind::inspect: break;
     case Call::Kind::force:
       if (!call.found) break;
       call.text = Call::Text::force_release;
       return Statements::force_release(call.inspection().name(), call.found->token);
-    case Call::Kind::wake:
-      call.text = Call::Text::wake;
-      return Statements::wake(static_cast<const Wake&>(*call.operation).names);
+    case Call::Kind::wake: {
+      std::vector<std::string> names;
+      std::vector<std::string> keys;
+      for (const Freed& each : static_cast<const Wake&>(*call.operation).names) {
+        (each.mode == Mode::once ? keys : names).push_back(each.name);
+      }
+      call.text = keys.empty() ? Call::Text::wake : Call::Text::wake_all;
+      return keys.empty() ? Statements::wake(names) : Statements::wake_all(names, keys);
+    }
     case Call::Kind::census:
       call.text = Call::Text::census;
       return Statements::census(static_cast<const Census&>(*call.operation).processes);
@@ -348,6 +372,20 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
   call.text = Call::Text::inspect;
   return Statements::inspect(call.kind == Call::Kind::check ? remote::probed_name
                                                             : call.inspection().name());
+}
+
+Arguments PostgresBackend::prepare_release(Call& call, bool pooled) {
+  const HoldId& hold = call.release().hold();
+  call.copies = attempts_.copies(hold.attempt);
+  if (call.kind == Call::Kind::conclude) {
+    call.text = Call::Text::conclude_key;
+    return Statements::conclude(hold, *call.release().conclusion(), call.copies);
+  }
+  const bool apart = pooled || call.copies.older;
+  call.text = hold.mode == Mode::once ? Call::Text::release_key
+              : apart                 ? Call::Text::release_apart
+                                      : Call::Text::release;
+  return Statements::release(hold, call.copies, call.grant_only);
 }
 
 // Whether a release is to tell this attempt.

@@ -65,6 +65,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
   void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
   /// Takes the lock from whoever holds it, who is the answer. The user must have the right to it.
   void force_release(const std::shared_ptr<Inspection>& operation);
@@ -110,6 +111,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void relieve();
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
+  [[nodiscard]] Arguments prepare_release(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void put_in_outbox(Flights& one);
   void keep(Flights alone) noexcept;
@@ -120,7 +122,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void again_soon(const Call& call);
   void look_after_stuck();
   void wake(Bell::Names names);
-  void ring(const std::string& name) noexcept;
+  void ring(Mode mode, const std::string& name) noexcept;
   void open_listener(const AttemptId& of_client);
   [[nodiscard]] bool told(const Acquisition::Request& request) const;
   void tidy_later();
@@ -136,6 +138,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void waits(const Call& call, const Answer& answer);
   void answered_release(const Call& call, ReleaseOutcome outcome);
   void answered_renewal(const Call& call, const Result& result);
+  void answered_recall(const Call& call, const Result& result);
   void answered_force(const Call& call, const Result& result);
   void give_back(const Acquisition& operation, std::uint64_t number);
   [[nodiscard]] bool outbox_pending();

@@ -92,8 +92,8 @@ void PostgresBackend::wake(Bell::Names names) {
 
 /// Has whoever waits for it told. Nothing depends on that: where there is no memory for it, those
 /// look by time.
-void PostgresBackend::ring(const std::string& name) noexcept {
-  base::without_memory([&] { wake(bell_.freed(name)); });
+void PostgresBackend::ring(Mode mode, const std::string& name) noexcept {
+  base::without_memory([&] { wake(bell_.freed({.mode = mode, .name = name})); });
 }
 
 // A connection that does not answer is kept, since its process may be waiting for a standby. Where

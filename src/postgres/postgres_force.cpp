@@ -23,7 +23,7 @@ void PostgresBackend::answered_force(const Call& call, const Result& result) {
   if (call.found) {
     // By this copy, by one before it, or by its owner: that hold is over. Nobody may have told
     // those who wait; first, since a program may end as soon as it is answered.
-    ring(operation.name());
+    ring(Mode::exclusive, operation.name());
     return operation.answered(*call.found);
   }
   if (!*answer) return operation.answered(std::nullopt);

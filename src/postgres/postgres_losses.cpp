@@ -78,7 +78,7 @@ void PostgresBackend::note_unanswered(const Flights& calls) noexcept {
   for (const Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(call.acquisition().request().attempt, now);
-    } else if (call.kind == Call::Kind::release) {
+    } else if (call.kind == Call::Kind::release || call.kind == Call::Kind::conclude) {
       attempts_.release_unanswered(call.release().hold().attempt, now);
     }
     // Then: what goes another way from here on knows of it.
@@ -103,7 +103,8 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights
     if (is_over(call, now)) return true;
     // What frees stays, and what tells of it: nobody else ever would.
     const bool frees =
-        call.kind == Call::Kind::release || call.kind == Call::Kind::cancel ||
+        call.kind == Call::Kind::release || call.kind == Call::Kind::conclude ||
+        call.kind == Call::Kind::cancel ||
         (call.kind == Call::Kind::wake && !base::mutant("postgres.forget_to_wake_after_a_refusal"));
     if (final && call.kind == Call::Kind::acquire) return true;  // see below
     const bool fails = final && !frees;
@@ -134,7 +135,7 @@ void PostgresBackend::untold(Flights answered) noexcept {
     alone.splice(alone.begin(), answered, answered.begin());
     Flight& flight = alone.front();
     if (flight.kind == Call::Kind::wake) continue;  // of what was freed since the next one tells
-    if (flight.kind == Call::Kind::release) {
+    if (flight.kind == Call::Kind::release || flight.kind == Call::Kind::conclude) {
       attempts_.release_unanswered(flight.release().hold().attempt, now);
     } else if (flight.kind == Call::Kind::acquire && flight.operation->done()) {
       // It may have been granted what nobody wants any more, and could not be given back.

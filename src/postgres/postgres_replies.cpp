@@ -15,6 +15,8 @@ namespace {
 // Who waits looks again this long after the holder's lease has ended.
 constexpr std::chrono::milliseconds after_the_end{2};
 constexpr std::string_view lock_timed_out = "55P03";
+// What a notification about a key begins with: see tell_run() of once_conclude.sql.
+constexpr std::string_view of_a_key = "key ";
 
 }  // namespace
 
@@ -46,11 +48,16 @@ void PostgresBackend::replaced() {
 }
 
 void PostgresBackend::notified(const std::string& payload) {
-  const std::size_t space = payload.find(' ');
-  const std::string first = space == std::string::npos ? "" : payload.substr(space + 1);
-  const std::string name = bytes_of(std::string_view(payload).substr(0, space));
+  std::string_view words(payload);
+  const bool key = words.starts_with(of_a_key);
+  if (key) words.remove_prefix(of_a_key.size());
+  const std::size_t space = words.find(' ');
+  const std::string_view first =
+      space == std::string_view::npos ? std::string_view() : words.substr(space + 1);
+  const std::string name = bytes_of(words.substr(0, space));
   if (base::mutant("postgres.ignore_notifications")) return;
   for (const auto& operation : attempts_.waiting(name, bytes_of(first))) {
+    if ((operation->request().mode == Mode::once) != key) continue;
     if (attempts_.told(operation->request().attempt)) ask(operation);
   }
 }
@@ -81,7 +88,8 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       const std::optional<Answer> answer = Answer::of(result);
       return answer ? answered_attempt(call, *answer, over) : nonsense(call);
     }
-    case Call::Kind::release: {
+    case Call::Kind::release:
+    case Call::Kind::conclude: {
       const std::optional<ReleaseOutcome> outcome = release_outcome(result);
       return outcome ? answered_release(call, *outcome) : nonsense(call);
     }
@@ -92,6 +100,7 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       if (!holder) return nonsense(call);
       return call.inspection().answered(std::move(*holder));
     }
+    case Call::Kind::recall: return answered_recall(call, result);
     case Call::Kind::check:
       if (!holder_of(result)) return nonsense(call);
       return static_cast<Check&>(*call.operation).answered();
@@ -114,6 +123,7 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
     case Call::Kind::acquire:
     case Call::Kind::cancel:
     case Call::Kind::release:
+    case Call::Kind::conclude:
     case Call::Kind::force:
       // Sooner, if a lock was only waited for too long: see sql/take.sql.
       if (error.state != lock_timed_out) {
@@ -125,6 +135,7 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
       break;
     case Call::Kind::renew:
     case Call::Kind::inspect:
+    case Call::Kind::recall:
     case Call::Kind::check:
     case Call::Kind::census: call.operation->failed(meaning.failure); break;
     case Call::Kind::wake: return wake(bell_.told());  // who waits looks by time
@@ -157,8 +168,9 @@ void PostgresBackend::nonsense(const Call& call) {
   switch (call.kind) {
     case Call::Kind::cancel:
     case Call::Kind::release:
+    case Call::Kind::conclude:
       // It may not have been done, and nobody else would free that: it is as if no answer had come.
-      if (call.kind == Call::Kind::release) {
+      if (call.kind != Call::Kind::cancel) {
         attempts_.release_unanswered(call.release().hold().attempt, clock_->now());
       }
       return not_done(call, why);
@@ -185,7 +197,7 @@ void PostgresBackend::not_done(const Call& call, const Failure& why) {
 void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, bool over) {
   Acquisition& operation = call.acquisition();
   const Acquisition::Request& request = operation.request();
-  if (answer.for_others) ring(request.name);
+  if (answer.for_others) ring(request.mode, request.name);
   if (answer.kind != Answer::Kind::locked && answer.kind != Answer::Kind::refused) {
     attempts_.tombstone_left(request.attempt, call.copies, clock_->now());
   }
@@ -193,7 +205,8 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
     if (over) return;
     if (call.kind == Call::Kind::acquire) {
       const bool wait = request.wait && !attempts_.asks_last(request.attempt);
-      if (wait && answer.kind != Answer::Kind::refused) return waits(call, answer);
+      const bool ends = answer.kind == Answer::Kind::refused || answer.kind == Answer::Kind::told;
+      if (wait && !ends) return waits(call, answer);
       // It may be an older copy of its own that has the row, and waits for its commit.
       const bool itself = answer.kind == Answer::Kind::locked && call.copies.older &&
                           !base::mutant("postgres.row_of_own_copy_is_busy");
@@ -202,6 +215,7 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
       return again_soon(call);
     }
     attempts_.decided(request.attempt);
+    if (answer.record) return operation.recorded(answer.record);
     operation.busy(answer.holder ? answer.holder : operation.holder());
     return;
   }
@@ -211,7 +225,8 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
   const Instant asked = base::mutant("postgres.deadline_from_reply") ? clock_->now() : call.asked;
   operation.granted({.number = answer.number,
                      .counted_from = asked - age - age * core::drift_permille / 1000,
-                     .lease = answer.lease.count() > 0 ? answer.lease : request.lease});
+                     .lease = answer.lease.count() > 0 ? answer.lease : request.lease,
+                     .run = answer.run});
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
   if (base::mutant("postgres.keep_grant_of_ended_call")) return;
@@ -245,17 +260,19 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   // What has freed nothing has not looked who waits.
   const bool looked =
       others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
-  if (looked) contested_.freed(release.hold().name, others);
+  const bool key = release.hold().mode == Mode::once;
+  if (looked && !key) contested_.freed(release.hold().name, others);
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   // The copy of which no answer came may have said that others wait.
   const bool untold = before && outcome == ReleaseOutcome::freed_before;
   // First: a program may end as soon as it is answered.
-  if (others || untold) ring(release.hold().name);
+  if (others || untold) ring(release.hold().mode, release.hold().name);
   switch (outcome) {
     case ReleaseOutcome::freed:
     case ReleaseOutcome::freed_for_others: release.answered(Released::released); break;
     case ReleaseOutcome::freed_before:
-      release.answered(before ? Released::released : Released::was_lost);
+      // Of what was concluded the record speaks.
+      release.answered(before || release.conclusion() ? Released::released : Released::was_lost);
       break;
     case ReleaseOutcome::lapsed:
     case ReleaseOutcome::lapsed_for_others: release.answered(Released::was_lost); break;
@@ -273,6 +290,13 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   let_others_ask(call, outcome, others);
 }
 
+void PostgresBackend::answered_recall(const Call& call, const Result& result) {
+  const std::optional<Recalled> recalled = Recalled::of(result);
+  if (!recalled) return nonsense(call);
+  if (!recalled->locked) return call.recollection().answered(recalled->record);
+  if (!call.operation->done()) again_soon(call);
+}
+
 void PostgresBackend::answered_renewal(const Call& call, const Result& result) {
   Renewal& renewal = call.renewal();
   std::vector<Renewal::Item>& items = renewal.items();
@@ -282,10 +306,12 @@ void PostgresBackend::answered_renewal(const Call& call, const Result& result) {
     return nonsense(call);
   }
   if (renewal.done()) return;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (answers[i] == '?' && !base::mutant("postgres.locked_row_counts_as_lost"))
+  const std::vector<std::size_t> places = Statements::locks_first(items);
+  for (std::size_t answer = 0; answer < places.size(); ++answer) {
+    const std::size_t i = places[answer];
+    if (answers[answer] == '?' && !base::mutant("postgres.locked_row_counts_as_lost"))
       continue;  // its row was locked: unknown, and repeated
-    items[i].answer = answers[i] == '1' ? Renewal::Answer::renewed : Renewal::Answer::lost;
+    items[i].answer = answers[answer] == '1' ? Renewal::Answer::renewed : Renewal::Answer::lost;
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;
   }

@@ -118,6 +118,8 @@ Result::Result(pg_result* result) : result_(result) {
 
 void Result::Clear::operator()(pg_result* result) const noexcept { PQclear(result); }
 
+int Result::columns() const noexcept { return PQnfields(result_.get()); }
+
 int Result::rows() const noexcept { return PQntuples(result_.get()); }
 
 std::optional<std::string_view> Result::text(int column) const noexcept {

@@ -53,6 +53,7 @@ class Result {
   explicit Result(pg_result* result);
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] int rows() const noexcept;
+  [[nodiscard]] int columns() const noexcept;  ///< none where it is no query's
   [[nodiscard]] std::optional<std::string_view> text(int column) const noexcept;
   [[nodiscard]] std::optional<std::int64_t> integer(int column) const noexcept;
   [[nodiscard]] std::optional<bool> flag(int column) const noexcept;

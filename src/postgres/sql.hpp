@@ -11,7 +11,10 @@ extern const char* const role;       ///< the rights of an application
 extern const char* const look;
 extern const char* const peek;
 extern const char* const ask;
+extern const char* const ask_key;
 extern const char* const inspect;
+extern const char* const look_key;
+extern const char* const renew_all;
 extern const char* const greet;
 extern const char* const session;
 extern const char* const census;

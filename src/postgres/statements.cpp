@@ -5,7 +5,9 @@
 #include "core/figures.hpp"
 #include "postgres/sql.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
 
 namespace mortise::postgres {
 namespace {
@@ -32,6 +34,26 @@ constexpr std::int64_t lowest_way_bit = 16;
 
 std::int64_t how(const Copies& copies) {
   return copies.number * lowest_way_bit + (copies.older ? older_copies_bit : 0);
+}
+
+bool is_key(const Renewal::Item& item) { return item.hold.mode == Mode::once; }
+
+Arguments renewal_of(const std::vector<Renewal::Item>& items,
+                     const std::vector<std::size_t>& places) {
+  std::vector<std::string> names;
+  std::vector<std::string> attempts;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> leases;
+  for (const std::size_t place : places) {
+    const Renewal::Item& item = items[place];
+    names.push_back(item.hold.name);
+    attempts.emplace_back(attempt_bytes(item.hold.attempt).view());
+    numbers.push_back(static_cast<std::int64_t>(item.hold.number));
+    leases.push_back(microseconds(item.lease));
+  }
+  Arguments arguments;
+  arguments.bytes_array(names).bytes_array(attempts).integer_array(numbers).integer_array(leases);
+  return arguments;
 }
 
 }  // namespace
@@ -72,6 +94,17 @@ Statements::Statements(const std::string& schema, bool fair)
       {"", "SELECT * FROM " + schema + ".force_release($1, $2)", force_release({}, {})},
       {"", sql::census, census({})},
       {"mortise_wake", call("wake($1)"), wake({})},
+      {"mortise_ask_key", fill_in(sql::ask_key, schema), ask_key(nothing, false, {}), true},
+      {"mortise_cancel_key", call("cancel_key($1, $2, $3)"), cancel(nothing, {}), true},
+      {"mortise_release_key", call("release_apart_run($1, $2, $3, $4)"), release({}, {}, false),
+       true},
+      {"mortise_conclude_key",
+       call("conclude_key($1, $2, ($3)[1], ($3)[2], ($3)[3] = 1, $4, ($3)[4])"),
+       conclude({}, {.memory = std::make_shared<const Memory>()}, {}), true},
+      {"mortise_renew_all", fill_in(sql::renew_all, schema), renew_all({}), true},
+      {"mortise_look_key", fill_in(sql::look_key, schema), inspect({}), true},
+      {"mortise_forget_key", call("forget_key($1)"), inspect({}), true},
+      {"mortise_wake_all", call("wake($1), ") + schema + ".wake_run($2)", wake_all({}, {}), true},
   };
 }
 
@@ -93,6 +126,33 @@ Arguments Statements::acquire(const Acquisition::Request& request, bool waits, c
   return arguments;
 }
 
+Arguments Statements::ask_key(const Acquisition::Request& request, bool waits,
+                              const Copies& copies) const {
+  // A lock's request has none; of a key's it is never null.
+  static const Memory none;
+  const Memory& memory = request.memory ? *request.memory : none;
+  Arguments arguments;
+  arguments.bytes(request.name)
+      .bytes(attempt_bytes(request.attempt).view())
+      .integer_array({microseconds(request.lease),
+                      how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0),
+                      static_cast<std::int64_t>(memory.repeat), microseconds(memory.keep)})
+      .bytes_array({request.label, memory.fingerprint});
+  return arguments;
+}
+
+Arguments Statements::conclude(const HoldId& hold, const Conclusion& conclusion,
+                               const Copies& copies) {
+  Arguments arguments;
+  arguments.bytes(hold.name)
+      .bytes(attempt_bytes(hold.attempt).view())
+      .integer_array({static_cast<std::int64_t>(hold.number), how(copies) | wakes_bit | over_bit,
+                      conclusion.state == KeyState::succeeded ? 1 : 0,
+                      microseconds(conclusion.memory->keep)})
+      .bytes(conclusion.bytes);
+  return arguments;
+}
+
 Arguments Statements::cancel(const Acquisition::Request& request, const Copies& copies) {
   Arguments arguments;
   arguments.bytes(request.name)
@@ -111,19 +171,27 @@ Arguments Statements::release(const HoldId& hold, const Copies& copies, bool gra
 }
 
 Arguments Statements::renew(const std::vector<Renewal::Item>& items) {
-  std::vector<std::string> names;
-  std::vector<std::string> attempts;
-  std::vector<std::int64_t> numbers;
-  std::vector<std::int64_t> leases;
-  for (const Renewal::Item& item : items) {
-    names.push_back(item.hold.name);
-    attempts.emplace_back(attempt_bytes(item.hold.attempt).view());
-    numbers.push_back(static_cast<std::int64_t>(item.hold.number));
-    leases.push_back(microseconds(item.lease));
-  }
-  Arguments arguments;
-  arguments.bytes_array(names).bytes_array(attempts).integer_array(numbers).integer_array(leases);
+  return renewal_of(items, locks_first(items));
+}
+
+bool Statements::any_key(const std::vector<Renewal::Item>& items) {
+  return std::any_of(items.begin(), items.end(), is_key);
+}
+
+Arguments Statements::renew_all(const std::vector<Renewal::Item>& items) {
+  const std::vector<std::size_t> places = locks_first(items);
+  const auto keys = std::count_if(items.begin(), items.end(), is_key);
+  Arguments arguments = renewal_of(items, places);
+  arguments.integer(static_cast<std::int64_t>(items.size()) - keys);
   return arguments;
+}
+
+std::vector<std::size_t> Statements::locks_first(const std::vector<Renewal::Item>& items) {
+  std::vector<std::size_t> places(items.size());
+  std::iota(places.begin(), places.end(), 0U);
+  std::stable_partition(places.begin(), places.end(),
+                        [&](std::size_t place) { return !is_key(items[place]); });
+  return places;
 }
 
 Arguments Statements::inspect(std::string_view name) {
@@ -141,6 +209,13 @@ Arguments Statements::force_release(std::string_view name, Token found) {
 Arguments Statements::wake(const std::vector<std::string>& names) {
   Arguments arguments;
   arguments.bytes_array(names);
+  return arguments;
+}
+
+Arguments Statements::wake_all(const std::vector<std::string>& names,
+                               const std::vector<std::string>& keys) {
+  Arguments arguments;
+  arguments.bytes_array(names).bytes_array(keys);
   return arguments;
 }
 

@@ -21,7 +21,8 @@ namespace mortise::postgres {
 struct Statement {
   const char* name = "";
   std::string text{};
-  Arguments like{};  ///< arguments of the right types
+  Arguments like{};   ///< arguments of the right types
+  bool keys = false;  ///< prepared where a key needs it first: locks alone pay nothing for it
 };
 
 /// @return a text with its schema and role filled in.
@@ -53,12 +54,24 @@ class Statements {
   [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
                                   const Copies& copies, bool pooled) const;
   [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
+  /// The same of a key.
+  [[nodiscard]] Arguments ask_key(const Acquisition::Request& request, bool waits,
+                                  const Copies& copies) const;
   [[nodiscard]] static Arguments release(const HoldId& hold, const Copies& copies, bool grant_only);
+  [[nodiscard]] static Arguments conclude(const HoldId& hold, const Conclusion& conclusion,
+                                          const Copies& copies);
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
   /// @param found of the hold that it ends, and of no other
   [[nodiscard]] static Arguments force_release(std::string_view name, Token found);
+  [[nodiscard]] static bool any_key(const std::vector<Renewal::Item>& items);
+  /// Locks and keys. The answers come in the order of `locks_first()`.
+  [[nodiscard]] static Arguments renew_all(const std::vector<Renewal::Item>& items);
+  [[nodiscard]] static std::vector<std::size_t> locks_first(
+      const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments wake(const std::vector<std::string>& names);
+  [[nodiscard]] static Arguments wake_all(const std::vector<std::string>& names,
+                                          const std::vector<std::string>& keys);
   [[nodiscard]] static Arguments census(const std::vector<std::int64_t>& processes);
 
  private:

@@ -5,9 +5,8 @@
 
 #include "base/span.hpp"
 #include "core/figures.hpp"
-#include "postgres/pq.hpp"
+#include "postgres/open_transaction.hpp"
 #include "postgres/server_error.hpp"
-#include "postgres/settings.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -21,58 +20,38 @@ using Steady = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds first_wait{5};
 constexpr std::chrono::milliseconds longest_wait{100};
 
-void check(const UserConnection& connection, std::string_view schema) {
-  check_identifier("the schema", std::string(schema));
-  const auto refuse = [](const char* words) {
-    throw LockError({Errc::misconfigured, std::string("postgresql: ") + words});
-  };
-  switch (connection.state()) {
-    case UserConnection::State::in_transaction: return;
-    case UserConnection::State::idle: return refuse("there is no open transaction");
-    case UserConnection::State::failed: return refuse("the transaction is aborted already");
-    case UserConnection::State::unusable:
-      return refuse("the connection is gone, busy, or in pipeline mode");
-  }
+OpenTransaction transaction_of(pg_conn* connection, const Guard& guard, std::string_view schema) {
+  return {connection, schema, "lock " + one_line(guard.name())};
 }
 
-Result run(UserConnection& connection, const std::string& text, const Arguments& arguments,
-           const std::string& name) {
-  Result result = connection.run(text, arguments);
-  if (result.kind() == Result::Kind::rows) return result;
-  throw LockError(server_error("postgresql: lock " + one_line(name), result.error()).failure);
-}
-
-}  // namespace
-
-void guard(pg_conn* connection, const Guard& guard, std::string_view schema) {
-  UserConnection user(connection);
-  check(user, schema);
+void look_again(OpenTransaction& transaction, const Guard& guard) {
   if (!guard) throw LockError({Errc::lost, "postgresql: the guard holds nothing"});
   const std::string name = guard.name();
   Arguments arguments;
   arguments.bytes(name).integer(
       static_cast<std::int64_t>(guard.token().value() / core::tokens_in_a_grant));
-  const Result result =
-      run(user, "SELECT " + std::string(schema) + ".guard($1, $2)", arguments, name);
+  const Result result = transaction.call("guard($1, $2)", arguments);
   if (result.flag(0).value_or(false)) return;
   throw LockError({Errc::lost, one_line(name) + ": the hold is over: roll back"});
 }
 
-void commit(pg_conn* connection, const Guard& hold, std::string_view schema) {
-  guard(connection, hold, schema);
-  const std::string about = "postgresql: lock " + one_line(hold.name());
-  const std::optional<PqError> error = UserConnection(connection).commit();
-  if (!error) return;
-  if (!error->state.empty() && !error->state.starts_with("57P")) {
-    throw LockError(server_error(about, *error).failure);
-  }
-  throw LockError({Errc::in_doubt, about + ": no answer to COMMIT: " + one_line(error->words)});
+}  // namespace
+
+void guard(pg_conn* connection, const Guard& guard, std::string_view schema) {
+  OpenTransaction transaction = transaction_of(connection, guard, schema);
+  look_again(transaction, guard);
+}
+
+void commit(pg_conn* connection, const Guard& guard, std::string_view schema) {
+  OpenTransaction transaction = transaction_of(connection, guard, schema);
+  look_again(transaction, guard);
+  const Failure failure = transaction.commit();
+  if (failure) throw LockError(failure);
 }
 
 bool lock_in(pg_conn* connection, std::string_view name, std::chrono::milliseconds wait,
              std::string_view schema) {
-  UserConnection user(connection);
-  check(user, schema);
+  OpenTransaction transaction(connection, schema, "lock " + one_line(name));
   if (name.empty() || name.size() > core::longest_name) {
     throw LockError({Errc::misconfigured, "postgresql: a lock's name has 1 to 512 bytes"});
   }
@@ -84,8 +63,7 @@ bool lock_in(pg_conn* connection, std::string_view name, std::chrono::millisecon
         std::numeric_limits<std::int32_t>::max());
     Arguments arguments;
     arguments.bytes(name).integer(left);
-    const Result result = run(user, "SELECT " + std::string(schema) + ".lock_in($1, $2::integer)",
-                              arguments, std::string(name));
+    const Result result = transaction.call("lock_in($1, $2::integer)", arguments);
     const std::string_view answer = result.text(0).value_or("");
     if (answer == "T") return true;
     if (answer != "H" && answer != "B") {

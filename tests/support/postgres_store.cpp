@@ -59,7 +59,16 @@ class PostgresStore final : public NetworkStore {
 
   [[nodiscard]] std::unique_ptr<Backend> backend() override { return postgres::backend(url_); }
   void restart() override { server_.restart(); }
-  void take_away(const std::string& name) override {
+  void take_away(const std::string& name) override { remove("lock", name); }
+  void take_key_away(const std::string& key) override { remove("run", key); }
+  [[nodiscard]] std::size_t waiters() const override {
+    return std::stoul(server_.talk().value("select (select count(*) from " + schema_ +
+                                           ".ticket) + (select count(*) from " + schema_ +
+                                           ".run_ticket)"));
+  }
+
+ private:
+  void remove(const std::string& table, const std::string& name) {
     // The name has any bytes: as hexadecimal digits they need no quoting.
     std::string digits;
     for (const char byte : name) {
@@ -67,13 +76,9 @@ class PostgresStore final : public NetworkStore {
       digits += all[static_cast<unsigned char>(byte) >> 4U];
       digits += all[static_cast<unsigned char>(byte) & 15U];
     }
-    server_.talk().run("delete from " + schema_ + ".lock where name = '\\x" + digits + "'");
+    server_.talk().run("delete from " + schema_ + "." + table + " where name = '\\x" + digits +
+                       "'");
   }
-  [[nodiscard]] std::size_t waiters() const override {
-    return std::stoul(server_.talk().value("select count(*) from " + schema_ + ".ticket"));
-  }
-
- private:
   [[nodiscard]] std::string way_to_server() const {
     switch (way_) {
       case PostgresWay::network: return PostgresServer::url_by(proxy_->port());
@@ -107,6 +112,7 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
   std::set<Hook> hooks = hooks_of_server(way == PostgresWay::network);
   // Without tickets nobody stands in a queue: a release calls all who wait.
   if (!fair) hooks.erase(Hook::counts);
+  hooks.insert(Hook::take_key_away);
   return {
       .name = word_for(way),
       .open =
@@ -114,8 +120,8 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
             return std::make_unique<PostgresStore>(way, parameters);
           },
       .hooks = std::move(hooks),
-      .qualities = fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake}
-                        : std::set{Quality::leases},
+      .qualities = fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once}
+                        : std::set{Quality::leases, Quality::once},
       .missing = way == PostgresWay::pooled ? test::Pgbouncer::missing : PostgresServer::missing,
       .answers_at_once = false};
 }

@@ -71,6 +71,63 @@ TEST(PostgresAnswer, ReadsTheHolder) {
   EXPECT_EQ(Answer::parse("Q 7 1 ")->holder->label, "");
 }
 
+TEST(PostgresAnswer, ReadsAGrantOfAKey) {
+  const auto answer = Answer::parse("G 7 0 30000000 3");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->number, 7U);
+  EXPECT_EQ(answer->run, 3U);
+}
+
+// As told() of once_tables.sql makes it.
+std::string told(char state, bool held, std::int64_t run, std::int64_t number,
+                 const std::string& fingerprint, const std::string& bytes) {
+  const auto big_endian = [](std::int64_t value, int size) {
+    std::string out;
+    for (int byte = size - 1; byte >= 0; --byte) {
+      out += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * byte));
+    }
+    return out;
+  };
+  return std::string("\1") + state + (held ? '\1' : '\0') + big_endian(run, 8) +
+         big_endian(number, 8) + big_endian(static_cast<std::int64_t>(fingerprint.size()), 4) +
+         fingerprint + bytes;
+}
+
+TEST(PostgresAnswer, ReadsWhatIsRememberedOfAKey) {
+  std::string every_byte;
+  for (int byte = 0; byte < 256; ++byte) every_byte += static_cast<char>(byte);
+  const auto answer = Answer::parse(told('Y', false, 3, 1795255789077867, "print", every_byte));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Answer::Kind::told);
+  EXPECT_EQ(answer->record->state, KeyState::succeeded);
+  EXPECT_EQ(answer->record->bytes, every_byte);
+  EXPECT_EQ(answer->record->run, 3U);
+  EXPECT_EQ(answer->record->number, 1795255789077867U);
+  EXPECT_EQ(answer->record->fingerprint, "print");
+  EXPECT_FALSE(answer->record->held);
+  const auto longest =
+      record_in(told('F', false, 1, 1, std::string(128, 'f'), std::string(65'536, 'b')));
+  ASSERT_TRUE(longest);
+  EXPECT_EQ(longest->state, KeyState::failed);
+  EXPECT_EQ(longest->bytes.size(), 65'536U);
+  EXPECT_TRUE(record_in(told('P', true, 1, 1, "", ""))->held);
+}
+
+TEST(PostgresAnswer, BelievesNoOtherRecord) {
+  const std::string good = told('Y', false, 1, 1, "f", "");
+  ASSERT_TRUE(record_in(good));
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_FALSE(record_in(std::string_view(good).substr(0, size))) << size;
+  }
+  EXPECT_FALSE(record_in(told('-', false, 1, 1, "", "")));
+  EXPECT_FALSE(record_in(told('Y', false, 0, 1, "", "")));
+  EXPECT_FALSE(record_in(told('Y', false, 1, 0, "", "")));
+  EXPECT_FALSE(record_in(told('Y', false, 1, std::int64_t{1} << 53, "", "")));
+  EXPECT_FALSE(record_in(told('Y', false, 1, 1, std::string(129, 'f'), "")));
+  EXPECT_FALSE(record_in(told('Y', false, 1, 1, "", std::string(65'537, 'b'))));
+  EXPECT_FALSE(Answer::parse(told('x', false, 1, 1, "", "")));
+}
+
 TEST(PostgresAnswer, BelievesNothingElse) {
   for (const char* words : {"",
                             "G",
@@ -81,7 +138,9 @@ TEST(PostgresAnswer, BelievesNothingElse) {
                             "G -1 0 1000",
                             "G 9007199254740992 0 1000",
                             "G 1 0 1000 ",
-                            "G 1 0 1000 1",
+                            "G 1 0 1000 0",
+                            "G 1 0 1000 -1",
+                            "G 1 0 1000 1 1",
                             "G  1 0 1000",
                             "G1 0 1000",
                             "G 1 0 99999999999999999999",

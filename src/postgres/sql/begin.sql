@@ -22,7 +22,7 @@ DECLARE
   place constant oid := '@schema@'::regnamespace;
   me constant oid := (SELECT oid FROM pg_roles WHERE rolname = current_user);
   tables constant oid[] := ARRAY(SELECT oid FROM pg_class WHERE relnamespace = place
-                                  AND relname IN ('lock', 'ticket'));
+                                  AND relname IN ('lock', 'ticket', 'once', 'run', 'run_ticket', 'run_floor'));
   found text;
 BEGIN
   SELECT string_agg(what, ', ') INTO found FROM (

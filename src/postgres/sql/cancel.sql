@@ -3,43 +3,43 @@
 --
 -- Returns  G <number> <age> <lease>  it is the owner    B  nothing is left    L  ask again soon
 --          W  as B, and somebody else may wait for what is free
-CREATE OR REPLACE FUNCTION @schema@.cancel(the_name bytea, me bytea, how bigint)
+CREATE OR REPLACE FUNCTION @schema@.cancel@of@(the_name bytea, me bytea, how bigint)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   strays constant boolean := (how & 4) <> 0;
   wakes constant boolean := (how & 1) <> 0;
   next_one boolean := false;
-  l @schema@.lock%ROWTYPE;
+  l @schema@.@lock@%ROWTYPE;
   t timestamptz;
   ignored text;
 BEGIN
   -- A ticket that a crash brings back ends by itself, and of what was sent before it nothing comes any more. The
   -- row would be locked until all that was on disk.
   ignored := set_config('synchronous_commit', 'off', true);
-  SELECT * INTO l FROM @schema@.lock WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
-  IF NOT FOUND AND EXISTS (SELECT FROM @schema@.lock WHERE name = the_name) THEN RETURN 'L'; END IF;
+  SELECT * INTO l FROM @schema@.@lock@ WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+  IF NOT FOUND AND EXISTS (SELECT FROM @schema@.@lock@ WHERE name = the_name) THEN RETURN 'L'; END IF;
   t := clock_timestamp();
   IF l.name IS NULL THEN
     IF NOT strays THEN RETURN 'B'; END IF;
     -- A grave needs a row.
-    IF NOT pg_try_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), 7077)) THEN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), @seed@)) THEN
       RETURN 'L';
     END IF;
-    INSERT INTO @schema@.lock (name, number, attempt, lease, expires_at, label, buried)
-    VALUES (the_name, 0, '', 0, '-infinity', '', @schema@.bury(NULL, me, (how >> 4) + 1, t))
+    INSERT INTO @schema@.@lock@ (name, number, attempt, lease, expires_at, label, buried)
+    VALUES (the_name, @floor@, '', 0, '-infinity', '', @schema@.bury(NULL, me, (how >> 4) + 1, t))
     ON CONFLICT (name) DO NOTHING;
     RETURN CASE WHEN FOUND THEN 'B' ELSE 'L' END;
   END IF;
   IF strays THEN
     l.buried := @schema@.bury(l.buried, me, (how >> 4) + 1, t);
-    UPDATE @schema@.lock SET buried = l.buried WHERE name = the_name;
+    UPDATE @schema@.@lock@ SET buried = l.buried WHERE name = the_name;
   END IF;
-  DELETE FROM @schema@.ticket WHERE name = the_name AND attempt = me;
+  DELETE FROM @schema@.@ticket@ WHERE name = the_name AND attempt = me;
   -- It may have been told of a free lock that the next one waits for.
   IF FOUND AND l.expires_at <= t THEN
     next_one := wakes;
-    IF NOT wakes THEN PERFORM @schema@.tell(the_name, t); END IF;
+    IF NOT wakes THEN PERFORM @schema@.tell@of@(the_name, t); END IF;
   END IF;
   IF l.attempt = me AND l.expires_at > t THEN
     PERFORM @schema@.promise();

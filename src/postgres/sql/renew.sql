@@ -3,7 +3,7 @@
 -- locked in the order of their names, and those that somebody else has locked are passed over.
 --
 -- Returns  for each hold  1 renewed    0 not this hold's any more    ? the row was locked
-CREATE OR REPLACE FUNCTION @schema@.renew(
+CREATE OR REPLACE FUNCTION @schema@.renew@of@(
   names bytea[], attempts bytea[], numbers bigint[], leases bigint[]) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
@@ -15,11 +15,11 @@ BEGIN
              WITH ORDINALITY AS a(name, attempt, number, lease, place)
   ), picked AS (
     SELECT l.name, a.place, a.lease
-      FROM asked AS a JOIN @schema@.lock AS l USING (name, attempt, number)
+      FROM asked AS a JOIN @schema@.@lock@ AS l USING (name, attempt, number)
      WHERE l.expires_at > clock_timestamp()
      ORDER BY l.name FOR NO KEY UPDATE OF l SKIP LOCKED
   ), renewed AS (
-    UPDATE @schema@.lock AS l
+    UPDATE @schema@.@lock@ AS l
        SET lease = p.lease, expires_at = clock_timestamp() + p.lease * interval '1 microsecond'
       FROM picked AS p
      WHERE l.name = p.name AND l.expires_at > clock_timestamp()
@@ -31,7 +31,7 @@ BEGIN
     INTO answers
     FROM asked AS a
     LEFT JOIN renewed AS r USING (place)
-    LEFT JOIN @schema@.lock AS l USING (name, attempt, number);
+    LEFT JOIN @schema@.@lock@ AS l USING (name, attempt, number);
   RETURN answers;
 END
 $function$;

@@ -1,6 +1,8 @@
 -- What an application needs.
 GRANT USAGE ON SCHEMA @schema@ TO @role@;
-GRANT SELECT ON @schema@.lock, @schema@.ticket TO @role@;
+GRANT SELECT ON @schema@.lock, @schema@.ticket, @schema@.once, @schema@.once_keys, @schema@.run TO @role@;
 GRANT EXECUTE ON FUNCTION @schema@.schema_version(), @schema@.schema_versions(),
   @schema@.whereabouts(), @schema@.take, @schema@.take_apart, @schema@.release,
-  @schema@.release_apart, @schema@.wake, @schema@.renew, @schema@.cancel, @schema@.guard, @schema@.lock_in TO @role@;
+  @schema@.release_apart, @schema@.wake, @schema@.renew, @schema@.cancel, @schema@.guard, @schema@.lock_in,
+  @schema@.told, @schema@.begin_key, @schema@.cancel_key, @schema@.release_apart_run, @schema@.wake_run,
+  @schema@.renew_run, @schema@.conclude_key, @schema@.conclude_in, @schema@.forget_key TO @role@;

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS @schema@.ticket (
 
 -- The versions of clients that this schema serves: the oldest, and its own.
 CREATE OR REPLACE FUNCTION @schema@.schema_versions() RETURNS text
-LANGUAGE sql IMMUTABLE AS $function$SELECT '3 4'$function$;
+LANGUAGE sql IMMUTABLE AS $function$SELECT '3 5'$function$;
 -- What clients of version 3 look for.
 CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS bigint
 LANGUAGE sql IMMUTABLE AS 'SELECT 3::bigint';

@@ -1,5 +1,5 @@
--- From each older version to this one. Version 4 is told by schema_versions(); older ones by schema_version()
--- alone.
+-- From each older version to this one. Version 4 and what came after it are told by schema_versions(); older
+-- ones by schema_version() alone.
 DO $steps$
 DECLARE
   place constant oid := '@schema@'::regnamespace;
@@ -11,8 +11,8 @@ BEGIN
   ELSIF to_regprocedure('@schema@.schema_version()') IS NOT NULL THEN
     EXECUTE 'SELECT @schema@.schema_version()' INTO installed;
   END IF;
-  IF installed > 4 THEN
-    RAISE EXCEPTION 'schema @schema@ is of version %, which is newer than this 4: it stays as it is', installed
+  IF installed > 5 THEN
+    RAISE EXCEPTION 'schema @schema@ is of version %, which is newer than this 5: it stays as it is', installed
       USING ERRCODE = '55000';
   END IF;
   -- Whoever could take a lock before can do so afterwards: see the end.

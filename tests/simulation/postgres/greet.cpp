@@ -118,7 +118,7 @@ Rows greet(const Session& session) {
   rows.columns = {Type::text,    Type::int4,    Type::boolean, Type::boolean,
                   Type::boolean, Type::boolean, Type::boolean, Type::text};
   // First the versions of clients that the schema serves; last, which server this is.
-  rows.rows.push_back({Value::of("3 4"), Value::of(Type::int4, session.pid()),
+  rows.rows.push_back({Value::of("3 5"), Value::of(Type::int4, session.pid()),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, read_committed ? 1 : 0),

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The outcome of a run inside a user's own transaction: conclude() and commit() of a run, of
+// include/mortise/postgres.hpp.
+#include <mortise/postgres.hpp>
+
+#include "postgres/open_transaction.hpp"
+#include "postgres/server_error.hpp"
+#include "postgres/statements.hpp"
+
+namespace mortise::postgres {
+namespace {
+
+/// What is remembered where the result is committed.
+Record conclude_in(OpenTransaction& transaction, const Run& run, std::string_view result) {
+  const HoldId hold = run.hold();
+  const std::shared_ptr<const Memory> memory = run.memory();
+  const auto over = [&](const char* words) {
+    throw LockError({Errc::lost, one_line(run.key()) + words});
+  };
+  if (hold.number == 0 || !memory) over(": the run is not open");
+  if (result.size() > longest_outcome) {
+    throw LockError({Errc::misconfigured, one_line(run.key()) + ": the result has " +
+                                              std::to_string(result.size()) +
+                                              " bytes; at most 65536 are allowed"});
+  }
+  Arguments arguments;
+  arguments.bytes(hold.name)
+      .bytes(attempt_bytes(hold.attempt).view())
+      .integer(static_cast<std::int64_t>(hold.number))
+      .bytes(result)
+      .integer(std::chrono::microseconds(memory->keep).count());
+  const Result answer = transaction.call("conclude_in($1, $2, $3, true, $4, $5)", arguments);
+  if (!answer.flag(0).value_or(false)) over(": the run is over: roll back");
+  return {.state = KeyState::succeeded,
+          .bytes = std::string(result),
+          .run = run.number(),
+          .number = hold.number,
+          .fingerprint = memory->fingerprint};
+}
+
+OpenTransaction transaction_of(pg_conn* connection, const Run& run, std::string_view schema) {
+  return {connection, schema, "key " + one_line(run.key())};
+}
+
+}  // namespace
+
+void conclude(pg_conn* connection, Run& run, std::string_view result, std::string_view schema) {
+  OpenTransaction transaction = transaction_of(connection, run, schema);
+  static_cast<void>(conclude_in(transaction, run, result));
+}
+
+Outcome commit(pg_conn* connection, Run& run, std::string_view result, std::string_view schema) {
+  OpenTransaction transaction = transaction_of(connection, run, schema);
+  const auto record = std::make_shared<const Record>(conclude_in(transaction, run, result));
+  const Failure failure = transaction.commit();
+  if (failure) {
+    // Whatever became of it, this run must not record it once more.
+    if (failure.code == Errc::in_doubt) run.give_back();
+    throw LockError(failure);
+  }
+  // It stands, also where the lease has ended meanwhile.
+  std::error_code ec;
+  const Outcome freed = run.succeed(result, ec);
+  return freed.state() == KeyState::succeeded ? freed : Outcome(record);
+}
+
+}  // namespace mortise::postgres

@@ -1,0 +1,13 @@
+-- Whoever wants to run a key asks so. What was concluded is told without a lock and without a write.
+--
+-- $1 key  $2 attempt  $3 lease in microseconds, `how`, `repeats`, time to keep it in microseconds
+-- $4 label, fingerprint: see begin_key()
+SELECT coalesce(
+  (SELECT @schema@.told(o.state, false, o.run, o.number, o.fingerprint,
+                        CASE WHEN o.fingerprint = ($4)[2] THEN o.bytes ELSE '' END)
+     FROM @schema@.once AS o
+    WHERE o.key = $1 AND o.kept_until > pg_catalog.clock_timestamp()
+      AND (($3)[2] & 4) = 0 AND (($3)[2] & 3) <> 3
+      AND ((o.state = 'Y' AND ($3)[3] <> 2) OR (o.state = 'F' AND ($3)[3] = 1)
+           OR (o.state IN ('Y', 'F') AND o.fingerprint <> ($4)[2]))),
+  @schema@.begin_key($1, $2, ($3)[1], ($4)[1], ($3)[2], ($4)[2], ($3)[3], ($3)[4]))

@@ -1,0 +1,121 @@
+-- The rule of who runs a key, who waits and who is told, as core::judge() says it.
+--
+-- Returns  0 it is absent: the first run    + one more run    W somebody runs it    R the record is the answer
+--          M it is remembered for another request
+CREATE OR REPLACE FUNCTION @schema@.judge(
+  state "char", kept boolean, held boolean, of_record bytea, of_request bytea, repeats bigint) RETURNS text
+LANGUAGE sql IMMUTABLE AS $function$
+  SELECT CASE WHEN state = '-' OR NOT (kept OR held) THEN '0'
+              WHEN of_record <> of_request THEN 'M'
+              WHEN held THEN 'W'
+              WHEN (state = 'Y' AND repeats <> 2) OR (state = 'F' AND repeats = 1) THEN 'R'
+              ELSE '+' END
+$function$;
+
+-- Verdict and take in one: makes an attempt the runner of a key, has it wait, or tells it what is remembered.
+-- Arguments, and answers in words, are those of take(); `repeats` as Repeat: 0 after failure, 1 never,
+-- 2 always; `keeps` in microseconds.
+--
+-- Returns  G <number> <age> <lease> <run>  it is the runner
+--          Q A B L R                       as take_row() says
+--          what told() makes               nothing is to be run, or nothing can be
+CREATE OR REPLACE FUNCTION @schema@.begin_key(
+  the_key bytea, me bytea, for_lease bigint, for_label bytea, how bigint,
+  of_request bytea, repeats bigint, keeps bigint) RETURNS bytea
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  strays constant boolean := (how & 4) <> 0;
+  queues constant boolean := (how & 3) = 3;
+  o record;
+  lives boolean;
+  verdict text;
+  answer text;
+  t timestamptz;
+  n bigint;
+  its_run bigint := 1;
+BEGIN
+  -- What ends without a run takes nothing.
+  SELECT * INTO o FROM @schema@.once WHERE key = the_key;
+  IF FOUND THEN
+    t := clock_timestamp();
+    -- Whoever has concluded it in a transaction of its own may have the key for a moment yet.
+    lives := o.state = 'P' AND EXISTS (SELECT FROM @schema@.run WHERE name = the_key AND expires_at > t);
+    verdict := @schema@.judge(o.state, o.kept_until > t, lives, o.fingerprint, of_request, repeats);
+    IF verdict IN ('M', 'R') THEN
+      IF strays OR queues THEN
+        PERFORM FROM @schema@.run WHERE name = the_key FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND AND EXISTS (SELECT FROM @schema@.run WHERE name = the_key) THEN
+          RETURN textsend('L');
+        END IF;
+        IF strays THEN
+          UPDATE @schema@.run SET buried = @schema@.bury(buried, me, how >> 4, t) WHERE name = the_key;
+        END IF;
+        IF queues THEN DELETE FROM @schema@.run_ticket WHERE name = the_key AND attempt = me; END IF;
+      END IF;
+      RETURN @schema@.told(o.state, lives, o.run, o.number, o.fingerprint,
+                           CASE verdict WHEN 'R' THEN o.bytes ELSE '' END);
+    END IF;
+  END IF;
+
+  answer := @schema@.take_row_run(the_key, me, for_lease, for_label, how);
+  IF answer LIKE 'G%' THEN
+    RETURN textsend(answer || ' ' || (SELECT run FROM @schema@.once WHERE key = the_key));
+  ELSIF answer !~ '^[0-9]' THEN
+    RETURN textsend(answer);
+  END IF;
+  n := answer::bigint;
+
+  -- It may have been concluded since it was looked at.
+  SELECT * INTO o FROM @schema@.once WHERE key = the_key FOR NO KEY UPDATE SKIP LOCKED;
+  IF FOUND THEN
+    t := clock_timestamp();
+    verdict := @schema@.judge(o.state, o.kept_until > t, false, o.fingerprint, of_request, repeats);
+    IF verdict IN ('M', 'R') THEN
+      UPDATE @schema@.run SET expires_at = '-infinity' WHERE name = the_key;
+      RETURN @schema@.told(o.state, false, o.run, o.number, o.fingerprint,
+                           CASE verdict WHEN 'R' THEN o.bytes ELSE '' END);
+    END IF;
+    IF verdict = '+' THEN its_run := o.run + 1; END IF;
+    UPDATE @schema@.once
+       SET state = 'P', run = its_run, number = n, fingerprint = of_request, bytes = '',
+           kept_until = t + keeps * interval '1 microsecond'
+     WHERE key = the_key;
+  ELSE
+    t := clock_timestamp();
+    IF NOT EXISTS (SELECT FROM @schema@.once WHERE key = the_key) THEN
+      INSERT INTO @schema@.once (key, state, run, number, fingerprint, bytes, kept_until)
+      VALUES (the_key, 'P', 1, n, of_request, '', t + keeps * interval '1 microsecond')
+      ON CONFLICT (key) DO NOTHING;
+    END IF;
+    IF NOT FOUND THEN
+      UPDATE @schema@.run SET expires_at = '-infinity' WHERE name = the_key;
+      RETURN textsend('L');
+    END IF;
+    -- One comes, some go. The smallest is the first of the index, however the session plans.
+    IF (SELECT min(kept_until) FROM @schema@.once) <= t THEN PERFORM @schema@.sweep_keys(); END IF;
+  END IF;
+  RETURN textsend('G ' || n || ' 0 ' || for_lease || ' ' || its_run);
+END
+$function$;
+
+-- Takes back an attempt to run a key: see cancel(). The runner is told the number of its run, too.
+CREATE OR REPLACE FUNCTION @schema@.cancel_key(the_key bytea, me bytea, how bigint) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  answer text;
+BEGIN
+  answer := @schema@.cancel_run(the_key, me, how);
+  IF answer LIKE 'G%' THEN
+    RETURN answer || ' ' || (SELECT run FROM @schema@.once WHERE key = the_key);
+  END IF;
+  -- A grave without a record would stay for ever.
+  IF (how & 4) <> 0 AND answer <> 'L' THEN
+    INSERT INTO @schema@.once (key, state, run, number, fingerprint, bytes, kept_until)
+    SELECT the_key, '-', 0, 0, '', '', clock_timestamp()
+     WHERE NOT EXISTS (SELECT FROM @schema@.once WHERE key = the_key)
+    ON CONFLICT (key) DO NOTHING;
+  END IF;
+  RETURN answer;
+END
+$function$;
+

@@ -1,0 +1,104 @@
+-- Frees exactly one hold of a key, and writes what became of its run, in one step; on disk before it is told.
+-- Arguments as of release(). Said again, it finds its own record.
+--
+-- Returns  as release_row(), of which F, T and A mean that it stands recorded, and all others that nothing is
+CREATE OR REPLACE FUNCTION @schema@.conclude_key(
+  the_key bytea, me bytea, my_number bigint, how bigint,
+  succeeds boolean, its_bytes bytea, keeps bigint) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  becomes constant "char" := CASE WHEN succeeds THEN 'Y' ELSE 'F' END;
+  o record;
+  answer text;
+  mine boolean;
+BEGIN
+  -- A transaction of the user's own may be about to conclude it.
+  SELECT state, number INTO o FROM @schema@.once WHERE key = the_key FOR NO KEY UPDATE SKIP LOCKED;
+  IF NOT FOUND AND EXISTS (SELECT FROM @schema@.once WHERE key = the_key) THEN RETURN 'L'; END IF;
+  mine := coalesce(o.number = my_number, false);
+  answer := @schema@.release_row_run(the_key, me, my_number, how);
+  IF answer = 'L' THEN RETURN answer; END IF;
+  PERFORM @schema@.promise();
+  IF mine AND o.state = 'P' THEN
+    IF answer NOT IN ('F', 'T') THEN RETURN replace(answer, 'A', 'N'); END IF;
+    UPDATE @schema@.once
+       SET state = becomes, bytes = its_bytes,
+           kept_until = clock_timestamp() + keeps * interval '1 microsecond'
+     WHERE key = the_key;
+    RETURN answer;
+  END IF;
+  IF mine AND o.state = becomes THEN RETURN translate(answer, 'XY', 'FT'); END IF;
+  RETURN translate(answer, 'FTA', 'XYN');
+END
+$function$;
+
+-- For users' own transactions: writes what became of a run, together with whatever else the transaction does;
+-- the key is freed by the library, afterwards. Nobody takes it over before the end of the transaction. A run
+-- whose hold is over gives false, or, at repeatable read and above, error 40001.
+CREATE OR REPLACE FUNCTION @schema@.conclude_in(
+  the_key bytea, me bytea, my_number bigint, succeeds boolean, its_bytes bytea, keeps bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  old constant boolean := current_setting('transaction_isolation') IN ('repeatable read', 'serializable');
+  l record;
+BEGIN
+  IF EXISTS (SELECT FROM pg_class WHERE relpersistence <> 'p'
+                AND oid IN ('@schema@.run'::regclass, '@schema@.once'::regclass)) THEN
+    RAISE EXCEPTION 'a table of keys is unlogged' USING ERRCODE = '55000';
+  END IF;
+  SELECT attempt, expires_at INTO l
+    FROM @schema@.run WHERE name = the_key AND number = my_number FOR KEY SHARE;
+  IF NOT FOUND THEN
+    IF old AND NOT EXISTS (SELECT FROM @schema@.run WHERE name = the_key AND number > my_number) THEN
+      RAISE EXCEPTION 'the run is younger than the transaction, or forgotten' USING ERRCODE = '40001';
+    END IF;
+    RETURN false;
+  END IF;
+  IF l.attempt <> me OR l.expires_at = '-infinity' THEN RETURN false; END IF;
+  IF l.expires_at <= clock_timestamp() THEN
+    IF NOT old THEN RETURN false; END IF;
+    -- Of an older snapshot that is no wonder: error 40001 where it was renewed since. Who came after it would
+    -- have written its record, too.
+    BEGIN
+      PERFORM FROM @schema@.run WHERE name = the_key FOR NO KEY UPDATE SKIP LOCKED;
+      IF FOUND THEN RETURN false; END IF;
+    EXCEPTION WHEN serialization_failure THEN NULL;
+    END;
+  END IF;
+  UPDATE @schema@.once
+     SET state = CASE WHEN succeeds THEN 'Y' ELSE 'F' END, bytes = its_bytes,
+         kept_until = clock_timestamp() + keeps * interval '1 microsecond'
+   WHERE key = the_key AND number = my_number AND state = 'P';
+  IF FOUND THEN RETURN true; END IF;
+  IF EXISTS (SELECT FROM @schema@.once WHERE key = the_key AND number = my_number AND state <> '-') THEN
+    RAISE EXCEPTION 'the run is concluded already' USING ERRCODE = '55000';
+  END IF;
+  RETURN false;
+END
+$function$;
+
+-- Tells who waits for a key that it is free. What was concluded concerns all of them; a run that was given
+-- back only the first of those who drew a ticket, as tell() says.
+CREATE OR REPLACE FUNCTION @schema@.tell_run(the_key bytea, t timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  words constant text := 'key ' || encode(the_key, 'hex');
+  first bytea;
+  ignored text;
+BEGIN
+  ignored := set_config('lock_timeout', '0', true);
+  SELECT attempt INTO first FROM @schema@.run_ticket
+   WHERE name = the_key AND contact >= t - interval '3 seconds' ORDER BY ticket LIMIT 1;
+  IF NOT FOUND THEN
+    IF EXISTS (SELECT FROM @schema@.run_ticket WHERE name = the_key) THEN RETURN; END IF;
+    PERFORM pg_notify('@schema@', words);
+  ELSIF EXISTS (SELECT FROM @schema@.once WHERE key = the_key AND state <> 'P') THEN
+    PERFORM pg_notify('mortise_' || client, words)
+       FROM (SELECT DISTINCT left(encode(attempt, 'hex'), 32) FROM @schema@.run_ticket
+              WHERE name = the_key AND contact >= t - interval '3 seconds') AS waiting(client);
+  ELSE
+    PERFORM pg_notify('mortise_' || left(encode(first, 'hex'), 32), words || ' ' || encode(first, 'hex'));
+  END IF;
+END
+$function$;
+

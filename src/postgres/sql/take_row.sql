@@ -1,0 +1,111 @@
+-- Makes an attempt the owner of a name, or has it wait. The library calls it only where the row looks
+-- free, or where something is to be written: a try that fails writes nothing.
+--
+-- Safe to repeat: the same attempt finds its hold. A copy that arrives late, when a newer one was sent
+-- on another connection, changes nothing: the newer one says so (`strays`) and buries the older ones.
+-- A grant is on disk before it is told: it shares its transaction with other calls of take() only.
+--
+-- `how`: 16 x the number of this copy + 1 it waits + 2 fair + 4 strays.
+--
+-- Returns  <number>                   it is the owner from now on, for the lease that it asked for
+--          G <number> <age> <lease>   it is the owner, since <age> microseconds
+--          Q   somebody else is; a release will tell
+--          A   nobody is, but others come first
+--          B   somebody else is    L   the row is locked: ask again soon    R   a late copy
+--          Q and B are followed by  <number> <left> <label>  of the owner: microseconds, hexadecimal digits
+CREATE OR REPLACE FUNCTION @schema@.take_row@of@(
+  the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint) RETURNS text
+LANGUAGE plpgsql AS $function$
+DECLARE
+  waits constant boolean := (how & 1) <> 0;
+  fair constant boolean := (how & 2) <> 0;
+  strays constant boolean := (how & 4) <> 0;
+  copy constant bigint := how >> 4;
+  shares constant boolean := txid_current_if_assigned() IS NOT NULL;
+  l record;
+  t timestamptz;
+  free boolean;
+  guarded boolean := false;
+  first bytea;
+  n bigint;
+  ignored text;
+BEGIN
+  SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
+    FROM @schema@.@lock@ WHERE name = the_name FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    IF NOT EXISTS (SELECT FROM @schema@.@lock@ WHERE name = the_name) THEN
+      -- An insertion would wait for another one of the same name, of a user's transaction perhaps.
+      IF NOT pg_try_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), @seed@)) THEN
+        RETURN 'L';
+      END IF;
+      t := clock_timestamp();
+      n := @first_number@;
+      INSERT INTO @schema@.@lock@ (name, number, attempt, lease, expires_at, label, buried)
+      VALUES (the_name, n, me, for_lease, t + for_lease * interval '1 microsecond', for_label,
+              CASE WHEN strays THEN @schema@.bury(NULL, me, copy, t) END)
+      ON CONFLICT (name) DO NOTHING;
+      IF NOT FOUND THEN RETURN 'L'; END IF;
+      PERFORM @schema@.promise();
+      RETURN n;
+    END IF;
+    IF NOT waits THEN RETURN 'L'; END IF;
+    -- Where only a guard's transaction has it, one can still wait there.
+    SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
+      FROM @schema@.@lock@ WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN RETURN 'L'; END IF;
+    guarded := true;
+  END IF;
+
+  t := clock_timestamp();
+  free := l.expires_at <= t;
+  IF l.buried IS NOT NULL AND (l.buried -> encode(me, 'hex') ->> 0)::bigint > copy THEN
+    RETURN 'R';
+  END IF;
+  IF strays THEN
+    l.buried := @schema@.bury(l.buried, me, copy, t);
+    UPDATE @schema@.@lock@ SET buried = l.buried WHERE name = the_name;
+  END IF;
+  IF NOT free AND l.attempt = me THEN
+    -- That transaction's wait for a standby may have been ended: this one waits for both.
+    PERFORM @schema@.promise();
+    RETURN 'G ' || l.number || ' '
+           || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
+  END IF;
+
+  IF free AND fair AND l.waiters_until > t THEN
+    DELETE FROM @schema@.@ticket@ WHERE name = the_name AND contact < t - interval '3 seconds';
+    SELECT attempt INTO first FROM @schema@.@ticket@ WHERE name = the_name ORDER BY ticket LIMIT 1;
+  END IF;
+  IF free AND NOT guarded AND (first IS NULL OR first = me) THEN
+    n := greatest(l.number + 1, floor(extract(epoch FROM t) * 1000000)::bigint);
+    IF l.buried IS NOT NULL THEN l.buried := @schema@.unbury(l.buried, t); END IF;
+    UPDATE @schema@.@lock@
+       SET number = n, attempt = me, lease = for_lease, label = for_label, buried = l.buried,
+           expires_at = t + for_lease * interval '1 microsecond'
+     WHERE name = the_name;
+    IF first = me THEN
+      DELETE FROM @schema@.@ticket@ WHERE name = the_name AND attempt = me;
+    END IF;
+    PERFORM @schema@.promise();
+    RETURN n;
+  END IF;
+
+  -- Nothing of what is left need survive a crash, and a row stays locked until its transaction is on disk: for
+  -- whoever wants to free it, too. But what came before in this transaction may be a grant.
+  IF NOT shares THEN ignored := set_config('synchronous_commit', 'off', true); END IF;
+  IF waits THEN
+    IF fair THEN
+      UPDATE @schema@.@ticket@ SET contact = t WHERE name = the_name AND attempt = me;
+      IF NOT FOUND THEN
+        INSERT INTO @schema@.@ticket@ (name, attempt, contact) VALUES (the_name, me, t);
+      END IF;
+    END IF;
+    IF l.waiters_until < t + interval '5 seconds' THEN
+      UPDATE @schema@.@lock@ SET waiters_until = t + interval '30 seconds' WHERE name = the_name;
+    END IF;
+  END IF;
+  IF free THEN RETURN CASE WHEN guarded THEN 'L' ELSE 'A' END; END IF;
+  RETURN CASE WHEN waits THEN 'Q' ELSE 'B' END || ' ' || l.number || ' '
+         || round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || encode(l.label, 'hex');
+END
+$function$;
