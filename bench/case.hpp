@@ -26,9 +26,9 @@ struct Pair {
 using MeasureBoth = std::function<Pair(Mode)>;
 
 struct Case {
-  std::string name;  ///< "group/what"
+  std::string name{};  ///< "group/what"
   Mode mode = Mode::unpinned;
-  std::string unit;
+  std::string unit{};
   Better better = Better::lower;
   Measure ours{};
   /// The same work done raw, by a program of our own; empty = nothing to compare with.
@@ -37,6 +37,8 @@ struct Case {
   MeasureBoth both{};
   /// The limit of ours / floor; without a floor, of the figure itself; empty = for information.
   std::optional<double> goal{};
+  /// Why this build cannot run it; empty where it can.
+  std::string left_out{};
 };
 
 using Cases = std::vector<Case>;
@@ -57,5 +59,6 @@ void add_redis_cases(Cases& cases);
 void add_redlock_cases(Cases& cases);
 void add_zookeeper_cases(Cases& cases);
 void add_postgres_cases(Cases& cases);
+void add_once_cases(Cases& cases);
 
 }  // namespace mortise::bench

@@ -73,8 +73,14 @@ Cases chosen(const std::string& filter) {
 #ifdef MORTISE_WITH_POSTGRES
   add_postgres_cases(cases);
 #endif
+  add_once_cases(cases);
   std::erase_if(cases, [&](const Case& one) { return !one.name.starts_with(filter); });
   if (cases.empty()) throw std::invalid_argument("no case begins with " + filter);
+  std::erase_if(cases, [](const Case& one) {
+    if (one.left_out.empty()) return false;
+    std::printf("left out: %s %s, %s\n", one.name.c_str(), letter(one.mode), one.left_out.c_str());
+    return true;
+  });
   if (std::erase_if(cases, [](const Case& one) { return !possible(one.mode); }) > 0) {
     std::printf("one CPU only: the cases of mode X are left out\n");
   }

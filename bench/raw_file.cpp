@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -60,6 +61,30 @@ void RawFile::count() const {
 }
 
 void RawFile::flush() const { check(::fdatasync(fd_) == 0, "fdatasync"); }
+
+void write_durably(const std::string& directory, const std::string& name,
+                   const std::string& bytes) {
+  const int file = ::open((directory + "/" + name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                          S_IRUSR | S_IWUSR);
+  check(file >= 0, "open");
+  check(::write(file, bytes.data(), bytes.size()) == std::ssize(bytes), "write");
+  check(::fdatasync(file) == 0, "fdatasync");
+  ::close(file);
+  const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  check(folder >= 0, "open");
+  check(::fsync(folder) == 0, "fsync");
+  ::close(folder);
+}
+
+std::string read_whole(const std::string& path) {
+  std::array<char, 4096> buffer{};
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  check(file >= 0, "open");
+  const ssize_t size = ::read(file, buffer.data(), buffer.size());
+  ::close(file);
+  check(size >= 0, "read");
+  return {buffer.data(), static_cast<std::size_t>(size)};
+}
 
 Baton raw_file_baton(const std::string& path, std::atomic<std::uint32_t>& freed) {
   const auto file = std::make_shared<RawFile>(path);

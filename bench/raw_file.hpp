@@ -42,6 +42,11 @@ class RawFile {
   int fd_;
 };
 
+/// Makes a file in a directory, and flushes both.
+void write_durably(const std::string& directory, const std::string& name, const std::string& bytes);
+/// Opens the file, reads it, and closes it.
+[[nodiscard]] std::string read_whole(const std::string& path);
+
 /// Locks the file, and sleeps on a futex shared by all processes where another has it.
 /// @param freed moved at each unlock; in shared memory
 [[nodiscard]] Baton raw_file_baton(const std::string& path, std::atomic<std::uint32_t>& freed);

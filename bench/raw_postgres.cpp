@@ -19,7 +19,9 @@ create table public.raw_lock (
   name bytea primary key, number bigint not null default 0, attempt bytea,
   expires_at timestamptz not null default '-infinity', lease bigint, label bytea,
   unique (number, name)) with (fillfactor = 50);
-grant all on public.raw_lock to shop)sql";
+grant all on public.raw_lock to shop;
+create table public.raw_receipt (payment bytea primary key, receipt bytea);
+grant all on public.raw_receipt to shop)sql";
 
 constexpr const char* take_sql = R"sql(
 insert into public.raw_lock as l (name, number, attempt, expires_at, lease, label)
@@ -49,6 +51,11 @@ constexpr const char* look_sql =
 constexpr const char* waited_sql =
     "select 1 from mortise.lock where name = $1 and waiters_until > clock_timestamp()";
 
+constexpr const char* write_sql =
+    "insert into public.raw_receipt (payment, receipt) values ($1, $2)";
+
+constexpr const char* read_sql = "select receipt from public.raw_receipt where payment = $1";
+
 std::string hexadecimal(const std::string& bytes) {
   std::string out = "\\x";
   for (const char byte : bytes) {
@@ -72,12 +79,14 @@ RawPostgres::RawPostgres(const std::string& url, const std::string& name)
   if (::PQstatus(connection_.get()) != CONNECTION_OK) {
     throw std::runtime_error(::PQerrorMessage(connection_.get()));
   }
-  const std::array<std::pair<const char*, const char*>, 5> statements{
+  const std::array<std::pair<const char*, const char*>, 7> statements{
       {{"take", take_sql},
        {"give", give_sql},
        {"notify", give_and_notify_sql},
        {"look", look_sql},
-       {"waited", waited_sql}}};
+       {"waited", waited_sql},
+       {"write", write_sql},
+       {"read", read_sql}}};
   for (const auto& [statement, sql] : statements) {
     const Result prepared(::PQprepare(connection_.get(), statement, sql, 0, nullptr));
     if (::PQresultStatus(prepared.get()) != PGRES_COMMAND_OK) {
@@ -95,12 +104,13 @@ RawPostgres::Result RawPostgres::run(const char* sql) {
 }
 
 RawPostgres::Result RawPostgres::execute(const char* statement,
-                                         std::initializer_list<std::string> parameters) {
+                                         std::initializer_list<std::string> parameters,
+                                         bool binary) {
   std::array<const char*, 4> texts{};
   std::size_t count = 0;
   for (const std::string& one : parameters) texts.at(count++) = one.c_str();
   Result result(::PQexecPrepared(connection_.get(), statement, static_cast<int>(count),
-                                 texts.data(), nullptr, nullptr, 0));
+                                 texts.data(), nullptr, nullptr, binary ? 1 : 0));
   const ExecStatusType status = ::PQresultStatus(result.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
     throw std::runtime_error(::PQerrorMessage(connection_.get()));
@@ -132,6 +142,17 @@ void RawPostgres::give_and_notify(const std::string& channel) {
 std::string RawPostgres::look() {
   const Result result = execute("look", {name_});
   return ::PQntuples(result.get()) == 1 ? ::PQgetvalue(result.get(), 0, 0) : "";
+}
+
+void RawPostgres::write_receipt(const std::string& payment, const std::string& bytes) {
+  execute("write", {hexadecimal(payment), hexadecimal(bytes)});
+}
+
+std::string RawPostgres::read_receipt(const std::string& payment) {
+  const Result result = execute("read", {hexadecimal(payment)}, true);
+  if (::PQntuples(result.get()) != 1) return {};
+  return {::PQgetvalue(result.get(), 0, 0),
+          static_cast<std::size_t>(::PQgetlength(result.get(), 0, 0))};
 }
 
 bool RawPostgres::is_waited_for() {

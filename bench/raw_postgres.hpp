@@ -30,6 +30,10 @@ class RawPostgres {
   void give_and_notify(const std::string& channel);
   /// A plain SELECT of the row: what a failed try costs at the least.
   [[nodiscard]] std::string look();
+  /// Inserts a row and commits it, with an own table and no lock.
+  void write_receipt(const std::string& payment, const std::string& bytes);
+  /// A plain SELECT of the bytes, which come as they are.
+  [[nodiscard]] std::string read_receipt(const std::string& payment);
   /// @return whether somebody waits for the name in the library's own table.
   [[nodiscard]] bool is_waited_for();
 
@@ -47,7 +51,8 @@ class RawPostgres {
   using Result = std::unique_ptr<pg_result, Clear>;
 
   Result run(const char* sql);
-  Result execute(const char* statement, std::initializer_list<std::string> parameters);
+  Result execute(const char* statement, std::initializer_list<std::string> parameters,
+                 bool binary = false);
 
   std::unique_ptr<pg_conn, Finish> connection_;
   std::string name_;

@@ -2,8 +2,8 @@
 // The floor of the ZooKeeper backend, a program of its own: the same requests by the C client with
 // threads, libzookeeper_mt, which is what a program would use. It knows no loss and no time limits.
 //
-//   mortise_bench_raw_zookeeper cycle|handoff PORT     prints a figure in microseconds
-//   mortise_bench_raw_zookeeper warm PORT              puts a load on a server for some seconds
+//   mortise_bench_raw_zookeeper cycle|handoff|write|read PORT    prints a figure in microseconds
+//   mortise_bench_raw_zookeeper warm PORT    puts a load on a server for some seconds
 //
 // It runs where its parent runs.
 #include "figure.hpp"
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -31,6 +32,7 @@ namespace {
 
 constexpr int session_ms = 30'000;
 constexpr int many = 2000;
+constexpr int few = 1000;  // where each leaves a node
 constexpr std::chrono::seconds to_warm{5};
 constexpr const char* parent = "/raw";
 constexpr const char* prefix = "/raw/0123456789abcdef-lock-";
@@ -63,13 +65,25 @@ class RawZooKeeper {
     const std::string before = predecessor();
     if (before.empty()) return;
     check(::zoo_awget(handle_, (std::string(parent) + "/" + before).c_str(), &RawZooKeeper::watched,
-                      this, &RawZooKeeper::read, this));
+                      this, &RawZooKeeper::looked, this));
     wait([this] { return gone_; });
   }
   void give() {
     deleted_ = false;
     check(::zoo_adelete(handle_, node_.c_str(), -1, &RawZooKeeper::deleted, this));
     wait([this] { return deleted_; });
+  }
+  /// Makes a node that stays, with these bytes.
+  void write(const std::string& path, const std::string& bytes) {
+    check(::zoo_create(handle_, path.c_str(), bytes.data(), static_cast<int>(bytes.size()),
+                       &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, nullptr, 0));
+  }
+  [[nodiscard]] std::string read(const std::string& path) {
+    std::array<char, 1024> buffer{};
+    int size = static_cast<int>(buffer.size());
+    Stat stat{};
+    check(::zoo_get(handle_, path.c_str(), 0, buffer.data(), &size, &stat));
+    return {buffer.data(), static_cast<std::size_t>(size)};
   }
   [[nodiscard]] bool other_waits() {
     listed_ = false;
@@ -124,8 +138,8 @@ class RawZooKeeper {
       if (code == ZOK) self(context).queue_.assign(names->data, names->data + names->count);
     });
   }
-  static void read(int code, const char* /*data*/, int /*size*/, const Stat* /*stat*/,
-                   const void* context) {
+  static void looked(int code, const char* /*data*/, int /*size*/, const Stat* /*stat*/,
+                     const void* context) {
     if (code == ZNONODE) self(context).tell([&] { self(context).gone_ = true; });
   }
   static void deleted(int code, const void* context) {
@@ -181,6 +195,31 @@ double handoff(const std::string& port) {
       Mode::unpinned);
 }
 
+const std::string& receipt() {
+  static const std::string instance(200, 'r');
+  return instance;
+}
+
+std::string new_path() {
+  static int count = 0;
+  return std::string(parent) + "-" + std::to_string(now_ns()) + "-" + std::to_string(++count);
+}
+
+double write(const std::string& port) {
+  RawZooKeeper raw(port);
+  return p50(few, [&] { return timed(1, [&] { raw.write(new_path(), receipt()); }); }) / 1000;
+}
+
+double read(const std::string& port) {
+  RawZooKeeper raw(port);
+  const std::string path = new_path();
+  raw.write(path, receipt());
+  const auto check = [&] {
+    if (raw.read(path) != receipt()) throw std::runtime_error("another receipt");
+  };
+  return p50(many, [&] { return timed(1, check); }) / 1000;
+}
+
 double warm(const std::string& port) {
   RawZooKeeper raw(port);
   const auto until = std::chrono::steady_clock::now() + to_warm;
@@ -194,8 +233,10 @@ double warm(const std::string& port) {
 double run(const std::string& what, const std::string& port) {
   if (what == "cycle") return cycle(port);
   if (what == "handoff") return handoff(port);
+  if (what == "write") return write(port);
+  if (what == "read") return read(port);
   if (what == "warm") return warm(port);
-  throw std::invalid_argument("cycle, handoff or warm");
+  throw std::invalid_argument("cycle, handoff, write, read or warm");
 }
 
 }  // namespace
@@ -203,7 +244,7 @@ double run(const std::string& what, const std::string& port) {
 
 int main(int count, char** arguments) {
   if (count != 3) {
-    std::fprintf(stderr, "usage: %s cycle|handoff|warm PORT\n", arguments[0]);
+    std::fprintf(stderr, "usage: %s cycle|handoff|write|read|warm PORT\n", arguments[0]);
     return 2;
   }
   try {

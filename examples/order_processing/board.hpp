@@ -13,12 +13,18 @@
 namespace shop {
 
 /// What became of a submission; open = not finished, also where its process died over it.
-enum class Outcome : std::uint8_t { open, charged, duplicate };
+enum class Outcome : std::uint8_t {
+  open,
+  charged,
+  told,   ///< a duplicate, which got the receipt of its order
+  found,  ///< one whose order was found in the ledger
+};
 
 /// What one process did, over all its lives.
 struct Figures {
   std::atomic<std::uint64_t> charged{0};
-  std::atomic<std::uint64_t> duplicates{0};
+  std::atomic<std::uint64_t> told{0};
+  std::atomic<std::uint64_t> found{0};
   std::atomic<std::uint64_t> repaired{0};      ///< charges that it found half done, and completed
   std::atomic<std::uint64_t> started_over{0};  ///< it had lost a lock, or was refused as outdated
   std::atomic<std::uint64_t> waits{0};         ///< locks that it got after more than a millisecond

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Orders are charged exactly once although they are submitted twice, at the same moment, to
 // different processes, and although one of these is killed in the middle of a charge. Without locks
-// the same program, with the same crash, does damage; run it and see. How the locks are used:
-// worker.cpp.
+// the same program, with the same crash, does damage; run it and see. How locks, and keys with a
+// memory, are used: cashier.cpp.
 #include <mortise/mortise.hpp>
 
-#include "account.hpp"
 #include "audit.hpp"
 #include "board.hpp"
+#include "cashier.hpp"
+#include "comparison.hpp"
+#include "ledger.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "submissions.hpp"
@@ -20,79 +22,52 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace {
 
-using shop::Audit;
 using shop::Options;
+using shop::Result;
+using shop::With;
 
-enum ExitCode { right = 0, wrong = 1, bad_arguments = 2, interrupted = 130 };
-
-struct Result {
-  Audit audit;
-  bool killed = false;
-};
+constexpr int bad_arguments = 2;
+constexpr int interrupted = 130;
+using shop::right;
+using shop::wrong;
 
 Result run(const Options& options, const std::vector<shop::Submission>& submissions,
-           const std::filesystem::path& directory, bool locks) {
-  std::cout << "\n" << (locks ? "With locks" : "Without locks") << "\n";
+           const std::filesystem::path& directory, With what) {
+  const bool locks = what != With::nothing;
+  const bool remembers = what == With::locks_and_memory;
+  std::cout << "\n"
+            << (remembers ? "With locks and a memory"
+                : locks   ? "With locks"
+                          : "Without locks")
+            << "\n";
   shop::make_folders(directory);
   const shop::Board board(directory / "board", submissions.size(), shop::Board::How::create);
   shop::Progress progress(std::cout, ::isatty(STDOUT_FILENO) == 1, submissions.size());
   const shop::WorkerRole role{.process = 0, .directory = directory.string(), .locks = locks};
   const shop::Story story = shop::Supervisor(options, role, board, submissions, progress).run();
-  const Audit audit = shop::audit(directory, submissions);
+  const shop::Audit audit = shop::audit(directory, submissions);
   shop::print_table(std::cout, board, options.processes, locks, submissions.size(), story);
-  if (locks) shop::print_recovery(std::cout, board, story);
+  if (locks) {
+    shop::print_roles(std::cout, board, remembers);
+    shop::print_recovery(std::cout, board, story);
+  }
   std::cout << "   " << audit.line() << "\n";
   return {audit, story.killed_at != 0};
 }
 
-std::string money(std::int64_t cents) {
-  std::ostringstream out;
-  out << cents / 100 << '.' << std::setfill('0') << std::setw(2) << cents % 100;
-  return out.str();
-}
-
-// @return 0 if both runs show what they are to show, and says so.
-int judge(const Result& without, const Result* with) {
-  if (without.audit.right()) {
-    std::cout << "\nVoid: the run without locks did no damage, so the comparison shows nothing.\n";
-    return wrong;
-  }
-  if (with == nullptr) {
-    std::cout << "\nThat is what happens without locks.\n";
-    return right;
-  }
-  if (!with->audit.right()) {
-    std::cout << "\nWrong: there is damage although the locks were used.\n";
-    return wrong;
-  }
-  if (!with->killed) {
-    std::cout << "\nVoid: no process was killed; the file has too few orders.\n";
-    return wrong;
-  }
-  const Audit& damage = without.audit;
-  std::cout << "\nSame orders, same program, same crash.\n"
-            << "   without locks: " << damage.twice << " orders charged twice, " << damage.wrong
-            << " of " << damage.customers << " balances wrong, " << money(damage.overcharged)
-            << " paid too much\n"
-            << "   with locks:    nothing of that kind. The lock does the work.\n";
-  return right;
-}
-
 // So that a URL that cannot work is refused here, in one place, before anything starts.
-void check_locks(const std::string& url) {
+With check_store(const std::string& url) {
   mortise::Client client(url);
   client.check(std::chrono::seconds(5));
+  return shop::remembers(client) ? With::locks_and_memory : With::locks;
 }
 
 // The URL as it may be shown: it can hold a password.
@@ -108,19 +83,19 @@ int demonstrate(Options options) {
   const std::vector<shop::Submission> submissions = shop::read_submissions(options.orders);
   const shop::Workspace workspace(options.keep);
   if (options.url.empty()) options.url = workspace.lock_url();
-  if (!options.only_without_locks) check_locks(options.url);
+  const With what = options.only_without_locks ? With::nothing : check_store(options.url);
   std::cout << submissions.size() << " submissions from " << options.orders << ", for "
             << options.processes << " processes of " << options.threads << " threads.\n";
   if (!options.only_without_locks) {
     std::cout << "Locks: " << without_credentials(options.url) << "\n";
   }
-  const Result without = run(options, submissions, workspace.path() / "without", false);
+  const Result without = run(options, submissions, workspace.path() / "without", With::nothing);
   int code = 0;
   if (options.only_without_locks) {
-    code = judge(without, nullptr);
+    code = shop::judge(without, nullptr, what);
   } else {
-    const Result with = run(options, submissions, workspace.path() / "with", true);
-    code = judge(without, &with);
+    const Result with = run(options, submissions, workspace.path() / "with", what);
+    code = shop::judge(without, &with, what);
   }
   if (options.keep) std::cout << "The files are in " << workspace.path().string() << "\n";
   return code;

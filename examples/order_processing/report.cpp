@@ -16,7 +16,8 @@ constexpr const char* erase_line = "\r\033[K";
 // The figures of a process, or of all.
 struct Row {
   std::uint64_t charged = 0;
-  std::uint64_t duplicates = 0;
+  std::uint64_t told = 0;
+  std::uint64_t found = 0;
   std::uint64_t repaired = 0;
   std::uint64_t waits = 0;
   std::uint64_t started_over = 0;
@@ -24,13 +25,20 @@ struct Row {
 
   void add(const Figures& figures) {
     charged += figures.charged;
-    duplicates += figures.duplicates;
+    told += figures.told;
+    found += figures.found;
     repaired += figures.repaired;
     waits += figures.waits;
     started_over += figures.started_over;
     longest_wait = std::max<std::int64_t>(longest_wait, figures.longest_wait);
   }
 };
+
+Row sum(const Board& board) {
+  Row all;
+  for (const Figures& figures : board->figures) all.add(figures);
+  return all;
+}
 
 std::string milliseconds(std::int64_t nanoseconds) {
   std::ostringstream out;
@@ -39,8 +47,8 @@ std::string milliseconds(std::int64_t nanoseconds) {
 }
 
 void print_row(std::ostream& out, const std::string& name, const Row& row, bool locks) {
-  out << "   " << std::setw(7) << name << std::setw(10) << row.charged << std::setw(12)
-      << row.duplicates << std::setw(11) << row.repaired << std::setw(14)
+  out << "   " << std::setw(7) << name << std::setw(10) << row.charged << std::setw(8) << row.told
+      << std::setw(8) << row.found << std::setw(11) << row.repaired << std::setw(14)
       << (locks ? std::to_string(row.waits) : "-") << std::setw(15)
       << (locks ? milliseconds(row.longest_wait) : "-") << "\n";
 }
@@ -59,7 +67,7 @@ void Progress::show(const Board& board) {
   std::uint64_t duplicates = 0;
   for (const Figures& figures : board->figures) {
     charged += figures.charged;
-    duplicates += figures.duplicates;
+    duplicates += figures.told + figures.found;
   }
   const std::size_t finished = board.finished();
   if (terminal_) {
@@ -85,12 +93,11 @@ void Progress::end() {
 
 void print_table(std::ostream& out, const Board& board, std::size_t processes, bool locks,
                  std::size_t submissions, const Story& story) {
-  out << "\n   process   charged  duplicates   repaired  waits > 1 ms   longest wait\n";
-  Row all;
+  out << "\n   process   charged    told   found   repaired  waits > 1 ms   longest wait\n";
+  const Row all = sum(board);
   for (std::size_t i = 0; i < processes; ++i) {
     Row row;
     row.add(board->figures[i]);
-    all.add(board->figures[i]);
     print_row(out, std::to_string(i + 1), row, locks);
   }
   print_row(out, "all", all, locks);
@@ -109,6 +116,20 @@ void print_recovery(std::ostream& out, const Board& board, const Story& story) {
   out << "   The charge that the killed process had begun was completed by process "
       << crash.completed_by << ", " << milliseconds(crash.completed_at - story.killed_at)
       << " after the kill.\n";
+}
+
+void print_roles(std::ostream& out, const Board& board, bool remembers) {
+  const Row all = sum(board);
+  if (remembers) {
+    out << "   The keys remembered: " << all.told << " submissions were told the receipt of their "
+        << "order, and took no lock.\n   Runs that came after one without an end, and found its "
+        << "charge: " << all.found << ".\n";
+  } else {
+    out << "   This store has locks and no memory: " << all.found
+        << " submissions took their order's lock\n   and found its charge in the ledger.\n";
+  }
+  out << "   The customers' locks kept the charges of an account apart.\n   Charges that a killed "
+      << "process had begun, and the next holder completed: " << all.repaired << ".\n";
 }
 
 }  // namespace shop

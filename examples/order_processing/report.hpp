@@ -37,6 +37,10 @@ struct Story;
 void print_table(std::ostream& out, const Board& board, std::size_t processes, bool locks,
                  std::size_t submissions, const Story& story);
 
+/// What the locks did, and what the memory.
+/// @param remembers whether the store has keys with a memory
+void print_roles(std::ostream& out, const Board& board, bool remembers);
+
 /// Who completed the charge that the killed process had begun, and when.
 void print_recovery(std::ostream& out, const Board& board, const Story& story);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "worker.hpp"
 
-#include "account.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,11 +14,6 @@ namespace shop {
 namespace {
 
 using namespace std::chrono_literals;
-
-// The customer's bank answers in a millisecond. Both runs wait for it alike; in the one without
-// locks this is the time in which another process reads the same ledger and comes to the same
-// conclusion.
-void ask_the_bank() { std::this_thread::sleep_for(1ms); }
 
 void tell(Message message) {
   const char byte = static_cast<char>(message);
@@ -37,10 +30,8 @@ Worker::Worker(const Options& options)
       submissions_(read_submissions(options.orders)),
       tasks_(deal(submissions_, options.processes).at(role_.process)),
       board_(role_.directory + "/board", submissions_.size(), Board::How::join),
-      figures_(board_->figures.at(role_.process)) {
-  // Each process makes its own client: a client does not cross fork().
-  if (role_.locks) client_.emplace(options.url);
-}
+      figures_(board_->figures.at(role_.process)),
+      cashier_(role_.directory, role_.locks ? options.url : "", figures_) {}
 
 int Worker::run() {
   tell(Message::ready);
@@ -57,58 +48,21 @@ void Worker::work() {
   try {
     while (const Task* task = next_task()) {
       wait_for_arrival(*task);
+      const Submission& submission = submissions_[task->submission];
+      const Witness witness{.between = [&] { stand_still_if_chosen(*task); },
+                            .completed = [&](const auto& orders) { note_recovery(orders); }};
       Outcome outcome = Outcome::open;
-      while ((outcome = process(*task)) == Outcome::open) ++figures_.started_over;
-      ++(outcome == Outcome::charged ? figures_.charged : figures_.duplicates);
+      while ((outcome = cashier_.charge(submission, witness)) == Outcome::open) {
+        ++figures_.started_over;
+      }
+      ++(outcome == Outcome::charged ? figures_.charged
+         : outcome == Outcome::told  ? figures_.told
+                                     : figures_.found);
       board_.outcome(task->submission) = outcome;
     }
   } catch (const std::exception& e) {
     fail(e.what());
   }
-}
-
-// The one step that matters: an order is charged exactly once, whoever else tries at the same
-// moment.
-//
-// Two locks, always the order's first and the customer's second. That cannot deadlock: whoever
-// waits for a customer holds nothing but an order, and whoever holds a customer waits for nobody.
-// The customer's lock protects the two files of the account. The order's lock makes the copies of
-// an order queue up behind each other instead of in the way of the customer's other orders, and
-// covers whatever else belongs to an order in a real shop.
-Outcome Worker::process(const Task& task) try {
-  const Submission& submission = submissions_[task.submission];
-  const mortise::Guard order = take("orders/" + submission.order);
-  const mortise::Guard customer = take("customers/" + submission.customer);
-
-  Account account(role_.directory, submission.customer, customer.token());
-  note_recovery(account.completed());
-  if (account.charged(submission.order)) return Outcome::duplicate;
-  ask_the_bank();
-  // A lease may have ended meanwhile; then nothing was done yet, and starting over is harmless.
-  if (order.lost().stop_requested() || customer.lost().stop_requested()) return Outcome::open;
-  account.charge(submission.order, submission.cents, [&] { stand_still_if_chosen(task); });
-  return Outcome::charged;
-} catch (const Outdated&) {
-  return Outcome::open;
-}
-
-// An empty guard where the run has no locks: everything else is the same.
-mortise::Guard Worker::take(const std::string& name) {
-  if (!client_) return {};
-  // Short leases, where there are leases, so that what a killed process held is free again soon.
-  mortise::Lock lock = client_->lock(name, {.lease = 2s});
-  const std::int64_t asked = now_ns();
-  mortise::Guard guard(lock, {.wait = 60s});
-  if (!guard) {
-    const std::string by = guard.holder() ? " (held by " + guard.holder()->label + ")" : "";
-    throw std::runtime_error(name + ": " + guard.error_text() + by);
-  }
-  const std::int64_t took = now_ns() - asked;
-  if (took > std::chrono::nanoseconds(1ms).count()) ++figures_.waits;
-  std::int64_t longest = figures_.longest_wait;
-  while (took > longest && !figures_.longest_wait.compare_exchange_weak(longest, took)) {
-  }
-  return guard;
 }
 
 const Task* Worker::next_task() {

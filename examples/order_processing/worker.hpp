@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A worker process: some threads that take the submissions of one desk, and charge each order under
-// its lock and its customer's lock. This is the file to read for how the locks are used.
+// A worker process: some threads that take the submissions of one desk, and bring each to the
+// cashier.
 #pragma once
 
-#include <mortise/mortise.hpp>
-
 #include "board.hpp"
+#include "cashier.hpp"
 #include "options.hpp"
 #include "submissions.hpp"
 
 #include <atomic>
 #include <cstddef>
-#include <filesystem>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +35,6 @@ class Worker {
   void work();
   [[nodiscard]] const Task* next_task();
   void wait_for_arrival(const Task& task) const;
-  [[nodiscard]] Outcome process(const Task& task);
-  [[nodiscard]] mortise::Guard take(const std::string& name);
   void note_recovery(const std::vector<std::string>& orders);
   void stand_still_if_chosen(const Task& task);
   void fail(const char* why);
@@ -50,7 +45,7 @@ class Worker {
   const std::vector<Task> tasks_;
   const Board board_;
   Figures& figures_;
-  std::optional<mortise::Client> client_;  // none = the run without locks
+  Cashier cashier_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::mutex failure_mutex_;
