@@ -4,6 +4,9 @@
 
 #include <mortise/operation.hpp>
 
+#include "zookeeper/kept.hpp"
+#include "zookeeper/lock_path.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,11 +17,29 @@ namespace mortise::zookeeper {
 
 class Session;
 
+/// What an attempt for a key of `Once` knows beside its node. Others read what it writes, and it
+/// runs only if that was written: the order of the queue decides who tries first, and no more.
+struct KeyTurn {
+  KeyPlace place{};
+  std::shared_ptr<const Memory> memory{};
+  bool recalled = false;     ///< `memo` was read, before there was a node
+  Memo memo{};               ///< as last read
+  std::string runner{};      ///< whole path of the node of whoever ran it when the queue was listed
+  bool needs_time = false;   ///< precisely, since that may be over just now
+  bool watching = false;     ///< what is kept
+  bool begins = false;       ///< what makes it the runner is on its way
+  std::uint64_t run = 0;     ///< its own
+  std::int32_t version = 0;  ///< of what it wrote as it began
+  std::shared_ptr<const Conclusion> conclusion{};  ///< to be written as the node goes
+  int sayings = 0;                                 ///< how often it was sent
+  Instant said_first{};
+};
+
 /// One attempt at the server: its node, from the first request until the node is proven gone.
 /// Guarded by the backend's mutex.
 struct Contender {
   AttemptId attempt{};
-  std::string name{};    ///< of the lock
+  std::string name{};    ///< of the lock, or of the key
   std::string path{};    ///< of the queue
   std::string prefix{};  ///< of the node in this round: path and guid
   std::uint32_t round = 0;
@@ -35,10 +56,10 @@ struct Contender {
   bool drains = false;     ///< with the node its parent is to go, so that the counter begins anew
   bool erased = false;     ///< nobody knows it any more
 
-  std::string node{};  ///< its whole path; empty: not known
-  std::int64_t czxid = 0;
-  bool unsure = false;         ///< it was asked for, and it is not known whether it is there
-  bool removing = false;       ///< its removal is on its way
+  std::string node{};       ///< its whole path; empty: not known
+  std::int64_t number = 0;  ///< of its grant: the transaction that made the node, or began the run
+  bool unsure = false;      ///< it was asked for, and it is not known whether it is there
+  bool removing = false;    ///< its removal is on its way
   bool remove_unsure = false;  ///< it was, and the answer was lost
   bool parents_missing = false;
   Failure parent_failure{};  ///< why they could not be made
@@ -58,6 +79,7 @@ struct Contender {
   Instant again{};           ///< not before then
   Instant lapse = never;     ///< a hold that was not renewed by then is over
   Instant counted{};         ///< from when the library counts the hold
+  std::unique_ptr<KeyTurn> key{};  ///< null: it is for a lock
 };
 
 /// A node that was asked for and was not there when it was looked for: the request may still be on
@@ -98,6 +120,25 @@ struct Call {
     force,  ///< the list before the head is removed
     force_head,
     force_remove,
+    shelf,          ///< how often something was removed from it, before what is kept is read
+    recall,         ///< what is kept of a key, before anything is made
+    kept,           ///< the same, with the list behind it
+    kept_watch,     ///< the same, to be told when it changes
+    kept_again,     ///< the same, since it has changed
+    begin,          ///< the own node is there, and the key is pending
+    begin_new,      ///< both are made
+    begun,          ///< what is kept by then
+    conclude,       ///< the outcome is kept, and the own node is gone
+    concluded,      ///< what is kept, since that was refused
+    look_up_shelf,  ///< as `shelf`
+    look_up,        ///< what is kept of a key
+    look_up_queue,  ///< ... and the list, which tells whether it runs
+    look_up_gone,   ///< it is forgotten
+    recognise,      ///< what is kept: is it what a release wrote?
+    tidy_list,      ///< what is on a shelf
+    tidy_shelf,     ///< as `shelf`
+    tidy_look,      ///< what is kept of a key
+    tidy_queue,     ///< the list, which tells whether it runs
     ignore,
   };
   Step step = Step::ignore;
@@ -106,6 +147,9 @@ struct Call {
   std::string path{};                      ///< what was asked for, where it matters
   std::size_t count = 0;                   ///< of waiters
   std::optional<Holder> holder{};          ///< who is removed
+  std::shared_ptr<Memo> memo{};            ///< what was kept of the key
+  bool unsure = false;                     ///< the one before it may have been carried out
+  bool precisely = false;                  ///< the time was asked for
 };
 
 }  // namespace mortise::zookeeper

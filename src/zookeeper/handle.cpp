@@ -23,6 +23,9 @@ constexpr int quota_exceeded = -125;
 // No node comes to it: one has to be written 2^31 times.
 constexpr int no_version = 0x7fffffff;
 
+// That the server puts behind a name; of an int, which may be negative.
+constexpr std::size_t digits_of_a_number = 11;
+
 thread_local Handle* current = nullptr;  // whose C client runs on this thread
 
 Code code_of(int number) noexcept {
@@ -65,6 +68,9 @@ Reply reply_of(int number, const struct Stat* stat) noexcept {
   reply.number = number;
   if (stat != nullptr) {
     reply.czxid = stat->czxid;
+    reply.mzxid = stat->mzxid;
+    reply.mtime = stat->mtime;
+    reply.version = stat->version;
     reply.owner = stat->ephemeralOwner;
   }
   return reply;
@@ -75,6 +81,14 @@ Reply reply_of(int number, const struct Stat* stat) noexcept {
 std::string words_of(const Reply& reply) {
   return std::string(zerror(reply.number)) + " (" + std::to_string(reply.number) + ")";
 }
+
+// The C client has taken the bytes of the requests with the call; what it answers to each goes
+// here.
+struct Handle::Writing {
+  std::vector<zoo_op_t> requests;
+  std::vector<zoo_op_result_t> answers;
+  std::string made;  // the path, with the zero behind it
+};
 
 // Called by the C client, always from inside one of our calls of it. Nothing may be thrown through
 // its frames: without memory the process ends, as it does inside the C client.
@@ -91,6 +105,15 @@ struct Handle::Callbacks {
     replied(data, reply_of(code, nullptr));
   }
   static void done(int code, const void* data) { replied(data, reply_of(code, nullptr)); }
+  static void wrote(int code, const void* data) {
+    const auto found = current->writings_.find(call_of(data));
+    if (found == current->writings_.end()) return;
+    const std::unique_ptr<Writing> writing = std::move(found->second);
+    current->writings_.erase(found);
+    Reply reply = reply_of(code, nullptr);
+    reply.text = writing->made.c_str();
+    replied(data, reply);
+  }
   static void seen(int code, const struct Stat* stat, const void* data) {
     replied(data, reply_of(code, stat));
   }
@@ -233,6 +256,42 @@ bool Handle::set(const std::string& path, std::string_view data, std::uint64_t c
   const Callbacks::Scope scope(*this);
   return zoo_aset(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), -1,
                   &Callbacks::seen, data_of(call)) == ZOK;
+}
+
+bool Handle::write(std::vector<Write> writes, std::uint64_t call) {
+  const Callbacks::Scope scope(*this);
+  auto made = std::make_unique<Writing>();
+  made->requests.resize(writes.size());
+  made->answers.resize(writes.size());
+  const struct ACL_vector* const rights =
+      creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const Write& each = writes[i];
+    zoo_op_t* const request = &made->requests[i];
+    const int size = static_cast<int>(each.data.size());
+    switch (each.kind) {
+      case Write::Kind::create:
+        zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,
+                           ZOO_PERSISTENT, nullptr, 0);
+        break;
+      case Write::Kind::create_ephemeral:
+        made->made.resize(each.path.size() + digits_of_a_number + 1);
+        zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,
+                           ZOO_EPHEMERAL_SEQUENTIAL, made->made.data(),
+                           static_cast<int>(made->made.size()));
+        break;
+      case Write::Kind::set:
+        zoo_set_op_init(request, each.path.c_str(), each.data.data(), size, each.version, nullptr);
+        break;
+      case Write::Kind::remove: zoo_delete_op_init(request, each.path.c_str(), each.version); break;
+      case Write::Kind::check: zoo_check_op_init(request, each.path.c_str(), each.version); break;
+    }
+  }
+  Writing& writing = *(writings_[call] = std::move(made));
+  const bool sent = zoo_amulti(handle_, static_cast<int>(writes.size()), writing.requests.data(),
+                               writing.answers.data(), &Callbacks::wrote, data_of(call)) == ZOK;
+  if (!sent) writings_.erase(call);
+  return sent;
 }
 
 bool Handle::refused_write(const std::string& path, std::uint64_t call) {

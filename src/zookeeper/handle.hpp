@@ -13,6 +13,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the C client's
 
@@ -39,10 +41,24 @@ enum class Code : std::uint8_t {
 struct Reply {
   Code code = Code::unknown;
   int number = 0;              ///< ZooKeeper's own, for messages
-  std::string_view text{};     ///< the path that was made, or a node's data
+  std::string_view text{};     ///< the (first) path that was made, or a node's data
   const Children* children{};  ///< of a list
   std::int64_t czxid = 0;      ///< of the node: when it was made
+  std::int64_t mzxid = 0;      ///< ... and when its data was written
+  std::int64_t mtime = 0;      ///< the same by the leader's clock, in milliseconds since 1970
+  std::int32_t version = 0;    ///< of its data
   std::int64_t owner = 0;      ///< the session of an ephemeral node
+};
+
+/// One of several writes that are done in one, or not at all.
+struct Write {
+  enum class Kind : std::uint8_t { create, create_ephemeral, set, remove, check };
+  Kind kind = Kind::check;
+  std::string path{};                  ///< `create_ephemeral`: its beginning, a number follows
+  std::string data{};                  ///< of those that have any
+  std::int32_t version = any_version;  ///< that the node has to have
+
+  static constexpr std::int32_t any_version = -1;
 };
 
 /// What `words()` says of a reply: "not authenticated (-102)".
@@ -88,6 +104,8 @@ class Handle {
   bool sync(const std::string& path, std::uint64_t call);
   /// Replaces a node's data.
   bool set(const std::string& path, std::string_view data, std::uint64_t call);
+  /// All of them, or none: the code is that of the first that cannot be.
+  bool write(std::vector<Write> writes, std::uint64_t call);
   /// A write that changes nothing and wakes nobody, whether the node is there or not:
   /// `other_version` or `no_node`. The leader has it committed as it has any other, because the
   /// refusal depends on what was written before.
@@ -120,6 +138,7 @@ class Handle {
 
  private:
   struct Callbacks;
+  struct Writing;
   bool process_frame(int events);
 
   User& user_;
@@ -128,6 +147,8 @@ class Handle {
   bool creator_only_;
   int descriptor_ = -1;
   int wanted_ = 0;
+  // Where the C client puts its answers: by the request.
+  std::unordered_map<std::uint64_t, std::unique_ptr<Writing>> writings_;
 };
 
 }  // namespace mortise::zookeeper

@@ -3,6 +3,7 @@
 #include "zookeeper/lock_path.hpp"
 
 #include "base/path_name.hpp"
+#include "base/random_id.hpp"
 
 namespace mortise::zookeeper {
 namespace {
@@ -10,13 +11,60 @@ namespace {
 // Part of each path that a session owns or watches, whose bytes are limited.
 constexpr std::size_t longest_component = 100;
 
+// No escape begins like this.
+constexpr std::string_view keys = "/%once";
+constexpr std::string_view memories = "/kept";
+constexpr std::string_view queues = "/queue";
+constexpr std::size_t digits_of_a_shelf = 2;
+
+// FNV-1a, whose last digits are mixed. Keys that share it share a queue, and no more.
+std::string mark_of(std::string_view key) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char byte : key) {
+    hash ^= static_cast<unsigned char>(byte);
+    hash *= 0x00000100000001b3U;
+  }
+  return hexadecimal(base::SplitMix(hash).next());
+}
+
 }  // namespace
+
+std::string hexadecimal(std::uint64_t bits) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (char& digit : text) {
+    digit = digits[bits >> 60U];
+    bits <<= 4U;
+  }
+  return text;
+}
 
 std::string lock_path(std::string_view root, std::string_view name) {
   std::string path(root);
   path += '/';
   path += base::path_name(name, longest_component);
   return path;
+}
+
+std::string keys_path(std::string_view root) { return std::string(root).append(keys); }
+
+std::string shelf_path(std::string_view root, std::size_t which) {
+  const std::string digits = hexadecimal(which % shelves);
+  return keys_path(root).append(memories).append(1, '/').append(
+      digits.substr(digits.size() - digits_of_a_shelf));
+}
+
+std::string queue_beside(std::string_view root, std::string_view shelf) {
+  return keys_path(root).append(queues).append(shelf.substr(shelf.rfind('/')));
+}
+
+KeyPlace KeyPlace::of(std::string_view root, std::string_view key) {
+  KeyPlace place{.mark = mark_of(key)};
+  place.shelf = keys_path(root).append(memories).append(1, '/').append(
+      std::string_view(place.mark).substr(0, digits_of_a_shelf));
+  place.queue = queue_beside(root, place.shelf);
+  place.kept = lock_path(place.shelf, key);
+  return place;
 }
 
 std::vector<std::string> levels_of(std::string_view path) {

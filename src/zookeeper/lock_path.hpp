@@ -2,14 +2,41 @@
 // Which node stands for which lock, and which nodes lie above it. Pure text.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace mortise::zookeeper {
 
+/// @return 16 digits.
+[[nodiscard]] std::string hexadecimal(std::uint64_t bits);
+
 /// @return the node whose children are the queue of the lock: "/locks/orders%2F42".
 [[nodiscard]] std::string lock_path(std::string_view root, std::string_view name);
+
+/// Where a key of `Once` is. No lock's path leads there.
+struct KeyPlace {
+  /// The node with what is remembered of it: "/locks/%once/kept/3f/order-42".
+  std::string kept{};
+  std::string shelf{};  ///< the node above that, which others share
+  /// Whose children are those who want the key, or another one of that shelf.
+  std::string queue{};
+  std::string mark{};  ///< what tells them apart: 16 hexadecimal digits
+
+  static KeyPlace of(std::string_view root, std::string_view key);
+};
+
+/// @return the node below which all keys are.
+[[nodiscard]] std::string keys_path(std::string_view root);
+
+/// How many shelves there are.
+inline constexpr std::size_t shelves = 256;
+/// @param which modulo `shelves`
+[[nodiscard]] std::string shelf_path(std::string_view root, std::size_t which);
+/// @return the queue that belongs to a shelf.
+[[nodiscard]] std::string queue_beside(std::string_view root, std::string_view shelf);
 
 /// @return the node and all above it, the highest first: "/a", "/a/b".
 [[nodiscard]] std::vector<std::string> levels_of(std::string_view path);

@@ -4,10 +4,12 @@
 
 #include "base/mutant.hpp"
 #include "base/random_id.hpp"
+#include "zookeeper/lock_path.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 
 namespace mortise::zookeeper {
 namespace {
@@ -30,14 +32,20 @@ std::string node_prefix(const AttemptId& attempt, std::uint32_t round) {
   base::SplitMix low(attempt.client_low ^ high.next());
   base::SplitMix sequence(attempt.sequence ^ low.next());
   base::SplitMix mixed(round ^ sequence.next());
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text(16, '0');
-  std::uint64_t bits = mixed.next();
-  for (char& digit : text) {
-    digit = digits[bits >> 60U];
-    bits <<= 4U;
-  }
-  return text + "-lock-";
+  return hexadecimal(mixed.next()) + "-lock-";
+}
+
+std::string node_prefix(const AttemptId& attempt, std::uint32_t round, std::string_view mark) {
+  return node_prefix(attempt, round).insert(guid_size, mark).insert(guid_size, 1, '-');
+}
+
+Children marked(const Children& children, std::string_view mark) {
+  Children out;
+  std::copy_if(children.begin(), children.end(), std::back_inserter(out),
+               [&](std::string_view child) {
+                 return child.size() > guid_size && child.substr(guid_size + 1).starts_with(mark);
+               });
+  return out;
 }
 
 std::optional<std::int64_t> sequence_of(std::string_view node) {

@@ -24,6 +24,17 @@ inline constexpr std::int64_t last_sequence = stuck_sequence - 1'000'000;
 /// 64 bits, which with the session's id are enough to tell nodes of our own apart.
 [[nodiscard]] std::string node_prefix(const AttemptId& attempt, std::uint32_t round);
 
+/// The first digits of a node's name, which no other node has.
+inline constexpr std::size_t guid_size = 16;
+
+/// @return "<16 hexadecimal digits>-<mark>-lock-": the same for a key, whose queue is that of
+/// others, too.
+[[nodiscard]] std::string node_prefix(const AttemptId& attempt, std::uint32_t round,
+                                      std::string_view mark);
+
+/// @return those of that mark.
+[[nodiscard]] Children marked(const Children& children, std::string_view mark);
+
 /// @return the place in the queue that a node's name tells; nothing = it is no lock's.
 [[nodiscard]] std::optional<std::int64_t> sequence_of(std::string_view node);
 

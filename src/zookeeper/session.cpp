@@ -334,6 +334,11 @@ void Session::count(const Pending& pending, const Reply& reply) {
     case Code::other_version:
       if (pending.kind != Kind::read) life_.passed(pending.asked);
       if (pending.kind == Kind::write) life_.committed(pending.known, pending.asked, now);
+      if (pending.kind == Kind::write && reply.mtime != 0) {
+        leader_wrote_ = reply.mtime;
+        leader_asked_ = pending.asked;
+        leader_told_ = now;
+      }
       break;
     default: break;
   }

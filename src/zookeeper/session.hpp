@@ -9,6 +9,7 @@
 #include "base/resolver.hpp"
 #include "zookeeper/call.hpp"
 #include "zookeeper/handle.hpp"
+#include "zookeeper/kept.hpp"
 #include "zookeeper/life.hpp"
 #include "zookeeper/settings.hpp"
 
@@ -73,15 +74,25 @@ class Session final : public Source, private Handle::User {
   [[nodiscard]] bool containers() const noexcept { return containers_; }
   void no_containers() noexcept { containers_ = false; }
 
+  /// @return the time by the leader's clock, as far as it is known.
+  [[nodiscard]] LeadersTime leaders_time(Instant now) const noexcept;
+  /// @return whether that is not known, or from a write that is long ago.
+  [[nodiscard]] bool is_leaders_time_old(Instant now) const noexcept;
+
   // Requests; false: not sent, and nothing will come of it.
   bool create(const std::string& prefix, std::string_view data, Call call);
-  bool create_parent(const std::string& path, Call call);
+  /// @param while_needed it is to go when it has been empty for a while
+  bool create_parent(const std::string& path, bool while_needed, Call call);
   bool remove(const std::string& path, Call call);
   bool list(const std::string& path, Call call);
   bool get(const std::string& path, bool watch, Call call);
   bool exists(const std::string& path, Call call);
+  /// See `Handle::write()`.
+  bool write(std::vector<Write> writes, Call call);
   /// The list as the leader has it by now: the own server may be behind.
   bool list_in_sync(const std::string& path, Call call);
+  /// The same of a node's data.
+  bool get_in_sync(const std::string& path, Call call);
   bool sync(const std::string& path, Call call);
   bool set(const std::string& path, std::string_view data, Call call);
   /// See `Handle::refused_write()`.
@@ -180,7 +191,10 @@ class Session final : public Source, private Handle::User {
   Instant prepare_at_ = never;
   Instant asked_to_connect_{};
   Life life_;
-  std::size_t failures_ = 0;  // in a row
+  std::int64_t leader_wrote_{0};  // by its own clock, when it last told so
+  Instant leader_asked_{};        // by ours, not later than that
+  Instant leader_told_{};         // ... and not before
+  std::size_t failures_ = 0;      // in a row
   Failure trouble_{};
   bool containers_ = true;
   base::SplitMix random_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a session sends, and whom it tells of a path: the other half of Session.
+#include "core/figures.hpp"
 #include "zookeeper/session.hpp"
 
 #include <utility>
@@ -10,6 +11,9 @@ namespace {
 // A session's nodes and watches go over the wire, and into the server's log, in one packet each
 // (on expiry and on reconnection), and the limit for packets is 1 MiB.
 constexpr std::size_t budget = std::size_t{256} << 10U;
+
+// For how long the leader's clock is known from one word of it. It may be stepped meanwhile.
+constexpr std::chrono::minutes time_of_a_time{10};
 
 }  // namespace
 
@@ -33,10 +37,10 @@ bool Session::create(const std::string& prefix, std::string_view data, Call call
   return sent(handle_->create_ephemeral(prefix, data, number), number);
 }
 
-bool Session::create_parent(const std::string& path, Call call) {
+bool Session::create_parent(const std::string& path, bool while_needed, Call call) {
   if (!up()) return false;
   const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->create_parent(path, containers_, number), number);
+  return sent(handle_->create_parent(path, while_needed && containers_, number), number);
 }
 
 bool Session::remove(const std::string& path, Call call) {
@@ -73,6 +77,13 @@ bool Session::list_in_sync(const std::string& path, Call call) {
   return sent(handle_->list(path, number), number);
 }
 
+bool Session::get_in_sync(const std::string& path, Call call) {
+  if (!up() || !sync(path, Call{})) return false;
+  const std::uint64_t number = note(std::move(call), Kind::read);
+  calls_.at(number).in_sync = true;
+  return sent(handle_->get(path, false, number), number);
+}
+
 bool Session::sync(const std::string& path, Call call) {
   if (!up()) return false;
   const std::uint64_t number = note(std::move(call), Kind::sync);
@@ -85,10 +96,31 @@ bool Session::set(const std::string& path, std::string_view data, Call call) {
   return sent(handle_->set(path, data, number), number);
 }
 
+bool Session::write(std::vector<Write> writes, Call call) {
+  if (!up()) return false;
+  const std::uint64_t number = note(std::move(call), Kind::write);
+  return sent(handle_->write(std::move(writes), number), number);
+}
+
 bool Session::refused_write(const std::string& path, Call call) {
   if (!up()) return false;
   const std::uint64_t number = note(std::move(call), Kind::write);
   return sent(handle_->refused_write(path, number), number);
+}
+
+LeadersTime Session::leaders_time(Instant now) const noexcept {
+  if (leader_wrote_ == 0) return {};
+  // Ours may be faster, or slower.
+  const auto passed = [now](Instant from, int permille) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>((now - from) / 1'000 * permille)
+        .count();
+  };
+  return {.least = leader_wrote_ + passed(leader_told_, 1'000 - core::drift_permille),
+          .most = leader_wrote_ + 1 + passed(leader_asked_, 1'000 + core::drift_permille) + 1};
+}
+
+bool Session::is_leaders_time_old(Instant now) const noexcept {
+  return leader_wrote_ == 0 || now - leader_told_ > time_of_a_time;
 }
 
 void Session::watch(const std::string& path, const std::shared_ptr<Contender>& contender) {

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 namespace mortise::zookeeper {
 namespace {
@@ -105,6 +106,10 @@ void Wire::note_sent_frames() {
         ++pings_;
       } else if (number != of_credentials && number != of_watches) {
         awaited_.push_back({.number = number, .type = type});
+        if (type == multi_type) {
+          constexpr std::size_t head = length_size + request_header;
+          writes_.push_back(writes_of(std::string_view(out_).substr(counted_ + head, size - head)));
+        }
       }
     }
     counted_ += size;
@@ -187,7 +192,10 @@ bool Wire::sound_frame(std::string_view frame) {
   if (awaited_.empty() || awaited_.front().number != number) return false;
   const std::int32_t type = awaited_.front().type;
   awaited_.pop_front();
-  return !fine || sound_reply(type, body);
+  if (type != multi_type) return !fine || sound_reply(type, body);
+  const std::vector<std::int32_t> writes = std::move(writes_.front());
+  writes_.pop_front();
+  return !fine || sound_answers(writes, body);
 }
 
 bool Wire::readable() const noexcept {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::zookeeper {
 
@@ -89,7 +90,8 @@ class Wire {
     std::int32_t number = 0;
     std::int32_t type = 0;
   };
-  std::deque<Request> awaited_;  // in order
+  std::deque<Request> awaited_;                   // in order
+  std::deque<std::vector<std::int32_t>> writes_;  // of those among them that are several in one
   int pings_ = 0;
 
   std::string in_;

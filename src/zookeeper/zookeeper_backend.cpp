@@ -45,6 +45,7 @@ Capabilities ZooKeeperBackend::capabilities() const {
           .survives_restart = Support::yes,
           // An ensemble does; whether there is more than one server a client cannot tell.
           .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
+          .once = Support::yes,
           .safety_margin = {.permille = margin_permille, .least = least_margin}};
 }
 
@@ -148,7 +149,7 @@ ZooKeeperBackend::ContenderPtr ZooKeeperBackend::find(const AttemptId& attempt) 
 ZooKeeperBackend::ContenderPtr ZooKeeperBackend::hold_of(const HoldId& hold) const {
   ContenderPtr contender = find(hold.attempt);
   if (!contender || !contender->held || contender->name != hold.name ||
-      static_cast<std::uint64_t>(contender->czxid) != hold.number) {
+      static_cast<std::uint64_t>(contender->number) != hold.number) {
     return nullptr;
   }
   return contender;
@@ -162,7 +163,8 @@ void ZooKeeperBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& operation) {
   if (!open(operation)) return;
   const Acquisition::Request& request = operation->request();
-  if (request.mode != Mode::exclusive) {
+  const bool once = request.mode == Mode::once && request.memory;
+  if (request.mode != Mode::exclusive && !once) {
     then([operation, why = Failure(Errc::unsupported, describe() + ": mode")] {
       operation->failed(why);
     });
@@ -172,13 +174,21 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   auto contender = std::make_shared<Contender>();
   contender->attempt = request.attempt;
   contender->name = request.name;
-  contender->path = lock_path(settings_.root, request.name);
-  contender->prefix = contender->path + '/' + node_prefix(request.attempt, 0);
+  if (once) {
+    contender->key = std::make_unique<KeyTurn>();
+    contender->key->memory = request.memory;
+    contender->key->place = KeyPlace::of(settings_.root, request.name);
+    contender->path = contender->key->place.queue;
+  } else {
+    contender->path = lock_path(settings_.root, request.name);
+  }
+  contender->prefix = prefix_of(*contender);
   contender->label = request.label.substr(0, core::longest_label);
   contender->lease = request.lease;
   contender->wait = request.wait;
   contender->operation = operation;
-  const std::size_t bytes = contender->path.size() + node_size;
+  const std::size_t bytes =
+      contender->path.size() + node_size + (once ? contender->key->place.mark.size() + 1 : 0);
   contender->session = &session_for(bytes);
   contender->session->owned_bytes += bytes;
   contender->bytes = bytes;
@@ -244,11 +254,14 @@ void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
   const bool again = contender && std::find(contender->releases.begin(), contender->releases.end(),
                                             operation) != contender->releases.end();
   if (!again) contender = hold_of(operation->hold());
-  if (!contender) {
+  if (!contender && operation->conclusion()) {
+    recognise(operation, false);
+  } else if (!contender) {
     then([operation] { operation->answered(Released::was_lost); });
   } else {
     set(*contender, &Contender::held, false);
     contender->leaving = true;
+    if (contender->key && !again) contender->key->conclusion = operation->conclusion();
     if (!again) contender->releases.push_back(operation);
     if (!contender->session->up() && contender->session->trouble()) {
       operation->trouble(contender->session->trouble());
@@ -307,6 +320,8 @@ void ZooKeeperBackend::submit(Call call) {
     // Whether locks can be taken the leader tells, not the server that we are connected to.
     case Step::check: sent = session.refused_write(settings_.root, call); break;
     case Step::force_remove: sent = session.remove(call.path, call); break;
+    case Step::look_up:
+    case Step::recognise: sent = send_look(session, call); break;
     default: sent = session.list_in_sync(call.path, call);
   }
   if (sent) return;
@@ -330,6 +345,9 @@ void ZooKeeperBackend::submit_again(const Call& call) {
   switch (call.step) {
     case Step::inspect_head: return submit(Step::inspect, call.operation);
     case Step::force_head: return submit(Step::force, call.operation);
+    case Step::look_up:
+    case Step::look_up_queue:
+    case Step::look_up_gone: return look_up(std::static_pointer_cast<Recollection>(call.operation));
     case Step::force_remove:
       if (base::mutant("zookeeper.force_again_takes_the_next")) {
         return submit(Step::force, call.operation);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The ZooKeeper backend: turns requests into nodes and their ends, and what the server says into
 // completions. What is asked for is in zookeeper_backend.cpp; the way of an attempt through its
-// queue in zookeeper_queueing.cpp; replies in zookeeper_replies.cpp; the ends of nodes, connections
-// and sessions in zookeeper_ends.cpp; what keeps holds alive in zookeeper_pulse.cpp; nodes that
-// come late in zookeeper_doubts.cpp.
+// queue in zookeeper_queueing.cpp, what that of a key has beside it in zookeeper_keys.cpp; replies
+// in zookeeper_replies.cpp; the ends of nodes, connections and sessions in zookeeper_ends.cpp, of
+// runs in zookeeper_conclusions.cpp; what keeps holds alive in zookeeper_pulse.cpp; nodes that come
+// late in zookeeper_doubts.cpp; what is kept of keys, and for how long, in
+// zookeeper_recollections.cpp.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -19,9 +21,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mortise::zookeeper {
@@ -42,6 +46,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void renew(const std::shared_ptr<Renewal>& operation) override;
   void release(const std::shared_ptr<Release>& operation) override;
   void inspect(const std::shared_ptr<Inspection>& operation) override;
+  void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
   /// Takes a name from whoever holds it.
   void force_release(const std::shared_ptr<Inspection>& operation);
@@ -82,6 +87,17 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
     Instant until;  ///< nothing is learned from then on
   };
 
+  /// Goes round what is kept of all keys, shelf by shelf.
+  struct Tidying {
+    std::size_t next = 0;                    // shelf
+    std::string shelf{};                     // the present one, and
+    std::vector<std::string> keys{};         // what is on it, and to be looked at
+    std::optional<std::int32_t> removals{};  // there, before that was read
+    std::vector<std::pair<std::string, Memo>> over{};
+    int empty_shelves = 0;   // in a row
+    std::size_t flight = 0;  // requests on their way
+  };
+
   // Session::Owner
   void session_ready(Session& session, short events, Instant now) override;
   void session_up(Session& session) override;
@@ -107,7 +123,11 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void drive(const ContenderPtr& contender);
   void take(const ContenderPtr& contender);
   void make_parents(const ContenderPtr& contender, Instant now);
+  void make_levels(const ContenderPtr& contender, const std::string& path, bool while_needed,
+                   bool all, Instant now);
+  void make_own_node(const ContenderPtr& contender);
   void place(const ContenderPtr& contender, const Children& children);
+  void stand(const ContenderPtr& contender, const Children& children);
   void wait_behind(const ContenderPtr& contender, const Place& place);
   void leave_busy(const ContenderPtr& contender, const Place& place);
   void ask_for_holder(const ContenderPtr& contender);
@@ -118,6 +138,61 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void remove(const ContenderPtr& contender);
   void check_own(const ContenderPtr& contender);
   void look_at_queue(const ContenderPtr& contender, Step step);
+
+  // Keys.
+  void take_key(const ContenderPtr& contender);
+  void ask_for_time(Session& session, bool precisely);
+  [[nodiscard]] LeadersTime time_of(const Contender& contender) const;
+  void look_at_shelf(const ContenderPtr& contender);
+  static void learn_of_shelf(const ContenderPtr& contender, const Reply& reply);
+  [[nodiscard]] bool learn(const ContenderPtr& contender, const Reply& reply);
+  [[nodiscard]] bool told(const ContenderPtr& contender, bool held);
+  [[nodiscard]] std::optional<Holder> runner_of(const Contender& contender) const;
+  void leave_key_busy(const ContenderPtr& contender);
+  void leave(const ContenderPtr& contender);
+  void recalled(const ContenderPtr& contender, const Reply& reply);
+  void peeked_at_key(const ContenderPtr& contender, const Children& children);
+  void begin_at_once(const ContenderPtr& contender);
+  void begin(const ContenderPtr& contender);
+  [[nodiscard]] Write beginning(const Contender& contender) const;
+  void look_at_beginning(const ContenderPtr& contender);
+  void began_at_once(const ContenderPtr& contender, const Reply& reply);
+  void began(const ContenderPtr& contender, const Reply& reply);
+  void begun(const ContenderPtr& contender, const Reply& reply);
+  [[nodiscard]] static bool runs(const Contender& contender);
+  void run(const ContenderPtr& contender);
+  void place_key(const ContenderPtr& contender, const Children& children);
+  [[nodiscard]] static bool runner_has_gone(const Contender& contender);
+  void key_in_turn(const ContenderPtr& contender, const Place& place);
+  void watch_kept(const ContenderPtr& contender);
+  void kept_changed(const ContenderPtr& contender);
+  void kept_told(const ContenderPtr& contender, const Call& call, const Reply& reply);
+  void replied_about_key(const ContenderPtr& contender, const Call& call, const Reply& reply);
+
+  // Conclusions.
+  void conclude(const ContenderPtr& contender);
+  void concluded(const ContenderPtr& contender, const Reply& reply);
+  void found_concluded(const ContenderPtr& contender, const Reply& reply);
+  void without_conclusion(const ContenderPtr& contender);
+  void in_doubt(const std::shared_ptr<Release>& operation);
+  void give_up_saying(const ContenderPtr& contender);
+  void recognise(const std::shared_ptr<Release>& operation, bool unsure);
+  void recognised(const Call& call, const Reply& reply);
+
+  // Recollections.
+  void look_up(const std::shared_ptr<Recollection>& operation);
+  [[nodiscard]] bool send_look(Session& session, const Call& call);
+  [[nodiscard]] static std::string shelf_of(const std::string& kept);
+  [[nodiscard]] static Write removal_from(const std::string& shelf, std::int32_t removals);
+  void looked_up(Session& session, const Call& call, const Reply& reply);
+  void answer(const std::shared_ptr<Recollection>& operation, const Memo& memo, bool held,
+              const Session& session);
+  void tidy(Session& session);
+  void send_tidying(bool sent);
+  void list_a_shelf(Session& session);
+  void look_at_keys(Session& session);
+  void tidied(Session& session, const Call& call, const Reply& reply);
+  void tidy_away(Session& session, const Children& queue);
 
   // Replies.
   void replied_to(const ContenderPtr& contender, const Call& call, const Reply& reply);
@@ -161,6 +236,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] bool is_orphan(const Contender& contender, std::int64_t owner) const;
   void tick(Instant now);
 
+  [[nodiscard]] static std::string prefix_of(const Contender& contender);
+  void remember_queue(const std::string& path);
   static void set(Contender& contender, bool Contender::*flag, bool value) noexcept;
   [[nodiscard]] Failure failure_of(const Reply& reply, const std::string& what) const;
   [[nodiscard]] bool seen_held(const std::string& path, Instant now) const;
@@ -182,6 +259,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   std::vector<Call> outbox_;              // one-shot operations for when there is a connection
   std::vector<AwaitedRenewal> renewals_;  // that wait for a pulse
   std::vector<Doubt> doubts_;
+  Tidying tidying_;
   std::vector<std::function<void()>> completions_;
   Instant next_look_ = never;  // at holds that lapse, and queues that drain
 };

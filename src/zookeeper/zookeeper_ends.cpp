@@ -51,7 +51,7 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
   set(*contender, &Contender::watching, false);
   set(*contender, &Contender::own_watch, false);
   contender->node.clear();
-  contender->czxid = 0;
+  contender->number = 0;
   contender->unsure = false;
   contender->removing = false;
   contender->remove_unsure = false;
@@ -61,7 +61,19 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
   contender->head.clear();
   contender->head_told = false;
   contender->ahead = contender->waiters = 0;
-  contender->prefix = contender->path + '/' + node_prefix(contender->attempt, ++contender->round);
+  if (contender->key) {
+    KeyTurn& key = *contender->key;
+    if (std::exchange(key.watching, false)) contender->session->unwatch(key.place.kept, *contender);
+    key.recalled = key.begins = false;
+  }
+  ++contender->round;
+  contender->prefix = prefix_of(*contender);
+}
+
+std::string ZooKeeperBackend::prefix_of(const Contender& contender) {
+  return contender.path + '/' +
+         (contender.key ? node_prefix(contender.attempt, contender.round, contender.key->place.mark)
+                        : node_prefix(contender.attempt, contender.round));
 }
 
 void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& words) {
@@ -69,7 +81,7 @@ void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& wo
   then([this, words,
         hold = HoldId{.name = contender->name,
                       .attempt = contender->attempt,
-                      .number = static_cast<std::uint64_t>(contender->czxid)}] {
+                      .number = static_cast<std::uint64_t>(contender->number)}] {
     host_->hold_lost(hold, {Errc::lost, hold.name + ": " + words});
   });
 }
@@ -91,7 +103,9 @@ void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
 void ZooKeeperBackend::watched(Session& session, std::string_view path, bool gone) {
   for (const ContenderPtr& contender : session.unwatch(path)) {
     if (contender->erased) continue;
-    if (contender->node == path) {
+    if (contender->key && contender->key->place.kept == path) {
+      kept_changed(contender);
+    } else if (contender->node == path) {
       set(*contender, &Contender::own_watch, false);
       if (gone) {
         own_node_gone(contender);
@@ -153,6 +167,12 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
       lose(contender, "the session expired");
       erase(contender);
     } else if (contender->leaving) {
+      // Whether it was recorded is to be asked for: with the next session it can be.
+      if (contender->key && contender->key->conclusion && contender->remove_unsure && !final) {
+        for (const auto& release : std::exchange(contender->releases, {})) {
+          recognise(release, true);
+        }
+      }
       gone(contender, contender->remove_unsure ? Released::unknown : Released::was_lost);
     } else {
       // Its node is gone or going: the attempt begins anew in the next session, with another guid.

@@ -60,7 +60,15 @@ void ZooKeeperBackend::drive(const ContenderPtr& contender) {
   look_at_queue(contender, Step::look);
 }
 
+// Of a key what is kept comes first: whoever runs it by that is in the list behind it.
 void ZooKeeperBackend::look_at_queue(const ContenderPtr& contender, Step step) {
+  if (contender->key) {
+    look_at_shelf(contender);
+    if (contender->session->get(contender->key->place.kept, false,
+                                {.step = Step::kept, .contender = contender})) {
+      ++contender->flight;
+    }
+  }
   if (contender->session->list(contender->path, {.step = step, .contender = contender})) {
     ++contender->flight;
   }
@@ -79,6 +87,7 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
                                               std::to_string(lease.count()) + " ms"});
     return;
   }
+  if (contender->key) return take_key(contender);
   if (!contender->wait && !contender->peeked && seen_held(contender->path, now)) {
     // Whoever has been told that the lock is free is not to find it held.
     if (session.list_in_sync(contender->path, {.step = Step::peek, .contender = contender})) {
@@ -86,8 +95,13 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
     }
     return;
   }
+  make_own_node(contender);
+}
+
+void ZooKeeperBackend::make_own_node(const ContenderPtr& contender) {
+  Session& session = *contender->session;
+  const Instant now = clock_->now();
   contender->operation->sent(now);
-  contender->parent_failure = Failure{};
   make_parents(contender, now);
   if (!session.create(contender->prefix, contender->label,
                       {.step = Step::create, .contender = contender})) {
@@ -103,12 +117,21 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
 // that there is one, it is made in the same flight as the node: that costs the server a write, and
 // nobody a round trip.
 void ZooKeeperBackend::make_parents(const ContenderPtr& contender, Instant now) {
+  contender->parent_failure = Failure{};
   const bool all = std::exchange(contender->parents_missing, false) || queues_.empty();
-  const auto known = queues_.find(contender->path);
-  if (!all && known != queues_.end() && now - known->second < memory_of_queues) return;
-  const std::vector<std::string> levels = levels_of(contender->path);
+  make_levels(contender, contender->path, true, all, now);
+  // A shelf that were removed and made anew would count its removals anew.
+  if (contender->key) make_levels(contender, contender->key->place.shelf, false, all, now);
+}
+
+void ZooKeeperBackend::make_levels(const ContenderPtr& contender, const std::string& path,
+                                   bool while_needed, bool all, Instant now) {
+  const auto known = queues_.find(path);
+  const bool stays = !while_needed;
+  if (!all && known != queues_.end() && (stays || now - known->second < memory_of_queues)) return;
+  const std::vector<std::string> levels = levels_of(path);
   for (std::size_t i = all ? 0 : levels.size() - 1; i < levels.size(); ++i) {
-    if (contender->session->create_parent(levels[i],
+    if (contender->session->create_parent(levels[i], while_needed,
                                           {.step = Step::parent, .contender = contender})) {
       ++contender->flight;
     }
@@ -117,9 +140,18 @@ void ZooKeeperBackend::make_parents(const ContenderPtr& contender, Instant now) 
 
 void ZooKeeperBackend::place(const ContenderPtr& contender, const Children& children) {
   if (contender->leaving || contender->withdrawn || contender->held) return drive(contender);
-  if (queues_.size() >= most_remembered) queues_.clear();
-  queues_[contender->path] = clock_->now();
+  remember_queue(contender->path);
   sweep(*contender->session, contender->path, children);
+  if (contender->key) return place_key(contender, children);
+  stand(contender, children);
+}
+
+void ZooKeeperBackend::remember_queue(const std::string& path) {
+  if (queues_.size() >= most_remembered) queues_.clear();
+  queues_[path] = clock_->now();
+}
+
+void ZooKeeperBackend::stand(const ContenderPtr& contender, const Children& children) {
   const std::string_view own = std::string_view(contender->node).substr(contender->path.size() + 1);
   const Place place = Place::of(children, own);
   const std::int64_t number = sequence_of(own).value_or(last_sequence);
@@ -140,8 +172,13 @@ void ZooKeeperBackend::place(const ContenderPtr& contender, const Children& chil
     case Place::Kind::first:
       contender->drains = number >= last_sequence;
       if (number >= stuck_sequence) return withdraw(contender);
-      return believe(contender);
+      return contender->key ? key_in_turn(contender, place) : believe(contender);
     case Place::Kind::behind:
+      if (contender->key) {
+        if (!contender->wait) return leave_key_busy(contender);
+        contender->drains = number >= last_sequence;
+        return contender->drains ? withdraw(contender) : wait_behind(contender, place);
+      }
       if (held_.size() >= most_remembered) held_.clear();
       held_[contender->path] = clock_->now();
       if (!contender->wait) return leave_busy(contender, place);
@@ -157,7 +194,9 @@ void ZooKeeperBackend::wait_behind(const ContenderPtr& contender, const Place& p
   contender->ahead = head ? 1 : place.ahead;
   contender->waiters = place.count - 1;
   std::string holder = contender->path + '/' + place.head;
-  if (holder != contender->head) {
+  if (contender->key) {
+    watch_kept(contender);  // which tells who it is
+  } else if (holder != contender->head) {
     contender->head = std::move(holder);
     contender->head_told = false;
   }
@@ -202,7 +241,9 @@ void ZooKeeperBackend::predecessor_gone(const ContenderPtr& contender) {
   if (contender->held || contender->leaving || contender->withdrawn || contender->erased) return;
   if (contender->node.empty() || !contender->session->up()) return;
   // Nobody comes in before us, so who was the only one ahead has left the lock to us.
-  if (contender->ahead <= 1 || base::mutant("zookeeper.event_is_grant")) {
+  if (contender->key) {
+    if (contender->flight == 0 && runner_has_gone(*contender)) return begin(contender);
+  } else if (contender->ahead <= 1 || base::mutant("zookeeper.event_is_grant")) {
     believe(contender);
     // Not before the grant, which would cost a round trip: only a stranger could have deleted our
     // node, and whoever holds the lock without one is to know it soon.
@@ -239,12 +280,12 @@ void ZooKeeperBackend::believe(const ContenderPtr& contender) {
 void ZooKeeperBackend::grant(const ContenderPtr& contender) {
   Session& session = *contender->session;
   if (base::mutant("zookeeper.sequence_is_token")) {
-    contender->czxid = 1 + sequence_of(contender->node).value_or(0);
+    contender->number = 1 + sequence_of(contender->node).value_or(0);
   }
-  const auto number = static_cast<std::uint64_t>(contender->czxid);
-  if (contender->czxid <= 0 || number >= core::grant_number_limit) {
+  const auto number = static_cast<std::uint64_t>(contender->number);
+  if (contender->number <= 0 || number >= core::grant_number_limit) {
     fail(contender,
-         {Errc::protocol, where_ + ": transaction number " + std::to_string(contender->czxid) +
+         {Errc::protocol, where_ + ": transaction number " + std::to_string(contender->number) +
                               ": an epoch above 2^21 - 1 gives no tokens"});
     return;
   }
@@ -256,7 +297,8 @@ void ZooKeeperBackend::grant(const ContenderPtr& contender) {
   const Grant grant{.number = number,
                     .counted_from = contender->counted,
                     .lease = session.timeout(),
-                    .fixed = true};
+                    .fixed = true,
+                    .run = contender->key ? contender->key->run : 0};
   then([operation = std::exchange(contender->operation, nullptr), grant] {
     operation->trouble(Failure{});
     operation->granted(grant);
@@ -273,6 +315,7 @@ void ZooKeeperBackend::withdraw(const ContenderPtr& contender) {
 }
 
 void ZooKeeperBackend::remove(const ContenderPtr& contender) {
+  if (contender->key && contender->key->conclusion) return conclude(contender);
   if (contender->removing) return;
   if (!contender->session->remove(contender->node,
                                   {.step = Step::remove, .contender = contender})) {
@@ -284,6 +327,9 @@ void ZooKeeperBackend::remove(const ContenderPtr& contender) {
   if (contender->watching) {
     set(*contender, &Contender::watching, false);
     contender->session->unwatch(contender->predecessor, *contender);
+  }
+  if (contender->key && std::exchange(contender->key->watching, false)) {
+    contender->session->unwatch(contender->key->place.kept, *contender);
   }
   // Not empty where others are left, who will try, too.
   if (contender->drains) {

@@ -65,6 +65,13 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
     if (reply.code == Code::ok || reply.code == Code::no_node) drop_doubt(call.path);
     return;
   }
+  switch (call.step) {
+    case Step::tidy_list:
+    case Step::tidy_shelf:
+    case Step::tidy_look:
+    case Step::tidy_queue: return tidied(session, call, reply);
+    default: break;
+  }
   if (!contender) return replied_to_one_shot(session, call, reply);
   if (call.step == Step::own_watch) {
     if (!contender->erased) own_watched(contender, reply);
@@ -107,6 +114,25 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::confirm: return confirmed(contender, call, reply);
     case Step::holder: return told_of_holder(contender, call, reply);
     case Step::remove: return removed(contender, reply);
+    case Step::shelf:
+    case Step::recall:
+    case Step::kept:
+    case Step::kept_watch:
+    case Step::kept_again:
+    case Step::begin:
+    case Step::begin_new:
+    case Step::begun:
+    case Step::conclude:
+    case Step::concluded: return replied_about_key(contender, call, reply);
+    case Step::look_up_shelf:
+    case Step::look_up:
+    case Step::look_up_queue:
+    case Step::look_up_gone:
+    case Step::recognise:
+    case Step::tidy_list:
+    case Step::tidy_shelf:
+    case Step::tidy_look:
+    case Step::tidy_queue:
     case Step::own_watch:
     case Step::beat:
     case Step::beat_write:
@@ -130,7 +156,7 @@ void ZooKeeperBackend::created(const ContenderPtr& contender, const Reply& reply
   contender->unsure = false;
   if (reply.code == Code::ok) {
     contender->node = reply.text;
-    contender->czxid = reply.czxid;
+    contender->number = reply.czxid;
   } else if (reply.code == Code::no_node && contender->parent_failure) {
     return fail(contender, contender->parent_failure);
   } else if (reply.code == Code::no_node) {
@@ -162,6 +188,7 @@ void ZooKeeperBackend::listed(const ContenderPtr& contender, const Call& call, c
     return contender->node.empty() ? drive(contender) : place(contender, *reply.children);
   }
   contender->peeked = true;
+  if (contender->key) return peeked_at_key(contender, *reply.children);
   const Place place = Place::of(*reply.children, {});
   if (place.count == 0 || contender->leaving) return drive(contender);
   held_[contender->path] = clock_->now();
@@ -194,7 +221,7 @@ void ZooKeeperBackend::settled_node(const ContenderPtr& contender, const Call& c
   if (reply.code == Code::ok && (reply.owner == contender->session->id() || any)) {
     contender->unsure = false;
     contender->node = call.path;
-    contender->czxid = reply.czxid;
+    contender->number = reply.czxid;
   } else {
     // It goes with a former session, or has gone: it is not to be built upon.
     forget_node(contender);
@@ -215,8 +242,9 @@ void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& repl
   const bool holds = contender->predecessor == contender->head;
   if (holds) contender->head_told = true;
   if (contender->operation) {
-    contender->operation->queued(holds ? std::optional(holder_of(reply, contender->waiters))
-                                       : contender->operation->holder());
+    contender->operation->queued(contender->key ? runner_of(*contender)
+                                 : holds ? std::optional(holder_of(reply, contender->waiters))
+                                         : contender->operation->holder());
   }
   drive(contender);
 }
@@ -290,7 +318,7 @@ void ZooKeeperBackend::own_watched(const ContenderPtr& contender, const Reply& r
   if (!contender->held || reply.text != revoked || contender->label == revoked) return;
   then([this, hold = HoldId{.name = contender->name,
                             .attempt = contender->attempt,
-                            .number = static_cast<std::uint64_t>(contender->czxid)}] {
+                            .number = static_cast<std::uint64_t>(contender->number)}] {
     host_->hold_wanted(hold);
   });
   // Who looks at it is to see who holds it, and the next one who asks is to be heard, too.
@@ -300,15 +328,31 @@ void ZooKeeperBackend::own_watched(const ContenderPtr& contender, const Reply& r
 void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, const Reply& reply) {
   if (!call.operation || call.operation->done()) return;
   const auto operation = call.operation;
+  // What came before it has answered, or is asked for again; so is what comes behind it.
+  if (call.step == Step::look_up_queue && !call.memo->pending()) return;
+  if (call.step == Step::look_up_shelf) {
+    call.memo->removals = reply.version;
+    return;
+  }
   if (is_lost(reply.code) || reply.code == Code::not_done) {
     outbox_.push_back(call);
     return;
+  }
+  if (call.step == Step::look_up_gone && reply.code == Code::other_version) {
+    return looked_up(session, call, reply);
   }
   const bool refused =
       call.step == Step::check && (reply.code == Code::other_version || reply.code == Code::denied);
   if (reply.code != Code::ok && reply.code != Code::no_node && !refused) {
     then([operation, why = failure_of(reply, call.path)] { operation->failed(why); });
     return;
+  }
+  switch (call.step) {
+    case Step::look_up:
+    case Step::look_up_queue:
+    case Step::look_up_gone: return looked_up(session, call, reply);
+    case Step::recognise: return recognised(call, reply);
+    default: break;
   }
   if (call.step == Step::check) {
     then([operation] { static_cast<Check&>(*operation).answered(); });

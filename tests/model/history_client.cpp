@@ -33,6 +33,7 @@ void HistoryClient::play() {
                         .recorder = recorder_,
                         .process = process_,
                         .dead = dead_,
+                        .cut = cut_,
                         .attempts = attempts_};
   std::vector<std::unique_ptr<Player>> players;
   for (std::uint32_t owner = 0; owner < stage_.workload.threads; ++owner) {

@@ -53,6 +53,8 @@ struct Company {
   const std::uint32_t process;
   // A process that is to be taken for dead: none of its threads records or writes any more.
   const std::atomic<bool>& dead;
+  // What its clients ask arrives no more once this is set: see CutRelay.
+  std::shared_ptr<const std::atomic<bool>> cut;
   std::vector<Cancellable>& attempts;
 };
 

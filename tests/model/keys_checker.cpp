@@ -23,6 +23,7 @@ struct RunOfKey {
   const KeyEvent* told = nullptr;  // the earliest, to anybody else
   KeyWord ended = KeyWord::none;
   std::int64_t recorded = not_yet;  // as its runner learnt
+  std::int64_t over = not_yet;      // as well, whatever it learnt
 
   [[nodiscard]] std::uint64_t token() const { return begun->token; }
   [[nodiscard]] std::int64_t known() const {
@@ -83,6 +84,7 @@ class KeyJudge {
     if (run == nullptr) return;
     if (run->said == nullptr) return found(KeyFault::malformed, event, "it had said nothing");
     run->ended = event.word;
+    run->over = event.time;
     if (event.word == KeyWord::recorded) run->recorded = event.time;
   }
 
@@ -180,11 +182,22 @@ class KeyJudge {
     }
     if (tells_outcome(telling)) return judge_age(telling, call);
     // Who waits in turn with others of its process may not have asked at all before its time was
-    // up.
-    const bool excused = telling.word == KeyWord::pending && call.manner.waits;
+    // up, or it was stopped.
+    const bool excused =
+        telling.word == KeyWord::pending && (call.manner.waits || runs_here(telling, call));
     if (!excused && last_ != nullptr && last_->known() < call.time) {
       found(KeyFault::forgotten, telling, "before it asked, " + end_of(*last_));
     }
+  }
+
+  // Whether its own process runs the key meanwhile, for all that it knows: of a hold that was taken
+  // away it learns by the next renewal only.
+  bool runs_here(const KeyEvent& telling, const KeyEvent& call) const {
+    return std::any_of(runs_.begin(), runs_.end(), [&](const auto& each) {
+      const RunOfKey& run = each.second;
+      return run.begun->process == telling.process && run.begun->time < telling.time &&
+             run.over > call.time;
+    });
   }
 
   // What was known before it asked is not told any more once there is something newer.

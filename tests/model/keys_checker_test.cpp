@@ -61,6 +61,8 @@ class Tale {
     events_.push_back(event);
   }
   void hears(std::uint64_t op, KeyWord word) { events_.push_back(made(op, KeyStep::told, word)); }
+  // Where it happens from now on.
+  void in_process(std::uint32_t process) { process_ = process; }
   // Somebody asks now, and is told.
   void is_told(KeyWord word, const Call& run, std::string_view bytes = "done") {
     hears(asks(), word, run, bytes);
@@ -77,12 +79,14 @@ class Tale {
     event.op = op;
     event.step = step;
     event.word = word;
+    event.process = process_;
     return event;
   }
 
   std::vector<KeyEvent> events_;
   std::int64_t now_ = 0;
   std::uint64_t ops_ = 0;
+  std::uint32_t process_ = 0;
 };
 
 void expect_only(KeyFault fault, const KeyReport& report) {
@@ -205,6 +209,28 @@ TEST(KeysChecker, RefusesPendingAfterASuccess) {
   EXPECT_TRUE(tale.checked().ok()) << tale.checked().text();
   tale.is_told(KeyWord::pending, run);
   expect_only(KeyFault::forgotten, tale.checked());
+}
+
+// By its own process, whose run was taken away and does not know of it.
+TEST(KeysChecker, TakesPendingWhereItsProcessRunsTheKey) {
+  for (const bool elsewhere : {false, true}) {
+    Tale tale;
+    const Tale::Call robbed = tale.runs(1024, 1);
+    tale.in_process(1);
+    tale.succeeds(tale.runs(2048, 2));
+    tale.in_process(elsewhere ? 2 : 0);
+    tale.hears(tale.asks(), KeyWord::pending);
+    tale.in_process(0);
+    tale.says(robbed, KeyWord::succeeded, "too late");
+    tale.knows(robbed, KeyWord::lost);
+    if (elsewhere) {
+      expect_only(KeyFault::forgotten, tale.checked());
+    } else {
+      EXPECT_TRUE(tale.checked().ok()) << tale.checked().text();
+      tale.hears(tale.asks(), KeyWord::pending);
+      expect_only(KeyFault::forgotten, tale.checked());
+    }
+  }
 }
 
 TEST(KeysChecker, RefusesAbsentAfterABegin) {

@@ -39,7 +39,7 @@ class KeyHistories : public Histories {
     EXPECT_GT(chronicle.keys.told, 0U);
     EXPECT_GT(chronicle.holds.crashes + chronicle.holds.troubles, 0U);
     if (adversity.pauses && chronicle.has_processes) {
-      EXPECT_GT(chronicle.holds.crashes, 0U);
+      EXPECT_TRUE(chronicle.holds.crashes > 0 || !adversity.crashes);
       EXPECT_GT(chronicle.holds.pauses, 0U);
     }
   }
@@ -50,7 +50,9 @@ class KeyHistories : public Histories {
     robbed.tells_of_losses = false;
     robbed.hold = 20ms;
     StoryTime time;
-    expect_good_keys(robbed, {.robbed = true}, time, length);
+    // A killed runner is not told that its run was taken away, nor is one whose conclusion is in
+    // doubt: to the record of holds they had the key until their lease was over.
+    expect_good_keys(robbed, {.crashes = false, .messages = false, .robbed = true}, time, length);
   }
 
   void expect_good_keys_in_time_that_flies(std::chrono::milliseconds length) {

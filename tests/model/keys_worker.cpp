@@ -74,7 +74,9 @@ KeyWorker::KeyWorker(const Company& company, std::uint32_t owner, KeyBook& book)
   if (company.stage.capabilities.leases == Support::yes && company.stage.workload.oversleeps > 0) {
     ClientOptions options;
     options.clock = company.stage.time.clock();
-    unrenewed_.emplace(std::make_unique<Unrenewed>(company.stage.backend()), std::move(options));
+    // It dies with its process, or its end would free what nobody has given back.
+    auto backend = std::make_unique<CutRelay>(company.stage.backend(), company.cut);
+    unrenewed_.emplace(std::make_unique<Unrenewed>(std::move(backend)), std::move(options));
   }
 }
 
@@ -136,7 +138,8 @@ bool KeyWorker::cycle(std::uint32_t key, const Manner& manner) {
   Asked asked{.call = who_, .attempt = {}, .key = key};
   asked.attempt = company_.recorder.invoke_acquire(number_, key);
   asked.call.key = key;
-  asked.call = book_.ask(asked.call, {.waits = manner.options.wait > 0ns}, now());
+  const bool may_leave = manner.options.wait > 0ns || manner.options.stop.stop_possible();
+  asked.call = book_.ask(asked.call, {.waits = may_leave}, now());
   return manner.by_hand ? by_hand(asked, once, manner) : by_body(asked, once, manner);
 }
 

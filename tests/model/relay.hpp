@@ -73,6 +73,9 @@ class CutRelay final : public Relay {
   void release(const std::shared_ptr<Release>& operation) override {
     if (!cut_->load()) Relay::release(operation);
   }
+  void recall(const std::shared_ptr<Recollection>& operation) override {
+    if (!cut_->load()) Relay::recall(operation);
+  }
 
  private:
   const std::shared_ptr<const std::atomic<bool>> cut_;

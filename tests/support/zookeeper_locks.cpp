@@ -2,8 +2,10 @@
 #include "support/zookeeper_locks.hpp"
 
 #include "zookeeper/lock_path.hpp"
+#include "zookeeper/queue.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace mortise::test {
 
@@ -24,10 +26,37 @@ std::vector<std::string> ZooKeeperLocks::queue(ZooKeeperTalk& talk, const std::s
 std::size_t ZooKeeperLocks::waiters(ZooKeeperTalk& talk) const {
   std::size_t sum = 0;
   for (const std::string& name : talk.children(root_)) {
+    if (name.starts_with("%once")) continue;
     const std::size_t nodes = talk.children(root_ + "/" + name).size();
     sum += nodes > 0 ? nodes - 1 : 0;
   }
+  std::map<std::string, std::size_t> keys;  // by what tells them apart in their queue
+  const std::string queues = zookeeper::keys_path(root_) + "/queue";
+  for (const std::string& parent : talk.children(queues)) {
+    for (const std::string& node : talk.children(queues + "/" + parent)) {
+      ++keys[node.substr(zookeeper::guid_size + 1, zookeeper::guid_size)];
+    }
+  }
+  for (const auto& [key, nodes] : keys) sum += nodes - 1;
   return sum;
+}
+
+std::vector<std::string> ZooKeeperLocks::queue_of_key(ZooKeeperTalk& talk,
+                                                      const std::string& key) const {
+  const zookeeper::KeyPlace place = zookeeper::KeyPlace::of(root_, key);
+  std::vector<std::string> out = talk.children(place.queue);
+  std::erase_if(out, [&](const std::string& node) {
+    return node.substr(zookeeper::guid_size + 1, place.mark.size()) != place.mark;
+  });
+  std::sort(out.begin(), out.end(), [](const std::string& left, const std::string& right) {
+    return sequence(left) < sequence(right);
+  });
+  for (std::string& node : out) node.insert(0, place.queue + "/");
+  return out;
+}
+
+std::string ZooKeeperLocks::kept(const std::string& key) const {
+  return zookeeper::KeyPlace::of(root_, key).kept;
 }
 
 std::int64_t ZooKeeperLocks::sequence(const std::string& node) {

@@ -21,7 +21,12 @@ class ZooKeeperLocks {
   [[nodiscard]] std::string path(const std::string& name) const;
   /// @return the nodes of a name's queue, whole paths, the holder's first.
   [[nodiscard]] std::vector<std::string> queue(ZooKeeperTalk& talk, const std::string& name) const;
-  /// @return how many wait, on all names.
+  /// @return the same of a key.
+  [[nodiscard]] std::vector<std::string> queue_of_key(ZooKeeperTalk& talk,
+                                                      const std::string& key) const;
+  /// @return the node with what is remembered of a key.
+  [[nodiscard]] std::string kept(const std::string& key) const;
+  /// @return how many wait, on all names and keys.
   [[nodiscard]] std::size_t waiters(ZooKeeperTalk& talk) const;
   /// @return the number at the end of a node of a queue.
   [[nodiscard]] static std::int64_t sequence(const std::string& node);

@@ -9,7 +9,9 @@
 #include "support/zookeeper_server.hpp"
 
 #include <memory>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace mortise::contract {
 namespace {
@@ -43,6 +45,12 @@ class ZooKeeperStore final : public NetworkStore {
     const test::ZooKeeperLocks locks("/" + root_);
     const auto queue = locks.queue(talk, name);
     if (queue.empty()) throw std::logic_error("nobody holds " + name);
+    talk.remove(queue.front());
+  }
+  void take_key_away(const std::string& key) override {
+    test::ZooKeeperTalk talk = administrator();
+    const auto queue = test::ZooKeeperLocks("/" + root_).queue_of_key(talk, key);
+    if (queue.empty()) throw std::logic_error("nobody runs " + key);
     talk.remove(queue.front());
   }
   [[nodiscard]] std::size_t waiters() const override {
@@ -91,13 +99,15 @@ BackendUnderTest zookeeper_backend(ZooKeeperWay way, std::chrono::milliseconds s
                                    const std::string& parameters) {
   const std::string all = "session=" + std::to_string(session.count()) + "ms" +
                           (parameters.empty() ? "" : "&" + parameters);
+  std::set<Hook> hooks = hooks_of_server(way == ZooKeeperWay::network);
+  hooks.insert(Hook::take_key_away);
   return {.name = word_for(way),
           .open =
               [way, all](const std::shared_ptr<Clock>&) {
                 return std::make_unique<ZooKeeperStore>(way, all);
               },
-          .hooks = hooks_of_server(way == ZooKeeperWay::network),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake},
+          .hooks = std::move(hooks),
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once},
           .missing = test::ZooKeeperServer::missing,
           .short_lease = session,
           .answers_at_once = false};

@@ -301,6 +301,12 @@ void Judge::expect_the_end(std::size_t name, HoldNumber number, Nanos by) {
   });
 }
 
+bool Judge::was_taken(std::size_t name, mortise::Token token) const {
+  const auto all = names_.find(name);
+  return all != names_.end() &&
+         all->second.taken.contains(token.value() / mortise::core::tokens_in_a_grant);
+}
+
 bool Judge::was_taken(std::size_t name, HoldNumber number) {
   return names_[name].holds.at(number).taken;
 }

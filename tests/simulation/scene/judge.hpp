@@ -70,6 +70,8 @@ class Judge {
   void taken(std::size_t name, std::uint64_t grant, Nanos bound);
   /// @return whether the hold was taken by force.
   [[nodiscard]] bool was_taken(std::size_t name, HoldNumber number);
+  /// @return whether the hold with this token was, or may be at any time, although it is released.
+  [[nodiscard]] bool was_taken(std::size_t name, mortise::Token token) const;
 
   /// Somebody waits for a name from now on, or no longer.
   /// @param ever without a time limit: it does not leave its place

@@ -100,6 +100,7 @@ void Scene::operate_key(Party& party, Random& random, bool calm) {
       judge_.blame("L4", process.name() + ": to begin a run says " + run.error_text());
     } else if (!error) {
       // Whoever waits behind others of its process does not ask for itself.
+      call.seen = stand_->seen_from(call.asked);
       keys_.told(call, run.outcome(), options.wait > Nanos(0));
     }
     if (error && error != mortise::Errc::mismatch && had_time) {
@@ -155,7 +156,7 @@ void Scene::run_key(Party& party, const Keys::Call& call, mortise::Run& run, Ran
     judge_.blame("L7", process.name() + ": all is well, and a conclusion is in doubt");
   }
   // What a client has that is being closed is given back meanwhile.
-  const bool whole = !party.closing;
+  const bool whole = !party.closing && !judge_.was_taken(name, run.token());
   keys_.concluded(call, number,
                   {.outcome = outcome,
                    .in_doubt = static_cast<bool>(error),
@@ -171,9 +172,10 @@ void Scene::run_key(Party& party, const Keys::Call& call, mortise::Run& run, Ran
   }
 }
 
-void Scene::look_at_key(const Keys::Call& call, mortise::Once& once) {
+void Scene::look_at_key(Keys::Call& call, mortise::Once& once) {
   std::error_code error;
   const mortise::Outcome outcome = once.look(error);
+  call.seen = stand_->seen_from(call.asked);
   if (!error) keys_.looked(call, outcome);
 }
 

@@ -144,17 +144,18 @@ void Keys::told(const Call& call, const mortise::Outcome& outcome, bool may_be_s
   if (said->told != never && call.asked > said->told + kept) {
     blame("O3", call, "it is told what should be forgotten: " + shown(said->bytes));
   }
-  if (said->told < key.forgotten_from && call.asked > key.forgotten_by) {
+  if (said->told < key.forgotten_from && call.seen > key.forgotten_by) {
     blame("O3", call, "it is told what was forgotten: " + shown(said->bytes));
   }
   expect_known(call, outcome);
 }
 
-// The last success that was told before this call began stands, unless time or somebody ended it.
+// The last success that was told before what this call saw stands, unless time or somebody ended
+// it.
 void Keys::expect_known(const Call& call, const mortise::Outcome& outcome) {
   const Key& key = keys_[call.key];
   for (const Attempt& each : key.attempts) {
-    if (call.always || each.state != KeyState::succeeded || each.told >= call.asked) continue;
+    if (call.always || each.state != KeyState::succeeded || each.told >= call.seen) continue;
     if (may_be_gone(key, each.said)) continue;
     if (outcome.state() == KeyState::succeeded && outcome.result() == each.bytes) continue;
     const bool other = outcome.state() == KeyState::succeeded;

@@ -41,6 +41,7 @@ class Keys {
     bool only_one = false;  ///< fingerprint that anybody uses with this key
     bool always = false;    ///< everybody repeats this key after success
     Nanos asked{};
+    Nanos seen{};  ///< what it is told is not older than this
   };
   /// It is to run the key.
   RunNumber begins(const Call& call, std::uint64_t number, mortise::Token token);

@@ -75,7 +75,7 @@ class Scene {
   void work_with_keys(Party& party, std::size_t thread);
   void operate_key(Party& party, Random& random, bool calm);
   void run_key(Party& party, const Keys::Call& call, mortise::Run& run, Random& random);
-  void look_at_key(const Keys::Call& call, mortise::Once& once);
+  void look_at_key(Keys::Call& call, mortise::Once& once);
   void forget_key(const Keys::Call& call, mortise::Once& once);
   /// Asks whether the server is there, for a bounded time.
   void ask(Party& party, Random& random);

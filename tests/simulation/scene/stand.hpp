@@ -73,6 +73,8 @@ class Stand {
   /// @return whether the servers have brought holds back that were given back already: a release
   /// need not be on disk when it is told.
   [[nodiscard]] virtual bool holds_came_back() const { return false; }
+  /// @return what a key is told to be by now to somebody who asked then is not older than this.
+  [[nodiscard]] virtual Nanos seen_from(Nanos asked) const { return asked; }
   /// @return whether it has keys with a memory: `Keys`.
   [[nodiscard]] virtual bool remembers() const { return false; }
   /// The owner of a hold does something with it that only this kind of store has. On its thread.

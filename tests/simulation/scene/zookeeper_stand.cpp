@@ -3,10 +3,13 @@
 #include <mortise/zookeeper.hpp>
 
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/keys.hpp"
 #include "simulation/scene/stands.hpp"
 #include "simulation/scene/zookeeper_administrators.hpp"
 #include "simulation/scene/zookeeper_late_node.hpp"
 #include "simulation/scene/zookeeper_lost_watch.hpp"
+#include "simulation/scene/zookeeper_lost_words.hpp"
+#include "simulation/scene/zookeeper_runs.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
 
 #include <algorithm>
@@ -20,6 +23,7 @@ namespace {
 
 constexpr std::uint64_t stand_stream = 21;
 constexpr std::uint64_t late_node_stream = 36;
+constexpr std::chrono::milliseconds a_look{20};
 
 class ZooKeeperStand final : public Stand {
  public:
@@ -29,6 +33,7 @@ class ZooKeeperStand final : public Stand {
         session_(plan.lease),
         storm_(plan.storm),
         names_(plan.names),
+        has_keys_(plan.keys > 0),
         administrators_(room) {
     Random luck = Random::of({plan.seed, stand_stream});
     const std::size_t count = plan.seed % 8 == 0 ? 1 : plan.seed % 8 == 1 ? 5 : 3;
@@ -41,9 +46,14 @@ class ZooKeeperStand final : public Stand {
                                      : luck.spread(session_ / 20, session_ / 2);
     knows_one_ = luck.chance(0.25);
     ensemble_ = std::make_unique<zookeeper::Ensemble>(sites, options_);
+    runs_.emplace(*ensemble_, plan.keys);
     for (std::size_t i = 0; i < count; ++i) {
       doors_.push_back(std::make_unique<ZooKeeperDoor>(ensemble_->server(i), administrators_));
       room.network.hosts()[i]->serve(*doors_.back());
+    }
+    if (has_keys_) {
+      agree_on_the_time();
+      look_for_two_leaders();
     }
     administrators_.removes = [this](const std::string& path) { removed_by_force(path); };
   }
@@ -67,8 +77,10 @@ class ZooKeeperStand final : public Stand {
         ensemble_->throttle(any, true);
         room_.world.after(length, [this, any] { ensemble_->throttle(any, false); });
         return name_of(any) + " has too many requests";
-      case 4: return take_by_force(true);
-      case 5: return take_by_force(false);
+      case 4:
+      case 5:
+        if (has_keys_ && random.chance(0.5)) return take_a_key_by_force(which == 4);
+        return take_by_force(which == 4);
       case 6:
       case 11: return remove_a_waiter(random);
       case 7:
@@ -127,6 +139,15 @@ class ZooKeeperStand final : public Stand {
     if (judge->verdict()) return;
     lost_watch_.emplace(room_, *judge, *ensemble_, url_of(0) + terms(), session);
     lost_watch_->come();
+    if (judge->verdict() || !has_keys_) return;
+    lost_words_.emplace(room_, *judge, *ensemble_, url_of(0) + terms(), session);
+    lost_words_->come();
+  }
+  [[nodiscard]] bool remembers() const override { return true; }
+  // A leader that was replaced, and does not know it yet, answers a sync and a read. And a follower
+  // may have carried out what its leader has not.
+  [[nodiscard]] Nanos seen_from(Nanos asked) const override {
+    return std::min(two_lead_until_ >= asked ? two_lead_from_ : asked, asked) - rest_of_a_try();
   }
   [[nodiscard]] std::size_t open_sessions() const override { return ensemble_->sessions(); }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
@@ -134,10 +155,28 @@ class ZooKeeperStand final : public Stand {
       const std::size_t left = ensemble_->children("/locks/" + escaped(name));
       if (left > 0) return name + " has " + std::to_string(left) + " nodes";
     }
-    return {};
+    return runs_->leftovers();
   }
 
  private:
+  /// How long keys are kept the leader's wall clock tells, and leaders change.
+  void agree_on_the_time() {
+    const auto& hosts = room_.network.hosts();
+    for (const auto& host : hosts) host->step_wall_clock(hosts.front()->wall() - host->wall());
+    room_.world.after(std::chrono::seconds(1), [this] { agree_on_the_time(); });
+  }
+  void look_for_two_leaders() {
+    std::size_t lead = 0;
+    for (std::size_t i = 0; i < ensemble_->size(); ++i) {
+      lead += ensemble_->peer(i).role() == zookeeper::Role::leading ? 1U : 0U;
+    }
+    const Nanos now = room_.world.now();
+    if (lead > 1) {
+      if (now > two_lead_until_ + recovery()) two_lead_from_ = now - a_look;
+      two_lead_until_ = now + a_look;
+    }
+    room_.world.after(a_look, [this] { look_for_two_leaders(); });
+  }
   [[nodiscard]] std::string url_of(std::size_t client) const {
     std::string url = "zookeeper://";
     const std::size_t count = ensemble_->size();
@@ -257,6 +296,21 @@ class ZooKeeperStand final : public Stand {
       room_.world.after(session_ / 20, [=, this] { await_the_end(name, grant, path); });
     }
   }
+  void take(const ZooKeeperRuns::Run& run) {
+    const std::size_t name = Keys::first_name + run.key;
+    taken(name, run.grant, never);
+    await_the_end(name, run.grant, run.node);
+  }
+  /// An administrator ends the session of whoever runs a key, or deletes its node.
+  std::string take_a_key_by_force(bool session) {
+    const std::optional<ZooKeeperRuns::Run> run = runs_->any();
+    if (!run) return "no run is there to be taken by force";
+    const std::string key = "key " + std::to_string(run->key);
+    if (session) return end_session_of(run->session, key);
+    if (!ensemble_->remove(run->node)) return "nobody is there to take a run by force";
+    take(*run);
+    return "the run of " + key + " is taken by force, its node is deleted";
+  }
   /// An administrator's client is about to remove a node.
   void removed_by_force(const std::string& path) {
     const zookeeper::Node* const node = ensemble_->committed().find(path);
@@ -283,6 +337,25 @@ class ZooKeeperStand final : public Stand {
   }
   /// An administrator ends the session of a holder, or deletes its node.
   std::string take_by_force(bool session) {
+    for (std::size_t name = 0; name < names_; ++name) {
+      const auto holder = ensemble_->who_holds(queue_of(name));
+      if (!holder) continue;
+      if (session) return end_session_of(holder->session, "name " + std::to_string(name));
+      learns(holder->session);
+      if (!ensemble_->remove(queue_of(name) + "/" + holder->node)) break;
+      take(name, *holder);
+      return "the hold of name " + std::to_string(name) + " is taken by force, its node is deleted";
+    }
+    return "nothing is there to be taken by force";
+  }
+  /// Whoever lets go soon learns nothing.
+  void learns(std::int64_t session) {
+    if (const Connection* const connection = connection_of(session)) {
+      keep(connection->process(), room_.world.now() + session_ * 2);
+    }
+  }
+  /// All goes that it holds, or has its turn for before its server hears of this.
+  std::string end_session_of(std::int64_t session, const std::string& whose) {
     std::vector<std::vector<zookeeper::Holder>> before;
     for (std::size_t name = 0; name < names_; ++name) {
       before.push_back(ensemble_->queue(queue_of(name)));
@@ -290,40 +363,36 @@ class ZooKeeperStand final : public Stand {
       const auto coming = ensemble_->coming(queue_of(name));
       before.back().insert(before.back().end(), coming.begin(), coming.end());
     }
+    learns(session);
+    if (!ensemble_->leader()) return "nobody is there to end a session";
+    const std::vector<ZooKeeperRuns::Run> runs = runs_->of(session);
+    ensemble_->end_session(session);
+    for (const ZooKeeperRuns::Run& run : runs) take(run);
     for (std::size_t name = 0; name < names_; ++name) {
-      const auto holder = ensemble_->who_holds(queue_of(name));
-      if (!holder) continue;
-      // Whoever lets go soon learns nothing.
-      if (const Connection* const connection = connection_of(holder->session)) {
-        keep(connection->process(), room_.world.now() + session_ * 2);
+      for (const zookeeper::Holder& each : before[name]) {
+        if (each.session == session) take(name, each);
       }
-      const bool done = session ? ensemble_->end_session(holder->session)
-                                : ensemble_->remove(queue_of(name) + "/" + holder->node);
-      if (!done) break;
-      take(name, *holder);
-      // With a session all goes that it holds, or has its turn for before its server hears of this.
-      for (std::size_t also = 0; session && also < names_; ++also) {
-        for (const zookeeper::Holder& other : before[also]) {
-          if (other.session == holder->session && other.node != holder->node) take(also, other);
-        }
-      }
-      return "the hold of name " + std::to_string(name) + " is taken by force, " +
-             (session ? "with its session" : "its node is deleted");
     }
-    return "nothing is there to be taken by force";
+    return "the hold of " + whose + " is taken by force, with its session";
   }
+
   Room& room_;
   const std::uint64_t seed_;
   const Nanos session_;
   const Nanos storm_;
   const std::size_t names_;
+  const bool has_keys_;
+  Nanos two_lead_from_{-1};  // the last time, or times that are near
+  Nanos two_lead_until_{-1};
   bool knows_one_ = false;  // each client: it comes back to the same server
   zookeeper::Options options_;
   std::unique_ptr<zookeeper::Ensemble> ensemble_;
+  std::optional<ZooKeeperRuns> runs_;
   ZooKeeperAdministrators administrators_;
   std::vector<std::unique_ptr<ZooKeeperDoor>> doors_;
   std::optional<ZooKeeperLateNode> late_node_;
   std::optional<ZooKeeperLostWatch> lost_watch_;
+  std::optional<ZooKeeperLostWords> lost_words_;
 };
 
 }  // namespace

@@ -99,6 +99,18 @@ std::vector<Holder> Ensemble::coming(std::string_view path) const {
   return out;
 }
 
+std::vector<std::int64_t> Ensemble::coming_writes(std::string_view path) const {
+  std::vector<std::int64_t> out;
+  const auto leads = leader();
+  if (!leads) return out;
+  for (const TxnPtr& txn : peers_[*leads]->log()) {
+    for (const Change& change : txn->changes) {
+      if (change.data && change.path == path) out.push_back(txn->zxid);
+    }
+  }
+  return out;
+}
+
 std::optional<Holder> Ensemble::who_holds(std::string_view path) const {
   const std::vector<Holder> all = queue(path);
   return all.empty() ? std::nullopt : std::optional(all.front());

@@ -56,6 +56,8 @@ class Ensemble {
   [[nodiscard]] std::optional<Holder> who_holds(std::string_view path) const;
   /// @return the children of a node whose creation the leader has proposed, and not carried out.
   [[nodiscard]] std::vector<Holder> coming(std::string_view path) const;
+  /// @return the transactions, proposed and not carried out, that write a node's data.
+  [[nodiscard]] std::vector<std::int64_t> coming_writes(std::string_view path) const;
   /// @return the children of a node whose names end with a number, the lowest first.
   [[nodiscard]] std::vector<Holder> queue(std::string_view path) const;
   /// @return how many children a node has.

@@ -103,7 +103,35 @@ std::pair<std::int32_t, Out> RandomSteps::look() {
   }
 }
 
+// As the library has them: a run begins, with its node or on it, and ends; what is kept goes.
+Out RandomSteps::multi_of_a_key() {
+  const std::string kept = root_ + (one_in(2) ? "/a" : "/b");
+  const std::string node = root_ + "/q/x-000000000" + std::to_string(below(6));
+  Out out;
+  switch (below(4)) {
+    case 0:
+      add_step(out, op::create, create_body(root_ + "/q/x-", flag::ephemeral_sequential, "label"));
+      add_step(out, op::create, create_body(kept, flag::persistent, data()));
+      break;
+    case 1:
+      add_step(out, op::check, version_body(node, -1));
+      add_step(out, op::check, version_body(root_, version()));
+      add_step(out, op::set_data, data_body(kept, data(), version()));
+      break;
+    case 2:
+      add_step(out, op::set_data, data_body(kept, data(), version()));
+      add_step(out, op::remove, version_body(node, -1));
+      break;
+    default:
+      add_step(out, op::set_data, data_body(root_, "", version()));
+      add_step(out, op::remove, version_body(kept, version()));
+  }
+  end_steps(out);
+  return out;
+}
+
 Out RandomSteps::multi() {
+  if (one_in(3)) return multi_of_a_key();
   Out out;
   for (std::size_t left = below(5); left > 0; --left) {
     const auto [type, body] = change(true);

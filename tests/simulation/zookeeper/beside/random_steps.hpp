@@ -35,6 +35,7 @@ class RandomSteps {
   [[nodiscard]] std::pair<std::int32_t, Out> change(bool in_multi);
   [[nodiscard]] std::pair<std::int32_t, Out> look();
   [[nodiscard]] Out multi();
+  [[nodiscard]] Out multi_of_a_key();
 
   std::mt19937_64 random_;
   const std::string root_;

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Goal: a key is what the manual says it is, whatever befalls its server and what is said to it: a
+// restart, forgotten scripts, requests that arrive when they were long said again. Method: clients
+// as users have them, a real server that is killed, a proxy that keeps what goes through.
+#include "fault/redis_proxied.hpp"
+
+#include <future>
+#include <thread>
+
+namespace mortise::fault {
+namespace {
+
+using Persistence = RedisServerOptions::Persistence;
+
+// The command time-out is a sixth of it.
+constexpr std::chrono::milliseconds short_lease = 900ms;
+
+class RedisOnceFaults : public ProxiedRedisTest {
+ protected:
+  void kill_and_start() {
+    server().kill();
+    server().start();
+  }
+  /// @return the server's count of scripts, which tells that what was delivered was executed.
+  [[nodiscard]] std::uint64_t scripts() {
+    auto stats = server().talk().command_stats();
+    return stats["evalsha"] + stats["eval"];
+  }
+  /// What goes to the server by the connections that stand now is kept.
+  void keep_requests() { proxy().hold_requests(true, Proxy::Connections::commands); }
+  void deliver() {
+    ASSERT_GT(proxy().held(), 0U);
+    const std::uint64_t before = scripts();
+    const std::size_t sent = proxy().release_held();
+    ASSERT_TRUE(eventually([&] { return scripts() >= before + sent; }));
+  }
+  static void expect_success(const Outcome& outcome, std::string_view result,
+                             std::uint64_t number = 1) {
+    EXPECT_EQ(outcome.state(), KeyState::succeeded);
+    EXPECT_EQ(outcome.result(), result);
+    EXPECT_EQ(outcome.number(), number);
+  }
+  static std::string never_run() {
+    ADD_FAILURE() << "it was run";
+    return {};
+  }
+};
+
+TEST_F(RedisOnceFaults, ARestartWithItsDataForgetsNothing) {
+  RedisServerOptions options;
+  options.persistence = Persistence::always;
+  static_cast<void>(server(options));
+  Client one = client();
+  Client other = client();
+  const Outcome done = one.once("done").run([] { return "done"; });
+  mortise::Run run = one.once("runs", {.lease = 30s}).begin();
+  ASSERT_TRUE(run);
+  { const mortise::Run given_back = one.once("given back").begin(); }
+  kill_and_start();
+  const Outcome later = other.once("done").run(never_run);
+  expect_success(later, "done");
+  EXPECT_EQ(later.token(), done.token());
+  EXPECT_EQ(other.once("runs", {.wait = 0s}).run(never_run).state(), KeyState::pending);
+  EXPECT_FALSE(other.once("runs").forget());
+  expect_success(run.succeed("after it"), "after it");
+  expect_success(other.once("runs").run(never_run), "after it");
+  EXPECT_EQ(other.once("given back").begin().number(), 2U);
+}
+
+TEST_F(RedisOnceFaults, ARestartWithoutItsDataForgetsAllAndItsRunnerRecordsNothing) {
+  Client one = client();
+  Client other = client();
+  const Outcome done = one.once("done").run([] { return "done"; });
+  mortise::Run run = one.once("runs", {.lease = 30s}).begin();
+  ASSERT_TRUE(run);
+  kill_and_start();
+  const Outcome again = other.once("done").run([] { return "again"; });
+  expect_success(again, "again");
+  EXPECT_GT(again.token(), done.token());
+  mortise::Run second = other.once("runs").begin();
+  ASSERT_TRUE(second) << "nothing is known of the first";
+  EXPECT_EQ(second.number(), 1U);
+  EXPECT_GT(second.token(), run.token());
+  const Outcome late = run.succeed("late");
+  EXPECT_TRUE(late.lost());
+  EXPECT_EQ(late.state(), KeyState::pending);
+  expect_success(second.succeed("second"), "second");
+  expect_success(one.once("runs").look(), "second");
+}
+
+// By each script the server has to be told anew, in the middle of what it is asked.
+TEST_F(RedisOnceFaults, ForgottenScriptsCostARoundTripAndNothingElse) {
+  Client one = client();
+  Client other = client();
+  const auto forget = [&] { server().talk().expect_ok({"SCRIPT", "FLUSH"}); };
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    forget();
+    mortise::Run run = one.once("key", {.repeat = Repeat::always}).begin();
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run.number(), round);
+    forget();
+    EXPECT_FALSE(other.once("key").forget());
+    auto waits = std::async(std::launch::async, [&] { return other.once("key").run(never_run); });
+    ASSERT_TRUE(eventually([&] {
+      return !server().talk().command({"HGET", key("key") + "!", "w"}).is_nil();
+    }));
+    forget();
+    expect_success(run.succeed("done"), "done", round);
+    forget();
+    expect_success(waits.get(), "done", round);
+    forget();
+    expect_success(other.once("key").look(), "done", round);
+  }
+  forget();
+  EXPECT_TRUE(one.once("key").forget());
+  forget();
+  { const mortise::Run given_back = one.once("key").begin(); }
+  EXPECT_EQ(one.once("key").look().state(), KeyState::pending);
+}
+
+TEST_F(RedisOnceFaults, ABeginningThatArrivesAfterItsOutcomeRunsNothing) {
+  Client mine = ready_client();
+  keep_requests();
+  mortise::Run run = mine.once("a", {.lease = short_lease}).begin();
+  ASSERT_TRUE(run);
+  expect_success(run.succeed("done"), "done");
+  deliver();
+  Client other = client();
+  const Outcome later = other.once("a", {.wait = 0s}).run(never_run);
+  expect_success(later, "done");
+  // Where it would run the key again it must not, either.
+  keep_requests();
+  mortise::Run failing = mine.once("b", {.lease = short_lease}).begin();
+  ASSERT_TRUE(failing);
+  EXPECT_EQ(failing.fail("no").state(), KeyState::failed);
+  deliver();
+  EXPECT_EQ(other.once("b").look().state(), KeyState::failed);
+  mortise::Run next = other.once("b", {.wait = 0s}).begin();
+  ASSERT_TRUE(next) << "it is kept for nobody";
+  EXPECT_EQ(next.number(), 2U);
+}
+
+// Promise: O2
+TEST_F(RedisOnceFaults, AConclusionThatArrivesAfterItsLeaseRecordsNothing) {
+  Client mine = ready_client();
+  Client other = client();
+  mortise::Run run = mine.once("a", {.lease = short_lease}).begin();
+  ASSERT_TRUE(run);
+  keep_requests();
+  proxy().refuse(true);
+  std::error_code ec;
+  static_cast<void>(run.succeed("late", ec));
+  EXPECT_EQ(ec, Errc::in_doubt);
+  mortise::Run second = other.once("a").begin();  // waits for the end of the lease
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second.number(), 2U);
+  deliver();
+  EXPECT_EQ(other.once("a").look().state(), KeyState::pending);
+  expect_success(second.succeed("second"), "second", 2);
+  // Said again in the background, as long as that has a sense.
+  proxy().refuse(false);
+  proxy().heal();
+  std::this_thread::sleep_for(short_lease);
+  expect_success(other.once("a").look(), "second", 2);
+}
+
+TEST_F(RedisOnceFaults, AConclusionThatArrivesTwiceIsRecordedOnce) {
+  Client mine = ready_client();
+  Client other = client();
+  mortise::Run run = mine.once("a").begin();
+  ASSERT_TRUE(run);
+  keep_requests();
+  std::error_code ec;
+  static_cast<void>(run.fail("no", ec));
+  EXPECT_EQ(ec, Errc::in_doubt);
+  // It is said again by the next connection.
+  ASSERT_TRUE(eventually([&] { return other.once("a").look().state() == KeyState::failed; }));
+  mortise::Run second = other.once("a").begin();
+  ASSERT_TRUE(second);
+  deliver();
+  EXPECT_EQ(other.once("a").look().state(), KeyState::pending);
+  expect_success(second.succeed("yes"), "yes", 2);
+}
+
+}  // namespace
+}  // namespace mortise::fault
