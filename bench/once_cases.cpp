@@ -45,16 +45,21 @@ double file_first_run(Mode /*mode*/) {
   return p50_of(few, first_run("file://" + directory.path()));
 }
 
-// What is remembered is flushed, and so is a new name of the directory: here by hand, too.
-double file_floor_of_run(Mode /*mode*/) {
+// What is remembered is flushed, and so is a new name of the directory: here by hand, too. A run's
+// begin is remembered before its body is called, so the lock is flushed as well; or not, to
+// compare.
+double file_locked_write(const std::string& parameters) {
   const TemporaryDirectory locks;
   const TemporaryDirectory receipts;
   int count = 0;
   return p50_of(
-      few, locked_write("file://" + locks.path() + "?flush=yes", [&](const std::string& /*name*/) {
+      few, locked_write("file://" + locks.path() + parameters, [&](const std::string& /*name*/) {
         write_durably(receipts.path(), std::to_string(++count), receipt());
       }));
 }
+
+double file_floor_of_run(Mode /*mode*/) { return file_locked_write("?flush=yes"); }
+double file_unflushed_floor(Mode /*mode*/) { return file_locked_write(""); }
 
 double file_replay(Mode /*mode*/) {
   const TemporaryDirectory directory;
@@ -83,6 +88,12 @@ void add_once_cases(Cases& cases) {
   add_once(cases, {same}, "file", why_not_once("file://" + some.path()),
            {.ours = file_first_run, .floor = file_floor_of_run, .goal = goal_of_first_run},
            {.ours = file_replay, .floor = file_floor_of_replay, .goal = goal_of_replay});
+  add(cases, {same},
+      {.name = "once/file_first_run_beside_unflushed",
+       .unit = "us",
+       .ours = file_first_run,
+       .floor = file_unflushed_floor,
+       .left_out = why_not_once("file://" + some.path())});
 #ifdef MORTISE_WITH_REDIS
   add_redis_once(cases);
 #endif

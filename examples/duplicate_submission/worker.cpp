@@ -41,7 +41,7 @@ void take_payment(mortise::Client& client, const std::string& ledger,
     return;
   }
   mortise::Once payment = client.once(
-      "payment/" + key, {.keep = 24h, .fingerprint = request.body.substr(0, 128), .wait = 2s});
+      "payment/" + key, {.keep = 24h, .fingerprint = request.body.substr(0, 128), .wait = 10s});
   std::error_code error;
   const mortise::Outcome outcome = payment.run([&] { return charge(ledger, request.body); }, error);
   if (outcome.state() == mortise::KeyState::succeeded) {

@@ -19,7 +19,7 @@ inline constexpr const char* replayed_header = "Idempotent-Replayed";
 /// |--------|------------------------------------------------------------------------------|
 /// | 200    | it is charged, now or before: the receipt, the same bytes each time          |
 /// | 400    | no key                                                                       |
-/// | 409    | another worker is still at it after two seconds: to be sent again            |
+/// | 409    | another worker is still at it after ten seconds: to be sent again            |
 /// | 422    | the key belongs to a payment of another body                                 |
 /// | 503    | the store cannot be reached: nothing is known, to be sent again              |
 /// @param url of the store that the workers share

@@ -26,7 +26,7 @@ struct Figures {
   std::atomic<std::uint64_t> told{0};
   std::atomic<std::uint64_t> found{0};
   std::atomic<std::uint64_t> repaired{0};      ///< charges that it found half done, and completed
-  std::atomic<std::uint64_t> started_over{0};  ///< it had lost a lock, or was refused as outdated
+  std::atomic<std::uint64_t> started_over{0};  ///< a lock or an answer was lost
   std::atomic<std::uint64_t> waits{0};         ///< locks that it got after more than a millisecond
   std::atomic<std::int64_t> longest_wait{0};   ///< nanoseconds
 };

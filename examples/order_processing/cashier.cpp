@@ -40,6 +40,10 @@ Outcome Cashier::charge(const Submission& submission, const Witness& witness) tr
   return remembers_ ? charge_once(submission, witness) : charge_and_look(submission, witness);
 } catch (const Outdated&) {
   return Outcome::open;
+} catch (const mortise::LockError& error) {
+  // Nobody has said whether the receipt is recorded: whoever asks again is told.
+  if (error.errc() != mortise::Errc::in_doubt) throw;
+  return Outcome::open;
 }
 
 // [once]

@@ -34,7 +34,7 @@ class Cashier {
   /// @param url of the store; empty = work without locks
   Cashier(std::filesystem::path directory, const std::string& url, Figures& figures);
 
-  /// @return what became of it; `open`: nothing was done yet, to be started over
+  /// @return what became of it; `open`: to be started over
   [[nodiscard]] Outcome charge(const Submission& submission, const Witness& witness);
 
  private:

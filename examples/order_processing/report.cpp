@@ -106,7 +106,8 @@ void print_table(std::ostream& out, const Board& board, std::size_t processes, b
       << " s: " << std::setprecision(0) << static_cast<double>(submissions) / seconds
       << " a second\n";
   if (all.started_over != 0) {
-    out << "   " << all.started_over << " times a lock was lost, and its work begun anew\n";
+    out << "   " << all.started_over
+        << " times a lock or an answer was lost, and the work begun anew\n";
   }
 }
 

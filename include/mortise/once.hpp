@@ -162,10 +162,8 @@ class MORTISE_API Once {
   static void raise_after(const Run& run);
 
   void begin(Run& run);
-  [[nodiscard]] bool waits() const noexcept;
-  [[nodiscard]] std::chrono::nanoseconds left_of_wait(
-      std::chrono::nanoseconds passed) const noexcept;
-  bool learn(runtime::Slot& slot, const Memory& memory, Run& run) const;
+  static bool learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanoseconds lease,
+                    std::chrono::nanoseconds wait, Run& run);
   static void told(const std::shared_ptr<const Record>& record, const Memory& memory, Run& run);
   static void begun(std::shared_ptr<runtime::OpenRun> open, runtime::KeyCall&& call, Run& run);
   [[nodiscard]] std::shared_ptr<const Record> recall(bool forget, Failure& failure) const;

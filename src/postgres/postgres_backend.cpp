@@ -345,10 +345,10 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       return keys ? Statements::renew_all(items) : Statements::renew(items);
     }
     case Call::Kind::recall: {
-      const Recollection& asked = call.recollection();
-      call.text = asked.kind() == Recollection::Kind::forget ? Call::Text::forget_key
-                                                             : Call::Text::look_key;
-      return Statements::inspect(asked.key());
+      const std::string& key = call.recollection().key();
+      call.text = call.forgets > 0 ? Call::Text::forget_key : Call::Text::look_key;
+      if (call.forgets > 0) ++call.forgotten;
+      return call.forgets > 0 ? Statements::forget(key, call.forgets) : Statements::inspect(key);
     }
     case Call::Kind::inspect: break;
     case Call::Kind::force:

@@ -293,8 +293,29 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
 void PostgresBackend::answered_recall(const Call& call, const Result& result) {
   const std::optional<Recalled> recalled = Recalled::of(result);
   if (!recalled) return nonsense(call);
-  if (!recalled->locked) return call.recollection().answered(recalled->record);
-  if (!call.operation->done()) again_soon(call);
+  if (call.operation->done()) return;
+  if (recalled->locked) {
+    Call again = call;
+    if (again.forgotten > 0) --again.forgotten;  // nothing has happened
+    return again_soon(again);
+  }
+  const Record& found = *recalled->record;
+  if ((call.forgotten > 1 || call.executed) && found.state != KeyState::absent &&
+      found.number != call.forgets) {
+    return call.operation->failed(
+        {Errc::in_doubt, where_ + ": the key may have been forgotten, and is run since"});
+  }
+  const bool forgets = call.recollection().kind() == Recollection::Kind::forget &&
+                       found.state != KeyState::absent && !found.held;
+  if (!forgets || found.number == call.forgets) {
+    return call.recollection().answered(recalled->record);
+  }
+  // Of that run, and of no other one: the server may come to it when a later one is recorded.
+  Flights again;
+  again.emplace_back(call);
+  again.front().forgets = found.number;
+  again.front().forgotten = 0;
+  resubmit(again);
 }
 
 void PostgresBackend::answered_renewal(const Call& call, const Result& result) {

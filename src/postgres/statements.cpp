@@ -103,7 +103,7 @@ Statements::Statements(const std::string& schema, bool fair)
        conclude({}, {.memory = std::make_shared<const Memory>()}, {}), true},
       {"mortise_renew_all", fill_in(sql::renew_all, schema), renew_all({}), true},
       {"mortise_look_key", fill_in(sql::look_key, schema), inspect({}), true},
-      {"mortise_forget_key", call("forget_key($1)"), inspect({}), true},
+      {"mortise_forget_key", call("forget_key($1, $2)"), forget({}, 0), true},
       {"mortise_wake_all", call("wake($1), ") + schema + ".wake_run($2)", wake_all({}, {}), true},
   };
 }
@@ -129,7 +129,7 @@ Arguments Statements::acquire(const Acquisition::Request& request, bool waits, c
 Arguments Statements::ask_key(const Acquisition::Request& request, bool waits,
                               const Copies& copies) const {
   // A lock's request has none; of a key's it is never null.
-  static const Memory none;
+  const Memory none;
   const Memory& memory = request.memory ? *request.memory : none;
   Arguments arguments;
   arguments.bytes(request.name)
@@ -197,6 +197,12 @@ std::vector<std::size_t> Statements::locks_first(const std::vector<Renewal::Item
 Arguments Statements::inspect(std::string_view name) {
   Arguments arguments;
   arguments.bytes(name);
+  return arguments;
+}
+
+Arguments Statements::forget(std::string_view key, std::uint64_t number) {
+  Arguments arguments;
+  arguments.bytes(key).integer(static_cast<std::int64_t>(number));
   return arguments;
 }
 

@@ -334,6 +334,7 @@ Released RedisBackend::outcome_of(ReleaseAnswer::Outcome told, bool before,
 // run in between, and the outcome that it has now is asked for anew.
 void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
   Recollection& its = *call.recollection();
+  if (its.done()) return;  // its caller has gone
   const std::shared_ptr<const Record>& record = answer.record;
   const bool stays = record->state != KeyState::absent && !record->held &&
                      (!call.found || call.found->record->number != record->number);

@@ -267,7 +267,8 @@ void AcquireCall::run_begins_locked(core::Hold&& hold, std::uint64_t run) {
 
 bool AcquireCall::may_hand_to(const AcquireCall& successor) const noexcept {
   return successor.terms->agrees_with(*terms) &&
-         (key_ == nullptr || successor.key_->agrees_with(*key_));
+         (key_ == nullptr ||
+          (successor.key_->arrival <= name_.key->asked_at && successor.key_->agrees_with(*key_)));
 }
 
 AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {

@@ -33,6 +33,13 @@ std::shared_ptr<const Record> pending(const Record& found) {
       .state = KeyState::pending, .run = found.run, .number = found.number, .held = found.held});
 }
 
+bool waits(core::Nanos wait) noexcept { return wait > core::Nanos(0); }
+
+/// @return what is left of it; a little, where nothing is: it waits, if not for long.
+core::Nanos left_of(core::Nanos wait, core::Nanos passed) noexcept {
+  return std::max<core::Nanos>(wait - passed, std::chrono::microseconds(1));
+}
+
 bool answers(const Memory& asked, const Record& record) {
   const core::Verdict verdict = core::judge(asked, record);
   return verdict == core::Verdict::replay || verdict == core::Verdict::mismatch;
@@ -79,19 +86,24 @@ Run Once::begin(std::error_code& ec) {
 }
 
 void Once::begin(Run& run) {
-  // An observer may destroy this handle.
+  // An observer may destroy this handle, also between two tries.
   const std::shared_ptr<runtime::Slot> slot = slot_;
+  const std::shared_ptr<const core::Terms> terms = terms_;
   const std::shared_ptr<const Memory> memory = memory_;
+  const std::chrono::nanoseconds wait = wait_;
+  const std::stop_token stop = stop_;
   const Instant began = slot->client().now();
   run.key_ = slot->name();
   for (;;) {
-    if (learn(*slot, *memory, run)) return;
+    if (learn(*slot, *memory, terms->lease, wait, run)) return;
     runtime::KeyCall call{.memory = memory};
     auto open = std::make_shared<runtime::OpenRun>(slot);
     std::optional<Holder> holder;
-    AcquireOptions options{.wait = wait_, .stop = stop_, .owner = open->owner()};
-    if (waits() && wait_ != forever) options.wait = left_of_wait(slot->client().now() - began);
-    run.failure_ = slot->acquire(terms_, options, &holder, &call);
+    AcquireOptions options{.wait = wait, .stop = stop, .owner = open->owner()};
+    if (waits(wait) && wait != forever) {
+      options.wait = left_of(wait, slot->client().now() - began);
+    }
+    run.failure_ = slot->acquire(terms, options, &holder, &call);
     if (!run.failure_ && call.record) return told(call.record, *memory, run);
     if (!run.failure_) return begun(std::move(open), std::move(call), run);
     if (!is_contention(run.failure_.code)) return;
@@ -103,43 +115,38 @@ void Once::begin(Run& run) {
   }
 }
 
-/// @return what is left; a little, where nothing is: it waits, if not for long.
-std::chrono::nanoseconds Once::left_of_wait(std::chrono::nanoseconds passed) const noexcept {
-  return std::max<std::chrono::nanoseconds>(wait_ - passed, std::chrono::microseconds(1));
-}
-
-bool Once::waits() const noexcept { return wait_ > std::chrono::nanoseconds(0); }
-
 // Whoever may not wait is not told `pending` only because another caller of this process asks just
 // now for what has an outcome; and whoever comes with another fingerprint does not wait for those.
-bool Once::learn(runtime::Slot& slot, const Memory& memory, Run& run) const {
+bool Once::learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanoseconds lease,
+                 std::chrono::nanoseconds wait, Run& run) {
   if (!slot.client().alive()) return false;
   const runtime::KeyGlance seen = slot.glance(memory);
   if (seen.runs && seen.differs) {
     told(seen.runs, memory, run);
     return true;
   }
-  if (seen.runs && seen.own && waits()) {
+  if (seen.runs && seen.own && waits(wait)) {
     run.failure_ = {Errc::unsupported,
                     slot.name() + ": this thread runs the key already, and would wait for itself"};
     return true;
   }
-  if (seen.runs && !waits()) {
+  if (seen.runs && !waits(wait)) {
     run.failure_ = {Errc::timeout, slot.name()};
     run.outcome_ = Outcome(seen.runs);
     return true;
   }
-  if (!seen.differs && (waits() || !seen.others)) return false;
-  const core::Nanos at_most = core::command_timeout(terms_->lease);
+  if (!seen.differs && (waits(wait) || !seen.others)) return false;
+  const core::Nanos at_most = core::command_timeout(lease);
   Failure failure;
-  const auto found = slot.recall(
-      Recollection::Kind::look, waits() ? std::min<core::Nanos>(wait_, at_most) : at_most, failure);
+  const auto found =
+      slot.recall(Recollection::Kind::look,
+                  waits(wait) ? std::min<core::Nanos>(wait, at_most) : at_most, failure);
   if (found && answers(memory, *found)) {
     told(found, memory, run);
     return true;
   }
   // What is wrong with the store the request itself finds out, for which there is more time.
-  if (waits()) return false;
+  if (waits(wait)) return false;
   run.failure_ = failure ? failure : Failure(Errc::timeout, slot.name());
   if (found) run.outcome_ = Outcome(pending(*found));
   return true;

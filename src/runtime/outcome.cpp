@@ -21,7 +21,7 @@ class Nothing {
   [[nodiscard]] const std::string& text() const noexcept { return *text_; }
 
  private:
-  alignas(std::string) std::byte room_[sizeof(std::string)];
+  alignas(std::string) std::byte room_[sizeof(std::string)] = {};
   const std::string* text_;
 };
 [[gnu::init_priority(200)]] const Nothing nothing;

@@ -137,6 +137,9 @@ std::shared_ptr<const Record> Slot::recall(Recollection::Kind kind, core::Nanos 
     const auto trouble = recollection->trouble();
     failure = {code, trouble ? trouble->text : client().backend().describe() + ": no answer"};
     if (trouble && code == Errc::unavailable) failure = *trouble;
+    // Nobody waits for it any more: what has not left is not sent, and a look does not go on to
+    // forget what it finds, which may have been recorded since.
+    recollection->failed(failure);
     return nullptr;
   }
   failure = recollection->failure();

@@ -148,9 +148,23 @@ TEST_F(PostgresKeys, RefuseALateCopyOfARequest) {
   EXPECT_EQ(begin(talk, {.how = "16", .repeat = Repeat::always}), "R");
   // And one that is told what is remembered takes nothing later, when that is forgotten.
   EXPECT_THAT(begin(talk, {.me = "\\x02", .how = "36"}), EndsWith("fresult"));
-  talk.value("select mortise.forget_key('a')");
+  talk.value("select mortise.forget_key('a', $1)", {number});
   EXPECT_EQ(begin(talk, {.me = "\\x02", .how = "16"}), "R");
   EXPECT_THAT(begin(talk, {.me = "\\x03"}), EndsWith(" 1"));
+}
+
+TEST_F(PostgresKeys, AreNotForgottenByARequestThatComesLate) {
+  PostgresTalk talk = server().user();
+  const std::string first = number_in(begin(talk));
+  EXPECT_EQ(conclude(talk, first, "why", "\\x01", false), "F");
+  const std::string second = number_in(begin(talk, {.me = "\\x02"}));
+  EXPECT_EQ(conclude(talk, second, "result", "\\x02"), "F");
+  // It is told what is there, so that it can be said again.
+  EXPECT_THAT(talk.value("select encode(mortise.forget_key('a', $1), 'escape')", {first}),
+              EndsWith("fresult"));
+  EXPECT_EQ(state(), "Y");
+  talk.value("select mortise.forget_key('a', $1)", {second});
+  EXPECT_EQ(state(), "-");
 }
 
 TEST_F(PostgresKeys, OfOneThatWasTakenBackHaveARecordToBeSweptBy) {
@@ -216,7 +230,7 @@ TEST_F(PostgresKeys, ThatATransactionHasAreNotSwept) {
       "update mortise.run set expires_at = '-infinity'; set lock_timeout = '1s';"
       "set enable_seqscan = off; select mortise.sweep_keys()");
   EXPECT_EQ(begin(talk, {.me = "\\x02"}), "L");
-  EXPECT_EQ(talk.value("select encode(mortise.forget_key('a'), 'escape')"), "L");
+  EXPECT_EQ(talk.value("select encode(mortise.forget_key('a', $1), 'escape')", {number}), "L");
   user.run("commit");
   EXPECT_THAT(begin(talk, {.me = "\\x02"}), EndsWith("fresult"));
 }

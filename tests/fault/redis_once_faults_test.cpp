@@ -81,6 +81,8 @@ TEST_F(RedisOnceFaults, ARestartWithoutItsDataForgetsAllAndItsRunnerRecordsNothi
   ASSERT_TRUE(second) << "nothing is known of the first";
   EXPECT_EQ(second.number(), 1U);
   EXPECT_GT(second.token(), run.token());
+  // By a connection that stands: what one that broke may have carried would be in doubt.
+  expect_success(one.once("done").look(), "again");
   const Outcome late = run.succeed("late");
   EXPECT_TRUE(late.lost());
   EXPECT_EQ(late.state(), KeyState::pending);
@@ -180,6 +182,43 @@ TEST_F(RedisOnceFaults, AConclusionThatArrivesTwiceIsRecordedOnce) {
   deliver();
   EXPECT_EQ(other.once("a").look().state(), KeyState::pending);
   expect_success(second.succeed("yes"), "yes", 2);
+}
+
+// Of its two steps the second names what the first has found, and there is none for a caller that
+// has gone: what it would find was recorded since.
+TEST_F(RedisOnceFaults, AForgetInDoubtDoesNotGoOn) {
+  Client mine(proxy().url());
+  Client other(server().url());
+  Once key = mine.once("key");
+  EXPECT_EQ(key.look().state(), KeyState::absent);
+  proxy().blackhole(true);
+  std::error_code why;
+  EXPECT_FALSE(key.forget(why));
+  EXPECT_EQ(why, Errc::in_doubt);
+  expect_success(other.once("key").run([] { return "first"; }), "first");
+  proxy().blackhole(false);
+  mine.check(patience);
+  expect_success(other.once("key").run([] { return "second"; }), "first");
+}
+
+// Not that of a request that was sent before it came, and was handed to it.
+TEST_F(RedisOnceFaults, ACallerIsToldWhatWasAskedSinceItCame) {
+  Client mine(proxy().url());
+  Client other(server().url());
+  expect_success(other.once("key").run([] { return "old"; }), "old");
+  mine.check(patience);
+  proxy().delay(600ms, 600ms, Proxy::Direction::to_client);
+  auto first = std::async(std::launch::async, [&] {
+    std::error_code why;
+    return mine.once("key", {.wait = 300ms}).begin(why).outcome();
+  });
+  std::this_thread::sleep_for(100ms);
+  EXPECT_TRUE(other.once("key").forget());
+  expect_success(other.once("key").run([] { return "new"; }), "new");
+  std::this_thread::sleep_for(100ms);
+  const mortise::Run second = mine.once("key", {.wait = 10s}).begin();
+  first.wait();
+  expect_success(second.outcome(), "new");
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Goal: a connection may end at any step of taking, waiting and leaving, before the server has a
-// request or after it has answered it: what the caller is told is what the server knows, and no
-// node is left behind (S5). Method: the proxy ends the connection at the nth request, for every n
-// until there is none so late any more.
+// Goal: a connection may end at any step of taking, waiting and leaving, and of a run, before the
+// server has a request or after it has answered it: what the caller is told is what the server
+// knows, and no node is left behind (S5). Method: the proxy ends the connection at the nth request,
+// for every n until there is none so late any more.
 #include "fault/zookeeper_fixture.hpp"
+#include "zookeeper/lock_path.hpp"
 
 #include <ostream>
 
@@ -91,6 +92,8 @@ class ZooKeeperSteps : public ZooKeeperTest, public ::testing::WithParamInterfac
       EXPECT_EQ(outcome, Released::released) << about;
     }
   }
+  static void run_a_key(Client& mine, Client& theirs, const std::string& key,
+                        const std::string& about);
 
  private:
   int names_ = 0;
@@ -155,6 +158,60 @@ TEST_P(ZooKeeperSteps, OfWaiting) {
   }
   EXPECT_LT(steps, most_steps);
   EXPECT_GT(steps, 3U);
+}
+
+/// What one thread does with a key while its connection is cut somewhere: what it is told of its
+/// outcome is to be what another client sees.
+void ZooKeeperSteps::run_a_key(Client& mine, Client& theirs, const std::string& key,
+                               const std::string& about) {
+  std::error_code error;
+  mortise::Run run = mine.once(key, {.wait = patience}).begin(error);
+  EXPECT_TRUE(run) << about << ": " << error.message();
+  if (!run) return;
+  const std::uint64_t number = run.number();
+  const Outcome told = run.succeed(about, error);
+  const Outcome seen = theirs.once(key).look();
+  if (told.state() == KeyState::succeeded) {
+    EXPECT_EQ(seen.result(), about);
+    EXPECT_EQ(seen.number(), number) << about;
+  } else if (told.lost()) {
+    EXPECT_EQ(seen.state(), KeyState::pending) << about << ": it was told that nothing is recorded";
+  } else {
+    EXPECT_EQ(error, Errc::in_doubt) << about;
+  }
+  // Where the session ends meanwhile the run may be lost.
+  if (GetParam().session == Session::lives) {
+    EXPECT_FALSE(told.lost()) << about;
+  }
+}
+
+TEST_P(ZooKeeperSteps, OfRunningAKey) {
+  Client mine = proxied();
+  Client theirs = client();
+  Lock witness = mine.lock("witness");
+  Worker worker;
+  bool was_cut = true;
+  std::size_t steps = 0;
+  while (was_cut && steps < most_steps) {
+    const std::string about = "step " + std::to_string(++steps);
+    const std::string key = "key " + std::to_string(steps);
+    hold(witness);
+    const std::int64_t mine_now = session_of_witness();
+    if (GetParam().parent == Parent::missing) {
+      server().talk().remove_all(zookeeper::keys_path("/" + root()));
+    }
+    cut_at(steps);
+    const std::future<void> done = worker.start([&] { run_a_key(mine, theirs, key, about); });
+    was_cut = let_come_back(done, mine_now);
+    ASSERT_TRUE(comes(done)) << about;
+    const Outcome last = theirs.once(key, {.wait = patience}).run([] { return "in the end"; });
+    EXPECT_EQ(last.state(), KeyState::succeeded) << about;
+    ZooKeeperTalk talk = server().talk();
+    EXPECT_TRUE(eventually([&] { return locks().queue_of_key(talk, key).empty(); })) << about;
+    ASSERT_FALSE(HasFailure()) << about;
+  }
+  EXPECT_LT(steps, most_steps);
+  EXPECT_GT(steps, 4U) << "a look, a begin and a conclusion are more";
 }
 
 INSTANTIATE_TEST_SUITE_P(

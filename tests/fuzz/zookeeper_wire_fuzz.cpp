@@ -57,10 +57,21 @@ class Reader final : public Handle::User {
   unsigned sum_ = 0;
 };
 
-bool request(Handle& handle, unsigned kind, std::uint64_t call) {
+bool several_in_one(Handle& handle, std::uint64_t call) {
+  return handle.write(
+      {{.kind = Write::Kind::create_ephemeral, .path = "/l/a/x-lock-", .data = "label"},
+       {.kind = Write::Kind::create, .path = "/l/k", .data = "kept"},
+       {.kind = Write::Kind::set, .path = "/l/k", .data = "kept", .version = 1},
+       {.kind = Write::Kind::check, .path = "/l/a", .version = 2},
+       {.kind = Write::Kind::remove, .path = "/l/a/x-lock-1"}},
+      call);
+}
+
+/// @param other of the two that this kind stands for
+bool request(Handle& handle, unsigned kind, bool other, std::uint64_t call) {
   switch (kind) {
     case 0: return handle.create_ephemeral("/l/a/x-lock-", "label", call);
-    case 1: return handle.create_parent("/l/a", true, call);
+    case 1: return other ? several_in_one(handle, call) : handle.create_parent("/l/a", true, call);
     case 2: return handle.remove("/l/a/x-lock-1", call);
     case 3: return handle.list("/l/a", call);
     case 4: return handle.get("/l/a/x-lock-1", false, call);
@@ -104,10 +115,11 @@ void talk(Handle& handle, Reader& reader, Input& input) {
   peer.send_frame(greeting(input.bytes(input.byte())));
   handle.process(POLLIN);
   while (!input.empty() && !reader.over()) {
-    const unsigned kind = input.byte() % 16U;
+    const unsigned byte = input.byte();
+    const unsigned kind = byte % 16U;
     if (kind < requests) {
       const std::uint64_t call = reader.ask();
-      if (!request(handle, kind, call)) reader.refused(call);
+      if (!request(handle, kind, byte >= 16U, call)) reader.refused(call);
       handle.flush();
     } else {
       answer(peer, kind, std::string(input.bytes(input.byte())));

@@ -44,7 +44,7 @@ enum class KeyWord : std::uint8_t {
 // How a call was made.
 struct KeyManner {
   bool looks : 1 = false;          // never runs
-  bool waits : 1 = false;          // may be told what was learnt before it asked
+  bool waits : 1 = false;          // or may be stopped: `pending` says nothing of the key then
   bool other_request : 1 = false;  // its fingerprint is not that of the key
 };
 

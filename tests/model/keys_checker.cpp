@@ -242,7 +242,17 @@ class KeyJudge {
     } else if (token != tokens_.end()) {
       text << " of token " << token->second;
     }
-    text << ", at " << at(event.time, origin_) << " (op " << event.op << ")";
+    text << ", at " << at(event.time, origin_) << " (op " << event.op;
+    const auto call = calls_.find(event.op);
+    if (call != calls_.end()) {
+      const KeyManner& manner = call->second->manner;
+      text << ", asked at " << at(call->second->time, origin_)
+           << (manner.looks   ? ", a look"
+               : manner.waits ? ", waits"
+                              : ", does not wait")
+           << (manner.other_request ? ", another request" : "");
+    }
+    text << ")";
     return text.str();
   }
 

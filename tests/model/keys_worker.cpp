@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The clock is read before valid_for(), as by the HistoryWorker, and what is about to be said is in
-// the book before it is said.
+// What a worker asks and is told; what it does with a run is in keys_worker_run.cpp.
 #include "model/keys_worker.hpp"
 
 #include "model/relay.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <exception>
-#include <random>
 #include <utility>
 
 namespace mortise::model {
@@ -22,9 +21,6 @@ constexpr std::chrono::seconds patience_after_faults{30};
 constexpr std::chrono::milliseconds keep = std::chrono::hours(24 * 365);
 constexpr std::uint32_t looked_at_in_the_end = 50;
 
-// Deadlines that differ by less are one deadline seen twice.
-constexpr std::int64_t same_deadline = 1'000'000;
-
 // No hold of it is ever renewed, as if its process stood still.
 class Unrenewed final : public Relay {
  public:
@@ -33,19 +29,6 @@ class Unrenewed final : public Relay {
 };
 
 std::string fingerprint_of(std::uint32_t key) { return "request " + std::to_string(key); }
-
-// Bytes that no other run has, but for the shortest ones.
-std::string bytes_of(std::uint64_t op, Dice& dice) {
-  const std::uint32_t kind = dice.below(20);
-  const std::size_t size = kind == 0   ? 0
-                           : kind == 1 ? longest_outcome
-                           : kind < 4  ? dice.below(4'096)
-                                       : 8 + dice.below(100);
-  std::string bytes(size, '\0');
-  std::mt19937_64 random(op);
-  std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random() >> 56U); });
-  return bytes;
-}
 
 bool is_no_answer(std::error_code why) {
   return why == Errc::unavailable || why == Errc::in_doubt || why == Errc::timeout;
@@ -217,7 +200,7 @@ bool KeyWorker::told(const Asked& asked, const mortise::Outcome& outcome, std::e
       asked.attempt, answered && contention != Errc::cancelled ? Outcome::fail : Outcome::unknown);
   if (is_no_answer(why)) {
     ++tally_->unavailable;
-    return false;
+    return is(false, why.message());
   }
   if (why) {
     surprise("to begin a run says " + why.message());
@@ -233,6 +216,12 @@ bool KeyWorker::told(const Asked& asked, const mortise::Outcome& outcome, std::e
       outcome.state() == KeyState::succeeded ||
       (outcome.state() == KeyState::failed && repeat_of_key(asked.key) == Repeat::never);
   if (ended) book_.settled(asked.key);
+  return is(ended, "state " + std::to_string(static_cast<int>(outcome.state())) + " of token " +
+                       std::to_string(outcome.token().value()));
+}
+
+bool KeyWorker::is(bool ended, const std::string& answer) {
+  last_answer_ = answer;
   return ended;
 }
 
@@ -274,94 +263,6 @@ void KeyWorker::ask_for_another(std::uint32_t key) {
   }
 }
 
-KeyWorker::Held KeyWorker::begun(const Asked& asked, Run& run) {
-  Held held{.run = run, .hold = {}};
-  const std::int64_t before = now();
-  const std::chrono::nanoseconds valid = run.valid_for();
-  // As of a HistoryWorker: whoever was stopped right behind the grant never believed in it.
-  if (valid != forever) held.deadline = valid == 0ns ? asked.attempt.time : before + valid.count();
-  held.hold = company_.recorder.granted(asked.attempt, run.token().value(), held.deadline);
-  book_.begun(asked.call, run.token().value(), run.number(), now());
-  ++tally_->grants;
-  ++tally_->holding[company_.process];
-  return held;
-}
-
-void KeyWorker::work(Held& held, const Manner& manner) {
-  const Workload& workload = company_.stage.workload;
-  const std::chrono::nanoseconds lease = workload.lock.lease;
-  if (manner.oversleeps) {
-    ++tally_->oversleeps;
-    company_.stage.time.sleep(dice_.between(lease / 2, lease * 8 / 5));
-    return;
-  }
-  const std::uint32_t steps = manner.lasts ? 10 : 1 + dice_.below(3);
-  const std::chrono::nanoseconds longest = manner.lasts ? lease * 2 : workload.hold;
-  for (std::uint32_t step = 0; step < steps && !over() && look(held); ++step) {
-    company_.stage.time.sleep(dice_.between(0ns, longest) / steps);
-  }
-}
-
-bool KeyWorker::look(Held& held) {
-  const std::int64_t before = now();
-  const std::chrono::nanoseconds valid = held.run.valid_for();
-  if (over()) return false;
-  if (valid == 0ns) {
-    if (!held.knows_of_loss) {
-      note_loss(held);
-      company_.recorder.lost(held.hold);
-    }
-    held.knows_of_loss = true;
-  } else if (held.knows_of_loss) {
-    surprise("a lost run is valid again");
-  } else if (valid != forever && before + valid.count() > held.deadline + same_deadline) {
-    held.deadline = before + valid.count();
-    company_.recorder.renewed(held.hold, held.deadline);
-  }
-  return !held.knows_of_loss;
-}
-
-void KeyWorker::note_loss(const Held& held) {
-  const std::int64_t time = now();
-  if (held.deadline != no_deadline && time >= held.deadline) return;
-  ++tally_->lost_early;
-  if (!company_.stage.workload.tells_of_losses) return;
-  std::fprintf(stderr, "process %u owner %u: the run of token %llu was lost before its deadline\n",
-               company_.process, number_, static_cast<unsigned long long>(held.hold.token));
-}
-
-std::string KeyWorker::concluding(const Asked& asked, KeyState state) {
-  std::string bytes = bytes_of(asked.call.op, dice_);
-  book_.concluding(asked.call, state, bytes, now());
-  return bytes;
-}
-
-bool KeyWorker::concluded(const Asked& asked, const Held& held, const RecordedCall& call,
-                          const mortise::Outcome& outcome, std::error_code why,
-                          const std::string& bytes) {
-  if (over()) return false;
-  if (why) {
-    company_.recorder.returned(call, Outcome::unknown);
-    book_.concluded(asked.call, KeyWord::unknown, now());
-    if (why != Errc::in_doubt) surprise("a conclusion says " + why.message());
-    ++tally_->unavailable;
-    return false;
-  }
-  company_.recorder.returned(call, outcome.lost() ? Outcome::was_lost : Outcome::ok);
-  book_.concluded(asked.call, outcome.lost() ? KeyWord::lost : KeyWord::recorded, now());
-  if (outcome.lost()) {
-    if (!held.knows_of_loss) note_loss(held);
-    return false;
-  }
-  const std::string& recorded =
-      outcome.state() == KeyState::succeeded ? outcome.result() : outcome.reason();
-  if (recorded != bytes) surprise("a runner is told another outcome than it said");
-  const bool ended =
-      outcome.state() == KeyState::succeeded || repeat_of_key(asked.key) == Repeat::never;
-  if (ended) book_.settled(asked.key);
-  return ended;
-}
-
 void KeyWorker::see_that_all_is_well() {
   const std::uint32_t front = book_.front();
   for (std::uint32_t key = front; key < front + KeyBook::window; ++key) {
@@ -375,7 +276,7 @@ void KeyWorker::see_that_all_is_well() {
     }
     if (!ended) {
       return surprise("the key \"" + company_.stage.names[key] +
-                      "\" comes to no end after the faults");
+                      "\" comes to no end after the faults: told last, " + last_answer_);
     }
   }
   for (std::uint32_t left = std::min(front, looked_at_in_the_end); left > 0; --left) {

@@ -79,6 +79,8 @@ class KeyWorker final : public Player {
   bool concluded(const Asked& asked, const Held& held, const RecordedCall& call,
                  const mortise::Outcome& outcome, std::error_code why, const std::string& bytes);
   void see_that_all_is_well();
+  // Remembers what it was told, for the sentence of a surprise.
+  bool is(bool ended, const std::string& answer);
   void surprise(const std::string& what);
   [[nodiscard]] bool over() const { return company_.dead.load(); }
   [[nodiscard]] std::int64_t now() const { return company_.recorder.now(); }
@@ -89,6 +91,7 @@ class KeyWorker final : public Player {
   const KeyCall who_;
   KeyBook& book_;
   Dice dice_;
+  std::string last_answer_ = "nothing";
   std::optional<Client> unrenewed_;
 };
 

@@ -109,7 +109,7 @@ HistoryBackend postgres_processes(const std::string& name, const std::string& pa
                                return std::make_unique<PostgresHistoryStore>(parameters);
                              },
                          .hooks = std::move(hooks),
-                         .qualities = {contract::Quality::leases},
+                         .qualities = {contract::Quality::leases, contract::Quality::once},
                          .missing = test::PostgresServer::missing,
                          .answers_at_once = false},
           .disturbances = postgres_disturbances(),

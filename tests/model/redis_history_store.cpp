@@ -110,7 +110,7 @@ HistoryBackend redis_processes(const std::string& name, const std::string& param
                                return std::make_unique<RedisHistoryStore>(parameters);
                              },
                          .hooks = distant_hooks(),
-                         .qualities = {contract::Quality::leases},
+                         .qualities = {contract::Quality::leases, contract::Quality::once},
                          .missing = test::RedisServer::missing,
                          .answers_at_once = false},
           .disturbances = redis_disturbances(),

@@ -25,11 +25,16 @@ std::vector<std::string> ZooKeeperLocks::queue(ZooKeeperTalk& talk, const std::s
 
 std::size_t ZooKeeperLocks::waiters(ZooKeeperTalk& talk) const {
   std::size_t sum = 0;
+  bool has_keys = false;
   for (const std::string& name : talk.children(root_)) {
-    if (name.starts_with("%once")) continue;
+    if (name == "%once") {
+      has_keys = true;
+      continue;
+    }
     const std::size_t nodes = talk.children(root_ + "/" + name).size();
     sum += nodes > 0 ? nodes - 1 : 0;
   }
+  if (!has_keys) return sum;
   std::map<std::string, std::size_t> keys;  // by what tells them apart in their queue
   const std::string queues = zookeeper::keys_path(root_) + "/queue";
   for (const std::string& parent : talk.children(queues)) {

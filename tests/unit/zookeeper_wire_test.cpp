@@ -206,6 +206,42 @@ TEST_F(ZooKeeperWireTest, AReplyThatLacksWhatTheClientReadsEndsTheConnection) {
   }
 }
 
+// The C client reads an answer to each write of one that is several, by the type that it asked for.
+TEST_F(ZooKeeperWireTest, AnAnswerToSeveralWritesIsOneToEach) {
+  const auto heading = [](std::uint32_t type, bool last) {
+    return number(type) + std::string(1, last ? '\1' : '\0') + number(0xffffffffU);
+  };
+  const std::string text = number(2) + "/a";
+  const std::string end = heading(0xffffffffU, true);
+  const std::string asked = heading(1, false) + text + text + number(1) + number(31) + text + text +
+                            number(3) + heading(5, false) + text + text + number(7) +
+                            heading(13, false) + text + number(7) + heading(2, false) + text +
+                            number(7) + end;
+  const std::string done = heading(1, false) + text + heading(5, false) + std::string(68, 's') +
+                           heading(13, false) + heading(2, false);
+  std::string refused;
+  for (int i = 0; i < 4; ++i) refused += heading(0xffffffffU, false) + number(0xffffff9bU);
+  const struct {
+    std::string body;
+    bool sound;
+  } answers[] = {{done + end, true},
+                 {refused + end, true},
+                 {done, false},
+                 {refused, false},
+                 {done + end.substr(1), false},
+                 {end, false},
+                 {heading(1, false) + text + end, false},
+                 {done + heading(2, false) + end, false},
+                 {heading(5, false) + std::string(68, 's') + done + end, false}};
+  for (const auto& each : answers) {
+    connect();
+    greet();
+    ask(frame(number(1) + number(14) + asked));
+    answer(reply(1, each.body));
+    EXPECT_EQ(wire_.error(), each.sound ? 0 : EPROTO) << &each - answers;
+  }
+}
+
 TEST_F(ZooKeeperWireTest, ANegativeCountOrLengthEndsTheConnection) {
   greet();
   ask(request(1, 8));

@@ -25,14 +25,17 @@ CREATE OR REPLACE FUNCTION @schema@.begin_key(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   strays constant boolean := (how & 4) <> 0;
-  queues constant boolean := (how & 3) = 3;
+  fair constant boolean := (how & 2) <> 0;
+  shares constant boolean := txid_current_if_assigned() IS NOT NULL;
   o record;
   lives boolean;
+  queues boolean;
   verdict text;
   answer text;
   t timestamptz;
   n bigint;
   its_run bigint := 1;
+  ignored text;
 BEGIN
   -- What ends without a run takes nothing.
   SELECT * INTO o FROM @schema@.once WHERE key = the_key;
@@ -42,7 +45,10 @@ BEGIN
     lives := o.state = 'P' AND EXISTS (SELECT FROM @schema@.run WHERE name = the_key AND expires_at > t);
     verdict := @schema@.judge(o.state, o.kept_until > t, lives, o.fingerprint, of_request, repeats);
     IF verdict IN ('M', 'R') THEN
+      queues := fair AND EXISTS (SELECT FROM @schema@.run_ticket WHERE name = the_key AND attempt = me);
       IF strays OR queues THEN
+        -- As in take_row(): all who waited come at once, and none of this need survive a crash.
+        IF NOT shares THEN ignored := set_config('synchronous_commit', 'off', true); END IF;
         PERFORM FROM @schema@.run WHERE name = the_key FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND AND EXISTS (SELECT FROM @schema@.run WHERE name = the_key) THEN
           RETURN textsend('L');

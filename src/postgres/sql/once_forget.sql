@@ -38,10 +38,11 @@ BEGIN
 END
 $function$;
 
--- Forgets a key, unless somebody runs it. On disk before it is told. Its rows go with the next sweep.
+-- Forgets a key, unless somebody runs it, or it is not the run that was looked at: a copy that comes late
+-- must not forget what came of a later one. On disk before it is told. Its rows go with the next sweep.
 --
 -- Returns  what told() makes of it as it was found; '': it was absent; L: a row is locked, ask again soon
-CREATE OR REPLACE FUNCTION @schema@.forget_key(the_key bytea) RETURNS bytea
+CREATE OR REPLACE FUNCTION @schema@.forget_key(the_key bytea, its_number bigint) RETURNS bytea
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   o record;
@@ -59,7 +60,7 @@ BEGIN
   END IF;
   lives := lives AND o.state = 'P';
   IF o.state = '-' OR NOT (lives OR o.kept_until > t) THEN RETURN ''; END IF;
-  IF NOT lives THEN
+  IF NOT lives AND o.number = its_number THEN
     UPDATE @schema@.once SET state = '-', bytes = '', kept_until = t WHERE key = the_key;
   END IF;
   RETURN @schema@.told(o.state, lives, o.run, o.number, o.fingerprint, o.bytes);

@@ -10,7 +10,7 @@ BEGIN
   FOR who IN SELECT application::oid
                FROM unnest(string_to_array(current_setting('@schema@.applications'), ' ')) AS application LOOP
     EXECUTE 'GRANT USAGE ON SCHEMA @schema@ TO ' || who;
-    EXECUTE 'GRANT SELECT ON @schema@.lock, @schema@.ticket, @schema@.once, @schema@.once_keys, @schema@.run TO ' || who;
+    EXECUTE 'GRANT SELECT ON @schema@.lock, @schema@.ticket, @schema@.once, @schema@.once_keys, @schema@.run, @schema@.run_ticket TO ' || who;
     EXECUTE 'GRANT EXECUTE ON FUNCTION @schema@.schema_version(), @schema@.schema_versions(), '
       '@schema@.whereabouts(), @schema@.take, @schema@.take_apart, @schema@.release, @schema@.release_apart, '
       '@schema@.wake, @schema@.renew, @schema@.cancel, @schema@.guard, @schema@.lock_in, @schema@.told, '

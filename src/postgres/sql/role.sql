@@ -1,6 +1,6 @@
 -- What an application needs.
 GRANT USAGE ON SCHEMA @schema@ TO @role@;
-GRANT SELECT ON @schema@.lock, @schema@.ticket, @schema@.once, @schema@.once_keys, @schema@.run TO @role@;
+GRANT SELECT ON @schema@.lock, @schema@.ticket, @schema@.once, @schema@.once_keys, @schema@.run, @schema@.run_ticket TO @role@;
 GRANT EXECUTE ON FUNCTION @schema@.schema_version(), @schema@.schema_versions(),
   @schema@.whereabouts(), @schema@.take, @schema@.take_apart, @schema@.release,
   @schema@.release_apart, @schema@.wake, @schema@.renew, @schema@.cancel, @schema@.guard, @schema@.lock_in,

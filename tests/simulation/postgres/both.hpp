@@ -40,8 +40,10 @@ class Both {
   [[nodiscard]] const Answers& last() const noexcept { return last_; }
 
  private:
-  [[nodiscard]] std::string compare_rows();
-  [[nodiscard]] std::string compare_tickets();
+  /// @param runs of `run`, in place of those of `lock`
+  [[nodiscard]] std::string compare_rows(bool runs);
+  [[nodiscard]] std::string compare_tickets(bool runs);
+  [[nodiscard]] std::string compare_keys();
   [[nodiscard]] std::string compare_notifications();
 
   const std::string schema_;

@@ -107,9 +107,10 @@ std::string Both::ask(std::size_t session, const Question& question) {
   return difference(question.words, last_, real);
 }
 
-std::string Both::compare_rows() {
+std::string Both::compare_rows(bool runs) {
   Answers model;
   for (const auto& [name, row] : model_.rows()) {
+    if (is_run(name) != runs) continue;
     std::string tombstones = row.buried ? "{}" : "";
     if (row.buried) {
       for (const auto& [attempt, tombstone] : *row.buried) {
@@ -117,7 +118,7 @@ std::string Both::compare_rows() {
                       std::to_string(tombstone.until) + ",";
       }
     }
-    model.push_back({hex_of(name), std::to_string(row.number), hex_of(row.attempt),
+    model.push_back({hex_of(outer_name(name)), std::to_string(row.number), hex_of(row.attempt),
                      std::to_string(row.lease), text_of(row.expires_at), hex_of(row.label),
                      text_of(row.waiters_until), tombstones});
   }
@@ -127,19 +128,37 @@ std::string Both::compare_rows() {
       ", CASE WHEN buried IS NULL THEN '' ELSE '{}' || coalesce((SELECT string_agg(key || ':' || "
       "(value ->> 0) || ':' || (value ->> 1) || ',', '' ORDER BY key) FROM jsonb_each(buried)), "
       "'') END FROM " +
-      schema_ + ".lock ORDER BY name");
-  return difference("rows", model, real);
+      schema_ + (runs ? ".run" : ".lock") + " ORDER BY name");
+  return difference(runs ? "rows of runs" : "rows", model, real);
 }
 
-std::string Both::compare_tickets() {
+std::string Both::compare_tickets(bool runs) {
   Answers model;
   for (const TicketRow& row : model_.tickets()) {
-    model.push_back({hex_of(row.name), hex_of(row.attempt), text_of(row.contact)});
+    if (is_run(row.name) != runs) continue;
+    model.push_back({hex_of(outer_name(row.name)), hex_of(row.attempt), text_of(row.contact)});
   }
-  const Answers real =
-      owner_.rows("SELECT encode(name, 'hex'), encode(attempt, 'hex'), " + micros("contact") +
-                  " FROM " + schema_ + ".ticket ORDER BY name, ticket");
-  return difference("tickets", model, real);
+  const Answers real = owner_.rows("SELECT encode(name, 'hex'), encode(attempt, 'hex'), " +
+                                   micros("contact") + " FROM " + schema_ +
+                                   (runs ? ".run_ticket" : ".ticket") + " ORDER BY name, ticket");
+  return difference(runs ? "tickets of runs" : "tickets", model, real);
+}
+
+std::string Both::compare_keys() {
+  Answers model;
+  for (const auto& [key, row] : model_.keys()) {
+    model.push_back({hex_of(key), std::string(1, row.state), std::to_string(row.run),
+                     std::to_string(row.number), text_of(row.kept_until), hex_of(row.fingerprint),
+                     hex_of(row.bytes)});
+  }
+  const Answers real = owner_.rows(
+      "SELECT encode(key, 'hex'), state, run, number, " + micros("kept_until") +
+      ", encode(fingerprint, 'hex'), encode(bytes, 'hex') FROM " + schema_ + ".once ORDER BY key");
+  std::string found = difference("keys", model, real);
+  if (!found.empty()) return found;
+  return difference("the largest number of a removed key",
+                    {{std::to_string(model_.floor_of_keys())}},
+                    owner_.rows("SELECT max(number) FROM " + schema_ + ".run_floor"));
 }
 
 std::string Both::compare_notifications() {
@@ -159,8 +178,12 @@ std::string Both::compare_notifications() {
 }
 
 std::string Both::compare() {
-  std::string found = compare_rows();
-  if (found.empty()) found = compare_tickets();
+  std::string found;
+  for (const bool runs : {false, true}) {
+    if (found.empty()) found = compare_rows(runs);
+    if (found.empty()) found = compare_tickets(runs);
+  }
+  if (found.empty()) found = compare_keys();
   if (found.empty()) found = compare_notifications();
   return found;
 }

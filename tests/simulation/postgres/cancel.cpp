@@ -10,6 +10,7 @@ Task<std::string> bury_without_row(Session& session, const std::string& name,
                                    const std::string& attempt, const How& how, Moment t) {
   if (!session.try_advisory(name)) co_return "L";
   LockRow row{.name = name};
+  if (is_run(name)) row.number = floor_of_keys(session);
   row.buried = bury({}, attempt, how.copy + 1, t);
   const LockTuple* const inserted = co_await session.insert(std::move(row));
   co_return inserted != nullptr ? "B" : "L";
@@ -36,14 +37,8 @@ Task<std::string> cancel(Session& session, const std::string& name, const std::s
     session.write(*tuple, row);
     co_await session.step();
   }
-  bool found = false;
-  if (!session.db.makes(Mistake::cancel_leaves_ticket)) {
-    for (const TicketRow* const each : session.tickets(name)) {
-      if (each->attempt != attempt) continue;
-      session.write_ticket(TicketRow(*each), true);
-      found = true;
-    }
-  }
+  const bool found =
+      !session.db.makes(Mistake::cancel_leaves_ticket) && delete_ticket(session, name, attempt);
   co_await session.step();
   const bool next_one = found && row.expires_at <= t;
   if (next_one && !wakes) co_await tell(session, name, t);

@@ -3,10 +3,7 @@
 // sessions, inside and outside of open transactions. The same answers, and the same rows
 // afterwards.
 #include "model/seed.hpp"
-#include "postgres/sql.hpp"
-#include "postgres/statements.hpp"
-#include "simulation/postgres/both.hpp"
-#include "simulation/postgres/functions.hpp"
+#include "simulation/postgres/key_questions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <random>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,15 +20,13 @@
 namespace simulation::postgres {
 namespace {
 
-namespace sql = mortise::postgres::sql;
-
 constexpr std::size_t sessions = 5;
 constexpr std::size_t of_users = 3;  // the first ones have transactions of their own
 
-class Sequence {
+class Sequence final : private KeyQuestions {
  public:
   Sequence(mortise::test::PostgresServer& server, std::uint64_t seed, std::string schema)
-      : schema_(std::move(schema)), random_(seed), both_(server, schema_, sessions + 1, seed) {
+      : KeyQuestions(std::move(schema), seed), both_(server, schema_, sessions + 1, seed) {
     constexpr Moment some_day = 800'000'000'000'000;
     both_.set_clock(some_day);
     for (const char* const channel : {"mortise_", "mortise_"}) {
@@ -89,151 +84,14 @@ class Sequence {
   bool make_mistake(std::string_view name) { return both_.make_mistake(name); }
 
  private:
-  std::uint64_t pick(std::uint64_t count) { return random_() % count; }
-  bool chance(std::uint64_t in_a_hundred) { return pick(100) < in_a_hundred; }
-  static std::string client(std::uint64_t which) {
-    return std::string(15, '\xab') + static_cast<char>('0' + which);
-  }
-  std::string attempt() {
-    return client(pick(2)) + std::string(7, '\0') + static_cast<char>(pick(3));
-  }
-  std::string name() { return "name " + std::to_string(chance(10) ? pick(1'000) : pick(4)); }
-
-  static Question plain(const std::string& text) {
-    return {.words = text, .real = text, .model = text};
-  }
   void listen(const std::string& channel) {
     EXPECT_EQ(both_.ask(sessions, plain("LISTEN " + channel)), "");
   }
 
-  /// A call with some of name, attempt and numbers, in that order.
-  Question call(const std::string& text, const std::vector<std::string>& bytes,
-                const std::vector<std::int64_t>& numbers) const {
-    Question question{.words = text, .real = text, .model = text};
-    for (const std::string& each : bytes) {
-      question.words += " " + hex_of(each);
-      question.real_arguments.push_back("\\x" + hex_of(each));
-      question.model_arguments.push_back(each);
-    }
-    for (const std::int64_t each : numbers) {
-      question.words += " " + std::to_string(each);
-      question.real_arguments.push_back(std::to_string(each));
-      question.model_arguments.push_back(binary(each));
-    }
-    return question;
+  [[nodiscard]] std::optional<LockRow> committed(const std::string& name) const override {
+    return both_.model().row(name);
   }
-
-  Question take_like(const std::string& text, std::uint64_t bits) {
-    const std::int64_t lease = 1 + static_cast<std::int64_t>(pick(3'000'000));
-    const auto copies = static_cast<std::int64_t>(16 * (1 + pick(3)));
-    Question question = call(text, {name(), attempt()}, {lease});
-    const std::string label = chance(50) ? "label" : "";
-    question.real_arguments.push_back("\\x" + hex_of(label));
-    question.model_arguments.push_back(label);
-    const std::int64_t how = copies + static_cast<std::int64_t>(pick(16) & bits);
-    question.real_arguments.push_back(std::to_string(how));
-    question.model_arguments.push_back(binary(how));
-    question.words += " how " + std::to_string(how);
-    return question;
-  }
-
-  Question file(const char* what, const char* text, std::uint64_t bits) {
-    Question question = take_like(mortise::postgres::fill_in(text, schema_), bits);
-    question.words.replace(0, question.real.size(), what);
-    return question;
-  }
-
-  /// The hold of a name as it is committed, mostly; or something like it.
-  struct Hold {
-    std::string name{};
-    std::string attempt{};
-    std::int64_t number = 0;
-  };
-  Hold hold() {
-    Hold its{.name = name(), .attempt = attempt()};
-    if (const std::optional<LockRow> row = both_.model().row(its.name)) {
-      if (!row->attempt.empty() && chance(85)) its.attempt = row->attempt;
-      its.number = row->number - (chance(10) ? 1 : 0);
-    }
-    return its;
-  }
-
-  Question renewal() {
-    std::vector<std::string> names;
-    std::vector<std::string> attempts;
-    std::vector<std::int64_t> numbers;
-    std::vector<std::int64_t> leases;
-    std::string texts[4];
-    for (std::uint64_t left = 1 + pick(3); left > 0; --left) {
-      const Hold its = hold();
-      // Which of two requests for one hold is carried out, is the planner's choice.
-      if (std::find(names.begin(), names.end(), its.name) != names.end()) continue;
-      names.push_back(its.name);
-      attempts.push_back(its.attempt);
-      numbers.push_back(its.number);
-      leases.push_back(1 + static_cast<std::int64_t>(pick(3'000'000)));
-      texts[0] += (texts[0].empty() ? "" : ",") + ("\"\\\\x" + hex_of(its.name) + "\"");
-      texts[1] += (texts[1].empty() ? "" : ",") + ("\"\\\\x" + hex_of(its.attempt) + "\"");
-      texts[2] += (texts[2].empty() ? "" : ",") + std::to_string(numbers.back());
-      texts[3] += (texts[3].empty() ? "" : ",") + std::to_string(leases.back());
-    }
-    const std::string text = "SELECT " + schema_ + ".renew($1, $2, $3, $4)";
-    Question question{.words = text, .real = text, .model = text};
-    for (const std::string& each : texts) question.real_arguments.push_back("{" + each + "}");
-    question.model_arguments = {binary(names), binary(attempts), binary(numbers), binary(leases)};
-    for (const std::string& each : texts) question.words += " " + each;
-    return question;
-  }
-
-  Question release(bool apart) {
-    const Hold its = hold();
-    const auto how = static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(10) ? 4 : 0) +
-                                               (chance(50) ? 2 : 0) + (chance(50) ? 1 : 0));
-    return call("SELECT " + schema_ + (apart ? ".release_apart" : ".release") + "($1, $2, $3, $4)",
-                {its.name, its.attempt}, {its.number, how});
-  }
-
-  Question cancel() {
-    const auto how =
-        static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(30) ? 4 : 0) + (chance(50) ? 1 : 0));
-    return call("SELECT " + schema_ + ".cancel($1, $2, $3)", {name(), attempt()}, {how});
-  }
-
-  Question force_release() {
-    const Hold its = hold();
-    const std::string arguments = chance(50) ? "($1)" : "($1, $2)";
-    std::vector<std::int64_t> number;
-    if (arguments != "($1)") number.push_back(its.number);
-    Question question =
-        call("SELECT * FROM " + schema_ + ".force_release" + arguments, {its.name}, number);
-    const auto micros = [](const std::string& column) {
-      return "((extract(epoch FROM " + column + ") - 946684800) * 1000000)::bigint";
-    };
-    question.real = "SELECT its_number, " + micros("its_end") + ", its_label, " + micros("at") +
-                    ", waiters FROM " + schema_ + ".force_release" + arguments;
-    return question;
-  }
-
-  Question of_library() {
-    const std::string take = "($1, $2, $3, $4, $5)";
-    switch (pick(16)) {
-      case 0: return take_like("SELECT " + schema_ + ".take_apart" + take, 7);
-      case 1:
-      case 2: return file("look", sql::look, 2);
-      case 3: return file("peek", sql::peek, 2);
-      case 4:
-      case 5:
-      case 6: return file("ask", sql::ask, 15);
-      case 7:
-      case 8:
-      case 9: return release(false);
-      case 10: return release(true);
-      case 11: return cancel();
-      case 12: return renewal();
-      case 13: return chance(20) ? force_release() : release(false);
-      default: return take_like("SELECT " + schema_ + ".take" + take, 3);
-    }
-  }
+  Question of_library() { return chance(40) ? of_key() : of_lock(); }
 
   Question of_user(std::size_t session) {
     static constexpr const char* strengths[] = {"UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"};
@@ -249,7 +107,9 @@ class Sequence {
     }
     // What tells somebody waits for it as long as it takes, and so does all that comes after it.
     if (std::exchange(tells_[session], false)) return plain("SET LOCAL lock_timeout = '1ms'");
-    switch (pick(12)) {
+    switch (pick(14)) {
+      case 12:
+      case 13: return conclude_in();
       case 0:
       case 1: open = false; return plain(chance(60) ? "COMMIT" : "ROLLBACK");
       case 2: divided = true; return plain("SAVEPOINT one");
@@ -308,8 +168,6 @@ class Sequence {
     return out;
   }
 
-  const std::string schema_;
-  std::mt19937_64 random_;
   std::uint64_t channels_ = 0;
   Both both_;
   bool open_[sessions] = {};
@@ -354,11 +212,28 @@ TEST(PostgresComparisonLong, FindsMistakes) {
   const std::uint64_t seed = mortise::model::test_seed();
   mortise::test::PostgresServer server({.settings = {"fsync = off", "deadlock_timeout = 10s"}});
   std::size_t count = 0;
-  for (const std::string name :
-       {"release_ignores_attempt", "renew_revives", "number_never_by_clock",
-        "late_copy_not_refused", "guard_does_not_lock", "never_told", "nobody_waits",
-        "cancel_leaves_ticket", "cancel_leaves_hold", "tickets_last_for_ever", "take_in_wrong_turn",
-        "freed_before_is_lost", "release_waits_for_notify", "tombstones_never_cleared"}) {
+  for (const std::string name : {"release_ignores_attempt",
+                                 "renew_revives",
+                                 "number_never_by_clock",
+                                 "late_copy_not_refused",
+                                 "guard_does_not_lock",
+                                 "never_told",
+                                 "nobody_waits",
+                                 "cancel_leaves_ticket",
+                                 "cancel_leaves_hold",
+                                 "tickets_last_for_ever",
+                                 "take_in_wrong_turn",
+                                 "freed_before_is_lost",
+                                 "release_waits_for_notify",
+                                 "tombstones_never_cleared",
+                                 "outcome_recorded_after_the_loss",
+                                 "repeated_conclusion_only_frees",
+                                 "sweep_removes_what_is_run",
+                                 "forgets_what_is_run",
+                                 "two_run_a_key",
+                                 "any_request_is_answered",
+                                 "one_is_told_of_an_outcome",
+                                 "forgets_numbers_of_removed_keys"}) {
     Sequence sequence(server, seed, "mistake_" + std::to_string(++count));
     ASSERT_TRUE(sequence.make_mistake("postgres." + name));
     constexpr std::size_t enough = 40'000;

@@ -14,11 +14,24 @@ Database::Database(Site& the_site, Options its_options)
       texts(options.schema),
       scheduler(the_site),
       disk(the_site, scheduler, options),
-      in_recovery(options.in_recovery) {}
+      in_recovery(options.in_recovery) {
+  migrate();
+}
+
+void Database::migrate() {
+  for (int place = 1; place <= floors; ++place) {
+    KeyTuple& tuple = keys[floor_name(place)];
+    if (!tuple.history.empty()) continue;
+    tuple.xmin = next_xid;
+    const KeyRow row{.name = floor_name(place), .state = KeyRow::a_floor};
+    tuple.history.push_back({.data = row, .commit = commits});
+  }
+}
 
 void Database::load(const Image& from) {
   locks.clear();
   tickets.clear();
+  keys.clear();
   advisory.clear();
   notifying = {};
   last_ticket = from.last_ticket;
@@ -34,6 +47,12 @@ void Database::load(const Image& from) {
     tuple.xmin = xmin;
     tuple.history.push_back({.data = row, .commit = commits, .gone = false});
   }
+  for (const auto& [name, row] : from.keys) {
+    KeyTuple& tuple = keys[name];
+    tuple.xmin = xmin;
+    tuple.history.push_back({.data = row, .commit = commits, .gone = false});
+  }
+  migrate();
   disk.start(from);
 }
 

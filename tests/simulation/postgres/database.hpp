@@ -41,6 +41,7 @@ struct Database {
 
   std::map<std::string, LockTuple, std::less<>> locks{};
   std::map<std::string, Tickets, std::less<>> tickets{};
+  std::map<std::string, KeyTuple, std::less<>> keys{};
   std::map<std::string, PlainLock, std::less<>> advisory{};
   /// Who notifies has it from before its commit until after it, in the whole cluster ("Async
   /// notification" in async.c: "lock database 0").
@@ -89,8 +90,12 @@ struct Database {
   void break_rule(const char* words) {
     if (broken.empty()) broken = words;
   }
+  [[nodiscard]] auto& table(const LockRow* /*row*/) noexcept { return locks; }
+  [[nodiscard]] auto& table(const KeyRow* /*row*/) noexcept { return keys; }
   /// Empties the tables and fills them from a disk.
   void load(const Image& from);
+  /// The rows that a migration makes.
+  void migrate();
   /// @return whether some session has a snapshot that is older than now.
   [[nodiscard]] bool old_snapshots() const;
   void deliver(const std::string& channel, const std::string& payload, int from);

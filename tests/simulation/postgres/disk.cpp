@@ -6,6 +6,18 @@
 
 namespace simulation::postgres {
 
+void LogRecord::add(const LockRow& row, bool gone) {
+  gone ? locks_gone.push_back(row.name) : locks.push_back(row);
+}
+
+void LogRecord::add(const TicketRow& row, bool gone) {
+  gone ? tickets_gone.push_back({row.name, row.ticket}) : tickets.push_back(row);
+}
+
+void LogRecord::add(const KeyRow& row, bool gone) {
+  gone ? keys_gone.push_back(row.name) : keys.push_back(row);
+}
+
 void Image::apply(const LogRecord& record) {
   for (const LockRow& each : record.locks) locks.insert_or_assign(each.name, each);
   for (const std::string& each : record.locks_gone) locks.erase(each);
@@ -13,6 +25,8 @@ void Image::apply(const LogRecord& record) {
     tickets.insert_or_assign({each.name, each.ticket}, each);
   }
   for (const auto& each : record.tickets_gone) tickets.erase(each);
+  for (const KeyRow& each : record.keys) keys.insert_or_assign(each.name, each);
+  for (const std::string& each : record.keys_gone) keys.erase(each);
   last_ticket = std::max(last_ticket, record.last_ticket);
 }
 

@@ -25,13 +25,21 @@ struct LogRecord {
   std::vector<std::string> locks_gone{};
   std::vector<TicketRow> tickets{};
   std::vector<std::pair<std::string, std::int64_t>> tickets_gone{};
+  std::vector<KeyRow> keys{};
+  std::vector<std::string> keys_gone{};
   std::int64_t last_ticket = 0;
+
+  /// @param gone it was deleted
+  void add(const LockRow& row, bool gone);
+  void add(const TicketRow& row, bool gone);
+  void add(const KeyRow& row, bool gone);
 };
 
 /// Tables as they are on a disk.
 struct Image {
   std::map<std::string, LockRow, std::less<>> locks{};
   std::map<std::pair<std::string, std::int64_t>, TicketRow> tickets{};
+  std::map<std::string, KeyRow, std::less<>> keys{};
   std::int64_t last_ticket = 0;
   void apply(const LogRecord& record);
 };

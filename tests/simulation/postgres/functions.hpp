@@ -38,6 +38,26 @@ struct TakeRequest {
   std::int64_t how = 0;
 };
 
+/// The arguments of ask_key.sql and begin_key(); `take` is of the key's row of `run`.
+struct KeyRequest {
+  std::string key{};
+  TakeRequest take{};
+  std::string fingerprint{};
+  std::int64_t repeats = 0;
+  std::int64_t keeps = 0;  ///< microseconds
+};
+
+/// What became of a run, as conclude_key() is told it.
+struct KeyConclusion {
+  std::string key{};
+  std::string attempt{};
+  std::int64_t number = 0;
+  std::int64_t how = 0;
+  bool succeeds = false;
+  std::string bytes{};
+  std::int64_t keeps = 0;
+};
+
 /// Microseconds since 1970: `extract(epoch FROM t) * 1000000`.
 [[nodiscard]] constexpr std::int64_t epoch(Moment t) noexcept { return t + epoch_offset; }
 
@@ -60,6 +80,20 @@ Task<std::string> renew(Session& session, const std::vector<std::string>& names,
                         const std::vector<std::string>& attempts,
                         const std::vector<std::int64_t>& numbers,
                         const std::vector<std::int64_t>& leases);
+/// Takes back that this attempt waits. @return whether it did
+bool delete_ticket(Session& session, const std::string& name, const std::string& attempt);
+/// @return the largest number of a key that was removed.
+[[nodiscard]] std::int64_t floor_of_keys(const Session& session);
+[[nodiscard]] std::string told(const KeyRow& row, bool held, const std::string& bytes);
+Task<Value> ask_key(Session& session, const KeyRequest& request);
+Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
+                             std::int64_t how);
+Task<std::string> conclude_key(Session& session, const KeyConclusion& what);
+Task<bool> conclude_in(Session& session, const KeyConclusion& what);
+Task<void> sweep_keys(Session& session);
+/// @param number of the run that it forgets, and of no later one
+Task<std::string> forget_key(Session& session, const std::string& key, std::int64_t number);
+Rows look_key(const Session& session, const std::string& key);
 Task<Rows> force_release(Session& session, const std::string& name,
                          std::optional<std::int64_t> of_number);
 Task<bool> guard(Session& session, const std::string& name, std::int64_t number);

@@ -21,6 +21,71 @@ TakeRequest request_of(const std::vector<Argument>& all) {
           .how = argument(all, 4).as_number()};
 }
 
+KeyRequest key_request_of(const std::vector<Argument>& all) {
+  const std::string key = argument(all, 0).as_bytes();
+  const std::vector<std::int64_t> numbers = argument(all, 2).as_number_array();
+  const std::vector<std::string> words = argument(all, 3).as_bytes_array();
+  return {.key = key,
+          .take = {.name = run_name(key),
+                   .attempt = argument(all, 1).as_bytes(),
+                   .lease = numbers.at(0),
+                   .label = words.at(0),
+                   .how = numbers.at(1)},
+          .fingerprint = words.at(1),
+          .repeats = numbers.at(2),
+          .keeps = numbers.at(3)};
+}
+
+KeyConclusion conclusion_of(Statement statement, const std::vector<Argument>& all) {
+  KeyConclusion what{.key = argument(all, 0).as_bytes(), .attempt = argument(all, 1).as_bytes()};
+  what.bytes = argument(all, 3).as_bytes();
+  if (statement == Statement::conclude_in) {
+    what.number = argument(all, 2).as_number();
+    what.succeeds = true;
+    what.keeps = argument(all, 4).as_number();
+    return what;
+  }
+  const std::vector<std::int64_t> numbers = argument(all, 2).as_number_array();
+  what.number = numbers.at(0);
+  what.how = numbers.at(1);
+  what.succeeds = numbers.at(2) == 1;
+  what.keeps = numbers.at(3);
+  return what;
+}
+
+struct Renewals {
+  std::vector<std::string> names{};
+  std::vector<std::string> attempts{};
+  std::vector<std::int64_t> numbers{};
+  std::vector<std::int64_t> leases{};
+};
+
+/// Of renew.sql; and the two halves of renew_all.sql.
+Renewals renewals_of(const std::vector<Argument>& all, bool locks, bool keys) {
+  Renewals asked{.names = argument(all, 0).as_bytes_array(),
+                 .attempts = argument(all, 1).as_bytes_array(),
+                 .numbers = argument(all, 2).as_number_array(),
+                 .leases = argument(all, 3).as_number_array()};
+  if (locks && keys) return asked;
+  const std::int64_t of_locks = argument(all, 4).as_number();
+  const auto halve = [&](auto& values) {
+    const auto middle = values.begin() + of_locks;
+    locks ? values.erase(middle, values.end()) : values.erase(values.begin(), middle);
+  };
+  halve(asked.names);
+  halve(asked.attempts);
+  halve(asked.numbers);
+  halve(asked.leases);
+  for (std::string& each : asked.names) {
+    if (keys) each = run_name(each);
+  }
+  return asked;
+}
+
+Task<std::string> renew_those(Session& session, Renewals asked) {
+  co_return co_await renew(session, asked.names, asked.attempts, asked.numbers, asked.leases);
+}
+
 Strength strength_of(const std::string& words) {
   if (words == "UPDATE") return Strength::update;
   if (words == "NO KEY UPDATE") return Strength::no_key_update;
@@ -84,6 +149,47 @@ Task<Rows> call(Session& session, Statement statement, const std::vector<Argumen
       if (all.size() > 1) number = argument(all, 1).as_number();
       Task<Rows> force_it = force_release(session, name, number);
       co_return co_await force_it;
+    }
+  }
+}
+
+Task<Rows> call_of_key(Session& session, Statement statement, const std::vector<Argument>& all) {
+  const std::string key = argument(all, 0).as_bytes();
+  switch (statement) {
+    case Statement::ask_key: {
+      const KeyRequest request = key_request_of(all);
+      Value value = co_await ask_key(session, request);
+      co_return Rows::one(std::move(value));
+    }
+    case Statement::look_key: co_return look_key(session, key);
+    case Statement::forget_key: {
+      const std::int64_t number = argument(all, 1).as_number();
+      std::string answer = co_await forget_key(session, key, number);
+      co_return Rows::one(Value::binary(std::move(answer)));
+    }
+    case Statement::cancel_key: {
+      const std::string attempt = argument(all, 1).as_bytes();
+      const std::int64_t how = argument(all, 2).as_number();
+      std::string answer = co_await cancel_key(session, key, attempt, how);
+      co_return Rows::one(Value::of(std::move(answer)));
+    }
+    case Statement::release_key: {
+      const std::string name = run_name(key);
+      const std::string attempt = argument(all, 1).as_bytes();
+      const std::int64_t number = argument(all, 2).as_number();
+      const std::int64_t how = argument(all, 3).as_number();
+      std::string answer = co_await release_row(session, name, attempt, number, how);
+      co_return Rows::one(Value::of(std::move(answer)));
+    }
+    case Statement::conclude_key: {
+      const KeyConclusion what = conclusion_of(statement, all);
+      std::string answer = co_await conclude_key(session, what);
+      co_return Rows::one(Value::of(std::move(answer)));
+    }
+    default: {
+      const KeyConclusion what = conclusion_of(statement, all);
+      const bool stands = co_await conclude_in(session, what);
+      co_return Rows::one(Value::of(Type::boolean, stands ? 1 : 0));
     }
   }
 }
@@ -160,13 +266,38 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
     case Statement::take:
     case Statement::take_apart:
       co_return co_await call_take(session, statement.statement, arguments);
+    case Statement::ask_key:
+    case Statement::look_key:
+    case Statement::forget_key:
+    case Statement::cancel_key:
+    case Statement::release_key:
+    case Statement::conclude_key:
+    case Statement::conclude_in:
+      co_return co_await call_of_key(session, statement.statement, arguments);
     case Statement::renew: {
-      const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();
-      const std::vector<std::string> attempts = argument(arguments, 1).as_bytes_array();
-      const std::vector<std::int64_t> numbers = argument(arguments, 2).as_number_array();
-      const std::vector<std::int64_t> leases = argument(arguments, 3).as_number_array();
-      std::string answers = co_await renew(session, names, attempts, numbers, leases);
+      Task<std::string> renew_them = renew_those(session, renewals_of(arguments, true, true));
+      std::string answers = co_await renew_them;
       co_return Rows::one(Value::of(std::move(answers)));
+    }
+    case Statement::renew_all: {
+      Task<std::string> of_locks = renew_those(session, renewals_of(arguments, true, false));
+      std::string answers = co_await of_locks;
+      Task<std::string> of_keys = renew_those(session, renewals_of(arguments, false, true));
+      answers += co_await of_keys;
+      co_return Rows::one(Value::of(std::move(answers)));
+    }
+    case Statement::wake_all: {
+      const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();
+      co_await wake(session, names);
+      std::vector<std::string> runs;
+      for (const std::string& key : argument(arguments, 1).as_bytes_array()) {
+        runs.push_back(run_name(key));
+      }
+      co_await wake(session, runs);
+      Rows rows;
+      rows.columns = {Type::nothing, Type::nothing};
+      rows.rows.push_back({Value::of(Type::nothing, 0), Value::of(Type::nothing, 0)});
+      co_return rows;
     }
     case Statement::wake: {
       const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();

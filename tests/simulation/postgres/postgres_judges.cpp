@@ -88,9 +88,30 @@ std::size_t PostgresModel::tombstone_count() const {
   std::size_t all = 0;
   for (const auto& [name, tuple] : database_.locks) {
     const LockRow* const last = committed(tuple);
+    // A key's go with it: nobody may ask for it again.
+    if (is_run(name)) continue;
     if (last != nullptr && last->buried) all += last->buried->size();
   }
   return all;
+}
+
+std::map<std::string, KeyRow> PostgresModel::keys() const {
+  std::map<std::string, KeyRow> all;
+  for (const auto& [name, tuple] : database_.keys) {
+    const KeyRow* const last = committed(tuple);
+    if (last != nullptr && last->state != KeyRow::a_floor) all.emplace(name, *last);
+  }
+  return all;
+}
+
+std::int64_t PostgresModel::floor_of_keys() const {
+  std::int64_t most = 0;
+  for (int place = 1; place <= floors; ++place) {
+    const auto found = database_.keys.find(floor_name(place));
+    const KeyRow* const last = committed(found->second);
+    if (last != nullptr) most = std::max(most, last->number);
+  }
+  return most;
 }
 
 bool PostgresModel::settled(ConnectionId connection) const {

@@ -109,12 +109,14 @@ class PostgresModel final : public Server {
   /// @return what is left of the same grant where the server crashes now, or its standby has to
   /// take its place; zero: nothing
   [[nodiscard]] Nanos left_in_a_crash(const LockRow& row) const;
-  [[nodiscard]] std::map<std::string, LockRow> rows() const;
+  [[nodiscard]] std::map<std::string, LockRow> rows() const;  ///< of locks and of runs
   [[nodiscard]] std::size_t row_count() const;
   [[nodiscard]] std::vector<TicketRow> tickets() const;
   [[nodiscard]] std::size_t ticket_count() const;
   [[nodiscard]] std::size_t ticket_count(std::string_view name) const;
-  [[nodiscard]] std::size_t tombstone_count() const;  ///< buried attempts of all names
+  [[nodiscard]] std::size_t tombstone_count() const;  ///< buried attempts of all locks
+  [[nodiscard]] std::map<std::string, KeyRow> keys() const;
+  [[nodiscard]] std::int64_t floor_of_keys() const;
   /// Server processes: also those whose client has gone.
   [[nodiscard]] std::size_t backends() const;
   /// @return whether that one's commit waits for the standby.

@@ -2,6 +2,8 @@
 // release.sql.
 #include "simulation/postgres/functions.hpp"
 
+#include <set>
+
 namespace simulation::postgres {
 
 Task<std::string> release_row(Session& session, const std::string& name, const std::string& attempt,
@@ -81,27 +83,42 @@ Task<void> wake(Session& session, const std::vector<std::string>& names) {
   }
 }
 
+namespace {
+
+// What was concluded concerns all who wait.
+bool tells_all(Session& session, const std::string& name) {
+  if (!is_run(name) || session.db.makes(Mistake::one_is_told_of_an_outcome)) return false;
+  const KeyRow* const key = session.see<KeyRow>(outer_name(name));
+  return key != nullptr && key->state != 'P';
+}
+
+}  // namespace
+
 Task<void> tell(Session& session, const std::string& name, Moment t) {
   if (session.db.makes(Mistake::never_told)) co_return;
   const std::vector<const TicketRow*> all = session.tickets(name);
+  constexpr std::size_t digits_of_client = 32;
   std::string first;
+  std::set<std::string> clients;
   for (const TicketRow* const each : all) {
     const bool old = each->contact < t - ticket_lasts;
     if (old && !session.db.makes(Mistake::tickets_last_for_ever)) continue;
-    first = hex_of(each->attempt);
-    break;
+    if (first.empty()) first = hex_of(each->attempt);
+    clients.insert(hex_of(each->attempt).substr(0, digits_of_client));
   }
   co_await session.step();
   if (first.empty() && !all.empty()) co_return;
   if (!session.db.makes(Mistake::lock_timeout_bounds_notify)) {
     session.set(Setting::lock_timeout, "0", true);
   }
+  const std::string words = (is_run(name) ? "key " : "") + hex_of(outer_name(name));
   if (first.empty()) {
-    session.notify(session.db.options.schema, hex_of(name));
-    co_return;
+    session.notify(session.db.options.schema, words);
+  } else if (tells_all(session, name)) {
+    for (const std::string& each : clients) session.notify("mortise_" + each, words);
+  } else {
+    session.notify("mortise_" + first.substr(0, digits_of_client), words + " " + first);
   }
-  constexpr std::size_t digits_of_client = 32;
-  session.notify("mortise_" + first.substr(0, digits_of_client), hex_of(name) + " " + first);
 }
 
 }  // namespace simulation::postgres

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of schema.sql.
+// The rows of schema.sql and once_tables.sql. Those of `run`, and its tickets, are kept beside
+// those of `lock`, by names that no test gives to a lock.
 #pragma once
 
 #include "simulation/postgres/value.hpp"
@@ -8,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace simulation::postgres {
 
@@ -30,6 +32,35 @@ struct LockRow {
   std::optional<Tombstones> buried{};
   friend bool operator==(const LockRow&, const LockRow&) = default;
 };
+
+constexpr std::string_view before_a_key{"\0run\0", 5};
+[[nodiscard]] inline std::string run_name(std::string_view key) {
+  return std::string(before_a_key) + std::string(key);
+}
+[[nodiscard]] constexpr bool is_run(std::string_view name) noexcept {
+  return name.starts_with(before_a_key);
+}
+/// @return the name of a lock; of a row of `run`, its key.
+[[nodiscard]] constexpr std::string_view outer_name(std::string_view name) noexcept {
+  return is_run(name) ? name.substr(before_a_key.size()) : name;
+}
+
+/// Of `once`: what is remembered of a key. And of `run_floor`, with a state of its own.
+struct KeyRow {
+  static constexpr char a_floor = 0;
+  std::string name{};  ///< the key
+  char state = '-';
+  std::int64_t run = 0;
+  std::int64_t number = 0;
+  Moment kept_until = infinity;
+  std::string fingerprint{};
+  std::string bytes{};
+  friend bool operator==(const KeyRow&, const KeyRow&) = default;
+};
+constexpr int floors = 8;
+[[nodiscard]] inline std::string floor_name(int place) {
+  return std::string("\0floor", 6) + std::to_string(place);
+}
 
 struct TicketRow {
   std::string name{};

@@ -22,8 +22,12 @@
 namespace simulation::postgres {
 
 /// The condition and the new values of an UPDATE.
-using Where = std::function<bool(const LockRow&, const TupleLocks&)>;
-using Set = std::function<void(LockRow&)>;
+template <class Row>
+using WhereOf = std::function<bool(const Row&, const TupleLocks&)>;
+template <class Row>
+using SetOf = std::function<void(Row&)>;
+using Where = WhereOf<LockRow>;
+using Set = SetOf<LockRow>;
 
 class Session final : public Process {
  public:
@@ -73,18 +77,38 @@ class Session final : public Process {
   Task<void> step();
 
   // Rows. What is seen is committed, or one's own.
-  [[nodiscard]] const LockRow* see(std::string_view name) const;
-  [[nodiscard]] LockTuple* find(std::string_view name) const;
-  [[nodiscard]] const LockRow& row(const LockTuple& tuple) const;
+  template <class Row = LockRow>
+  [[nodiscard]] const Row* see(std::string_view name) const {
+    const Tuple<Row>* const tuple = find<Row>(name);
+    return tuple == nullptr ? nullptr : tuple->seen_by(this, tx_.sees_until());
+  }
+  template <class Row = LockRow>
+  [[nodiscard]] Tuple<Row>* find(std::string_view name) const {
+    auto& table = db.table(static_cast<const Row*>(nullptr));
+    const auto found = table.find(name);
+    return found == table.end() ? nullptr : &found->second;
+  }
+  template <class Row>
+  [[nodiscard]] const Row& row(const Tuple<Row>& tuple) const {
+    return *tuple.seen_by(this, tx_.sees_until());
+  }
   /// SELECT ... FOR `strength` [SKIP LOCKED]. @return null: no row, or passed over
   /// @throws SqlError: waited in vain
-  Task<LockTuple*> lock_row(const std::string& name, Strength strength, bool skip);
+  template <class Row = LockRow>
+  Task<Tuple<Row>*> lock_row(const std::string& name, Strength strength, bool skip);
   /// UPDATE ... WHERE name = `name` AND `where`. @return null: no such row
-  Task<LockTuple*> update(const std::string& name, const Where& where, const Set& set);
+  template <class Row>
+  Task<Tuple<Row>*> update(const std::string& name, const WhereOf<Row>& where,
+                           const SetOf<Row>& set);
   /// The same of a row that this transaction has locked.
-  void write(LockTuple& tuple, LockRow values);
+  template <class Row>
+  void write(Tuple<Row>& tuple, Row values);
+  /// DELETE of one that it has locked FOR UPDATE.
+  template <class Row>
+  void remove(Tuple<Row>& tuple);
   /// INSERT ... ON CONFLICT DO NOTHING. @return null: there is one
-  Task<LockTuple*> insert(LockRow values);
+  template <class Row>
+  Task<Tuple<Row>*> insert(Row values);
   [[nodiscard]] std::vector<const TicketRow*> tickets(std::string_view name) const;
   void write_ticket(const TicketRow& values, bool gone);
   [[nodiscard]] bool try_advisory(const std::string& name);
@@ -146,8 +170,12 @@ class Session final : public Process {
   Task<void> wait_for_lock(std::string what, std::function<bool()> come,
                            std::function<void()> give_up);
   void check_interrupts();
-  [[nodiscard]] bool waits_at_old_version(const LockTuple& tuple, Strength strength) const;
-  void check_snapshot(const LockTuple& tuple, Strength strength) const;
+  template <class Row>
+  [[nodiscard]] bool waits_at_old_version(const Tuple<Row>& tuple, Strength strength) const;
+  template <class Row>
+  void check_snapshot(const Tuple<Row>& tuple, Strength strength) const;
+  template <class Row>
+  [[nodiscard]] Undo change_of(Tuple<Row>& tuple);
 
   const ConnectionId connection_;
   const Outlet outlet_{};  // in place of a connection

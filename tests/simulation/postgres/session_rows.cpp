@@ -13,20 +13,6 @@ constexpr Xid several = Xid{1} << 63U;
 
 }  // namespace
 
-LockTuple* Session::find(std::string_view name) const {
-  const auto found = db.locks.find(name);
-  return found == db.locks.end() ? nullptr : &found->second;
-}
-
-const LockRow* Session::see(std::string_view name) const {
-  const LockTuple* const tuple = find(name);
-  return tuple == nullptr ? nullptr : tuple->seen_by(this, tx_.sees_until());
-}
-
-const LockRow& Session::row(const LockTuple& tuple) const {
-  return *tuple.seen_by(this, tx_.sees_until());
-}
-
 void Session::refuse_if_read_only(const char* what) const {
   if (!db.in_recovery) return;
   throw SqlError("25006", std::string("cannot execute ") + what + " in a read-only transaction");
@@ -75,9 +61,10 @@ Task<bool> Session::claim(TupleLocks& tuple, Strength strength, bool skip) {
   co_return true;
 }
 
-void Session::check_snapshot(const LockTuple& tuple, Strength strength) const {
+template <class Row>
+void Session::check_snapshot(const Tuple<Row>& tuple, Strength strength) const {
   if (!tx_.snapshot || tuple.writer == this) return;
-  for (const Version<LockRow>& each : tuple.history) {
+  for (const Version<Row>& each : tuple.history) {
     if (each.commit <= *tx_.snapshot) continue;
     // A lock of the key is in nobody's way who leaves the key as it is.
     if (each.gone || each.key || strength != Strength::key_share) {
@@ -88,7 +75,8 @@ void Session::check_snapshot(const LockTuple& tuple, Strength strength) const {
 
 /// At repeatable read the version of the snapshot is locked, and who had it locked before it was
 /// changed is waited for first, whatever comes then.
-bool Session::waits_at_old_version(const LockTuple& tuple, Strength strength) const {
+template <class Row>
+bool Session::waits_at_old_version(const Tuple<Row>& tuple, Strength strength) const {
   if (!tx_.snapshot) return false;
   const auto changed = std::find_if(tuple.history.begin(), tuple.history.end(),
                                     [&](const auto& each) { return each.commit > *tx_.snapshot; });
@@ -98,10 +86,11 @@ bool Session::waits_at_old_version(const LockTuple& tuple, Strength strength) co
          });
 }
 
-Task<LockTuple*> Session::lock_row(const std::string& name, Strength strength, bool skip) {
+template <class Row>
+Task<Tuple<Row>*> Session::lock_row(const std::string& name, Strength strength, bool skip) {
   if (strength != Strength::key_share) refuse_if_read_only("SELECT FOR UPDATE");
-  LockTuple* const tuple = find(name);
-  if (tuple == nullptr || see(name) == nullptr) co_return nullptr;
+  Tuple<Row>* const tuple = find<Row>(name);
+  if (tuple == nullptr || see<Row>(name) == nullptr) co_return nullptr;
   co_await step();
   if (!waits_at_old_version(*tuple, strength)) check_snapshot(*tuple, strength);
   const bool taken = co_await claim(*tuple, strength, skip);
@@ -110,20 +99,21 @@ Task<LockTuple*> Session::lock_row(const std::string& name, Strength strength, b
   co_return tuple->seen_by(this, newest) == nullptr ? nullptr : tuple;
 }
 
-Task<LockTuple*> Session::update(const std::string& name, const Where& where, const Set& set) {
+template <class Row>
+Task<Tuple<Row>*> Session::update(const std::string& name, const WhereOf<Row>& where,
+                                  const SetOf<Row>& set) {
   refuse_if_read_only("UPDATE");
-  LockTuple* const tuple = find(name);
-  const LockRow* const seen = see(name);
+  Tuple<Row>* const tuple = find<Row>(name);
+  const Row* const seen = see<Row>(name);
   if (seen == nullptr || !where(*seen, *tuple)) co_return nullptr;
-  LockRow values = *seen;
+  Row values = *seen;
   set(values);
   const Commit version = tuple->committed() == nullptr ? 0 : tuple->committed()->commit;
-  const Strength strength =
-      values.number != seen->number ? Strength::update : Strength::no_key_update;
+  const Strength strength = changes_key(*seen, values) ? Strength::update : Strength::no_key_update;
   co_await step();
   co_await claim(*tuple, strength, false);
   check_snapshot(*tuple, strength);
-  const Version<LockRow>* const now = tuple->committed();
+  const Version<Row>* const now = tuple->committed();
   if (now != nullptr && now->commit != version && !db.makes(Mistake::no_second_look)) {
     // Somebody has changed it meanwhile: as read committed has it, the new version counts.
     if (now->gone || !where(now->data, *tuple)) co_return nullptr;
@@ -134,39 +124,59 @@ Task<LockTuple*> Session::update(const std::string& name, const Where& where, co
   co_return tuple;
 }
 
-void Session::write(LockTuple& tuple, LockRow values) {
+/// Keeps what a row of this transaction's was before, and makes it its own.
+template <class Row>
+Undo Session::change_of(Tuple<Row>& tuple) {
+  Undo entry{.kind = Undo::Kind::change, .had = tuple.pending.has_value()};
+  Change<Row> change{.tuple = &tuple};
+  if (tuple.pending) change.before = std::make_unique<Version<Row>>(std::move(*tuple.pending));
+  tuple.writer = this;
+  entry.change = std::move(change);
+  return entry;
+}
+
+template <class Row>
+void Session::write(Tuple<Row>& tuple, Row values) {
   assign_xid();
   const Claim* const mine = tuple.claim_of(this);
   const bool locked_before = mine != nullptr && tuple.xmax == tx_.xid;
-  const bool key = tuple.committed() == nullptr || tuple.committed()->data.number != values.number;
+  const bool key = tuple.committed() == nullptr || changes_key(tuple.committed()->data, values);
   give(tuple, key ? Strength::update : Strength::no_key_update);
-  Undo entry{.kind = Undo::Kind::lock, .had = tuple.pending.has_value(), .lock = &tuple};
-  if (tuple.pending) {
-    entry.lock_before = std::make_unique<Version<LockRow>>(std::move(*tuple.pending));
-  } else {
-    tuple.writer = this;
+  Undo entry = change_of(tuple);
+  if (!entry.had) {
     tuple.pending_xmin = tx_.xid;
     // The new version keeps who has the old one locked, oneself included.
     tuple.pending_xmax = tuple.others(this) ? tuple.xmax : locked_before ? tx_.xid : 0;
     if (!tuple.others(this)) tuple.xmax = tx_.xid;
   }
-  tuple.pending = Version<LockRow>{.data = std::move(values), .commit = 0, .gone = false};
+  tuple.pending = Version<Row>{.data = std::move(values), .commit = 0, .gone = false};
   tx_.undo.push_back(std::move(entry));
 }
 
-Task<LockTuple*> Session::insert(LockRow values) {
+template <class Row>
+void Session::remove(Tuple<Row>& tuple) {
+  Row last = row(tuple);
+  give(tuple, Strength::update);
+  tx_.undo.push_back(change_of(tuple));
+  tuple.pending_xmin = tuple.pending_xmax = tx_.xid;
+  tuple.pending = Version<Row>{.data = std::move(last), .commit = 0, .gone = true};
+}
+
+template <class Row>
+Task<Tuple<Row>*> Session::insert(Row values) {
   refuse_if_read_only("INSERT");
   co_await step();
-  LockTuple& tuple = db.locks[values.name];
+  Tuple<Row>& tuple = db.table(&values)[values.name];
   // Another one's insertion of the name is waited for, and its change; but not those who only have
   // the row locked (heapam's HeapTupleSatisfiesDirty tells of no xmax that is a mere lock).
   const bool others_write = tuple.pending && tuple.writer != this;
-  const Version<LockRow>* there = tuple.committed();
+  const Version<Row>* there = tuple.committed();
   if (others_write || there == nullptr || there->gone) {
     co_await claim(tuple, Strength::update, false);
     there = tuple.committed();
   }
-  const bool conflicts = (there != nullptr && !there->gone) || tuple.pending;
+  const bool mine = tuple.pending && tuple.writer == this;
+  const bool conflicts = mine ? !tuple.pending->gone : there != nullptr && !there->gone;
   if (conflicts && tx_.snapshot && tuple.seen_by(this, *tx_.snapshot) == nullptr) {
     throw SqlError("40001", "could not serialize access due to concurrent update");
   }
@@ -175,6 +185,18 @@ Task<LockTuple*> Session::insert(LockRow values) {
   tuple.pending_xmax = 0;
   co_return &tuple;
 }
+
+template Task<LockTuple*> Session::lock_row<LockRow>(const std::string&, Strength, bool);
+template Task<KeyTuple*> Session::lock_row<KeyRow>(const std::string&, Strength, bool);
+template Task<LockTuple*> Session::update<LockRow>(const std::string&, const Where&, const Set&);
+template Task<KeyTuple*> Session::update<KeyRow>(const std::string&, const WhereOf<KeyRow>&,
+                                                 const SetOf<KeyRow>&);
+template void Session::write<LockRow>(LockTuple&, LockRow);
+template void Session::write<KeyRow>(KeyTuple&, KeyRow);
+template void Session::remove<LockRow>(LockTuple&);
+template void Session::remove<KeyRow>(KeyTuple&);
+template Task<LockTuple*> Session::insert<LockRow>(LockRow);
+template Task<KeyTuple*> Session::insert<KeyRow>(KeyRow);
 
 std::vector<const TicketRow*> Session::tickets(std::string_view name) const {
   std::vector<const TicketRow*> rows;
@@ -193,14 +215,8 @@ void Session::write_ticket(const TicketRow& values, bool gone) {
   if (tuple.pending && tuple.writer != this) {
     throw SqlError("XX000", "the model: two transactions at one ticket");
   }
-  Undo entry{.kind = Undo::Kind::ticket, .had = tuple.pending.has_value()};
-  entry.ticket = &tuple;
-  if (tuple.pending) {
-    entry.ticket_before = std::make_unique<Version<TicketRow>>(std::move(*tuple.pending));
-  }
-  tuple.writer = this;
+  tx_.undo.push_back(change_of(tuple));
   tuple.pending = Version<TicketRow>{.data = values, .commit = 0, .gone = gone};
-  tx_.undo.push_back(std::move(entry));
 }
 
 void Session::give(PlainLock& lock) {

@@ -209,22 +209,13 @@ Task<void> Session::replicated(Place place) {
 LogRecord Session::log_record() const {
   LogRecord record;
   for (const Undo& entry : tx_.undo) {
-    if (entry.had) continue;  // the first change of a row finds its last state
-    if (entry.kind == Undo::Kind::lock) {
-      const Version<LockRow>& last = *entry.lock->pending;
-      if (last.gone) {
-        record.locks_gone.push_back(last.data.name);
-      } else {
-        record.locks.push_back(last.data);
-      }
-    } else if (entry.kind == Undo::Kind::ticket) {
-      const Version<TicketRow>& last = *entry.ticket->pending;
-      if (last.gone) {
-        record.tickets_gone.emplace_back(last.data.name, last.data.ticket);
-      } else {
-        record.tickets.push_back(last.data);
-      }
-    }
+    // The first change of a row finds its last state.
+    if (entry.had || entry.kind != Undo::Kind::change) continue;
+    std::visit(
+        [&record](const auto& change) {
+          record.add(change.tuple->pending->data, change.tuple->pending->gone);
+        },
+        entry.change);
   }
   record.last_ticket = db.last_ticket;
   return record;
@@ -260,19 +251,17 @@ void Session::finish_commit() {
   const bool keep_old = db.old_snapshots();
   std::vector<std::pair<std::string, std::int64_t>> gone;
   for (Undo& entry : tx_.undo) {
-    if (entry.had) continue;
-    if (entry.kind == Undo::Kind::lock) {
-      become_visible(*entry.lock, db.commits, keep_old);
-    } else if (entry.kind == Undo::Kind::ticket) {
-      const TicketRow& row = entry.ticket->pending->data;
-      if (entry.ticket->pending->gone && !keep_old) gone.emplace_back(row.name, row.ticket);
-      become_visible(*entry.ticket, db.commits, keep_old);
+    if (entry.had || entry.kind != Undo::Kind::change) continue;
+    if (const auto* const ticket = std::get_if<Change<TicketRow>>(&entry.change)) {
+      const Version<TicketRow>& last = *ticket->tuple->pending;
+      if (last.gone && !keep_old) gone.emplace_back(last.data.name, last.data.ticket);
     }
+    std::visit([&](const auto& change) { become_visible(*change.tuple, db.commits, keep_old); },
+               entry.change);
   }
   // What stays is undone by nobody; what ends with the transaction is.
   std::erase_if(tx_.undo, [](const Undo& entry) {
-    return entry.kind == Undo::Kind::lock || entry.kind == Undo::Kind::ticket ||
-           entry.kind == Undo::Kind::setting;
+    return entry.kind == Undo::Kind::change || entry.kind == Undo::Kind::setting;
   });
   for (const auto& [name, number] : gone) {
     const auto found = db.tickets.find(name);
@@ -317,21 +306,17 @@ void Session::undo(Undo& entry) {
       }
       db.hand_on(*entry.tuple);
       return;
-    case Undo::Kind::lock:
-      if (entry.had) {
-        entry.lock->pending = std::move(*entry.lock_before);
-      } else {
-        entry.lock->pending.reset();
-        entry.lock->writer = nullptr;
-      }
-      return;
-    case Undo::Kind::ticket:
-      if (entry.had) {
-        entry.ticket->pending = std::move(*entry.ticket_before);
-      } else {
-        entry.ticket->pending.reset();
-        entry.ticket->writer = nullptr;
-      }
+    case Undo::Kind::change:
+      std::visit(
+          [&entry](auto& change) {
+            if (entry.had) {
+              change.tuple->pending = std::move(*change.before);
+            } else {
+              change.tuple->pending.reset();
+              change.tuple->writer = nullptr;
+            }
+          },
+          entry.change);
       return;
     case Undo::Kind::advisory:
       entry.plain->holder = nullptr;

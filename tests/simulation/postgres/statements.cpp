@@ -75,6 +75,9 @@ StatementTexts::StatementTexts(const std::string& schema) {
     known_.emplace(trimmed(mortise::postgres::fill_in(text, schema)), statement);
   };
   file(sql::ask, Statement::ask);
+  file(sql::ask_key, Statement::ask_key);
+  file(sql::look_key, Statement::look_key);
+  file(sql::renew_all, Statement::renew_all);
   file(sql::look, Statement::look);
   file(sql::peek, Statement::peek);
   file(sql::inspect, Statement::inspect);
@@ -90,6 +93,12 @@ StatementTexts::StatementTexts(const std::string& schema) {
   call("release($1, $2, $3, $4)", Statement::release);
   call("release_apart($1, $2, $3, $4)", Statement::release_apart);
   call("wake($1)", Statement::wake);
+  call("cancel_key($1, $2, $3)", Statement::cancel_key);
+  call("release_apart_run($1, $2, $3, $4)", Statement::release_key);
+  call("conclude_key($1, $2, ($3)[1], ($3)[2], ($3)[3] = 1, $4, ($3)[4])", Statement::conclude_key);
+  call("conclude_in($1, $2, $3, true, $4, $5)", Statement::conclude_in);
+  call("forget_key($1, $2)", Statement::forget_key);
+  call("wake($1), " + schema + ".wake_run($2)", Statement::wake_all);
   call("guard($1, $2)", Statement::guard);
   call("lock_in($1, $2::integer)", Statement::lock_in);
   for (const char* const arguments : {"($1)", "($1, $2)"}) {

@@ -41,6 +41,9 @@ Task<std::string> take_new(Session& session, const TakeRequest& request) {
   LockRow row{.name = request.name};
   make_owner(session, row, request, t);
   row.number = epoch(t);
+  if (is_run(row.name) && !session.db.makes(Mistake::forgets_numbers_of_removed_keys)) {
+    row.number = std::max(row.number, floor_of_keys(session) + 1);
+  }
   if (how.strays) row.buried = bury({}, request.attempt, how.copy, t);
   LockTuple* const inserted = co_await session.insert(row);
   if (inserted == nullptr) co_return "L";
@@ -95,12 +98,6 @@ Task<std::string> first_in_line(Session& session, const TakeRequest& request, co
   co_return left.empty() ? std::string() : left.front()->attempt;
 }
 
-void delete_ticket(Session& session, const TakeRequest& request) {
-  for (const TicketRow* const each : session.tickets(request.name)) {
-    if (each->attempt == request.attempt) session.write_ticket(TicketRow(*each), true);
-  }
-}
-
 std::string owner_words(const char* letter, const LockRow& row, Moment t) {
   return std::string(letter) + " " + std::to_string(row.number) + " " +
          std::to_string(row.expires_at - t) + " " + hex_of(row.label);
@@ -120,6 +117,16 @@ void judge_tombstone(Session& session, const LockRow& row, const TakeRequest& re
 }
 
 }  // namespace
+
+bool delete_ticket(Session& session, const std::string& name, const std::string& attempt) {
+  bool found = false;
+  for (const TicketRow* const each : session.tickets(name)) {
+    if (each->attempt != attempt) continue;
+    session.write_ticket(TicketRow(*each), true);
+    found = true;
+  }
+  return found;
+}
 
 std::optional<Tombstones> unbury(const Tombstones& tombstones, Moment t) {
   Tombstones left;
@@ -166,7 +173,8 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
   co_await session.step();
   const Moment t = session.clock();
   LockRow row = session.row(*tuple);
-  const bool free = row.expires_at <= t;
+  const bool robs = is_run(row.name) && session.db.makes(Mistake::two_run_a_key);
+  const bool free = row.expires_at <= t || (robs && row.attempt != request.attempt);
   if (row.buried && !session.db.makes(Mistake::late_copy_not_refused)) {
     const auto tombstone = row.buried->find(request.attempt);
     if (tombstone != row.buried->end() && tombstone->second.copy > how.copy) co_return "R";
@@ -192,7 +200,7 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
       row.buried = unbury(*row.buried, t);
     }
     session.write(*tuple, row);
-    if (!first.empty()) delete_ticket(session, request);
+    if (!first.empty()) delete_ticket(session, request.name, request.attempt);
     on_disk(session);
     co_return std::to_string(row.number);
   }

@@ -13,20 +13,25 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace simulation::postgres {
 
+/// Of a row, and what this transaction had made of it before.
+template <class Row>
+struct Change {
+  Tuple<Row>* tuple = nullptr;
+  std::unique_ptr<Version<Row>> before{};
+};
+
 struct Undo {
-  enum class Kind : std::uint8_t { claim, lock, ticket, advisory, setting, local_setting };
+  enum class Kind : std::uint8_t { claim, change, advisory, setting, local_setting };
   Kind kind = Kind::claim;
   TupleLocks* tuple = nullptr;
   bool had = false;  ///< a claim, or a version of its own, before
   Strength strength = Strength::key_share;
-  LockTuple* lock = nullptr;
-  std::unique_ptr<Version<LockRow>> lock_before{};
-  TicketTuple* ticket = nullptr;
-  std::unique_ptr<Version<TicketRow>> ticket_before{};
+  std::variant<Change<LockRow>, Change<TicketRow>, Change<KeyRow>> change{};
   PlainLock* plain = nullptr;
   Setting setting = Setting::other;
   std::string text{};

@@ -82,6 +82,14 @@ struct TupleLocks {
   }
 };
 
+/// @return whether a unique index that others look at has what changes.
+[[nodiscard]] inline bool changes_key(const LockRow& from, const LockRow& to) noexcept {
+  return from.number != to.number;
+}
+[[nodiscard]] inline bool changes_key(const KeyRow& /*from*/, const KeyRow& /*to*/) noexcept {
+  return false;
+}
+
 template <class Data>
 struct Version {
   Data data{};
@@ -111,5 +119,6 @@ struct Tuple : TupleLocks {
 
 using LockTuple = Tuple<LockRow>;
 using TicketTuple = Tuple<TicketRow>;
+using KeyTuple = Tuple<KeyRow>;
 
 }  // namespace simulation::postgres

@@ -31,14 +31,6 @@ std::vector<Kind> kinds_of(std::string_view name) {
   if (name.starts_with("memory.")) return {Kind::memory};
   // Memory's runs aim at it: see Schedule::stale.
   if (name == "core.timer_set_late") return {Kind::memory};
-  // Of keys.
-  constexpr std::array needs_keys{std::string_view("core.a_mismatch_is_told_as_an_outcome"),
-                                  std::string_view("core.an_outcome_is_said_once"),
-                                  std::string_view("core.another_request_is_answered"),
-                                  std::string_view("core.latecomers_are_told_the_answer")};
-  if (std::find(needs_keys.begin(), needs_keys.end(), name) != needs_keys.end()) {
-    return {Kind::memory};
-  }
   return {Kind::memory, Kind::redis};
 }
 

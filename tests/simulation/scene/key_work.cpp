@@ -180,9 +180,14 @@ void Scene::look_at_key(Keys::Call& call, mortise::Once& once) {
 }
 
 void Scene::forget_key(const Keys::Call& call, mortise::Once& once) {
+  if (room_.world.tells) tell(call.process->name(), "forgets " + key_name(call.key));
   keys_.forgets(call);
   std::error_code error;
   const bool forgotten = once.forget(error);
+  if (room_.world.tells) {
+    tell(call.process->name(), "forgot " + key_name(call.key) + ": " +
+                                   (error ? error.message() : forgotten ? "yes" : "no"));
+  }
   keys_.forgot(call, error ? std::nullopt : std::optional(forgotten));
 }
 

@@ -21,15 +21,21 @@ constexpr Nanos longest_orphan = 500ms;
 bool is(PostgresAmbush::Whom whom, Statement statement) {
   switch (statement) {
     case Statement::ask:
+    case Statement::ask_key:
     case Statement::look:
     case Statement::peek:
     case Statement::take:
     case Statement::take_apart: return whom == PostgresAmbush::Whom::takes;
-    case Statement::renew: return whom == PostgresAmbush::Whom::renewals;
+    case Statement::renew:
+    case Statement::renew_all: return whom == PostgresAmbush::Whom::renewals;
     case Statement::release:
-    case Statement::release_apart: return whom == PostgresAmbush::Whom::releases;
-    case Statement::cancel: return whom == PostgresAmbush::Whom::cancels;
-    case Statement::wake: return whom == PostgresAmbush::Whom::wakes;
+    case Statement::release_apart:
+    case Statement::release_key:
+    case Statement::conclude_key: return whom == PostgresAmbush::Whom::releases;
+    case Statement::cancel:
+    case Statement::cancel_key: return whom == PostgresAmbush::Whom::cancels;
+    case Statement::wake:
+    case Statement::wake_all: return whom == PostgresAmbush::Whom::wakes;
     default: return false;
   }
 }
@@ -179,7 +185,7 @@ Nanos PostgresAmbush::befall(Trouble& trouble, Connection& from, Statement state
 
 Nanos PostgresAmbush::slow_down(Trouble& trouble, Statement statement) {
   const bool due = !trouble.behind_release || (trouble.released && !is(Whom::releases, statement) &&
-                                               statement != Statement::wake);
+                                               !is(Whom::wakes, statement));
   trouble.released = is(Whom::releases, statement);
   if (trouble.left == 0 && due) {
     const auto patience = std::max<Nanos>(patience_, mortise::postgres::usual_patience);

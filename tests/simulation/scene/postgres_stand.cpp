@@ -222,6 +222,8 @@ class PostgresStand final : public Stand {
          .over = [this, its = std::string(lock.name())] { free_again(its); },
          .wrong = wrong_});
   }
+  // A fail-over that loses what was told loses records, too.
+  [[nodiscard]] bool remembers() const override { return !plan_.forgets; }
   [[nodiscard]] bool holds_came_back() const override { return servers_.crashed(); }
   // A release tells who waits. But whoever has met the row locked, by a grant on its way to the
   // disk, has nothing written, is in no queue, and looks again after as long at most (next_look()).

@@ -39,6 +39,7 @@ class PostgresTrial {
   [[nodiscard]] Room& room() const noexcept { return room_; }
   [[nodiscard]] Judge& judge() const noexcept { return judge_; }
   [[nodiscard]] postgres::PostgresModel& server() noexcept { return server_; }
+  [[nodiscard]] Host& host() noexcept { return host_; }
   [[nodiscard]] std::string url(const std::string& parameters) const;
 
  private:

@@ -34,6 +34,7 @@ void PostgresTrials::come() {
   if (!trial_.judge().verdict()) steps_.come();
   if (!trial_.judge().verdict()) brief_.come();
   if (!trial_.judge().verdict()) shares_.come();
+  if (!trial_.judge().verdict()) keys_.come();
 }
 
 }  // namespace simulation

@@ -4,6 +4,7 @@
 
 #include "simulation/scene/postgres_brief.hpp"
 #include "simulation/scene/postgres_doubts.hpp"
+#include "simulation/scene/postgres_keys.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
 #include "simulation/scene/postgres_overtaken.hpp"
 #include "simulation/scene/postgres_shares.hpp"
@@ -31,6 +32,7 @@ class PostgresTrials {
   PostgresSteps steps_{trial_};
   PostgresBrief brief_{trial_};
   PostgresShares shares_;
+  PostgresKeys keys_{trial_};
 };
 
 }  // namespace simulation

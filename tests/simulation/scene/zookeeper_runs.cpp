@@ -67,7 +67,8 @@ std::string ZooKeeperRuns::leftovers() const {
     const std::size_t waiting = ensemble_.children(place.queue);
     if (waiting > 0) return place.queue + " has " + std::to_string(waiting) + " nodes";
     const std::size_t kept = ensemble_.children(place.shelf);
-    if (kept > keys_ + keys_of_trials) return place.shelf + " has " + std::to_string(kept) + " nodes";
+    if (kept > keys_ + keys_of_trials)
+      return place.shelf + " has " + std::to_string(kept) + " nodes";
   }
   return {};
 }

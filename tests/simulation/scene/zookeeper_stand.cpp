@@ -7,6 +7,7 @@
 #include "simulation/scene/stands.hpp"
 #include "simulation/scene/zookeeper_administrators.hpp"
 #include "simulation/scene/zookeeper_late_node.hpp"
+#include "simulation/scene/zookeeper_leaders.hpp"
 #include "simulation/scene/zookeeper_lost_watch.hpp"
 #include "simulation/scene/zookeeper_lost_words.hpp"
 #include "simulation/scene/zookeeper_runs.hpp"
@@ -23,7 +24,6 @@ namespace {
 
 constexpr std::uint64_t stand_stream = 21;
 constexpr std::uint64_t late_node_stream = 36;
-constexpr std::chrono::milliseconds a_look{20};
 
 class ZooKeeperStand final : public Stand {
  public:
@@ -51,10 +51,7 @@ class ZooKeeperStand final : public Stand {
       doors_.push_back(std::make_unique<ZooKeeperDoor>(ensemble_->server(i), administrators_));
       room.network.hosts()[i]->serve(*doors_.back());
     }
-    if (has_keys_) {
-      agree_on_the_time();
-      look_for_two_leaders();
-    }
+    if (has_keys_) leaders_.emplace(room_, *ensemble_);
     administrators_.removes = [this](const std::string& path) { removed_by_force(path); };
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
@@ -144,10 +141,8 @@ class ZooKeeperStand final : public Stand {
     lost_words_->come();
   }
   [[nodiscard]] bool remembers() const override { return true; }
-  // A leader that was replaced, and does not know it yet, answers a sync and a read. And a follower
-  // may have carried out what its leader has not.
   [[nodiscard]] Nanos seen_from(Nanos asked) const override {
-    return std::min(two_lead_until_ >= asked ? two_lead_from_ : asked, asked) - rest_of_a_try();
+    return leaders_->seen_from(asked) - rest_of_a_try();
   }
   [[nodiscard]] std::size_t open_sessions() const override { return ensemble_->sessions(); }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
@@ -159,24 +154,6 @@ class ZooKeeperStand final : public Stand {
   }
 
  private:
-  /// How long keys are kept the leader's wall clock tells, and leaders change.
-  void agree_on_the_time() {
-    const auto& hosts = room_.network.hosts();
-    for (const auto& host : hosts) host->step_wall_clock(hosts.front()->wall() - host->wall());
-    room_.world.after(std::chrono::seconds(1), [this] { agree_on_the_time(); });
-  }
-  void look_for_two_leaders() {
-    std::size_t lead = 0;
-    for (std::size_t i = 0; i < ensemble_->size(); ++i) {
-      lead += ensemble_->peer(i).role() == zookeeper::Role::leading ? 1U : 0U;
-    }
-    const Nanos now = room_.world.now();
-    if (lead > 1) {
-      if (now > two_lead_until_ + recovery()) two_lead_from_ = now - a_look;
-      two_lead_until_ = now + a_look;
-    }
-    room_.world.after(a_look, [this] { look_for_two_leaders(); });
-  }
   [[nodiscard]] std::string url_of(std::size_t client) const {
     std::string url = "zookeeper://";
     const std::size_t count = ensemble_->size();
@@ -382,12 +359,11 @@ class ZooKeeperStand final : public Stand {
   const Nanos storm_;
   const std::size_t names_;
   const bool has_keys_;
-  Nanos two_lead_from_{-1};  // the last time, or times that are near
-  Nanos two_lead_until_{-1};
   bool knows_one_ = false;  // each client: it comes back to the same server
   zookeeper::Options options_;
   std::unique_ptr<zookeeper::Ensemble> ensemble_;
   std::optional<ZooKeeperRuns> runs_;
+  std::optional<ZooKeeperLeaders> leaders_;
   ZooKeeperAdministrators administrators_;
   std::vector<std::unique_ptr<ZooKeeperDoor>> doors_;
   std::optional<ZooKeeperLateNode> late_node_;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// ask_key.sql, once_begin.sql, and told() of once_tables.sql.
+#include "simulation/postgres/functions.hpp"
+#include "simulation/postgres/wire.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace simulation::postgres {
+namespace {
+
+constexpr std::int64_t repeats_never = 1;
+constexpr std::int64_t repeats_always = 2;
+
+/// judge() of once_begin.sql.
+char verdict_of(const Session& session, const KeyRow& row, bool kept, bool held,
+                const KeyRequest& request) {
+  if (row.state == '-' || !(kept || held)) return '0';
+  const bool other = row.fingerprint != request.fingerprint;
+  if (other && !session.db.makes(Mistake::any_request_is_answered)) return 'M';
+  if (held) return 'W';
+  const bool stands = (row.state == 'Y' && request.repeats != repeats_always) ||
+                      (row.state == 'F' && request.repeats == repeats_never);
+  return stands ? 'R' : '+';
+}
+
+/// As it is told to that request.
+KeyRow shown(const Session& session, const KeyRow& row, const KeyRequest& request) {
+  KeyRow its = row;
+  if (session.db.makes(Mistake::any_request_is_answered)) its.fingerprint = request.fingerprint;
+  return its;
+}
+
+std::string answer_of(const KeyRow& row, bool held, char verdict) {
+  return told(row, held, verdict == 'R' ? row.bytes : std::string());
+}
+
+bool has_ticket(const Session& session, const KeyRequest& request) {
+  const std::vector<const TicketRow*> all = session.tickets(request.take.name);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const TicketRow* each) { return each->attempt == request.take.attempt; });
+}
+
+/// It ends without a run: what is to be written for that. @return whether the row was locked
+/// @param shares whether something was written in this transaction before
+Task<bool> ends_without(Session& session, const KeyRequest& request, Moment t, bool shares) {
+  const How how(request.take.how);
+  const std::string& name = request.take.name;
+  const bool queues = how.fair && has_ticket(session, request);
+  if (!how.strays && !queues) co_return false;
+  session.only_looks(shares);
+  LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
+  co_await session.step();
+  if (tuple == nullptr) co_return session.see(name) != nullptr;
+  if (how.strays) {
+    LockRow row = session.row(*tuple);
+    row.buried = bury(row.buried, request.take.attempt, how.copy, t);
+    session.write(*tuple, std::move(row));
+    co_await session.step();
+  }
+  if (queues) delete_ticket(session, name, request.take.attempt);
+  co_return false;
+}
+
+/// It has just been given the key, and gives it back.
+void gives_back(Session& session, const KeyRequest& request) {
+  LockTuple* const tuple = session.find(request.take.name);
+  LockRow row = session.row(*tuple);
+  row.expires_at = minus_infinity;
+  session.write(*tuple, std::move(row));
+}
+
+Task<std::string> begin_known(Session& session, KeyTuple& tuple, const KeyRequest& request,
+                              std::int64_t number) {
+  const Moment t = session.clock();
+  KeyRow row = session.row(tuple);
+  const char verdict = verdict_of(session, row, row.kept_until > t, false, request);
+  const bool stands = verdict == 'M' || verdict == 'R';
+  if (stands && !session.db.makes(Mistake::key_not_looked_at_again)) {
+    gives_back(session, request);
+    co_return answer_of(shown(session, row, request), false, verdict);
+  }
+  const std::int64_t run = verdict == '0' ? 1 : row.run + 1;
+  row.state = 'P';
+  row.run = run;
+  row.number = number;
+  row.fingerprint = request.fingerprint;
+  row.bytes.clear();
+  row.kept_until = t + request.keeps;
+  session.write(tuple, std::move(row));
+  co_return "G " + std::to_string(number) + " 0 " + std::to_string(request.take.lease) + " " +
+      std::to_string(run);
+}
+
+Task<std::string> begin_new(Session& session, const KeyRequest& request, std::int64_t number) {
+  const Moment t = session.clock();
+  KeyTuple* inserted = nullptr;
+  if (session.see<KeyRow>(request.key) == nullptr) {
+    co_await session.step();
+    KeyRow row{.name = request.key,
+               .state = 'P',
+               .run = 1,
+               .number = number,
+               .kept_until = t + request.keeps,
+               .fingerprint = request.fingerprint};
+    inserted = co_await session.insert(std::move(row));
+  }
+  if (inserted == nullptr) {
+    gives_back(session, request);
+    co_return "L";
+  }
+  co_await session.step();
+  const bool over = std::any_of(session.db.keys.begin(), session.db.keys.end(), [&](const auto& e) {
+    const KeyRow* const row = session.see<KeyRow>(e.first);
+    return row != nullptr && row->kept_until <= t;
+  });
+  if (over) co_await sweep_keys(session);
+  co_return "G " + std::to_string(number) + " 0 " + std::to_string(request.take.lease) + " 1";
+}
+
+Task<std::string> begin_key(Session& session, const KeyRequest& request) {
+  const bool shares = session.transaction().xid != 0;
+  if (const KeyRow* const seen = session.see<KeyRow>(request.key)) {
+    const KeyRow row = *seen;
+    co_await session.step();
+    const Moment t = session.clock();
+    const LockRow* const runner = session.see(request.take.name);
+    const bool lives = row.state == 'P' && runner != nullptr && runner->expires_at > t;
+    const char verdict = verdict_of(session, row, row.kept_until > t, lives, request);
+    if (verdict == 'M' || verdict == 'R') {
+      const bool locked = co_await ends_without(session, request, t, shares);
+      co_return locked ? std::string("L") : answer_of(shown(session, row, request), lives, verdict);
+    }
+  }
+  co_await session.step();
+  const std::string answer = co_await take_row(session, request.take);
+  if (answer.starts_with("G")) {
+    const KeyRow* const row = session.see<KeyRow>(request.key);
+    if (row == nullptr) throw SqlError("XX000", "the model: somebody runs a key without a record");
+    co_return answer + " " + std::to_string(row->run);
+  }
+  if (answer.front() < '0' || answer.front() > '9') co_return answer;
+  const std::int64_t number = std::stoll(answer);
+  co_await session.step();
+  KeyTuple* const tuple =
+      co_await session.lock_row<KeyRow>(request.key, Strength::no_key_update, true);
+  co_await session.step();
+  Task<std::string> begin = tuple != nullptr ? begin_known(session, *tuple, request, number)
+                                             : begin_new(session, request, number);
+  co_return co_await begin;
+}
+
+}  // namespace
+
+std::string told(const KeyRow& row, bool held, const std::string& bytes) {
+  std::string out{'\1', row.state, held ? '\1' : '\0'};
+  append_number(out, static_cast<std::uint64_t>(row.run), sizeof row.run);
+  append_number(out, static_cast<std::uint64_t>(row.number), sizeof row.number);
+  append_number(out, row.fingerprint.size(), sizeof(std::int32_t));
+  return out + row.fingerprint + bytes;
+}
+
+std::int64_t floor_of_keys(const Session& session) {
+  std::int64_t most = 0;
+  for (int place = 1; place <= floors; ++place) {
+    const KeyRow* const row = session.see<KeyRow>(floor_name(place));
+    if (row != nullptr) most = std::max(most, row->number);
+  }
+  return most;
+}
+
+Task<Value> ask_key(Session& session, const KeyRequest& request) {
+  const How how(request.take.how);
+  const KeyRow* const row = session.see<KeyRow>(request.key);
+  if (row != nullptr && row->kept_until > session.clock() && !how.strays &&
+      !(how.fair && has_ticket(session, request))) {
+    const bool other = row->fingerprint != request.fingerprint &&
+                       !session.db.makes(Mistake::any_request_is_answered);
+    const bool stands = (row->state == 'Y' && request.repeats != repeats_always) ||
+                        (row->state == 'F' && request.repeats == repeats_never) ||
+                        ((row->state == 'Y' || row->state == 'F') && other);
+    if (stands) {
+      const std::string bytes = other ? std::string() : row->bytes;
+      co_return Value::binary(told(shown(session, *row, request), false, bytes));
+    }
+  }
+  std::string answer = co_await begin_key(session, request);
+  session.db.note_answer(answer);
+  co_return Value::binary(std::move(answer));
+}
+
+Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
+                             std::int64_t how_bits) {
+  const std::string name = run_name(key);
+  const std::string answer = co_await cancel(session, name, attempt, how_bits);
+  if (answer.starts_with("G")) {
+    const KeyRow* const row = session.see<KeyRow>(key);
+    if (row == nullptr) throw SqlError("XX000", "the model: somebody runs a key without a record");
+    co_return answer + " " + std::to_string(row->run);
+  }
+  if (How(how_bits).strays && answer != "L") {
+    co_await session.step();
+    if (session.see<KeyRow>(key) == nullptr) {
+      KeyRow row{.name = key, .state = '-', .kept_until = session.clock()};
+      co_await session.insert(std::move(row));
+    }
+  }
+  co_return answer;
+}
+
+}  // namespace simulation::postgres

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// once_conclude.sql.
+#include "simulation/postgres/functions.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace simulation::postgres {
+namespace {
+
+/// As SQL's translate().
+std::string translated(std::string text, std::string_view from, std::string_view to) {
+  for (char& each : text) {
+    const std::size_t at = from.find(each);
+    if (at != std::string_view::npos) each = to[at];
+  }
+  return text;
+}
+
+void record(const Session& session, KeyRow& row, const KeyConclusion& what) {
+  row.state = what.succeeds ? 'Y' : 'F';
+  row.bytes = what.bytes;
+  row.kept_until = session.clock() + what.keeps;
+}
+
+/// It was renewed since the transaction began. @return whether somebody else has come since, or the
+/// lease is over
+Task<bool> is_over(Session& session, const std::string& name) {
+  const std::size_t mark = session.mark();
+  std::optional<SqlError> failure;
+  try {
+    const LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
+    if (tuple != nullptr) co_return true;
+  } catch (const SqlError& error) {
+    if (error.state() != "40001") throw;
+    failure = error;
+  }
+  if (failure) session.roll_back_to(mark);
+  co_return false;
+}
+
+}  // namespace
+
+Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
+  KeyTuple* const tuple =
+      co_await session.lock_row<KeyRow>(what.key, Strength::no_key_update, true);
+  co_await session.step();
+  if (tuple == nullptr && session.see<KeyRow>(what.key) != nullptr) co_return "L";
+  std::optional<KeyRow> row;
+  if (tuple != nullptr) row = session.row(*tuple);
+  const char becomes = what.succeeds ? 'Y' : 'F';
+  const bool any = session.db.makes(Mistake::outcome_recorded_after_the_loss);
+  const bool mine = row && (row->number == what.number || any);
+  const std::string name = run_name(what.key);
+  std::string answer = co_await release_row(session, name, what.attempt, what.number, what.how);
+  if (answer == "L") co_return answer;
+  if (!session.db.makes(Mistake::outcome_not_on_disk)) session.commit_on_disk();
+  co_await session.step();
+  if (mine && row->state == 'P') {
+    const bool live = answer == "F" || answer == "T";
+    if (!live && !any) {
+      co_return translated(std::move(answer), "A", "N");
+    }
+    const bool repeated = How(what.how).strays;
+    if (!repeated || !session.db.makes(Mistake::repeated_conclusion_only_frees)) {
+      record(session, *row, what);
+      session.write(*tuple, std::move(*row));
+    }
+    co_return live ? answer : "F";
+  }
+  if (mine && row->state == becomes) co_return translated(std::move(answer), "XY", "FT");
+  if (session.db.makes(Mistake::repeated_conclusion_only_frees)) co_return answer;
+  co_return translated(std::move(answer), "FTA", "XYN");
+}
+
+Task<bool> conclude_in(Session& session, const KeyConclusion& what) {
+  const std::string name = run_name(what.key);
+  const std::string& isolation = session.setting(Setting::isolation);
+  const bool old = isolation == "repeatable read" || isolation == "serializable";
+  const auto numbered = [&](const LockRow* row) {
+    return row != nullptr && row->number == what.number;
+  };
+  LockTuple* tuple = nullptr;
+  if (numbered(session.see(name))) {
+    tuple = co_await session.lock_row(name, Strength::key_share, false);
+  }
+  if (tuple == nullptr || !numbered(&session.row(*tuple))) {
+    const LockRow* const now = session.see(name);
+    if (old && (now == nullptr || now->number <= what.number)) {
+      throw SqlError("40001", "the run is younger than the transaction, or forgotten");
+    }
+    co_return false;
+  }
+  const LockRow run = session.row(*tuple);
+  if (run.attempt != what.attempt || run.expires_at == minus_infinity) co_return false;
+  if (run.expires_at <= session.clock()) {
+    if (!old) co_return false;
+    const bool over = co_await is_over(session, name);
+    if (over) co_return false;
+  }
+  co_await session.step();
+  const WhereOf<KeyRow> where = [&](const KeyRow& row, const TupleLocks&) {
+    return row.number == what.number && row.state == 'P';
+  };
+  const SetOf<KeyRow> set = [&](KeyRow& row) { record(session, row, what); };
+  const KeyTuple* const written = co_await session.update(what.key, where, set);
+  if (written != nullptr) co_return true;
+  const KeyRow* const row = session.see<KeyRow>(what.key);
+  if (row != nullptr && row->number == what.number && row->state != '-') {
+    throw SqlError("55000", "the run is concluded already");
+  }
+  co_return false;
+}
+
+}  // namespace simulation::postgres

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Two clients and keys of Once: what is concluded is lost on its way or comes late, a key is run
+// for longer than it is kept, the server crashes right behind an outcome, its clock is set back. In
+// a storm each of these takes two things that seldom come together.
+#pragma once
+
+#include <mortise/once.hpp>
+
+#include "simulation/scene/postgres_trial.hpp"
+
+#include <string>
+
+namespace simulation {
+
+class PostgresKeys {
+ public:
+  explicit PostgresKeys(PostgresTrial& trial) : trial_(trial) {}
+  /// Runs the world until it is over.
+  void come();
+
+ private:
+  void lose_a_conclusion(const Process& process, mortise::Client& mine, postgres::Point point);
+  void conclude_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
+  void run_for_longer_than_kept(mortise::Client& mine, mortise::Client& other);
+  void disturb_a_run(mortise::Client& mine, mortise::Client& other);
+  void crash_behind_an_outcome(mortise::Client& mine);
+  void set_the_clock_back(mortise::Client& mine);
+  void wait_for_an_outcome();
+  void expect(bool well, const char* promise, const std::string& words);
+  void expect_outcome(mortise::Once& key, const std::string& result, const char* words);
+
+  PostgresTrial& trial_;
+  Nanos concluded_at_ = never;
+};
+
+}  // namespace simulation
