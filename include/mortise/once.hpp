@@ -65,7 +65,9 @@ class MORTISE_API Once {
   ///
   /// @param body is called at most once, in this thread, with `Run&` or with nothing. What it
   /// returns (something that converts to `std::string_view`, or nothing) is recorded as the result,
-  /// unless it has concluded the run by itself. What it throws is recorded as the failure, by its
+  /// unless it has concluded the run by itself; where it has done so in a transaction
+  /// (`postgres::conclude()`), what was committed is the outcome, or it is `lost()` if nothing was,
+  /// whatever the body returns. What it throws is recorded as the failure, by its
   /// `what()` (the first 65,536 bytes), and thrown on.
   /// @return what became of the key; `pending` where somebody else runs it and the time was up, or
   /// the wait was stopped

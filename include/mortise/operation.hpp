@@ -232,6 +232,11 @@ class MORTISE_API Renewal : public Operation {
 /// then on. The record remembers the attempt and the number of who wrote it, so that the same
 /// release, said again because its reply was lost, is answered `released` as long as the record
 /// stands, and changes nothing. Without a conclusion the key is freed and stays pending.
+///
+/// Where the runner has written an outcome by itself (`Conclusion::written`), and that stands, it
+/// stays, and this ends with `stands()`. Where it does not, a conclusion of another state is
+/// written, as ever; one of the same state is not: the key is freed, stays pending, and the answer
+/// is `was_lost`. It is asked for also by a runner whose lease is over.
 class MORTISE_API Release : public Operation {
  public:
   explicit Release(HoldId hold, std::shared_ptr<Acquisition> successor = nullptr)
@@ -250,7 +255,12 @@ class MORTISE_API Release : public Operation {
   /// Completes it. With a conclusion: `released` = it is recorded, `was_lost` = nothing is. A
   /// backend that has sent it more than once, and finds neither the hold nor its own record, fails
   /// it with `in_doubt`: the first one may have been recorded, and a later run have replaced that.
+  /// So does one that finds neither its hold nor what its runner has written by itself.
   void answered(Released outcome);
+  /// Completes it: `released`, and what is recorded is `Conclusion::written`.
+  void stands();
+  /// @return whether that is so.
+  [[nodiscard]] bool stood() const noexcept { return stood_; }
   /// @return the outcome; `unknown` until it is done, and where it failed.
   [[nodiscard]] Released outcome() const noexcept { return outcome_; }
 
@@ -259,6 +269,7 @@ class MORTISE_API Release : public Operation {
   std::shared_ptr<Acquisition> successor_;
   std::shared_ptr<const Conclusion> conclusion_;
   Released outcome_ = Released::unknown;
+  bool stood_ = false;
 };
 
 /// "Who holds this name?"

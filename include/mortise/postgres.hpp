@@ -124,14 +124,20 @@ MORTISE_API bool lock_in(pg_conn* connection, std::string_view name, std::chrono
 /// the end of the transaction, and a run that is over cannot be recorded.
 ///
 /// At every isolation level. At repeatable read and above, begin the transaction behind the run:
-/// one whose snapshot is older gives `unavailable`. The run's renewals go on meanwhile. Do not roll
-/// back to a savepoint that was set before this call and commit then: what the savepoint undoes
-/// is no longer a part of the transaction, the result neither.
+/// one whose snapshot is older gives `unavailable`. At serializable, transactions that conclude
+/// other keys at the same time may give that, too, also at their commit. The run's renewals go on
+/// meanwhile. The commit waits for the disk, and for synchronous standbys, also where the session's
+/// `synchronous_commit` says otherwise.
 ///
-/// The run stays open, since the transaction may be rolled back yet. Once it is committed,
-/// `run.succeed(result)` frees the key and finds the result recorded, as does the end of a body of
-/// `Once::run()` that returns the same. Until then, and where that is never said, the key is freed
-/// when the run is given back or its lease ends, and the outcome is what was committed.
+/// The run stays open, since the transaction may be rolled back yet. But from now on
+/// `run.succeed()`, and the end of a body of `Once::run()`, write nothing: they free the key, and
+/// the outcome is what was committed, whatever result they are given; also where the lease has
+/// ended meanwhile. Where nothing was committed (a rollback, a failed statement that nobody looked
+/// at, a savepoint from before this call), the key stays pending, and the outcome is `lost()`:
+/// conclude once more, in another transaction, before you say it. `run.fail()` records the failure
+/// then; where the success stands, it has no effect but to free the key, as a body that throws.
+/// Said while the transaction is open, all these are `in_doubt`. Where none is said, the key is
+/// freed when the run is given back or its lease ends, and the outcome is what was committed.
 /// `commit()` does both.
 /// @param connection with an open transaction, in the database of the keys; not in pipeline mode
 /// @param run is open

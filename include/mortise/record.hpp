@@ -62,6 +62,9 @@ struct Conclusion {
   std::string bytes{};                   ///< the result or the reason, up to `longest_outcome`
   std::uint64_t run = 0;                 ///< `Grant::run` of the hold
   std::shared_ptr<const Memory> memory;  ///< of the request that was granted; never null
+  /// What the runner has written by itself, as a part of what may be undone yet: see `Run::note()`;
+  /// null: nothing. A conclusion of the same state writes nothing then, it only asks for that.
+  std::shared_ptr<const Record> written{};
 };
 
 }  // namespace mortise

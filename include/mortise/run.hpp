@@ -49,6 +49,9 @@ class MORTISE_API Run {
 
   /// Records success and frees the key, in one step at the store.
   ///
+  /// A run that has recorded its success by itself (`postgres::conclude()`) only has it confirmed:
+  /// the outcome is what is recorded, whatever `result` says; or, where the transaction was rolled
+  /// back, one that is `lost()`, and the key stays pending.
   /// @param result what every later caller gets: up to 65,536 bytes of any value
   /// @return the outcome: `succeeded`, or one that is `lost()`
   /// @errors `misconfigured` (the result is too long: nothing was sent, and the run stays open),
@@ -63,7 +66,8 @@ class MORTISE_API Run {
   /// Records failure and frees the key.
   ///
   /// @param reason what later callers get to read: up to 65,536 bytes of any value
-  /// @return the outcome: `failed`, or one that is `lost()`
+  /// @return the outcome: `failed`, or one that is `lost()`; `succeeded`, where the run has
+  /// recorded its success by itself and that stands
   /// @errors as `succeed()`
   Outcome fail(std::string_view reason = {});
   /// The same without exceptions.
@@ -99,6 +103,10 @@ class MORTISE_API Run {
   /// For the same.
   /// @return what the run's request said about the key's memory; null where it is not open.
   [[nodiscard]] std::shared_ptr<const Memory> memory() const noexcept;
+  /// For the same: the run has written this outcome by itself, as a part of what may be undone yet.
+  /// From now on `succeed()` and the end of a body write nothing, and have only that confirmed. The
+  /// one that is noted last counts; nothing where the run is not open.
+  void note(std::shared_ptr<const Record> written) noexcept;
 
  private:
   friend class Once;

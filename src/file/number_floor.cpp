@@ -7,14 +7,14 @@ namespace {
 
 // Not a name that file_name() ever yields.
 constexpr const char* floor_file = ".numbers";
-constexpr int patience = 8;
+constexpr int most_rounds = 8;
 
 }  // namespace
 
 Failure NumberFloor::open_locked() {
   if (file_ && file_->named() == LockFile::Named::yes) return {};
   file_.reset();
-  for (int round = 0; round < patience && !file_; ++round) {
+  for (int round = 0; round < most_rounds && !file_; ++round) {
     if (Failure why = LockFile::open_own(directory_, floor_file, file_)) return why;
   }
   if (file_) return {};

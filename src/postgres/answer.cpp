@@ -211,7 +211,7 @@ std::optional<ReleaseOutcome> release_outcome(const Result& result) {
   const auto word = result.text(0);
   if (!word || word->size() != 1) return std::nullopt;
   const char letter = word->front();
-  if (std::string_view("FAXNLTYM").find(letter) == std::string_view::npos) return std::nullopt;
+  if (std::string_view("FAXNLTYMSU").find(letter) == std::string_view::npos) return std::nullopt;
   return static_cast<ReleaseOutcome>(letter);
 }
 

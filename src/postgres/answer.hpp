@@ -52,6 +52,8 @@ enum class ReleaseOutcome : char {
   not_ours = 'N',
   not_ours_for_others = 'M',  ///< the same: a later grant of its attempt was freed
   locked = 'L',
+  stands = 'S',             ///< of a run: what its runner has written by itself
+  stands_for_others = 'U',  ///< the same, and somebody may wait
 };
 [[nodiscard]] std::optional<ReleaseOutcome> release_outcome(const Result& result);
 

@@ -10,8 +10,9 @@
 namespace mortise::postgres {
 namespace {
 
-/// What is remembered where the result is committed.
-Record conclude_in(OpenTransaction& transaction, const Run& run, std::string_view result) {
+/// @return what is remembered where the result is committed.
+std::shared_ptr<const Record> conclude_in(OpenTransaction& transaction, Run& run,
+                                          std::string_view result) {
   const HoldId hold = run.hold();
   const std::shared_ptr<const Memory> memory = run.memory();
   const auto over = [&](const char* words) {
@@ -23,6 +24,11 @@ Record conclude_in(OpenTransaction& transaction, const Run& run, std::string_vie
                                               std::to_string(result.size()) +
                                               " bytes; at most 65536 are allowed"});
   }
+  const auto written = std::make_shared<const Record>(Record{.state = KeyState::succeeded,
+                                                             .bytes = std::string(result),
+                                                             .run = run.number(),
+                                                             .number = hold.number,
+                                                             .fingerprint = memory->fingerprint});
   Arguments arguments;
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
@@ -31,11 +37,9 @@ Record conclude_in(OpenTransaction& transaction, const Run& run, std::string_vie
       .integer(std::chrono::microseconds(memory->keep).count());
   const Result answer = transaction.call("conclude_in($1, $2, $3, true, $4, $5)", arguments);
   if (!answer.flag(0).value_or(false)) over(": the run is over: roll back");
-  return {.state = KeyState::succeeded,
-          .bytes = std::string(result),
-          .run = run.number(),
-          .number = hold.number,
-          .fingerprint = memory->fingerprint};
+  // What it had concluded before was rolled back for good, or this would have failed.
+  run.note(written);
+  return written;
 }
 
 OpenTransaction transaction_of(pg_conn* connection, const Run& run, std::string_view schema) {
@@ -51,7 +55,7 @@ void conclude(pg_conn* connection, Run& run, std::string_view result, std::strin
 
 Outcome commit(pg_conn* connection, Run& run, std::string_view result, std::string_view schema) {
   OpenTransaction transaction = transaction_of(connection, run, schema);
-  const auto record = std::make_shared<const Record>(conclude_in(transaction, run, result));
+  const std::shared_ptr<const Record> record = conclude_in(transaction, run, result);
   const Failure failure = transaction.commit();
   if (failure) {
     // Whatever became of it, this run must not record it once more.

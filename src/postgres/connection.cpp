@@ -285,7 +285,7 @@ std::optional<ServerError> Connection::unfit(const std::optional<ServerFacts>& f
   }
   if (facts->read_only) return lost("read-only: default_transaction_read_only is on");
   if (!facts->logged) {
-    return never_mind("the table of locks is unlogged, so that a crash would empty it");
+    return never_mind("a table of locks or of keys is unlogged, so that a crash would empty it");
   }
   if (!facts->indexes) return never_mind("the table of locks lacks its unique indexes");
   return std::nullopt;

@@ -121,6 +121,8 @@ void PostgresBackend::resubmit_all(Flights calls) {
 
 void PostgresBackend::resubmit(Flights& one) {
   Flight& flight = one.front();
+  const bool only_frees = base::mutant("postgres.repeated_conclusion_only_frees");
+  if (flight.kind == Call::Kind::conclude && only_frees) flight.kind = Call::Kind::release;
   const Instant now = clock_->now();
   if (is_over(flight, now)) {
     if (flight.kind == Call::Kind::acquire) attempts_.not_wanted(*flight.attempt());

@@ -256,15 +256,18 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   Release& release = call.release();
   const bool others = outcome == ReleaseOutcome::freed_for_others ||
                       outcome == ReleaseOutcome::lapsed_for_others ||
-                      outcome == ReleaseOutcome::not_ours_for_others;
+                      outcome == ReleaseOutcome::not_ours_for_others ||
+                      outcome == ReleaseOutcome::stands_for_others;
   // What has freed nothing has not looked who waits.
   const bool looked =
       others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
   const bool key = release.hold().mode == Mode::once;
   if (looked && !key) contested_.freed(release.hold().name, others);
+  const bool writes_itself = release.conclusion() && release.conclusion()->written;
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   // The copy of which no answer came may have said that others wait.
-  const bool untold = before && outcome == ReleaseOutcome::freed_before;
+  const bool untold =
+      before && (outcome == ReleaseOutcome::freed_before || outcome == ReleaseOutcome::stands);
   // First: a program may end as soon as it is answered.
   if (others || untold) ring(release.hold().mode, release.hold().name);
   switch (outcome) {
@@ -276,8 +279,21 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
       break;
     case ReleaseOutcome::lapsed:
     case ReleaseOutcome::lapsed_for_others: release.answered(Released::was_lost); break;
+    case ReleaseOutcome::stands:
+    case ReleaseOutcome::stands_for_others:
+      if (writes_itself) {
+        release.stands();
+      } else {
+        release.failed({Errc::in_doubt, where_ + ": another outcome of the run is recorded"});
+      }
+      break;
     case ReleaseOutcome::not_ours:
     case ReleaseOutcome::not_ours_for_others:
+      if (writes_itself) {
+        // It may have been committed, and forgotten since, or replaced by a later run.
+        release.failed({Errc::in_doubt, where_ + ": what the run has concluded is not there"});
+        break;
+      }
       // The copy of which no answer came may have freed it, and somebody else have taken it since.
       release.answered(before ? Released::unknown : Released::was_lost);
       break;

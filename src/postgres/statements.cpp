@@ -30,6 +30,7 @@ constexpr std::int64_t fair_bit = 2;
 constexpr std::int64_t over_bit = 2;  // of release.sql
 constexpr std::int64_t older_copies_bit = 4;
 constexpr std::int64_t own_session_bit = 8;
+constexpr std::int64_t confirms_bit = 8;  // of conclude_key()
 constexpr std::int64_t lowest_way_bit = 16;
 
 std::int64_t how(const Copies& copies) {
@@ -143,10 +144,12 @@ Arguments Statements::ask_key(const Acquisition::Request& request, bool waits,
 
 Arguments Statements::conclude(const HoldId& hold, const Conclusion& conclusion,
                                const Copies& copies) {
+  const bool confirms = conclusion.written && conclusion.written->state == conclusion.state;
   Arguments arguments;
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
-      .integer_array({static_cast<std::int64_t>(hold.number), how(copies) | wakes_bit | over_bit,
+      .integer_array({static_cast<std::int64_t>(hold.number),
+                      how(copies) | wakes_bit | over_bit | (confirms ? confirms_bit : 0),
                       conclusion.state == KeyState::succeeded ? 1 : 0,
                       microseconds(conclusion.memory->keep)})
       .bytes(conclusion.bytes);

@@ -80,8 +80,9 @@ struct KeyCall {
 
 /// What a run leaves: the same for the store, and for those who are told.
 struct KeyEnding {
+  HoldId hold;
   std::shared_ptr<const Conclusion> conclusion;
-  std::shared_ptr<const Record> record;
+  std::shared_ptr<const Record> record;  ///< in the end: what stands
 };
 
 }  // namespace mortise::runtime

@@ -175,9 +175,11 @@ void Once::begun(std::shared_ptr<runtime::OpenRun> open, runtime::KeyCall&& call
 void Once::finish(Run& run, std::string_view result) noexcept {
   if (!run) return;  // the body has said it by itself
   try {
-    const Failure wrong = core::check_outcome(result);
-    run.conclude(wrong ? KeyState::failed : KeyState::succeeded, wrong ? wrong.text : result);
-    if (wrong && !run.failure_) run.failure_ = wrong;
+    run.conclude(KeyState::succeeded, result);
+    if (!run) return;
+    const Failure wrong = run.failure_;  // the result is too long
+    run.conclude(KeyState::failed, wrong.text);
+    if (!run.failure_) run.failure_ = wrong;
   } catch (const std::exception&) {
     run.failure_.code = Errc::exhausted;  // and no memory for words; the key is given back
   }

@@ -21,17 +21,24 @@ std::chrono::nanoseconds OpenRun::valid_for() const { return slot_->valid_for(ow
 std::stop_token OpenRun::lost() const { return slot_->lost(owner_); }
 
 KeyEnding OpenRun::ending(KeyState state, std::string_view bytes) const {
-  return {
-      .conclusion = std::make_shared<const Conclusion>(Conclusion{
-          .state = state, .bytes = std::string(bytes), .run = call_.run, .memory = call_.memory}),
-      .record = std::make_shared<const Record>(Record{.state = state,
-                                                      .bytes = std::string(bytes),
-                                                      .run = call_.run,
-                                                      .number = call_.hold.number,
-                                                      .fingerprint = call_.memory->fingerprint})};
+  const bool confirmed = confirms(state);
+  return {.hold = call_.hold,
+          .conclusion = std::make_shared<const Conclusion>(
+              Conclusion{.state = state,
+                         .bytes = std::string(confirmed ? std::string_view() : bytes),
+                         .run = call_.run,
+                         .memory = call_.memory,
+                         .written = written_}),
+          .record = confirmed ? written_
+                              : std::make_shared<const Record>(
+                                    Record{.state = state,
+                                           .bytes = std::string(bytes),
+                                           .run = call_.run,
+                                           .number = call_.hold.number,
+                                           .fingerprint = call_.memory->fingerprint})};
 }
 
-Released OpenRun::end(const KeyEnding* ending, Failure& failure) {
+Released OpenRun::end(KeyEnding* ending, Failure& failure) {
   // An observer may destroy whatever else keeps the slot.
   const std::shared_ptr<Slot> keep = slot_;
   const Released outcome = keep->conclude(owner_, ending, failure);
@@ -82,11 +89,12 @@ void Run::give_back() noexcept {
 }
 
 Outcome Run::conclude(KeyState state, std::string_view bytes) {
-  failure_ = core::check_outcome(bytes);
+  const bool confirms = open_ && open_->confirms(state);
+  failure_ = confirms ? Failure() : core::check_outcome(bytes);
   if (!open_ && !failure_) failure_ = {Errc::not_owner, key_ + ": the run is not open"};
   if (failure_) return {};
   // What needs memory comes first: where there is none the run stays open.
-  const runtime::KeyEnding ending = open_->ending(state, bytes);
+  runtime::KeyEnding ending = open_->ending(state, bytes);
   const auto unsaid = std::make_shared<const Record>(
       Record{.state = KeyState::pending, .run = number_, .number = ending.record->number});
   const std::shared_ptr<runtime::OpenRun> open = std::exchange(open_, nullptr);
@@ -135,6 +143,10 @@ HoldId Run::hold() const { return open_ ? open_->hold() : HoldId{}; }
 
 std::shared_ptr<const Memory> Run::memory() const noexcept {
   return open_ ? open_->memory() : nullptr;
+}
+
+void Run::note(std::shared_ptr<const Record> written) noexcept {
+  if (open_) open_->note(std::move(written));
 }
 
 }  // namespace mortise

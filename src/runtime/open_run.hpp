@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mortise::runtime {
 
@@ -38,18 +39,25 @@ class OpenRun {
     return call_.memory;
   }
   [[nodiscard]] std::uint64_t number() const noexcept { return call_.run; }
+  /// It has written this by itself: see `Run::note()`.
+  void note(std::shared_ptr<const Record> written) noexcept { written_ = std::move(written); }
+  /// @return whether an outcome of this state is not written, but confirmed.
+  [[nodiscard]] bool confirms(KeyState state) const noexcept {
+    return written_ && written_->state == state;
+  }
   [[nodiscard]] std::chrono::nanoseconds valid_for() const;
   [[nodiscard]] std::stop_token lost() const;
 
   /// @return what the run leaves if it ends so.
   [[nodiscard]] KeyEnding ending(KeyState state, std::string_view bytes) const;
-  /// Ends it. @param ending null: without an outcome
-  Released end(const KeyEnding* ending, Failure& failure);
+  /// Ends it. @param ending null: without an outcome. Its record becomes what stands
+  Released end(KeyEnding* ending, Failure& failure);
 
  private:
   std::shared_ptr<Slot> slot_;
   const Owner owner_;
   KeyCall call_;
+  std::shared_ptr<const Record> written_;
 };
 
 }  // namespace mortise::runtime

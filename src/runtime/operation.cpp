@@ -130,6 +130,13 @@ void Release::answered(Released outcome) {
   finish();
 }
 
+void Release::stands() {
+  if (!begin_completion()) return;
+  outcome_ = Released::released;
+  stood_ = true;
+  finish();
+}
+
 void Inspection::answered(std::optional<Holder> holder) {
   if (!begin_completion()) return;
   holder_ = std::move(holder);

@@ -6,6 +6,7 @@
 #include "core/figures.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/open_requests.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
@@ -13,8 +14,13 @@
 #include <utility>
 
 namespace mortise::runtime {
+namespace {
 
-ReleaseCall::ReleaseCall(Slot& slot, const KeyEnding* ending) noexcept
+constexpr std::chrono::seconds longest_confirmation{1};
+
+}  // namespace
+
+ReleaseCall::ReleaseCall(Slot& slot, KeyEnding* ending) noexcept
     : ending_(ending), name_(slot.shared()), keeper_(slot.keeper()), client_(slot.client()) {}
 
 Released ReleaseCall::run(Owner owner, Failure& failure) {
@@ -57,6 +63,9 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
   }
   lock.unlock();
   if (woken != nullptr && !base::mutant("core.next_is_not_woken")) base::futex_wake(*woken);
+  const bool over = departure.exit == core::NameState::Exit::was_lost ||
+                    departure.exit == core::NameState::Exit::not_owner;
+  if (over && ending_ != nullptr && ending_->conclusion->written) return confirm(failure);
   // Whoever has no hold frees none, as an empty guard does not.
   const bool stood = departure.exit == core::NameState::Exit::nested ||
                      departure.exit == core::NameState::Exit::passed;
@@ -121,12 +130,30 @@ Released ReleaseCall::free_key(const core::Hold& ended, std::uint64_t asked_at, 
                   ? release->failure()
                   : Failure(Errc::in_doubt, client_.backend().describe() + ": no answer in time");
   }
+  if (release && release->stood()) ending_->record = ending_->conclusion->written;
   const SharedName::Lock lock(name_.mutex);
   if (ending_ != nullptr && outcome == Released::released) {
     name_.tell_locked({.record = ending_->record, .asked_at = asked_at});
   }
   SharedName::wake_locked(name_.state.release_sent());
   return outcome;
+}
+
+Released ReleaseCall::confirm(Failure& failure) {
+  failure = {Errc::in_doubt, client_.backend().describe() + ": no answer in time"};
+  try {
+    const auto release = std::make_shared<Release>(ending_->hold, ending_->conclusion);
+    const OpenRequest open_request(client_, *release);
+    if (!release->done()) client_.backend().release(release);
+    // It is asked for no longer then.
+    if (!client_.wait_done(*release, longest_confirmation)) release->failed(failure);
+    if (!release->done()) return Released::unknown;
+    if (release->stood()) ending_->record = ending_->conclusion->written;
+    if (release->failure()) failure = release->failure();
+    return release->outcome();
+  } catch (const std::exception&) {
+    return Released::unknown;  // out of memory: its answer is not learned
+  }
 }
 
 Released ReleaseCall::await(std::shared_ptr<Release> release, const core::Hold& ended) {
@@ -157,7 +184,10 @@ Released ReleaseCall::await(std::shared_ptr<Release> release, const core::Hold& 
   // first one can have ended the hold. What a run recorded may stand there no longer, since another
   // run came after a failure, or it was forgotten: whoever is told that it lost has recorded
   // nothing, so that is not said here.
-  if (ending_ != nullptr) return Released::unknown;
+  // Of what the runner has written by itself the store says for certain that it is not there.
+  if (ending_ != nullptr) {
+    return ending_->conclusion->written ? Released::was_lost : Released::unknown;
+  }
   const bool ours = ended.lease.valid_for(client_.now()) > core::Nanos(0);
   return ours ? Released::released : Released::was_lost;
 }

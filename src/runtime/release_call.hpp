@@ -23,8 +23,8 @@ struct SharedName;
 /// this client ask for the name again, so that its request cannot overtake its release.
 class ReleaseCall {
  public:
-  /// @param ending of a run that has an outcome; null otherwise
-  explicit ReleaseCall(Slot& slot, const KeyEnding* ending = nullptr) noexcept;
+  /// @param ending of a run that has an outcome: its record becomes what stands; null otherwise
+  explicit ReleaseCall(Slot& slot, KeyEnding* ending = nullptr) noexcept;
   /// @param failure receives `not_owner`; of a key also why the answer is `unknown`
   Released run(Owner owner, Failure& failure);
 
@@ -34,11 +34,13 @@ class ReleaseCall {
                           const std::shared_ptr<const core::Terms>& successor);
   /// @param asked_at `KeyTalk::arrivals` when the hold ended
   Released free_key(const core::Hold& ended, std::uint64_t asked_at, Failure& failure);
+  /// What the runner has written by itself may stand, although its hold is over here.
+  Released confirm(Failure& failure);
   Released await(std::shared_ptr<Release> release, const core::Hold& ended);
   void tell_released(const core::Hold& ended, Released outcome);
   void tell_failed(const core::Hold& ended, Failure why);
 
-  const KeyEnding* const ending_;
+  KeyEnding* const ending_;
   SharedName& name_;
   HoldKeeper& keeper_;
   ClientState& client_;

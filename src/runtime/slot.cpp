@@ -50,7 +50,7 @@ Released Slot::release(Owner owner, Failure& failure) {
   return ReleaseCall(*this).run(owner, failure);
 }
 
-Released Slot::conclude(Owner owner, const KeyEnding* ending, Failure& failure) {
+Released Slot::conclude(Owner owner, KeyEnding* ending, Failure& failure) {
   return ReleaseCall(*this, ending).run(owner, failure);
 }
 

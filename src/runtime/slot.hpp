@@ -37,7 +37,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   Released release(Owner owner, Failure& failure);
   /// Ends a run. @param ending null: it gives the key back
   /// @param failure receives why nobody knows, where the answer is `unknown`; and `not_owner`
-  Released conclude(Owner owner, const KeyEnding* ending, Failure& failure);
+  Released conclude(Owner owner, KeyEnding* ending, Failure& failure);
   /// @return what a caller that has just come may know without asking for the key.
   [[nodiscard]] KeyGlance glance(const Memory& asked);
   /// Asks the server what it remembers of the key, or has it forget that.

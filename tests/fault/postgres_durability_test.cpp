@@ -72,6 +72,29 @@ TEST_F(PostgresDurability, ARenewalSurvivesAKillThoughTheRoleCommitsAsynchronous
   }
 }
 
+// Others are told of it as soon as it is committed.
+// Promise: O3
+TEST_F(PostgresDurability, AnOutcomeSurvivesAKillThoughItsTransactionCommitsAsynchronously) {
+  bool could_lose = false;
+  for (int round = 0; round < 5; ++round) {
+    Client mine = client();
+    const std::string key = "a" + std::to_string(round);
+    mortise::Run run = mine.once(key).begin();
+    PostgresTalk user = server().user();
+    user.run("set synchronous_commit = off");
+    user.run("begin");
+    postgres::conclude(user.handle(), run, "receipt");
+    user.run("commit");
+    mark();
+    EXPECT_EQ(client().once(key).begin().outcome().result(), "receipt");
+    kill_and_start();
+    could_lose = could_lose || marker_is_lost();
+    EXPECT_EQ(client().once(key).look().result(), "receipt") << round;
+    server().talk().run("delete from marker");
+  }
+  EXPECT_TRUE(could_lose) << "nothing was lost that could be, which proves nothing";
+}
+
 TEST_F(PostgresDurability, AReleaseByForceSurvivesAKillThoughItsSessionCommitsAsynchronously) {
   bool could_lose = false;
   for (int round = 0; round < 5; ++round) {

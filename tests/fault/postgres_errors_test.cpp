@@ -80,8 +80,12 @@ TEST_F(PostgresErrors, RightsThatAreTakenAwayAreDeniedAndComeBack) {
 }
 
 TEST_F(PostgresErrors, AnUnloggedTableIsMisconfigured) {
-  server().talk().run("alter table mortise.lock set unlogged");
-  expect_at_once(server().url(), Errc::misconfigured, "unlogged");
+  for (const std::string table : {"lock", "run", "once", "run_floor"}) {
+    server().talk().run("alter table mortise." + table + " set unlogged");
+    expect_at_once(server().url(), Errc::misconfigured, "unlogged");
+    server().talk().run("alter table mortise." + table + " set logged");
+  }
+  client().check(patience);
 }
 
 TEST_F(PostgresErrors, ADroppedTableIsMisconfiguredAlsoForWhoIsConnected) {

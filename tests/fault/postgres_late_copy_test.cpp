@@ -6,8 +6,10 @@
 #include "postgres/sql.hpp"
 #include "postgres/statements.hpp"
 
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace mortise::fault {
 namespace {
@@ -232,6 +234,39 @@ TEST_F(PostgresLateCopy, ALateRenewalBringsNothingBack) {
   proxy().refuse(false);
   EXPECT_FALSE(eventually([&] { return is_held("a"); }, 500ms)) << "a lapsed lock came back";
   EXPECT_EQ(lock.release(), Released::was_lost);
+}
+
+// It is about what was looked at: whoever runs the key anew keeps what came of it.
+TEST_F(PostgresLateCopy, ALateRequestToForgetForgetsNothingThatCameLater) {
+  for (const bool looked : {false, true}) {
+    Client mine = ready_client();
+    Client other = client();
+    other.once("a").run([] { return std::string("first"); });
+    // What it looks by is kept; or, once that is answered, what it forgets by.
+    if (looked) proxy().delay(200ms, 200ms, Proxy::Direction::to_client);
+    if (!looked) proxy().hold_requests(true);
+    std::error_code error;
+    auto forgets = std::async(std::launch::async, [&] { return mine.once("a").forget(error); });
+    if (looked) {
+      std::this_thread::sleep_for(100ms);
+      proxy().hold_requests(true);
+    }
+    ASSERT_TRUE(eventually([&] { return proxy().held() > 0; }));
+    proxy().delay(0ns, 0ns);
+    static_cast<void>(forgets.get());
+    // Told or in doubt: the caller has it said again.
+    EXPECT_TRUE(other.once("a").forget());
+    EXPECT_EQ(other.once("a").run([] { return std::string("second"); }).result(), "second");
+    other.close();
+    mine.close();
+    proxy().hold_requests(false);
+    proxy().release_held();
+    EXPECT_TRUE(eventually(
+        [&] { return see(std::string("select count(*) from (") + sessions + ") as s") == "0"; }));
+    EXPECT_EQ(see("select encode(bytes, 'escape') from mortise.once where state = 'Y'"), "second")
+        << looked;
+    EXPECT_TRUE(client().once("a").forget());
+  }
 }
 
 }  // namespace

@@ -54,6 +54,17 @@ class PostgresMigration : public PostgresTest {
                                 arguments;
     return std::system(command.c_str());
   }
+  /// @return everybody's rights to what is in the schema.
+  std::string rights() {
+    return value(
+        "select string_agg(what, chr(10) order by what) from ("
+        " select oid::regclass || ' ' || a::text from pg_class, unnest(relacl) as a"
+        "  where relnamespace = 'mortise'::regnamespace and a::text not like 'shop_owner=%'"
+        " union all select attrelid::regclass || ' ' || attname || ' ' || a::text"
+        "  from pg_attribute, unnest(attacl) as a where attrelid::regclass::text like 'mortise.%'"
+        " union all select oid::regprocedure || ' ' || a::text from pg_proc, unnest(proacl) as a"
+        "  where pronamespace = 'mortise'::regnamespace) as all_of_them(what)");
+  }
   void expect_refused(const std::string& url, const std::string& because) {
     const Failure failure = failure_of([&] { postgres::migrate(url, {.role = "shop"}); });
     EXPECT_EQ(failure.code, Errc::denied) << failure.text;
@@ -122,6 +133,54 @@ TEST_F(PostgresMigration, KeepsTheRightToReleaseByForce) {
     EXPECT_EQ(bare().user().value("select count(*) from mortise.force_release($1)", {"a"}), "1");
     EXPECT_EQ(lock.release(), Released::was_lost);
   }
+}
+
+// Somebody else's trigger would run with the owner's rights, and whoever may write needs no lock.
+TEST_F(PostgresMigration, GivesNobodyWhatDefaultPrivilegesGive) {
+  migrate("shop");
+  const std::string plain = rights();
+  const std::string ours = "alter default privileges for role shop_owner ";
+  for (const int before : {0, 1, 4}) {
+    bare().talk().run("drop schema mortise cascade");
+    if (before > 0) PostgresTalk(bare().owner_url()).run(schema_of_version(before));
+    for (const char* what : {"tables", "sequences", "functions"}) {
+      bare().talk().run(ours + "grant all on " + what + " to shop with grant option");
+    }
+    migrate("shop");
+    EXPECT_EQ(rights(), plain) << "from version " << before;
+    PostgresTalk shop = bare().user();
+    EXPECT_EQ(shop.refusal("create trigger t before update on mortise.once for each row"
+                           " execute function suppress_redundant_updates_trigger()"),
+              "42501");
+    EXPECT_EQ(shop.refusal("delete from mortise.once"), "42501");
+    EXPECT_EQ(shop.refusal("select mortise.force_release('a')"), "42501");
+    migrate("shop");  // and again
+    EXPECT_EQ(rights(), plain) << "once more, from version " << before;
+    for (const char* what : {"tables", "sequences", "functions"}) {
+      bare().talk().run(ours + "revoke all on " + what + " from shop");
+    }
+  }
+}
+
+TEST_F(PostgresMigration, LeavesWhatWasGrantedToSeeAndToCallAndNoneToWrite) {
+  migrate("shop");
+  bare().talk().run("drop schema mortise cascade; create role watcher login");
+  PostgresTalk(bare().owner_url()).run(schema_of_version(4));
+  bare().talk().run(
+      "grant usage on schema mortise to watcher; grant select on mortise.lock to watcher;"
+      "grant execute on function mortise.lock_in to watcher;"
+      "grant insert, delete on mortise.lock to watcher with grant option;"
+      "grant update (contact) on mortise.ticket to watcher");
+  bare().talk().run("set role watcher; grant delete on mortise.lock to shop");
+  migrate();
+  const auto may = [&](const std::string& question) { return value("select has_" + question); };
+  EXPECT_EQ(may("table_privilege('watcher', 'mortise.lock', 'select')"), "t");
+  EXPECT_EQ(may("function_privilege('watcher', 'mortise.lock_in(bytea, integer)', 'execute')"),
+            "t");
+  EXPECT_EQ(may("table_privilege('watcher', 'mortise.lock', 'insert, delete')"), "f");
+  EXPECT_EQ(may("table_privilege('shop', 'mortise.lock', 'delete')"), "f");
+  EXPECT_EQ(may("any_column_privilege('watcher', 'mortise.ticket', 'update')"), "f");
+  EXPECT_EQ(may("table_privilege('watcher', 'mortise.once', 'select')"), "f");
 }
 
 TEST_F(PostgresMigration, LetsClientsGoOn) {

@@ -17,7 +17,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr int keys = 12;
+constexpr int keys = 30;
 constexpr std::uint32_t parties = 3;
 constexpr std::chrono::milliseconds runners_lease{300};
 constexpr std::array levels{"read committed", "repeatable read", "serializable"};
@@ -53,9 +53,9 @@ class PostgresOnce : public PostgresTest {
         ++killed;
       }
       one = model::Process::fork_child([&, mine = dice.number()] { return work(in_one, mine); });
-      std::this_thread::sleep_for(dice.between(1ms, 120ms));
+      std::this_thread::sleep_for(dice.between(1ms, 40ms));
     }
-    for (model::Process& one : all) one.kill();
+    all = {};  // not each of them may have been needed
     const auto count = [&](const std::string& sql) { return std::stoi(see(sql)); };
     const int several =
         count("select count(*) from (select from effects group by key having count(*) > 1) as s");

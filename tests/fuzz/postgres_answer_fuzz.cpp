@@ -90,8 +90,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result result = result_of(input);
   if (const auto answer = Answer::of(result)) check(*answer);
   if (const auto outcome = release_outcome(result)) {
-    expect(std::string_view("FAXNLTYM").find(static_cast<char>(*outcome)) != std::string_view::npos,
-           "an outcome that exists");
+    expect(
+        std::string_view("FAXNLTYMSU").find(static_cast<char>(*outcome)) != std::string_view::npos,
+        "an outcome that exists");
   }
   if (const auto holder = holder_of(result); holder && *holder) check(**holder);
   if (const auto facts = ServerFacts::read(result)) {

@@ -7,8 +7,9 @@ SELECT coalesce(
                         CASE WHEN o.fingerprint = ($4)[2] THEN o.bytes ELSE '' END)
      FROM @schema@.once AS o
     WHERE o.key = $1 AND o.kept_until > pg_catalog.clock_timestamp()
-      AND (($3)[2] & 4) = 0
-      AND ((($3)[2] & 2) = 0 OR NOT EXISTS (SELECT FROM @schema@.run_ticket WHERE name = $1 AND attempt = $2))
+      AND (($3)[2] OPERATOR(pg_catalog.&) 4) = 0
+      AND ((($3)[2] OPERATOR(pg_catalog.&) 2) = 0
+           OR NOT EXISTS (SELECT FROM @schema@.run_ticket AS w WHERE w.name = $1 AND w.attempt = $2))
       AND ((o.state = 'Y' AND ($3)[3] <> 2) OR (o.state = 'F' AND ($3)[3] = 1)
            OR (o.state IN ('Y', 'F') AND o.fingerprint <> ($4)[2]))),
   @schema@.begin_key($1, $2, ($3)[1], ($4)[1], ($3)[2], ($4)[2], ($3)[3], ($3)[4]))

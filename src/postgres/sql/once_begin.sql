@@ -28,6 +28,7 @@ DECLARE
   fair constant boolean := (how & 2) <> 0;
   shares constant boolean := txid_current_if_assigned() IS NOT NULL;
   o record;
+  has boolean := false;
   lives boolean;
   queues boolean;
   verdict text;
@@ -41,9 +42,10 @@ BEGIN
   SELECT * INTO o FROM @schema@.once WHERE key = the_key;
   IF FOUND THEN
     t := clock_timestamp();
-    -- Whoever has concluded it in a transaction of its own may have the key for a moment yet.
-    lives := o.state = 'P' AND EXISTS (SELECT FROM @schema@.run WHERE name = the_key AND expires_at > t);
-    verdict := @schema@.judge(o.state, o.kept_until > t, lives, o.fingerprint, of_request, repeats);
+    -- Whoever has concluded it in a transaction of its own may have the key for a moment yet; so long it is kept.
+    has := EXISTS (SELECT FROM @schema@.run WHERE name = the_key AND expires_at > t);
+    lives := o.state = 'P' AND has;
+    verdict := @schema@.judge(o.state, o.kept_until > t OR has, lives, o.fingerprint, of_request, repeats);
     IF verdict IN ('M', 'R') THEN
       queues := fair AND EXISTS (SELECT FROM @schema@.run_ticket WHERE name = the_key AND attempt = me);
       IF strays OR queues THEN
@@ -97,8 +99,7 @@ BEGIN
       UPDATE @schema@.run SET expires_at = '-infinity' WHERE name = the_key;
       RETURN textsend('L');
     END IF;
-    -- One comes, some go. The smallest is the first of the index, however the session plans.
-    IF (SELECT min(kept_until) FROM @schema@.once) <= t THEN PERFORM @schema@.sweep_keys(); END IF;
+    PERFORM @schema@.sweep_on(t);  -- one comes, some go
   END IF;
   RETURN textsend('G ' || n || ' 0 ' || for_lease || ' ' || its_run);
 END

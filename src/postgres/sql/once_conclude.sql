@@ -1,13 +1,17 @@
 -- Frees exactly one hold of a key, and writes what became of its run, in one step; on disk before it is told.
--- Arguments as of release(). Said again, it finds its own record.
+-- Arguments as of release(), and `how` + 8 where its runner's own transaction has recorded that: it is not
+-- written then, it stands or it does not. Said again, it finds its own record, known by state and number. One of
+-- another state is that of its runner's own transaction.
 --
--- Returns  as release_row(), of which F, T and A mean that it stands recorded, and all others that nothing is
+-- Returns  as release_row(), of which  F T A  it stands recorded    X Y  nothing is    L  ask again soon
+--          N M  neither the hold nor its record is there    S U  as F and T: but the other state stands
 CREATE OR REPLACE FUNCTION @schema@.conclude_key(
   the_key bytea, me bytea, my_number bigint, how bigint,
   succeeds boolean, its_bytes bytea, keeps bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   becomes constant "char" := CASE WHEN succeeds THEN 'Y' ELSE 'F' END;
+  confirms constant boolean := (how & 8) <> 0;
   o record;
   answer text;
   mine boolean;
@@ -20,6 +24,7 @@ BEGIN
   IF answer = 'L' THEN RETURN answer; END IF;
   PERFORM @schema@.promise();
   IF mine AND o.state = 'P' THEN
+    IF confirms THEN RETURN translate(answer, 'FTANM', 'XYXXY'); END IF;
     IF answer NOT IN ('F', 'T') THEN RETURN replace(answer, 'A', 'N'); END IF;
     UPDATE @schema@.once
        SET state = becomes, bytes = its_bytes,
@@ -27,17 +32,26 @@ BEGIN
      WHERE key = the_key;
     RETURN answer;
   END IF;
-  IF mine AND o.state = becomes THEN RETURN translate(answer, 'XY', 'FT'); END IF;
-  RETURN translate(answer, 'FTA', 'XYN');
+  IF NOT mine OR o.state = '-' THEN RETURN translate(answer, 'FTAXY', 'NMNNM'); END IF;
+  -- What the runner's own transaction has recorded is kept from now on, not from within that.
+  IF answer NOT IN ('A', 'N') THEN
+    UPDATE @schema@.once SET kept_until = clock_timestamp() + keeps * interval '1 microsecond'
+     WHERE key = the_key;
+  END IF;
+  -- The hold may be another one's already, who has found the record and taken nothing.
+  IF o.state = becomes THEN RETURN translate(answer, 'XYNM', 'FTAT'); END IF;
+  RETURN translate(answer, 'FTAXYNM', 'SUSSUSU');
 END
 $function$;
 
 -- For users' own transactions: writes what became of a run, together with whatever else the transaction does;
 -- the key is freed by the library, afterwards. Nobody takes it over before the end of the transaction. A run
--- whose hold is over gives false, or, at repeatable read and above, error 40001.
+-- whose hold is over gives false, or, at repeatable read and above, error 40001. What others are told is on disk:
+-- the transaction's commit waits for that, whatever the user's session has set.
 CREATE OR REPLACE FUNCTION @schema@.conclude_in(
   the_key bytea, me bytea, my_number bigint, succeeds boolean, its_bytes bytea, keeps bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+AS $function$
 DECLARE
   old constant boolean := current_setting('transaction_isolation') IN ('repeatable read', 'serializable');
   l record;
@@ -58,10 +72,10 @@ BEGIN
   IF l.expires_at <= clock_timestamp() THEN
     IF NOT old THEN RETURN false; END IF;
     -- Of an older snapshot that is no wonder: error 40001 where it was renewed since. Who came after it would
-    -- have written its record, too.
+    -- have written its record, too. Whoever has the row renews it or looks at it, and waits for nobody.
     BEGIN
-      PERFORM FROM @schema@.run WHERE name = the_key FOR NO KEY UPDATE SKIP LOCKED;
-      IF FOUND THEN RETURN false; END IF;
+      PERFORM FROM @schema@.run WHERE name = the_key FOR NO KEY UPDATE;
+      RETURN false;
     EXCEPTION WHEN serialization_failure THEN NULL;
     END;
   END IF;
@@ -69,7 +83,10 @@ BEGIN
      SET state = CASE WHEN succeeds THEN 'Y' ELSE 'F' END, bytes = its_bytes,
          kept_until = clock_timestamp() + keeps * interval '1 microsecond'
    WHERE key = the_key AND number = my_number AND state = 'P';
-  IF FOUND THEN RETURN true; END IF;
+  IF FOUND THEN
+    PERFORM @schema@.promise();
+    RETURN true;
+  END IF;
   IF EXISTS (SELECT FROM @schema@.once WHERE key = the_key AND number = my_number AND state <> '-') THEN
     RAISE EXCEPTION 'the run is concluded already' USING ERRCODE = '55000';
   END IF;
@@ -77,22 +94,22 @@ BEGIN
 END
 $function$;
 
--- Tells who waits for a key that it is free. What was concluded concerns all of them; a run that was given
--- back only the first of those who drew a ticket, as tell() says.
+-- Tells who waits for a key that it is free. What was concluded concerns all of them, whether they draw tickets or
+-- not; of a run that was given back only the first of those who drew one is told, as tell() does.
 CREATE OR REPLACE FUNCTION @schema@.tell_run(the_key bytea, t timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   words constant text := 'key ' || encode(the_key, 'hex');
+  concluded constant boolean := EXISTS (SELECT FROM @schema@.once WHERE key = the_key AND state <> 'P');
   first bytea;
   ignored text;
 BEGIN
   ignored := set_config('lock_timeout', '0', true);
   SELECT attempt INTO first FROM @schema@.run_ticket
    WHERE name = the_key AND contact >= t - interval '3 seconds' ORDER BY ticket LIMIT 1;
-  IF NOT FOUND THEN
-    IF EXISTS (SELECT FROM @schema@.run_ticket WHERE name = the_key) THEN RETURN; END IF;
+  IF concluded OR NOT FOUND THEN
+    IF NOT concluded AND EXISTS (SELECT FROM @schema@.run_ticket WHERE name = the_key) THEN RETURN; END IF;
     PERFORM pg_notify('@schema@', words);
-  ELSIF EXISTS (SELECT FROM @schema@.once WHERE key = the_key AND state <> 'P') THEN
     PERFORM pg_notify('mortise_' || client, words)
        FROM (SELECT DISTINCT left(encode(attempt, 'hex'), 32) FROM @schema@.run_ticket
               WHERE name = the_key AND contact >= t - interval '3 seconds') AS waiting(client);
@@ -101,4 +118,3 @@ BEGIN
   END IF;
 END
 $function$;
-

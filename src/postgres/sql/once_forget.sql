@@ -1,6 +1,6 @@
 -- Removes a few of the keys whose time is over; waits for nobody. A row that must stay for a while is not met
--- again before that.
-CREATE OR REPLACE FUNCTION @schema@.sweep_keys() RETURNS void
+-- again before that. `since`: none whose time was over before is left.
+CREATE OR REPLACE FUNCTION @schema@.sweep_keys(since timestamptz DEFAULT '-infinity') RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 AS $function$
 DECLARE
@@ -12,16 +12,14 @@ DECLARE
 BEGIN
   SELECT place INTO its_place FROM @schema@.run_floor ORDER BY place FOR NO KEY UPDATE SKIP LOCKED LIMIT 1;
   IF NOT FOUND THEN RETURN; END IF;
-  FOR o IN SELECT key FROM @schema@.once WHERE kept_until <= t
+  FOR o IN SELECT key FROM @schema@.once WHERE kept_until >= since AND kept_until <= t
             ORDER BY kept_until LIMIT 16 FOR UPDATE SKIP LOCKED LOOP
     SELECT number, expires_at, buried INTO l FROM @schema@.run WHERE name = o.key FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
       CONTINUE WHEN EXISTS (SELECT FROM @schema@.run WHERE name = o.key);
     ELSIF l.expires_at > t THEN
       -- As long as it is run; or, concluded by a transaction of the runner's own, not freed yet.
-      UPDATE @schema@.once
-         SET kept_until = l.expires_at, bytes = '', state = CASE state WHEN 'P' THEN state ELSE '-' END
-       WHERE key = o.key;
+      UPDATE @schema@.once SET kept_until = l.expires_at WHERE key = o.key;
       CONTINUE;
     ELSIF @schema@.unbury(l.buried, t) IS NOT NULL THEN
       -- Late copies are told by its graves, for five minutes.
@@ -34,7 +32,36 @@ BEGIN
     DELETE FROM @schema@.run WHERE name = o.key;
     DELETE FROM @schema@.once WHERE key = o.key;
   END LOOP;
-  UPDATE @schema@.run_floor SET number = most WHERE place = its_place AND number < most;
+  -- A little more than that, and nothing that lies ahead of the clock, so that the next ones need not write, too.
+  UPDATE @schema@.run_floor
+     SET number = greatest(most, least(most + 1000000, floor(extract(epoch FROM t) * 1000000)::bigint))
+   WHERE place = its_place AND number < most;
+END
+$function$;
+
+-- The same, if there are any. What was removed stays in the index until vacuum may clean it up, which an old
+-- snapshot keeps it from: so a session remembers how far it has come, and nobody passes all that at each key. It
+-- does so in a setting of its own, which writes nothing: until when that counts, and how far, in microseconds since
+-- 1970. An end that comes to lie behind, by a transaction that took long or by a clock that was set back, is met
+-- within a minute. The smallest is the first of the index, however the session plans.
+CREATE OR REPLACE FUNCTION @schema@.sweep_on(t timestamptz) RETURNS void
+LANGUAGE plpgsql AS $function$
+DECLARE
+  moment constant bigint := extract(epoch FROM t) * 1000000;
+  mark bigint[] := string_to_array(current_setting('@schema@.swept', true), ' ')::bigint[];
+  oldest timestamptz;
+  ignored text;
+BEGIN
+  IF mark[1] BETWEEN moment AND moment + 60000000 THEN
+    SELECT min(kept_until) INTO oldest FROM @schema@.once
+     WHERE kept_until >= 'epoch'::timestamptz + mark[2] * interval '1 microsecond';
+  ELSE
+    SELECT min(kept_until) INTO oldest FROM @schema@.once;
+    mark := ARRAY[moment + 60000000];
+  END IF;
+  mark[2] := extract(epoch FROM greatest(least(oldest, t), 'epoch')) * 1000000;
+  ignored := set_config('@schema@.swept', array_to_string(mark, ' '), false);
+  IF oldest <= t THEN PERFORM @schema@.sweep_keys(oldest); END IF;
 END
 $function$;
 
@@ -46,6 +73,7 @@ CREATE OR REPLACE FUNCTION @schema@.forget_key(the_key bytea, its_number bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   o record;
+  has boolean;
   lives boolean;
   t timestamptz;
 BEGIN
@@ -53,13 +81,13 @@ BEGIN
   SELECT expires_at INTO o FROM @schema@.run WHERE name = the_key FOR UPDATE SKIP LOCKED;
   IF NOT FOUND AND EXISTS (SELECT FROM @schema@.run WHERE name = the_key) THEN RETURN textsend('L'); END IF;
   t := clock_timestamp();
-  lives := coalesce(o.expires_at > t, false);
+  has := coalesce(o.expires_at > t, false);
   SELECT * INTO o FROM @schema@.once WHERE key = the_key FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     RETURN textsend(CASE WHEN EXISTS (SELECT FROM @schema@.once WHERE key = the_key) THEN 'L' ELSE '' END);
   END IF;
-  lives := lives AND o.state = 'P';
-  IF o.state = '-' OR NOT (lives OR o.kept_until > t) THEN RETURN ''; END IF;
+  lives := has AND o.state = 'P';
+  IF o.state = '-' OR NOT (has OR o.kept_until > t) THEN RETURN ''; END IF;
   IF NOT lives AND o.number = its_number THEN
     UPDATE @schema@.once SET state = '-', bytes = '', kept_until = t WHERE key = the_key;
   END IF;

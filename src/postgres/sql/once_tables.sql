@@ -6,7 +6,7 @@
 --
 -- Invariants. Whoever writes a row of `once` has that of `run` locked, at least FOR KEY SHARE. Who has the
 -- key, as `run` says, has begun it, as `once` says, in the same transaction. A key is absent that has no row,
--- whose state is '-', or whose time is over while nobody runs it.
+-- whose state is '-', or whose time is over while nobody has it.
 CREATE TABLE IF NOT EXISTS @schema@.run (LIKE @schema@.lock INCLUDING DEFAULTS, PRIMARY KEY (name))
   WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 CREATE TABLE IF NOT EXISTS @schema@.run_ticket (
@@ -28,8 +28,8 @@ CREATE TABLE IF NOT EXISTS @schema@.once (
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX IF NOT EXISTS once_kept_until ON @schema@.once (kept_until);
 
--- The largest number of a row that was removed: later ones are larger, whatever the clock says. Several rows,
--- so that several may remove at once; the largest of them counts.
+-- The largest number of a row that was removed, or one up to a second larger: later ones are larger, whatever the
+-- clock says. Several rows, so that several may remove at once; the largest of them counts.
 CREATE TABLE IF NOT EXISTS @schema@.run_floor (place bigint PRIMARY KEY, number bigint NOT NULL)
   WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0.05);
 INSERT INTO @schema@.run_floor SELECT place, 0 FROM generate_series(1, 8) AS place
@@ -53,5 +53,5 @@ SELECT encode(o.key, 'escape') AS key, o.state, o.run,
        o.kept_until, octet_length(o.bytes) AS size
   FROM @schema@.once AS o LEFT JOIN @schema@.run AS l ON l.name = o.key
  WHERE o.state <> '-'
-   AND (o.kept_until > clock_timestamp() OR (o.state = 'P' AND l.expires_at > clock_timestamp()));
+   AND (o.kept_until > clock_timestamp() OR l.expires_at > clock_timestamp());
 

@@ -26,6 +26,10 @@ BEGIN
    WHERE pronamespace = place AND proname = 'force_release' AND privilege_type = 'EXECUTE'
      AND grantee NOT IN (0, proowner);
   DROP FUNCTION IF EXISTS @schema@.force_release(bytea);
+  -- What is there already: see the end.
+  PERFORM set_config('@schema@.there', coalesce(string_agg(all_of_them.oid::text, ' '), ''), true)
+    FROM (SELECT oid FROM pg_class WHERE relnamespace = place
+          UNION ALL SELECT oid FROM pg_proc WHERE pronamespace = place) AS all_of_them;
   -- 1 and 2: other arguments, other results.
   IF installed < 3 THEN
     FOR each IN SELECT oid FROM pg_proc WHERE pronamespace = place LOOP

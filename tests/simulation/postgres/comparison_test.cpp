@@ -227,9 +227,9 @@ TEST(PostgresComparisonLong, FindsMistakes) {
                                  "release_waits_for_notify",
                                  "tombstones_never_cleared",
                                  "outcome_recorded_after_the_loss",
-                                 "repeated_conclusion_only_frees",
+
                                  "sweep_removes_what_is_run",
-                                 "forgets_what_is_run",
+                                 "forgets_whatever_it_finds",
                                  "two_run_a_key",
                                  "any_request_is_answered",
                                  "one_is_told_of_an_outcome",

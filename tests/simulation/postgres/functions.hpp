@@ -90,7 +90,7 @@ Task<std::string> cancel_key(Session& session, const std::string& key, const std
                              std::int64_t how);
 Task<std::string> conclude_key(Session& session, const KeyConclusion& what);
 Task<bool> conclude_in(Session& session, const KeyConclusion& what);
-Task<void> sweep_keys(Session& session);
+Task<void> sweep_on(Session& session, Moment t);
 /// @param number of the run that it forgets, and of no later one
 Task<std::string> forget_key(Session& session, const std::string& key, std::int64_t number);
 Rows look_key(const Session& session, const std::string& key);

@@ -71,7 +71,8 @@ class KeyQuestions : public Questions {
     const Hold its = hold(true);
     Question question = call(text, {its.name, its.attempt}, {});
     question.real = typed(text, {{"$3", "bigint[]"}});
-    const std::int64_t how = copies() + (chance(20) ? 4 : 0) + (chance(80) ? 3 : 0);
+    const std::int64_t how =
+        copies() + (chance(20) ? 4 : 0) + (chance(80) ? 3 : 0) + (chance(20) ? 8 : 0);
     append(question, std::vector{its.number, how, std::int64_t{chance(60) ? 1 : 0}, some_time()});
     const std::string bytes = result();
     question.real_arguments.push_back("\\x" + hex_of(bytes));

@@ -75,8 +75,7 @@ Task<std::string> begin_known(Session& session, KeyTuple& tuple, const KeyReques
   const Moment t = session.clock();
   KeyRow row = session.row(tuple);
   const char verdict = verdict_of(session, row, row.kept_until > t, false, request);
-  const bool stands = verdict == 'M' || verdict == 'R';
-  if (stands && !session.db.makes(Mistake::key_not_looked_at_again)) {
+  if (verdict == 'M' || verdict == 'R') {
     gives_back(session, request);
     co_return answer_of(shown(session, row, request), false, verdict);
   }
@@ -110,30 +109,28 @@ Task<std::string> begin_new(Session& session, const KeyRequest& request, std::in
     co_return "L";
   }
   co_await session.step();
-  const bool over = std::any_of(session.db.keys.begin(), session.db.keys.end(), [&](const auto& e) {
-    const KeyRow* const row = session.see<KeyRow>(e.first);
-    return row != nullptr && row->kept_until <= t;
-  });
-  if (over) co_await sweep_keys(session);
+  co_await sweep_on(session, t);
   co_return "G " + std::to_string(number) + " 0 " + std::to_string(request.take.lease) + " 1";
 }
 
 Task<std::string> begin_key(Session& session, const KeyRequest& request) {
   const bool shares = session.transaction().xid != 0;
+  const TakeRequest& takes = request.take;
   if (const KeyRow* const seen = session.see<KeyRow>(request.key)) {
     const KeyRow row = *seen;
     co_await session.step();
     const Moment t = session.clock();
     const LockRow* const runner = session.see(request.take.name);
-    const bool lives = row.state == 'P' && runner != nullptr && runner->expires_at > t;
-    const char verdict = verdict_of(session, row, row.kept_until > t, lives, request);
+    const bool has = runner != nullptr && runner->expires_at > t;
+    const bool lives = row.state == 'P' && has;
+    const char verdict = verdict_of(session, row, row.kept_until > t || has, lives, request);
     if (verdict == 'M' || verdict == 'R') {
       const bool locked = co_await ends_without(session, request, t, shares);
       co_return locked ? std::string("L") : answer_of(shown(session, row, request), lives, verdict);
     }
   }
   co_await session.step();
-  const std::string answer = co_await take_row(session, request.take);
+  const std::string answer = co_await take_row(session, takes);
   if (answer.starts_with("G")) {
     const KeyRow* const row = session.see<KeyRow>(request.key);
     if (row == nullptr) throw SqlError("XX000", "the model: somebody runs a key without a record");

@@ -8,6 +8,9 @@
 namespace simulation::postgres {
 namespace {
 
+/// Of `how`: its runner's own transaction has recorded that, or nothing is.
+constexpr std::int64_t confirms_bit = 8;
+
 /// As SQL's translate().
 std::string translated(std::string text, std::string_view from, std::string_view to) {
   for (char& each : text) {
@@ -23,14 +26,13 @@ void record(const Session& session, KeyRow& row, const KeyConclusion& what) {
   row.kept_until = session.clock() + what.keeps;
 }
 
-/// It was renewed since the transaction began. @return whether somebody else has come since, or the
-/// lease is over
+/// By the transaction's snapshot the lease is over. @return whether it was not renewed since
 Task<bool> is_over(Session& session, const std::string& name) {
   const std::size_t mark = session.mark();
   std::optional<SqlError> failure;
   try {
-    const LockTuple* const tuple = co_await session.lock_row(name, Strength::no_key_update, true);
-    if (tuple != nullptr) co_return true;
+    co_await session.lock_row(name, Strength::no_key_update, false);
+    co_return true;
   } catch (const SqlError& error) {
     if (error.state() != "40001") throw;
     failure = error;
@@ -57,20 +59,22 @@ Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
   if (!session.db.makes(Mistake::outcome_not_on_disk)) session.commit_on_disk();
   co_await session.step();
   if (mine && row->state == 'P') {
+    if ((what.how & confirms_bit) != 0) co_return translated(std::move(answer), "FTANM", "XYXXY");
     const bool live = answer == "F" || answer == "T";
     if (!live && !any) {
       co_return translated(std::move(answer), "A", "N");
     }
-    const bool repeated = How(what.how).strays;
-    if (!repeated || !session.db.makes(Mistake::repeated_conclusion_only_frees)) {
-      record(session, *row, what);
-      session.write(*tuple, std::move(*row));
-    }
+    record(session, *row, what);
+    session.write(*tuple, std::move(*row));
     co_return live ? answer : "F";
   }
-  if (mine && row->state == becomes) co_return translated(std::move(answer), "XY", "FT");
-  if (session.db.makes(Mistake::repeated_conclusion_only_frees)) co_return answer;
-  co_return translated(std::move(answer), "FTA", "XYN");
+  if (!mine || row->state == '-') co_return translated(std::move(answer), "FTAXY", "NMNNM");
+  if (answer != "A" && answer != "N") {
+    row->kept_until = session.clock() + what.keeps;
+    session.write(*tuple, *row);
+  }
+  if (row->state == becomes) co_return translated(std::move(answer), "XYNM", "FTAT");
+  co_return translated(std::move(answer), "FTAXYNM", "SUSSUSU");
 }
 
 Task<bool> conclude_in(Session& session, const KeyConclusion& what) {
@@ -104,7 +108,10 @@ Task<bool> conclude_in(Session& session, const KeyConclusion& what) {
   };
   const SetOf<KeyRow> set = [&](KeyRow& row) { record(session, row, what); };
   const KeyTuple* const written = co_await session.update(what.key, where, set);
-  if (written != nullptr) co_return true;
+  if (written != nullptr) {
+    session.commit_on_disk();
+    co_return true;
+  }
   const KeyRow* const row = session.see<KeyRow>(what.key);
   if (row != nullptr && row->number == what.number && row->state != '-') {
     throw SqlError("55000", "the run is concluded already");

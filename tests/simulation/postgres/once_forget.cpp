@@ -3,6 +3,8 @@
 #include "simulation/postgres/functions.hpp"
 
 #include <algorithm>
+#include <sstream>
+#include <string>
 #include <utility>
 
 namespace simulation::postgres {
@@ -11,12 +13,13 @@ namespace {
 constexpr std::size_t most_in_a_sweep = 16;
 constexpr Moment graves_last = 300 * second;
 
-/// @return the keys whose time is over, the oldest first.
-std::vector<std::string> keys_over(const Session& session, Moment t) {
+/// @return the keys whose time is over, and was not before `since`; the oldest first.
+std::vector<std::string> keys_over(const Session& session, Moment since, Moment t) {
   std::vector<std::pair<Moment, std::string>> all;
   for (const auto& [name, tuple] : session.db.keys) {
     const KeyRow* const row = session.see<KeyRow>(name);
-    if (row != nullptr && row->kept_until <= t) all.emplace_back(row->kept_until, name);
+    if (row == nullptr || row->kept_until > t || row->kept_until < since) continue;
+    all.emplace_back(row->kept_until, name);
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });
@@ -37,8 +40,6 @@ Task<std::int64_t> sweep_key(Session& session, KeyTuple& tuple, Moment t) {
     const LockRow run = session.row(*runs);
     const bool keeps_runner = !session.db.makes(Mistake::sweep_removes_what_is_run);
     if (run.expires_at > t && keeps_runner) {
-      if (row.state != 'P') row.state = '-';
-      row.bytes.clear();
       row.kept_until = run.expires_at;
       session.write(tuple, std::move(row));
       co_return 0;
@@ -61,9 +62,7 @@ Task<std::int64_t> sweep_key(Session& session, KeyTuple& tuple, Moment t) {
   co_return number;
 }
 
-}  // namespace
-
-Task<void> sweep_keys(Session& session) {
+Task<void> sweep_keys(Session& session, Moment since) {
   const Moment t = session.clock();
   KeyTuple* floor = nullptr;
   for (int place = 1; place <= floors && floor == nullptr; ++place) {
@@ -74,7 +73,7 @@ Task<void> sweep_keys(Session& session) {
   co_await session.step();
   std::int64_t most = 0;
   std::size_t done = 0;
-  for (const std::string& name : keys_over(session, t)) {
+  for (const std::string& name : keys_over(session, since, t)) {
     KeyTuple* const tuple = co_await session.lock_row<KeyRow>(name, Strength::update, true);
     if (tuple == nullptr || session.row(*tuple).kept_until > t) continue;
     const std::int64_t number = co_await sweep_key(session, *tuple, t);
@@ -83,8 +82,30 @@ Task<void> sweep_keys(Session& session) {
   }
   KeyRow row = session.row(*floor);
   if (row.number >= most) co_return;
-  row.number = most;
+  row.number = std::max(most, std::min(most + second, epoch(t)));
   session.write(*floor, std::move(row));
+}
+
+}  // namespace
+
+Task<void> sweep_on(Session& session, Moment t) {
+  constexpr Moment counts = 60 * second;
+  Moment until = 0;
+  Moment since = minus_infinity;
+  std::istringstream mark(session.setting(Setting::swept));
+  if (!(mark >> until >> since) || until < t || until > t + counts) {
+    until = t + counts;
+    since = minus_infinity;
+  }
+  Moment oldest = infinity;
+  for (const auto& [name, tuple] : session.db.keys) {
+    const KeyRow* const row = session.see<KeyRow>(name);
+    if (row != nullptr && row->kept_until >= since) oldest = std::min(oldest, row->kept_until);
+  }
+  session.set(Setting::swept, std::to_string(until) + " " + std::to_string(std::min(oldest, t)),
+              false);
+  co_await session.step();
+  if (oldest <= t) co_await sweep_keys(session, oldest);
 }
 
 Task<std::string> forget_key(Session& session, const std::string& key, std::int64_t number) {
@@ -102,10 +123,9 @@ Task<std::string> forget_key(Session& session, const std::string& key, std::int6
   }
   KeyRow row = session.row(*tuple);
   const bool lives = held && row.state == 'P';
-  if (row.state == '-' || !(lives || row.kept_until > t)) co_return std::string();
+  if (row.state == '-' || !(held || row.kept_until > t)) co_return std::string();
   std::string answer = told(row, lives, row.bytes);
-  const bool may = !lives || session.db.makes(Mistake::forgets_what_is_run);
-  if (may && (row.number == number || session.db.makes(Mistake::forgets_whatever_it_finds))) {
+  if (!lives && (row.number == number || session.db.makes(Mistake::forgets_whatever_it_finds))) {
     row.state = '-';
     row.bytes.clear();
     row.kept_until = t;
@@ -120,8 +140,9 @@ Rows look_key(const Session& session, const std::string& key) {
   const KeyRow* const row = session.see<KeyRow>(key);
   const LockRow* const run = session.see(run_name(key));
   const Moment t = session.clock();
-  const bool lives = row != nullptr && row->state == 'P' && run != nullptr && run->expires_at > t;
-  if (row == nullptr || row->state == '-' || !(lives || row->kept_until > t)) return rows;
+  const bool held = run != nullptr && run->expires_at > t;
+  if (row == nullptr || row->state == '-' || !(held || row->kept_until > t)) return rows;
+  const bool lives = held && row->state == 'P';
   rows.rows.push_back({Value::binary(told(*row, lives, row->bytes))});
   return rows;
 }

@@ -107,14 +107,14 @@ Task<void> tell(Session& session, const std::string& name, Moment t) {
     clients.insert(hex_of(each->attempt).substr(0, digits_of_client));
   }
   co_await session.step();
-  if (first.empty() && !all.empty()) co_return;
+  const bool concluded = tells_all(session, name);
+  if (!concluded && first.empty() && !all.empty()) co_return;
   if (!session.db.makes(Mistake::lock_timeout_bounds_notify)) {
     session.set(Setting::lock_timeout, "0", true);
   }
   const std::string words = (is_run(name) ? "key " : "") + hex_of(outer_name(name));
-  if (first.empty()) {
+  if (first.empty() || concluded) {
     session.notify(session.db.options.schema, words);
-  } else if (tells_all(session, name)) {
     for (const std::string& each : clients) session.notify("mortise_" + each, words);
   } else {
     session.notify("mortise_" + first.substr(0, digits_of_client), words + " " + first);

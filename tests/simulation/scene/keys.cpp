@@ -141,7 +141,7 @@ void Keys::told(const Call& call, const mortise::Outcome& outcome, bool may_be_s
   }
   const Key& key = keys_[call.key];
   const Nanos kept = keep_ + clock_steps().back + slack(keep_);
-  if (!longer_ && said->told != never && call.asked > said->told + kept) {
+  if (said->told != never && call.asked > said->told + kept) {
     blame("O3", call, "it is told what should be forgotten: " + shown(said->bytes));
   }
   if (said->told < key.forgotten_from && call.seen > key.forgotten_by) {

@@ -30,9 +30,7 @@ class Keys {
   using RunNumber = std::uint64_t;
 
   /// @param keep of every key
-  /// @param longer what is to be forgotten may be remembered: a store's clock is set back
-  Keys(Room& room, Judge& judge, Nanos keep, bool longer)
-      : room_(room), judge_(judge), keep_(keep), longer_(longer) {}
+  Keys(Room& room, Judge& judge, Nanos keep) : room_(room), judge_(judge), keep_(keep) {}
   [[nodiscard]] Nanos keep() const noexcept { return keep_; }
 
   /// What a caller asked, and when.
@@ -107,7 +105,6 @@ class Keys {
   Room& room_;
   Judge& judge_;
   const Nanos keep_;
-  const bool longer_;
   std::map<std::size_t, Key> keys_;
   RunNumber runs_ = 0;
   std::uint64_t bytes_ = 0;

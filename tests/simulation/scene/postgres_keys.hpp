@@ -21,6 +21,7 @@ class PostgresKeys {
  private:
   void lose_a_conclusion(const Process& process, mortise::Client& mine, postgres::Point point);
   void conclude_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
+  void forget_too_late(const Process& process, mortise::Client& mine, mortise::Client& other);
   void run_for_longer_than_kept(mortise::Client& mine, mortise::Client& other);
   void disturb_a_run(mortise::Client& mine, mortise::Client& other);
   void crash_behind_an_outcome(mortise::Client& mine);

@@ -40,7 +40,7 @@ Scene::Scene(Plan plan, bool tells)
     : plan_(std::move(plan)),
       room_(plan_.seed * 8 + static_cast<std::uint64_t>(plan_.kind)),
       judge_(room_, !plan_.steps && !plan_.forgets, plan_.lease),
-      keys_(room_, judge_, plan_.keep, plan_.steps),
+      keys_(room_, judge_, plan_.keep),
       calls_(room_.world, plan_.lease + longest_debris),
       left_(plan_.clients, std::vector<std::size_t>(plan_.threads, plan_.operations)),
       calm_left_(plan_.clients, plan_.threads * calm_operations),
