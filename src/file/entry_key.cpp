@@ -2,10 +2,10 @@
 // A key, which is a lock whose file remembers: what is asked before the lock is tried for, what is
 // written under it, and in which order the disk has it.
 //
-// Nobody is told of an outcome that the disk may lose: it would be run again behind his back. So a
-// runner writes the record, flushes it, notes that it is settled, and only then frees the key; and
-// whoever finds a record that is not settled, and the key free, does the rest for a runner that has
-// died over it.
+// Nobody is told of an outcome that the disk may lose: the key would be run again
+// although somebody knows its result. So a runner writes the record, flushes it, notes that it is
+// settled, and only then frees the key; and whoever finds a record that is not settled, and the key
+// free, does the rest for a runner that has died over it.
 #include "core/verdict.hpp"
 #include "file/entry.hpp"
 #include "file/entry_parts.hpp"

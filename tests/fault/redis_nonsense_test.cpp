@@ -2,6 +2,7 @@
 // Goal: what frees a name, is not executed, and is answered with what makes no sense, is said again
 // by the next connection: a caller's own cancel, its release, and what the backend itself gives
 // back. Method: a proxy has the server execute another command in its place.
+#include "fault/redis_proxied.hpp"
 #include "fault/redis_script.hpp"
 
 namespace mortise::fault {
@@ -10,34 +11,18 @@ namespace {
 const LockOptions long_lease{.lease = 20s};
 const std::string ping = "*1\r\n$4\r\nPING\r\n";
 
-class RedisNonsense : public RedisScriptTest {
+class RedisNonsense : public ProxiedRedis<RedisScriptTest> {
  protected:
-  [[nodiscard]] Proxy& proxy() {
-    if (!proxy_) proxy_.emplace(server().port());
-    return *proxy_;
-  }
-  /// A client whose connections stand.
-  [[nodiscard]] Client ready_client() {
-    Client mine(proxy().url());
-    Lock first = mine.lock("first");
-    first.lock();
+  /// @return the last `ready_client()`, as the scripts name it: by what it has held.
+  [[nodiscard]] std::string its_id() {
     const std::string hold = hold_of("first");
-    client_ = hold.substr(hold.find(' ') + 1, 16);
-    first.unlock();
-    EXPECT_TRUE(eventually([&] { return proxy().connections(Proxy::Connections::inboxes) == 1; }));
-    return mine;
+    return hold.substr(hold.find(' ') + 1, 16);
   }
-  /// @return the last `ready_client()`, as the scripts name it.
-  [[nodiscard]] const std::string& its_id() const { return client_; }
   /// Far sooner than by the lease.
   void expect_freed() {
     EXPECT_TRUE(eventually([&] { return !is_held("a"); }, 4s)) << "held for nobody";
     EXPECT_FALSE(proxy().replacement_is_ahead()) << "nothing was answered with nonsense";
   }
-
- private:
-  std::string client_;
-  std::optional<Proxy> proxy_;
 };
 
 // The server has granted it, and the answer is lost with its connection.

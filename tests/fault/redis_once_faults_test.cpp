@@ -208,14 +208,14 @@ TEST_F(RedisOnceFaults, ACallerIsToldWhatWasAskedSinceItCame) {
   expect_success(other.once("key").run([] { return "old"; }), "old");
   mine.check(patience);
   proxy().delay(600ms, 600ms, Proxy::Direction::to_client);
+  const std::uint64_t before = scripts();
   auto first = std::async(std::launch::async, [&] {
     std::error_code why;
     return mine.once("key", {.wait = 300ms}).begin(why).outcome();
   });
-  std::this_thread::sleep_for(100ms);
+  ASSERT_TRUE(eventually([&] { return scripts() > before; })) << "it has not asked";
   EXPECT_TRUE(other.once("key").forget());
   expect_success(other.once("key").run([] { return "new"; }), "new");
-  std::this_thread::sleep_for(100ms);
   const mortise::Run second = mine.once("key", {.wait = 10s}).begin();
   first.wait();
   expect_success(second.outcome(), "new");

@@ -7,10 +7,11 @@
 
 namespace mortise::fault {
 
-class ProxiedRedisTest : public RedisTest {
+template <class Base>
+class ProxiedRedis : public Base {
  protected:
   [[nodiscard]] Proxy& proxy() {
-    if (!proxy_) proxy_.emplace(server().port());
+    if (!proxy_) proxy_.emplace(this->server().port());
     return *proxy_;
   }
   /// A client whose connections stand.
@@ -25,18 +26,20 @@ class ProxiedRedisTest : public RedisTest {
   /// What the caller believes, the server must know. Then the lock is given back and free.
   void expect_truth(Lock& lock, bool held, const std::string& about) {
     if (held) {
-      EXPECT_TRUE(is_held(lock.name())) << about << ": a false hold";
+      EXPECT_TRUE(this->is_held(lock.name())) << about << ": a false hold";
       EXPECT_GT(lock.valid_for(), 0ns) << about;
       EXPECT_TRUE(lock.token()) << about;
       lock.unlock();
     }
     // Far sooner than by its lease.
-    EXPECT_TRUE(eventually([&] { return !is_held(lock.name()); }, 2s)) << about << ": left behind";
-    EXPECT_EQ(waiting(lock.name()), 0U) << about;
+    EXPECT_TRUE(eventually([&] { return !this->is_held(lock.name()); }, 2s))
+        << about << ": left behind";
+    EXPECT_EQ(this->waiting(lock.name()), 0U) << about;
   }
 
  private:
   std::optional<Proxy> proxy_;
 };
+using ProxiedRedisTest = ProxiedRedis<RedisTest>;
 
 }  // namespace mortise::fault

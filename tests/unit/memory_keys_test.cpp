@@ -14,15 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class HandClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const noexcept override { return now_; }
-  void go(std::chrono::nanoseconds by) { now_ += by; }
-
- private:
-  Instant now_{1h};
-};
-
 class MemoryKeys : public ::testing::Test {
  protected:
   [[nodiscard]] Acquisition::Request request(const std::string& key, bool wait = false) {
@@ -53,7 +44,7 @@ class MemoryKeys : public ::testing::Test {
     return store_->recall(key, Recollection::Kind::look)->state;
   }
 
-  const std::shared_ptr<HandClock> clock_ = std::make_shared<HandClock>();
+  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   const std::shared_ptr<Store> store_ = std::make_shared<Store>(clock_);
   const std::shared_ptr<const Memory> memory_ = std::make_shared<const Memory>(
       Memory{.fingerprint = "a", .repeat = Repeat::after_failure, .keep = 1h});
@@ -64,10 +55,10 @@ TEST_F(MemoryKeys, WhatIsOverIsRemovedByWhoeverComesBy) {
   constexpr std::size_t many = 2'000;
   for (std::size_t i = 0; i < many; ++i) run_once("old " + std::to_string(i));
   EXPECT_EQ(store_->remembered(), many);
-  clock_->go(30min);
+  clock_->advance(30min);
   for (std::size_t i = 0; i < 100; ++i) run_once("young " + std::to_string(i));
   EXPECT_EQ(store_->remembered(), many + 100);
-  clock_->go(30min);
+  clock_->advance(30min);
   // Each request removes a few, so that none is slow, and all are gone soon.
   EXPECT_EQ(state("another"), KeyState::absent);
   EXPECT_GT(store_->remembered(), many / 2);
@@ -87,7 +78,7 @@ TEST_F(MemoryKeys, AConclusionThatIsSaidAgainFindsItself) {
   HoldId other = hold_of(mine, answer);
   ++other.number;
   EXPECT_EQ(store_->release(other, false, &done), Released::was_lost);
-  clock_->go(1h);
+  clock_->advance(1h);
   EXPECT_EQ(store_->release(hold_of(mine, answer), false, &done), Released::was_lost);
   EXPECT_EQ(state("key"), KeyState::absent) << "it was recorded once more";
 }
@@ -96,7 +87,7 @@ TEST_F(MemoryKeys, AConclusionThatIsSaidAgainFindsItself) {
 TEST_F(MemoryKeys, ALateConclusionRecordsNothing) {
   const Acquisition::Request mine = request("key");
   const Answer answer = store_->acquire(mine, nullptr);
-  clock_->go(10s);
+  clock_->advance(10s);
   const Conclusion done = conclusion(answer.run, "late");
   EXPECT_EQ(store_->release(hold_of(mine, answer), false, &done), Released::was_lost);
   EXPECT_EQ(state("key"), KeyState::pending);

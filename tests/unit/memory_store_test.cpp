@@ -13,15 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class HandClock final : public Clock {
- public:
-  [[nodiscard]] Instant now() const noexcept override { return now_; }
-  void go(std::chrono::nanoseconds by) { now_ += by; }
-
- private:
-  Instant now_{1h};
-};
-
 class MemoryStore : public ::testing::Test {
  protected:
   /// @return the number of the grant.
@@ -32,7 +23,7 @@ class MemoryStore : public ::testing::Test {
   /// Two copies of one request, of which the second comes when the lease is over.
   void take_twice() {
     first_ = take();
-    clock_->go(2s);
+    clock_->advance(2s);
     second_ = take();
     ASSERT_NE(first_, second_);
     ASSERT_TRUE(store_->inspect("a"));
@@ -41,7 +32,7 @@ class MemoryStore : public ::testing::Test {
     return {.name = "a", .attempt = request_.attempt, .number = number};
   }
 
-  std::shared_ptr<HandClock> clock_ = std::make_shared<HandClock>();
+  std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   std::shared_ptr<Store> store_ = std::make_shared<Store>(clock_);
   Acquisition::Request request_{
       .attempt = {.client_high = 1, .client_low = 2, .sequence = 3}, .name = "a", .lease = 1s};
@@ -69,7 +60,7 @@ TEST_F(MemoryStore, ALookAtTheHolderSettlesNothing) {
   static_cast<void>(take());
   EXPECT_TRUE(store_->holder("a"));
   const std::uint64_t requests = store_->requests();
-  clock_->go(1s);
+  clock_->advance(1s);
   EXPECT_FALSE(store_->holder("a")) << "its lease is over";
   EXPECT_EQ(store_->requests(), requests);
 }

@@ -24,7 +24,7 @@ DECLARE
 BEGIN
   -- The plain case in one statement: free, nobody else in the row, nothing to be remembered. It does not
   -- ask for the row's lock first, which costs as much again. xmax is whoever locked this version of the row
-  -- last, who may have it still, unless he wrote it, too: then he has committed, or nobody would see it. Who
+  -- last, who may have it still, unless it wrote that, too: then it has committed, or nobody would see it. Who
   -- locks it within this microsecond is waited for, for `lock_timeout` (session.sql) at most; then the row is
   -- looked at once more, as PostgreSQL does at read committed.
   UPDATE @schema@.lock AS l
