@@ -181,22 +181,25 @@ bool cancel_is_overlooked(Servers& servers, ShortageRound round) {
 
 }  // namespace
 
+// @param arguments one of so many allocations fails; the servers' ports
 int main(int count, char** arguments) {
+  if (count < 2) return 100;
   if (!mortise::test::allocations_fail_when_told()) return 77;
   try {
+    const long step = std::stol(arguments[1]);
     std::vector<std::uint16_t> ports;
-    for (int i = 1; i < count; ++i) {
+    for (int i = 2; i < count; ++i) {
       ports.push_back(static_cast<std::uint16_t>(std::stoi(arguments[i])));
     }
     Servers servers(ports);
-    using mortise::test::play_each_shortage;
-    play_each_shortage([&](ShortageRound round) { return connections_come_back(servers, round); });
+    const auto play = [&](const auto& scene) { mortise::test::play_each_shortage(scene, 2, step); };
+    play([&](ShortageRound round) { return connections_come_back(servers, round); });
     for (const bool waits : {false, true}) {
-      play_each_shortage([&](ShortageRound round) { return round_is_lost(servers, round, waits); });
+      play([&](ShortageRound round) { return round_is_lost(servers, round, waits); });
     }
-    play_each_shortage([&](ShortageRound round) { return waiter_leaves(servers, round); });
-    play_each_shortage([&](ShortageRound round) { return release_is_overlooked(servers, round); });
-    play_each_shortage([&](ShortageRound round) { return cancel_is_overlooked(servers, round); });
+    play([&](ShortageRound round) { return waiter_leaves(servers, round); });
+    play([&](ShortageRound round) { return release_is_overlooked(servers, round); });
+    play([&](ShortageRound round) { return cancel_is_overlooked(servers, round); });
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
