@@ -6,6 +6,7 @@
 
 #include "core/verdict.hpp"
 
+#include <future>
 #include <string>
 
 namespace mortise::fault {
@@ -223,6 +224,27 @@ TEST_F(PostgresKeys, WhoseEndLiesBehindAreRemovedWithinAMinute) {
     EXPECT_EQ(left(), "0") << later;
     leave();
   }
+}
+
+// What is remembered and who runs it are seen at one moment. Method: whoever has the table for
+// itself stops everybody else before the first statement that reads it.
+TEST_F(PostgresKeys, AreNotToldOfWhatWasForgottenSince) {
+  PostgresTalk talk = server().user();
+  const std::string number = number_in(begin(talk));
+  EXPECT_EQ(conclude(talk, number, "result", "\\x01", true, "1"), "F");
+  std::future<std::string> told;
+  PostgresTalk other = server().talk();
+  other.run("begin; lock table mortise.run in access exclusive mode");
+  told = std::async(std::launch::async, [&] { return begin(talk, {.me = "\\x02", .how = "17"}); });
+  ASSERT_TRUE(
+      eventually([&] { return see("select count(*) from pg_locks where not granted") == "1"; }));
+  // Its time is over, and somebody else runs it.
+  other.run(
+      "update mortise.run set number = number + 1, attempt = '\\x03',"
+      "  expires_at = clock_timestamp() + interval '1 minute';"
+      "update mortise.once set number = number + 1, state = 'P', bytes = '',"
+      "  kept_until = clock_timestamp() + interval '1 minute'; commit");
+  EXPECT_THAT(told.get(), StartsWith("Q "));
 }
 
 // A sweep waits for nobody, and passes over what somebody is about to conclude.

@@ -38,12 +38,14 @@ DECLARE
   its_run bigint := 1;
   ignored text;
 BEGIN
-  -- What ends without a run takes nothing.
-  SELECT * INTO o FROM @schema@.once WHERE key = the_key;
+  -- What ends without a run takes nothing. Both rows by one snapshot: a statement later the key may have been
+  -- forgotten and be run again, and that runner would keep what it knows nothing of.
+  SELECT k.*, l.expires_at INTO o
+    FROM @schema@.once AS k LEFT JOIN @schema@.run AS l ON l.name = k.key WHERE k.key = the_key;
   IF FOUND THEN
     t := clock_timestamp();
     -- Whoever has concluded it in a transaction of its own may have the key for a moment yet; so long it is kept.
-    has := EXISTS (SELECT FROM @schema@.run WHERE name = the_key AND expires_at > t);
+    has := coalesce(o.expires_at > t, false);
     lives := o.state = 'P' AND has;
     verdict := @schema@.judge(o.state, o.kept_until > t OR has, lives, o.fingerprint, of_request, repeats);
     IF verdict IN ('M', 'R') THEN

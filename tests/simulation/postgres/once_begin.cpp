@@ -118,10 +118,11 @@ Task<std::string> begin_key(Session& session, const KeyRequest& request) {
   const TakeRequest& takes = request.take;
   if (const KeyRow* const seen = session.see<KeyRow>(request.key)) {
     const KeyRow row = *seen;
+    const LockRow* const runner = session.see(request.take.name);
+    const Moment ends = runner != nullptr ? runner->expires_at : minus_infinity;
     co_await session.step();
     const Moment t = session.clock();
-    const LockRow* const runner = session.see(request.take.name);
-    const bool has = runner != nullptr && runner->expires_at > t;
+    const bool has = ends > t;
     const bool lives = row.state == 'P' && has;
     const char verdict = verdict_of(session, row, row.kept_until > t || has, lives, request);
     if (verdict == 'M' || verdict == 'R') {
