@@ -183,6 +183,42 @@ TEST_F(PostgresMigration, LeavesWhatWasGrantedToSeeAndToCallAndNoneToWrite) {
   EXPECT_EQ(may("table_privilege('watcher', 'mortise.once', 'select')"), "f");
 }
 
+// Somebody may keep tables of their own beside ours.
+TEST_F(PostgresMigration, LeavesWhatElseIsInItsSchemaAsItIs) {
+  migrate("shop");
+  const auto theirs = [&] {
+    return value(
+        "select string_agg(what, chr(10) order by what) from ("
+        " select oid::regclass || ' ' || relacl::text from pg_class where relname like 'orders%'"
+        " union all select attname || ' ' || attacl::text from pg_attribute"
+        "  where attrelid = 'mortise.orders'::regclass and attacl is not null"
+        " union all select oid::regprocedure || ' ' || coalesce(proacl::text, 'everybody')"
+        "  from pg_proc where proname like 'orders%') as all_of_them(what)");
+  };
+  for (int version = 1; version <= 5; ++version) {
+    if (version < 5) {
+      bare().talk().run("drop schema mortise cascade");
+      PostgresTalk(bare().owner_url()).run(schema_of_version(version));
+    }
+    PostgresTalk(bare().owner_url())
+        .run(
+            "create table mortise.orders (id bigint generated always as identity);"
+            "grant select, insert on mortise.orders to public;"
+            "grant all on mortise.orders to shop; grant update (id) on mortise.orders to shop;"
+            "grant all on sequence mortise.orders_id_seq to shop;"
+            "create function mortise.orders_open() returns int language sql as 'select 1';"
+            "create function mortise.orders_charged() returns int language sql as 'select 1';"
+            "grant execute on function mortise.orders_charged to shop with grant option;"
+            "create aggregate mortise.orders_sum(int) (sfunc = int4pl, stype = int)");
+    const std::string before = theirs();
+    migrate("shop");
+    EXPECT_EQ(theirs(), before) << "from version " << version;
+    bare().talk().run(
+        "drop table mortise.orders; drop function mortise.orders_open, mortise.orders_charged;"
+        "drop aggregate mortise.orders_sum(int)");
+  }
+}
+
 TEST_F(PostgresMigration, LetsClientsGoOn) {
   migrate("shop");
   bare().talk().run("drop schema mortise cascade");

@@ -32,7 +32,7 @@ BEGIN
           UNION ALL SELECT oid FROM pg_proc WHERE pronamespace = place) AS all_of_them;
   -- 1 and 2: other arguments, other results.
   IF installed < 3 THEN
-    FOR each IN SELECT oid FROM pg_proc WHERE pronamespace = place LOOP
+    FOR each IN SELECT oid FROM pg_proc WHERE pronamespace = place AND proname IN (@functions@) LOOP
       EXECUTE 'DROP FUNCTION ' || each::regprocedure;
     END LOOP;
   END IF;

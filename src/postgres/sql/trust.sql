@@ -5,8 +5,7 @@ DO $trust$
 DECLARE
   place constant oid := '@schema@'::regnamespace;
   me constant oid := (SELECT oid FROM pg_roles WHERE rolname = current_user);
-  tables constant oid[] := ARRAY(SELECT oid FROM pg_class WHERE relnamespace = place
-                                  AND relname IN ('lock', 'ticket', 'once', 'run', 'run_ticket', 'run_floor'));
+  tables constant oid[] := ARRAY(SELECT oid FROM pg_class WHERE relnamespace = place AND relname IN (@tables@));
   found text;
 BEGIN
   SELECT string_agg(what, ', ') INTO found FROM (
