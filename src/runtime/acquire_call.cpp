@@ -259,6 +259,7 @@ void AcquireCall::run_begins_locked(core::Hold&& hold, std::uint64_t run) {
   std::shared_ptr<const Record> known;
   if (!name_.state.queue().empty()) known = key.record_of_run(hold.number);
   key_->hold = name_.hold_id(hold);
+  key_->lease = hold.lease.wanted();
   key_->run = run;
   slot_.granted_locked(*this, std::move(hold));
   // Whoever waits with another fingerprint waits for nothing.

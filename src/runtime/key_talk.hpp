@@ -9,6 +9,7 @@
 
 #include "core/verdict.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -58,6 +59,7 @@ struct KeyCall {
   bool busy_here = false;                  ///< it did not: it found others of this process
   std::shared_ptr<const Record> record{};  ///< it is told this
   HoldId hold{};                           ///< or it is to run the key, by this hold
+  std::chrono::nanoseconds lease{};        ///< with this lease
   std::uint64_t run = 0;                   ///< with this number
 
   /// @return whether what somebody learned by a request of that moment is an answer for this one.
@@ -81,6 +83,7 @@ struct KeyCall {
 /// What a run leaves: the same for the store, and for those who are told.
 struct KeyEnding {
   HoldId hold;
+  std::chrono::nanoseconds lease;
   std::shared_ptr<const Conclusion> conclusion;
   std::shared_ptr<const Record> record;  ///< in the end: what stands
 };

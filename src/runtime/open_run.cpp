@@ -23,6 +23,7 @@ std::stop_token OpenRun::lost() const { return slot_->lost(owner_); }
 KeyEnding OpenRun::ending(KeyState state, std::string_view bytes) const {
   const bool confirmed = confirms(state);
   return {.hold = call_.hold,
+          .lease = call_.lease,
           .conclusion = std::make_shared<const Conclusion>(
               Conclusion{.state = state,
                          .bytes = std::string(confirmed ? std::string_view() : bytes),

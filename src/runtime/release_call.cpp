@@ -14,11 +14,6 @@
 #include <utility>
 
 namespace mortise::runtime {
-namespace {
-
-constexpr std::chrono::seconds longest_confirmation{1};
-
-}  // namespace
 
 ReleaseCall::ReleaseCall(Slot& slot, KeyEnding* ending) noexcept
     : ending_(ending), name_(slot.shared()), keeper_(slot.keeper()), client_(slot.client()) {}
@@ -146,7 +141,8 @@ Released ReleaseCall::confirm(Failure& failure) {
     const OpenRequest open_request(client_, *release);
     if (!release->done()) client_.backend().release(release);
     // It is asked for no longer then.
-    if (!client_.wait_done(*release, longest_confirmation)) release->failed(failure);
+    const core::Nanos at_most = core::command_timeout(ending_->lease);
+    if (!client_.wait_done(*release, at_most)) release->failed(failure);
     if (!release->done()) return Released::unknown;
     if (release->stood()) ending_->record = ending_->conclusion->written;
     if (release->failure()) failure = release->failure();

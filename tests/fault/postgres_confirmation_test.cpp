@@ -3,6 +3,7 @@
 // and no success stands if it was not, whatever is said afterwards: everybody is told of what is
 // recorded, and of nothing else. Method: bodies that do with such a transaction what bodies do.
 #include "fault/postgres_transactions.hpp"
+#include "support/own_time.hpp"
 
 #include <future>
 #include <optional>
@@ -168,7 +169,10 @@ TEST_P(PostgresConfirmation, IsInDoubtAboutATransactionThatIsStillOpen) {
   charge(run);
   lapse();
   await_loss(run);
-  EXPECT_EQ(failure_of([&] { static_cast<void>(run.succeed("receipt")); }).code, Errc::in_doubt);
+  const auto took = test::own_duration_of([&] {
+    EXPECT_EQ(failure_of([&] { static_cast<void>(run.succeed("receipt")); }).code, Errc::in_doubt);
+  });
+  EXPECT_LT(took, core::command_timeout(1s) + core::grace);
   user_->run("commit");
   EXPECT_EQ(look().result(), "receipt");
 }
