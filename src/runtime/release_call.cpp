@@ -125,7 +125,10 @@ Released ReleaseCall::free_key(const core::Hold& ended, std::uint64_t asked_at, 
                   ? release->failure()
                   : Failure(Errc::in_doubt, client_.backend().describe() + ": no answer in time");
   }
-  if (release && release->stood()) ending_->record = ending_->conclusion->written;
+  // Of one that was not answered in time this is being written by whoever repeats it.
+  if (outcome == Released::released && release->stood()) {
+    ending_->record = ending_->conclusion->written;
+  }
   const SharedName::Lock lock(name_.mutex);
   if (ending_ != nullptr && outcome == Released::released) {
     name_.tell_locked({.record = ending_->record, .asked_at = asked_at});
