@@ -281,6 +281,23 @@ TEST_F(PostgresKeys, ThatAreConcludedAreToldToEverybodyWhoWaits) {
   }
 }
 
+// Nobody may wait for it ever again.
+TEST_F(PostgresKeys, ThatAreConcludedKeepNoTicketOfTheDead) {
+  PostgresTalk talk = server().user();
+  for (const std::string letter : {"F", "T"}) {
+    const std::string number = number_in(begin(talk, {.repeat = Repeat::always}));
+    for (const char* waiter : {"\\x02", "\\x03"}) {
+      EXPECT_THAT(begin(talk, {.me = waiter, .how = "19"}), StartsWith("Q "));
+    }
+    server().talk().run(
+        "update mortise.run_ticket set contact = contact - interval '4 seconds'"
+        " where attempt = '\\x02'");
+    if (letter == "F") server().talk().run("update mortise.run set waiters_until = 'epoch'");
+    EXPECT_EQ(conclude(talk, number, "result"), letter);
+    EXPECT_EQ(see("select string_agg(attempt::text, ' ') from mortise.run_ticket"), "\\x03");
+  }
+}
+
 TEST_F(PostgresKeys, AreSeenByOperators) {
   PostgresTalk talk = server().user();
   static_cast<void>(begin(talk, {.key = "caf\xc3\xa9"}));

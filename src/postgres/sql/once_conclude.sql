@@ -17,12 +17,19 @@ DECLARE
   mine boolean;
 BEGIN
   -- A transaction of the user's own may be about to conclude it.
-  SELECT state, number INTO o FROM @schema@.once WHERE key = the_key FOR NO KEY UPDATE SKIP LOCKED;
+  SELECT k.state, k.number, l.waiters_until > '-infinity' AS waited INTO o
+    FROM @schema@.once AS k LEFT JOIN @schema@.run AS l ON l.name = k.key
+   WHERE k.key = the_key FOR NO KEY UPDATE OF k SKIP LOCKED;
   IF NOT FOUND AND EXISTS (SELECT FROM @schema@.once WHERE key = the_key) THEN RETURN 'L'; END IF;
   mine := coalesce(o.number = my_number, false);
   answer := @schema@.release_row_run(the_key, me, my_number, how);
   IF answer = 'L' THEN RETURN answer; END IF;
   PERFORM @schema@.promise();
+  -- Tickets of the dead: nobody may ever wait for this key again, whose take would remove them.
+  IF o.waited AND answer NOT IN ('A', 'N') THEN
+    DELETE FROM @schema@.run_ticket
+     WHERE name = the_key AND contact < clock_timestamp() - interval '3 seconds';
+  END IF;
   IF mine AND o.state = 'P' THEN
     IF confirms THEN RETURN translate(answer, 'FTANM', 'XYXXY'); END IF;
     IF answer NOT IN ('F', 'T') THEN RETURN replace(answer, 'A', 'N'); END IF;

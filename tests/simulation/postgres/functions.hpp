@@ -82,6 +82,8 @@ Task<std::string> renew(Session& session, const std::vector<std::string>& names,
                         const std::vector<std::int64_t>& leases);
 /// Takes back that this attempt waits. @return whether it did
 bool delete_ticket(Session& session, const std::string& name, const std::string& attempt);
+/// Those of who was not heard of for too long.
+void delete_old_tickets(Session& session, const std::string& name, Moment t);
 /// @return the largest number of a key that was removed.
 [[nodiscard]] std::int64_t floor_of_keys(const Session& session);
 [[nodiscard]] std::string told(const KeyRow& row, bool held, const std::string& bytes);

@@ -44,6 +44,9 @@ Task<bool> is_over(Session& session, const std::string& name) {
 }  // namespace
 
 Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
+  const std::string name = run_name(what.key);
+  const LockRow* const seen = session.see(name);
+  const bool waited = seen != nullptr && seen->waiters_until > minus_infinity;
   KeyTuple* const tuple =
       co_await session.lock_row<KeyRow>(what.key, Strength::no_key_update, true);
   co_await session.step();
@@ -53,11 +56,14 @@ Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
   const char becomes = what.succeeds ? 'Y' : 'F';
   const bool any = session.db.makes(Mistake::outcome_recorded_after_the_loss);
   const bool mine = row && (row->number == what.number || any);
-  const std::string name = run_name(what.key);
   std::string answer = co_await release_row(session, name, what.attempt, what.number, what.how);
   if (answer == "L") co_return answer;
   if (!session.db.makes(Mistake::outcome_not_on_disk)) session.commit_on_disk();
   co_await session.step();
+  if (waited && answer != "A" && answer != "N") {
+    delete_old_tickets(session, name, session.clock());
+    co_await session.step();
+  }
   if (mine && row->state == 'P') {
     if ((what.how & confirms_bit) != 0) co_return translated(std::move(answer), "FTANM", "XYXXY");
     const bool live = answer == "F" || answer == "T";

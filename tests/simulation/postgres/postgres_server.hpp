@@ -112,7 +112,7 @@ class PostgresModel final : public Server {
   [[nodiscard]] std::map<std::string, LockRow> rows() const;  ///< of locks and of runs
   [[nodiscard]] std::size_t row_count() const;
   [[nodiscard]] std::vector<TicketRow> tickets() const;
-  [[nodiscard]] std::size_t ticket_count() const;
+  [[nodiscard]] std::size_t ticket_count() const;  ///< but of keys, which go with their rows
   [[nodiscard]] std::size_t ticket_count(std::string_view name) const;
   [[nodiscard]] std::size_t tombstone_count() const;  ///< buried attempts of all locks
   [[nodiscard]] std::map<std::string, KeyRow> keys() const;

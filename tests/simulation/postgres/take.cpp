@@ -87,12 +87,7 @@ Task<std::string> first_in_line(Session& session, const TakeRequest& request, co
     co_return std::string();
   }
   co_await session.step();
-  const std::vector<const TicketRow*> all = session.tickets(request.name);
-  for (const TicketRow* const each : all) {
-    const bool old = each->contact < t - ticket_lasts;
-    if (!old || session.db.makes(Mistake::tickets_last_for_ever)) continue;
-    session.write_ticket(TicketRow(*each), true);
-  }
+  delete_old_tickets(session, request.name, t);
   co_await session.step();
   const std::vector<const TicketRow*> left = session.tickets(request.name);
   co_return left.empty() ? std::string() : left.front()->attempt;
@@ -126,6 +121,13 @@ bool delete_ticket(Session& session, const std::string& name, const std::string&
     found = true;
   }
   return found;
+}
+
+void delete_old_tickets(Session& session, const std::string& name, Moment t) {
+  if (session.db.makes(Mistake::tickets_last_for_ever)) return;
+  for (const TicketRow* const each : session.tickets(name)) {
+    if (each->contact < t - ticket_lasts) session.write_ticket(TicketRow(*each), true);
+  }
 }
 
 std::optional<Tombstones> unbury(const Tombstones& tombstones, Moment t) {
