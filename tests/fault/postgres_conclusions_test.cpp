@@ -228,6 +228,25 @@ TEST_P(PostgresConclusions, AreKeptFromTheirFreeing) {
   EXPECT_THAT(next(), EndsWith(" 1"));
 }
 
+// Its process was killed, or stood still; the transaction is committed all the same.
+TEST_P(PostgresConclusions, AreKeptFromTheEndOfTheLeaseWhereNobodyFreesThem) {
+  constexpr const char* keep = "400000";
+  PostgresTalk talk = server().user();
+  const std::string number = number_in(begin(talk, {.lease = "10000000", .keep = keep}));
+  PostgresTalk user = server().user();
+  user.run(PostgresTransactions::begin());
+  ASSERT_EQ(user.value("select mortise.conclude_in('a', '\\x01', $1, true, 'result', $2)",
+                       {number, keep}),
+            "t");
+  std::this_thread::sleep_for(500ms);
+  user.run("commit");
+  EXPECT_EQ(see("select o.kept_until - l.expires_at = interval '0.4 s'"
+                " from mortise.once as o join mortise.run as l on l.name = o.key"),
+            "t");
+  lapse();
+  EXPECT_THAT(begin(talk, {.me = "\\x02", .keep = keep}), EndsWith("fresult"));
+}
+
 // It is known to the runner's client by then, and its end is not.
 TEST_P(PostgresConclusions, CanBeForgottenThoughNobodyHasFreedThem) {
   PostgresTalk talk = server().user();

@@ -55,6 +55,9 @@ $function$;
 -- the key is freed by the library, afterwards. Nobody takes it over before the end of the transaction. A run
 -- whose hold is over gives false, or, at repeatable read and above, error 40001. What others are told is on disk:
 -- the transaction's commit waits for that, whatever the user's session has set.
+--
+-- Nobody knows when it will be committed. It is kept from the freeing, by conclude_key(); where nobody frees it, since
+-- its runner died, from the end of the lease that the run has now.
 CREATE OR REPLACE FUNCTION @schema@.conclude_in(
   the_key bytea, me bytea, my_number bigint, succeeds boolean, its_bytes bytea, keeps bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
@@ -88,7 +91,7 @@ BEGIN
   END IF;
   UPDATE @schema@.once
      SET state = CASE WHEN succeeds THEN 'Y' ELSE 'F' END, bytes = its_bytes,
-         kept_until = clock_timestamp() + keeps * interval '1 microsecond'
+         kept_until = greatest(clock_timestamp(), l.expires_at) + keeps * interval '1 microsecond'
    WHERE key = the_key AND number = my_number AND state = 'P';
   IF FOUND THEN
     PERFORM @schema@.promise();

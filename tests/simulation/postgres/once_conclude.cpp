@@ -2,6 +2,7 @@
 // once_conclude.sql.
 #include "simulation/postgres/functions.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -112,7 +113,10 @@ Task<bool> conclude_in(Session& session, const KeyConclusion& what) {
   const WhereOf<KeyRow> where = [&](const KeyRow& row, const TupleLocks&) {
     return row.number == what.number && row.state == 'P';
   };
-  const SetOf<KeyRow> set = [&](KeyRow& row) { record(session, row, what); };
+  const SetOf<KeyRow> set = [&](KeyRow& row) {
+    record(session, row, what);
+    row.kept_until = std::max(session.clock(), run.expires_at) + what.keeps;
+  };
   const KeyTuple* const written = co_await session.update(what.key, where, set);
   if (written != nullptr) {
     session.commit_on_disk();
