@@ -263,7 +263,10 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
       others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
   const bool key = release.hold().mode == Mode::once;
   if (looked && !key) contested_.freed(release.hold().name, others);
-  const bool writes_itself = release.conclusion() && release.conclusion()->written;
+  const std::shared_ptr<const Conclusion>& conclusion = release.conclusion();
+  const bool writes_itself = conclusion && conclusion->written;
+  // What stands instead is that one; of the same state it would have been confirmed.
+  const bool its_own = writes_itself && conclusion->written->state != conclusion->state;
   const bool before = attempts_.release_in_doubt(release.hold().attempt);
   // The copy of which no answer came may have said that others wait.
   const bool untold =
@@ -275,13 +278,13 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
     case ReleaseOutcome::freed_for_others: release.answered(Released::released); break;
     case ReleaseOutcome::freed_before:
       // Of what was concluded the record speaks.
-      release.answered(before || release.conclusion() ? Released::released : Released::was_lost);
+      release.answered(before || conclusion ? Released::released : Released::was_lost);
       break;
     case ReleaseOutcome::lapsed:
     case ReleaseOutcome::lapsed_for_others: release.answered(Released::was_lost); break;
     case ReleaseOutcome::stands:
     case ReleaseOutcome::stands_for_others:
-      if (writes_itself) {
+      if (its_own) {
         release.stands();
       } else {
         release.failed({Errc::in_doubt, where_ + ": another outcome of the run is recorded"});

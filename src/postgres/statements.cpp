@@ -152,7 +152,7 @@ Arguments Statements::conclude(const HoldId& hold, const Conclusion& conclusion,
                       how(copies) | wakes_bit | over_bit | (confirms ? confirms_bit : 0),
                       conclusion.state == KeyState::succeeded ? 1 : 0,
                       microseconds(conclusion.memory->keep)})
-      .bytes(conclusion.bytes);
+      .bytes(confirms ? conclusion.written->bytes : conclusion.bytes);
   return arguments;
 }
 

@@ -208,6 +208,33 @@ TEST_P(PostgresConfirmation, IsInDoubtAboutWhatWasForgottenSince) {
   EXPECT_EQ(look().state(), KeyState::absent);
 }
 
+// By whoever calls the function by hand, say.
+// Promise: O1
+TEST_P(PostgresConfirmation, TellsNoOtherBytesThanThoseThatAreRecorded) {
+  Client mine = client();
+  mortise::Run run = mine.once("a").begin();
+  user_->run(begin());
+  user_->run(
+      "select mortise.conclude_in(name, attempt, number, true, 'receipt', 60000000)"
+      " from mortise.run");
+  user_->run("commit");
+  EXPECT_EQ(failure_of([&] { static_cast<void>(run.succeed("another")); }).code, Errc::in_doubt);
+  EXPECT_EQ(look().result(), "receipt");
+}
+
+TEST_P(PostgresConfirmation, IsInDoubtWhereAnotherOutcomeStandsThanItHasWritten) {
+  for (const char* change : {"state = 'F'", "bytes = 'another'"}) {
+    Client mine = client();
+    mortise::Run run = mine.once(change).begin();
+    user_->run(begin());
+    charge(run);
+    user_->run("commit");
+    server().talk().run(std::string("update mortise.once set ") + change);
+    EXPECT_EQ(failure_of([&] { static_cast<void>(run.succeed("receipt")); }).code, Errc::in_doubt)
+        << change;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(At, PostgresConfirmation, isolation_levels(), isolation_level_of);
 
 }  // namespace

@@ -1,10 +1,10 @@
 -- Frees exactly one hold of a key, and writes what became of its run, in one step; on disk before it is told.
 -- Arguments as of release(), and `how` + 8 where its runner's own transaction has recorded that: it is not
--- written then, it stands or it does not. Said again, it finds its own record, known by state and number. One of
--- another state is that of its runner's own transaction.
+-- written then, it stands or it does not. Said again, it finds its own record, known by number, state and bytes:
+-- nobody is told other bytes than those that stand. Another one is that of its runner's own transaction.
 --
 -- Returns  as release_row(), of which  F T A  it stands recorded    X Y  nothing is    L  ask again soon
---          N M  neither the hold nor its record is there    S U  as F and T: but the other state stands
+--          N M  neither the hold nor its record is there    S U  as F and T: but another outcome stands
 CREATE OR REPLACE FUNCTION @schema@.conclude_key(
   the_key bytea, me bytea, my_number bigint, how bigint,
   succeeds boolean, its_bytes bytea, keeps bigint) RETURNS text
@@ -17,7 +17,7 @@ DECLARE
   mine boolean;
 BEGIN
   -- A transaction of the user's own may be about to conclude it.
-  SELECT k.state, k.number, l.waiters_until > '-infinity' AS waited INTO o
+  SELECT k.state, k.number, k.bytes, l.waiters_until > '-infinity' AS waited INTO o
     FROM @schema@.once AS k LEFT JOIN @schema@.run AS l ON l.name = k.key
    WHERE k.key = the_key FOR NO KEY UPDATE OF k SKIP LOCKED;
   IF NOT FOUND AND EXISTS (SELECT FROM @schema@.once WHERE key = the_key) THEN RETURN 'L'; END IF;
@@ -46,7 +46,7 @@ BEGIN
      WHERE key = the_key;
   END IF;
   -- The hold may be another one's already, who has found the record and taken nothing.
-  IF o.state = becomes THEN RETURN translate(answer, 'XYNM', 'FTAT'); END IF;
+  IF o.state = becomes AND o.bytes = its_bytes THEN RETURN translate(answer, 'XYNM', 'FTAT'); END IF;
   RETURN translate(answer, 'FTAXYNM', 'SUSSUSU');
 END
 $function$;

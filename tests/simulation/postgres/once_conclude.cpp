@@ -80,7 +80,9 @@ Task<std::string> conclude_key(Session& session, const KeyConclusion& what) {
     row->kept_until = session.clock() + what.keeps;
     session.write(*tuple, *row);
   }
-  if (row->state == becomes) co_return translated(std::move(answer), "XYNM", "FTAT");
+  if (row->state == becomes && row->bytes == what.bytes) {
+    co_return translated(std::move(answer), "XYNM", "FTAT");
+  }
   co_return translated(std::move(answer), "FTAXYNM", "SUSSUSU");
 }
 
