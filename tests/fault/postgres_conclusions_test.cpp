@@ -204,6 +204,26 @@ TEST_P(PostgresConclusions, WhoseFirstWaiterCameSinceHaveToBeTriedAgain) {
   EXPECT_EQ(confirm(talk, number), "T");
 }
 
+// Whoever sweeps writes into its record that it is kept for longer.
+TEST_P(PostgresConclusions, OfARunThatTookLongerThanItIsKeptMayHaveToBeTriedAgain) {
+  PostgresTalk talk = server().user();
+  const std::string number = number_in(begin(talk, {.keep = "1"}));
+  PostgresTalk user = server().user();
+  user.run(PostgresTransactions::begin());
+  user.run("update orders set charged = 1");
+  EXPECT_THAT(begin(talk, {.key = "b"}), EndsWith(" 1"));
+  if (!is_read_committed()) {
+    EXPECT_EQ(
+        user.refusal("select mortise.conclude_in('a', '\\x01', $1, true, '', 60000000)", {number}),
+        "40001");
+    user.run("rollback");
+    user.run(PostgresTransactions::begin());
+  }
+  EXPECT_TRUE(conclude_in(user, number));
+  user.run("commit");
+  EXPECT_EQ(state(), "Y");
+}
+
 // From its commit, however long the transaction took, and for as long as nobody has freed the key.
 TEST_P(PostgresConclusions, AreKeptFromTheirFreeing) {
   constexpr const char* keep = "400000";
