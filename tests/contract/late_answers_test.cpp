@@ -5,6 +5,8 @@
 #include "support/contract_core.hpp"
 #include "support/contract_worker.hpp"
 
+#include <thread>
+
 namespace mortise::contract {
 namespace {
 
@@ -122,6 +124,33 @@ TEST_F(LateAnswers, AnUnansweredReleaseGoesOnAsLongAsALateRenewalCounts) {
   // The deadline that the hold had has passed; what a late renewal brings has not.
   clock_->advance(1'000ms);
   EXPECT_TRUE(eventually([&] { return script_->releases.load() > releases; }));
+}
+
+// Whoever completes it then must not be read from by a runner that has given up: for a sanitizer of
+// threads, since what orders the two is nothing but time.
+TEST_F(LateAnswers, AnOutcomeThatIsConfirmedTooLateIsInDoubt) {
+  be_kind();
+  script_->can.once = Support::yes;
+  script_->on_release = nullptr;
+  script_->on_acquire = [this](const auto& operation) {
+    Grant granted = grant(++number_);
+    granted.run = 1;
+    operation->granted(granted);
+  };
+  Client client = open();
+  mortise::Run run = client.once("key").begin();
+  ASSERT_TRUE(run);
+  run.note(std::make_shared<const Record>(Record{.state = KeyState::succeeded, .run = 1}));
+  std::atomic<bool> given_up{false};
+  std::thread late([&] {
+    while (!given_up.load(std::memory_order_relaxed)) std::this_thread::yield();
+    script_->released().front()->stands();
+  });
+  std::error_code error;
+  static_cast<void>(run.succeed({}, error));
+  given_up.store(true, std::memory_order_relaxed);
+  late.join();
+  EXPECT_EQ(error, Errc::in_doubt);
 }
 
 }  // namespace
