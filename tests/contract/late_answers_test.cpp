@@ -143,8 +143,10 @@ TEST_F(LateAnswers, AnOutcomeThatIsConfirmedTooLateIsInDoubt) {
   run.note(std::make_shared<const Record>(Record{.state = KeyState::succeeded, .run = 1}));
   std::atomic<bool> given_up{false};
   std::thread late([&] {
+    while (script_->releases.load() == 0) std::this_thread::yield();
+    const auto release = script_->released().front();
     while (!given_up.load(std::memory_order_relaxed)) std::this_thread::yield();
-    script_->released().front()->stands();
+    release->stands();
   });
   std::error_code error;
   static_cast<void>(run.succeed({}, error));
