@@ -140,7 +140,8 @@ TEST_F(LateAnswers, AnOutcomeThatIsConfirmedTooLateIsInDoubt) {
   Client client = open();
   mortise::Run run = client.once("key").begin();
   ASSERT_TRUE(run);
-  run.note(std::make_shared<const Record>(Record{.state = KeyState::succeeded, .run = 1}));
+  run.note(std::make_shared<const mortise::Record>(
+      mortise::Record{.state = KeyState::succeeded, .run = 1}));
   std::atomic<bool> given_up{false};
   std::thread late([&] {
     while (script_->releases.load() == 0) std::this_thread::yield();

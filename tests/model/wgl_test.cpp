@@ -184,13 +184,13 @@ std::string dump(const std::vector<Event>& events) {
   return text;
 }
 
-struct Tally {
+struct Verdicts {
   std::uint64_t good = 0;
   std::uint64_t bad = 0;
 };
 
 // Both judges on one history, with its events in any order.
-void compare(Random& random, Script& script, Tally& tally) {
+void compare(Random& random, Script& script, Verdicts& tally) {
   std::vector<Event>& events = script.events();
   for (std::size_t i = events.size(); i > 1; --i) {
     const auto other = static_cast<std::size_t>(random.in(0, static_cast<std::int64_t>(i) - 1));
@@ -237,10 +237,10 @@ TEST(Wgl, KnowsTheTextbookCases) {
 TEST(Wgl, AgreesWithTheCheckerOnEveryRandomHistory) {
   Random random(test_seed());
   constexpr std::uint64_t rounds = 6'000;
-  Tally of_noise;
-  Tally of_defects;
-  Tally of_writers;
-  Tally of_service;
+  Verdicts of_noise;
+  Verdicts of_defects;
+  Verdicts of_writers;
+  Verdicts of_service;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     Script any = noise(random);
