@@ -166,6 +166,22 @@ bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_mo
   }
 }
 
+void ClientState::keep_requests_back() noexcept {
+  try {
+    engine_.keep_requests_back();
+  } catch (const std::exception&) {
+    // Out of memory: each leaves by itself.
+  }
+}
+
+void ClientState::send_kept_back() noexcept {
+  try {
+    engine_.send_kept_back();
+  } catch (const std::exception&) {
+    // Out of memory, or the connection broke: as if they were lost on their way.
+  }
+}
+
 void ClientState::send(const std::shared_ptr<Release>& release) {
   try {
     backend_->release(release);

@@ -27,23 +27,12 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
   // who destroys a lock that is in use loses this frame as well.
   const std::shared_ptr<Slot> keep = client().observer() != nullptr ? shared_from_this() : nullptr;
   AcquireCall call(*this, terms, options, key);
-  Failure failure;
   try {
-    failure = call.run();
+    return call.run(holder);
   } catch (...) {
     call.forsake();  // out of memory: the name must not wait for a call that is over
     throw;
   }
-  // An observer may have forked, and have come back in the child.
-  if (!failure && client().forked()) failure = client().closed_failure();
-  if (failure && holder != nullptr) {
-    *holder = call.take_holder();
-    // For those who keep the failure; most want to know only that there is one.
-    if (failure.code == Errc::timeout && *holder && !(*holder)->label.empty()) {
-      failure.text += ": held by " + (*holder)->label;
-    }
-  }
-  return failure;
 }
 
 Released Slot::release(Owner owner, Failure& failure) {
