@@ -28,6 +28,7 @@ class Slot;
 }
 class Client;
 class Guard;
+class Guards;
 
 /// A handle on one name of one client; get it from `Client::lock()`.
 ///
@@ -182,6 +183,7 @@ class MORTISE_API Lock {
  private:
   friend class Client;
   friend class Guard;
+  friend class Guards;
   Lock(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms) noexcept;
 
   bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);

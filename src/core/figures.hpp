@@ -25,6 +25,9 @@ inline constexpr int fallback_periods_of_an_orphan = 3;
 /// What a timed call may add to its time: the time to take an attempt back.
 inline constexpr std::chrono::milliseconds grace{40};
 
+/// Whoever wants several names waits so often while it holds none, then with those that come first.
+inline constexpr int rounds_with_nothing_held = 3;
+
 /// Clock rates of client and server differ by at most this part of a lease.
 inline constexpr int drift_permille = 1;
 /// Renewal begins at this part of a lease: two more tries fit into the rest.

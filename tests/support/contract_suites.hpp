@@ -25,6 +25,7 @@ class Closing : public ContractTest {};        // S9: close()
 class Fork : public ContractTest {};           // S9: fork()
 class StandardLocks : public ContractTest {};  // std::unique_lock and its kin
 class Guards : public ContractTest {};         // Guard, Owner, moves
+class LockAll : public ContractTest {};        // lock_all(), and what it returns
 class Names : public ContractTest {};          // any bytes, none confused
 class Options : public ContractTest {};        // limits, labels, max_hold
 class Observing : public ContractTest {};      // Observer
