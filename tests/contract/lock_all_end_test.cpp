@@ -43,11 +43,11 @@ MORTISE_TEST(LockAll, HasOneTimeLimit) {
 }
 
 MORTISE_TEST(LockAll, IsCancelled) {
-  Client one = client();
+  Party one = party();
   Client other = client();
   Lock held = other.lock("b");
   held.lock();
-  std::vector<Lock> wanted = locks_of(one, {"a", "b"});
+  std::vector<Lock> wanted = locks_of(one.client, {"a", "b"});
   std::stop_source stop;
   Worker waiter;
   auto done = waiter.start([&] {
@@ -57,6 +57,7 @@ MORTISE_TEST(LockAll, IsCancelled) {
     EXPECT_EQ(none.failed_name(), "b");
     return ec;
   });
+  ASSERT_TRUE(eventually([&] { return one.probe->counts().releases == 1; }));
   ASSERT_TRUE(waiter.falls_asleep());
   stop.request_stop();
   ASSERT_EQ(done.wait_for(patience), std::future_status::ready);
@@ -127,7 +128,8 @@ MORTISE_TEST(LockAll, HoldsNoneWhereAStoreIsOutOfReach, Hook::unreachable) {
   Client stranger(server.backend());
   Client one = client();
   Lock first = near.lock("a");
-  std::vector<Lock> far = locks_of(one, {"b", "c", "d"}, {.lease = 600ms});
+  const std::chrono::milliseconds lease = std::max(600ms, lease_of({.lease = 600ms}));
+  std::vector<Lock> far = locks_of(one, {"b", "c", "d"}, {.lease = lease});
   Lock last = near.lock("e");
   SeveralLocks all = all_of(far);
   all.insert(all.begin(), first);
@@ -137,7 +139,7 @@ MORTISE_TEST(LockAll, HoldsNoneWhereAStoreIsOutOfReach, Hook::unreachable) {
   for (const std::chrono::milliseconds wait : {0ms, 300ms}) {
     std::error_code ec;
     std::string name;
-    const std::chrono::nanoseconds limit = (wait > 0ms ? wait : 100ms) + allowance;
+    const std::chrono::nanoseconds limit = (wait > 0ms ? wait : lease / 6) + allowance;
     const auto took = best_of(5, limit, [&] {
       return own_duration_of([&] {
         const Several none = lock_all(all, {.wait = wait}, ec);
