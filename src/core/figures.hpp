@@ -32,6 +32,10 @@ inline constexpr int rounds_with_nothing_held = 3;
 inline constexpr int drift_permille = 1;
 /// Renewal begins at this part of a lease: two more tries fit into the rest.
 inline constexpr int renewals_in_a_lease = 3;
+/// How late a request that was not answered may still be carried out.
+inline constexpr std::chrono::minutes late_requests_live{5};
+/// How often a client looks whether what is lost, and not unlocked, can still be unlocked.
+inline constexpr std::chrono::seconds pause_of_looks_at_losses{30};
 /// Holds in one renewal request.
 inline constexpr std::size_t renewal_batch = 128;
 /// A request that was not answered for so long is asked again, and its connection dropped.

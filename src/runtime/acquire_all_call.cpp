@@ -190,7 +190,7 @@ void AcquireAllCall::give_back(std::size_t from) {
   for (std::size_t i = from; i < parts_.size(); ++i) {
     if (std::exchange(parts_[i].held, false)) freed_.push_back(parts_[i].wanted.slot);
   }
-  release_all(freed_, options_.owner);
+  release_all(freed_, options_.owner, Unlocking::backs_out);
   freed_.clear();
 }
 

@@ -110,7 +110,8 @@ std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options
   return terms_.like({.lease = options.lease,
                       .renew = options.renew,
                       .max_hold = limited ? core::Nanos(options.max_hold) : core::Nanos::max(),
-                      .label = options.label.empty() ? default_label_ : options.label});
+                      .label = options.label.empty() ? default_label_ : options.label,
+                      .min_hold = options.min_hold});
 }
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {

@@ -31,6 +31,7 @@ void Guards::take(Locks locks, const AcquireOptions& options) {
   }
   holds_ = !failure_;
   if (holds_) slots_ = call.take_slots();
+  for (const auto& slot : slots_) slot->guarded(owner_);
 }
 
 Guards::Guards(Guards&& other) noexcept
@@ -58,7 +59,7 @@ Guards::~Guards() { release(); }
 
 Released Guards::release() noexcept {
   if (!std::exchange(holds_, false)) return Released::was_lost;
-  const Released outcome = runtime::release_all(slots_, owner_);
+  const Released outcome = runtime::release_all(slots_, owner_, runtime::Unlocking::guard);
   for (std::shared_ptr<runtime::Slot>& slot : slots_) runtime::drop(std::move(slot));
   slots_.clear();
   return outcome;

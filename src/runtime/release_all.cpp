@@ -3,7 +3,6 @@
 #include "runtime/release_all.hpp"
 
 #include "runtime/gathered.hpp"
-#include "runtime/release_call.hpp"
 
 #include <exception>
 #include <optional>
@@ -21,20 +20,20 @@ Released worse(Released one, Released other) noexcept {
 }
 
 /// Begins a call of which the holder may not know that somebody unlocked for it.
-void begin(ReleaseCall& call, Owner owner) noexcept {
+void begin(ReleaseCall& call, Owner owner, Unlocking by) noexcept {
   try {
     Failure misuse;
-    call.begin(owner, misuse);
+    call.begin(owner, misuse, by);
   } catch (const std::exception&) {
     // Out of memory for the words of the misuse: nothing is left to free.
   }
 }
 
-Released in_one_flight(Slots slots, Calls& calls, Owner owner) noexcept {
+Released in_one_flight(Slots slots, Calls& calls, Owner owner, Unlocking by) noexcept {
   {
     const Gathered together(slots,
                             [](const std::shared_ptr<Slot>& slot) -> Slot& { return *slot; });
-    for (std::size_t i = 0; i < slots.size(); ++i) begin(calls[i].emplace(*slots[i]), owner);
+    for (std::size_t i = 0; i < slots.size(); ++i) begin(calls[i].emplace(*slots[i]), owner, by);
   }
   const Instant began = BootClock::now();
   // The last first: what is answered on the way to it need not be waited for.
@@ -55,18 +54,18 @@ Released in_one_flight(Slots slots, Calls& calls, Owner owner) noexcept {
 
 }  // namespace
 
-Released release_all(Slots slots, Owner owner) noexcept {
+Released release_all(Slots slots, Owner owner, Unlocking by) noexcept {
   std::optional<Calls> calls;
   try {
     calls.emplace(slots.size());
   } catch (const std::exception&) {
     // Out of memory: one after the other.
   }
-  if (calls) return in_one_flight(slots, *calls, owner);
+  if (calls) return in_one_flight(slots, *calls, owner, by);
   Released outcome = Released::released;
   for (const std::shared_ptr<Slot>& slot : slots) {
     ReleaseCall call(*slot);
-    begin(call, owner);
+    begin(call, owner, by);
     if (!call.wait(call.half_of_its_time())) {
       call.repeat();
       call.wait(call.half_of_its_time());

@@ -2,10 +2,13 @@
 // The hold ends here first, under the mutex; then the next waiter is woken, or the server is told.
 #include "runtime/release_call.hpp"
 
+#include "base/live_threads.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "core/keeping.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/kept_hold.hpp"
 #include "runtime/open_requests.hpp"
 #include "runtime/slot.hpp"
 
@@ -22,8 +25,8 @@ ReleaseCall::ReleaseCall(Slot& slot, KeyEnding* ending) noexcept
       client_(slot.client()),
       after_(name_) {}
 
-Released ReleaseCall::run(Owner owner, Failure& failure) {
-  begin(owner, failure);
+Released ReleaseCall::run(Owner owner, Failure& failure, Unlocking by) {
+  begin(owner, failure, by);
   if (!wait(half_of_its_time())) {
     repeat();
     wait(half_of_its_time());
@@ -33,7 +36,7 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
   return outcome;
 }
 
-void ReleaseCall::begin(Owner owner, Failure& failure) {
+void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
   // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
   // touched.
   if (!client_.alive()) return;
@@ -42,13 +45,17 @@ void ReleaseCall::begin(Owner owner, Failure& failure) {
   const std::atomic<std::uint32_t>* woken = nullptr;
   SharedName::Lock lock(name_.mutex);
   if (!base::mutant("core.expired_hold_is_passed")) keeper_.expire_locked(now, after_);
+  if (by == Unlocking::guard) name_.state.guard_leaves(owner);
   const core::TurnLimits turn = name_.key ? core::TurnLimits{.passes = 0} : client_.turn();
   core::NameState::Departure departure = name_.state.unlock(owner, now, turn);
   ended_ = std::move(departure.ended);
   // Whoever has no hold frees none, as an empty guard does not.
   outcome_ = Released::was_lost;
   switch (departure.exit) {
-    case core::NameState::Exit::not_owner: failure = Failure(Errc::not_owner, name_.name); break;
+    case core::NameState::Exit::not_owner:
+      // A thread at its very end may unlock what was lost and is forgotten.
+      if (!base::has_ended(owner)) failure = Failure(Errc::not_owner, name_.name);
+      break;
     case core::NameState::Exit::nested: outcome_ = Released::released; break;
     case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after_); break;
     case core::NameState::Exit::passed:
@@ -68,6 +75,8 @@ void ReleaseCall::begin(Owner owner, Failure& failure) {
       outcome_ = Released::unknown;
       if (name_.key) {
         outcome_ = free_key(*ended_, asked_at, failure);
+      } else if (by != Unlocking::backs_out && core::Keeping::due(*ended_, now)) {
+        keep_at_server(*ended_);
       } else {
         free_at_server(*ended_, successor);
       }
@@ -109,6 +118,28 @@ void ReleaseCall::free_at_server(const core::Hold& ended,
   } catch (const std::exception&) {
     // Nobody waits for it: what it is granted is given back.
   }
+}
+
+void ReleaseCall::keep_at_server(const core::Hold& ended) {
+  try {
+    kept_ = name_.kept(ended, client_.now());
+    word_ = kept_->say(client_.backend(), client_.now());
+  } catch (const std::bad_alloc&) {
+    // It ends with the lease that it has.
+  }
+  // Whoever asks now waits at the server, as others do.
+  const SharedName::Lock lock(name_.mutex);
+  SharedName::wake_locked(name_.state.release_sent());
+}
+
+Released ReleaseCall::kept() {
+  try {
+    if (!kept_->gone(client_.now())) client_.background().adopt(kept_);
+    if (!kept_->settled()) tell_unanswered(*ended_);
+  } catch (const std::exception&) {
+    // It ends with the lease that it has.
+  }
+  return std::exchange(kept_, nullptr)->outcome();
 }
 
 // Those who wait here for a key are told by this answer, if that serves them; so nobody asks before
@@ -167,9 +198,12 @@ core::Nanos ReleaseCall::half_of_its_time() const noexcept {
 }
 
 bool ReleaseCall::wait(core::Nanos at_most) {
-  if (!release_) return true;
   try {
-    return client_.wait_done(*release_, at_most);
+    if (kept_) {
+      if (word_ && !kept_->settled()) client_.wait_done(*word_, at_most);
+      return kept_->settled();
+    }
+    return !release_ || client_.wait_done(*release_, at_most);
   } catch (const std::exception&) {
     release_.reset();  // out of memory: its answer is not learned
     return true;
@@ -177,6 +211,7 @@ bool ReleaseCall::wait(core::Nanos at_most) {
 }
 
 void ReleaseCall::repeat() {
+  if (kept_ && !kept_->settled()) word_ = kept_->say(client_.backend(), client_.now());
   if (!release_ || release_->done()) return;
   if (ending_ != nullptr && base::mutant("core.an_outcome_is_said_once")) {
     release_ = std::make_shared<Release>(name_.hold_id(*ended_));
@@ -187,6 +222,7 @@ void ReleaseCall::repeat() {
 
 Released ReleaseCall::settle() {
   if (release_) outcome_ = learned();
+  if (kept_) outcome_ = kept();
   freeing_.reset();
   return outcome_;
 }
@@ -210,7 +246,7 @@ Released ReleaseCall::answer() {
     if (!base::mutant("core.release_is_not_repeated")) {
       client_.background().adopt(release_, until);
     }
-    tell_failed(ended, {Errc::unavailable, client_.backend().describe() + ": no answer in time"});
+    tell_unanswered(ended);
     return Released::unknown;
   }
   if (release_->failure()) {
@@ -243,6 +279,10 @@ void ReleaseCall::tell_released(const core::Hold& ended, Released outcome) {
                       .token = ended.token(),
                       .took = client_.now() - ended.owned_since},
                      outcome);
+}
+
+void ReleaseCall::tell_unanswered(const core::Hold& ended) {
+  tell_failed(ended, {Errc::unavailable, client_.backend().describe() + ": no answer in time"});
 }
 
 void ReleaseCall::tell_failed(const core::Hold& ended, Failure why) {

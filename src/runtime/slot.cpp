@@ -39,6 +39,26 @@ Released Slot::release(Owner owner, Failure& failure) {
   return ReleaseCall(*this).run(owner, failure);
 }
 
+Slot::Guarded Slot::guard(Owner owner) {
+  if (client().forked()) return {};
+  const SharedName::Lock lock(shared_.mutex);
+  shared_.state.guard_comes(owner);
+  core::Hold* const live = shared_.state.live();
+  if (live != nullptr && live->owner == owner) return {live->token(), keeper_.lost_locked(*live)};
+  core::LostHold* const lost = shared_.state.lost_hold(owner);
+  return lost != nullptr ? Guarded{lost->token, lost->stopped()} : Guarded();
+}
+
+Released Slot::release_guard(Owner owner, Failure& failure) {
+  return ReleaseCall(*this).run(owner, failure, Unlocking::guard);
+}
+
+void Slot::guarded(Owner owner) noexcept {
+  if (client().forked()) return;
+  const SharedName::Lock lock(shared_.mutex);
+  shared_.state.guard_comes(owner);
+}
+
 Released Slot::conclude(Owner owner, KeyEnding* ending, Failure& failure) {
   return ReleaseCall(*this, ending).run(owner, failure);
 }
@@ -46,6 +66,7 @@ Released Slot::conclude(Owner owner, KeyEnding* ending, Failure& failure) {
 void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
   // What needs memory, or a thread, comes first: where there is none, the hold is not recorded, and
   // the call that fails gives it back.
+  if (shared_.state.remembers_losses()) keeper_.forget_the_dead_locked();
   shared_.state.expect_grant();
   keeper_.begin_locked(hold.lease);
   shared_.state.granted(call, std::move(hold));
