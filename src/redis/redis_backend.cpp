@@ -4,6 +4,7 @@
 
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
+#include "base/scratch.hpp"
 #include "core/figures.hpp"
 
 #include <utility>
@@ -192,7 +193,9 @@ void RedisBackend::submit(Call call) {
 Connection::Sent RedisBackend::send(Call& call) {
   // First, by itself: it notes in the call what was written. Compilers differ in which argument of
   // a call they make first, and the connection would be given a copy from before that.
-  const std::string& bytes = bytes_of(call);
+  base::Scratch<struct RequestBytes> scratch;
+  std::string& bytes = scratch.text();
+  write(bytes, call);
   return commands_->send(call, bytes);
 }
 
@@ -217,9 +220,7 @@ void RedisBackend::note_sent(const Call& call, Operation& operation) {
   }
 }
 
-const std::string& RedisBackend::bytes_of(Call& call) {
-  thread_local std::string bytes;  // keeps its memory
-  bytes.clear();
+void RedisBackend::write(std::string& bytes, Call& call) {
   Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
   if (base::mutant("redis.epoch_does_not_grow")) passage.epoch = 1;
   switch (call.kind) {
@@ -271,7 +272,6 @@ const std::string& RedisBackend::bytes_of(Call& call) {
       break;
     case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
   }
-  return bytes;
 }
 
 /// @param alone one call

@@ -103,7 +103,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void submit(Call call);
   Connection::Sent send(Call& call);
   static void note_sent(const Call& call, Operation& operation);
-  [[nodiscard]] const std::string& bytes_of(Call& call);
+  void write(std::string& bytes, Call& call);
   [[nodiscard]] bool is_withdrawn(const Acquisition& operation) const;
   void submit_outbox();
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;

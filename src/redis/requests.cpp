@@ -3,6 +3,7 @@
 // allocates but a batch of renewals, since this is part of every round trip.
 #include "redis/requests.hpp"
 
+#include "base/scratch.hpp"
 #include "redis/answer.hpp"
 #include "redis/command.hpp"
 #include "redis/lock_key.hpp"
@@ -44,8 +45,8 @@ class Flags {
 template <class... Arguments>
 void append_call(std::string& out, const Settings& settings, const Script& script,
                  const Passage& passage, std::string_view name, const Arguments&... arguments) {
-  thread_local std::string key;  // keeps its memory
-  key.clear();
+  base::Scratch<struct RequestKey> scratch;
+  std::string& key = scratch.text();
   append_lock_key(key, settings.prefix, name);
   const std::string_view verb = passage.whole ? "EVAL" : "EVALSHA";
   const std::string_view which = passage.whole ? script.text : script.sha;

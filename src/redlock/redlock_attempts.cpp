@@ -3,6 +3,7 @@
 // of RedlockBackend.
 #include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
+#include "base/scratch.hpp"
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -112,7 +113,8 @@ void RedlockBackend::ask(const std::shared_ptr<QuorumAttempt>& attempt) {
 void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, NodeSet nodes,
                                std::uint32_t step) {
   const Acquisition::Request& request = attempt->request();
-  thread_local std::string bytes;
+  base::Scratch<struct RoundBytes> scratch;
+  std::string& bytes = scratch.text();
   std::optional<Passage> written;
   bool written_interested = false;
   NodeSet unasked = 0;

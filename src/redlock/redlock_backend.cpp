@@ -5,6 +5,7 @@
 
 #include "base/farewell.hpp"
 #include "base/mutant.hpp"
+#include "base/scratch.hpp"
 #include "core/figures.hpp"
 #include "remote/outbox.hpp"
 
@@ -205,8 +206,8 @@ bool RedlockBackend::send_to(std::uint64_t server, Node& node, redis::Call call)
 }
 
 bool RedlockBackend::send_on(Node& node, redis::Call call) {
-  thread_local std::string bytes;  // keeps its memory
-  bytes.clear();
+  base::Scratch<struct RequestBytes> scratch;
+  std::string& bytes = scratch.text();
   call.deadline = clock_->now() + time_of(call);
   // Only now: of a connection that broke the copies are noted before the next one is up.
   if (!node.usable()) return false;

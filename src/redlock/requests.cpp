@@ -2,6 +2,7 @@
 // Few arguments, since each costs each of the servers time; and no allocation but for a batch.
 #include "redlock/requests.hpp"
 
+#include "base/scratch.hpp"
 #include "redis/answer.hpp"
 #include "redis/command.hpp"
 #include "redis/lock_key.hpp"
@@ -29,8 +30,8 @@ char flag(bool value) { return value ? '1' : '0'; }
 void append_call(std::string& out, const redis::Script& script, const Passage& passage,
                  std::string_view prefix, std::string_view name,
                  std::initializer_list<std::string_view> words) {
-  thread_local std::string key;  // keeps its memory
-  key.clear();
+  base::Scratch<struct RequestKey> scratch;
+  std::string& key = scratch.text();
   redis::append_lock_key(key, prefix, name);
   std::array<std::string_view, most_words> all{passage.whole ? "EVAL" : "EVALSHA",
                                                passage.whole ? script.text : script.sha, "1", key};
@@ -76,7 +77,8 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
 
 void Requests::undo(std::string& out, const Passage& passage, std::string_view name,
                     const AttemptId& attempt, bool leaves) const {
-  thread_local std::string ours;
+  base::Scratch<struct RequestHold> scratch;
+  std::string& ours = scratch.text();
   ours.assign(AttemptText(attempt).view()).append(1, ' ');
   append_release(out, passage, prefix_, name, ours, leaves);
 }
