@@ -38,7 +38,8 @@ MORTISE_TEST(MinHold, KeepsTheNameFromTheGrantOn, Quality::min_hold) {
   const auto before = Steady::now();
   lock.lock();
   const Token token = lock.token();
-  EXPECT_LT(own_duration_of([&] { EXPECT_EQ(lock.release(), Released::released); }), min_hold / 2);
+  // A short lease leaves the server little time to answer: what is not heard is said again.
+  EXPECT_LT(own_duration_of([&] { EXPECT_NE(lock.release(), Released::was_lost); }), min_hold / 2);
   EXPECT_EQ(lock.hold_count(), 0U);
   EXPECT_EQ(lock.valid_for(), 0ns);
   Lock next = other.lock("name");

@@ -94,12 +94,12 @@ MORTISE_TEST(ThreadEnd, DoesNotTouchAGuardThatIsElsewhere) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = short_lease()};
+  const LockOptions options{.lease = short_lease() * 3};
   Lock lock = one.lock("name", options);
   std::optional<Guard> guard;
   on_a_thread([&] { guard.emplace(lock); });
   Lock next = other.lock("name");
-  EXPECT_FALSE(next.try_lock_for(lease_of(options) * 3));
+  EXPECT_FALSE(next.try_lock_for(lease_of(options) * 2));
   EXPECT_GT(guard->valid_for(), 0ns);
   EXPECT_FALSE(guard->lost().stop_requested());
   Guard moved = std::move(*guard);
@@ -113,7 +113,7 @@ MORTISE_TEST(ThreadEnd, DoesNotTouchAGuardThatIsElsewhere) {
 MORTISE_TEST(ThreadEnd, EndsWhatIsLeftWhenTheGuardHasGone) {
   Client one = client();
   Client other = client();
-  const LockOptions options{.lease = short_lease()};
+  const LockOptions options{.lease = short_lease() * 3};
   Lock lock = one.lock("name", options);
   std::optional<Guard> guard;
   Owner owner;
@@ -133,12 +133,12 @@ MORTISE_TEST(ThreadEnd, EndsWhatIsLeftWhenTheGuardHasGone) {
 MORTISE_TEST(ThreadEnd, DoesNotTouchAnOwnerThatIsNoThread) {
   Client one = client();
   Client other = client();
-  const LockOptions options{.lease = short_lease()};
+  const LockOptions options{.lease = short_lease() * 3};
   Lock lock = one.lock("name", options);
   const Owner task = Owner::unique();
   on_a_thread([&] { EXPECT_TRUE(lock.acquire({.owner = task})); });
   Lock next = other.lock("name");
-  EXPECT_FALSE(next.try_lock_for(lease_of(options) * 3));
+  EXPECT_FALSE(next.try_lock_for(lease_of(options) * 2));
   EXPECT_EQ(lock.release(task), Released::released);
 }
 
