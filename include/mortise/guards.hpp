@@ -88,8 +88,8 @@ class MORTISE_API Guards {
 /// the order of the arguments, so that callers who want some of the same never wait for each other
 /// in a circle; one that is named twice is re-entered. All are asked for in one flight, so that
 /// eight take about the time of one. Where one is busy the others are given back, and the call
-/// waits for that one, while it holds none of them; when that goes on, it keeps those that come
-/// first by name. What the owner held before the call stays held while it waits.
+/// waits for that one, while it holds none of them; where that repeats itself it keeps those that
+/// come first by name. What the owner held before the call stays held while it waits.
 ///
 /// Locks of one name at different stores go by what the stores are called, so give the stores the
 /// same URLs in all processes. Two clients of one store are two parties, also in one process: a

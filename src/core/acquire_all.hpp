@@ -13,7 +13,7 @@ namespace mortise::core {
 ///
 /// `start()` is the first action, and each event the answer to the action before it. At first it
 /// waits while it holds none of the names, so that nobody waits for it. Two that take them from
-/// each other in turns could go on like that for ever; so after a few rounds it keeps those that
+/// each other in turns could go on like that for ever; so after a round or more it keeps those that
 /// come before the one that it waits for. Whoever waits while it holds some waits for a name behind
 /// all of them then, and names cannot be behind each other in a circle: no deadlock. What it keeps
 /// only grows: it ends.

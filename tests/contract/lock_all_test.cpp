@@ -65,7 +65,7 @@ MORTISE_TEST(LockAll, HoldsNoneWhereOneIsBusy) {
   Client third = client();
   for (const char* const busy : {"a", "b", "c"}) {
     Lock held = other.lock(busy, {.label = "who has it"});
-    held.lock();
+    ASSERT_TRUE(held.try_lock_for(patience));
     std::vector<Lock> wanted = locks_of(one, {"a", "b", "c"});
     for (const std::chrono::nanoseconds wait : {0ns, std::chrono::nanoseconds(answer_time)}) {
       std::error_code ec;
@@ -88,6 +88,23 @@ MORTISE_TEST(LockAll, HoldsNoneWhereOneIsBusy) {
     EXPECT_FALSE(lock_all(all_of(wanted), {.wait = 0s})) << "contention was thrown";
     held.unlock();
   }
+}
+
+// Promise: N2
+MORTISE_TEST(LockAll, GoesByTheNamesWhateverTheOrderOfTheArguments) {
+  Client one = client();
+  Client other = client();
+  std::vector<Lock> held = locks_of(other, {"a", "b", "c"});
+  for (Lock& lock : held) lock.lock();
+  Lock a = one.lock("a");
+  Lock b = one.lock("b");
+  Lock c = one.lock("c");
+  EXPECT_EQ(lock_all({c, b, a}, {.wait = 0s}).failed_name(), "a");
+  EXPECT_EQ(lock_all({b, a, c}, {.wait = answer_time}).failed_name(), "a");
+  held[0].unlock();
+  EXPECT_EQ(lock_all({c, a, b}, {.wait = answer_time}).failed_name(), "b");
+  held[1].unlock();
+  held[2].unlock();
 }
 
 MORTISE_TEST(LockAll, ByAnotherThreadOfTheClientIsBusyToo) {
