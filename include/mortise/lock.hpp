@@ -28,7 +28,6 @@ class Slot;
 }
 class Client;
 class Guard;
-class Guards;
 
 /// A handle on one name of one client; get it from `Client::lock()`.
 ///
@@ -48,12 +47,6 @@ class Guards;
 ///
 /// `lost` leaves the name at once: other owners may acquire it while this owner still has to
 /// unlock.
-///
-/// A thread that ends while it holds leaves a hold that nobody can unlock. It is not renewed any
-/// more, ends with its lease, and is told as lost; where the backend has no leases it is freed
-/// within `LockOptions::lease`. That goes for whatever was taken as the calling thread, by
-/// `std::unique_lock` too, wherever that was moved; not for a `Guard`, nor for `Owner::unique()`,
-/// which others can still unlock.
 ///
 /// A lock that rests on a lease can be lost while its holder works. Look at `valid_for()` or
 /// `lost()` before a step that cannot be undone, and hand `token()` to the store, which refuses
@@ -136,8 +129,7 @@ class MORTISE_API Lock {
   [[nodiscard]] bool acquire(const AcquireOptions& options, std::error_code& ec);
 
   /// Takes back one `lock()` of the owner; the last one frees the name: by passing it to the next
-  /// waiter of this process, or at the server. (A name with a `LockOptions::min_hold` that is not
-  /// over the store frees when it is; the owner holds it no more.)
+  /// waiter of this process, or at the server.
   ///
   /// Silent where the hold was lost, or the client closed: standard guards call it.
   /// @param owner who unlocks; default: the calling thread
@@ -149,8 +141,7 @@ class MORTISE_API Lock {
 
   /// `unlock()` that tells what it found.
   ///
-  /// @return `released`, also for an inner unlock of a hold that still stands, and for a name that
-  /// is kept for `LockOptions::min_hold`; `was_lost`;
+  /// @return `released`, also for an inner unlock of a hold that still stands; `was_lost`;
   /// `unknown` where the answer did not come, and after `Client::close()` or in a forked child
   /// @errors `not_owner`
   Released release(Owner owner = {});
@@ -191,7 +182,6 @@ class MORTISE_API Lock {
  private:
   friend class Client;
   friend class Guard;
-  friend class Guards;
   Lock(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms) noexcept;
 
   bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);

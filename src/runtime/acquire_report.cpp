@@ -42,8 +42,7 @@ Failure AcquireReport::no_answer(Errc code) const {
 }
 
 Failure AcquireReport::contended(Errc code) {
-  Observer* const observer = gives_up_by_contention_ ? slot_.client().observer() : nullptr;
-  if (observer != nullptr) {
+  if (Observer* const observer = slot_.client().observer(); observer != nullptr) {
     observer->contended({.name = slot_.name(), .label = caller_.terms->label});
   }
   return {code, slot_.name()};

@@ -16,9 +16,7 @@ class Slot;
 /// Part of a call, for its own thread.
 class AcquireReport {
  public:
-  /// @param gives_up_by_contention false: its caller goes on, and contention is no news
-  AcquireReport(Slot& slot, const core::Waiter& caller, bool gives_up_by_contention) noexcept
-      : slot_(slot), caller_(caller), gives_up_by_contention_(gives_up_by_contention) {}
+  AcquireReport(Slot& slot, const core::Waiter& caller) noexcept : slot_(slot), caller_(caller) {}
   /// Tells the observer. @return what the caller is told: why the call failed, or no failure.
   Failure tell(const core::Acquire::Action& end, core::Nanos took);
 
@@ -33,7 +31,6 @@ class AcquireReport {
 
   Slot& slot_;
   const core::Waiter& caller_;
-  const bool gives_up_by_contention_;
 };
 
 }  // namespace mortise::runtime

@@ -35,9 +35,8 @@ void Guard::take(Lock& lock, const AcquireOptions& options) {
     return;
   }
   slot_ = std::move(slot);
-  runtime::Slot::Guarded mine_now = slot_->guard(owner_);
-  token_ = mine_now.token;
-  lost_ = std::move(mine_now.lost);
+  token_ = slot_->token(owner_);
+  lost_ = slot_->lost(owner_);
 }
 
 Guard::Guard(Guard&& other) noexcept
@@ -68,7 +67,7 @@ Released Guard::release() noexcept {
   Released outcome = Released::unknown;
   try {
     Failure misuse;  // somebody unlocked with the guard's owner before: nothing is left to free
-    outcome = slot_->release_guard(owner_, misuse);
+    outcome = slot_->release(owner_, misuse);
     if (misuse) outcome = Released::was_lost;
   } catch (const std::exception&) {
     // Out of memory for the request: the hold ends at its deadline.

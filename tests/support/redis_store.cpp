@@ -115,8 +115,7 @@ BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
                 return std::make_unique<RedisStore>(way, parameters);
               },
           .hooks = std::move(hooks),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold},
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once},
           .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }
