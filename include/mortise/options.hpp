@@ -4,6 +4,7 @@
 #pragma once
 
 #include <mortise/clock.hpp>
+#include <mortise/mode.hpp>
 #include <mortise/observer.hpp>
 #include <mortise/owner.hpp>
 #include <mortise/record.hpp>
@@ -33,6 +34,14 @@ struct LockOptions {
   /// What others see as `Holder::label`: up to 128 bytes without control characters; empty =
   /// "host:pid".
   std::string label{};
+  /// `shared`: as one of many readers, which exclude exclusive owners only, and are excluded by
+  /// them. Needs `Capabilities::shared_mode`.
+  ///
+  /// The readers of one client share one hold at the server, which has the lease and the label of
+  /// the first of them. Where one asks for another `renew` or `max_hold` than that hold has, it
+  /// waits until the hold has ended; and a hold that ends by itself, because of either, is joined
+  /// for `ClientOptions::turn` only.
+  Mode mode = Mode::exclusive;
 };
 
 /// One acquisition. `{.wait = 2s, .stop = token}`.

@@ -38,6 +38,7 @@ struct LostHold {
   std::size_t depth = 0;
   Token token;
   std::stop_source lost;  ///< none where nobody has asked for it
+  Mode mode = Mode::exclusive;
 
   /// @return a token whose stop is requested, or is about to be by the notifier.
   [[nodiscard]] std::stop_token stopped() {

@@ -39,7 +39,10 @@ Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instan
 
 void Lease::count(Instant counted_from, Nanos lease) noexcept {
   lease_ = lease;
-  if (lease == no_lease) return;
+  if (lease == no_lease) {
+    ask_at_ = never;  // one that was sent too is answered
+    return;
+  }
   // A later answer never shortens what an earlier one gave: both hold at the server.
   const Instant end = counted_from + std::max(lease - unusable(lease, margin_), Nanos(0));
   lease_end_ = lease_end_ == never ? end : std::max(lease_end_, end);
@@ -90,6 +93,14 @@ Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
   ++unconfirmed_;
   ask_at_ = now + command_timeout(lease_);
   return Step::renew;
+}
+
+void Lease::asked_too(Instant now) noexcept {
+  if (state_ == State::lost) return;
+  ++unconfirmed_;
+  // One that is due already, or under way, is missed as early as without this.
+  if (!asked_) ask_at_ = std::min(ask_at_, now + command_timeout(lease_));
+  asked_ = true;
 }
 
 // What nobody answers for a while is asked for by all holds at once afterwards.

@@ -43,6 +43,8 @@ class Lease {
   /// The time has come. `renew`: send a renewal; `lose`: the hold is lost now.
   /// @param sooner up to `early()`
   Step tick(Instant now, Nanos sooner = Nanos(0)) noexcept;
+  /// A renewal leaves that was not due: somebody wants to know what its answer tells beside.
+  void asked_too(Instant now) noexcept;
   /// The server moved its deadline. @return false: too late, the hold is lost, and the server has
   /// to be told, since it has just renewed it.
   bool renewed(Instant counted_from, Nanos lease, Instant now) noexcept;

@@ -52,6 +52,9 @@ Failure check(const LockOptions& options) {
                  ") is shorter than LockOptions::lease (" + ms(options.lease) +
                  "), which leaves nothing to renew");
   }
+  if (options.mode != Mode::exclusive && options.mode != Mode::shared) {
+    return wrong("LockOptions::mode is that of a key; keys are made by Client::once()");
+  }
   return check_label("LockOptions", options.label);
 }
 

@@ -52,7 +52,21 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
   if (!state_->alive()) throw LockError(state_->closed_failure());
+  if (options.mode == Mode::shared) {
+    Backend& backend = state_->backend();
+    if (backend.capabilities().shared_mode != Support::yes) {
+      throw LockError({Errc::unsupported, backend.describe() + ": it has no readers, only owners"});
+    }
+  }
   return {state_->slot(name), state_->terms(options)};
+}
+
+ReadWriteLock Client::read_write_lock(std::string_view name, const LockOptions& options) {
+  LockOptions reader = options;
+  LockOptions writer = options;
+  reader.mode = Mode::shared;
+  writer.mode = Mode::exclusive;
+  return {lock(name, reader), lock(name, writer)};
 }
 
 Once Client::once(std::string_view key, const OnceOptions& options) {

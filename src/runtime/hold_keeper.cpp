@@ -11,17 +11,9 @@
 #include <exception>
 
 namespace mortise::runtime {
-namespace {
 
-class LossNotice final : public Notifier::Task {
- public:
-  void run() override { lost.request_stop(); }
-  std::stop_source lost;
-};
-
-}  // namespace
-
-HoldKeeper::HoldKeeper(Slot& slot, SharedName& name) noexcept : slot_(slot), name_(name) {
+HoldKeeper::HoldKeeper(Slot& slot, SharedName& name, Mode mode) noexcept
+    : slot_(slot), name_(name), mode_(mode) {
   timer_.keeper = this;
 }
 
@@ -39,18 +31,18 @@ void HoldKeeper::begin_locked(const core::Lease& lease) {
   pin_ = slot_.shared_from_this();
 }
 
-std::stop_token HoldKeeper::lost_locked(core::Hold& live) {
-  if (!live.lost.stop_possible()) {
+std::stop_token HoldKeeper::lost_locked(Owner owner, std::stop_source& lost) {
+  if (!lost.stop_possible()) {
     // With it what tells the loss: a loss needs no memory.
-    auto notice = std::make_unique<LossNotice>();
-    live.lost = notice->lost;
-    notice_ = std::move(notice);
+    auto notice = std::make_unique<LossNotice>(owner);
+    lost = notice->lost;
+    notices_.add(std::move(notice));
   }
-  return live.lost.get_token();
+  return lost.get_token();
 }
 
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
-  const bool idle = name_.state.live() == nullptr && !name_.state.remembers_losses();
+  const bool idle = live_locked() == nullptr && !name_.state.remembers_losses(mode_);
   if (idle) after.unpinned = std::move(pin_);
 }
 
@@ -66,7 +58,7 @@ void HoldKeeper::disarm_locked() noexcept {
 }
 
 void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
-  core::Hold* const live = name_.state.live();
+  core::Hold* const live = live_locked();
   if (live == nullptr || now < live->lease.deadline()) return;
   // A lease runs out at the server by itself, later than here. A hold that was merely long enough
   // does not, nor one whose renewal is still under way: the server may carry that out after the
@@ -78,29 +70,39 @@ void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
 }
 
 void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after) {
-  after.loss = name_.state.lose(name_.state.live()->generation, tell_server);
-  after.notice = std::move(notice_);
+  after.loss = name_.state.lose(live_locked()->generation, tell_server);
+  after.notices = std::move(notices_);
   after.tell_server = tell_server;
   after.why = why;
   SharedName::wake_locked(after.loss->next);
+  name_.wake_joined_locked();  // where its owner went on as a reader
 }
 
 void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   Aftermath after(name_);
   const SharedName::Lock lock(name_.mutex);
   expire_locked(now, after);
-  core::Hold* const live = name_.state.live();
+  core::Hold* const live = live_locked();
   if (live == nullptr) return disarm_locked();
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
-  if (step == core::Lease::Step::renew) {
-    if (!batch) batch = std::make_shared<RenewalBatch>();
-    batch->add(kept(), live->generation,
-               {.hold = name_.hold_id(*live), .lease = live->lease.wanted()});
-  }
+  if (step == core::Lease::Step::renew) renew_locked(*live, batch);
   // Also where nothing was due: it was the timer of a hold before.
   const bool in_vain = step == core::Lease::Step::none;
   if (in_vain && base::mutant("core.tick_in_vain_disarms")) return disarm_locked();
   arm_locked(live->lease);
+}
+
+void HoldKeeper::renew_locked(core::Hold& live, std::shared_ptr<RenewalBatch>& batch) {
+  if (!batch) batch = std::make_shared<RenewalBatch>();
+  batch->add(kept(), live.generation, {.hold = name_.hold_id(live), .lease = live.lease.wanted()});
+}
+
+void HoldKeeper::newcomer_locked(Instant now, std::shared_ptr<RenewalBatch>& batch) {
+  core::Hold* const live = live_locked();
+  if (live == nullptr || !name_.state.sharers()->wants_news(now, client().turn())) return;
+  renew_locked(*live, batch);
+  live->lease.asked_too(now);
+  if (armed_ > live->lease.next()) arm_locked(live->lease);
 }
 
 void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
@@ -110,7 +112,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
   std::string label;
   {
     const SharedName::Lock lock(name_.mutex);
-    core::Hold* const live = name_.state.live();
+    core::Hold* const live = live_locked();
     const bool ours = live != nullptr && live->generation == generation;
     // A request that was late: its hold was released before it arrived, and its caller, or the next
     // one, holds the name again, which the answer "lost" would end (S3).
@@ -125,6 +127,10 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
       arm_locked(live->lease);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       arm_locked(live->lease);
+      if (mode_ == Mode::shared) {
+        name_.state.sharers()->told(item.wanted, item.counted_from);
+        name_.wake_joined_locked();
+      }
     } else {
       lose_locked({.words = ": the renewal came too late"},
                   !base::mutant("core.leave_a_late_renewal"), after);
@@ -146,7 +152,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
 void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
   Aftermath after(name_);
   const SharedName::Lock lock(name_.mutex);
-  const core::Hold* const live = name_.state.live();
+  const core::Hold* const live = live_locked();
   if (live != nullptr && live->attempt == hold.attempt && live->number == hold.number) {
     lose_locked({.backend = &why}, false, after);
     return;
@@ -156,16 +162,18 @@ void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
 }
 
 void HoldKeeper::wanted(const HoldId& hold) {
-  if (client().observer() == nullptr) return;
+  if (client().observer() == nullptr && mode_ != Mode::shared) return;
   Token token;
   std::string label;
   {
     const SharedName::Lock lock(name_.mutex);
-    const core::Hold* const live = name_.state.live();
+    const core::Hold* const live = live_locked();
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
+    if (mode_ == Mode::shared) name_.state.sharers()->told(true, client().now());
     token = live->token();
     label = live->terms->label;
   }
+  if (client().observer() == nullptr) return;
   client().news().post([observer = client().shared_observer(), name = name_.name, token, label] {
     observer->wanted({.name = name, .label = label, .token = token});
   });
@@ -178,7 +186,7 @@ std::shared_ptr<Release> HoldKeeper::close() {
     const SharedName::Lock lock(name_.mutex);
     // Nobody unlocks the holds of a closed client: what waits for that would wait for ever.
     after.unpinned = std::move(pin_);
-    const core::Hold* const live = name_.state.live();
+    const core::Hold* const live = live_locked();
     if (live == nullptr) return nullptr;
     try {
       release = std::make_shared<Release>(name_.hold_id(*live));

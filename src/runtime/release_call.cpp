@@ -20,8 +20,12 @@ constexpr std::chrono::seconds longest_confirmation{1};
 
 }  // namespace
 
-ReleaseCall::ReleaseCall(Slot& slot, KeyEnding* ending) noexcept
-    : ending_(ending), name_(slot.shared()), keeper_(slot.keeper()), client_(slot.client()) {}
+ReleaseCall::ReleaseCall(Slot& slot, Mode mode, KeyEnding* ending) noexcept
+    : mode_(mode),
+      ending_(ending),
+      name_(slot.shared()),
+      keeper_(slot.keeper(mode)),
+      client_(slot.client()) {}
 
 Released ReleaseCall::run(Owner owner, Failure& failure) {
   // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
@@ -34,21 +38,25 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
   SharedName::Lock lock(name_.mutex);
   if (!base::mutant("core.expired_hold_is_passed")) keeper_.expire_locked(now, after);
   const core::TurnLimits turn = name_.key ? core::TurnLimits{.passes = 0} : client_.turn();
-  core::NameState::Departure departure = name_.state.unlock(owner, now, turn);
+  core::NameState::Departure departure = name_.state.unlock(owner, now, turn, mode_);
   switch (departure.exit) {
     case core::NameState::Exit::not_owner: failure = Failure(Errc::not_owner, name_.name); break;
     case core::NameState::Exit::nested: break;
     case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after); break;
+    case core::NameState::Exit::parted:
+      after.never_needed = keeper_.take_notice_locked(owner);
+      break;
     case core::NameState::Exit::passed:
-      after.notice = keeper_.take_notice_locked();
+      after.never_needed = keeper_.take_notice_locked(owner);
       woken = SharedName::call_of(departure.next)->mark_locked();
       name_.wake_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
       const std::uint64_t asked_at = name_.key ? name_.key->arrivals : 0;
-      after.notice = keeper_.take_notice_locked();
+      after.never_needed = keeper_.take_notice_locked(owner);
       keeper_.unpin_if_idle_locked(after);
+      name_.wake_joined_locked();  // where its owner goes on as a reader
       Released outcome = Released::unknown;
       {
         // Under the mutex: close() looks for a hold here first, then waits for those who free one.
@@ -67,11 +75,8 @@ Released ReleaseCall::run(Owner owner, Failure& failure) {
                     departure.exit == core::NameState::Exit::not_owner;
   if (over && ending_ != nullptr && ending_->conclusion->written) return confirm(failure);
   // Whoever has no hold frees none, as an empty guard does not.
-  const bool stood = departure.exit == core::NameState::Exit::nested ||
-                     departure.exit == core::NameState::Exit::passed;
-  if (departure.exit == core::NameState::Exit::passed) {
-    tell_released(*departure.ended, Released::released);
-  }
+  const bool stood = !over;
+  if (departure.ended) tell_released(*departure.ended, Released::released);
   return stood ? Released::released : Released::was_lost;
 }
 

@@ -24,7 +24,7 @@ struct SharedName;
 class ReleaseCall {
  public:
   /// @param ending of a run that has an outcome: its record becomes what stands; null otherwise
-  explicit ReleaseCall(Slot& slot, KeyEnding* ending = nullptr) noexcept;
+  ReleaseCall(Slot& slot, Mode mode, KeyEnding* ending = nullptr) noexcept;
   /// @param failure receives `not_owner`; of a key also why the answer is `unknown`
   Released run(Owner owner, Failure& failure);
 
@@ -40,6 +40,7 @@ class ReleaseCall {
   void tell_released(const core::Hold& ended, Released outcome);
   void tell_failed(const core::Hold& ended, Failure why);
 
+  const Mode mode_;  // `shared`: of a reader
   KeyEnding* const ending_;
   SharedName& name_;
   HoldKeeper& keeper_;

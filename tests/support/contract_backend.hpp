@@ -42,6 +42,8 @@ enum class Quality {
   loss,       ///< a test can have a hold be lost: by time, or `Hook::take_away`
   once,       ///< keys with a memory
   no_once,    ///< there are none
+  shared,     ///< readers
+  no_shared,  ///< owners only
 };
 
 /// What this build is: sanitizers cannot follow everything that a process may do.
