@@ -214,5 +214,17 @@ MORTISE_TEST(StandardLocks, AnExceptionWhileTheSecondOfTwoIsTakenFreesTheFirst, 
   second.unlock();
 }
 
+// What the library keeps for a thread may be gone by then.
+MORTISE_TEST(StandardLocks, UnlockAsTheirThreadIsDestroyed) {
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name");
+  std::thread([&] {
+    thread_local std::unique_lock<Lock> late;  // made first, so that it goes last
+    late = std::unique_lock(lock);
+  }).join();
+  EXPECT_TRUE(is_free(other, "name"));
+}
+
 }  // namespace
 }  // namespace mortise::contract

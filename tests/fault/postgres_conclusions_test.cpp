@@ -18,6 +18,24 @@ class PostgresConclusions : public PostgresKeys {
     return talk.value("select mortise.conclude_key('a', '\\x01', $1, 27, true, 'result', $2)",
                       {number, keep});
   }
+  /// Waits until so much time has passed by the server's clock.
+  static void pass(PostgresTalk& talk, const std::string& time) {
+    const std::string then = talk.value("select clock_timestamp()");
+    ASSERT_TRUE(eventually([&] {
+      return talk.value("select clock_timestamp() > $1::timestamptz + $2::interval",
+                        {then, time}) == "t";
+    }));
+  }
+  /// Concludes it in a transaction that takes longer than the outcome is kept.
+  void conclude_slowly(const std::string& number, const std::string& keep) {
+    PostgresTalk user = server().user();
+    user.run(PostgresTransactions::begin());
+    ASSERT_EQ(user.value("select mortise.conclude_in('a', '\\x01', $1, true, 'result', $2)",
+                         {number, keep}),
+              "t");
+    pass(user, keep + " microseconds");
+    user.run("commit");
+  }
 };
 
 TEST_P(PostgresConclusions, CommitWithTheEffectAndNotWithoutIt) {
@@ -50,7 +68,7 @@ TEST_P(PostgresConclusions, AreNotKeptUpByRenewals) {
   user.run(PostgresTransactions::begin());
   user.run("update orders set charged = 1");
   EXPECT_EQ(renew(number), "1");
-  std::this_thread::sleep_for(500ms);  // the snapshot's lease is over
+  pass(user, "0.5 s");  // the snapshot's lease is over
   EXPECT_TRUE(conclude_in(user, number));
   user.run("commit");
   EXPECT_EQ(state(), "Y");
@@ -62,7 +80,7 @@ TEST_P(PostgresConclusions, OfALapsedHoldAreRefused) {
   PostgresTalk user = server().user();
   user.run(PostgresTransactions::begin());
   user.run("update orders set charged = 1");
-  std::this_thread::sleep_for(300ms);
+  pass(talk, "0.3 s");
   EXPECT_FALSE(conclude_in(user, number));
   user.run("rollback");
   EXPECT_EQ(state(), "P");
@@ -170,7 +188,7 @@ TEST_P(PostgresConclusions, OfALapsedHoldAreRefusedAlsoWhereItsRowIsLocked) {
   PostgresTalk user = server().user();
   user.run(PostgresTransactions::begin());
   user.run("update orders set charged = 1");
-  std::this_thread::sleep_for(300ms);
+  pass(talk, "0.3 s");
   PostgresTalk other = server().talk();
   other.run("begin");
   other.run("select from mortise.run for no key update");
@@ -229,13 +247,7 @@ TEST_P(PostgresConclusions, AreKeptFromTheirFreeing) {
   constexpr const char* keep = "400000";
   PostgresTalk talk = server().user();
   const std::string number = number_in(begin(talk, {.keep = keep}));
-  PostgresTalk user = server().user();
-  user.run(PostgresTransactions::begin());
-  ASSERT_EQ(user.value("select mortise.conclude_in('a', '\\x01', $1, true, 'result', $2)",
-                       {number, keep}),
-            "t");
-  std::this_thread::sleep_for(500ms);
-  user.run("commit");
+  ASSERT_NO_FATAL_FAILURE(conclude_slowly(number, keep));
   const auto next = [&] { return begin(talk, {.me = "\\x02", .keep = keep}); };
   EXPECT_THAT(next(), EndsWith("fresult"));
   // Whoever sweeps passes over it.
@@ -244,7 +256,7 @@ TEST_P(PostgresConclusions, AreKeptFromTheirFreeing) {
   EXPECT_EQ(see("select count(*) from mortise.once_keys where key = 'a'"), "1");
   EXPECT_EQ(confirm(talk, number, keep), "F");
   EXPECT_THAT(next(), EndsWith("fresult"));
-  std::this_thread::sleep_for(500ms);
+  pass(talk, "0.5 s");
   EXPECT_EQ(confirm(talk, number, keep), "A") << "said again it is not kept for longer";
   EXPECT_THAT(next(), EndsWith(" 1"));
 }
@@ -254,13 +266,7 @@ TEST_P(PostgresConclusions, AreKeptFromTheEndOfTheLeaseWhereNobodyFreesThem) {
   constexpr const char* keep = "400000";
   PostgresTalk talk = server().user();
   const std::string number = number_in(begin(talk, {.lease = "10000000", .keep = keep}));
-  PostgresTalk user = server().user();
-  user.run(PostgresTransactions::begin());
-  ASSERT_EQ(user.value("select mortise.conclude_in('a', '\\x01', $1, true, 'result', $2)",
-                       {number, keep}),
-            "t");
-  std::this_thread::sleep_for(500ms);
-  user.run("commit");
+  ASSERT_NO_FATAL_FAILURE(conclude_slowly(number, keep));
   EXPECT_EQ(see("select o.kept_until - l.expires_at = interval '0.4 s'"
                 " from mortise.once as o join mortise.run as l on l.name = o.key"),
             "t");

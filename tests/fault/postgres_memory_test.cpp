@@ -3,7 +3,7 @@
 // stands still: what was under way on it is not forgotten (S3, L4, L7). Method: a program of its
 // own, whose allocations fail one after the other.
 #include "fault/postgres_fixture.hpp"
-#include "model/process.hpp"
+#include "support/shortage_program.hpp"
 
 namespace mortise::fault {
 namespace {
@@ -12,13 +12,7 @@ class PostgresMemory : public PostgresTest {
  protected:
   /// @param step one of so many allocations fails
   void play(const std::string& step) {
-    model::Process program =
-        model::Process::spawn(MORTISE_BIN_DIR "/mortise_postgres_memory", {server().url(), step});
-    const auto exit = program.wait_for(600s);
-    ASSERT_TRUE(exit) << "it does not end";
-    EXPECT_FALSE(exit->killed()) << "an exception left a function that must not throw";
-    if (exit->code == 77) GTEST_SKIP() << "clang's sanitizers have an operator new of their own";
-    EXPECT_EQ(exit->code, 0) << "its own words say what was left behind";
+    test::expect_no_harm_by_shortage("postgres_memory", {server().url(), step}, 600s);
   }
 };
 using PostgresMemoryLong = PostgresMemory;

@@ -3,7 +3,7 @@
 // round is lost: what was under way is not forgotten (L1, L4), and no server is left out. Method: a
 // program of its own, whose allocations fail one after the other.
 #include "fault/redlock_fixture.hpp"
-#include "model/process.hpp"
+#include "support/shortage_program.hpp"
 
 namespace mortise::fault {
 namespace {
@@ -16,13 +16,7 @@ class RedlockMemory : public RedlockTest {
     for (std::size_t i = 0; i < servers(3).size(); ++i) {
       arguments.push_back(std::to_string(servers()[i].port()));
     }
-    model::Process program =
-        model::Process::spawn(MORTISE_BIN_DIR "/mortise_redlock_memory", arguments);
-    const auto exit = program.wait_for(200s);
-    ASSERT_TRUE(exit) << "it does not end";
-    EXPECT_FALSE(exit->killed()) << "an exception left a function that must not throw";
-    if (exit->code == 77) GTEST_SKIP() << "clang's sanitizers have an operator new of their own";
-    EXPECT_EQ(exit->code, 0) << "its own words say what was left behind";
+    test::expect_no_harm_by_shortage("redlock_memory", arguments, 200s);
   }
 };
 using RedlockMemoryLong = RedlockMemory;
