@@ -342,7 +342,8 @@ int main() {
   for (long fails_at = 1; unlock_without_successor(fails_at); ++fails_at) {
   }
   for (long fails_at = 1;; ++fails_at) {
-    const mortise::test::GivenUp round = mortise::test::grant_what_was_given_up(long_name, fails_at);
+    const mortise::test::GivenUp round =
+        mortise::test::grant_what_was_given_up(long_name, fails_at);
     if (!round.given_back) fail("what was granted to nobody is not given back", fails_at);
     if (!round.reached) break;
   }

@@ -2,9 +2,8 @@
 // Goal: a connection is tried when it is wanted and not oftener than its pauses allow, no try lasts
 // for ever, and what a thread decided in view of one connection does not pass for another. Method:
 // the machine alone; the test is the socket and the clock.
-#include "remote/link.hpp"
-
 #include "remote/backoff.hpp"
+#include "remote/link.hpp"
 
 #include <gtest/gtest.h>
 

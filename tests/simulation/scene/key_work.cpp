@@ -186,7 +186,9 @@ void Scene::forget_key(const Keys::Call& call, mortise::Once& once) {
   const bool forgotten = once.forget(error);
   if (room_.world.tells) {
     tell(call.process->name(), "forgot " + key_name(call.key) + ": " +
-                                   (error ? error.message() : forgotten ? "yes" : "no"));
+                                   (error       ? error.message()
+                                    : forgotten ? "yes"
+                                                : "no"));
   }
   keys_.forgot(call, error ? std::nullopt : std::optional(forgotten));
 }
