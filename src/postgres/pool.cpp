@@ -61,8 +61,9 @@ Connection* Pool::least_busy_locked(const Call& call) {
                              : best != nullptr                    ? best
                                                                   : other;
   if (chosen == nullptr || coming || closed_) return chosen;
-  // One more for next time, one after the other.
-  if (chosen->load() >= (chosen == best && chosen != ringing_ ? crowd : 1)) {
+  // One more for next time, one after the other. What tells counts as soon as it has chosen its
+  // connection, and not when it was sent: whoever comes in between is behind it all the same.
+  if (chosen == ringing_ || chosen->load() >= (chosen == best ? crowd : 1)) {
     if (spare == nullptr && all_.size() < most_) spare = &open_locked();
     if (spare != nullptr) spare->want();
   }
