@@ -5,6 +5,7 @@
 #include "redis_cycles.hpp"
 #include "redis_holds.hpp"
 #include "redis_server.hpp"
+#include "redis_shapes.hpp"
 #include "redis_workers.hpp"
 
 #include <string>
@@ -111,9 +112,26 @@ void add_resting(Cases& cases) {
       {.name = "redis/held_lock_server", .unit = "bytes", .ours = server_memory_of_a_hold});
 }
 
+void add_shapes(Cases& cases) {
+  using enum Mode;
+  add(cases, {same, crossed},
+      {.name = "shapes/lock_all_8",
+       .unit = "us",
+       .ours = redis_lock_all_8,
+       .floor = redis_cycle,
+       .goal = 2.0});
+  add(cases, {crossed},
+      {.name = "shapes/opposed_pairs",
+       .unit = "us",
+       .ours = redis_opposed_pairs,
+       .floor = redis_cycle,
+       .goal = 100});
+}
+
 }  // namespace
 
 void add_redis_cases(Cases& cases) {
+  add_shapes(cases);
   add_cycles(cases);
   add_contended(cases);
   add_resting(cases);

@@ -33,6 +33,7 @@ struct Capabilities {
   Support survives_failover = Support::unknown;  ///< and the loss of a primary server
   Support shared_mode = Support::no;             ///< read/write holds
   Support once = Support::no;                    ///< keys with a memory: `Client::once()`
+  Support min_hold = Support::no;                ///< `LockOptions::min_hold`, see `Renewal`
   SafetyMargin safety_margin{};                  ///< see there
 };
 

@@ -56,7 +56,8 @@ class MORTISE_API Client {
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options of the holds that are taken by this handle
-  /// @errors `misconfigured` (the name or an option: the message names it), `unsupported`, `closed`
+  /// @errors `misconfigured` (the name or an option: the message names it), `unsupported` (the
+  /// backend keeps no name for nobody: `Capabilities::min_hold`), `closed`
   [[nodiscard]] Lock lock(std::string_view name, const LockOptions& options = {});
 
   /// Makes a handle on a key that is run once; touches no server.
@@ -79,7 +80,8 @@ class MORTISE_API Client {
   [[nodiscard]] Capabilities capabilities() const;
 
   /// Ends the client: waiters return with `closed`, live holds are released at the server as far as
-  /// it answers and count as lost (`lost()` fires), every later acquisition fails with `closed`.
+  /// it answers (or kept, where `LockOptions::min_hold` is not over) and count as lost (`lost()`
+  /// fires), every later acquisition fails with `closed`.
   ///
   /// `unlock()` and destructors are silent afterwards. Idempotent: a second call returns when the
   /// first has ended. May be called from a callback, where it waits for no other.

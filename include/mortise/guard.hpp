@@ -18,7 +18,8 @@
 
 namespace mortise {
 
-/// Takes the lock when it is made and frees it when it is destroyed, by whichever thread.
+/// Takes the lock when it is made and frees it when it is destroyed, by whichever thread; the end
+/// of the thread that made it does not end the hold.
 ///
 /// An empty guard holds nothing and tells why in `error()`. Contention makes it empty; every other
 /// failure is thrown, unless the `std::error_code` form is used.

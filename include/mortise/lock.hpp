@@ -28,6 +28,7 @@ class Slot;
 }
 class Client;
 class Guard;
+class Guards;
 
 /// A handle on one name of one client; get it from `Client::lock()`.
 ///
@@ -47,6 +48,12 @@ class Guard;
 ///
 /// `lost` leaves the name at once: other owners may acquire it while this owner still has to
 /// unlock.
+///
+/// A thread that ends while it holds leaves a hold that nobody can unlock. It is not renewed any
+/// more, ends with its lease, and is told as lost; where the backend has no leases it is freed
+/// within `LockOptions::lease`. That goes for whatever was taken as the calling thread, by
+/// `std::unique_lock` too, wherever that was moved; not for a `Guard`, nor for `Owner::unique()`,
+/// which others can still unlock.
 ///
 /// A lock that rests on a lease can be lost while its holder works. Look at `valid_for()` or
 /// `lost()` before a step that cannot be undone, and hand `token()` to the store, which refuses
@@ -129,7 +136,8 @@ class MORTISE_API Lock {
   [[nodiscard]] bool acquire(const AcquireOptions& options, std::error_code& ec);
 
   /// Takes back one `lock()` of the owner; the last one frees the name: by passing it to the next
-  /// waiter of this process, or at the server.
+  /// waiter of this process, or at the server. (A name with a `LockOptions::min_hold` that is not
+  /// over the store frees when it is; the owner holds it no more.)
   ///
   /// Silent where the hold was lost, or the client closed: standard guards call it.
   /// @param owner who unlocks; default: the calling thread
@@ -141,7 +149,8 @@ class MORTISE_API Lock {
 
   /// `unlock()` that tells what it found.
   ///
-  /// @return `released`, also for an inner unlock of a hold that still stands; `was_lost`;
+  /// @return `released`, also for an inner unlock of a hold that still stands, and for a name that
+  /// is kept for `LockOptions::min_hold`; `was_lost`;
   /// `unknown` where the answer did not come, and after `Client::close()` or in a forked child
   /// @errors `not_owner`
   Released release(Owner owner = {});
@@ -182,6 +191,7 @@ class MORTISE_API Lock {
  private:
   friend class Client;
   friend class Guard;
+  friend class Guards;
   Lock(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms) noexcept;
 
   bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);

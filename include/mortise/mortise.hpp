@@ -7,6 +7,7 @@
 #include <mortise/clock.hpp>
 #include <mortise/error.hpp>
 #include <mortise/guard.hpp>
+#include <mortise/guards.hpp>
 #include <mortise/holder.hpp>
 #include <mortise/lock.hpp>
 #include <mortise/observer.hpp>

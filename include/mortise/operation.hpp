@@ -199,6 +199,10 @@ class MORTISE_API Acquisition : public Operation {
 };
 
 /// "Move the deadlines of these holds." Up to 128 at once.
+///
+/// Each ends when the lease that is asked for here has passed, also where that is sooner than it
+/// would have ended, or much later: up to 24 h. A backend whose server does so says
+/// `Capabilities::min_hold`; the client may be gone by then.
 class MORTISE_API Renewal : public Operation {
  public:
   enum class Answer : std::uint8_t {

@@ -33,6 +33,15 @@ struct LockOptions {
   /// What others see as `Holder::label`: up to 128 bytes without control characters; empty =
   /// "host:pid".
   std::string label{};
+  /// How long the name stays taken at least, from the grant on, however soon it is unlocked; 0 to
+  /// 24 h, and not longer than `max_hold`. For a job that must not run again on a machine whose
+  /// clock is a little behind. `unlock()` returns at once, and the caller holds nothing any more;
+  /// the store frees the name when the time has come, whatever becomes of this process and its
+  /// client meanwhile. A hold that is lost, or that dies with its process before it was unlocked,
+  /// ends with its lease. Where the store cannot keep a name for nobody (`file:`, ZooKeeper;
+  /// `Capabilities::min_hold`), `Client::lock()` refuses it with `Errc::unsupported`: use
+  /// `Client::once()` there, with the day in the key.
+  std::chrono::milliseconds min_hold{0};
 };
 
 /// One acquisition. `{.wait = 2s, .stop = token}`.

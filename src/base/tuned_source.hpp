@@ -16,6 +16,9 @@ class TunedSource : public Source {
   /// at once.
   /// @return false: it cannot, or nothing came; the caller polls
   virtual bool linger() { return false; }
+  /// Keeps requests back from now on, since several are about to be made by one caller. Called from
+  /// any thread, and `send_gathered()` soon after.
+  virtual void gather() {}
   /// @return whether requests are kept back, since several callers were just answered at once and
   /// will ask again in a moment. Asked after `ready()` and `linger()`; called from any thread.
   [[nodiscard]] virtual bool gathering() const noexcept { return false; }

@@ -26,8 +26,8 @@ Instant end_of(Instant moment, Nanos span) noexcept {
 
 Acquire::Acquire(const Plan& plan) noexcept
     : plan_(plan),
-      may_wait_(plan.wait > Nanos(0)),
-      until_(end_of(plan.began, may_wait_ ? plan.wait : command_timeout(plan.lease))) {}
+      may_wait_(plan.wait > Nanos(0) && plan.queues),
+      until_(end_of(plan.began, plan.wait > Nanos(0) ? plan.wait : command_timeout(plan.lease))) {}
 
 Acquire::Action Acquire::step(const Entered& event) noexcept {
   switch (event.entry) {

@@ -21,6 +21,7 @@ class Acquire {
     Nanos wait{};     ///< zero or less: one try
     Nanos give_up{};  ///< how long it bears trouble where it would wait without end; 0 = for ever
     Nanos lease{};
+    bool queues = true;  ///< false: it waits for an answer, and for nobody who holds the name
   };
 
   enum class Do : std::uint8_t {

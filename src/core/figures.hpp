@@ -25,10 +25,19 @@ inline constexpr int fallback_periods_of_an_orphan = 3;
 /// What a timed call may add to its time: the time to take an attempt back.
 inline constexpr std::chrono::milliseconds grace{40};
 
+/// Whoever wants several names waits so often while it holds none, then with those that come first.
+/// With more than one a transfer between two accounts that eight processes want all the time takes
+/// half as many requests again.
+inline constexpr int rounds_with_nothing_held = 1;
+
 /// Clock rates of client and server differ by at most this part of a lease.
 inline constexpr int drift_permille = 1;
 /// Renewal begins at this part of a lease: two more tries fit into the rest.
 inline constexpr int renewals_in_a_lease = 3;
+/// How late a request that was not answered may still be carried out.
+inline constexpr std::chrono::minutes late_requests_live{5};
+/// How often a client looks whether what is lost, and not unlocked, can still be unlocked.
+inline constexpr std::chrono::seconds pause_of_looks_at_losses{30};
 /// Holds in one renewal request.
 inline constexpr std::size_t renewal_batch = 128;
 /// A request that was not answered for so long is asked again, and its connection dropped.

@@ -19,6 +19,7 @@ struct Hold {
   Owner owner;
   std::size_t depth = 1;     ///< how often the owner has yet to unlock
   std::uint32_t passes = 0;  ///< hand-overs inside the process since the grant
+  std::uint32_t guards = 0;  ///< how many of those unlocks a `Guard` owes, on whichever thread
   AttemptId attempt{};
   std::uint64_t number = 0;      ///< of the grant
   std::uint64_t generation = 0;  ///< unlike that of every other hold of the client
@@ -38,6 +39,7 @@ struct LostHold {
   std::size_t depth = 0;
   Token token;
   std::stop_source lost;  ///< none where nobody has asked for it
+  std::uint32_t guards = 0;
 
   /// @return a token whose stop is requested, or is about to be by the notifier.
   [[nodiscard]] std::stop_token stopped() {

@@ -6,6 +6,7 @@
 #include "base/mutant.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::core {
 namespace {
@@ -35,6 +36,7 @@ Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instan
       hold_end_(plus(now, terms.max_hold)),
       renews_(terms.renew) {
   count(grant.counted_from, grant.lease);
+  if (unlimited()) ask_at_ = plus(now, pause_of_looks());
 }
 
 void Lease::count(Instant counted_from, Nanos lease) noexcept {
@@ -46,7 +48,7 @@ void Lease::count(Instant counted_from, Nanos lease) noexcept {
   // A grant may come with a shorter provisional lease, which the first renewal raises even where no
   // further renewal is wanted.
   const bool provisional = lease < wanted_;
-  if (!renews_ && !provisional) {
+  if (ownerless_ || (!renews_ && !provisional)) {
     ask_at_ = never;
     return;
   }
@@ -74,7 +76,7 @@ Instant Lease::next() const noexcept {
 Nanos Lease::early() const noexcept {
   // Repeated ones come when they must, and the end comes when it comes.
   const bool plain = state_ == State::held && !asked_ && ask_at_ < deadline();
-  return plain ? lease_ / early_parts : Nanos(0);
+  return plain ? std::min(lease_, wanted_) / early_parts : Nanos(0);
 }
 
 Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
@@ -84,6 +86,10 @@ Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
     return Step::lose;
   }
   if (now < ask_at_ - sooner) return Step::none;
+  if (unlimited()) {
+    ask_at_ = plus(now, pause_of_looks());
+    return Step::none;
+  }
   // Until this renewal is answered the next look is a command time-out away.
   if (asked_) put_in_jeopardy();
   asked_ = true;
@@ -122,8 +128,17 @@ void Lease::unanswered(Instant now) noexcept {
   ask_at_ = now + pause;
 }
 
+void Lease::disown(Instant now) noexcept {
+  if (state_ == State::lost) return;
+  ask_at_ = never;
+  if (!std::exchange(ownerless_, true) && unlimited()) {
+    lease_end_ = plus(now, wanted_ - pause_of_looks());
+  }
+}
+
 bool Lease::fit_to_pass(Instant now) const noexcept {
   if (base::mutant("core.expired_hold_is_passed")) return true;
+  if (ownerless_) return false;
   if (state_ != State::held || now >= deadline()) return false;
   return lease_ == no_lease || lease_end_ - now >= lease_ / 2;
 }

@@ -34,7 +34,8 @@ class Lease {
   [[nodiscard]] bool in_doubt() const noexcept { return unconfirmed_ > 0; }
   /// @return the lease to ask for.
   [[nodiscard]] Nanos wanted() const noexcept { return wanted_; }
-  /// @return when `tick()` has something to do next.
+  /// @return when `tick()` has something to do next, or somebody is to look whether anybody can
+  /// unlock it: there is always such a moment.
   [[nodiscard]] Instant next() const noexcept;
 
   /// @return how much sooner than `next()` a renewal may be sent, beside others that are due: holds
@@ -50,6 +51,12 @@ class Lease {
   void unanswered(Instant now) noexcept;
   /// The server does not know the hold any more.
   void refused() noexcept { state_ = State::lost; }
+  /// Nobody is left to unlock it: it is not renewed any more. Where nothing ended it, it ends as it
+  /// would have if it had been renewed when `tick()` came last.
+  void disown(Instant now) noexcept;
+  [[nodiscard]] bool ownerless() const noexcept { return ownerless_; }
+  /// @return whether the store keeps it for as long as its client lives: nothing ends it there.
+  [[nodiscard]] bool unlimited() const noexcept { return lease_ == no_lease; }
   /// Whether enough is left to pass the hold on: half a lease, and no renewal overdue.
   [[nodiscard]] bool fit_to_pass(Instant now) const noexcept;
   /// It was passed on: the new owner has its longest hold before it.
@@ -60,6 +67,8 @@ class Lease {
 
   void count(Instant counted_from, Nanos lease) noexcept;
   void put_in_jeopardy() noexcept;
+  /// Between two looks at a hold that is not renewed, since its store has no leases.
+  [[nodiscard]] Nanos pause_of_looks() const noexcept { return wanted_ / renewals_in_a_lease; }
 
   Nanos wanted_{};
   Nanos max_hold_ = Nanos::max();
@@ -73,6 +82,7 @@ class Lease {
   std::uint32_t unconfirmed_ = 0;
   bool renews_ = true;
   bool asked_ = false;  // a renewal is on its way
+  bool ownerless_ = false;
   State state_ = State::held;
   std::uint8_t unspread_ = spreads;  // renewals that are still to be moved ahead
 };

@@ -4,6 +4,7 @@
 #include "core/name_state.hpp"
 
 #include "base/mutant.hpp"
+#include "core/keeping.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -71,7 +72,7 @@ Waiter* NameState::choose_requester() {
 bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
   return !queue_.empty() && hold_->terms->agrees_with(*queue_.front()->terms) &&
          hold_->passes < turn.passes && now - hold_->granted_at < turn.time &&
-         hold_->lease.fit_to_pass(now);
+         hold_->lease.fit_to_pass(now) && !Keeping::due(*hold_, now);
 }
 
 NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn) {
@@ -92,6 +93,7 @@ NameState::Departure NameState::pass(Instant now) {
   hold_->owner = departure.next->owner;
   hold_->terms = departure.next->terms;
   hold_->depth = 1;
+  hold_->guards = 0;
   hold_->owned_since = now;
   hold_->lost = std::stop_source(std::nostopstate);  // each owner learns its own loss only
   hold_->lease.passed(now);
@@ -123,10 +125,31 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
   lost_.push_back({.owner = loss->ended.owner,
                    .depth = loss->ended.depth,
                    .token = loss->ended.token(),
-                   .lost = loss->ended.lost});
+                   .lost = loss->ended.lost,
+                   .guards = loss->ended.guards});
   releasing_ = sent_first;
   loss->next = choose_requester();
   return loss;
+}
+
+void NameState::guard_comes(Owner owner) noexcept {
+  if (hold_ && hold_->owner == owner) {
+    ++hold_->guards;
+  } else if (LostHold* const lost = lost_hold(owner)) {
+    ++lost->guards;
+  }
+}
+
+void NameState::guard_leaves(Owner owner) noexcept {
+  // None where somebody has unlocked behind its back.
+  const auto leaves = [](std::uint32_t& guards) {
+    if (guards > 0) --guards;
+  };
+  if (hold_ && hold_->owner == owner) {
+    leaves(hold_->guards);
+  } else if (LostHold* const lost = lost_hold(owner)) {
+    leaves(lost->guards);
+  }
 }
 
 LostHold* NameState::lost_hold(Owner owner) noexcept {

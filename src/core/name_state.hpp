@@ -92,6 +92,14 @@ class NameState {
   [[nodiscard]] Hold* live() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] const Hold* live() const noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] LostHold* lost_hold(Owner owner) noexcept;
+  /// One `Guard` more, or one less, has the hold of that owner.
+  void guard_comes(Owner owner) noexcept;
+  void guard_leaves(Owner owner) noexcept;
+  /// Forgets those holds that were lost, and that nobody can unlock.
+  template <class Ownerless>
+  void forget_losses(Ownerless ownerless) noexcept {
+    std::erase_if(lost_, ownerless);
+  }
   [[nodiscard]] bool remembers_losses() const noexcept { return !lost_.empty(); }
   [[nodiscard]] const std::vector<Waiter*>& queue() const noexcept { return queue_; }
   [[nodiscard]] Waiter* requester() const noexcept { return requester_; }

@@ -52,6 +52,13 @@ Failure check(const LockOptions& options) {
                  ") is shorter than LockOptions::lease (" + ms(options.lease) +
                  "), which leaves nothing to renew");
   }
+  if (options.min_hold < std::chrono::milliseconds(0) || options.min_hold > longest_lease) {
+    return wrong("LockOptions::min_hold is " + ms(options.min_hold) + "; it must be 0 to 24 h");
+  }
+  if (options.max_hold < options.min_hold) {
+    return wrong("LockOptions::max_hold (" + ms(options.max_hold) +
+                 ") is shorter than LockOptions::min_hold (" + ms(options.min_hold) + ")");
+  }
   return check_label("LockOptions", options.label);
 }
 

@@ -18,12 +18,13 @@ struct Terms {
   bool renew = true;
   Nanos max_hold = Nanos::max();
   std::string label;
+  Nanos min_hold{};
 
   /// Whether a hold taken under these terms may be passed to somebody who asked for others: they
   /// must not notice the difference.
   [[nodiscard]] bool agrees_with(const Terms& other) const noexcept {
     return lease == other.lease && renew == other.renew && max_hold == other.max_hold &&
-           label == other.label;
+           label == other.label && min_hold == other.min_hold;
   }
 };
 

@@ -32,6 +32,7 @@ class MemoryBackend final : public Backend {
             .survives_failover = Support::no,
             .shared_mode = Support::no,
             .once = Support::yes,
+            .min_hold = Support::yes,
             .safety_margin = {}};
   }
   [[nodiscard]] std::string describe() const override { return link_->name(); }

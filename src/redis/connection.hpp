@@ -135,6 +135,7 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] bool blocked() const noexcept { return blocked_.load(); }
   [[nodiscard]] bool linger() override;
   void ready(short events, Instant now) override;
+  void gather() override;
   [[nodiscard]] bool gathering() const noexcept override { return gathering_.load(); }
   void send_gathered() override;
 
@@ -178,7 +179,6 @@ class Connection final : public base::TunedSource {
   template <class Why>
   void break_locked(Why why) noexcept;
   void write_queued();
-  void gather();
   Sent queue(Call* call, std::string_view bytes);
   UnderWay::Place append(Call* call, std::string_view bytes) noexcept;
   void note_calls() noexcept;

@@ -46,7 +46,8 @@ Capabilities RedisBackend::capabilities() const {
           // With persistence at each write; the server does not tell how its disk behaves.
           .survives_restart = Support::unknown,
           .survives_failover = Support::no,
-          .once = Support::yes};
+          .once = Support::yes,
+          .min_hold = Support::yes};
 }
 
 std::string RedisBackend::describe() const { return "redis " + settings_.address.text(); }

@@ -118,6 +118,7 @@ class Node final : private redis::Connection::User {
     [[nodiscard]] Instant due() const noexcept override;
     [[nodiscard]] bool pushes() const noexcept override { return false; }
     [[nodiscard]] bool outstanding() const noexcept override;
+    void gather() override { node_.commands_.gather(); }
     [[nodiscard]] bool gathering() const noexcept override { return node_.commands_.gathering(); }
     void send_gathered() override { node_.commands_.send_gathered(); }
     void ready(short events, Instant now) override { node_.commands_.ready(events, now); }

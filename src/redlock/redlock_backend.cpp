@@ -37,7 +37,8 @@ Capabilities RedlockBackend::capabilities() const {
           // Of a minority, or with persistence, or delayed by a lease; servers do not tell.
           .survives_restart = Support::unknown,
           // Of any minority.
-          .survives_failover = Support::yes};
+          .survives_failover = Support::yes,
+          .min_hold = Support::yes};
 }
 
 void RedlockBackend::start(Host& host) {

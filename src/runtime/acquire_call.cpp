@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Each action of the machine in the calling thread: what is looked at under the slot's mutex, what
-// is asked of the backend outside of it, and what the caller is told in the end.
+// is asked of the backend outside of it. When the thread sleeps in between is in
+// acquire_course.cpp.
 #include "runtime/acquire_call.hpp"
 
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "runtime/slot.hpp"
 
-#include <functional>
-#include <stop_token>
 #include <utility>
 
 namespace mortise::runtime {
@@ -20,7 +19,7 @@ double spread_of(std::uint64_t generation) noexcept { return base::SplitMix(gene
 }  // namespace
 
 AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-                         const AcquireOptions& options, KeyCall* key)
+                         const AcquireOptions& options, KeyCall* key, Queueing queueing)
     : slot_(slot),
       name_(slot.shared()),
       client_(slot.client()),
@@ -29,10 +28,11 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
       machine_({.began = client_.now(),
                 .wait = options.wait,
                 .give_up = client_.options().give_up,
-                .lease = asked->lease}),
+                .lease = asked->lease,
+                .queues = queueing == Queueing::joins}),
       now_(machine_.began()),
       own_(name_),
-      report_(slot, *this) {
+      report_(slot, *this, queueing == Queueing::joins) {
   owner = options.owner.or_this_thread();
   terms = asked;
 }
@@ -48,27 +48,10 @@ const std::atomic<std::uint32_t>* AcquireCall::mark_locked() noexcept {
   return &parker_.mark();
 }
 
-Failure AcquireCall::run() {
-  if (!client_.alive()) return client_.closed_failure();
-  std::optional<std::stop_callback<std::function<void()>>> on_stop;
-  if (options_.stop.stop_possible()) {
-    on_stop.emplace(options_.stop, [this] {
-      // In a forked child the waiting thread does not exist, and its mutex may be locked for ever.
-      if (client_.forked()) return;
-      stopped_.store(true);
-      const SharedName::Lock lock(name_.mutex);
-      wake_locked();
-    });
-  }
-  Action action = Machine::start();
-  while (action.what != Machine::Do::end) action = carry_out(action);
-  return ends(action);
-}
-
 AcquireCall::Action AcquireCall::carry_out(const Action& action) {
   switch (action.what) {
     case Machine::Do::enter: return enter();
-    case Machine::Do::park: parker_.park(seen_, action.until - now_); return look();
+    case Machine::Do::park:  // it was woken
     case Machine::Do::look: return look();
     case Machine::Do::take_over: return take_over();
     case Machine::Do::begin: return begin();
@@ -76,13 +59,7 @@ AcquireCall::Action AcquireCall::carry_out(const Action& action) {
     case Machine::Do::ask_again:
       own_.ask_again(now_);
       return machine_.step(Machine::AskedAgain{now_});
-    case Machine::Do::await:
-      if (base::mutant("core.signal_after_condition")) {
-        const SharedName::Lock lock(name_.mutex);  // where a thread may be stopped
-        seen_ = own_->signal();
-      }
-      client_.wait(*own_, seen_, action.until - now_, now_);
-      return check();
+    case Machine::Do::await:  // it was woken
     case Machine::Do::check: return check();
     case Machine::Do::settle: return settle();
     case Machine::Do::accept: return accept();
@@ -300,7 +277,7 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
 }
 
 AcquireCall::Action AcquireCall::take_back() {
-  Machine::TakenBack event = own_.take_back();
+  Machine::TakenBack event = own_.taken_back();
   event.trouble = report_.trouble.has_value();
   report_.holder = own_->holder();
   if (event.recorded) key_->record = own_->record();
@@ -331,11 +308,6 @@ void AcquireCall::forsake() {
   if (attempt && own_.asked()) client_.abandon(attempt);
   Failure misuse;
   if (passed) slot_.release(owner, misuse);
-}
-
-Failure AcquireCall::ends(const Action& action) {
-  if (action.end == Machine::End::failed) report_.failure = own_->failure();
-  return report_.tell(action, now_ - machine_.began());
 }
 
 }  // namespace mortise::runtime

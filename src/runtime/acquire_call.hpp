@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One call of lock() in its own thread: carries out what core/acquire decides.
+// One call of lock() in its own thread: carries out what core/acquire decides. Several can be
+// carried out in turns by one thread, each as far as it would sleep.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -12,29 +13,58 @@
 #include "runtime/key_talk.hpp"
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 namespace mortise::runtime {
 
 class Slot;
 struct SharedName;
 
+/// Whether a call may wait for whoever holds the name.
+enum class Queueing : std::uint8_t {
+  joins,
+  tries,  ///< it waits for an answer only, also where it has more time than one request has
+};
+
 /// Lives in the frame of the calling thread.
 class AcquireCall final : public core::Waiter {
+  using Machine = core::Acquire;
+  using Action = Machine::Action;
+
  public:
   /// @param key what is asked of a key, and where its answer goes; null for a lock
   AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-              const AcquireOptions& options, KeyCall* key);
+              const AcquireOptions& options, KeyCall* key, Queueing queueing = Queueing::joins);
   AcquireCall(const AcquireCall&) = delete;
   AcquireCall& operator=(const AcquireCall&) = delete;
+  /// The whole call. @return as `end()`
+  Failure run(std::optional<Holder>* holder);
+
+  // The same in parts: `start()`, then `sleep()` as long as `advance()` says so, then `end()`.
+
+  void start();
+  /// Does what can be done now. @return whether it has to sleep before it goes on; false = it is
+  /// over
+  [[nodiscard]] bool advance();
+  /// Not longer than it is good for, nor than that. It may end early.
+  void sleep(core::Nanos at_most);
+  /// @return for how long at most.
+  [[nodiscard]] core::Nanos sleeps_for() const noexcept;
+  [[nodiscard]] bool is_over() const noexcept { return action_.what == Machine::Do::end; }
+  /// @return whether it is over, and the owner holds the name.
+  [[nodiscard]] bool holds() const noexcept;
+  /// Tells the observer.
+  /// @param holder receives who held the name when the call failed by contention; may be null
   /// @return why the call failed; no failure = the owner holds the name, or has a key's record.
-  Failure run();
+  Failure end(std::optional<Holder>* holder);
+
   [[nodiscard]] KeyCall* key() const noexcept { return key_; }
-  /// Leaves whatever it takes part in, after `run()` has thrown.
+  /// Leaves whatever it takes part in, after one of those has thrown.
   void forsake();
-  /// @return who was seen to hold the name, after contention.
-  [[nodiscard]] std::optional<Holder> take_holder() { return std::move(report_.holder); }
 
   /// Wakes the thread wherever it sleeps. Under the slot's mutex.
   void wake_locked() noexcept {
@@ -53,9 +83,8 @@ class AcquireCall final : public core::Waiter {
   }
 
  private:
-  using Machine = core::Acquire;
-  using Action = Machine::Action;
-
+  /// Takes up the action that it sleeps for, or begins it. @return whether it has to sleep for it
+  bool sleeps();
   // Each carries an action out. @return the next one
   Action carry_out(const Action& action);
   Action enter();
@@ -69,8 +98,6 @@ class AcquireCall final : public core::Waiter {
   Action pass_on(Machine::Why why);
   Action take_back();
   void leave();
-
-  Failure ends(const Action& action);
 
   void begin_attempt_locked();
   void run_begins_locked(core::Hold&& hold, std::uint64_t run);
@@ -90,9 +117,13 @@ class AcquireCall final : public core::Waiter {
   Instant now_;  // when it looked last
   base::Parker parker_;
   std::uint32_t seen_ = 0;  // of what it sleeps on: read before the conditions
+  Action action_ = Machine::start();
+  bool asleep_ = false;       // the action was begun
+  Instant taken_back_until_;  // in real time: by then it goes on without the answer
   std::atomic<bool> stopped_{false};
   CallersAttempt own_;
   AcquireReport report_;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
 
 }  // namespace mortise::runtime

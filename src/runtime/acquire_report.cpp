@@ -42,7 +42,8 @@ Failure AcquireReport::no_answer(Errc code) const {
 }
 
 Failure AcquireReport::contended(Errc code) {
-  if (Observer* const observer = slot_.client().observer(); observer != nullptr) {
+  Observer* const observer = gives_up_by_contention_ ? slot_.client().observer() : nullptr;
+  if (observer != nullptr) {
     observer->contended({.name = slot_.name(), .label = caller_.terms->label});
   }
   return {code, slot_.name()};

@@ -16,7 +16,9 @@ class Slot;
 /// Part of a call, for its own thread.
 class AcquireReport {
  public:
-  AcquireReport(Slot& slot, const core::Waiter& caller) noexcept : slot_(slot), caller_(caller) {}
+  /// @param gives_up_by_contention false: its caller goes on, and contention is no news
+  AcquireReport(Slot& slot, const core::Waiter& caller, bool gives_up_by_contention) noexcept
+      : slot_(slot), caller_(caller), gives_up_by_contention_(gives_up_by_contention) {}
   /// Tells the observer. @return what the caller is told: why the call failed, or no failure.
   Failure tell(const core::Acquire::Action& end, core::Nanos took);
 
@@ -31,6 +33,7 @@ class AcquireReport {
 
   Slot& slot_;
   const core::Waiter& caller_;
+  const bool gives_up_by_contention_;
 };
 
 }  // namespace mortise::runtime

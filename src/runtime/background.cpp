@@ -60,6 +60,13 @@ void Background::adopt(std::shared_ptr<Release> release, Instant until) {
   if (!stopping_) wake_before_locked(due);
 }
 
+void Background::adopt(std::shared_ptr<KeptHold> kept) {
+  const Instant due = reaper_.adopt(std::move(kept), clock_.now());
+  const std::lock_guard lock(mutex_);
+  reap_ = std::min(reap_, due);
+  if (!stopping_) wake_before_locked(due);
+}
+
 void Background::serve_later() noexcept {
   try {
     const std::lock_guard lock(mutex_);

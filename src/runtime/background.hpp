@@ -44,6 +44,7 @@ class Background {
   /// Hands an attempt or a release to the reaper.
   void adopt(std::shared_ptr<Attempt> attempt);
   void adopt(std::shared_ptr<Release> release, Instant until);
+  void adopt(std::shared_ptr<KeptHold> kept);
   /// Has `serve` called in a moment, and again until there is a thread.
   void serve_later() noexcept;
   /// @return whether nothing is left of what was handed to the reaper.

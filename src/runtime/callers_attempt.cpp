@@ -50,16 +50,19 @@ core::Acquire::Decided CallersAttempt::decided() const noexcept {
   return granted ? core::Acquire::Decided::granted : core::Acquire::Decided::busy;
 }
 
-core::Acquire::TakenBack CallersAttempt::take_back() {
-  ClientState& client = *name_.client;
-  const bool cancels = !base::mutant("core.leaves_its_place_in_the_queue");
-  core::Acquire::TakenBack event{.progress = attempt_->progress()};
-  if (cancels) client.backend().cancel(attempt_);
-  if (client.wait_done(*attempt_, core::grace) || !attempt_->abandon()) {
+void CallersAttempt::cancel() {
+  progress_ = attempt_->progress();
+  if (base::mutant("core.leaves_its_place_in_the_queue")) return;
+  name_.client->backend().cancel(attempt_);
+}
+
+core::Acquire::TakenBack CallersAttempt::taken_back() {
+  core::Acquire::TakenBack event{.progress = progress_};
+  if (attempt_->done() || !attempt_->abandon()) {
     event.granted = attempt_->grant().number != 0;
     event.recorded = attempt_->record() != nullptr;
-  } else if (cancels) {
-    client.adopt(attempt_);
+  } else if (!base::mutant("core.leaves_its_place_in_the_queue")) {
+    name_.client->adopt(attempt_);
   }
   return event;
 }

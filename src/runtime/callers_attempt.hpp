@@ -50,14 +50,18 @@ class CallersAttempt {
   core::Acquire::Asked ask(Instant now);
   void ask_again(Instant now);
   [[nodiscard]] core::Acquire::Decided decided() const noexcept;
+  /// Has it taken back: soon it is done.
+  void cancel();
+  /// Leaves what is not done to the client.
   /// @return what of the event is seen on the way: the progress before, and a grant that came.
-  core::Acquire::TakenBack take_back();
+  core::Acquire::TakenBack taken_back();
 
  private:
   SharedName& name_;
   std::optional<Closing::Inside> asking_;
   bool successor_ = false;  // was given an attempt
   bool asked_ = false;
+  Acquisition::Progress progress_ = Acquisition::Progress::unsent;  // as it was to be taken back
   std::shared_ptr<Attempt> attempt_;
 };
 

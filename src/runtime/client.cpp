@@ -52,6 +52,15 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
   if (!state_->alive()) throw LockError(state_->closed_failure());
+  const Backend& backend = state_->backend();
+  const bool keeps = options.min_hold == std::chrono::milliseconds(0) ||
+                     backend.capabilities().min_hold == Support::yes;
+  if (!keeps) {
+    throw LockError(
+        {Errc::unsupported, backend.describe() +
+                                ": LockOptions::min_hold: a name is free there as soon as "
+                                "its client is gone; Client::once() is remembered"});
+  }
   return {state_->slot(name), state_->terms(options)};
 }
 

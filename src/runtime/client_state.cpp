@@ -110,7 +110,8 @@ std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options
   return terms_.like({.lease = options.lease,
                       .renew = options.renew,
                       .max_hold = limited ? core::Nanos(options.max_hold) : core::Nanos::max(),
-                      .label = options.label.empty() ? default_label_ : options.label});
+                      .label = options.label.empty() ? default_label_ : options.label,
+                      .min_hold = options.min_hold});
 }
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {
@@ -163,6 +164,22 @@ bool ClientState::wait_done(Operation& operation, std::chrono::nanoseconds at_mo
     if (now >= until) return false;
     wait(operation, seen, until - now, real_time_ ? now : clock_->now());
     if (operation.done()) return true;
+  }
+}
+
+void ClientState::keep_requests_back() noexcept {
+  try {
+    engine_.keep_requests_back();
+  } catch (const std::exception&) {
+    // Out of memory: each leaves by itself.
+  }
+}
+
+void ClientState::send_kept_back() noexcept {
+  try {
+    engine_.send_kept_back();
+  } catch (const std::exception&) {
+    // Out of memory, or the connection broke: as if they were lost on their way.
   }
 }
 

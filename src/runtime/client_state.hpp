@@ -101,6 +101,10 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void watch_for_suspend() noexcept;
   /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
   Failure prepare(const core::Terms& terms);
+  /// Has the backend keep requests back, where it can: the caller is about to make several, and
+  /// then has them sent.
+  void keep_requests_back() noexcept;
+  void send_kept_back() noexcept;
   /// Hands a release to the backend; one that cannot be sent is left to be repeated.
   void send(const std::shared_ptr<Release>& release);
   /// Gives back what an attempt was granted, without waiting.

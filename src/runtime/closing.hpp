@@ -52,7 +52,7 @@ class Closing {
   void successor_comes() noexcept { asking_.fetch_add(1); }
   void successor_goes() noexcept { asking_.fetch_sub(1); }
   /// Freeing a hold: `close()` lets the server hear of it.
-  [[nodiscard]] Inside freeing() noexcept { return Inside(freeing_); }
+  [[nodiscard]] std::atomic<int>& freers() noexcept { return freeing_; }
 
  private:
   void run() noexcept;

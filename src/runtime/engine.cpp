@@ -205,16 +205,32 @@ void Engine::choose_last(Lock& lock) {
   send_gathered(lock);
 }
 
-void Engine::send_gathered(Lock& lock) {
-  last_ = nullptr;
+template <class Visit>
+void Engine::each_tuned(Lock& lock, Visit visit) {
   Attending attending(*this, lock);
   choose(attending.attendance(), readers_.replies.sources);
   lock.unlock();
   for (Source* const source : attending.attendance().sources.items()) {
-    auto* const tuned = dynamic_cast<base::TunedSource*>(source);
-    if (tuned != nullptr && tuned->gathering()) tuned->send_gathered();
+    if (auto* const tuned = dynamic_cast<base::TunedSource*>(source)) visit(*tuned);
   }
   lock.lock();
+}
+
+void Engine::send_gathered(Lock& lock) {
+  last_ = nullptr;
+  each_tuned(lock, [](base::TunedSource& source) {
+    if (source.gathering()) source.send_gathered();
+  });
+}
+
+void Engine::keep_requests_back() {
+  Lock lock(mutex_);
+  each_tuned(lock, [](base::TunedSource& source) { source.gather(); });
+}
+
+void Engine::send_kept_back() {
+  Lock lock(mutex_);
+  send_gathered(lock);
 }
 
 bool Engine::used_locked(const Source& source) const noexcept {

@@ -49,6 +49,10 @@ class Engine {
   bool background(Instant until);
   /// Ends `background()` early, once, also when it comes first.
   void interrupt() noexcept;
+  /// Has the sources of replies keep requests back, for the caller is about to make several; it
+  /// calls the other one when it has. May do nothing.
+  void keep_requests_back();
+  void send_kept_back();
   /// Wakes everybody who polls, so that each looks at the clock again.
   void nudge_all() noexcept;
 
@@ -69,6 +73,9 @@ class Engine {
   void poll_for(ReaderRole& role, const Attendance& attendance, Follower& self);
   void choose_last(Lock& lock);
   void send_gathered(Lock& lock);
+  /// Visits, without the mutex, the sources of replies that are tuned.
+  template <class Visit>
+  void each_tuned(Lock& lock, Visit visit);
 
   std::shared_ptr<Clock> clock_;
   SourcePoll poll_;

@@ -35,8 +35,9 @@ void Guard::take(Lock& lock, const AcquireOptions& options) {
     return;
   }
   slot_ = std::move(slot);
-  token_ = slot_->token(owner_);
-  lost_ = slot_->lost(owner_);
+  runtime::Slot::Guarded mine_now = slot_->guard(owner_);
+  token_ = mine_now.token;
+  lost_ = std::move(mine_now.lost);
 }
 
 Guard::Guard(Guard&& other) noexcept
@@ -67,7 +68,7 @@ Released Guard::release() noexcept {
   Released outcome = Released::unknown;
   try {
     Failure misuse;  // somebody unlocked with the guard's owner before: nothing is left to free
-    outcome = slot_->release(owner_, misuse);
+    outcome = slot_->release_guard(owner_, misuse);
     if (misuse) outcome = Released::was_lost;
   } catch (const std::exception&) {
     // Out of memory for the request: the hold ends at its deadline.

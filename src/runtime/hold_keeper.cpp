@@ -3,8 +3,12 @@
 // an `Aftermath`.
 #include "runtime/hold_keeper.hpp"
 
+#include "base/live_threads.hpp"
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
+#include "core/keeping.hpp"
 #include "runtime/acquire_call.hpp"
+#include "runtime/kept_hold.hpp"
 #include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
@@ -18,6 +22,12 @@ class LossNotice final : public Notifier::Task {
   void run() override { lost.request_stop(); }
   std::stop_source lost;
 };
+
+/// Nobody can unlock it any more: its thread has ended, and no guard has taken it elsewhere.
+template <class HoldOrLoss>
+bool ownerless(const HoldOrLoss& hold) noexcept {
+  return hold.guards == 0 && base::has_ended(hold.owner);
+}
 
 }  // namespace
 
@@ -35,8 +45,17 @@ std::shared_ptr<HoldKeeper> HoldKeeper::kept() noexcept {
 
 void HoldKeeper::begin_locked(const core::Lease& lease) {
   // Armed by the hold before, it ticks too early, and is armed anew then.
-  if (armed_ > lease.next()) arm_locked(lease);
+  try {
+    if (armed_ > lease.next()) arm_locked(lease);
+  } catch (const std::exception&) {
+    // No thread, or no memory: a hold that needs none to be kept begins all the same.
+    if (lease.deadline() != never) throw;
+  }
   pin_ = slot_.shared_from_this();
+}
+
+void HoldKeeper::forget_the_dead_locked() noexcept {
+  name_.state.forget_losses([](const core::LostHold& lost) { return ownerless(lost); });
 }
 
 std::stop_token HoldKeeper::lost_locked(core::Hold& live) {
@@ -51,13 +70,23 @@ std::stop_token HoldKeeper::lost_locked(core::Hold& live) {
 
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
   const bool idle = name_.state.live() == nullptr && !name_.state.remembers_losses();
-  if (idle) after.unpinned = std::move(pin_);
+  // Not what was given up before in the same step: it must not go under the mutex.
+  if (idle && pin_) after.unpinned = std::move(pin_);
 }
 
-void HoldKeeper::arm_locked(const core::Lease& lease) {
-  if (lease.next() == never) return disarm_locked();
-  client().background().set(timer_, lease.next(), lease.early());
-  armed_ = lease.next();
+void HoldKeeper::arm_locked(const core::Lease& lease) { set_locked(lease.next(), lease.early()); }
+
+void HoldKeeper::set_locked(Instant due, core::Nanos early) {
+  if (due == never) return disarm_locked();
+  client().background().set(timer_, due, early);
+  armed_ = due;
+}
+
+void HoldKeeper::rest_locked(Instant now, Aftermath& after) {
+  forget_the_dead_locked();
+  unpin_if_idle_locked(after);
+  if (!name_.state.remembers_losses()) return disarm_locked();
+  set_locked(now + core::pause_of_looks_at_losses, core::pause_of_looks_at_losses / 2);
 }
 
 void HoldKeeper::disarm_locked() noexcept {
@@ -73,8 +102,9 @@ void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
   // deadline, and would then keep the name for a whole lease that nobody uses.
   const bool by_max_hold = live->lease.ends_by_max_hold();
   const bool in_doubt = live->lease.in_doubt() && !base::mutant("core.leave_a_late_renewal");
-  lose_locked({.words = by_max_hold ? ": the longest hold has passed" : ": the lease ran out"},
-              by_max_hold || in_doubt, after);
+  const char* words = by_max_hold ? ": the longest hold has passed" : ": the lease ran out";
+  if (ownerless(*live)) words = ": the thread that locked it ended while it held it";
+  lose_locked({.words = words}, by_max_hold || in_doubt || live->lease.unlimited(), after);
 }
 
 void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after) {
@@ -82,6 +112,9 @@ void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aft
   after.notice = std::move(notice_);
   after.tell_server = tell_server;
   after.why = why;
+  // What nobody can unlock nobody need remember.
+  forget_the_dead_locked();
+  unpin_if_idle_locked(after);
   SharedName::wake_locked(after.loss->next);
 }
 
@@ -90,7 +123,8 @@ void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   const SharedName::Lock lock(name_.mutex);
   expire_locked(now, after);
   core::Hold* const live = name_.state.live();
-  if (live == nullptr) return disarm_locked();
+  if (live == nullptr) return rest_locked(now, after);
+  if (ownerless(*live)) live->lease.disown(now);
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
   if (step == core::Lease::Step::renew) {
     if (!batch) batch = std::make_shared<RenewalBatch>();
@@ -171,8 +205,10 @@ void HoldKeeper::wanted(const HoldId& hold) {
   });
 }
 
-std::shared_ptr<Release> HoldKeeper::close() {
+std::shared_ptr<Operation> HoldKeeper::close() {
+  const Instant now = client().now();
   std::shared_ptr<Release> release;
+  std::shared_ptr<KeptHold> kept;
   {
     Aftermath after(name_);
     const SharedName::Lock lock(name_.mutex);
@@ -181,12 +217,17 @@ std::shared_ptr<Release> HoldKeeper::close() {
     const core::Hold* const live = name_.state.live();
     if (live == nullptr) return nullptr;
     try {
-      release = std::make_shared<Release>(name_.hold_id(*live));
+      if (core::Keeping::due(*live, now)) {
+        kept = name_.kept(*live, now);
+      } else {
+        release = std::make_shared<Release>(name_.hold_id(*live));
+      }
     } catch (const std::bad_alloc&) {
       // It ends here all the same, and at the server with its lease.
     }
     lose_locked({.code = Errc::closed, .words = ": the client was closed"}, false, after);
   }
+  if (kept) return kept->say(client().backend(), now);
   if (release) client().send(release);
   return release;
 }

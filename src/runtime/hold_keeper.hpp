@@ -31,6 +31,8 @@ class HoldKeeper {
 
   /// A hold is about to begin. Throws where it cannot be kept: then it must not begin.
   void begin_locked(const core::Lease& lease);
+  /// Forgets what threads have lost that can unlock it no more.
+  void forget_the_dead_locked() noexcept;
   /// Loses the hold where its time is up.
   void expire_locked(Instant now, Aftermath& after);
   /// @return what fires when that hold is lost; made when somebody asks for it.
@@ -54,12 +56,15 @@ class HoldKeeper {
   void taken_away(const HoldId& hold, const Failure& why);
   /// Somebody asks for the hold with this attempt.
   void wanted(const HoldId& hold);
-  /// Ends the live hold. @return the release to wait for, if there was one.
-  std::shared_ptr<Release> close();
+  /// Ends the live hold. @return the request to wait for, if there was one.
+  std::shared_ptr<Operation> close();
 
  private:
   [[nodiscard]] ClientState& client() const noexcept;
   void arm_locked(const core::Lease& lease);
+  void set_locked(Instant due, core::Nanos early);
+  /// Nothing is held: what was lost is looked after.
+  void rest_locked(Instant now, Aftermath& after);
   void lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after);
 
   Slot& slot_;

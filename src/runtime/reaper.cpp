@@ -5,6 +5,7 @@
 #include <mortise/backend.hpp>
 
 #include "core/figures.hpp"
+#include "runtime/kept_hold.hpp"
 
 #include <algorithm>
 
@@ -14,11 +15,19 @@ namespace {
 // An attempt that is done is not over: what it was granted has yet to be given back.
 bool over(const Attempt& attempt) noexcept { return attempt.settled(); }
 bool over(const Release& release) noexcept { return release.done(); }
+bool over(const KeptHold& kept) noexcept { return kept.settled(); }
+
+/// Whether there is nothing more to ask for.
+template <class Item>
+bool gone(const Item& item, Instant /*now*/) noexcept {
+  return over(item);
+}
+bool gone(const KeptHold& kept, Instant now) noexcept { return kept.gone(now); }
 
 /// Drops what is over, and collects what is to be asked now. @return when the next one is due.
 template <class Cases, class Items>
 Instant collect(Cases& cases, Items& due, Instant now) {
-  std::erase_if(cases, [&](const auto& c) { return over(*c.item) || now >= c.until; });
+  std::erase_if(cases, [&](const auto& c) { return gone(*c.item, now) || now >= c.until; });
   Instant next = never;
   for (auto& c : cases) {
     if (now >= c.again) {
@@ -49,18 +58,29 @@ Instant Reaper::adopt(std::shared_ptr<Release> release, Instant now, Instant unt
   return again;
 }
 
+Instant Reaper::adopt(std::shared_ptr<KeptHold> kept, Instant now) {
+  const Instant again = now + core::fallback_period;
+  const std::lock_guard lock(mutex_);
+  const Instant until = kept->until();
+  kept_.push_back({std::move(kept), again, until});
+  return again;
+}
+
 Instant Reaper::run(Instant now) {
   std::vector<std::shared_ptr<Attempt>> attempts;
   std::vector<std::shared_ptr<Release>> releases;
+  std::vector<std::shared_ptr<KeptHold>> kept;
   Instant next = never;
   {
     const std::lock_guard lock(mutex_);
-    next = std::min(collect(attempts_, attempts, now), collect(releases_, releases, now));
+    next = std::min({collect(attempts_, attempts, now), collect(releases_, releases, now),
+                     collect(kept_, kept, now)});
   }
   for (const auto& attempt : attempts) {
     attempt->done() ? attempt->give_back_again() : backend_.cancel(attempt);
   }
   for (const auto& release : releases) backend_.release(release);
+  for (const auto& hold : kept) hold->say(backend_, now);
   return next;
 }
 
@@ -68,7 +88,8 @@ bool Reaper::idle() {
   const std::lock_guard lock(mutex_);
   const auto is_over = [](const auto& c) { return over(*c.item); };
   return std::all_of(attempts_.begin(), attempts_.end(), is_over) &&
-         std::all_of(releases_.begin(), releases_.end(), is_over);
+         std::all_of(releases_.begin(), releases_.end(), is_over) &&
+         std::all_of(kept_.begin(), kept_.end(), is_over);
 }
 
 }  // namespace mortise::runtime

@@ -16,6 +16,8 @@ class Backend;
 
 namespace mortise::runtime {
 
+class KeptHold;
+
 /// Asks again each fallback period until the server has answered or the matter is over by itself.
 /// @thread_safety every member may be called concurrently.
 class Reaper {
@@ -27,6 +29,8 @@ class Reaper {
   /// A release whose answer has not come, to be repeated until the hold has ended by itself.
   /// @return when `run()` is due
   Instant adopt(std::shared_ptr<Release> release, Instant now, Instant until);
+  /// A hold that is to be kept until it is over by itself, and whose server has not heard that.
+  Instant adopt(std::shared_ptr<KeptHold> kept, Instant now);
   /// Asks again whatever is due. @return when to call it next; `never` = nothing is left.
   Instant run(Instant now);
   /// @return whether everything that it was given has been answered.
@@ -43,6 +47,7 @@ class Reaper {
   Backend& backend_;
   std::vector<Case<Attempt>> attempts_;
   std::vector<Case<Release>> releases_;
+  std::vector<Case<KeptHold>> kept_;
 };
 
 }  // namespace mortise::runtime

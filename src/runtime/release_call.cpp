@@ -2,10 +2,13 @@
 // The hold ends here first, under the mutex; then the next waiter is woken, or the server is told.
 #include "runtime/release_call.hpp"
 
+#include "base/live_threads.hpp"
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "core/keeping.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/kept_hold.hpp"
 #include "runtime/open_requests.hpp"
 #include "runtime/slot.hpp"
 
@@ -16,68 +19,84 @@
 namespace mortise::runtime {
 
 ReleaseCall::ReleaseCall(Slot& slot, KeyEnding* ending) noexcept
-    : ending_(ending), name_(slot.shared()), keeper_(slot.keeper()), client_(slot.client()) {}
+    : ending_(ending),
+      name_(slot.shared()),
+      keeper_(slot.keeper()),
+      client_(slot.client()),
+      after_(name_) {}
 
-Released ReleaseCall::run(Owner owner, Failure& failure) {
+Released ReleaseCall::run(Owner owner, Failure& failure, Unlocking by) {
+  begin(owner, failure, by);
+  if (!wait(half_of_its_time())) {
+    repeat();
+    wait(half_of_its_time());
+  }
+  const Released outcome = settle();
+  tell();
+  return outcome;
+}
+
+void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
   // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
   // touched.
-  if (!client_.alive()) return Released::unknown;
+  if (!client_.alive()) return;
   owner = owner.or_this_thread();
   const Instant now = client_.now();
-  Aftermath after(name_);
   const std::atomic<std::uint32_t>* woken = nullptr;
   SharedName::Lock lock(name_.mutex);
-  if (!base::mutant("core.expired_hold_is_passed")) keeper_.expire_locked(now, after);
+  if (!base::mutant("core.expired_hold_is_passed")) keeper_.expire_locked(now, after_);
+  if (by == Unlocking::guard) name_.state.guard_leaves(owner);
   const core::TurnLimits turn = name_.key ? core::TurnLimits{.passes = 0} : client_.turn();
   core::NameState::Departure departure = name_.state.unlock(owner, now, turn);
+  ended_ = std::move(departure.ended);
+  // Whoever has no hold frees none, as an empty guard does not.
+  outcome_ = Released::was_lost;
   switch (departure.exit) {
-    case core::NameState::Exit::not_owner: failure = Failure(Errc::not_owner, name_.name); break;
-    case core::NameState::Exit::nested: break;
-    case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after); break;
+    case core::NameState::Exit::not_owner:
+      // A thread at its very end may unlock what was lost and is forgotten.
+      if (!base::has_ended(owner)) failure = Failure(Errc::not_owner, name_.name);
+      break;
+    case core::NameState::Exit::nested: outcome_ = Released::released; break;
+    case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after_); break;
     case core::NameState::Exit::passed:
-      after.notice = keeper_.take_notice_locked();
+      outcome_ = Released::released;
+      after_.notice = keeper_.take_notice_locked();
       woken = SharedName::call_of(departure.next)->mark_locked();
       name_.wake_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
       const std::uint64_t asked_at = name_.key ? name_.key->arrivals : 0;
-      after.notice = keeper_.take_notice_locked();
-      keeper_.unpin_if_idle_locked(after);
-      Released outcome = Released::unknown;
-      {
-        // Under the mutex: close() looks for a hold here first, then waits for those who free one.
-        const Closing::Inside freeing = client_.closing().freeing();
-        lock.unlock();
-        outcome = name_.key ? free_key(*departure.ended, asked_at, failure)
-                            : free_at_server(*departure.ended, successor);
+      after_.notice = keeper_.take_notice_locked();
+      keeper_.unpin_if_idle_locked(after_);
+      // Under the mutex: close() looks for a hold here first, then waits for those who free one.
+      freeing_.emplace(client_.closing().freers());
+      lock.unlock();
+      outcome_ = Released::unknown;
+      if (name_.key) {
+        outcome_ = free_key(*ended_, asked_at, failure);
+      } else if (by != Unlocking::backs_out && core::Keeping::due(*ended_, now)) {
+        keep_at_server(*ended_);
+      } else {
+        free_at_server(*ended_, successor);
       }
-      tell_released(*departure.ended, outcome);
-      return outcome;
+      return;
     }
   }
   lock.unlock();
   if (woken != nullptr && !base::mutant("core.next_is_not_woken")) base::futex_wake(*woken);
   const bool over = departure.exit == core::NameState::Exit::was_lost ||
                     departure.exit == core::NameState::Exit::not_owner;
-  if (over && ending_ != nullptr && ending_->conclusion->written) return confirm(failure);
-  // Whoever has no hold frees none, as an empty guard does not.
-  const bool stood = departure.exit == core::NameState::Exit::nested ||
-                     departure.exit == core::NameState::Exit::passed;
-  if (departure.exit == core::NameState::Exit::passed) {
-    tell_released(*departure.ended, Released::released);
-  }
-  return stood ? Released::released : Released::was_lost;
+  if (over && ending_ != nullptr && ending_->conclusion->written) outcome_ = confirm(failure);
 }
 
-Released ReleaseCall::free_at_server(const core::Hold& ended,
-                                     const std::shared_ptr<const core::Terms>& successor) {
+void ReleaseCall::free_at_server(const core::Hold& ended,
+                                 const std::shared_ptr<const core::Terms>& successor) {
   std::shared_ptr<Attempt> attempt;
-  std::shared_ptr<Release> release;
   try {
     if (successor) attempt = name_.new_attempt(*successor, true);
-    release = std::make_shared<Release>(name_.hold_id(ended), attempt);
-    client_.send(release);
+    release_ = std::make_shared<Release>(name_.hold_id(ended), attempt);
+    client_.send(release_);
   } catch (const std::exception&) {
     // The hold ends with its lease; whoever waits here must not wait for its release.
     attempt = nullptr;
@@ -99,27 +118,46 @@ Released ReleaseCall::free_at_server(const core::Hold& ended,
   } catch (const std::exception&) {
     // Nobody waits for it: what it is granted is given back.
   }
+}
+
+void ReleaseCall::keep_at_server(const core::Hold& ended) {
   try {
-    if (release) return await(std::move(release), ended);
-  } catch (const std::exception&) {
-    // Its answer is not learned.
+    kept_ = name_.kept(ended, client_.now());
+    word_ = kept_->say(client_.backend(), client_.now());
+  } catch (const std::bad_alloc&) {
+    // It ends with the lease that it has.
   }
-  return Released::unknown;
+  // Whoever asks now waits at the server, as others do.
+  const SharedName::Lock lock(name_.mutex);
+  SharedName::wake_locked(name_.state.release_sent());
+}
+
+Released ReleaseCall::kept() {
+  try {
+    if (!kept_->gone(client_.now())) client_.background().adopt(kept_);
+    if (!kept_->settled()) tell_unanswered(*ended_);
+  } catch (const std::exception&) {
+    // It ends with the lease that it has.
+  }
+  return std::exchange(kept_, nullptr)->outcome();
 }
 
 // Those who wait here for a key are told by this answer, if that serves them; so nobody asks before
 // it has come.
 Released ReleaseCall::free_key(const core::Hold& ended, std::uint64_t asked_at, Failure& failure) {
-  Released outcome = Released::unknown;
-  std::shared_ptr<Release> release;
   try {
     const auto conclusion = ending_ != nullptr ? ending_->conclusion : nullptr;
-    release = std::make_shared<Release>(name_.hold_id(ended), conclusion);
-    client_.send(release);
-    outcome = await(release, ended);
+    release_ = std::make_shared<Release>(name_.hold_id(ended), conclusion);
+    client_.send(release_);
   } catch (const std::exception&) {
-    // Out of memory: it ends with its lease, or its answer is not learned.
+    // Out of memory: it ends with its lease.
   }
+  const std::shared_ptr<Release> release = release_;
+  if (!wait(half_of_its_time())) {
+    repeat();
+    wait(half_of_its_time());
+  }
+  const Released outcome = learned();
   if (outcome == Released::unknown) {
     failure = release && release->done() && release->failure()
                   ? release->failure()
@@ -155,30 +193,67 @@ Released ReleaseCall::confirm(Failure& failure) {
   }
 }
 
-Released ReleaseCall::await(std::shared_ptr<Release> release, const core::Hold& ended) {
-  const core::Nanos half = core::command_timeout(ended.lease.wanted()) / 2;
-  bool repeated = false;
-  if (!client_.wait_done(*release, half)) {
-    if (ending_ != nullptr && base::mutant("core.an_outcome_is_said_once")) {
-      release = std::make_shared<Release>(name_.hold_id(ended));
+core::Nanos ReleaseCall::half_of_its_time() const noexcept {
+  return ended_ ? core::command_timeout(ended_->lease.wanted()) / 2 : core::Nanos(0);
+}
+
+bool ReleaseCall::wait(core::Nanos at_most) {
+  try {
+    if (kept_) {
+      if (word_ && !kept_->settled()) client_.wait_done(*word_, at_most);
+      return kept_->settled();
     }
-    client_.send(release);
-    repeated = true;
-    if (!client_.wait_done(*release, half)) {
-      // A renewal that was under way may be carried out after the first try, and counts anew.
-      const Instant until = std::max(ended.lease.deadline(), client_.now() + ended.lease.wanted());
-      if (!base::mutant("core.release_is_not_repeated")) {
-        client_.background().adopt(release, until);
-      }
-      tell_failed(ended, {Errc::unavailable, client_.backend().describe() + ": no answer in time"});
-      return Released::unknown;
-    }
+    return !release_ || client_.wait_done(*release_, at_most);
+  } catch (const std::exception&) {
+    release_.reset();  // out of memory: its answer is not learned
+    return true;
   }
-  if (release->failure()) {
-    tell_failed(ended, release->failure());
+}
+
+void ReleaseCall::repeat() {
+  if (kept_ && !kept_->settled()) word_ = kept_->say(client_.backend(), client_.now());
+  if (!release_ || release_->done()) return;
+  if (ending_ != nullptr && base::mutant("core.an_outcome_is_said_once")) {
+    release_ = std::make_shared<Release>(name_.hold_id(*ended_));
+  }
+  client_.send(release_);
+  repeated_ = true;
+}
+
+Released ReleaseCall::settle() {
+  if (release_) outcome_ = learned();
+  if (kept_) outcome_ = kept();
+  freeing_.reset();
+  return outcome_;
+}
+
+Released ReleaseCall::learned() {
+  Released outcome = Released::unknown;
+  try {
+    if (release_) outcome = answer();
+  } catch (const std::exception&) {
+    // Out of memory: it may not be repeated, and ends with its lease.
+  }
+  release_.reset();
+  return outcome;
+}
+
+Released ReleaseCall::answer() {
+  const core::Hold& ended = *ended_;
+  if (!release_->done()) {
+    // A renewal that was under way may be carried out after the first try, and counts anew.
+    const Instant until = std::max(ended.lease.deadline(), client_.now() + ended.lease.wanted());
+    if (!base::mutant("core.release_is_not_repeated")) {
+      client_.background().adopt(release_, until);
+    }
+    tell_unanswered(ended);
     return Released::unknown;
   }
-  if (!repeated || release->outcome() != Released::was_lost) return release->outcome();
+  if (release_->failure()) {
+    tell_failed(ended, release_->failure());
+    return Released::unknown;
+  }
+  if (!repeated_ || release_->outcome() != Released::was_lost) return release_->outcome();
   // A repeated release finds nothing where the first one worked. Inside the lease nothing but the
   // first one can have ended the hold. What a run recorded may stand there no longer, since another
   // run came after a failure, or it was forgotten: whoever is told that it lost has recorded
@@ -191,6 +266,10 @@ Released ReleaseCall::await(std::shared_ptr<Release> release, const core::Hold& 
   return ours ? Released::released : Released::was_lost;
 }
 
+void ReleaseCall::tell() {
+  if (ended_) tell_released(*ended_, outcome_);
+}
+
 void ReleaseCall::tell_released(const core::Hold& ended, Released outcome) {
   // Kept: it may destroy the client.
   const std::shared_ptr<Observer> observer = client_.shared_observer();
@@ -200,6 +279,10 @@ void ReleaseCall::tell_released(const core::Hold& ended, Released outcome) {
                       .token = ended.token(),
                       .took = client_.now() - ended.owned_since},
                      outcome);
+}
+
+void ReleaseCall::tell_unanswered(const core::Hold& ended) {
+  tell_failed(ended, {Errc::unavailable, client_.backend().describe() + ": no answer in time"});
 }
 
 void ReleaseCall::tell_failed(const core::Hold& ended, Failure why) {

@@ -3,8 +3,10 @@
 #include "runtime/shared_name.hpp"
 
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 #include "runtime/acquire_call.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/kept_hold.hpp"
 
 #include <cstdint>
 
@@ -54,6 +56,12 @@ std::shared_ptr<Attempt> SharedName::new_attempt(
 
 HoldId SharedName::hold_id(const core::Hold& hold) const {
   return {.name = name, .attempt = hold.attempt, .number = hold.number, .mode = mode()};
+}
+
+std::shared_ptr<KeptHold> SharedName::kept(const core::Hold& hold, Instant now) const {
+  const bool in_doubt = hold.lease.in_doubt();
+  return std::make_shared<KeptHold>(hold_id(hold), core::Keeping(hold),
+                                    in_doubt ? now + core::late_requests_live : now);
 }
 
 }  // namespace mortise::runtime

@@ -14,6 +14,7 @@ namespace mortise::runtime {
 
 class AcquireCall;
 class ClientState;
+class KeptHold;
 
 /// The mutex guards the state and whatever a function `..._locked` of the slot's parts touches; it
 /// is never held while the backend, the notifier or a sleeper is called, and comes before the
@@ -50,6 +51,8 @@ struct SharedName {
       const std::shared_ptr<const Memory>& memory = nullptr) const;
   /// @return the hold as the server knows it.
   [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
+  /// @return what says that it is kept for nobody: it is younger than its `min_hold`.
+  [[nodiscard]] std::shared_ptr<KeptHold> kept(const core::Hold& hold, Instant now) const;
 };
 
 }  // namespace mortise::runtime

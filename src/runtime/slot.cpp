@@ -27,27 +27,36 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
   // who destroys a lock that is in use loses this frame as well.
   const std::shared_ptr<Slot> keep = client().observer() != nullptr ? shared_from_this() : nullptr;
   AcquireCall call(*this, terms, options, key);
-  Failure failure;
   try {
-    failure = call.run();
+    return call.run(holder);
   } catch (...) {
     call.forsake();  // out of memory: the name must not wait for a call that is over
     throw;
   }
-  // An observer may have forked, and have come back in the child.
-  if (!failure && client().forked()) failure = client().closed_failure();
-  if (failure && holder != nullptr) {
-    *holder = call.take_holder();
-    // For those who keep the failure; most want to know only that there is one.
-    if (failure.code == Errc::timeout && *holder && !(*holder)->label.empty()) {
-      failure.text += ": held by " + (*holder)->label;
-    }
-  }
-  return failure;
 }
 
 Released Slot::release(Owner owner, Failure& failure) {
   return ReleaseCall(*this).run(owner, failure);
+}
+
+Slot::Guarded Slot::guard(Owner owner) {
+  if (client().forked()) return {};
+  const SharedName::Lock lock(shared_.mutex);
+  shared_.state.guard_comes(owner);
+  core::Hold* const live = shared_.state.live();
+  if (live != nullptr && live->owner == owner) return {live->token(), keeper_.lost_locked(*live)};
+  core::LostHold* const lost = shared_.state.lost_hold(owner);
+  return lost != nullptr ? Guarded{lost->token, lost->stopped()} : Guarded();
+}
+
+Released Slot::release_guard(Owner owner, Failure& failure) {
+  return ReleaseCall(*this).run(owner, failure, Unlocking::guard);
+}
+
+void Slot::guarded(Owner owner) noexcept {
+  if (client().forked()) return;
+  const SharedName::Lock lock(shared_.mutex);
+  shared_.state.guard_comes(owner);
 }
 
 Released Slot::conclude(Owner owner, KeyEnding* ending, Failure& failure) {
@@ -57,6 +66,7 @@ Released Slot::conclude(Owner owner, KeyEnding* ending, Failure& failure) {
 void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
   // What needs memory, or a thread, comes first: where there is none, the hold is not recorded, and
   // the call that fails gives it back.
+  if (shared_.state.remembers_losses()) keeper_.forget_the_dead_locked();
   shared_.state.expect_grant();
   keeper_.begin_locked(hold.lease);
   shared_.state.granted(call, std::move(hold));

@@ -35,6 +35,16 @@ class Slot : public std::enable_shared_from_this<Slot> {
                   std::optional<Holder>* holder, KeyCall* key = nullptr);
   /// @param failure receives `not_owner`
   Released release(Owner owner, Failure& failure);
+  struct Guarded {
+    Token token;
+    std::stop_token lost;
+  };
+  /// What that owner has just taken is a guard's, which may outlive the owner's thread. To be
+  /// called once; where it throws, too, `release_guard()` must follow.
+  [[nodiscard]] Guarded guard(Owner owner);
+  Released release_guard(Owner owner, Failure& failure);
+  /// The same of a guard of several names, which asks for neither token nor loss.
+  void guarded(Owner owner) noexcept;
   /// Ends a run. @param ending null: it gives the key back
   /// @param failure receives why nobody knows, where the answer is `unknown`; and `not_owner`
   Released conclude(Owner owner, KeyEnding* ending, Failure& failure);

@@ -7,6 +7,7 @@
 #include <mortise/mortise.hpp>
 
 #include "contract/given_up_without_memory.hpp"
+#include "contract/lock_all_without_memory.hpp"
 #include "support/failing_allocations.hpp"
 
 #include <sys/wait.h>
@@ -346,6 +347,15 @@ int main() {
         mortise::test::grant_what_was_given_up(long_name, fails_at);
     if (!round.given_back) fail("what was granted to nobody is not given back", fails_at);
     if (!round.reached) break;
+  }
+  for (const bool freeing : {false, true}) {
+    for (long fails_at = 1;; ++fails_at) {
+      const mortise::test::AllWanted all =
+          mortise::test::want_all_without_memory(freeing, fails_at);
+      if (!all.free_here) fail("one of several is believed in", fails_at);
+      if (!all.free_there) fail("one of several is held by nobody", fails_at);
+      if (!all.reached) break;
+    }
   }
   close_while_the_background_starves();
   int round = 0;

@@ -22,7 +22,7 @@ marks() {
     /^ *\/\/ Promise:/ {
         promises = $0
         sub(/^ *\/\/ Promise: */, "", promises)
-        if (promises !~ /^(S[1-9]|L[1-8]|O[1-4])(, (S[1-9]|L[1-8]|O[1-4]))*$/) complain("no promises: " promises)
+        if (promises !~ /^(S[1-9]|L[1-9]|O[1-4]|N[1-2]|M1)(, (S[1-9]|L[1-9]|O[1-4]|N[1-2]|M1))*$/) complain("no promises: " promises)
         text = ""
         next
     }
@@ -48,7 +48,7 @@ marks() {
 marks | sort -k1,1 -k3,3 -s | awk '
 function complain(text) { print "docs/promises.md: " text >"/dev/stderr"; bad = 1 }
 FILENAME == "-" { tests[$1] = tests[$1] "| `" $2 "` | [" $3 "](../" $3 ") |\n"; next }
-match($0, /^\| \*\*(S[1-9]|L[1-8]|O[1-4])\*\* \| /) {
+match($0, /^\| \*\*(S[1-9]|L[1-9]|O[1-4]|N[1-2]|M1)\*\* \| /) {
     promise = substr($0, 5, 2)
     words[promise] = substr($0, RLENGTH + 1)
     sub(/ \|$/, "", words[promise])
@@ -57,7 +57,7 @@ END {
     print "# The tests of each promise\n"
     print "Made by `./dev docs` of the lines `// Promise:` in `tests`: do not edit. [promises.md](promises.md) says"
     print "what is assumed, and how the promises are tested."
-    split("S1 S2 S3 S4 S5 S6 S7 S8 S9 L1 L2 L3 L4 L5 L6 L7 L8 O1 O2 O3 O4", promises, " ")
+    split("S1 S2 S3 S4 S5 S6 S7 S8 S9 L1 L2 L3 L4 L5 L6 L7 L8 L9 O1 O2 O3 O4 N1 N2 M1", promises, " ")
     for (i = 1; i in promises; i++) {
         each = promises[i]
         if (!(each in words)) complain(each " is not there")

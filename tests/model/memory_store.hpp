@@ -45,7 +45,8 @@ inline BackendUnderTest memory_server() {
                 return std::make_unique<MemoryServerStore>(std::move(clock));
               },
           .hooks = all_hooks_but({Hook::processes}),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once}};
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                        Quality::min_hold}};
 }
 
 }  // namespace mortise::contract

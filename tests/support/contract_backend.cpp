@@ -42,6 +42,8 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::loss:
       return qualities.contains(Quality::leases) || hooks.contains(Hook::take_away);
     case Quality::no_once: return !qualities.contains(Quality::once);
+    case Quality::no_min_hold: return !qualities.contains(Quality::min_hold);
+    case Quality::min_hold:
     case Quality::leases:
     case Quality::once:
     case Quality::fair:

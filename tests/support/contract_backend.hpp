@@ -35,13 +35,15 @@ enum class Hook {
 
 /// What a backend is, as its `Capabilities` say, and what that lets a test do.
 enum class Quality {
-  leases,     ///< holds end by themselves
-  no_leases,  ///< they do not
-  fair,       ///< turns in the order of arrival at the store
-  one_wake,   ///< one release wakes one waiter
-  loss,       ///< a test can have a hold be lost: by time, or `Hook::take_away`
-  once,       ///< keys with a memory
-  no_once,    ///< there are none
+  leases,       ///< holds end by themselves
+  no_leases,    ///< they do not
+  fair,         ///< turns in the order of arrival at the store
+  one_wake,     ///< one release wakes one waiter
+  loss,         ///< a test can have a hold be lost: by time, or `Hook::take_away`
+  once,         ///< keys with a memory
+  no_once,      ///< there are none
+  min_hold,     ///< a name can be kept for nobody
+  no_min_hold,  ///< it cannot
 };
 
 /// What this build is: sanitizers cannot follow everything that a process may do.

@@ -16,6 +16,8 @@ class Deadline : public ContractTest {};       // S1, S6: when a hold ends
 class Loss : public ContractTest {};           // S6: who is told, and what it may do
 class Reentry : public ContractTest {};        // S7
 class LostHold : public ContractTest {};       // S7: what is left of a hold that was lost
+class MinHold : public ContractTest {};        // M1
+class ThreadEnd : public ContractTest {};      // L9
 class Waiting : public ContractTest {};        // S8, L2, L5, L6
 class HandOver : public ContractTest {};       // turns inside the process
 class Cancelling : public ContractTest {};     // time-outs and stop tokens of waiters
@@ -25,6 +27,8 @@ class Closing : public ContractTest {};        // S9: close()
 class Fork : public ContractTest {};           // S9: fork()
 class StandardLocks : public ContractTest {};  // std::unique_lock and its kin
 class Guards : public ContractTest {};         // Guard, Owner, moves
+class LockAll : public ContractTest {};        // lock_all(), and what it returns
+class LockAllKept : public ContractTest {};    // the same, with what one lock promises
 class Names : public ContractTest {};          // any bytes, none confused
 class Options : public ContractTest {};        // limits, labels, max_hold
 class Observing : public ContractTest {};      // Observer

@@ -115,7 +115,8 @@ BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
                 return std::make_unique<RedisStore>(way, parameters);
               },
           .hooks = std::move(hooks),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once},
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                        Quality::min_hold},
           .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }

@@ -55,9 +55,51 @@ TEST(LeaseTest, SessionMarginIsTheBackends) {
 TEST(LeaseTest, WithoutALeaseNothingEndsIt) {
   Lease lease(terms(), grant(no_lease), {}, start, 0);
   EXPECT_EQ(lease.valid_for(start + 1000h), Nanos::max());
-  EXPECT_EQ(lease.next(), never);
+  EXPECT_EQ(lease.deadline(), never);
   EXPECT_EQ(lease.tick(start + 1000h), Lease::Step::none);
   EXPECT_TRUE(lease.fit_to_pass(start + 1000h));
+}
+
+// Somebody has to look whether there is anybody left to unlock it.
+TEST(LeaseTest, WithoutALeaseItIsLookedAtAsOftenAsItWouldBeRenewed) {
+  Lease lease(terms(), grant(no_lease), {}, start, 0);
+  EXPECT_EQ(lease.next(), start + 10s);
+  EXPECT_EQ(lease.early(), 1s);
+  EXPECT_EQ(lease.tick(start + 10s), Lease::Step::none);
+  EXPECT_EQ(lease.next(), start + 20s);
+}
+
+// Promise: L9
+TEST(LeaseTest, OwnerlessItIsNotRenewedAndEndsWhenItsLeaseDoes) {
+  Lease lease(terms(), grant(), {}, start, 0);
+  EXPECT_FALSE(lease.ownerless());
+  lease.disown(start + 10s);
+  EXPECT_TRUE(lease.ownerless());
+  EXPECT_EQ(lease.next(), start + 30s - 330ms);
+  EXPECT_EQ(lease.tick(start + 10s), Lease::Step::none);
+  EXPECT_FALSE(lease.fit_to_pass(start + 10s)) << "whoever it was passed to would lose it";
+  EXPECT_EQ(lease.tick(start + 30s - 330ms), Lease::Step::lose);
+}
+
+TEST(LeaseTest, OwnerlessWhileARenewalIsUnderWayItIsNotRenewedAgain) {
+  Lease lease(terms(), grant(2s), {}, start, 0);
+  EXPECT_EQ(lease.tick(start + 1s), Lease::Step::renew);
+  lease.disown(start + 1s);
+  EXPECT_TRUE(lease.renewed(start + 1s, 2s, start + 1s)) << "still less than what was asked for";
+  EXPECT_EQ(lease.next(), start + 3s - 22ms);
+  lease.disown(start + 2s);
+  EXPECT_EQ(lease.next(), start + 3s - 22ms);
+}
+
+// Promise: L9
+TEST(LeaseTest, OwnerlessWithoutALeaseItEndsAsIfItHadOne) {
+  Lease lease(terms(), grant(no_lease), {}, start, 0);
+  EXPECT_EQ(lease.tick(start + 10s), Lease::Step::none);
+  lease.disown(start + 20s);
+  EXPECT_EQ(lease.deadline(), start + 40s) << "a lease from the last look at which it was not";
+  lease.disown(start + 30s);
+  EXPECT_EQ(lease.deadline(), start + 40s);
+  EXPECT_EQ(lease.tick(start + 40s), Lease::Step::lose);
 }
 
 TEST(LeaseTest, RenewsAtAThird) {

@@ -208,5 +208,65 @@ TEST_F(NameStateTest, TwoThreadsOfOneOwnerEnterTogether) {
   EXPECT_EQ(state_.queue().size(), 1U);
 }
 
+TEST_F(NameStateTest, CountsTheGuardsOfAHoldAndOfALoss) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  state_.guard_comes(a.owner);
+  state_.guard_comes(a.owner);
+  state_.guard_comes(b.owner);
+  EXPECT_EQ(state_.live()->guards, 2U);
+  state_.guard_leaves(a.owner);
+  state_.guard_leaves(b.owner);
+  EXPECT_EQ(state_.live()->guards, 1U);
+  state_.expect_grant();
+  ASSERT_TRUE(state_.lose(state_.live()->generation, false));
+  EXPECT_EQ(state_.lost_hold(a.owner)->guards, 1U);
+  state_.guard_leaves(a.owner);
+  state_.guard_leaves(a.owner);
+  EXPECT_EQ(state_.lost_hold(a.owner)->guards, 0U);
+}
+
+TEST_F(NameStateTest, TheNextOwnerHasNoGuardOfTheOneBefore) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  state_.guard_comes(a.owner);
+  ASSERT_EQ(state_.enter(b, true), Entry::wait);
+  ASSERT_EQ(state_.unlock(a.owner, now_, turn_).exit, Exit::passed) << "behind the guard's back";
+  EXPECT_EQ(state_.live()->guards, 0U);
+  state_.guard_leaves(a.owner);
+  EXPECT_EQ(state_.live()->guards, 0U);
+}
+
+TEST_F(NameStateTest, ForgetsTheLossesThatItIsToldTo) {
+  Waiter a = waiter();
+  Waiter b = waiter();
+  take(a);
+  ASSERT_TRUE(state_.lose(generation_, false));
+  take(b);
+  ASSERT_TRUE(state_.lose(generation_, false));
+  state_.forget_losses([&](const LostHold& lost) { return lost.owner == a.owner; });
+  EXPECT_EQ(state_.lost_hold(a.owner), nullptr);
+  EXPECT_NE(state_.lost_hold(b.owner), nullptr);
+  Waiter again{.owner = a.owner, .terms = terms_};
+  EXPECT_EQ(state_.enter(again, false), Entry::ask);
+}
+
+// Promise: M1
+TEST_F(NameStateTest, IsNotPassedBeforeItsMinHold) {
+  terms_ = std::make_shared<Terms>(Terms{.lease = 30s, .label = "test", .min_hold = 2ms});
+  for (const Nanos held : {Nanos(2ms - 1ns), Nanos(2ms)}) {
+    NameState state;
+    Waiter a = waiter();
+    Waiter b = waiter();
+    ASSERT_EQ(state.enter(a, true), Entry::ask);
+    state.granted(a, hold(a));
+    ASSERT_EQ(state.enter(b, true), Entry::wait);
+    const Exit exit = state.unlock(a.owner, now_ + held, turn_).exit;
+    EXPECT_EQ(exit, held < 2ms ? Exit::release : Exit::passed);
+  }
+}
+
 }  // namespace
 }  // namespace mortise::core

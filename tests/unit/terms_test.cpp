@@ -40,6 +40,15 @@ TEST(TermsTest, MaxHoldMustLeaveRoomForRenewal) {
   EXPECT_FALSE(check(LockOptions{.lease = 2s, .renew = false, .max_hold = 1s}));
 }
 
+TEST(TermsTest, MinHoldIsNotLongerThanWhatMayBeHeld) {
+  EXPECT_FALSE(check(LockOptions{.min_hold = 24h}));
+  EXPECT_FALSE(check(LockOptions{.max_hold = 60s, .min_hold = 60s}));
+  expect_refused(check(LockOptions{.min_hold = 24h + 1ms}), "LockOptions::min_hold");
+  expect_refused(check(LockOptions{.min_hold = -1ms}), "LockOptions::min_hold");
+  expect_refused(check(LockOptions{.max_hold = 60s, .min_hold = 60s + 1ms}),
+                 "shorter than LockOptions::min_hold");
+}
+
 TEST(TermsTest, LabelsArePrintableAndShort) {
   expect_refused(check(LockOptions{.label = std::string(129, 'x')}), "129 bytes");
   expect_refused(check(LockOptions{.label = "a\nb"}), "control character");

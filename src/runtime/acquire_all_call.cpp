@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Several calls of lock() are advanced in turns, each until it would sleep; then the thread sleeps
+// on one of them.
+#include "runtime/acquire_all_call.hpp"
+
+#include "base/one_by_one.hpp"
+#include "core/figures.hpp"
+#include "runtime/gathered.hpp"
+#include "runtime/release_all.hpp"
+#include "runtime/slot.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::runtime {
+namespace {
+
+using Fate = core::AcquireAll::Fate;
+using Wanted = AcquireAllCall::Wanted;
+
+/// By the names, which everybody calls alike, and so are the stores; what then is left is alike
+/// only in this process, of two clients of one store.
+bool comes_before(const Wanted& one, const Wanted& other) {
+  if (const int order = one.slot->name().compare(other.slot->name()); order != 0) return order < 0;
+  ClientState* const first = &one.slot->client();
+  ClientState* const second = &other.slot->client();
+  if (first == second) return false;
+  const int order = first->backend().describe().compare(second->backend().describe());
+  return order != 0 ? order < 0 : std::less<>()(first, second);
+}
+
+Fate fate_of(const Failure& failure) noexcept {
+  if (!failure) return Fate::held;
+  if (failure.code == Errc::timeout) return Fate::busy;
+  const bool unanswered = failure.code == Errc::unavailable || failure.code == Errc::in_doubt;
+  return unanswered ? Fate::unanswered : Fate::failed;
+}
+
+Failure told_by_name(const std::string& name, Failure failure) {
+  if (failure.text.compare(0, name.size(), name) != 0) failure.text.insert(0, name + ": ");
+  return failure;
+}
+
+}  // namespace
+
+AcquireAllCall::AcquireAllCall(std::vector<Wanted> wanted, const AcquireOptions& options)
+    : options_(options), may_wait_(options.wait > core::Nanos(0)), parts_(wanted.size()) {
+  freed_.reserve(wanted.size());
+  std::sort(wanted.begin(), wanted.end(), comes_before);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    Part& part = parts_[i];
+    part.wanted = std::move(wanted[i]);
+    part.again = i > 0 && part.wanted.slot == parts_[i - 1].wanted.slot;
+    const Instant now = part.wanted.slot->client().now();
+    part.until = options.wait >= never - now ? never : now + options.wait;
+  }
+}
+
+AcquireAllCall::~AcquireAllCall() {
+  for (Part& part : parts_) drop(std::move(part.wanted.slot));
+}
+
+core::Nanos AcquireAllCall::left(const Part& part) const noexcept {
+  if (part.until == never) return forever;
+  return part.until - part.wanted.slot->client().now();
+}
+
+bool AcquireAllCall::cut_short(const Part& part) const noexcept {
+  return part.options.wait < core::command_timeout(part.wanted.terms->lease);
+}
+
+Failure AcquireAllCall::run() {
+  Machine machine(may_wait_);
+  Machine::Action action = Machine::start();
+  bool told = false;
+  while (action.what != Machine::Do::end) {
+    switch (action.what) {
+      case Machine::Do::fly:
+        told = false;
+        action = machine.step(fly());
+        break;
+      case Machine::Do::wait: {
+        Part& part = parts_[action.name];
+        action = machine.step(wait(part));
+        told = is_contention(part.failure.code);
+        break;
+      }
+      case Machine::Do::give_back:
+        give_back(action.name);
+        action = machine.given_back();
+        break;
+      case Machine::Do::end: break;
+    }
+  }
+  if (action.end == Machine::End::held) return reenter();
+  Part& part = parts_[action.name];
+  failed_ = &part;
+  const std::string& name = part.wanted.slot->name();
+  const bool by_contention = action.end == Machine::End::contended;
+  if (by_contention && !is_contention(part.failure.code)) part.failure = {Errc::timeout, name};
+  if (!told && is_contention(part.failure.code)) tell_contended(part);
+  return told_by_name(name, std::move(part.failure));
+}
+
+void AcquireAllCall::tell_contended(const Part& part) const {
+  Observer* const observer = part.wanted.slot->client().observer();
+  if (observer == nullptr) return;
+  observer->contended({.name = part.wanted.slot->name(), .label = part.wanted.terms->label});
+}
+
+AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
+  for (Part& part : parts_) {
+    if (!takes_part(part)) continue;
+    const core::Nanos one_request = core::command_timeout(part.wanted.terms->lease);
+    // A moment at least, since a wait of none is a try, which has more.
+    const core::Nanos time = std::clamp<core::Nanos>(left(part), core::Nanos(1), one_request);
+    part.options = {
+        .wait = may_wait_ ? time : core::Nanos(0), .stop = options_.stop, .owner = options_.owner};
+  }
+  ask_for_all();
+  Machine::Flown event;
+  const Part* first = nullptr;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    if (!takes_part(part)) continue;
+    const Fate fate = fate_of(part.failure);
+    if (first != nullptr && (event.worst == Fate::failed || fate != Fate::failed)) continue;
+    first = &part;
+    event.worst = fate;
+    event.name = i;
+  }
+  if (first == nullptr) return event;
+  event.time_is_up = may_wait_ && left(*first) <= core::Nanos(0);
+  event.cut_short = may_wait_ && cut_short(*first);
+  return event;
+}
+
+void AcquireAllCall::ask_for_all() {
+  AcquireCall* asleep = nullptr;
+  core::Nanos at_most{};
+  const auto advance = [&] {
+    asleep = nullptr;
+    at_most = core::Nanos::max();
+    for (Part& part : parts_) {
+      if (!part.call || !part.call->advance()) continue;
+      asleep = &*part.call;  // the last: what is answered on the way to it need not be waited for
+      at_most = std::min(at_most, asleep->sleeps_for());
+    }
+  };
+  for (Part& part : parts_) {
+    if (!takes_part(part)) continue;
+    part.call.emplace(*part.wanted.slot, part.wanted.terms, part.options, nullptr, Queueing::tries);
+    part.call->start();
+  }
+  {
+    const Gathered together(parts_, [](const Part& part) -> Slot& { return *part.wanted.slot; });
+    advance();
+  }
+  while (asleep != nullptr) {
+    asleep->sleep(at_most);
+    advance();
+  }
+  for (Part& part : parts_) part.held = part.held || (part.call && part.call->holds());
+  for (Part& part : parts_) {
+    if (!part.call) continue;
+    std::optional<Holder> holder;
+    part.failure = part.call->end(&holder);
+    if (part.failure) part.holder = std::move(holder);
+    part.call.reset();
+  }
+}
+
+AcquireAllCall::Machine::Waited AcquireAllCall::wait(Part& part) {
+  part.options.wait = std::max(left(part), core::Nanos(1));
+  std::optional<Holder> holder;
+  Slot& slot = *part.wanted.slot;
+  part.failure = slot.acquire(part.wanted.terms, part.options, &holder);
+  part.held = !part.failure;
+  if (holder) part.holder = std::move(holder);
+  const bool all = std::none_of(parts_.begin(), parts_.end(),
+                                [this](const Part& each) { return takes_part(each); });
+  return {.fate = fate_of(part.failure),
+          .all_held = all,
+          .time_is_up = left(part) <= core::Nanos(0),
+          .cut_short = cut_short(part)};
+}
+
+void AcquireAllCall::give_back(std::size_t from) {
+  freed_.clear();
+  for (std::size_t i = from; i < parts_.size(); ++i) {
+    if (std::exchange(parts_[i].held, false)) freed_.push_back(parts_[i].wanted.slot);
+  }
+  release_all(freed_, options_.owner, Unlocking::backs_out);
+  freed_.clear();
+}
+
+Failure AcquireAllCall::reenter() {
+  for (Part& part : parts_) {
+    if (!part.again) continue;
+    part.options = {.wait = core::Nanos(0), .owner = options_.owner};
+    part.failure = part.wanted.slot->acquire(part.wanted.terms, part.options, &part.holder);
+    part.held = !part.failure;
+    if (part.held) continue;
+    // It was lost since.
+    give_back(0);
+    failed_ = &part;
+    return told_by_name(part.wanted.slot->name(), std::move(part.failure));
+  }
+  return {};
+}
+
+void AcquireAllCall::forsake() noexcept {
+  base::OneByOne each;
+  for (Part& part : parts_) {
+    if (part.call && part.call->is_over()) {
+      part.held = part.held || part.call->holds();
+    } else if (part.call) {
+      each([&] { part.call->forsake(); });
+    }
+    part.call.reset();
+  }
+  give_back(0);
+}
+
+const std::string* AcquireAllCall::failed_name() const noexcept {
+  return failed_ != nullptr ? &failed_->wanted.slot->name() : nullptr;
+}
+
+std::optional<Holder> AcquireAllCall::take_holder() {
+  if (failed_ == nullptr) return std::nullopt;
+  // The backend may have answered without naming the holder: another thread of this process.
+  return failed_->holder ? failed_->holder : failed_->wanted.slot->local_holder();
+}
+
+std::vector<std::shared_ptr<Slot>> AcquireAllCall::take_slots() noexcept {
+  for (Part& part : parts_) freed_.push_back(std::move(part.wanted.slot));
+  return std::move(freed_);
+}
+
+}  // namespace mortise::runtime

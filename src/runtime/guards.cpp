@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The public `Guards`, and lock_all() in a throwing and in an error_code form.
+#include <mortise/guards.hpp>
+
+#include "runtime/acquire_all_call.hpp"
+#include "runtime/release_all.hpp"
+#include "runtime/slot.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise {
+
+Guards::Guards() noexcept = default;
+
+void Guards::take(Locks locks, const AcquireOptions& options) {
+  owner_ = options.owner.or_this_thread();
+  AcquireOptions mine = options;
+  mine.owner = owner_;
+  std::vector<runtime::AcquireAllCall::Wanted> wanted;
+  wanted.reserve(locks.size());
+  for (const Lock& lock : locks) wanted.push_back({.slot = lock.slot_, .terms = lock.terms_});
+  runtime::AcquireAllCall call(std::move(wanted), mine);
+  try {
+    failure_ = call.run();
+    if (failure_) failed_name_ = *call.failed_name();
+    if (is_contention(failure_.code)) holder_ = call.take_holder();
+  } catch (...) {
+    call.forsake();  // out of memory
+    throw;
+  }
+  holds_ = !failure_;
+  if (holds_) slots_ = call.take_slots();
+  for (const auto& slot : slots_) slot->guarded(owner_);
+}
+
+Guards::Guards(Guards&& other) noexcept
+    : holds_(std::exchange(other.holds_, false)),
+      slots_(std::exchange(other.slots_, {})),
+      owner_(other.owner_),
+      failure_(std::exchange(other.failure_, Failure())),
+      failed_name_(std::exchange(other.failed_name_, {})),
+      holder_(std::exchange(other.holder_, std::nullopt)) {}
+
+Guards& Guards::operator=(Guards&& other) noexcept {
+  if (this != &other) {
+    release();
+    holds_ = std::exchange(other.holds_, false);
+    slots_ = std::exchange(other.slots_, {});
+    owner_ = other.owner_;
+    failure_ = std::exchange(other.failure_, Failure());
+    failed_name_ = std::exchange(other.failed_name_, {});
+    holder_ = std::exchange(other.holder_, std::nullopt);
+  }
+  return *this;
+}
+
+Guards::~Guards() { release(); }
+
+Released Guards::release() noexcept {
+  if (!std::exchange(holds_, false)) return Released::was_lost;
+  const Released outcome = runtime::release_all(slots_, owner_, runtime::Unlocking::guard);
+  for (std::shared_ptr<runtime::Slot>& slot : slots_) runtime::drop(std::move(slot));
+  slots_.clear();
+  return outcome;
+}
+
+std::chrono::nanoseconds Guards::valid_for() const noexcept {
+  if (!holds_) return std::chrono::nanoseconds(0);
+  std::chrono::nanoseconds shortest = std::chrono::nanoseconds::max();
+  for (const auto& slot : slots_) shortest = std::min(shortest, slot->valid_for(owner_));
+  return shortest;
+}
+
+Guards lock_all(std::span<const std::reference_wrapper<Lock>> locks,
+                const AcquireOptions& options) {
+  Guards guards;
+  guards.take(locks, options);
+  if (guards.failure_ && !is_contention(guards.failure_.code)) throw LockError(guards.failure_);
+  return guards;
+}
+
+Guards lock_all(std::span<const std::reference_wrapper<Lock>> locks, const AcquireOptions& options,
+                std::error_code& ec) {
+  Guards guards;
+  guards.take(locks, options);
+  ec = guards.failure_.code;
+  return guards;
+}
+
+}  // namespace mortise

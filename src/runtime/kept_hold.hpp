@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// A hold that its owner has let go of sooner than `min_hold` says: the last word about it is not a
+// release, but when its lease ends. The client has forgotten it by then.
+#pragma once
+
+#include <mortise/holder.hpp>
+#include <mortise/operation.hpp>
+
+#include "core/keeping.hpp"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace mortise {
+class Backend;
+}
+
+namespace mortise::runtime {
+
+/// That word is said again until it is heard, as a release is; since a renewal is answered once,
+/// each time by another one, and with what is left by then.
+/// @thread_safety every member may be called concurrently.
+class KeptHold : public std::enable_shared_from_this<KeptHold> {
+ public:
+  /// @param doubt until when a renewal of before, which was not answered, may yet be carried out
+  /// and have the hold end with a lease of its own: the word is said once more until then
+  KeptHold(HoldId hold, const core::Keeping& keeping, Instant doubt)
+      : hold_(std::move(hold)), keeping_(keeping), doubt_(doubt) {}
+  /// Says it, or says it again. Where there is no memory for it, it is as if it was lost on its
+  /// way.
+  /// @return what to wait for; null = it was not said
+  std::shared_ptr<Operation> say(Backend& backend, Instant now) noexcept;
+  /// @return whether the server has answered.
+  [[nodiscard]] bool settled() const noexcept { return answer_.load() != Answer::unknown; }
+  /// @return whether it need not be said again.
+  [[nodiscard]] bool gone(Instant now) const noexcept {
+    return settled() && (now >= doubt_ || answer_.load() == Answer::lost);
+  }
+  /// @return `released` where the hold stood, and ends as it should.
+  [[nodiscard]] Released outcome() const noexcept;
+  [[nodiscard]] Instant until() const noexcept { return keeping_.until(); }
+
+ private:
+  using Answer = Renewal::Answer;
+  class Word;
+
+  const HoldId hold_;
+  const core::Keeping keeping_;
+  const Instant doubt_;
+  std::atomic<Answer> answer_{Answer::unknown};
+};
+
+}  // namespace mortise::runtime

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Goal: a name stays taken for `min_hold`, whoever unlocked it and however its client ended since.
+// Method: holds that are unlocked at once, and others that try meanwhile; the times are counted so
+// that a slow machine makes no test fail.
+#include "model/process.hpp"
+#include "support/contract_process.hpp"
+#include "support/contract_suites.hpp"
+
+#include <optional>
+
+namespace mortise::contract {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+/// What a store that asks once a second, and rounds up to that, may add.
+constexpr auto slack = 2 * fallback_period + patience;
+
+MORTISE_TEST(MinHold, IsRefusedWhereTheStoreCannotKeepIt, Quality::no_min_hold) {
+  Client one = client();
+  try {
+    static_cast<void>(one.lock("name", {.min_hold = 1ms}));
+    FAIL() << "it promises what it does not keep";
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), Errc::unsupported);
+    EXPECT_NE(std::string(error.what()).find("min_hold"), std::string::npos) << error.what();
+  }
+  one.lock("name", {.min_hold = 0ms}).lock();
+}
+
+// Promise: M1
+MORTISE_TEST(MinHold, KeepsTheNameFromTheGrantOn, Quality::min_hold) {
+  Client one = client();
+  Client other = client();
+  // Longer than the lease, so that the store has to be told.
+  const std::chrono::milliseconds min_hold = short_lease() * 5;
+  Lock lock = one.lock("name", {.lease = short_lease(), .min_hold = min_hold});
+  const auto before = Steady::now();
+  lock.lock();
+  const Token token = lock.token();
+  // A short lease leaves the server little time to answer: what is not heard is said again.
+  EXPECT_LT(own_duration_of([&] { EXPECT_NE(lock.release(), Released::was_lost); }), min_hold / 2);
+  EXPECT_EQ(lock.hold_count(), 0U);
+  EXPECT_EQ(lock.valid_for(), 0ns);
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(min_hold + slack));
+  EXPECT_GE(Steady::now() - before, min_hold);
+  EXPECT_GT(next.token(), token);
+  next.unlock();
+}
+
+MORTISE_TEST(MinHold, EndsALongerLeaseInTime, Quality::min_hold) {
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name", {.lease = 10min, .min_hold = short_lease() * 2});
+  const auto before = Steady::now();
+  lock.lock();
+  lock.unlock();
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(short_lease() * 2 + slack));
+  EXPECT_GE(Steady::now() - before, short_lease() * 2);
+  next.unlock();
+}
+
+MORTISE_TEST(MinHold, LeavesAnOlderHoldToBeReleased, Quality::min_hold) {
+  Party holder = party();
+  Client other = client();
+  Lock lock = holder.client.lock("name", {.lease = 10min, .min_hold = 50ms});
+  lock.lock();
+  std::this_thread::sleep_for(60ms);
+  const std::uint64_t before = holder.probe->counts().releases;
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_EQ(holder.probe->counts().releases, before + 1);
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock());
+  next.unlock();
+}
+
+MORTISE_TEST(MinHold, IsOfTheLastUnlock, Quality::min_hold) {
+  Client one = client();
+  Lock lock = one.lock("name", {.min_hold = 10min});
+  lock.lock();
+  lock.lock();
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_EQ(lock.hold_count(), 1U);
+  EXPECT_GT(lock.valid_for(), 0ns);
+  lock.unlock();
+  EXPECT_EQ(lock.hold_count(), 0U);
+  std::error_code ec;
+  lock.unlock(ec);
+  EXPECT_EQ(ec, Errc::not_owner);
+}
+
+// Promise: M1
+MORTISE_TEST(MinHold, HoldsForItsFormerOwnerAndItsProcessToo, Quality::min_hold) {
+  Client one = client({.turn = 10s});
+  Lock lock = one.lock("name", {.lease = short_lease(), .min_hold = short_lease() * 5});
+  const auto before = Steady::now();
+  lock.lock();
+  const Token token = lock.token();
+  Worker waiter;
+  auto served = waiter.start([&] {
+    Lock same = one.lock("name", {.lease = short_lease(), .min_hold = short_lease() * 5});
+    const std::lock_guard hold(same);
+    EXPECT_GE(Steady::now() - before, short_lease() * 5) << "it was passed on";
+    return same.token();
+  });
+  ASSERT_TRUE(waiter.falls_asleep());
+  lock.unlock();
+  EXPECT_FALSE(lock.try_lock()) << "it re-entered what it had unlocked";
+  EXPECT_GT(served.get(), token);
+}
+
+// Promise: M1
+MORTISE_TEST(MinHold, OutlivesItsClient, Quality::min_hold) {
+  Client other = client();
+  const std::chrono::milliseconds min_hold = short_lease() * 5;
+  const auto before = Steady::now();
+  {
+    Client one = client();
+    Lock unlocked = one.lock("unlocked", {.lease = short_lease(), .min_hold = min_hold});
+    Lock held = one.lock("held", {.lease = short_lease(), .min_hold = min_hold});
+    unlocked.lock();
+    unlocked.unlock();
+    held.lock();
+  }
+  Lock next = other.lock("unlocked");
+  Lock next_too = other.lock("held");
+  EXPECT_TRUE(next.try_lock_for(min_hold + slack));
+  EXPECT_GE(Steady::now() - before, min_hold);
+  EXPECT_TRUE(next_too.try_lock_for(slack));
+  next.unlock();
+  next_too.unlock();
+}
+
+MORTISE_TEST(MinHold, OfWhatAClosedClientHoldsIsKept, Quality::min_hold) {
+  Client other = client();
+  const auto before = Steady::now();
+  {
+    Client one = client();
+    one.lock("name", {.lease = short_lease(), .min_hold = short_lease() * 5}).lock();
+  }
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(short_lease() * 5 + slack));
+  EXPECT_GE(Steady::now() - before, short_lease() * 5);
+  next.unlock();
+}
+
+// Promise: M1
+MORTISE_TEST(MinHold, OutlivesItsProcess, Quality::min_hold, Hook::processes) {
+  const std::chrono::milliseconds min_hold = short_lease() * 5;
+  const Line line;
+  const auto before = Steady::now();
+  model::Process job = model::Process::fork_child([&] {
+    Client mine = client();
+    Lock lock = mine.lock("name", {.lease = short_lease(), .min_hold = min_hold});
+    lock.lock();
+    lock.unlock();
+    line.tell('u');
+    static_cast<void>(Line().hear(5min));
+    return 0;
+  });
+  ASSERT_EQ(line.hear(patience), 'u');
+  EXPECT_EQ(job.kill().signal, SIGKILL);
+  Client other = client();
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(min_hold + slack));
+  EXPECT_GE(Steady::now() - before, min_hold);
+  next.unlock();
+}
+
+// Promise: M1
+MORTISE_TEST(MinHold, IsSaidAgainUntilItIsHeard, Quality::min_hold) {
+  Party holder = party();
+  Client other = client();
+  // So that there is time to say it again.
+  const std::chrono::milliseconds lease = 4s;
+  Lock lock = holder.client.lock("name", {.lease = lease, .renew = false, .min_hold = 8s});
+  const auto before = Steady::now();
+  lock.lock();
+  holder.probe->sever();
+  EXPECT_EQ(lock.release(), Released::unknown);
+  holder.probe->mend();
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(8s + slack));
+  EXPECT_GE(Steady::now() - before, 8s) << "it ended with its lease";
+  next.unlock();
+}
+
+MORTISE_TEST(MinHold, EndsAtOnceByForce, Quality::min_hold, Hook::take_away) {
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name", {.min_hold = 10min});
+  lock.lock();
+  lock.unlock();
+  Lock next = other.lock("name");
+  EXPECT_FALSE(next.try_lock());
+  store().take_away("name");
+  EXPECT_TRUE(next.try_lock_for(slack));
+  next.unlock();
+}
+
+MORTISE_TEST(MinHold, OfAHoldThatWasLostIsOver, Quality::min_hold, Quality::loss) {
+  Client one = client();
+  Client other = client();
+  LockOptions options = losable();
+  options.min_hold = 10min;
+  Lock lock = one.lock("name", options);
+  lock.lock();
+  lose(lock);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  Lock next = other.lock("name");
+  EXPECT_TRUE(next.try_lock_for(slack));
+  next.unlock();
+}
+
+// Promise: M1
+MORTISE_TEST(MinHold, IsExact, Quality::min_hold, Hook::hand_clock) {
+  take_the_clock();
+  Client one = client();
+  Client other = client();
+  Lock lock = one.lock("name", {.min_hold = 10min});
+  lock.lock();
+  clock().advance(1s);
+  lock.unlock();
+  Lock next = other.lock("name");
+  clock().advance(10min - 1s - 1ms);
+  EXPECT_FALSE(next.try_lock());
+  clock().advance(1ms + 600ms);
+  EXPECT_TRUE(next.try_lock()) << "no longer than what the clocks may differ by";
+  next.unlock();
+}
+
+}  // namespace
+}  // namespace mortise::contract
