@@ -31,6 +31,11 @@ void Calls::died(const Process& process, Nanos gone_by) {
   }
 }
 
+void Calls::hears_the_dead(std::size_t name, Nanos gone_by) {
+  Name& all = names_[name];
+  all.clear_from = std::max(all.clear_from, gone_by);
+}
+
 void Calls::over_by(Nanos time) {
   for (auto& [number, all] : names_) all.clear_from = std::min(all.clear_from, time);
 }

@@ -42,6 +42,8 @@ class Calls {
 
   /// The calls of a process end: it was killed, and what it had ends by then.
   void died(const Process& process, Nanos gone_by);
+  /// Somebody who is dead may have the name until then.
+  void hears_the_dead(std::size_t name, Nanos gone_by);
   /// What calls so far have left in doubt is over by then.
   void over_by(Nanos time);
 

@@ -215,6 +215,17 @@ void Judge::died(const Process& process, Nanos free_by) {
   }
 }
 
+void Judge::hears_the_dead(std::size_t name, Nanos free_by) {
+  Name& all = names_[name];
+  if (std::any_of(all.holds.begin(), all.holds.end(),
+                  [](const auto& each) { return !each.second.ended; })) {
+    return;
+  }
+  all.free_since = std::max(all.free_since, free_by);
+  all.released = false;
+  all.later = Nanos(0);
+}
+
 bool Judge::stands_behind_its_own(const Name& all, const Process& process) {
   return std::any_of(all.holds.begin(), all.holds.end(), [&](const auto& each) {
     return each.second.process == &process && believes(each.second);

@@ -101,6 +101,9 @@ class Judge {
   [[nodiscard]] bool believes(const Process& process);
   /// Whatever that process holds ends at the store by then, whoever may know of it (L1).
   void died(const Process& process, Nanos free_by);
+  /// Words of a process that is dead are heard only now: it may be granted a name that is free, and
+  /// keep it until then, unless somebody else is.
+  void hears_the_dead(std::size_t name, Nanos free_by);
   /// From this moment on a name that is free and wanted must be granted within the bound.
   /// @param hand_over after a release; asked when it counts, since it may have become longer
   /// @param fallback after the end of a lease, of which nobody is told

@@ -11,6 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// What a holder said that died, and was cut off at the same time, is heard when that ends.
+constexpr auto words_are_kept = 60s;
 constexpr auto kept_lease = 6s;
 // Of a shorter one too little is left once connections are made again.
 constexpr auto shortest_kept_lease = 3s;
@@ -43,11 +45,11 @@ void Scene::have_a_holder_die() {
                             .asked_at = asked});
       tell(process.name(), "holds " + lock_name(name));
       stand_->told(lock_name(name), lock.token(owner));
-      room_.world.after(life, [this, &process, silent] {
+      room_.world.after(life, [this, &process, name, silent] {
         tell(process.name(), silent ? "dies, and its servers hear nothing" : "is killed");
         for (const auto& [id, connection] : room_.network.connections()) {
           if (silent && &connection->process() == &process) {
-            connection->stall(Connection::Way::up, room_.world.now() + 60s);
+            connection->stall(Connection::Way::up, room_.world.now() + words_are_kept);
           }
         }
         stand_->dies(process);
@@ -55,6 +57,14 @@ void Scene::have_a_holder_die() {
         judge_.died(process, free_by);
         calls_.died(process, free_by + 1s);
         room_.world.kill(process);
+        if (!silent) return;
+        // It may have asked once more when it was granted the name: that is a late copy then, of an
+        // owner that nobody can ask, and ends with its lease.
+        room_.world.after(words_are_kept, [this, name] {
+          const Nanos until = room_.world.now() + stand_->lease_of_the_dead(plan_);
+          judge_.hears_the_dead(name, until);
+          calls_.hears_the_dead(name, until + 1s);
+        });
       });
       std::this_thread::sleep_for(10min);
     } catch (const std::exception& error) {
