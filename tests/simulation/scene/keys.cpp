@@ -59,6 +59,7 @@ void Keys::look_for_second_success(const Call& call, const Attempt& first, const
 Keys::RunNumber Keys::begins(const Call& call, std::uint64_t number, mortise::Token token) {
   Key& key = keys_[call.key];
   const Attempt mine{.run = ++runs_,
+                     .process = call.process,
                      .number = number,
                      .token = token,
                      .asked = call.asked,
@@ -123,7 +124,7 @@ Keys::Attempt* Keys::find(const Call& call, const mortise::Outcome& outcome) {
 
 void Keys::told(const Call& call, const mortise::Outcome& outcome, bool may_be_stale) {
   if (outcome.state() == KeyState::pending) {
-    if (!may_be_stale) expect_known(call, outcome);
+    if (!may_be_stale && !was_robbed_here(call)) expect_known(call, outcome);
     return;
   }
   Attempt* const said = find(call, outcome);
@@ -148,6 +149,17 @@ void Keys::told(const Call& call, const mortise::Outcome& outcome, bool may_be_s
     blame("O3", call, "it is told what was forgotten: " + shown(said->bytes));
   }
   expect_known(call, outcome);
+}
+
+// Who may not wait is told so at once where its own process runs the key, and that one may not have
+// heard yet that its run was taken by force.
+bool Keys::was_robbed_here(const Call& call) const {
+  const std::size_t name = first_name + call.key;
+  const Key& key = keys_.at(call.key);
+  return std::any_of(key.attempts.begin(), key.attempts.end(), [&](const Attempt& each) {
+    return each.process == call.process && each.told == never && !each.lost &&
+           (judge_.was_taken(name, each.token) || judge_.excused(name, each.token));
+  });
 }
 
 // The last success that was told before what this call saw stands, unless time or somebody ended

@@ -71,6 +71,7 @@ class Keys {
  private:
   struct Attempt {
     RunNumber run = 0;
+    const Process* process = nullptr;
     std::uint64_t number = 0;
     mortise::Token token;
     Nanos asked{};    ///< of the call that was granted: its begin at the store came after that
@@ -98,6 +99,9 @@ class Keys {
   void look_for_second_success(const Call& call, const Attempt& first, const Attempt& later);
   /// @return the attempt that said these bytes; null, and blamed: nobody did
   Attempt* find(const Call& call, const mortise::Outcome& outcome);
+  /// @return whether a run of the caller's process is not over for that one, but was ended by
+  /// force.
+  [[nodiscard]] bool was_robbed_here(const Call& call) const;
   /// What must be known of the key by somebody who asked then.
   void expect_known(const Call& call, const mortise::Outcome& outcome);
   void blame(const char* promise, const Call& call, const std::string& words);
