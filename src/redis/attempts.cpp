@@ -200,8 +200,15 @@ void Attempts::renewed(const std::vector<Renewal::Item>& items) {
 bool Attempts::stands(const HoldId& hold, Instant now) const {
   const std::lock_guard lock(mutex_);
   const auto found = records_.find(hold.attempt);
-  return found != records_.end() && found->second.number == hold.number &&
+  return found != records_.end() && found->second.number == hold.number && !found->second.leaves &&
          now < found->second.until;
+}
+
+void Attempts::leaves(const HoldId& hold) {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(hold.attempt);
+  if (found == records_.end() || found->second.number != hold.number) return;
+  found->second.leaves = true;
 }
 
 // The record stays: a push that tells of that hold late is not one of a hold that nobody wants.

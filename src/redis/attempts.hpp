@@ -93,7 +93,9 @@ class Attempts {
   /// It is over, and no hold. Say so after its operation was completed, or it could be asked for
   /// once more in between.
   void over(const AttemptId& attempt);
-  /// @return whether it is a hold, not over and not released, as far as is known.
+  /// Its release is about to be sent, and may take long.
+  void leaves(const HoldId& hold);
+  /// @return whether it is a hold, not over and not to be released, as far as is known.
   [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
   /// The server does not know that hold any more.
   void gone(const HoldId& hold, Instant now);
@@ -163,6 +165,7 @@ class Attempts {
     int open = 0;                            // requests on their way
     bool cancelled = false;
     bool told = false;       // of the mutant only
+    bool leaves = false;     // a hold whose release was asked for
     Operation taken_back{};  // its caller has gone; kept until nothing of it is at the server
     Instant since{};         // ... and that was then
     std::optional<Reading> reading{};

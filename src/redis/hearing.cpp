@@ -54,11 +54,12 @@ void Hearing::change(const std::string& name, const std::function<void(Reason&)>
     if (begins) {
       channels_.emplace(channel, std::move(reason));
     } else {
-      left_.insert(channel);  // first: there may be no memory for it
+      ++left_[channel];  // first: there may be no memory for it
       channels_.erase(found);
     }
   }
-  if (say_(begins, channel) || !begins) return;
+  if (say_(begins, channel)) return;
+  if (!begins) return ended(channel);  // with the connection
   const std::lock_guard lock(mutex_);
   channels_.erase(channel);
 }
@@ -93,7 +94,9 @@ std::optional<HoldId> Hearing::held(const std::string& channel) const {
 
 void Hearing::ended(const std::string& channel) {
   const std::lock_guard lock(mutex_);
-  left_.erase(channel);
+  const auto found = left_.find(channel);
+  if (found == left_.end()) return;
+  if (--found->second == 0) left_.erase(found);
 }
 
 void Hearing::forget() {

@@ -7,11 +7,11 @@
 
 #include <mortise/operation.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,7 +46,8 @@ class Hearing {
   /// @return the long hold for which it hears this channel.
   [[nodiscard]] std::optional<HoldId> held(const std::string& channel) const;
 
-  /// The server has answered that a subscription is over.
+  /// The server has answered that a subscription is over: one of them, where it began anew and was
+  /// left again before that was heard.
   void ended(const std::string& channel);
   /// The connection broke. What was noted and not said yet would go by the next one, which knows
   /// nothing of it.
@@ -66,7 +67,7 @@ class Hearing {
   std::mutex order_;  // subscriptions are said in the order in which they are noted; taken first
   mutable std::mutex mutex_;
   std::map<std::string, Reason> channels_;
-  std::set<std::string> left_;  // whose subscription may not have ended yet
+  std::map<std::string, std::size_t> left_;  // subscriptions that may not have ended yet
 };
 
 }  // namespace mortise::redis

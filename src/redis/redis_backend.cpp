@@ -126,6 +126,8 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
   if (base::mutant("redis.forget_a_hold_before_its_release")) {
     attempts_.forget(operation->hold());
   }
+  // Who begins to listen for it while the release is on its way is a waiter of Redisson's to that.
+  if (redisson_) attempts_.leaves(operation->hold());
   submit(Call::release(operation));
 }
 

@@ -70,6 +70,28 @@ TEST_F(RedisHearingTest, WhoHasLeftIsCountedUntilTheServerSaysSo) {
   EXPECT_TRUE(hearing_.is_still_counted("a")) << "it does not wait";
 }
 
+// One thread's answers came while another one had begun anew, and left again.
+TEST_F(RedisHearingTest, WhoHasLeftTwiceIsCountedUntilTheServerHasSaidSoTwice) {
+  for (int i = 0; i < 2; ++i) {
+    hearing_.wait("a");
+    hearing_.stop_waiting("a");
+  }
+  hearing_.ended(channel);
+  EXPECT_TRUE(hearing_.is_still_counted("a"));
+  hearing_.ended(channel);
+  EXPECT_FALSE(hearing_.is_still_counted("a"));
+  hearing_.ended(channel);
+  EXPECT_FALSE(hearing_.is_still_counted("a"));
+}
+
+// Or a waiter of Redisson's would be taken for this client, for good.
+TEST_F(RedisHearingTest, WhoLeavesWithTheConnectionIsNotCounted) {
+  hearing_.wait("a");
+  connected_ = false;
+  hearing_.stop_waiting("a");
+  EXPECT_FALSE(hearing_.is_still_counted("a"));
+}
+
 TEST_F(RedisHearingTest, WhatCouldNotBeSaidIsSaidNextTime) {
   connected_ = false;
   hearing_.wait("a");
