@@ -153,9 +153,9 @@ void Keys::told(const Call& call, const mortise::Outcome& outcome, bool may_be_s
 
 // Who may not wait is told so at once where its own process runs the key, and that one may not have
 // heard yet that its run was taken by force.
-bool Keys::was_robbed_here(const Call& call) const {
+bool Keys::was_robbed_here(const Call& call) {
   const std::size_t name = first_name + call.key;
-  const Key& key = keys_.at(call.key);
+  const Key& key = keys_[call.key];
   return std::any_of(key.attempts.begin(), key.attempts.end(), [&](const Attempt& each) {
     return each.process == call.process && each.told == never && !each.lost &&
            (judge_.was_taken(name, each.token) || judge_.excused(name, each.token));

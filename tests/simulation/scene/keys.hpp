@@ -101,7 +101,7 @@ class Keys {
   Attempt* find(const Call& call, const mortise::Outcome& outcome);
   /// @return whether a run of the caller's process is not over for that one, but was ended by
   /// force.
-  [[nodiscard]] bool was_robbed_here(const Call& call) const;
+  [[nodiscard]] bool was_robbed_here(const Call& call);
   /// What must be known of the key by somebody who asked then.
   void expect_known(const Call& call, const mortise::Outcome& outcome);
   void blame(const char* promise, const Call& call, const std::string& words);
