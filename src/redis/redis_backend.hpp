@@ -159,7 +159,7 @@ class RedisBackend final : public Backend, private Connection::User {
   void look_for_holder(const std::string& channel);
 
   void lost_commands(const Failure& why, std::list<Call> unanswered, bool final, bool was_up);
-  void note_unanswered(const std::list<Call>& calls, Instant now) noexcept;
+  void note_unanswered(std::list<Call>& calls, Instant now) noexcept;
   void left_behind(Calls& alone, const Failure& why, bool final, bool was_up);
   void tell_undecided(const Failure& why, bool final);
   void lost_inbox(const Failure& why, bool final);

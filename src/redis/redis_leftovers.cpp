@@ -14,8 +14,8 @@
 
 namespace mortise::redis {
 
-void RedisBackend::note_unanswered(const std::list<Call>& calls, Instant now) noexcept {
-  for (const Call& call : calls) {
+void RedisBackend::note_unanswered(std::list<Call>& calls, Instant now) noexcept {
+  for (Call& call : calls) {
     if (call.kind == Call::Kind::acquire) {
       attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());
     } else if (call.kind == Call::Kind::cancel) {
@@ -29,6 +29,8 @@ void RedisBackend::note_unanswered(const std::list<Call>& calls, Instant now) no
       if (!call.goes_on) continue;
       const auto& next = release.successor();
       attempts_.unanswered(next->request().attempt, 0, call.epoch, now, next);
+    } else if (call.kind == Call::Kind::recall) {
+      call.copies = call.copies || call.found;
     }
   }
 }

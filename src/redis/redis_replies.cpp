@@ -338,6 +338,10 @@ void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
   const std::shared_ptr<const Record>& record = answer.record;
   const bool stays = record->state != KeyState::absent && !record->held &&
                      (!call.found || call.found->record->number != record->number);
+  if (call.copies && record->held && call.found->record->number != record->number) {
+    return its.failed(
+        {Errc::in_doubt, describe() + ": the key may have been forgotten, and is run since"});
+  }
   if (its.kind() == Recollection::Kind::forget && stays) {
     return submit(
         Call::recall(call.recollection(), std::make_shared<const Answer>(answer), clock_->now()));
