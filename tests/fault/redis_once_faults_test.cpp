@@ -174,8 +174,8 @@ TEST_F(RedisOnceFaults, AConclusionThatArrivesTwiceIsRecordedOnce) {
   keep_requests();
   std::error_code ec;
   static_cast<void>(run.fail("no", ec));
-  EXPECT_EQ(ec, Errc::in_doubt);
-  // It is said again by the next connection.
+  // It is said again by the next connection, whose answer the caller may yet see.
+  EXPECT_TRUE(!ec || ec == Errc::in_doubt) << ec.message();
   ASSERT_TRUE(eventually([&] { return other.once("a").look().state() == KeyState::failed; }));
   mortise::Run second = other.once("a").begin();
   ASSERT_TRUE(second);
