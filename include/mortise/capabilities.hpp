@@ -31,7 +31,7 @@ struct Capabilities {
   Support one_wake = Support::unknown;           ///< one release wakes one waiter
   Support survives_restart = Support::unknown;   ///< holds and tokens survive a server restart
   Support survives_failover = Support::unknown;  ///< and the loss of a primary server
-  Support shared_mode = Support::no;             ///< read/write holds
+  Support shared_mode = Support::no;             ///< readers: `Mode::shared`
   Support once = Support::no;                    ///< keys with a memory: `Client::once()`
   Support min_hold = Support::no;                ///< `LockOptions::min_hold`, see `Renewal`
   SafetyMargin safety_margin{};                  ///< see there

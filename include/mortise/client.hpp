@@ -8,6 +8,7 @@
 #include <mortise/lock.hpp>
 #include <mortise/once.hpp>
 #include <mortise/options.hpp>
+#include <mortise/read_write_lock.hpp>
 
 #include <chrono>
 #include <memory>
@@ -57,8 +58,16 @@ class MORTISE_API Client {
   /// @param name 1 to 512 bytes of any value
   /// @param options of the holds that are taken by this handle
   /// @errors `misconfigured` (the name or an option: the message names it), `unsupported` (the
-  /// backend keeps no name for nobody: `Capabilities::min_hold`), `closed`
+  /// backend has no readers: `Capabilities::shared_mode`; it keeps no name for nobody:
+  /// `Capabilities::min_hold`), `closed`
   [[nodiscard]] Lock lock(std::string_view name, const LockOptions& options = {});
+
+  /// Makes a reader's and a writer's handle on a name; touches no server.
+  ///
+  /// @param options as those of `lock()`; the mode is that of each handle
+  /// @errors as `lock()`
+  [[nodiscard]] ReadWriteLock read_write_lock(std::string_view name,
+                                              const LockOptions& options = {});
 
   /// Makes a handle on a key that is run once; touches no server.
   ///

@@ -77,6 +77,7 @@ class MORTISE_API Guard {
   void take(Lock& lock, const AcquireOptions& options);
 
   std::shared_ptr<runtime::Slot> slot_;
+  Mode mode_ = Mode::exclusive;
   Owner owner_;
   Token token_;
   std::stop_token lost_;

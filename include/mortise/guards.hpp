@@ -6,6 +6,7 @@
 #include <mortise/export.hpp>
 #include <mortise/holder.hpp>
 #include <mortise/lock.hpp>
+#include <mortise/mode.hpp>
 #include <mortise/options.hpp>
 
 #include <chrono>
@@ -20,6 +21,14 @@
 #include <vector>
 
 namespace mortise {
+
+namespace runtime {
+/// One of several names that are held.
+struct HeldSlot {
+  std::shared_ptr<Slot> slot;
+  Mode mode = Mode::exclusive;  ///< by which it is to be unlocked
+};
+}  // namespace runtime
 
 /// What `lock_all()` has taken; frees all of it when it is destroyed, by whichever thread.
 ///
@@ -75,7 +84,7 @@ class MORTISE_API Guards {
   void take(Locks locks, const AcquireOptions& options);
 
   bool holds_ = false;
-  std::vector<std::shared_ptr<runtime::Slot>> slots_;
+  std::vector<runtime::HeldSlot> slots_;
   Owner owner_;
   Failure failure_;
   std::string failed_name_;
@@ -86,7 +95,8 @@ class MORTISE_API Guards {
 ///
 /// They may be of different clients and backends. They are taken by their names' order, whatever
 /// the order of the arguments, so that callers who want some of the same never wait for each other
-/// in a circle; one that is named twice is re-entered. All are asked for in one flight, so that
+/// in a circle; one that is named twice is re-entered, but not as a reader and exclusively at once
+/// (`misconfigured`). All are asked for in one flight, so that
 /// eight take about the time of one. Where one is busy the others are given back, and the call
 /// waits for that one, while it holds none of them; where that repeats itself it keeps those that
 /// come first by name. What the owner held before the call stays held while it waits.

@@ -2,6 +2,7 @@
 // What can be learned about whoever holds a lock now, and the answers of a release.
 #pragma once
 
+#include <mortise/mode.hpp>
 #include <mortise/token.hpp>
 
 #include <chrono>
@@ -18,6 +19,7 @@ struct Holder {
   std::optional<std::chrono::milliseconds>
       expires_in{};                      ///< end of its lease; empty: unknown, none
   std::optional<std::size_t> waiters{};  ///< waiters at the server; empty: unknown
+  Mode mode = Mode::exclusive;           ///< `shared`: the first of its readers, of maybe many
 };
 
 /// What `release()` found.

@@ -46,6 +46,17 @@ class Guards;
 /// | lost            | fails with `lost`    | count - 1, silently; at 0 -> free | stays lost | stays lost      |
 /// | closed or forked client | fails with `closed` | silent  | -                    | -                        |
 ///
+/// A handle with `Mode::shared` is a reader's. Readers hold the name together and exclude exclusive
+/// owners only; in both directions who comes later waits behind who waits already, inside the
+/// process and between clients, so that neither side starves. The two modes are two holds: every
+/// member tells and ends the one of its handle's own mode. Beside the table above:
+/// - the first reader of a client takes the hold with one round trip, the others join it with none;
+/// - an exclusive owner may take the name shared too, and release the exclusive hold afterwards: it
+///   goes on as a reader, and nobody was the owner in between (a downgrade);
+/// - a reader that asks for the name exclusively is refused with `unsupported`: two of them would
+///   wait for each other for ever. Unlock first.
+/// `ReadWriteLock` has both handles.
+///
 /// `lost` leaves the name at once: other owners may acquire it while this owner still has to
 /// unlock.
 ///
@@ -73,7 +84,7 @@ class MORTISE_API Lock {
   /// Re-enters at once, without a round trip, where the thread holds it already.
   /// @errors `unavailable` (no connection for `ClientOptions::give_up`), `denied`, `lost` (an
   /// earlier hold of this thread was lost and is not unlocked yet), `in_doubt`, `misconfigured`,
-  /// `unsupported`, `protocol`, `exhausted`, `closed`
+  /// `unsupported` (this thread holds the name as a reader), `protocol`, `exhausted`, `closed`
   /// @blocking yes; in order of arrival within the process
   void lock();
   /// The same, reporting through `ec` instead of throwing `LockError`; clear on success.

@@ -10,11 +10,13 @@
 #include <mortise/guards.hpp>
 #include <mortise/holder.hpp>
 #include <mortise/lock.hpp>
+#include <mortise/mode.hpp>
 #include <mortise/observer.hpp>
 #include <mortise/once.hpp>
 #include <mortise/options.hpp>
 #include <mortise/outcome.hpp>
 #include <mortise/owner.hpp>
+#include <mortise/read_write_lock.hpp>
 #include <mortise/record.hpp>
 #include <mortise/run.hpp>
 #include <mortise/token.hpp>

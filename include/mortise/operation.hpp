@@ -7,6 +7,7 @@
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/holder.hpp>
+#include <mortise/mode.hpp>
 #include <mortise/record.hpp>
 
 #include <atomic>
@@ -19,12 +20,6 @@
 #include <vector>
 
 namespace mortise {
-
-/// How a name is to be held. A backend answers `unsupported` to a mode that it does not know.
-enum class Mode : std::uint8_t {
-  exclusive,  ///< a lock
-  once,       ///< a key of `Once`: names of this mode are a space of their own
-};
 
 /// Names one acquisition attempt for ever: 128 random bits of the client and a counter. A request
 /// that is repeated carries the same id, so that the server sees that it is the same one.
@@ -133,6 +128,13 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
 /// "Make this attempt the owner of the name." Pending until granted, busy, or failed; of a key,
 /// also until it is told what is remembered.
 ///
+/// A reader (`Mode::shared`) is granted the name beside other readers, where nobody holds it
+/// exclusively and nobody who wants that waits before it: each mode waits behind the other in order
+/// of arrival. When the name becomes free for readers, all that lead the queue are granted it. Each
+/// of their grants has a number of its own, so that a reader's is larger than that of every writer
+/// before it, and smaller than the next one's. A client has one shared hold of a name at a time,
+/// but for the moment in which a release is under way.
+///
 /// A key (`Mode::once`) is judged by `Request::memory` and its record, each time that it is asked
 /// for, and again for each waiter when the key becomes free (`core::judge` is the rule in C++):
 /// - another fingerprint than the record's: `recorded()`, whoever holds the key, without the bytes;
@@ -152,6 +154,11 @@ class MORTISE_API Acquisition : public Operation {
     std::string label{};
     bool wait = false;  ///< queue at the server until granted; otherwise answer at once
     std::shared_ptr<const Memory> memory{};  ///< `Mode::once`; null for every other
+    /// `Mode::shared`: the attempt of an exclusive hold of the same client. Where that stands at
+    /// the server, it does not exclude this request, nor does whoever waits behind it: the owner of
+    /// both goes on as a reader (a downgrade). Where it does not, it is as if it had not been
+    /// named.
+    std::optional<AttemptId> beside{};
   };
   /// How far it got, for an honest answer when the caller's time is up first.
   enum class Progress : std::uint8_t {
@@ -216,6 +223,9 @@ class MORTISE_API Renewal : public Operation {
     Answer answer = Answer::unknown;      ///< set by the backend before `answered()`
     Instant counted_from{};               ///< the clock before the request was sent
     std::chrono::nanoseconds granted{0};  ///< the lease that the server set
+    /// Of a shared hold that stands: somebody waits at the server whom it keeps out, so that no
+    /// further reader of its client may join it.
+    bool wanted = false;
   };
   explicit Renewal(std::vector<Item> items) : items_(std::move(items)) {}
   /// The holds; the backend fills in each answer.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <mortise/clock.hpp>
+#include <mortise/mode.hpp>
 #include <mortise/observer.hpp>
 #include <mortise/owner.hpp>
 #include <mortise/record.hpp>
@@ -40,8 +41,18 @@ struct LockOptions {
   /// client meanwhile. A hold that is lost, or that dies with its process before it was unlocked,
   /// ends with its lease. Where the store cannot keep a name for nobody (`file:`, ZooKeeper;
   /// `Capabilities::min_hold`), `Client::lock()` refuses it with `Errc::unsupported`: use
-  /// `Client::once()` there, with the day in the key.
+  /// `Client::once()` there, with the day in the key. Refused with
+  /// `Mode::shared` (`Errc::misconfigured`): readers have one hold together, whose grant is not
+  /// that of each.
   std::chrono::milliseconds min_hold{0};
+  /// `shared`: as one of many readers, which exclude exclusive owners only, and are excluded by
+  /// them. Needs `Capabilities::shared_mode`.
+  ///
+  /// The readers of one client share one hold at the server, which has the lease and the label of
+  /// the first of them. Where one asks for another `renew` or `max_hold` than that hold has, it
+  /// waits until the hold has ended; and a hold that ends by itself, because of either, is joined
+  /// for `ClientOptions::turn` only.
+  Mode mode = Mode::exclusive;
 };
 
 /// One acquisition. `{.wait = 2s, .stop = token}`.

@@ -32,6 +32,8 @@ Acquire::Acquire(const Plan& plan) noexcept
 Acquire::Action Acquire::step(const Entered& event) noexcept {
   switch (event.entry) {
     case NameState::Entry::reentered: return ends(End::reentered);
+    case NameState::Entry::joined: return ends(End::granted);
+    case NameState::Entry::upgrade: return ends(End::upgrade);
     case NameState::Entry::lost: return ends(End::lost);
     case NameState::Entry::ask: return does(Do::begin);
     case NameState::Entry::wait: return does(Do::look);

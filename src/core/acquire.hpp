@@ -45,6 +45,7 @@ class Acquire {
     reentered,   ///< success
     granted,     ///< success, to be told
     lost,        ///< an earlier hold of the owner is not unlocked
+    upgrade,     ///< the owner is a reader, and would wait for itself
     closed,      ///< the client was
     cannot_ask,  ///< what `begin` has failed with
     failed,      ///< what the attempt has failed with

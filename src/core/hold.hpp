@@ -40,6 +40,7 @@ struct LostHold {
   Token token;
   std::stop_source lost;  ///< none where nobody has asked for it
   std::uint32_t guards = 0;
+  Mode mode = Mode::exclusive;
 
   /// @return a token whose stop is requested, or is about to be by the notifier.
   [[nodiscard]] std::stop_token stopped() {

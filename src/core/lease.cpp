@@ -6,7 +6,6 @@
 #include "base/mutant.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace mortise::core {
 namespace {
@@ -36,12 +35,14 @@ Lease::Lease(const Terms& terms, const Grant& grant, SafetyMargin margin, Instan
       hold_end_(plus(now, terms.max_hold)),
       renews_(terms.renew) {
   count(grant.counted_from, grant.lease);
-  if (unlimited()) ask_at_ = plus(now, pause_of_looks());
 }
 
 void Lease::count(Instant counted_from, Nanos lease) noexcept {
   lease_ = lease;
-  if (lease == no_lease) return;
+  if (unlimited()) {
+    ask_at_ = ownerless_ ? never : plus(counted_from, pause_of_looks());
+    return;
+  }
   // A later answer never shortens what an earlier one gave: both hold at the server.
   const Instant end = counted_from + std::max(lease - unusable(lease, margin_), Nanos(0));
   lease_end_ = lease_end_ == never ? end : std::max(lease_end_, end);
@@ -86,7 +87,8 @@ Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
     return Step::lose;
   }
   if (now < ask_at_ - sooner) return Step::none;
-  if (unlimited()) {
+  // There is nothing to renew, unless somebody wants to know what its answer tells beside.
+  if (unlimited() && state_ == State::held && !asked_) {
     ask_at_ = plus(now, pause_of_looks());
     return Step::none;
   }
@@ -96,6 +98,14 @@ Lease::Step Lease::tick(Instant now, Nanos sooner) noexcept {
   ++unconfirmed_;
   ask_at_ = now + command_timeout(lease_);
   return Step::renew;
+}
+
+void Lease::asked_too(Instant now) noexcept {
+  if (state_ == State::lost) return;
+  ++unconfirmed_;
+  // One that is due already, or under way, is missed as early as without this.
+  if (!asked_) ask_at_ = std::min(ask_at_, now + command_timeout(lease_));
+  asked_ = true;
 }
 
 // What nobody answers for a while is asked for by all holds at once afterwards.
@@ -128,12 +138,16 @@ void Lease::unanswered(Instant now) noexcept {
   ask_at_ = now + pause;
 }
 
+Instant Lease::end_unrenewed(Instant now) const noexcept {
+  const bool looked_after = unlimited() && !ownerless_;
+  return looked_after ? std::min(plus(now, wanted_ - pause_of_looks()), hold_end_) : deadline();
+}
+
 void Lease::disown(Instant now) noexcept {
   if (state_ == State::lost) return;
+  if (unlimited()) lease_end_ = end_unrenewed(now);
   ask_at_ = never;
-  if (!std::exchange(ownerless_, true) && unlimited()) {
-    lease_end_ = plus(now, wanted_ - pause_of_looks());
-  }
+  ownerless_ = true;
 }
 
 bool Lease::fit_to_pass(Instant now) const noexcept {

@@ -44,6 +44,8 @@ class Lease {
   /// The time has come. `renew`: send a renewal; `lose`: the hold is lost now.
   /// @param sooner up to `early()`
   Step tick(Instant now, Nanos sooner = Nanos(0)) noexcept;
+  /// A renewal leaves that was not due: somebody wants to know what its answer tells beside.
+  void asked_too(Instant now) noexcept;
   /// The server moved its deadline. @return false: too late, the hold is lost, and the server has
   /// to be told, since it has just renewed it.
   bool renewed(Instant counted_from, Nanos lease, Instant now) noexcept;
@@ -54,6 +56,8 @@ class Lease {
   /// Nobody is left to unlock it: it is not renewed any more. Where nothing ended it, it ends as it
   /// would have if it had been renewed when `tick()` came last.
   void disown(Instant now) noexcept;
+  /// @return when it would end if it was disowned now.
+  [[nodiscard]] Instant end_unrenewed(Instant now) const noexcept;
   [[nodiscard]] bool ownerless() const noexcept { return ownerless_; }
   /// @return whether the store keeps it for as long as its client lives: nothing ends it there.
   [[nodiscard]] bool unlimited() const noexcept { return lease_ == no_lease; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Who holds, who requests and who waits: each transition moves at most one waiter on, which it
-// returns for the caller to wake.
+// returns for the caller to wake. What readers have more is in name_state_shared.cpp.
 #include "core/name_state.hpp"
 
 #include "base/mutant.hpp"
@@ -11,17 +11,21 @@
 
 namespace mortise::core {
 
-NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
-  if (hold_ && hold_->owner == waiter.owner) {
+NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
+                                  const TurnLimits& turn) {
+  const bool shared = waiter.terms->mode == Mode::shared;
+  if (!shared && hold_ && hold_->owner == waiter.owner) {
     ++hold_->depth;
     return Entry::reentered;
   }
+  const Entry entry = shared ? enter_shared(waiter, now, turn) : Entry::wait;
+  if (entry == Entry::reentered || entry == Entry::joined) return entry;
   // The owner believes that it holds the name: it must unlock before it may try again.
-  if (lost_hold(waiter.owner) != nullptr && !base::mutant("core.lost_hold_is_reentered")) {
-    return Entry::lost;
-  }
+  if (has_lost(waiter.owner) && !base::mutant("core.lost_hold_is_reentered")) return Entry::lost;
+  if (!shared && sharers_ && sharers_->find(waiter.owner) != nullptr) return Entry::upgrade;
   // Not while a release is about to leave: a request that overtook it would find our own hold.
-  if (!hold_ && requester_ == nullptr && !releasing_ && queue_.empty()) {
+  const bool idle = !hold_ && !sharers_ && releasing_ == 0 && queue_.empty();
+  if (requester_ == nullptr && (idle || entry == Entry::ask)) {
     requester_ = &waiter;
     waiter.wakeup = Waiter::Wakeup::ask;
     return Entry::ask;
@@ -31,18 +35,33 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait) {
   return Entry::wait;
 }
 
-void NameState::expect_grant() { lost_.reserve(lost_.size() + 1); }
+std::unique_ptr<Sharers> NameState::expect_grant(Mode mode) {
+  make_room(1);
+  return mode == Mode::shared ? std::make_unique<Sharers>() : nullptr;
+}
 
-void NameState::granted(Waiter& requester, Hold&& hold) {
-  assert(requester_ == &requester && !hold_);
-  static_cast<void>(requester);
+void NameState::make_room(std::size_t owners) {
+  const std::size_t live = (hold_ ? 1 : 0) + (sharers_ ? sharers_->all().size() : 0);
+  lost_.reserve(lost_.size() + live + owners);
+}
+
+void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers> room) {
+  assert(requester_ == &requester);
+  if (requester.terms->mode == Mode::shared) {
+    assert(!sharers_ && room);
+    sharers_ = std::move(room);
+    sharers_->begin(std::move(hold));
+  } else {
+    assert(!hold_ && !sharers_);
+    hold_.emplace(std::move(hold));
+  }
   requester_ = nullptr;
-  hold_.emplace(std::move(hold));
 }
 
 Waiter* NameState::reenter_waiter() noexcept {
+  if (!hold_) return nullptr;
   const auto found = std::find_if(queue_.begin(), queue_.end(), [this](const Waiter* waiter) {
-    return waiter->owner == hold_->owner;
+    return waiter->owner == hold_->owner && waiter->terms->mode != Mode::shared;
   });
   if (found == queue_.end()) return nullptr;
   Waiter* const waiter = *found;
@@ -62,7 +81,9 @@ Waiter* NameState::leave(Waiter& waiter) {
 }
 
 Waiter* NameState::choose_requester() {
-  if (hold_ || releasing_ || requester_ != nullptr || queue_.empty()) return nullptr;
+  if (hold_ || sharers_ || releasing_ > 0 || requester_ != nullptr || queue_.empty()) {
+    return nullptr;
+  }
   requester_ = queue_.front();
   queue_.erase(queue_.begin());
   requester_->wakeup = Waiter::Wakeup::ask;
@@ -70,18 +91,16 @@ Waiter* NameState::choose_requester() {
 }
 
 bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
-  return !queue_.empty() && hold_->terms->agrees_with(*queue_.front()->terms) &&
+  // Where its owner is a reader, too, that goes on: nobody may be exclusive beside it.
+  return !queue_.empty() && !sharers_ && hold_->terms->agrees_with(*queue_.front()->terms) &&
          hold_->passes < turn.passes && now - hold_->granted_at < turn.time &&
          hold_->lease.fit_to_pass(now) && !Keeping::due(*hold_, now);
 }
 
-NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn) {
-  if (!hold_ || hold_->owner != owner) {
-    LostHold* const lost = lost_hold(owner);
-    if (lost == nullptr) return {};
-    if (--lost->depth == 0) std::erase_if(lost_, [&](const LostHold& l) { return &l == lost; });
-    return {.exit = Exit::was_lost};
-  }
+NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn,
+                                       Mode mode) {
+  if (held_by(owner, mode) == nullptr) return unlock_lost(owner, mode);
+  if (mode == Mode::shared) return unlock_shared(owner);
   if (--hold_->depth > 0 && !base::mutant("core.inner_unlock_frees")) return {.exit = Exit::nested};
   return may_pass(now, turn) ? pass(now) : end_hold();
 }
@@ -101,21 +120,33 @@ NameState::Departure NameState::pass(Instant now) {
   return departure;
 }
 
+NameState::Departure NameState::unlock_lost(Owner owner, Mode mode) {
+  LostHold* const lost = lost_hold(owner, mode);
+  if (lost == nullptr) return {};
+  if (--lost->depth == 0) std::erase_if(lost_, [&](const LostHold& l) { return &l == lost; });
+  return {.exit = Exit::was_lost};
+}
+
 NameState::Departure NameState::end_hold() {
-  Departure departure{.exit = Exit::release,
-                      .next = queue_.empty() ? nullptr : queue_.front(),
-                      .ended = std::move(hold_)};
+  Departure departure{.exit = Exit::release, .next = successor(), .ended = std::move(hold_)};
   hold_.reset();
-  releasing_ = true;
+  ++releasing_;
   return departure;
 }
 
+// Nobody, where the other hold of a downgrade stands: that comes next. Nor beside a requester.
+Waiter* NameState::successor() const noexcept {
+  const bool none = queue_.empty() || sharers_ || requester_ != nullptr;
+  return none ? nullptr : queue_.front();
+}
+
 Waiter* NameState::release_sent() {
-  releasing_ = false;
+  --releasing_;
   return choose_requester();
 }
 
 std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool sent_first) noexcept {
+  if (sharers_ && sharers_->hold().generation == generation) return lose_shared(sent_first);
   if (!hold_ || hold_->generation != generation) return std::nullopt;
   std::optional<Loss> loss(std::in_place);
   loss->ended = std::move(*hold_);
@@ -127,35 +158,48 @@ std::optional<NameState::Loss> NameState::lose(std::uint64_t generation, bool se
                    .token = loss->ended.token(),
                    .lost = loss->ended.lost,
                    .guards = loss->ended.guards});
-  releasing_ = sent_first;
+  if (sent_first) ++releasing_;
   loss->next = choose_requester();
   return loss;
 }
 
-void NameState::guard_comes(Owner owner) noexcept {
-  if (hold_ && hold_->owner == owner) {
-    ++hold_->guards;
-  } else if (LostHold* const lost = lost_hold(owner)) {
-    ++lost->guards;
+std::uint32_t* NameState::guards_of(Owner owner, Mode mode) noexcept {
+  if (Hold* const hold = held_by(owner, mode)) {
+    return mode == Mode::shared ? &sharers_->find(owner)->guards : &hold->guards;
   }
+  LostHold* const lost = lost_hold(owner, mode);
+  return lost != nullptr ? &lost->guards : nullptr;
 }
 
-void NameState::guard_leaves(Owner owner) noexcept {
+void NameState::guard_comes(Owner owner, Mode mode) noexcept {
+  if (std::uint32_t* const guards = guards_of(owner, mode)) ++*guards;
+}
+
+void NameState::guard_leaves(Owner owner, Mode mode) noexcept {
   // None where somebody has unlocked behind its back.
-  const auto leaves = [](std::uint32_t& guards) {
-    if (guards > 0) --guards;
-  };
-  if (hold_ && hold_->owner == owner) {
-    leaves(hold_->guards);
-  } else if (LostHold* const lost = lost_hold(owner)) {
-    leaves(lost->guards);
-  }
+  std::uint32_t* const guards = guards_of(owner, mode);
+  if (guards != nullptr && *guards > 0) --*guards;
 }
 
-LostHold* NameState::lost_hold(Owner owner) noexcept {
-  const auto found =
-      std::find_if(lost_.begin(), lost_.end(), [&](const LostHold& l) { return l.owner == owner; });
+Hold* NameState::held_by(Owner owner, Mode mode) noexcept {
+  if (mode != Mode::shared) return hold_ && hold_->owner == owner ? &*hold_ : nullptr;
+  return sharers_ && sharers_->find(owner) != nullptr ? &sharers_->hold() : nullptr;
+}
+
+LostHold* NameState::lost_hold(Owner owner, Mode mode) noexcept {
+  const auto found = std::find_if(lost_.begin(), lost_.end(), [&](const LostHold& l) {
+    return l.owner == owner && l.mode == mode;
+  });
   return found == lost_.end() ? nullptr : &*found;
+}
+
+bool NameState::has_lost(Owner owner) const noexcept {
+  return std::any_of(lost_.begin(), lost_.end(),
+                     [&](const LostHold& l) { return l.owner == owner; });
+}
+
+bool NameState::remembers_losses(Mode mode) const noexcept {
+  return std::any_of(lost_.begin(), lost_.end(), [&](const LostHold& l) { return l.mode == mode; });
 }
 
 }  // namespace mortise::core

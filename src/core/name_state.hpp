@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/hold.hpp"
+#include "core/sharers.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -25,25 +26,34 @@ struct Waiter {
   Wakeup wakeup = Wakeup::none;
 };
 
-/// How long one client may pass a name among its own threads.
-struct TurnLimits {
-  Nanos time = std::chrono::milliseconds(5);
-  std::uint32_t passes = longest_turn;
-};
-
 /// At most one waiter of the client asks the server at a time (the *requester*); the others queue
-/// here in order of arrival. At most one hold is live; holds that were lost are remembered per
-/// owner.
+/// here in order of arrival, readers and others alike. At most one hold is live, which readers
+/// share; but for that of an owner that was exclusive first, and takes the name shared as well.
+/// Holds that were lost are remembered per owner.
 class NameState {
  public:
-  enum class Entry : std::uint8_t { reentered, ask, wait, busy, lost };
-  /// A caller arrives. `wait`: it was queued; `ask`: it is the requester now.
-  Entry enter(Waiter& waiter, bool may_wait);
+  enum class Entry : std::uint8_t {
+    reentered,
+    joined,  ///< it has a part in the shared hold
+    ask,     ///< it is the requester now
+    wait,    ///< it was queued
+    busy,
+    lost,
+    upgrade,  ///< a reader that would wait for itself
+  };
+  /// A caller arrives.
+  /// @param now when, and how long a turn lasts: asked of a reader only
+  Entry enter(Waiter& waiter, bool may_wait, Instant now = {}, const TurnLimits& turn = {});
 
   /// Makes room for a hold, and for its loss, which needs no memory then.
-  void expect_grant();
+  /// @return the room for readers, where it is theirs
+  std::unique_ptr<Sharers> expect_grant(Mode mode = Mode::exclusive);
   /// The requester was granted the name.
-  void granted(Waiter& requester, Hold&& hold);
+  void granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers> room = nullptr);
+  /// A reader that has waited for its turn, or while its owner became a reader, has a part in the
+  /// shared hold now.
+  /// @return it, to be woken. To be called until there is none.
+  Waiter* join_waiter(Instant now, const TurnLimits& turn) noexcept;
   /// A waiter that has become the owner while it waited (two threads use one `Owner`) re-enters.
   /// @return it, to be woken; nearly always none. To be called until there is none.
   Waiter* reenter_waiter() noexcept;
@@ -66,58 +76,84 @@ class NameState {
     nested,     ///< an inner unlock
     was_lost,   ///< an unlock of a lost hold
     passed,     ///< the next waiter holds the name now
+    parted,     ///< the shared hold stands for others
     release,    ///< the hold ended: tell the server, then call `release_sent()`
   };
   struct Departure {
     Exit exit = Exit::not_owner;
     Waiter* next = nullptr;  ///< passed: the new holder. release: who is to come, not called yet
-    std::optional<Hold> ended{};  ///< release: the hold to free; passed: the former owner's part
+    /// release: the hold to free; passed and parted: the former owner's part
+    std::optional<Hold> ended{};
   };
   /// An unlock.
-  Departure unlock(Owner owner, Instant now, const TurnLimits& turn);
+  /// @param mode `shared` = of a reader; all others are alike
+  Departure unlock(Owner owner, Instant now, const TurnLimits& turn, Mode mode = Mode::exclusive);
   /// The release left for the server: the next attempt comes after it.
   /// @return whoever is to ask the server now, if anybody.
   Waiter* release_sent();
 
   struct Loss {
     Hold ended{};
-    Waiter* next = nullptr;  ///< whoever is to ask the server now, if anybody
+    Waiter* next = nullptr;         ///< whoever is to ask the server now, if anybody
+    std::vector<Sharer> sharers{};  ///< of a shared hold: all who had a part in it
   };
-  /// The live hold ended without an unlock.
+  /// A live hold ended without an unlock.
   /// @param sent_first whether the server is told before anybody asks it again: then
   /// `release_sent()` must follow
   /// @return empty if that generation is not live any more
   std::optional<Loss> lose(std::uint64_t generation, bool sent_first) noexcept;
 
+  /// The first part of the shared hold whose time is up ended without an unlock; others go on.
+  Loss lose_part(Instant now) noexcept;
+
+  /// The hold that is nobody else's.
   [[nodiscard]] Hold* live() noexcept { return hold_ ? &*hold_ : nullptr; }
   [[nodiscard]] const Hold* live() const noexcept { return hold_ ? &*hold_ : nullptr; }
-  [[nodiscard]] LostHold* lost_hold(Owner owner) noexcept;
-  /// One `Guard` more, or one less, has the hold of that owner.
-  void guard_comes(Owner owner) noexcept;
-  void guard_leaves(Owner owner) noexcept;
+  /// The readers' hold.
+  [[nodiscard]] Sharers* sharers() const noexcept { return sharers_.get(); }
+  /// @return the live hold of that mode.
+  [[nodiscard]] Hold* live(Mode mode) noexcept {
+    if (mode != Mode::shared) return live();
+    return sharers_ ? &sharers_->hold() : nullptr;
+  }
+  /// @return the same, where the owner has it, or a part in it.
+  [[nodiscard]] Hold* held_by(Owner owner, Mode mode) noexcept;
+  [[nodiscard]] LostHold* lost_hold(Owner owner, Mode mode = Mode::exclusive) noexcept;
+  /// One `Guard` more, or one less, has the hold of that owner, or its part in it.
+  void guard_comes(Owner owner, Mode mode = Mode::exclusive) noexcept;
+  void guard_leaves(Owner owner, Mode mode = Mode::exclusive) noexcept;
   /// Forgets those holds that were lost, and that nobody can unlock.
   template <class Ownerless>
   void forget_losses(Ownerless ownerless) noexcept {
     std::erase_if(lost_, ownerless);
   }
-  [[nodiscard]] bool remembers_losses() const noexcept { return !lost_.empty(); }
+  [[nodiscard]] bool remembers_losses(Mode mode = Mode::exclusive) const noexcept;
   [[nodiscard]] const std::vector<Waiter*>& queue() const noexcept { return queue_; }
   [[nodiscard]] Waiter* requester() const noexcept { return requester_; }
   /// @return whether whoever comes now has to wait for others of this process.
   [[nodiscard]] bool busy() const noexcept {
-    return hold_ || requester_ != nullptr || releasing_ || !queue_.empty();
+    return hold_ || sharers_ || requester_ != nullptr || releasing_ > 0 || !queue_.empty();
   }
 
  private:
+  [[nodiscard]] Entry enter_shared(const Waiter& waiter, Instant now, const TurnLimits& turn);
   [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;
   Departure pass(Instant now);
   Departure end_hold();
+  Departure unlock_lost(Owner owner, Mode mode);
+  Departure unlock_shared(Owner owner);
+  Loss lose_shared(bool sent_first) noexcept;
+  [[nodiscard]] Waiter* successor() const noexcept;
+  [[nodiscard]] bool has_lost(Owner owner) const noexcept;
+  void make_room(std::size_t owners);
   Waiter* choose_requester();
+  [[nodiscard]] std::uint32_t* guards_of(Owner owner, Mode mode) noexcept;
 
   std::optional<Hold> hold_;
+  std::unique_ptr<Sharers> sharers_;  // null: no reader
   Waiter* requester_ = nullptr;
-  bool releasing_ = false;
-  std::vector<Waiter*> queue_;  // not a deque: that takes 576 bytes even where nobody waits
+  std::uint32_t releasing_ = 0;  // releases that have yet to leave
+  std::vector<Waiter*> queue_;   // not a deque: that takes 576 bytes even where nobody waits
   std::vector<LostHold> lost_;
 };
 

@@ -52,12 +52,19 @@ Failure check(const LockOptions& options) {
                  ") is shorter than LockOptions::lease (" + ms(options.lease) +
                  "), which leaves nothing to renew");
   }
+  if (options.mode != Mode::exclusive && options.mode != Mode::shared) {
+    return wrong("LockOptions::mode is that of a key; keys are made by Client::once()");
+  }
   if (options.min_hold < std::chrono::milliseconds(0) || options.min_hold > longest_lease) {
     return wrong("LockOptions::min_hold is " + ms(options.min_hold) + "; it must be 0 to 24 h");
   }
   if (options.max_hold < options.min_hold) {
     return wrong("LockOptions::max_hold (" + ms(options.max_hold) +
                  ") is shorter than LockOptions::min_hold (" + ms(options.min_hold) + ")");
+  }
+  if (options.mode == Mode::shared && options.min_hold > std::chrono::milliseconds(0)) {
+    return wrong("LockOptions::min_hold is " + ms(options.min_hold) +
+                 " with Mode::shared; only an exclusive owner can keep a name for nobody");
   }
   return check_label("LockOptions", options.label);
 }

@@ -19,12 +19,13 @@ struct Terms {
   Nanos max_hold = Nanos::max();
   std::string label;
   Nanos min_hold{};
+  Mode mode = Mode::exclusive;
 
   /// Whether a hold taken under these terms may be passed to somebody who asked for others: they
   /// must not notice the difference.
   [[nodiscard]] bool agrees_with(const Terms& other) const noexcept {
     return lease == other.lease && renew == other.renew && max_hold == other.max_hold &&
-           label == other.label && min_hold == other.min_hold;
+           label == other.label && min_hold == other.min_hold && mode == other.mode;
   }
 };
 

@@ -104,7 +104,7 @@ void Link::ready(short /*events*/, Instant now) {
 void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done() || !open(*operation)) return;
   const Acquisition::Request& request = operation->request();
-  if (request.mode != Mode::exclusive && !(request.mode == Mode::once && request.memory)) {
+  if (request.mode == Mode::once && !request.memory) {
     operation->failed({Errc::unsupported, name_ + ": mode"});
     return;
   }
@@ -242,15 +242,17 @@ void Link::renew(const std::shared_ptr<Renewal>& operation) {
   }
   const Instant asked = clock_->now();
   deliver(Store::Message::request, [self = shared_from_this(), operation, asked] {
-    std::vector<bool> stands;
+    std::vector<Store::Renewed> answers;
     for (const Renewal::Item& item : operation->items()) {
-      stands.push_back(self->store_->renew(item.hold, item.lease));
+      answers.push_back(self->store_->renew(item.hold, item.lease));
     }
-    self->deliver(Store::Message::reply, [self, operation, asked, stands] {
-      for (std::size_t i = 0; i < stands.size(); ++i) {
+    self->deliver(Store::Message::reply, [self, operation, asked, answers] {
+      for (std::size_t i = 0; i < answers.size(); ++i) {
         Renewal::Item& item = operation->items()[i];
-        item.answer = stands[i] ? Renewal::Answer::renewed : Renewal::Answer::lost;
-        if (stands[i]) {
+        const bool stands = answers[i].stands;
+        item.answer = stands ? Renewal::Answer::renewed : Renewal::Answer::lost;
+        item.wanted = answers[i].wanted;
+        if (stands) {
           self->renewed(item.hold.attempt, asked + item.lease);
         } else {
           self->forget(item.hold.attempt);

@@ -30,7 +30,7 @@ class MemoryBackend final : public Backend {
             .one_wake = Support::yes,
             .survives_restart = Support::no,
             .survives_failover = Support::no,
-            .shared_mode = Support::no,
+            .shared_mode = Support::yes,
             .once = Support::yes,
             .min_hold = Support::yes,
             .safety_margin = {}};

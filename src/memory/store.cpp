@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The server: what Redis' scripts do, in plain C++.
+// The server: what Redis' scripts do, in plain C++. Whose turn it is says store_turns.cpp.
 #include "memory/store.hpp"
 
 #include "base/mutant.hpp"
@@ -14,9 +14,6 @@ namespace {
 
 // A message is not older than this when it arrives; longer than any simulated delay and time-out.
 constexpr std::chrono::seconds tombstone_time{60};
-// A waiter that asks each fallback period has been silent for three of them: it is dead.
-constexpr std::chrono::nanoseconds silence = core::fallback_period * 3;
-
 }  // namespace
 
 Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr<Link>& from) {
@@ -30,7 +27,7 @@ Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr
     Name& entry = settled(request.name, request.mode, now, pushes);
     const auto queued = std::find_if(entry.queue.begin(), entry.queue.end(),
                                      [&](const Queued& q) { return q.attempt == request.attempt; });
-    const bool its = entry.held && entry.held->grant.attempt == request.attempt;
+    const bool its = held_by(entry, request.attempt) != nullptr;
     if (request.mode == Mode::once && !its) {
       answer.record = answer_to(*request.memory, request.name, entry);
     }
@@ -40,13 +37,16 @@ Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr
       leave_tombstone(entry, request.attempt, now);
     } else if (has_tombstone(entry, request.attempt)) {
       answer.refused = true;
-    } else if ((!entry.held || base::mutant("memory.two_runners")) && entry.queue.empty()) {
+    } else if (its) {
+      // It is said again: the answer is the same.
+    } else if (may_take(entry, request)) {
+      if (queued != entry.queue.end()) entry.queue.erase(queued);
       give(entry, request, now, request.lease);
     } else if (queued != entry.queue.end()) {
       queued->last_contact = now;
-    } else if (request.wait && (!entry.held || entry.held->grant.attempt != request.attempt)) {
+    } else if (request.wait) {
       entry.queue.push_back(
-          {request.attempt, request.label, request.lease, from, now, request.memory});
+          {request.attempt, request.label, request.lease, from, now, request.memory, request.mode});
     }
     tell_grant(entry, request, now, answer);
     if (request.mode == Mode::once) sweep(now, pushes);
@@ -76,13 +76,14 @@ Answer Store::cancel(const Acquisition::Request& request) {
   return answer;
 }
 
-void Store::tell_grant(const Name& entry, const Acquisition::Request& request, Instant now,
+void Store::tell_grant(Name& entry, const Acquisition::Request& request, Instant now,
                        Answer& answer) const {
-  if (!entry.held || entry.held->grant.attempt != request.attempt) {
+  const Held* const held = held_by(entry, request.attempt);
+  if (held == nullptr) {
     answer.holder = holder_of(entry, now);
     return;
   }
-  answer.grant = entry.held->grant;
+  answer.grant = held->grant;
   if (request.mode == Mode::once) answer.run = remembered_.find(request.name)->run;
 }
 
@@ -95,9 +96,9 @@ Released Store::release(const HoldId& hold, bool grant_only, const Conclusion* c
     const Instant now = clock_->now();
     Name& entry = settled(hold.name, hold.mode, now, pushes);
     leave_tombstone(entry, hold.attempt, now);
-    const bool its = entry.held && entry.held->grant.attempt == hold.attempt;
-    const bool exact = its && entry.held->grant.number == hold.number;
-    const bool later = its && hold.number > 0 && entry.held->grant.number > hold.number;
+    const Held* const its = held_by(entry, hold.attempt);
+    const bool exact = its != nullptr && its->grant.number == hold.number;
+    const bool later = its != nullptr && hold.number > 0 && its->grant.number > hold.number;
     if (exact) outcome = Released::released;
     if (conclusion != nullptr && (exact || base::mutant("memory.record_after_the_loss"))) {
       remembered_.conclude(hold, *conclusion, now);
@@ -107,7 +108,7 @@ Released Store::release(const HoldId& hold, bool grant_only, const Conclusion* c
       outcome = Released::released;  // the reply to that was lost
     }
     if (exact || (later && !grant_only)) {
-      entry.held.reset();
+      end(entry, hold.attempt);
       // First all whom an outcome answers, then the next run: who waited behind that is answered,
       // too.
       if (hold.mode == Mode::once) tell_those_who_wait(entry, hold.name, now, pushes);
@@ -120,21 +121,23 @@ Released Store::release(const HoldId& hold, bool grant_only, const Conclusion* c
   return outcome;
 }
 
-bool Store::renew(const HoldId& hold, std::chrono::nanoseconds lease) {
+Store::Renewed Store::renew(const HoldId& hold, std::chrono::nanoseconds lease) {
   Pushes pushes;
-  bool stands = false;
+  Renewed renewed;
   {
     const std::lock_guard lock(mutex_);
     ++requests_;
     const Instant now = clock_->now();
     Name& entry = settled(hold.name, hold.mode, now, pushes);
-    stands = entry.held && entry.held->grant.attempt == hold.attempt &&
-             entry.held->grant.number == hold.number;
-    if (stands) entry.held->expires = now + lease;
+    Held* const held = held_by(entry, hold.attempt);
+    renewed.stands = held != nullptr && held->grant.number == hold.number;
+    if (renewed.stands) held->expires = now + lease;
+    // Readers that wait beside readers do so because of whom they wait behind.
+    renewed.wanted = !entry.queue.empty();
     erase_if_idle(hold.name, hold.mode);
   }
   deliver(pushes);
-  return stands;
+  return renewed;
 }
 
 std::optional<Holder> Store::inspect(const std::string& name) {
@@ -173,64 +176,6 @@ std::shared_ptr<const Record> Store::recall(const std::string& key, Recollection
   }
   deliver(pushes);
   return record;
-}
-
-Store::Name& Store::settled(const std::string& name, Mode mode, Instant now, Pushes& pushes) {
-  Name& entry = names(mode)[name];
-  if (entry.held && now >= entry.held->expires) entry.held.reset();
-  if (mode == Mode::once && !entry.held) remembered_.expire(name, now);
-  if (!entry.held) hand_over(entry, name, mode, now, pushes);
-  return entry;
-}
-
-void Store::hand_over(Name& entry, const std::string& name, Mode mode, Instant now,
-                      Pushes& pushes) {
-  while (!entry.held && !entry.queue.empty()) {
-    const Queued next = std::move(entry.queue.front());
-    entry.queue.pop_front();
-    std::shared_ptr<Link> link = next.link.lock();
-    // Its client is gone, or has stopped asking: the next one's turn.
-    if (!link || now - next.last_contact > silence) continue;
-    if (mode == Mode::once) {
-      if (auto record = answer_to(*next.memory, name, entry)) {
-        leave_tombstone(entry, next.attempt, now);
-        pushes.push_back({.to = std::move(link),
-                          .name = name,
-                          .mode = mode,
-                          .grant = {.attempt = next.attempt},
-                          .record = std::move(record)});
-        continue;
-      }
-    }
-    const std::uint64_t run = give(entry,
-                                   {.attempt = next.attempt,
-                                    .name = name,
-                                    .mode = mode,
-                                    .lease = next.lease,
-                                    .label = next.label,
-                                    .memory = next.memory},
-                                   now, core::provisional_lease(next.lease));
-    pushes.push_back({.to = std::move(link),
-                      .name = name,
-                      .mode = mode,
-                      .grant = entry.held->grant,
-                      .run = run});
-  }
-}
-
-std::uint64_t Store::give(Name& entry, const Acquisition::Request& request, Instant now,
-                          std::chrono::nanoseconds lease) {
-  const auto microseconds = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count());
-  last_number_ = std::max(last_number_ + 1, microseconds);
-  entry.held = Held{.grant = {.attempt = request.attempt,
-                              .number = last_number_,
-                              .granted_at = now,
-                              .lease = lease},
-                    .label = request.label,
-                    .expires = now + lease};
-  if (request.mode != Mode::once) return 0;
-  return remembered_.begin(request, last_number_, now);
 }
 
 std::shared_ptr<const Record> Store::answer_to(const Memory& asked, const std::string& key,
@@ -291,19 +236,22 @@ bool Store::has_tombstone(const Name& entry, const AttemptId& attempt) {
 }
 
 std::optional<Holder> Store::holder_of(const Name& entry, Instant now) {
-  if (!entry.held) return std::nullopt;
-  return Holder{.label = entry.held->label,
-                .token = Token(entry.held->grant.number * core::tokens_in_a_grant),
-                .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(
-                    entry.held->expires - now),
-                .waiters = entry.queue.size()};
+  if (!entry.held && entry.readers.empty()) return std::nullopt;
+  const Held& held = entry.held ? *entry.held : entry.readers.front();
+  return Holder{
+      .label = held.label,
+      .token = Token(held.grant.number * core::tokens_in_a_grant),
+      .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(held.expires - now),
+      .waiters = entry.queue.size(),
+      .mode = entry.held ? Mode::exclusive : Mode::shared};
 }
 
 void Store::erase_if_idle(const std::string& name, Mode mode) {
   const auto found = names(mode).find(name);
   if (found == names(mode).end()) return;
   const Name& entry = found->second;
-  if (!entry.held && entry.queue.empty() && entry.tombstones.empty()) names(mode).erase(found);
+  const bool held = entry.held || !entry.readers.empty();
+  if (!held && entry.queue.empty() && entry.tombstones.empty()) names(mode).erase(found);
 }
 
 // Without the mutex: a push that is not delayed runs the client's code on this thread.
@@ -346,7 +294,9 @@ void Store::restart() {
 void Store::drop(std::string_view name, Mode mode) {
   const std::lock_guard lock(mutex_);
   const auto found = names(mode).find(std::string(name));
-  if (found != names(mode).end()) found->second.held.reset();
+  if (found == names(mode).end()) return;
+  if (mode != Mode::shared) found->second.held.reset();
+  found->second.readers.clear();
 }
 
 std::uint64_t Store::requests() const {
@@ -372,8 +322,12 @@ std::optional<Holder> Store::holder(std::string_view name, Mode mode) const {
   const std::lock_guard lock(mutex_);
   const Instant now = clock_->now();
   const auto found = names(mode).find(std::string(name));
-  if (found == names(mode).end() || !found->second.held) return std::nullopt;
-  return now < found->second.held->expires ? holder_of(found->second, now) : std::nullopt;
+  if (found == names(mode).end()) return std::nullopt;
+  Name entry{.held = found->second.held, .readers = found->second.readers};
+  expire(entry, now);
+  std::optional<Holder> holder = holder_of(entry, now);
+  if (holder) holder->waiters = found->second.queue.size();
+  return holder;
 }
 
 }  // namespace mortise::memory

@@ -11,6 +11,7 @@
 #include "memory/remembered.hpp"
 
 #include <atomic>
+#include <forward_list>
 #include <functional>
 #include <list>
 #include <map>
@@ -19,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace mortise::memory {
 
@@ -64,8 +66,11 @@ class Store : public std::enable_shared_from_this<Store> {
   /// @param conclusion what is written about a key where that very hold stands; may be null
   Released release(const HoldId& hold, bool grant_only = false,
                    const Conclusion* conclusion = nullptr);
-  /// @return whether the hold stands; then its lease begins anew.
-  bool renew(const HoldId& hold, std::chrono::nanoseconds lease);
+  struct Renewed {
+    bool stands = false;  ///< then its lease begins anew
+    bool wanted = false;  ///< somebody waits whom it keeps out
+  };
+  Renewed renew(const HoldId& hold, std::chrono::nanoseconds lease);
   std::optional<Holder> inspect(const std::string& name);
   /// @return what is remembered of the key; forgotten then, where that is wanted and nobody runs
   /// it.
@@ -97,6 +102,7 @@ class Store : public std::enable_shared_from_this<Store> {
     std::weak_ptr<Link> link;
     Instant last_contact;
     std::shared_ptr<const Memory> memory;
+    Mode mode;
   };
   struct Held {
     ServerGrant grant;
@@ -104,9 +110,13 @@ class Store : public std::enable_shared_from_this<Store> {
     Instant expires;
   };
   struct Name {
-    std::optional<Held> held;
-    std::list<Queued> queue;  // not a deque: that takes 576 bytes even where it is empty
-    std::list<std::pair<AttemptId, Instant>> tombstones;  // attempts that are over, and until when
+    std::optional<Held> held;  // exclusively
+    // In the order of their grants; beside that in a downgrade only. A pointer where there are
+    // none.
+    std::forward_list<Held> readers{};
+    std::list<Queued> queue{};  // not a deque: that takes 576 bytes even where it is empty
+    std::list<std::pair<AttemptId, Instant>>
+        tombstones{};  // attempts that are over, and until when
   };
   using Pushes = std::vector<Push>;
 
@@ -116,12 +126,23 @@ class Store : public std::enable_shared_from_this<Store> {
   [[nodiscard]] const Names& names(Mode mode) const noexcept {
     return mode == Mode::once ? keys_ : locks_;
   }
+  static void expire(Name& entry, Instant now);
+  /// @return what that attempt holds; null: nothing.
+  [[nodiscard]] static Held* held_by(Name& entry, const AttemptId& attempt) noexcept;
+  [[nodiscard]] static bool excluded(const Name& entry, Mode mode) noexcept;
+  /// Whether an attempt that has come now is granted the name.
+  [[nodiscard]] static bool may_take(const Name& entry, const Acquisition::Request& request);
+  static void end(Name& entry, const AttemptId& attempt) noexcept;
+  static void pass_over_the_dead(Name& entry, Instant now);
   Name& settled(const std::string& name, Mode mode, Instant now, Pushes& pushes);
   void hand_over(Name& entry, const std::string& name, Mode mode, Instant now, Pushes& pushes);
-  /// @return of a key: the number of the run
-  std::uint64_t give(Name& entry, const Acquisition::Request& request, Instant now,
-                     std::chrono::nanoseconds lease);
-  void tell_grant(const Name& entry, const Acquisition::Request& request, Instant now,
+  struct Given {
+    ServerGrant grant;
+    std::uint64_t run = 0;  ///< of a key: its number
+  };
+  Given give(Name& entry, const Acquisition::Request& request, Instant now,
+             std::chrono::nanoseconds lease);
+  void tell_grant(Name& entry, const Acquisition::Request& request, Instant now,
                   Answer& answer) const;
   /// What is asked of a key, and the name as it is: who is told, and what.
   [[nodiscard]] std::shared_ptr<const Record> answer_to(const Memory& asked, const std::string& key,

@@ -95,6 +95,10 @@ void RedisBackend::open_inbox(const AttemptId& of_client) {
 void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   const Acquisition::Request& request = operation->request();
+  if (request.mode == Mode::shared) {
+    operation->failed({Errc::unsupported, describe() + ": mode"});
+    return;
+  }
   if (Failure bad = requests_.check_name(request.name); bad && request.mode == Mode::exclusive) {
     operation->failed(std::move(bad));
     return;

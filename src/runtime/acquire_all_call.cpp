@@ -69,7 +69,19 @@ bool AcquireAllCall::cut_short(const Part& part) const noexcept {
   return part.options.wait < core::command_timeout(part.wanted.terms->lease);
 }
 
+Failure AcquireAllCall::check() {
+  for (std::size_t i = 1; i < parts_.size(); ++i) {
+    const Wanted& wanted = parts_[i].wanted;
+    if (!parts_[i].again || wanted.terms->mode == parts_[i - 1].wanted.terms->mode) continue;
+    failed_ = &parts_[i];
+    return {Errc::misconfigured,
+            wanted.slot->name() + ": wanted as a reader and exclusively in one call"};
+  }
+  return {};
+}
+
 Failure AcquireAllCall::run() {
+  if (Failure nonsense = check()) return nonsense;
   Machine machine(may_wait_);
   Machine::Action action = Machine::start();
   bool told = false;
@@ -188,7 +200,8 @@ AcquireAllCall::Machine::Waited AcquireAllCall::wait(Part& part) {
 void AcquireAllCall::give_back(std::size_t from) {
   freed_.clear();
   for (std::size_t i = from; i < parts_.size(); ++i) {
-    if (std::exchange(parts_[i].held, false)) freed_.push_back(parts_[i].wanted.slot);
+    const Wanted& wanted = parts_[i].wanted;
+    if (std::exchange(parts_[i].held, false)) freed_.push_back({wanted.slot, wanted.terms->mode});
   }
   release_all(freed_, options_.owner, Unlocking::backs_out);
   freed_.clear();
@@ -232,8 +245,10 @@ std::optional<Holder> AcquireAllCall::take_holder() {
   return failed_->holder ? failed_->holder : failed_->wanted.slot->local_holder();
 }
 
-std::vector<std::shared_ptr<Slot>> AcquireAllCall::take_slots() noexcept {
-  for (Part& part : parts_) freed_.push_back(std::move(part.wanted.slot));
+std::vector<HeldSlot> AcquireAllCall::take_slots() noexcept {
+  for (Part& part : parts_) {
+    freed_.push_back({std::move(part.wanted.slot), part.wanted.terms->mode});
+  }
   return std::move(freed_);
 }
 

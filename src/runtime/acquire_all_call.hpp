@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mortise/error.hpp>
+#include <mortise/guards.hpp>
 #include <mortise/options.hpp>
 
 #include "core/acquire_all.hpp"
@@ -40,7 +41,7 @@ class AcquireAllCall {
   /// @return who held that name, as far as anybody knows.
   [[nodiscard]] std::optional<Holder> take_holder();
   /// @return what is held, in the order in which it can be unlocked.
-  [[nodiscard]] std::vector<std::shared_ptr<Slot>> take_slots() noexcept;
+  [[nodiscard]] std::vector<HeldSlot> take_slots() noexcept;
 
  private:
   using Machine = core::AcquireAll;
@@ -56,6 +57,8 @@ class AcquireAllCall {
     std::optional<AcquireCall> call;
   };
 
+  /// What cannot be had together.
+  Failure check();
   Machine::Flown fly();
   void ask_for_all();
   Machine::Waited wait(Part& part);
@@ -73,7 +76,7 @@ class AcquireAllCall {
   const AcquireOptions& options_;
   const bool may_wait_;
   std::vector<Part> parts_;
-  std::vector<std::shared_ptr<Slot>> freed_;  // has room for all
+  std::vector<HeldSlot> freed_;  // has room for all
   const Part* failed_ = nullptr;
 };
 

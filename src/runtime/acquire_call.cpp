@@ -6,8 +6,10 @@
 
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
+#include <exception>
 #include <utility>
 
 namespace mortise::runtime {
@@ -82,11 +84,13 @@ AcquireCall::Machine::View AcquireCall::view_of_then() const noexcept {
 
 AcquireCall::Action AcquireCall::enter() {
   core::NameState::Entry entry{};
+  std::shared_ptr<RenewalBatch> news;
   for (bool again = true; again;) {
     Aftermath after(name_);
     const SharedName::Lock lock(name_.mutex);
-    slot_.keeper().expire_locked(now_, after);
-    entry = name_.state.enter(*this, machine_.may_wait());
+    if (slot_.expire_locked(now_, after)) continue;
+    entry = name_.state.enter(*this, machine_.may_wait(), now_, client_.turn());
+    if (terms->mode == Mode::shared) news = news_locked(entry);
     if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
     if (entry == core::NameState::Entry::ask) begin_attempt_locked();
     if (key_ != nullptr && entry == core::NameState::Entry::wait) {
@@ -96,9 +100,31 @@ AcquireCall::Action AcquireCall::enter() {
     // Busy with the release of a hold whose end it has just found itself: that leaves with `after`.
     again = entry == core::NameState::Entry::busy && after.tell_server;
   }
+  if (news) look_for_others(news);
   const bool waits = entry == core::NameState::Entry::wait;
   if (waits && machine_.until() != never) client_.watch_for_suspend();
   return machine_.step(Machine::Entered{entry, report_.trouble.has_value()});
+}
+
+// What fails here, out of memory, is asked for at the next turn: the caller has what it came for.
+std::shared_ptr<RenewalBatch> AcquireCall::news_locked(core::NameState::Entry entry) noexcept {
+  std::shared_ptr<RenewalBatch> news;
+  const bool came = entry != core::NameState::Entry::reentered;
+  if (!came || name_.state.sharers() == nullptr) return news;
+  try {
+    slot_.keeper(Mode::shared).newcomer_locked(now_, news);
+  } catch (const std::exception&) {
+    news = nullptr;
+  }
+  return news;
+}
+
+void AcquireCall::look_for_others(const std::shared_ptr<RenewalBatch>& news) noexcept {
+  try {
+    client_.backend().renew(news);
+  } catch (const std::exception&) {
+    // As if it was lost on its way.
+  }
 }
 
 // Whoever asks the server for all knows what is wrong, and who holds the name.
@@ -119,7 +145,7 @@ AcquireCall::Action AcquireCall::look() {
     mine = wakeup;
     if (mine == Wakeup::none && why != Machine::Why::none) {
       learn_from_requester_locked();
-      SharedName::wake_locked(name_.state.leave(*this));
+      name_.leaves_locked(*this);
     }
   }
   return machine_.step(Machine::Turn{mine, why, report_.trouble.has_value()});
@@ -132,14 +158,14 @@ AcquireCall::Action AcquireCall::take_over() {
   {
     Aftermath after(name_);
     const SharedName::Lock lock(name_.mutex);
-    slot_.keeper().expire_locked(now_, after);
-    const core::Hold* const live = name_.state.live();
-    stands = (live != nullptr && live->owner == owner) || base::mutant("core.sleeper_believes") ||
-             base::mutant("core.expired_hold_is_passed");
+    HoldKeeper& keeper = slot_.keeper(terms->mode);
+    keeper.expire_locked(now_, after);
+    stands = name_.state.held_by(owner, terms->mode) != nullptr ||
+             base::mutant("core.sleeper_believes") || base::mutant("core.expired_hold_is_passed");
     if (!stands) {
       // The caller never knew of it, and so owes no unlock for it.
-      name_.state.unlock(owner, now_, client_.turn());
-      slot_.keeper().unpin_if_idle_locked(after);
+      name_.state.unlock(owner, now_, client_.turn(), terms->mode);
+      keeper.unpin_if_idle_locked(after);
       wakeup = Wakeup::none;
     }
   }
@@ -159,7 +185,11 @@ AcquireCall::Action AcquireCall::begin() {
 }
 
 void AcquireCall::begin_attempt_locked() {
-  own_.begin_locked(*terms, machine_.may_wait(), key_ != nullptr ? key_->memory : nullptr);
+  // A reader asks while a hold is live only where that is its own, exclusive one.
+  const core::Hold* const own = name_.state.live();
+  const bool beside = own != nullptr && own->owner == owner && terms->mode == Mode::shared;
+  own_.begin_locked(*terms, machine_.may_wait(), key_ != nullptr ? key_->memory : nullptr,
+                    beside ? std::optional(own->attempt) : std::nullopt);
 }
 
 AcquireCall::Action AcquireCall::ask() {
@@ -244,7 +274,8 @@ void AcquireCall::run_begins_locked(core::Hold&& hold, std::uint64_t run) {
 }
 
 bool AcquireCall::may_hand_to(const AcquireCall& successor) const noexcept {
-  return successor.terms->agrees_with(*terms) &&
+  // Beside the hold of this owner, only this owner may be granted anything.
+  return successor.terms->agrees_with(*terms) && !own_->request().beside &&
          (key_ == nullptr ||
           (successor.key_->arrival <= name_.key->asked_at && successor.key_->agrees_with(*key_)));
 }
@@ -270,6 +301,7 @@ AcquireCall::Action AcquireCall::pass_on(Machine::Why why) {
       successor->inherit_locked(own_.give_locked(), machine_.trouble_since());
       core::Waiter* const next = name_.state.leave(*this);
       if (!base::mutant("core.successor_is_not_told")) SharedName::wake_locked(next);
+      name_.wake_joined_locked();
     }
   }
   event.now = client_.now();
@@ -292,7 +324,7 @@ void AcquireCall::leave() {
     name_.tell_locked(
         {.record = key_->record, .asked_at = name_.key->asked_at, .whole = key_->told_the_bytes()});
   }
-  SharedName::wake_locked(name_.state.leave(*this));
+  name_.leaves_locked(*this);
 }
 
 void AcquireCall::forsake() {
@@ -303,11 +335,11 @@ void AcquireCall::forsake() {
     attempt = own_.give_locked();
     // The name may have been passed to it while it failed; its caller never learns of that.
     passed = wakeup == Wakeup::held;
-    if (!passed) SharedName::wake_locked(name_.state.leave(*this));
+    if (!passed) name_.leaves_locked(*this);
   }
   if (attempt && own_.asked()) client_.abandon(attempt);
   Failure misuse;
-  if (passed) slot_.release(owner, misuse);
+  if (passed) slot_.release(owner, terms->mode, misuse);
 }
 
 }  // namespace mortise::runtime

@@ -21,6 +21,7 @@
 
 namespace mortise::runtime {
 
+class RenewalBatch;
 class Slot;
 struct SharedName;
 
@@ -103,6 +104,10 @@ class AcquireCall final : public core::Waiter {
   void run_begins_locked(core::Hold&& hold, std::uint64_t run);
   /// @return whether that caller may go on with the attempt of this one.
   [[nodiscard]] bool may_hand_to(const AcquireCall& successor) const noexcept;
+
+  /// Where it finds a shared hold: @return a renewal that asks whether others wait, if it is time.
+  std::shared_ptr<RenewalBatch> news_locked(core::NameState::Entry entry) noexcept;
+  void look_for_others(const std::shared_ptr<RenewalBatch>& news) noexcept;
 
   Machine::View view() noexcept;
   [[nodiscard]] Machine::View view_of_then() const noexcept;  // by its last look at the clock

@@ -22,6 +22,9 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) 
     case Acquire::End::recorded: return {};
     case Acquire::End::granted: tell_granted(took); return {};
     case Acquire::End::lost: return {Errc::lost, slot_.name() + ": unlock the lost hold first"};
+    case Acquire::End::upgrade:
+      return {Errc::unsupported,
+              slot_.name() + ": held as a reader by the same owner; unlock it first"};
     case Acquire::End::closed: return slot_.client().closed_failure();
     case Acquire::End::cannot_ask:
     case Acquire::End::failed: return failure;
@@ -54,7 +57,7 @@ void AcquireReport::tell_granted(core::Nanos took) {
   if (observer == nullptr) return;
   observer->granted({.name = slot_.name(),
                      .label = caller_.terms->label,
-                     .token = slot_.token(caller_.owner),
+                     .token = slot_.token(caller_.owner, caller_.terms->mode),
                      .took = took});
 }
 

@@ -14,7 +14,9 @@ void Aftermath::carry_out() noexcept {
   if (!loss) return;
   ClientState& client = *name_.client;
   // Where nobody asked for the token its stop is requested already.
-  if (notice && !client.losses().post(std::move(notice))) client.background().serve_later();
+  notices.tell_all([&](std::unique_ptr<LossNotice> notice) {
+    if (!client.losses().post(std::move(notice))) client.background().serve_later();
+  });
   try {
     tell_lost();
   } catch (const std::exception&) {
@@ -40,10 +42,16 @@ void Aftermath::release_lost() {
 }
 
 void Aftermath::tell_lost() {
+  if (name_.client->observer() == nullptr) return;
+  if (loss->sharers.empty()) return tell_lost(loss->ended);
+  for (const core::Sharer& sharer : loss->sharers) {
+    tell_lost(core::part_of(loss->ended, sharer));
+  }
+}
+
+void Aftermath::tell_lost(const core::Hold& ended) {
   ClientState& client = *name_.client;
   const std::shared_ptr<Observer>& observer = client.shared_observer();
-  if (!observer) return;
-  const core::Hold& ended = loss->ended;
   Failure words = why.backend != nullptr ? *why.backend : Failure(why.code, name_.name + why.words);
   client.news().post([observer, name = name_.name, label = ended.terms->label,
                       token = ended.token(), took = client.now() - ended.owned_since,

@@ -6,7 +6,7 @@
 #include <mortise/error.hpp>
 
 #include "core/name_state.hpp"
-#include "runtime/notifier.hpp"
+#include "runtime/loss_notices.hpp"
 
 #include <memory>
 #include <optional>
@@ -38,13 +38,15 @@ class Aftermath {
   // all this refers to.
   std::shared_ptr<Slot> unpinned;
   std::optional<core::NameState::Loss> loss;
-  std::unique_ptr<Notifier::Task> notice;  // to be told at a loss; else of a hold that is over
+  LossNotices notices;                       // to be told at a loss
+  std::unique_ptr<LossNotice> never_needed;  // of a hold that is over
   Reason why;
   bool tell_server = false;
 
  private:
   void carry_out() noexcept;
   void tell_lost();
+  void tell_lost(const core::Hold& ended);
   void release_lost();
 
   SharedName& name_;

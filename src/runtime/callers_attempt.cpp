@@ -16,8 +16,9 @@ CallersAttempt::~CallersAttempt() {
 }
 
 void CallersAttempt::begin_locked(const core::Terms& terms, bool wait,
-                                  const std::shared_ptr<const Memory>& memory) {
-  attempt_ = name_.new_attempt(terms, wait, memory);
+                                  const std::shared_ptr<const Memory>& memory,
+                                  const std::optional<AttemptId>& beside) {
+  attempt_ = name_.new_attempt(terms, wait, memory, beside);
   asked_ = false;
   if (!name_.key) return;
   name_.key->asked_at = name_.key->arrivals;

@@ -33,8 +33,10 @@ class CallersAttempt {
   [[nodiscard]] bool asked() const noexcept { return asked_; }
 
   /// @param memory of a key; null for a lock
+  /// @param beside of a reader whose owner holds the name exclusively
   void begin_locked(const core::Terms& terms, bool wait,
-                    const std::shared_ptr<const Memory>& memory);
+                    const std::shared_ptr<const Memory>& memory,
+                    const std::optional<AttemptId>& beside);
   /// One that was sent already. From now on `close()` waits for this caller, although it sleeps.
   void inherit_locked(std::shared_ptr<Attempt> attempt);
   [[nodiscard]] std::shared_ptr<Attempt> give_locked() noexcept {

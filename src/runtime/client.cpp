@@ -53,15 +53,25 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check(options));
   if (!state_->alive()) throw LockError(state_->closed_failure());
   const Backend& backend = state_->backend();
-  const bool keeps = options.min_hold == std::chrono::milliseconds(0) ||
-                     backend.capabilities().min_hold == Support::yes;
-  if (!keeps) {
+  const Capabilities can = backend.capabilities();
+  if (options.mode == Mode::shared && can.shared_mode != Support::yes) {
+    throw LockError({Errc::unsupported, backend.describe() + ": it has no readers, only owners"});
+  }
+  if (options.min_hold > std::chrono::milliseconds(0) && can.min_hold != Support::yes) {
     throw LockError(
         {Errc::unsupported, backend.describe() +
                                 ": LockOptions::min_hold: a name is free there as soon as "
                                 "its client is gone; Client::once() is remembered"});
   }
   return {state_->slot(name), state_->terms(options)};
+}
+
+ReadWriteLock Client::read_write_lock(std::string_view name, const LockOptions& options) {
+  LockOptions reader = options;
+  LockOptions writer = options;
+  reader.mode = Mode::shared;
+  writer.mode = Mode::exclusive;
+  return {lock(name, reader), lock(name, writer)};
 }
 
 Once Client::once(std::string_view key, const OnceOptions& options) {

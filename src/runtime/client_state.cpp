@@ -89,11 +89,12 @@ void ClientState::attach(Source& source) {
 }
 
 void ClientState::hold_lost(const HoldId& hold, Failure why) {
-  if (const auto slot = slots(hold.mode).find(hold.name)) slot->keeper().taken_away(hold, why);
+  if (const auto slot = slots(hold.mode).find(hold.name))
+    slot->keeper(hold.mode).taken_away(hold, why);
 }
 
 void ClientState::hold_wanted(const HoldId& hold) {
-  if (const auto slot = slots(hold.mode).find(hold.name)) slot->keeper().wanted(hold);
+  if (const auto slot = slots(hold.mode).find(hold.name)) slot->keeper(hold.mode).wanted(hold);
 }
 
 Failure ClientState::closed_failure() const {
@@ -111,7 +112,8 @@ std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options
                       .renew = options.renew,
                       .max_hold = limited ? core::Nanos(options.max_hold) : core::Nanos::max(),
                       .label = options.label.empty() ? default_label_ : options.label,
-                      .min_hold = options.min_hold});
+                      .min_hold = options.min_hold,
+                      .mode = options.mode});
 }
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {

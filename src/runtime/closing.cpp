@@ -69,11 +69,13 @@ void Closing::run() noexcept {
 void Closing::release_holds(Instant until) noexcept {
   std::vector<std::shared_ptr<Operation>> releases;
   client_.each_slot([&](Slot& slot) {
-    try {
-      if (std::shared_ptr<Operation> release = slot.keeper().close()) releases.push_back(release);
-    } catch (const std::exception&) {
-      // Out of memory: what was not sent ends with its lease, which nobody renews any more.
-    }
+    slot.each_keeper([&](HoldKeeper& keeper) {
+      try {
+        if (std::shared_ptr<Operation> release = keeper.close()) releases.push_back(release);
+      } catch (const std::exception&) {
+        // Out of memory: what was not sent ends with its lease, which nobody renews any more.
+      }
+    });
   });
   for (const std::shared_ptr<Operation>& release : releases) {
     try {

@@ -2,6 +2,7 @@
 // The public `Guard`: a hold that ends with a scope, whatever throws in between.
 #include <mortise/guard.hpp>
 
+#include "core/terms.hpp"
 #include "runtime/slot.hpp"
 
 #include <utility>
@@ -24,6 +25,7 @@ Guard::Guard(Lock& lock, const AcquireOptions& options, std::error_code& ec) : G
 
 void Guard::take(Lock& lock, const AcquireOptions& options) {
   owner_ = options.owner.or_this_thread();
+  mode_ = lock.terms_->mode;
   AcquireOptions mine = options;
   mine.owner = owner_;
   // An observer may destroy the lock, which need not outlive the guard.
@@ -35,13 +37,14 @@ void Guard::take(Lock& lock, const AcquireOptions& options) {
     return;
   }
   slot_ = std::move(slot);
-  runtime::Slot::Guarded mine_now = slot_->guard(owner_);
+  runtime::Slot::Guarded mine_now = slot_->guard(owner_, mode_);
   token_ = mine_now.token;
   lost_ = std::move(mine_now.lost);
 }
 
 Guard::Guard(Guard&& other) noexcept
     : slot_(std::move(other.slot_)),
+      mode_(other.mode_),
       owner_(other.owner_),
       token_(std::exchange(other.token_, Token())),
       lost_(std::exchange(other.lost_, std::stop_token())),
@@ -52,6 +55,7 @@ Guard& Guard::operator=(Guard&& other) noexcept {
   if (this != &other) {
     release();
     slot_ = std::move(other.slot_);
+    mode_ = other.mode_;
     owner_ = other.owner_;
     token_ = std::exchange(other.token_, Token());
     lost_ = std::exchange(other.lost_, std::stop_token());
@@ -68,7 +72,7 @@ Released Guard::release() noexcept {
   Released outcome = Released::unknown;
   try {
     Failure misuse;  // somebody unlocked with the guard's owner before: nothing is left to free
-    outcome = slot_->release_guard(owner_, misuse);
+    outcome = slot_->release_guard(owner_, mode_, misuse);
     if (misuse) outcome = Released::was_lost;
   } catch (const std::exception&) {
     // Out of memory for the request: the hold ends at its deadline.
@@ -82,7 +86,7 @@ Released Guard::release() noexcept {
 std::string Guard::name() const { return slot_ ? slot_->name() : std::string(); }
 
 std::chrono::nanoseconds Guard::valid_for() const noexcept {
-  return slot_ ? slot_->valid_for(owner_) : std::chrono::nanoseconds(0);
+  return slot_ ? slot_->valid_for(owner_, mode_) : std::chrono::nanoseconds(0);
 }
 
 }  // namespace mortise

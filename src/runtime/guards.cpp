@@ -31,7 +31,7 @@ void Guards::take(Locks locks, const AcquireOptions& options) {
   }
   holds_ = !failure_;
   if (holds_) slots_ = call.take_slots();
-  for (const auto& slot : slots_) slot->guarded(owner_);
+  for (const auto& held : slots_) held.slot->guarded(owner_, held.mode);
 }
 
 Guards::Guards(Guards&& other) noexcept
@@ -60,7 +60,7 @@ Guards::~Guards() { release(); }
 Released Guards::release() noexcept {
   if (!std::exchange(holds_, false)) return Released::was_lost;
   const Released outcome = runtime::release_all(slots_, owner_, runtime::Unlocking::guard);
-  for (std::shared_ptr<runtime::Slot>& slot : slots_) runtime::drop(std::move(slot));
+  for (runtime::HeldSlot& held : slots_) runtime::drop(std::move(held.slot));
   slots_.clear();
   return outcome;
 }
@@ -68,7 +68,9 @@ Released Guards::release() noexcept {
 std::chrono::nanoseconds Guards::valid_for() const noexcept {
   if (!holds_) return std::chrono::nanoseconds(0);
   std::chrono::nanoseconds shortest = std::chrono::nanoseconds::max();
-  for (const auto& slot : slots_) shortest = std::min(shortest, slot->valid_for(owner_));
+  for (const auto& held : slots_) {
+    shortest = std::min(shortest, held.slot->valid_for(owner_, held.mode));
+  }
   return shortest;
 }
 

@@ -12,26 +12,26 @@
 #include "runtime/renewal_batch.hpp"
 #include "runtime/slot.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <vector>
 
 namespace mortise::runtime {
+
 namespace {
 
-class LossNotice final : public Notifier::Task {
- public:
-  void run() override { lost.request_stop(); }
-  std::stop_source lost;
-};
+constexpr const char* thread_has_ended = ": the thread that locked it ended while it held it";
 
 /// Nobody can unlock it any more: its thread has ended, and no guard has taken it elsewhere.
-template <class HoldOrLoss>
-bool ownerless(const HoldOrLoss& hold) noexcept {
+template <class HoldOrPart>
+bool ownerless(const HoldOrPart& hold) noexcept {
   return hold.guards == 0 && base::has_ended(hold.owner);
 }
 
 }  // namespace
 
-HoldKeeper::HoldKeeper(Slot& slot, SharedName& name) noexcept : slot_(slot), name_(name) {
+HoldKeeper::HoldKeeper(Slot& slot, SharedName& name, Mode mode) noexcept
+    : slot_(slot), name_(name), mode_(mode) {
   timer_.keeper = this;
 }
 
@@ -58,23 +58,28 @@ void HoldKeeper::forget_the_dead_locked() noexcept {
   name_.state.forget_losses([](const core::LostHold& lost) { return ownerless(lost); });
 }
 
-std::stop_token HoldKeeper::lost_locked(core::Hold& live) {
-  if (!live.lost.stop_possible()) {
+std::stop_token HoldKeeper::lost_locked(Owner owner, std::stop_source& lost) {
+  if (!lost.stop_possible()) {
     // With it what tells the loss: a loss needs no memory.
-    auto notice = std::make_unique<LossNotice>();
-    live.lost = notice->lost;
-    notice_ = std::move(notice);
+    auto notice = std::make_unique<LossNotice>(owner);
+    lost = notice->lost;
+    notices_.add(std::move(notice));
   }
-  return live.lost.get_token();
+  return lost.get_token();
 }
 
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
-  const bool idle = name_.state.live() == nullptr && !name_.state.remembers_losses();
+  const bool idle = live_locked() == nullptr && !name_.state.remembers_losses(mode_);
   // Not what was given up before in the same step: it must not go under the mutex.
   if (idle && pin_) after.unpinned = std::move(pin_);
 }
 
-void HoldKeeper::arm_locked(const core::Lease& lease) { set_locked(lease.next(), lease.early()); }
+void HoldKeeper::arm_locked(const core::Lease& lease) {
+  const core::Sharers* const sharers = mode_ == Mode::shared ? name_.state.sharers() : nullptr;
+  const Instant part_ends = sharers != nullptr ? sharers->next_end() : never;
+  if (part_ends < lease.next()) return set_locked(part_ends, core::Nanos(0));
+  set_locked(lease.next(), lease.early());
+}
 
 void HoldKeeper::set_locked(Instant due, core::Nanos early) {
   if (due == never) return disarm_locked();
@@ -85,7 +90,7 @@ void HoldKeeper::set_locked(Instant due, core::Nanos early) {
 void HoldKeeper::rest_locked(Instant now, Aftermath& after) {
   forget_the_dead_locked();
   unpin_if_idle_locked(after);
-  if (!name_.state.remembers_losses()) return disarm_locked();
+  if (!name_.state.remembers_losses(mode_)) return disarm_locked();
   set_locked(now + core::pause_of_looks_at_losses, core::pause_of_looks_at_losses / 2);
 }
 
@@ -94,47 +99,85 @@ void HoldKeeper::disarm_locked() noexcept {
   armed_ = never;
 }
 
+bool HoldKeeper::ownerless_locked(const core::Hold& live) const noexcept {
+  if (mode_ != Mode::shared) return ownerless(live);
+  const std::vector<core::Sharer>& parts = name_.state.sharers()->all();
+  return std::all_of(parts.begin(), parts.end(), ownerless<core::Sharer>);
+}
+
+void HoldKeeper::disown_locked(core::Hold& live, Instant now) noexcept {
+  if (mode_ == Mode::shared) {
+    name_.state.sharers()->disown(now, ownerless<core::Sharer>);
+  } else if (ownerless(live)) {
+    live.lease.disown(now);
+  }
+}
+
 void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
-  core::Hold* const live = name_.state.live();
-  if (live == nullptr || now < live->lease.deadline()) return;
+  core::Hold* const live = live_locked();
+  if (live == nullptr) return;
+  if (now < live->lease.deadline()) return expire_part_locked(now, after);
   // A lease runs out at the server by itself, later than here. A hold that was merely long enough
   // does not, nor one whose renewal is still under way: the server may carry that out after the
   // deadline, and would then keep the name for a whole lease that nobody uses.
   const bool by_max_hold = live->lease.ends_by_max_hold();
   const bool in_doubt = live->lease.in_doubt() && !base::mutant("core.leave_a_late_renewal");
   const char* words = by_max_hold ? ": the longest hold has passed" : ": the lease ran out";
-  if (ownerless(*live)) words = ": the thread that locked it ended while it held it";
+  if (ownerless_locked(*live)) words = thread_has_ended;
   lose_locked({.words = words}, by_max_hold || in_doubt || live->lease.unlimited(), after);
 }
 
+// One at a time, since each is told by an aftermath of its own; the next one is due at once.
+void HoldKeeper::expire_part_locked(Instant now, Aftermath& after) {
+  core::Sharers* const sharers = mode_ == Mode::shared ? name_.state.sharers() : nullptr;
+  if (sharers == nullptr || now < sharers->next_end()) return;
+  const Aftermath::Reason why{.words = thread_has_ended};
+  // It was renewed for those who have left since: the server would keep it longer.
+  if (sharers->all().size() == 1) return lose_locked(why, true, after);
+  after.loss = name_.state.lose_part(now);
+  if (auto notice = notices_.take(after.loss->ended.owner)) after.notices.add(std::move(notice));
+  after.why = why;
+  forget_the_dead_locked();
+}
+
 void HoldKeeper::lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after) {
-  after.loss = name_.state.lose(name_.state.live()->generation, tell_server);
-  after.notice = std::move(notice_);
+  after.loss = name_.state.lose(live_locked()->generation, tell_server);
+  after.notices = std::move(notices_);
   after.tell_server = tell_server;
   after.why = why;
   // What nobody can unlock nobody need remember.
   forget_the_dead_locked();
   unpin_if_idle_locked(after);
   SharedName::wake_locked(after.loss->next);
+  name_.wake_joined_locked();  // where its owner went on as a reader
 }
 
 void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   Aftermath after(name_);
   const SharedName::Lock lock(name_.mutex);
   expire_locked(now, after);
-  core::Hold* const live = name_.state.live();
+  core::Hold* const live = live_locked();
   if (live == nullptr) return rest_locked(now, after);
-  if (ownerless(*live)) live->lease.disown(now);
+  disown_locked(*live, now);
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
-  if (step == core::Lease::Step::renew) {
-    if (!batch) batch = std::make_shared<RenewalBatch>();
-    batch->add(kept(), live->generation,
-               {.hold = name_.hold_id(*live), .lease = live->lease.wanted()});
-  }
+  if (step == core::Lease::Step::renew) renew_locked(*live, batch);
   // Also where nothing was due: it was the timer of a hold before.
   const bool in_vain = step == core::Lease::Step::none;
   if (in_vain && base::mutant("core.tick_in_vain_disarms")) return disarm_locked();
   arm_locked(live->lease);
+}
+
+void HoldKeeper::renew_locked(core::Hold& live, std::shared_ptr<RenewalBatch>& batch) {
+  if (!batch) batch = std::make_shared<RenewalBatch>();
+  batch->add(kept(), live.generation, {.hold = name_.hold_id(live), .lease = live.lease.wanted()});
+}
+
+void HoldKeeper::newcomer_locked(Instant now, std::shared_ptr<RenewalBatch>& batch) {
+  core::Hold* const live = live_locked();
+  if (live == nullptr || !name_.state.sharers()->wants_news(now, client().turn())) return;
+  renew_locked(*live, batch);
+  live->lease.asked_too(now);
+  if (armed_ > live->lease.next()) arm_locked(live->lease);
 }
 
 void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
@@ -144,7 +187,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
   std::string label;
   {
     const SharedName::Lock lock(name_.mutex);
-    core::Hold* const live = name_.state.live();
+    core::Hold* const live = live_locked();
     const bool ours = live != nullptr && live->generation == generation;
     // A request that was late: its hold was released before it arrived, and its caller, or the next
     // one, holds the name again, which the answer "lost" would end (S3).
@@ -159,6 +202,10 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
       arm_locked(live->lease);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       arm_locked(live->lease);
+      if (mode_ == Mode::shared) {
+        name_.state.sharers()->told(item.wanted, item.counted_from);
+        name_.wake_joined_locked();
+      }
     } else {
       lose_locked({.words = ": the renewal came too late"},
                   !base::mutant("core.leave_a_late_renewal"), after);
@@ -180,7 +227,7 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
 void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
   Aftermath after(name_);
   const SharedName::Lock lock(name_.mutex);
-  const core::Hold* const live = name_.state.live();
+  const core::Hold* const live = live_locked();
   if (live != nullptr && live->attempt == hold.attempt && live->number == hold.number) {
     lose_locked({.backend = &why}, false, after);
     return;
@@ -190,16 +237,18 @@ void HoldKeeper::taken_away(const HoldId& hold, const Failure& why) {
 }
 
 void HoldKeeper::wanted(const HoldId& hold) {
-  if (client().observer() == nullptr) return;
+  if (client().observer() == nullptr && mode_ != Mode::shared) return;
   Token token;
   std::string label;
   {
     const SharedName::Lock lock(name_.mutex);
-    const core::Hold* const live = name_.state.live();
+    const core::Hold* const live = live_locked();
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
+    if (mode_ == Mode::shared) name_.state.sharers()->told(true, client().now());
     token = live->token();
     label = live->terms->label;
   }
+  if (client().observer() == nullptr) return;
   client().news().post([observer = client().shared_observer(), name = name_.name, token, label] {
     observer->wanted({.name = name, .label = label, .token = token});
   });
@@ -214,7 +263,7 @@ std::shared_ptr<Operation> HoldKeeper::close() {
     const SharedName::Lock lock(name_.mutex);
     // Nobody unlocks the holds of a closed client: what waits for that would wait for ever.
     after.unpinned = std::move(pin_);
-    const core::Hold* const live = name_.state.live();
+    const core::Hold* const live = live_locked();
     if (live == nullptr) return nullptr;
     try {
       if (core::Keeping::due(*live, now)) {

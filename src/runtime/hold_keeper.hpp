@@ -9,7 +9,8 @@
 #include "core/hold.hpp"
 #include "runtime/aftermath.hpp"
 #include "runtime/background.hpp"
-#include "runtime/notifier.hpp"
+#include "runtime/loss_notices.hpp"
+#include "runtime/shared_name.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,8 @@ class RenewalBatch;
 /// everything else may be called concurrently without it.
 class HoldKeeper {
  public:
-  HoldKeeper(Slot& slot, SharedName& name) noexcept;
+  /// @param mode whose hold it keeps: the readers' of the name, or that of everybody else
+  HoldKeeper(Slot& slot, SharedName& name, Mode mode) noexcept;
   HoldKeeper(const HoldKeeper&) = delete;
   HoldKeeper& operator=(const HoldKeeper&) = delete;
 
@@ -35,12 +37,16 @@ class HoldKeeper {
   void forget_the_dead_locked() noexcept;
   /// Loses the hold where its time is up.
   void expire_locked(Instant now, Aftermath& after);
-  /// @return what fires when that hold is lost; made when somebody asks for it.
-  [[nodiscard]] std::stop_token lost_locked(core::Hold& live);
+  /// @param lost that owner's, of the live hold
+  /// @return what fires when that is lost; made when somebody asks for it.
+  [[nodiscard]] std::stop_token lost_locked(Owner owner, std::stop_source& lost);
   /// The hold is over, or another owner's, who learns its own loss only.
-  [[nodiscard]] std::unique_ptr<Notifier::Task> take_notice_locked() noexcept {
-    return std::move(notice_);
+  [[nodiscard]] std::unique_ptr<LossNotice> take_notice_locked(Owner owner) noexcept {
+    return notices_.take(owner);
   }
+  /// Of readers: somebody has come. @param batch receives a renewal where one is to tell whether
+  /// others wait
+  void newcomer_locked(Instant now, std::shared_ptr<RenewalBatch>& batch);
   /// A held name stays in the client's table when no handle is left; this one need not.
   void unpin_if_idle_locked(Aftermath& after) noexcept;
   /// The background forgets it. Its slot does this last of all.
@@ -61,16 +67,23 @@ class HoldKeeper {
 
  private:
   [[nodiscard]] ClientState& client() const noexcept;
+  [[nodiscard]] core::Hold* live_locked() const noexcept { return name_.state.live(mode_); }
+  void renew_locked(core::Hold& live, std::shared_ptr<RenewalBatch>& batch);
   void arm_locked(const core::Lease& lease);
   void set_locked(Instant due, core::Nanos early);
   /// Nothing is held: what was lost is looked after.
   void rest_locked(Instant now, Aftermath& after);
+  [[nodiscard]] bool ownerless_locked(const core::Hold& live) const noexcept;
+  /// What nobody can unlock any more is not renewed for them.
+  void disown_locked(core::Hold& live, Instant now) noexcept;
+  /// Of readers: loses a part that nobody can unlock, where its time is up.
+  void expire_part_locked(Instant now, Aftermath& after);
   void lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after);
 
   Slot& slot_;
   SharedName& name_;
-  /// Tells the loss of the live hold, where somebody has asked for it.
-  std::unique_ptr<Notifier::Task> notice_;
+  const Mode mode_;
+  LossNotices notices_;  // of the live hold, where somebody has asked for it
   HoldTimer timer_;
   Instant armed_ = never;      // so late at most it ticks
   std::shared_ptr<Slot> pin_;  // keeps a held name in the table when no handle is left

@@ -2,6 +2,7 @@
 // The public lock: each call in a throwing and in an error_code form, over one form of the slot.
 #include <mortise/lock.hpp>
 
+#include "core/terms.hpp"
 #include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
@@ -65,22 +66,24 @@ void Lock::unlock(std::error_code& ec, Owner owner) { release(ec, owner); }
 
 Released Lock::release(Owner owner) {
   Failure failure;
-  const Released outcome = slot_->release(owner, failure);
+  const Released outcome = slot_->release(owner, terms_->mode, failure);
   raise_if(failure);
   return outcome;
 }
 
 Released Lock::release(std::error_code& ec, Owner owner) {
   Failure failure;
-  const Released outcome = slot_->release(owner, failure);
+  const Released outcome = slot_->release(owner, terms_->mode, failure);
   ec = failure.code;
   return outcome;
 }
 
-std::size_t Lock::hold_count(Owner owner) const { return slot_->hold_count(owner); }
-Token Lock::token(Owner owner) const { return slot_->token(owner); }
-std::chrono::nanoseconds Lock::valid_for(Owner owner) const { return slot_->valid_for(owner); }
-std::stop_token Lock::lost(Owner owner) const { return slot_->lost(owner); }
+std::size_t Lock::hold_count(Owner owner) const { return slot_->hold_count(owner, terms_->mode); }
+Token Lock::token(Owner owner) const { return slot_->token(owner, terms_->mode); }
+std::chrono::nanoseconds Lock::valid_for(Owner owner) const {
+  return slot_->valid_for(owner, terms_->mode);
+}
+std::stop_token Lock::lost(Owner owner) const { return slot_->lost(owner, terms_->mode); }
 
 std::optional<Holder> Lock::holder() const {
   Failure failure;

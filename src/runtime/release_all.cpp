@@ -11,7 +11,7 @@
 namespace mortise::runtime {
 namespace {
 
-using Slots = std::span<const std::shared_ptr<Slot>>;
+using Slots = std::span<const HeldSlot>;
 using Calls = std::vector<std::optional<ReleaseCall>>;
 
 Released worse(Released one, Released other) noexcept {
@@ -31,9 +31,10 @@ void begin(ReleaseCall& call, Owner owner, Unlocking by) noexcept {
 
 Released in_one_flight(Slots slots, Calls& calls, Owner owner, Unlocking by) noexcept {
   {
-    const Gathered together(slots,
-                            [](const std::shared_ptr<Slot>& slot) -> Slot& { return *slot; });
-    for (std::size_t i = 0; i < slots.size(); ++i) begin(calls[i].emplace(*slots[i]), owner, by);
+    const Gathered together(slots, [](const HeldSlot& held) -> Slot& { return *held.slot; });
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      begin(calls[i].emplace(*slots[i].slot, slots[i].mode), owner, by);
+    }
   }
   const Instant began = BootClock::now();
   // The last first: what is answered on the way to it need not be waited for.
@@ -63,8 +64,8 @@ Released release_all(Slots slots, Owner owner, Unlocking by) noexcept {
   }
   if (calls) return in_one_flight(slots, *calls, owner, by);
   Released outcome = Released::released;
-  for (const std::shared_ptr<Slot>& slot : slots) {
-    ReleaseCall call(*slot);
+  for (const HeldSlot& held : slots) {
+    ReleaseCall call(*held.slot, held.mode);
     begin(call, owner, by);
     if (!call.wait(call.half_of_its_time())) {
       call.repeat();

@@ -18,10 +18,11 @@
 
 namespace mortise::runtime {
 
-ReleaseCall::ReleaseCall(Slot& slot, KeyEnding* ending) noexcept
-    : ending_(ending),
+ReleaseCall::ReleaseCall(Slot& slot, Mode mode, KeyEnding* ending) noexcept
+    : mode_(mode),
+      ending_(ending),
       name_(slot.shared()),
-      keeper_(slot.keeper()),
+      keeper_(slot.keeper(mode)),
       client_(slot.client()),
       after_(name_) {}
 
@@ -45,9 +46,9 @@ void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
   const std::atomic<std::uint32_t>* woken = nullptr;
   SharedName::Lock lock(name_.mutex);
   if (!base::mutant("core.expired_hold_is_passed")) keeper_.expire_locked(now, after_);
-  if (by == Unlocking::guard) name_.state.guard_leaves(owner);
+  if (by == Unlocking::guard) name_.state.guard_leaves(owner, mode_);
   const core::TurnLimits turn = name_.key ? core::TurnLimits{.passes = 0} : client_.turn();
-  core::NameState::Departure departure = name_.state.unlock(owner, now, turn);
+  core::NameState::Departure departure = name_.state.unlock(owner, now, turn, mode_);
   ended_ = std::move(departure.ended);
   // Whoever has no hold frees none, as an empty guard does not.
   outcome_ = Released::was_lost;
@@ -58,17 +59,22 @@ void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
       break;
     case core::NameState::Exit::nested: outcome_ = Released::released; break;
     case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after_); break;
+    case core::NameState::Exit::parted:
+      outcome_ = Released::released;
+      after_.never_needed = keeper_.take_notice_locked(owner);
+      break;
     case core::NameState::Exit::passed:
       outcome_ = Released::released;
-      after_.notice = keeper_.take_notice_locked();
+      after_.never_needed = keeper_.take_notice_locked(owner);
       woken = SharedName::call_of(departure.next)->mark_locked();
       name_.wake_reentered_locked();
       break;
     case core::NameState::Exit::release: {
       const auto successor = departure.next == nullptr ? nullptr : departure.next->terms;
       const std::uint64_t asked_at = name_.key ? name_.key->arrivals : 0;
-      after_.notice = keeper_.take_notice_locked();
+      after_.never_needed = keeper_.take_notice_locked(owner);
       keeper_.unpin_if_idle_locked(after_);
+      name_.wake_joined_locked();  // where its owner goes on as a reader
       // Under the mutex: close() looks for a hold here first, then waits for those who free one.
       freeing_.emplace(client_.closing().freers());
       lock.unlock();

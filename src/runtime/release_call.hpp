@@ -37,7 +37,7 @@ enum class Unlocking : std::uint8_t {
 class ReleaseCall {
  public:
   /// @param ending of a run that has an outcome: its record becomes what stands; null otherwise
-  explicit ReleaseCall(Slot& slot, KeyEnding* ending = nullptr) noexcept;
+  ReleaseCall(Slot& slot, Mode mode, KeyEnding* ending = nullptr) noexcept;
   ReleaseCall(const ReleaseCall&) = delete;
   ReleaseCall& operator=(const ReleaseCall&) = delete;
   /// The whole call.
@@ -77,6 +77,7 @@ class ReleaseCall {
   void tell_unanswered(const core::Hold& ended);
   void tell_failed(const core::Hold& ended, Failure why);
 
+  const Mode mode_;  // `shared`: of a reader
   KeyEnding* const ending_;
   SharedName& name_;
   HoldKeeper& keeper_;

@@ -30,6 +30,17 @@ void SharedName::wake_reentered_locked() noexcept {
   while (core::Waiter* const waiter = state.reenter_waiter()) wake_locked(waiter);
 }
 
+void SharedName::wake_joined_locked() noexcept {
+  if (state.sharers() == nullptr) return;
+  const Instant now = client->now();
+  while (core::Waiter* const waiter = state.join_waiter(now, client->turn())) wake_locked(waiter);
+}
+
+void SharedName::leaves_locked(core::Waiter& waiter) noexcept {
+  wake_locked(state.leave(waiter));
+  wake_joined_locked();
+}
+
 void SharedName::tell_locked(KeyNews news) noexcept {
   if (base::mutant("core.latecomers_are_told_the_answer")) news.asked_at = UINT64_MAX;
   if (base::mutant("core.a_mismatch_is_told_as_an_outcome")) news.whole = true;
@@ -42,20 +53,23 @@ void SharedName::tell_locked(KeyNews news) noexcept {
   });
 }
 
-std::shared_ptr<Attempt> SharedName::new_attempt(
-    const core::Terms& terms, bool wait, const std::shared_ptr<const Memory>& memory) const {
+std::shared_ptr<Attempt> SharedName::new_attempt(const core::Terms& terms, bool wait,
+                                                 const std::shared_ptr<const Memory>& memory,
+                                                 const std::optional<AttemptId>& beside) const {
   return std::make_shared<Attempt>(Acquisition::Request{.attempt = client->new_attempt_id(),
                                                         .name = name,
-                                                        .mode = mode(),
+                                                        .mode = mode_of(terms),
                                                         .lease = terms.lease,
                                                         .label = terms.label,
                                                         .wait = wait,
-                                                        .memory = memory},
+                                                        .memory = memory,
+                                                        .beside = beside},
                                    client);
 }
 
 HoldId SharedName::hold_id(const core::Hold& hold) const {
-  return {.name = name, .attempt = hold.attempt, .number = hold.number, .mode = mode()};
+  return {
+      .name = name, .attempt = hold.attempt, .number = hold.number, .mode = mode_of(*hold.terms)};
 }
 
 std::shared_ptr<KeptHold> SharedName::kept(const core::Hold& hold, Instant now) const {

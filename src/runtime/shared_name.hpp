@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace mortise::runtime {
@@ -38,17 +39,24 @@ struct SharedName {
   static void wake_locked(core::Waiter* waiter) noexcept;
   /// Wakes those who waited for a name that is their owner's by now.
   void wake_reentered_locked() noexcept;
+  /// Wakes the readers that may join a shared hold now, where there is one.
+  void wake_joined_locked() noexcept;
+  /// A waiter stops waiting; whoever can go on by that is woken.
+  void leaves_locked(core::Waiter& waiter) noexcept;
 
-  [[nodiscard]] Mode mode() const noexcept { return key ? Mode::once : Mode::exclusive; }
+  [[nodiscard]] Mode mode_of(const core::Terms& terms) const noexcept {
+    return key ? Mode::once : terms.mode;
+  }
   /// Hands what is remembered of the key to each waiter that came before that was asked for and
   /// whose answer it is, too.
   void tell_locked(KeyNews news) noexcept;
 
   /// @param memory of a key; null for a lock
+  /// @param beside see `Acquisition::Request::beside`
   /// @return an attempt with an id of its own, not sent yet.
   [[nodiscard]] std::shared_ptr<Attempt> new_attempt(
-      const core::Terms& terms, bool wait,
-      const std::shared_ptr<const Memory>& memory = nullptr) const;
+      const core::Terms& terms, bool wait, const std::shared_ptr<const Memory>& memory = nullptr,
+      const std::optional<AttemptId>& beside = std::nullopt) const;
   /// @return the hold as the server knows it.
   [[nodiscard]] HoldId hold_id(const core::Hold& hold) const;
   /// @return what says that it is kept for nobody: it is younger than its `min_hold`.

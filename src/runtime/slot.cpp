@@ -14,11 +14,13 @@ Slot::Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode)
     : shared_{.client = std::move(client),
               .name = std::move(name),
               .key = mode == Mode::once ? std::make_unique<KeyTalk>() : nullptr},
-      keeper_(*this, shared_) {}
+      keeper_(*this, shared_, Mode::exclusive) {}
 
 Slot::~Slot() {
-  keeper_.disarm_locked();  // nobody else has a reference any more: the mutex is not needed
-  client().slots(shared_.mode()).forget(*this);
+  const std::unique_ptr<HoldKeeper> sharing(sharing_.load());
+  // Nobody else has a reference any more: the mutex is not needed.
+  each_keeper([](HoldKeeper& keeper) { keeper.disarm_locked(); });
+  client().slots(shared_.key ? Mode::once : Mode::exclusive).forget(*this);
 }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
@@ -35,82 +37,110 @@ Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
   }
 }
 
-Released Slot::release(Owner owner, Failure& failure) {
-  return ReleaseCall(*this).run(owner, failure);
+Released Slot::release(Owner owner, Mode mode, Failure& failure) {
+  return ReleaseCall(*this, mode).run(owner, failure);
 }
 
-Slot::Guarded Slot::guard(Owner owner) {
+Slot::Guarded Slot::guard(Owner owner, Mode mode) {
   if (client().forked()) return {};
   const SharedName::Lock lock(shared_.mutex);
-  shared_.state.guard_comes(owner);
-  core::Hold* const live = shared_.state.live();
-  if (live != nullptr && live->owner == owner) return {live->token(), keeper_.lost_locked(*live)};
-  core::LostHold* const lost = shared_.state.lost_hold(owner);
-  return lost != nullptr ? Guarded{lost->token, lost->stopped()} : Guarded();
+  shared_.state.guard_comes(owner, mode);
+  return {token_locked(owner, mode), lost_locked(owner, mode)};
 }
 
-Released Slot::release_guard(Owner owner, Failure& failure) {
-  return ReleaseCall(*this).run(owner, failure, Unlocking::guard);
+Released Slot::release_guard(Owner owner, Mode mode, Failure& failure) {
+  return ReleaseCall(*this, mode).run(owner, failure, Unlocking::guard);
 }
 
-void Slot::guarded(Owner owner) noexcept {
+void Slot::guarded(Owner owner, Mode mode) noexcept {
   if (client().forked()) return;
   const SharedName::Lock lock(shared_.mutex);
-  shared_.state.guard_comes(owner);
+  shared_.state.guard_comes(owner, mode);
 }
 
 Released Slot::conclude(Owner owner, KeyEnding* ending, Failure& failure) {
-  return ReleaseCall(*this, ending).run(owner, failure);
+  return ReleaseCall(*this, Mode::exclusive, ending).run(owner, failure);
+}
+
+HoldKeeper& Slot::keeper_to_be_locked(Mode mode) {
+  if (mode == Mode::shared && sharing_.load() == nullptr) {
+    sharing_.store(std::make_unique<HoldKeeper>(*this, shared_, Mode::shared).release());
+  }
+  return keeper(mode);
 }
 
 void Slot::granted_locked(AcquireCall& call, core::Hold&& hold) {
   // What needs memory, or a thread, comes first: where there is none, the hold is not recorded, and
   // the call that fails gives it back.
-  if (shared_.state.remembers_losses()) keeper_.forget_the_dead_locked();
-  shared_.state.expect_grant();
-  keeper_.begin_locked(hold.lease);
-  shared_.state.granted(call, std::move(hold));
+  keeper_.forget_the_dead_locked();
+  std::unique_ptr<core::Sharers> room = shared_.state.expect_grant(call.terms->mode);
+  keeper_to_be_locked(call.terms->mode).begin_locked(hold.lease);
+  shared_.state.granted(call, std::move(hold), std::move(room));
   shared_.wake_reentered_locked();
+  shared_.wake_joined_locked();
 }
 
-std::size_t Slot::hold_count(Owner owner) {
+bool Slot::expire_locked(Instant now, Aftermath& aftermath) {
+  if (HoldKeeper* const sharing = sharing_.load()) {
+    sharing->expire_locked(now, aftermath);
+    if (aftermath.loss) return true;
+  }
+  keeper_.expire_locked(now, aftermath);
+  return false;
+}
+
+std::size_t Slot::hold_count(Owner owner, Mode mode) {
   if (client().forked()) return 0;
   owner = owner.or_this_thread();
   const SharedName::Lock lock(shared_.mutex);
-  const core::Hold* const live = shared_.state.live();
-  if (live != nullptr && live->owner == owner) return live->depth;
-  const core::LostHold* const lost = shared_.state.lost_hold(owner);
+  const core::Hold* const live = shared_.state.held_by(owner, mode);
+  if (live != nullptr) {
+    return mode == Mode::shared ? shared_.state.sharers()->find(owner)->depth : live->depth;
+  }
+  const core::LostHold* const lost = shared_.state.lost_hold(owner, mode);
   return lost != nullptr ? lost->depth : 0;
 }
 
-Token Slot::token(Owner owner) {
+Token Slot::token(Owner owner, Mode mode) {
   if (client().forked()) return {};
   owner = owner.or_this_thread();
   const SharedName::Lock lock(shared_.mutex);
-  const core::Hold* const live = shared_.state.live();
-  if (live != nullptr && live->owner == owner) return live->token();
-  const core::LostHold* const lost = shared_.state.lost_hold(owner);
+  return token_locked(owner, mode);
+}
+
+Token Slot::token_locked(Owner owner, Mode mode) noexcept {
+  const core::Hold* const live = shared_.state.held_by(owner, mode);
+  if (live != nullptr) return live->token();
+  const core::LostHold* const lost = shared_.state.lost_hold(owner, mode);
   return lost != nullptr ? lost->token : Token();
 }
 
-core::Nanos Slot::valid_for(Owner owner) {
+core::Nanos Slot::valid_for(Owner owner, Mode mode) {
   if (client().forked()) return core::Nanos(0);
   owner = owner.or_this_thread();
   const SharedName::Lock lock(shared_.mutex);
-  const core::Hold* const live = shared_.state.live();
+  const core::Hold* const live = shared_.state.held_by(owner, mode);
   // The clock is read under the mutex: a renewal that came in between must not let a later look
   // say more than zero after an earlier one said zero.
-  if (live == nullptr || live->owner != owner) return core::Nanos(0);
+  if (live == nullptr) return core::Nanos(0);
   return live->lease.valid_for(client().now());
 }
 
-std::stop_token Slot::lost(Owner owner) {
+std::stop_token Slot::lost(Owner owner, Mode mode) {
   if (client().forked()) return {};
   owner = owner.or_this_thread();
   const SharedName::Lock lock(shared_.mutex);
-  core::Hold* const live = shared_.state.live();
-  if (live != nullptr && live->owner == owner) return keeper_.lost_locked(*live);
-  core::LostHold* const lost = shared_.state.lost_hold(owner);
+  return lost_locked(owner, mode);
+}
+
+std::stop_token Slot::lost_locked(Owner owner, Mode mode) {
+  core::Hold* const live = shared_.state.held_by(owner, mode);
+  if (live != nullptr) {
+    const bool shared = mode == Mode::shared;
+    std::stop_source& source = shared ? shared_.state.sharers()->find(owner)->lost : live->lost;
+    return keeper(mode).lost_locked(owner, source);
+  }
+  core::LostHold* const lost = shared_.state.lost_hold(owner, mode);
   return lost != nullptr ? lost->stopped() : std::stop_token();
 }
 
@@ -177,10 +207,14 @@ KeyGlance Slot::glance(const Memory& asked) {
 std::optional<Holder> Slot::local_holder() {
   if (client().forked()) return std::nullopt;
   const SharedName::Lock lock(shared_.mutex);
-  const core::Hold* const live = shared_.state.live();
+  const core::Hold* live = shared_.state.live();
+  if (live == nullptr) live = shared_.state.live(Mode::shared);
   if (live == nullptr) return std::nullopt;
-  Holder holder{
-      .label = live->terms->label, .token = live->token(), .expires_in = {}, .waiters = {}};
+  Holder holder{.label = live->terms->label,
+                .token = live->token(),
+                .expires_in = {},
+                .waiters = {},
+                .mode = live->terms->mode};
   const core::Nanos left = live->lease.valid_for(client().now());
   if (left != core::Nanos::max()) {
     holder.expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left);

@@ -10,6 +10,7 @@
 #include "runtime/hold_keeper.hpp"
 #include "runtime/shared_name.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,17 +35,17 @@ class Slot : public std::enable_shared_from_this<Slot> {
   Failure acquire(const std::shared_ptr<const core::Terms>& terms, const AcquireOptions& options,
                   std::optional<Holder>* holder, KeyCall* key = nullptr);
   /// @param failure receives `not_owner`
-  Released release(Owner owner, Failure& failure);
+  Released release(Owner owner, Mode mode, Failure& failure);
   struct Guarded {
     Token token;
     std::stop_token lost;
   };
   /// What that owner has just taken is a guard's, which may outlive the owner's thread. To be
   /// called once; where it throws, too, `release_guard()` must follow.
-  [[nodiscard]] Guarded guard(Owner owner);
-  Released release_guard(Owner owner, Failure& failure);
+  [[nodiscard]] Guarded guard(Owner owner, Mode mode);
+  Released release_guard(Owner owner, Mode mode, Failure& failure);
   /// The same of a guard of several names, which asks for neither token nor loss.
-  void guarded(Owner owner) noexcept;
+  void guarded(Owner owner, Mode mode) noexcept;
   /// Ends a run. @param ending null: it gives the key back
   /// @param failure receives why nobody knows, where the answer is `unknown`; and `not_owner`
   Released conclude(Owner owner, KeyEnding* ending, Failure& failure);
@@ -54,10 +55,11 @@ class Slot : public std::enable_shared_from_this<Slot> {
   [[nodiscard]] std::shared_ptr<const Record> recall(Recollection::Kind kind, core::Nanos at_most,
                                                      Failure& failure) const;
 
-  [[nodiscard]] std::size_t hold_count(Owner owner);
-  [[nodiscard]] Token token(Owner owner);
-  [[nodiscard]] core::Nanos valid_for(Owner owner);
-  [[nodiscard]] std::stop_token lost(Owner owner);
+  // Of a reader's part, or of the hold that is nobody else's.
+  [[nodiscard]] std::size_t hold_count(Owner owner, Mode mode);
+  [[nodiscard]] Token token(Owner owner, Mode mode);
+  [[nodiscard]] core::Nanos valid_for(Owner owner, Mode mode = Mode::exclusive);
+  [[nodiscard]] std::stop_token lost(Owner owner, Mode mode = Mode::exclusive);
   [[nodiscard]] std::optional<Holder> holder(Failure& failure) const;
   /// @return the hold of another owner of this process, as others would see it.
   [[nodiscard]] std::optional<Holder> local_holder();
@@ -67,7 +69,19 @@ class Slot : public std::enable_shared_from_this<Slot> {
 
   // For the calls, which carry out what the state decides.
   [[nodiscard]] SharedName& shared() noexcept { return shared_; }
-  [[nodiscard]] HoldKeeper& keeper() noexcept { return keeper_; }
+  /// @return whoever keeps the holds of that mode.
+  [[nodiscard]] HoldKeeper& keeper(Mode mode = Mode::exclusive) noexcept {
+    HoldKeeper* const sharing = mode == Mode::shared ? sharing_.load() : nullptr;
+    return sharing != nullptr ? *sharing : keeper_;  // without it there is no shared hold
+  }
+  template <class Visit>
+  void each_keeper(Visit visit) {
+    visit(keeper_);
+    if (HoldKeeper* const sharing = sharing_.load()) visit(*sharing);
+  }
+  /// Loses a hold whose time is up. @return whether there may be another one: it needs an aftermath
+  /// of its own
+  [[nodiscard]] bool expire_locked(Instant now, Aftermath& aftermath);
   /// The requester holds the name. Throws where there is no memory: then it does not.
   void granted_locked(AcquireCall& call, core::Hold&& hold);
 
@@ -76,8 +90,14 @@ class Slot : public std::enable_shared_from_this<Slot> {
   Slot* after = nullptr;
 
  private:
+  HoldKeeper& keeper_to_be_locked(Mode mode);
+  [[nodiscard]] Token token_locked(Owner owner, Mode mode) noexcept;
+  [[nodiscard]] std::stop_token lost_locked(Owner owner, Mode mode);
+
   SharedName shared_;
   HoldKeeper keeper_;
+  // Made with the first shared hold, and its slot's; a pointer only, since each held lock has it.
+  std::atomic<HoldKeeper*> sharing_{nullptr};
 };
 
 }  // namespace mortise::runtime

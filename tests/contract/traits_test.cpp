@@ -20,6 +20,7 @@ MORTISE_TEST(Traits, AreWhatTheBackendSays) {
   EXPECT_EQ(says.one_wake == Support::yes, has(Quality::one_wake));
   EXPECT_EQ(says.once == Support::yes, has(Quality::once));
   EXPECT_EQ(says.min_hold == Support::yes, has(Quality::min_hold));
+  EXPECT_EQ(says.shared_mode == Support::yes, has(Quality::shared));
 }
 
 TEST(Grounds, LeaveNoTestOut) {

@@ -46,7 +46,7 @@ inline BackendUnderTest memory_server() {
               },
           .hooks = all_hooks_but({Hook::processes}),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold}};
+                        Quality::min_hold, Quality::shared}};
 }
 
 }  // namespace mortise::contract

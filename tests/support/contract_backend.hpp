@@ -44,6 +44,8 @@ enum class Quality {
   no_once,      ///< there are none
   min_hold,     ///< a name can be kept for nobody
   no_min_hold,  ///< it cannot
+  shared,       ///< readers
+  no_shared,    ///< owners only
 };
 
 /// What this build is: sanitizers cannot follow everything that a process may do.

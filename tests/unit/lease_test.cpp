@@ -102,6 +102,43 @@ TEST(LeaseTest, OwnerlessWithoutALeaseItEndsAsIfItHadOne) {
   EXPECT_EQ(lease.tick(start + 40s), Lease::Step::lose);
 }
 
+TEST(LeaseTest, ToldWhenItWouldEndIfItWasDisowned) {
+  Lease lease(terms(), grant(), {}, start, 0);
+  EXPECT_EQ(lease.end_unrenewed(start + 10s), start + 30s - 330ms);
+  Lease unlimited(terms(30s, true, 60s), grant(no_lease), {}, start, 0);
+  EXPECT_EQ(unlimited.end_unrenewed(start + 10s), start + 30s);
+  EXPECT_EQ(unlimited.end_unrenewed(start + 50s), start + 60s) << "the longest hold";
+  unlimited.disown(start + 10s);
+  EXPECT_EQ(unlimited.end_unrenewed(start + 20s), start + 30s);
+}
+
+// A newcomer among readers asks whether others wait, also where there is nothing to renew.
+TEST(LeaseTest, WithoutALeaseWhatWasAskedAndIsNotAnsweredIsMissed) {
+  Lease lease(terms(), grant(no_lease), {}, start, 0);
+  lease.asked_too(start + 1s);
+  EXPECT_EQ(lease.next(), start + 2s);
+  EXPECT_TRUE(lease.fit_to_pass(start + 2s));
+  EXPECT_EQ(lease.tick(start + 2s), Lease::Step::renew);
+  EXPECT_FALSE(lease.fit_to_pass(start + 2s));
+  lease.unanswered(start + 2s);
+  EXPECT_EQ(lease.tick(start + 2500ms), Lease::Step::renew);
+  ASSERT_TRUE(lease.renewed(start + 2500ms, no_lease, start + 2500ms));
+  EXPECT_TRUE(lease.fit_to_pass(start + 3s));
+  EXPECT_EQ(lease.next(), start + 12500ms) << "then it is looked at as before";
+  EXPECT_EQ(lease.tick(start + 12500ms), Lease::Step::none);
+}
+
+TEST(LeaseTest, AskedTooItIsMissedAsEarlyAsEver) {
+  Lease lease(terms(), grant(), {}, start, 0);
+  lease.asked_too(start + 1s);
+  EXPECT_EQ(lease.next(), start + 2s);
+  lease.asked_too(start + 1500ms);
+  EXPECT_EQ(lease.next(), start + 2s);
+  EXPECT_EQ(lease.tick(start + 2s), Lease::Step::renew);
+  EXPECT_EQ(lease.state(), Lease::State::jeopardy);
+  EXPECT_TRUE(lease.in_doubt());
+}
+
 TEST(LeaseTest, RenewsAtAThird) {
   Lease lease(terms(), grant(), {}, start, 0);
   EXPECT_EQ(lease.next(), start + 10s);

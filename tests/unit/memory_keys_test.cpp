@@ -95,7 +95,7 @@ TEST_F(MemoryKeys, ALateConclusionRecordsNothing) {
   const Answer next = store_->acquire(second, nullptr);
   EXPECT_EQ(next.run, 2U);
   EXPECT_EQ(store_->release(hold_of(mine, answer), false, &done), Released::was_lost);
-  EXPECT_EQ(store_->renew(hold_of(second, next), 10s), true) << "the next run was disturbed";
+  EXPECT_TRUE(store_->renew(hold_of(second, next), 10s).stands) << "the next run was disturbed";
 }
 
 // Promise: O4

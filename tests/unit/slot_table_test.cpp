@@ -49,7 +49,7 @@ class SlotTableTest : public ::testing::Test {
     std::shared_ptr<Slot> slot = client_->slot(name_);
     Failure failure = slot->acquire(client_->terms({}), {}, nullptr);
     EXPECT_FALSE(failure) << failure.text;
-    EXPECT_EQ(slot->release({}, failure), Released::released);
+    EXPECT_EQ(slot->release({}, Mode::exclusive, failure), Released::released);
     return slot;
   }
 

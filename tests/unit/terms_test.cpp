@@ -47,6 +47,9 @@ TEST(TermsTest, MinHoldIsNotLongerThanWhatMayBeHeld) {
   expect_refused(check(LockOptions{.min_hold = -1ms}), "LockOptions::min_hold");
   expect_refused(check(LockOptions{.max_hold = 60s, .min_hold = 60s + 1ms}),
                  "shorter than LockOptions::min_hold");
+  EXPECT_FALSE(check(LockOptions{.mode = Mode::shared}));
+  expect_refused(check(LockOptions{.min_hold = 1ms, .mode = Mode::shared}), "Mode::shared");
+  expect_refused(check(LockOptions{.mode = Mode::once}), "LockOptions::mode");
 }
 
 TEST(TermsTest, LabelsArePrintableAndShort) {

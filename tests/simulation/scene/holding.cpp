@@ -38,6 +38,7 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
                  },
              .token = token,
              .unseen = !stand_->seen_by_strangers(party.index),
+             .shared = asked.reads,
              .asked_at = asked.at});
   if (room_.world.tells) {
     tell(process.name(), "holds " + lock_name(name) + ", token " + std::to_string(token.value()));

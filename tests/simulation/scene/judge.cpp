@@ -97,6 +97,7 @@ void Judge::look_for_rivals(std::size_t name, HoldNumber number) {
   if (excused(name, hold)) return;
   for (const auto& [other, rival] : holds) {
     if (other == number || hold.taken || rival.taken || !believes(rival)) continue;
+    if (hold.shared && rival.shared) continue;
     if (excused(name, rival)) continue;
     if ((hold.unseen && !rival.token) || (rival.unseen && !hold.token)) continue;
     blame("S1", "two owners of name " + std::to_string(name) + " at " + seconds(room_.world.now()) +
@@ -112,7 +113,7 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   hold.granted_at = now;
   const auto taken = all.taken.find(grant_of(hold));
   hold.taken = taken != all.taken.end();
-  if (hold.token && !hold.taken && !excused(name, hold.token) && hold.token <= all.largest &&
+  if (hold.token && !hold.taken && !excused(name, hold.token) && !has_grown(all, hold) &&
       believes(hold)) {
     blame("S2", "the token of name " + std::to_string(name) + " did not grow: " + words(hold) +
                     " after " + std::to_string(all.largest.value()));
@@ -122,6 +123,7 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
     blame("S8", "a grant is believed of which its owner had heard that it is over: " + words(hold));
   }
   all.largest = std::max(all.largest, hold.token);
+  if (!hold.shared) all.largest_written = std::max(all.largest_written, hold.token);
   std::erase_if(all.holds, [](const auto& each) { return each.second.process->dead(); });
   all.holds.emplace(number, hold);
   if (taken != all.taken.end() && taken->second != never) {
@@ -197,8 +199,18 @@ bool Judge::believes(const Process& process) {
   return false;
 }
 
+// Readers share a token with each other, and with no writer.
+bool Judge::has_grown(const Name& all, const Hold& hold) {
+  return hold.token > (hold.shared ? all.largest_written : all.largest);
+}
+
 // Not where a holder has died, whose lease stands: what ends then was over before.
 void Judge::is_free(Name& all, bool released) {
+  const bool read_still =
+      readers_ && std::any_of(all.holds.begin(), all.holds.end(), [](const auto& each) {
+        return !each.second.ended && !each.second.process->dead();
+      });
+  if (read_still) return;
   if (all.free_since > room_.world.now()) return;
   all.free_since = room_.world.now();
   all.released = released;

@@ -37,6 +37,7 @@ class Judge {
     std::function<Nanos()> left;
     mortise::Token token{};  ///< none: a stranger's
     bool unseen = false;     ///< by strangers, who may hold as well
+    bool shared = false;     ///< a reader's: others may read as well
     Nanos asked_at{};        ///< since when the owner has waited for it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
@@ -95,6 +96,8 @@ class Judge {
   };
   /// Not every client of the run gets its turns in the order of arrival.
   void expect_no_order() noexcept { ordered_ = false; }
+  /// Some holds are shared: readers of one client join each other, and have one token.
+  void expect_readers() noexcept { readers_ = true; }
   /// A call that has waited since then comes back with nothing: at its time limit (L2).
   void gave_up(std::size_t name, const Process& who, Nanos asked_at);
   /// @return whether that process believes in a hold.
@@ -145,6 +148,7 @@ class Judge {
   struct Name {
     std::map<HoldNumber, Hold> holds;
     mortise::Token largest{};
+    mortise::Token largest_written{};  ///< of those that nobody shares
     Nanos free_since{0};
     Nanos wanted_since{0};
     bool released = false;  ///< by its owner in time; otherwise nobody is told that it is free
@@ -167,6 +171,7 @@ class Judge {
   void look_for_order(std::size_t name, const Hold& hold);
   void look_at_end(Hold& hold, bool valid);
   void is_free(Name& all, bool released);
+  [[nodiscard]] static bool has_grown(const Name& all, const Hold& hold);
   void look_for_rivals(std::size_t name, HoldNumber number);
   [[nodiscard]] bool excused(std::size_t name, const Hold& hold) const;
   [[nodiscard]] std::string words(const Hold& hold) const;
@@ -181,6 +186,7 @@ class Judge {
   std::optional<Verdict> verdict_;
   Nanos serve_from_ = never;
   bool ordered_ = true;
+  bool readers_ = false;
   bool ends_by_time_ = false;
   std::set<const Process*> leavers_;
   std::function<Nanos()> hand_over_{};

@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t plan_stream = 5;
 constexpr std::uint64_t fault_stream = 6;
 constexpr std::uint64_t keys_stream = 9;
+constexpr std::uint64_t readers_stream = 10;
 
 constexpr Nanos us{1'000};
 constexpr Nanos ms{1'000'000};
@@ -23,6 +24,8 @@ constexpr std::size_t longer_storms = 3;
 
 /// How many runs have keys as well, where the store remembers them.
 constexpr double part_with_keys = 0.4;
+/// And how many have readers, where the store knows the mode.
+constexpr double part_with_readers = 0.4;
 
 constexpr std::array<std::string_view, Fault::kinds> fault_names{
     "stall",        "cut",          "overtake",       "part",         "pause client",
@@ -273,6 +276,11 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.keys = 1 + keys.below(4);
     plan.runners = 1 + keys.below(3);
     plan.keep = keys.chance(0.5) ? keys.between(second, 4 * second) : Nanos(3'600 * second);
+  }
+  Random readers = Random::of({seed, readers_stream, static_cast<std::uint64_t>(kind)});
+  if (kind == Kind::memory && readers.chance(part_with_readers)) {
+    plan.readers = 0.2 + readers.unit() * 0.7;
+    plan.threads = std::max<std::size_t>(plan.threads, 1 + readers.below(4));
   }
   return plan;
 }

@@ -69,6 +69,7 @@ struct Plan {
   std::size_t keys = 0;     ///< how many keys clients run, beside what they lock; 0: they do not
   std::size_t runners = 0;  ///< threads of each client that do
   Nanos keep{};             ///< of each key
+  double readers = 0;       ///< how many operations share the name with each other
   std::optional<std::uint64_t> again{};  ///< of the specials: comes again and again
   std::vector<Fault> faults;
   std::set<std::size_t> left_out;  ///< of the faults: to make a failing run smaller

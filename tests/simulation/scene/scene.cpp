@@ -63,6 +63,11 @@ Scene::Scene(Plan plan, bool tells)
   };
   stand_->judge = &judge_;
   if (plan_.kind == Kind::memory) judge_.expect_no_early_end();
+  if (plan_.readers > 0) {
+    judge_.expect_readers();
+    // Whoever joins the readers of its own client comes before whoever waits elsewhere.
+    judge_.expect_no_order();
+  }
   for (const auto& host : room_.network.hosts()) {
     host->clock.ppm = static_cast<std::int64_t>(luck_.below(801)) - 400;
   }
@@ -222,10 +227,12 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   const std::size_t name = random.below(plan_.names);
   const Judge::Interest interest(judge_, name, *party.process);
   std::optional<Calls::Call> call(std::in_place, calls_, name, *party.process);
+  const bool reads = plan_.readers > 0 && random.chance(plan_.readers);
   mortise::Lock lock = party.client->lock(
       lock_name(name), {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
                         .renew = plan_.renew,
-                        .label = "client"});
+                        .label = "client",
+                        .mode = reads ? mortise::Mode::shared : mortise::Mode::exclusive});
   mortise::AcquireOptions options;
   std::stop_source stop;
   Nanos stopped_at = never;
@@ -292,7 +299,7 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   }
   if (got) {
     // A callback of the stop token may keep the call after it has looked at its hold.
-    hold(party, name, lock, random, calm, {asked, !stops, *call});
+    hold(party, name, lock, random, calm, {asked, !stops, *call, reads});
   } else {
     refused(party, name, {asked, options.wait, !stops, calm, had_time}, error, text, *call);
     call.reset();

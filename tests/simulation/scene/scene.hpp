@@ -65,6 +65,7 @@ class Scene {
     Nanos at{};
     bool alone = true;  ///< nobody may stop it
     Calls::Call& call;
+    bool reads = false;
   };
   void begin_stranger(std::size_t index);
   void live(Party& party);

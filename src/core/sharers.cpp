@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Who may join, and for how long without a look at the server.
+#include "core/sharers.hpp"
+
+#include "base/mutant.hpp"
+
+#include <algorithm>
+
+namespace mortise::core {
+
+void Sharers::begin(Hold&& hold) noexcept {
+  hold_ = std::move(hold);
+  news_ = asked_ = hold_.granted_at;
+  sharers_.push_back({.owner = hold_.owner, .since = hold_.owned_since, .terms = hold_.terms});
+}
+
+Sharer* Sharers::find(Owner owner) noexcept {
+  const auto found = std::find_if(sharers_.begin(), sharers_.end(),
+                                  [&](const Sharer& sharer) { return sharer.owner == owner; });
+  return found == sharers_.end() ? nullptr : &*found;
+}
+
+bool Sharers::open_to(const Terms& terms, Instant now, const TurnLimits& turn) const noexcept {
+  if (wanted_ && !base::mutant("core.sharers_never_end")) return false;
+  // Lease and label are those of the first one, as with a re-entry. What would end the newcomer's
+  // hold sooner than it asked for, or later, is not.
+  if (terms.renew != hold_.terms->renew || terms.max_hold != hold_.terms->max_hold) return false;
+  if (!terms.renew && terms.lease != hold_.terms->lease) return false;
+  if (!hold_.lease.fit_to_pass(now)) return false;
+  // No renewal is to keep such a hold alive, so none can bring news of it; and who came late would
+  // have little of it.
+  return !ends_by_itself() || now - hold_.granted_at < turn.time;
+}
+
+void Sharers::join(Owner owner, const std::shared_ptr<const Terms>& terms, Instant now) {
+  sharers_.push_back({.owner = owner, .since = now, .terms = terms});
+}
+
+Hold part_of(const Hold& shared, const Sharer& sharer) {
+  Hold part = shared;
+  part.owner = sharer.owner;
+  part.depth = sharer.depth;
+  part.owned_since = sharer.since;
+  part.terms = sharer.terms;
+  part.lost = sharer.lost;
+  part.guards = sharer.guards;
+  return part;
+}
+
+Instant Sharers::next_end() const noexcept {
+  Instant next = never;
+  for (const Sharer& sharer : sharers_) next = std::min(next, sharer.until);
+  return next;
+}
+
+bool Sharers::wants_news(Instant now, const TurnLimits& turn) noexcept {
+  if (ends_by_itself()) return false;
+  ++joins_;
+  // Since it was asked last: what is under way, or was lost on its way, counts like an answer, or
+  // each newcomer would send another one.
+  if (now - asked_ < turn.time && joins_ <= turn.passes) return false;
+  asked_ = now;
+  joins_ = 0;
+  return true;
+}
+
+void Sharers::told(bool wanted, Instant as_of) noexcept {
+  // Answers may come in another order than they were asked for.
+  if (as_of < news_) return;
+  news_ = as_of;
+  asked_ = std::max(asked_, as_of);
+  wanted_ = wanted;
+}
+
+}  // namespace mortise::core

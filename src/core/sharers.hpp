@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The shared hold of one client and name, and who has a part in it: which of the client's readers
+// may join without asking the server, and when the server is to be asked whether they may go on.
+#pragma once
+
+#include "core/hold.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace mortise::core {
+
+/// How long one client may pass a name among its own threads, or have them join its shared hold,
+/// before it looks whether others wait.
+struct TurnLimits {
+  Nanos time = std::chrono::milliseconds(5);
+  std::uint32_t passes = longest_turn;
+};
+
+/// One owner's part in a shared hold.
+struct Sharer {
+  Owner owner;
+  std::size_t depth = 1;  ///< how often it has yet to unlock
+  Instant since{};
+  std::shared_ptr<const Terms> terms{};
+  std::stop_source lost{std::nostopstate};  ///< made when somebody asks for it
+  std::uint32_t guards = 0;  ///< how many of those unlocks a `Guard` owes, on whichever thread
+  Instant until = never;     ///< its part is lost then: nobody can unlock it any more
+};
+
+/// @return what that owner had, as a hold of its own.
+[[nodiscard]] Hold part_of(const Hold& shared, const Sharer& sharer);
+
+/// A live shared hold. The server knows nothing of who has a part in it, nor how many do.
+///
+/// A writer at the server waits for the last of them, so they must not come for ever. That one
+/// waits is told by renewals; a newcomer that finds the last news older than a turn has one sent.
+/// So newcomers keep a writer waiting for a turn and a round trip at most.
+class Sharers {
+ public:
+  /// Room for a hold with one owner: that needs no memory then.
+  Sharers() { sharers_.reserve(1); }
+  /// @param hold its owner is the first one
+  void begin(Hold&& hold) noexcept;
+
+  [[nodiscard]] Hold& hold() noexcept { return hold_; }
+  [[nodiscard]] const Hold& hold() const noexcept { return hold_; }
+  [[nodiscard]] Sharer* find(Owner owner) noexcept;
+  [[nodiscard]] std::vector<Sharer>& all() noexcept { return sharers_; }
+
+  /// @return whether an owner that comes now may join, under its own terms.
+  [[nodiscard]] bool open_to(const Terms& terms, Instant now,
+                             const TurnLimits& turn) const noexcept;
+  /// Throws where there is no memory: then it has not.
+  void join(Owner owner, const std::shared_ptr<const Terms>& terms, Instant now);
+  /// Somebody has come who would join, or has. @return whether a renewal is to be sent for news.
+  bool wants_news(Instant now, const TurnLimits& turn) noexcept;
+  /// What a renewal has told, or the server by itself.
+  /// @param as_of not later than the server said it
+  void told(bool wanted, Instant as_of) noexcept;
+  /// Where nobody can unlock a part any more, it ends when the hold would, had it not been renewed
+  /// since for those who can; where that is so of all, it is not.
+  template <class Ownerless>
+  void disown(Instant now, Ownerless ownerless) noexcept {
+    bool all = true;
+    for (Sharer& sharer : sharers_) {
+      const bool disowned = ownerless(sharer);
+      if (disowned) sharer.until = std::min(sharer.until, hold_.lease.end_unrenewed(now));
+      all = all && disowned;
+    }
+    if (all) hold_.lease.disown(now);
+  }
+  /// @return when the first of such parts ends.
+  [[nodiscard]] Instant next_end() const noexcept;
+
+ private:
+  /// Whether it ends however often it is renewed, or is not.
+  [[nodiscard]] bool ends_by_itself() const noexcept {
+    return !hold_.terms->renew || hold_.terms->max_hold != Nanos::max();
+  }
+
+  Hold hold_;
+  std::vector<Sharer> sharers_;
+  bool wanted_ = false;      // somebody waits at the server whom this keeps out
+  Instant news_{};           // as of when that was known last
+  Instant asked_{};          // a renewal was sent for it
+  std::uint32_t joins_ = 0;  // since then
+};
+
+}  // namespace mortise::core

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// Goal: the core asks a backend the right things about readers, and heeds what it answers. Method:
+// the test plays the backend by hand, and owns the clock.
+#include "support/contract_core.hpp"
+#include "support/contract_worker.hpp"
+
+#include <vector>
+
+namespace mortise::contract {
+namespace {
+
+class CoreShared : public CoreAnswers {
+ protected:
+  CoreShared() {
+    script_->can.shared_mode = Support::yes;
+    be_kind();
+  }
+  static LockOptions reading() { return {.lease = 30s, .mode = Mode::shared}; }
+  /// @return whether an owner that comes now has the name as a reader; then it gives it back.
+  bool joins(Lock& lock) {
+    const Owner somebody = Owner::unique();
+    const bool joined = lock.acquire({.wait = 0ns, .owner = somebody});
+    if (joined) lock.unlock(somebody);
+    return joined;
+  }
+  void answer(bool wanted) {
+    const auto renewal = script_->renewal();
+    for (Renewal::Item& item : renewal->items()) item.wanted = wanted;
+    answer_renewal(Renewal::Answer::renewed, clock_->now());
+  }
+};
+
+TEST_F(CoreShared, EveryRequestSaysTheMode) {
+  Client client = open();
+  ReadWriteLock lock = client.read_write_lock("name");
+  lock.lock();
+  lock.lock_shared();
+  lock.unlock();
+  lock.unlock_shared();
+  const auto asked = script_->asked();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0]->request().mode, Mode::exclusive);
+  EXPECT_FALSE(asked[0]->request().beside);
+  EXPECT_EQ(asked[1]->request().mode, Mode::shared);
+  EXPECT_EQ(asked[1]->request().beside, asked[0]->request().attempt);
+  const auto released = script_->released();
+  ASSERT_EQ(released.size(), 2U);
+  EXPECT_EQ(released[0]->hold().mode, Mode::exclusive);
+  EXPECT_EQ(released[1]->hold().mode, Mode::shared);
+  EXPECT_EQ(released[1]->hold().attempt, asked[1]->request().attempt);
+}
+
+TEST_F(CoreShared, AnAttemptBesideAnOwnersHoldIsNobodyElses) {
+  Client client = open();
+  ReadWriteLock lock = client.read_write_lock("name");
+  lock.lock();
+  script_->on_acquire = [](const auto& operation) { operation->queued(std::nullopt); };
+  Worker other;
+  Lock theirs = client.lock("name", {.mode = Mode::shared});
+  auto waits = other.start([&] { return theirs.try_lock_for(1h); });
+  ASSERT_TRUE(other.falls_asleep());
+  Worker self;
+  const Owner me = Owner::this_thread();
+  auto gives_up = self.start([&] { return lock.reader().acquire({.wait = 5s, .owner = me}); });
+  ASSERT_TRUE(test::eventually([&] { return script_->acquires.load() == 2; }));
+  const auto attempt = script_->asked().back();
+  clock_->advance(5s);
+  EXPECT_FALSE(gives_up.get());
+  EXPECT_GE(script_->cancels.load(), 1) << "it went to a reader who may not hold beside its owner";
+  EXPECT_TRUE(attempt->done());
+  client.close();
+  EXPECT_THROW(waits.get(), LockError);
+}
+
+// Promise: L5
+TEST_F(CoreShared, AfterATurnANewcomerAsksWhetherAnybodyWaits) {
+  Client client = open({.turn = 5ms});
+  Lock lock = client.lock("name", reading());
+  lock.lock();
+  clock_->advance(4ms);
+  EXPECT_TRUE(joins(lock));
+  EXPECT_EQ(script_->renewals.load(), 0);
+  clock_->advance(1ms);
+  EXPECT_TRUE(joins(lock)) << "it does not wait for the answer";
+  EXPECT_EQ(script_->renewals.load(), 1);
+  EXPECT_TRUE(joins(lock));
+  EXPECT_EQ(script_->renewals.load(), 1) << "one a turn";
+  answer(true);
+  EXPECT_FALSE(joins(lock));
+  lock.lock();  // it is a reader already
+  lock.unlock();
+  EXPECT_EQ(script_->acquires.load(), 1);
+  clock_->advance(5ms);
+  EXPECT_FALSE(joins(lock));
+  EXPECT_EQ(script_->renewals.load(), 2) << "whoever waited may have given up";
+  answer(false);
+  EXPECT_TRUE(joins(lock));
+}
+
+TEST_F(CoreShared, WhatIsWantedIsLeftBeforeItIsAskedForAgain) {
+  Client client = open({.turn = 5ms});
+  Lock lock = client.lock("name", reading());
+  lock.lock();
+  clock_->advance(5ms);
+  EXPECT_TRUE(joins(lock));
+  answer(true);
+  Worker late;
+  auto waits = late.start([&] {
+    const bool got = lock.try_lock_for(1h);
+    lock.unlock();
+    return got;
+  });
+  ASSERT_TRUE(late.falls_asleep());
+  EXPECT_EQ(script_->acquires.load(), 1);
+  lock.unlock();
+  ASSERT_TRUE(test::eventually(
+      [&] { return script_->acquires.load() == 1 && !script_->released().empty(); }));
+  const auto release = script_->released()[0];
+  ASSERT_TRUE(release->successor()) << "it goes to the end of the queue, in the same request";
+  EXPECT_EQ(release->successor()->request().mode, Mode::shared);
+  release->successor()->granted(grant(++number_));
+  EXPECT_TRUE(waits.get());
+}
+
+TEST_F(CoreShared, AServerThatIsSilentCostsNoJeopardySooner) {
+  // Answers about newcomers are asked for as long as they come, and none arrives.
+  Client client = open({.turn = 5ms});
+  Lock lock = client.lock("name", reading());
+  lock.lock();
+  for (int i = 0; i < 4; ++i) {
+    clock_->advance(5ms);
+    EXPECT_TRUE(joins(lock));
+  }
+  EXPECT_EQ(script_->renewals.load(), 4);
+  EXPECT_GT(lock.valid_for(), 29s);
+  answer_renewal(Renewal::Answer::lost, clock_->now());
+  EXPECT_TRUE(test::eventually([&] { return lock.lost().stop_requested(); }));
+  lock.unlock();
+}
+
+TEST_F(CoreShared, AHoldWhoseRenewalIsOverdueIsNotJoined) {
+  Client client = open({.turn = 5ms});
+  Lock lock = client.lock("name", reading());
+  lock.lock();
+  clock_->advance(10s);
+  ASSERT_TRUE(test::eventually([&] { return script_->renewals.load() >= 1; }));
+  clock_->advance(2s);  // a command time-out and more
+  ASSERT_TRUE(test::eventually([&] { return script_->renewals.load() >= 2; }));
+  EXPECT_FALSE(joins(lock));
+  answer(false);
+  EXPECT_TRUE(joins(lock));
+}
+
+TEST_F(CoreShared, ABackendMayTellByItselfThatAnybodyWaits) {
+  Client client = open({.turn = 10min});
+  Lock lock = client.lock("name", reading());
+  lock.lock();
+  EXPECT_TRUE(joins(lock));
+  const auto request = script_->asked()[0]->request();
+  script_->host.load()->hold_wanted(
+      {.name = "name", .attempt = request.attempt, .number = number_.load(), .mode = Mode::shared});
+  EXPECT_FALSE(joins(lock));
+}
+
+TEST_F(CoreShared, AKeysModeIsRefused) {
+  Client client = open();
+  try {
+    static_cast<void>(client.lock("name", {.mode = Mode::once}));
+    FAIL();
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), Errc::misconfigured);
+  }
+}
+
+// Promise: M1
+TEST_F(CoreShared, NoReaderKeepsANameForNobody) {
+  script_->can.min_hold = Support::yes;
+  Client client = open();
+  const LockOptions both{.min_hold = 1s, .mode = Mode::shared};
+  const auto refused = [](auto make) {
+    try {
+      make();
+      ADD_FAILURE() << "it was made";
+    } catch (const LockError& error) {
+      EXPECT_EQ(error.errc(), Errc::misconfigured);
+      EXPECT_NE(std::string(error.what()).find("LockOptions::min_hold"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("Mode::shared"), std::string::npos);
+    }
+  };
+  refused([&] { static_cast<void>(client.lock("name", both)); });
+  refused([&] { static_cast<void>(client.read_write_lock("name", {.min_hold = 1s})); });
+  static_cast<void>(client.lock("name", {.min_hold = 1s}));
+}
+
+}  // namespace
+}  // namespace mortise::contract
