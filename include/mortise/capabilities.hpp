@@ -32,6 +32,7 @@ struct Capabilities {
   Support survives_restart = Support::unknown;   ///< holds and tokens survive a server restart
   Support survives_failover = Support::unknown;  ///< and the loss of a primary server
   Support shared_mode = Support::no;             ///< readers: `Mode::shared`
+  Support permits = Support::no;                 ///< `Client::semaphore()`
   Support once = Support::no;                    ///< keys with a memory: `Client::once()`
   Support min_hold = Support::no;                ///< `LockOptions::min_hold`, see `Renewal`
   SafetyMargin safety_margin{};                  ///< see there

@@ -9,8 +9,10 @@
 #include <mortise/once.hpp>
 #include <mortise/options.hpp>
 #include <mortise/read_write_lock.hpp>
+#include <mortise/semaphore.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -68,6 +70,16 @@ class MORTISE_API Client {
   /// @errors as `lock()`
   [[nodiscard]] ReadWriteLock read_write_lock(std::string_view name,
                                               const LockOptions& options = {});
+
+  /// Makes a handle on a semaphore; touches no server.
+  ///
+  /// @param name 1 to 512 bytes of any value; not in the space of the locks' names
+  /// @param permits how many there are, 1 to 10,000; the same in every process
+  /// @param options of the permits, as of a lock's holds; `mode` and `min_hold` are a lock's alone
+  /// @errors `misconfigured` (the name, the number or an option: the message names it),
+  /// `unsupported` (the backend has none: `Capabilities::permits`), `closed`
+  [[nodiscard]] Semaphore semaphore(std::string_view name, std::uint32_t permits,
+                                    const LockOptions& options = {});
 
   /// Makes a handle on a key that is run once; touches no server.
   ///

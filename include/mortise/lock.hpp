@@ -203,6 +203,7 @@ class MORTISE_API Lock {
   friend class Client;
   friend class Guard;
   friend class Guards;
+  friend class Semaphore;
   Lock(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms) noexcept;
 
   bool try_for(std::chrono::nanoseconds wait, std::error_code& ec);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a name is held: by one owner, by many readers, or as a key.
+// How a name is held: by one owner, by many readers, as a key, or by a number of owners.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ enum class Mode : std::uint8_t {
   exclusive,  ///< a lock: one owner, and nobody beside it
   once,       ///< a key of `Once`: names of this mode are a space of their own
   shared,  ///< a reader: any number of them, and no exclusive owner (`Capabilities::shared_mode`)
+  permit,  ///< one of a semaphore's: a space of its own (`Capabilities::permits`)
 };
 
 }  // namespace mortise

@@ -16,8 +16,10 @@
 #include <mortise/options.hpp>
 #include <mortise/outcome.hpp>
 #include <mortise/owner.hpp>
+#include <mortise/permit.hpp>
 #include <mortise/read_write_lock.hpp>
 #include <mortise/record.hpp>
 #include <mortise/run.hpp>
+#include <mortise/semaphore.hpp>
 #include <mortise/token.hpp>
 #include <mortise/version.hpp>

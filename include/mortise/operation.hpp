@@ -135,6 +135,10 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
 /// before it, and smaller than the next one's. A client has one shared hold of a name at a time,
 /// but for the moment in which a release is under way.
 ///
+/// A permit (`Mode::permit`) is granted while fewer than `Request::permits` are held, and nobody
+/// waits before it; each is a hold of its own, by an attempt of its own, and a client may have
+/// several. One that comes free is granted to the first who waits.
+///
 /// A key (`Mode::once`) is judged by `Request::memory` and its record, each time that it is asked
 /// for, and again for each waiter when the key becomes free (`core::judge` is the rule in C++):
 /// - another fingerprint than the record's: `recorded()`, whoever holds the key, without the bytes;
@@ -153,6 +157,9 @@ class MORTISE_API Acquisition : public Operation {
     std::chrono::nanoseconds lease{};  ///< what the caller asked for
     std::string label{};
     bool wait = false;  ///< queue at the server until granted; otherwise answer at once
+    /// `Mode::permit`: how many there are, from 1; 0 for every other. While somebody holds or waits
+    /// at the server, whoever asks with another number is answered `misconfigured`, with both.
+    std::uint32_t permits = 0;
     std::shared_ptr<const Memory> memory{};  ///< `Mode::once`; null for every other
     /// `Mode::shared`: the attempt of an exclusive hold of the same client. Where that stands at
     /// the server, it does not exclude this request, nor does whoever waits behind it: the owner of

@@ -51,6 +51,8 @@ inline constexpr std::size_t renewal_batch = 128;
 
 /// Token = grant number x this + number of the hand-over inside the process.
 inline constexpr std::uint64_t tokens_in_a_grant = 1024;
+/// Of one semaphore: whoever comes counts those that are held.
+inline constexpr std::uint32_t most_permits = 10'000;
 inline constexpr std::uint32_t longest_turn = 1000;
 static_assert(longest_turn < tokens_in_a_grant);
 /// Grant numbers stay below this, so that tokens fit a signed 64-bit column and doubles (Lua) are

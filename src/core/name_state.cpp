@@ -188,7 +188,7 @@ Hold* NameState::held_by(Owner owner, Mode mode) noexcept {
 
 LostHold* NameState::lost_hold(Owner owner, Mode mode) noexcept {
   const auto found = std::find_if(lost_.begin(), lost_.end(), [&](const LostHold& l) {
-    return l.owner == owner && l.mode == mode;
+    return l.owner == owner && (l.mode == Mode::shared) == (mode == Mode::shared);
   });
   return found == lost_.end() ? nullptr : &*found;
 }
@@ -199,7 +199,9 @@ bool NameState::has_lost(Owner owner) const noexcept {
 }
 
 bool NameState::remembers_losses(Mode mode) const noexcept {
-  return std::any_of(lost_.begin(), lost_.end(), [&](const LostHold& l) { return l.mode == mode; });
+  return std::any_of(lost_.begin(), lost_.end(), [&](const LostHold& l) {
+    return (l.mode == Mode::shared) == (mode == Mode::shared);
+  });
 }
 
 }  // namespace mortise::core

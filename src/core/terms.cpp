@@ -69,6 +69,21 @@ Failure check(const LockOptions& options) {
   return check_label("LockOptions", options.label);
 }
 
+Failure check(std::uint32_t permits, const LockOptions& options) {
+  if (permits == 0 || permits > most_permits) {
+    return wrong("the semaphore has " + std::to_string(permits) +
+                 " permits; it must have 1 to 10,000");
+  }
+  if (options.mode != Mode::exclusive) {
+    return wrong("LockOptions::mode of a semaphore: it has permits, no readers");
+  }
+  if (options.min_hold != std::chrono::milliseconds(0)) {
+    return wrong("LockOptions::min_hold is " + ms(options.min_hold) +
+                 " for a semaphore; only a lock can be kept for nobody");
+  }
+  return check(options);
+}
+
 Failure check(const OnceOptions& options) {
   if (Failure lease = check_lease("OnceOptions", options.lease)) return lease;
   if (options.keep < shortest_keep || options.keep > longest_keep) {
@@ -96,6 +111,10 @@ Failure check(const ClientOptions& options) {
 }
 
 Failure check_name(std::string_view name) { return check_length("the lock's name", name); }
+
+Failure check_semaphore(std::string_view name) {
+  return check_length("the semaphore's name", name);
+}
 
 Failure check_key(std::string_view key) { return check_length("the key", key); }
 

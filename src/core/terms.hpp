@@ -7,6 +7,7 @@
 
 #include "core/figures.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,21 +21,27 @@ struct Terms {
   std::string label;
   Nanos min_hold{};
   Mode mode = Mode::exclusive;
+  std::uint32_t permits = 0;  // of a semaphore
 
   /// Whether a hold taken under these terms may be passed to somebody who asked for others: they
   /// must not notice the difference.
   [[nodiscard]] bool agrees_with(const Terms& other) const noexcept {
     return lease == other.lease && renew == other.renew && max_hold == other.max_hold &&
-           label == other.label && min_hold == other.min_hold && mode == other.mode;
+           label == other.label && min_hold == other.min_hold && mode == other.mode &&
+           permits == other.permits;
   }
 };
 
 /// @return what is wrong with the options, naming the field; empty failure = nothing.
 [[nodiscard]] Failure check(const LockOptions& options);
 [[nodiscard]] Failure check(const OnceOptions& options);
+/// Of a semaphore.
+[[nodiscard]] Failure check(std::uint32_t permits, const LockOptions& options);
 [[nodiscard]] Failure check(const ClientOptions& options);
 /// @return what is wrong with a lock's name.
 [[nodiscard]] Failure check_name(std::string_view name);
+/// @return what is wrong with a semaphore's name.
+[[nodiscard]] Failure check_semaphore(std::string_view name);
 /// @return what is wrong with a key of a `Once`.
 [[nodiscard]] Failure check_key(std::string_view key);
 /// @return what is wrong with a result or a reason.

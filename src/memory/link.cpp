@@ -104,7 +104,8 @@ void Link::ready(short /*events*/, Instant now) {
 void Link::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (operation->done() || !open(*operation)) return;
   const Acquisition::Request& request = operation->request();
-  if (request.mode == Mode::once && !request.memory) {
+  if ((request.mode == Mode::once && !request.memory) ||
+      (request.mode == Mode::permit && request.permits == 0)) {
     operation->failed({Errc::unsupported, name_ + ": mode"});
     return;
   }
@@ -135,7 +136,13 @@ void Link::asks(const std::shared_ptr<Acquisition>& operation, Instant asked) {
 void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked,
                     const Answer& answer) {
   const Acquisition::Request& request = operation->request();
-  if (answer.grant) {
+  if (answer.permits > 0) {
+    forget(request.attempt);
+    operation->failed({Errc::misconfigured, request.name + ": has " +
+                                                std::to_string(answer.permits) +
+                                                " permits at the store, and was asked for with " +
+                                                std::to_string(request.permits)});
+  } else if (answer.grant) {
     // Counted back from this very request: the server was asked after `asked`, and had granted the
     // name at that time, or earlier by what its own clock says.
     granted(operation, *answer.grant, answer.run,

@@ -31,6 +31,7 @@ class MemoryBackend final : public Backend {
             .survives_restart = Support::no,
             .survives_failover = Support::no,
             .shared_mode = Support::yes,
+            .permits = Support::yes,
             .once = Support::yes,
             .min_hold = Support::yes,
             .safety_margin = {}};

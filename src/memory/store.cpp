@@ -39,6 +39,8 @@ Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr
       answer.refused = true;
     } else if (its) {
       // It is said again: the answer is the same.
+    } else if (request.mode == Mode::permit && differs(entry, request)) {
+      answer.permits = entry.permits;
     } else if (may_take(entry, request)) {
       if (queued != entry.queue.end()) entry.queue.erase(queued);
       give(entry, request, now, request.lease);
@@ -236,21 +238,23 @@ bool Store::has_tombstone(const Name& entry, const AttemptId& attempt) {
 }
 
 std::optional<Holder> Store::holder_of(const Name& entry, Instant now) {
-  if (!entry.held && entry.readers.empty()) return std::nullopt;
-  const Held& held = entry.held ? *entry.held : entry.readers.front();
+  if (!entry.held && entry.sharing.empty()) return std::nullopt;
+  const Held& held = entry.held ? *entry.held : entry.sharing.front();
   return Holder{
       .label = held.label,
       .token = Token(held.grant.number * core::tokens_in_a_grant),
       .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(held.expires - now),
       .waiters = entry.queue.size(),
-      .mode = entry.held ? Mode::exclusive : Mode::shared};
+      .mode = entry.held           ? Mode::exclusive
+              : entry.permits == 0 ? Mode::shared
+                                   : Mode::permit};
 }
 
 void Store::erase_if_idle(const std::string& name, Mode mode) {
   const auto found = names(mode).find(name);
   if (found == names(mode).end()) return;
   const Name& entry = found->second;
-  const bool held = entry.held || !entry.readers.empty();
+  const bool held = entry.held || !entry.sharing.empty();
   if (!held && entry.queue.empty() && entry.tombstones.empty()) names(mode).erase(found);
 }
 
@@ -288,6 +292,7 @@ void Store::restart() {
   const std::lock_guard lock(mutex_);
   locks_.clear();
   keys_.clear();
+  semaphores_.clear();
   remembered_.forget_all();
 }
 
@@ -296,7 +301,7 @@ void Store::drop(std::string_view name, Mode mode) {
   const auto found = names(mode).find(std::string(name));
   if (found == names(mode).end()) return;
   if (mode != Mode::shared) found->second.held.reset();
-  found->second.readers.clear();
+  found->second.sharing.clear();
 }
 
 std::uint64_t Store::requests() const {
@@ -307,7 +312,7 @@ std::uint64_t Store::requests() const {
 std::size_t Store::waiters() const {
   const std::lock_guard lock(mutex_);
   std::size_t sum = 0;
-  for (const Mode mode : {Mode::exclusive, Mode::once}) {
+  for (const Mode mode : {Mode::exclusive, Mode::once, Mode::permit}) {
     for (const auto& [name, entry] : names(mode)) sum += entry.queue.size();
   }
   return sum;
@@ -323,7 +328,7 @@ std::optional<Holder> Store::holder(std::string_view name, Mode mode) const {
   const Instant now = clock_->now();
   const auto found = names(mode).find(std::string(name));
   if (found == names(mode).end()) return std::nullopt;
-  Name entry{.held = found->second.held, .readers = found->second.readers};
+  Name entry{.held = found->second.held, .sharing = found->second.sharing};
   expire(entry, now);
   std::optional<Holder> holder = holder_of(entry, now);
   if (holder) holder->waiters = found->second.queue.size();

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mortise::memory {
@@ -41,7 +42,8 @@ struct Answer {
   std::uint64_t run = 0;                   ///< of a key: the number of its run
   std::shared_ptr<const Record> record{};  ///< of a key: it is told this instead
   bool refused = false;                    ///< the attempt was taken back before: it never will
-  std::optional<Holder> holder{};          ///< who holds it otherwise
+  std::uint32_t permits = 0;       ///< refused, since the name has so many, and not as asked
+  std::optional<Holder> holder{};  ///< who holds it otherwise
 };
 
 /// What a waiter is told unasked: that it was granted the name, or what is remembered of the key.
@@ -111,9 +113,10 @@ class Store : public std::enable_shared_from_this<Store> {
   };
   struct Name {
     std::optional<Held> held;  // exclusively
-    // In the order of their grants; beside that in a downgrade only. A pointer where there are
-    // none.
-    std::forward_list<Held> readers{};
+    // In the order of their grants: readers, beside that in a downgrade only, or permits. A pointer
+    // where there are none.
+    std::forward_list<Held> sharing{};
+    std::uint32_t permits = 0;  // of a semaphore: how many may be held
     std::list<Queued> queue{};  // not a deque: that takes 576 bytes even where it is empty
     std::list<std::pair<AttemptId, Instant>>
         tombstones{};  // attempts that are over, and until when
@@ -122,14 +125,19 @@ class Store : public std::enable_shared_from_this<Store> {
 
   using Names = std::unordered_map<std::string, Name>;
 
-  [[nodiscard]] Names& names(Mode mode) noexcept { return mode == Mode::once ? keys_ : locks_; }
   [[nodiscard]] const Names& names(Mode mode) const noexcept {
+    if (mode == Mode::permit) return semaphores_;
     return mode == Mode::once ? keys_ : locks_;
+  }
+  [[nodiscard]] Names& names(Mode mode) noexcept {
+    return const_cast<Names&>(std::as_const(*this).names(mode));
   }
   static void expire(Name& entry, Instant now);
   /// @return what that attempt holds; null: nothing.
   [[nodiscard]] static Held* held_by(Name& entry, const AttemptId& attempt) noexcept;
   [[nodiscard]] static bool excluded(const Name& entry, Mode mode) noexcept;
+  /// Whether a semaphore has another number of permits than is asked for.
+  [[nodiscard]] static bool differs(Name& entry, const Acquisition::Request& request) noexcept;
   /// Whether an attempt that has come now is granted the name.
   [[nodiscard]] static bool may_take(const Name& entry, const Acquisition::Request& request);
   static void end(Name& entry, const AttemptId& attempt) noexcept;
@@ -160,6 +168,7 @@ class Store : public std::enable_shared_from_this<Store> {
   mutable std::mutex mutex_;
   Names locks_;
   Names keys_;
+  Names semaphores_;
   Remembered remembered_;
   // One number for all names grows at every grant, so that none is lost with an idle name.
   std::uint64_t last_number_ = 0;

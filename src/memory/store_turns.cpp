@@ -28,25 +28,37 @@ Store::Name& Store::settled(const std::string& name, Mode mode, Instant now, Pus
 
 void Store::expire(Name& entry, Instant now) {
   if (entry.held && now >= entry.held->expires) entry.held.reset();
-  std::erase_if(entry.readers, [&](const Held& reader) { return now >= reader.expires; });
+  if (entry.permits > 0 && base::mutant("memory.permit_is_lost_with_its_client")) return;
+  std::erase_if(entry.sharing, [&](const Held& one) { return now >= one.expires; });
 }
 
 Store::Held* Store::held_by(Name& entry, const AttemptId& attempt) noexcept {
   if (entry.held && entry.held->grant.attempt == attempt) return &*entry.held;
-  const auto found =
-      std::find_if(entry.readers.begin(), entry.readers.end(),
-                   [&](const Held& reader) { return reader.grant.attempt == attempt; });
-  return found == entry.readers.end() ? nullptr : &*found;
+  const auto found = std::find_if(entry.sharing.begin(), entry.sharing.end(),
+                                  [&](const Held& one) { return one.grant.attempt == attempt; });
+  return found == entry.sharing.end() ? nullptr : &*found;
 }
 
 void Store::end(Name& entry, const AttemptId& attempt) noexcept {
   if (entry.held && entry.held->grant.attempt == attempt) return entry.held.reset();
-  std::erase_if(entry.readers, [&](const Held& reader) { return reader.grant.attempt == attempt; });
+  std::erase_if(entry.sharing, [&](const Held& one) { return one.grant.attempt == attempt; });
+}
+
+bool Store::differs(Name& entry, const Acquisition::Request& request) noexcept {
+  // Of a name that is idle nothing is known.
+  const bool idle = entry.sharing.empty() && entry.queue.empty();
+  if (idle) entry.permits = request.permits;
+  return entry.permits != request.permits;
 }
 
 bool Store::excluded(const Name& entry, Mode mode) noexcept {
+  if (mode == Mode::permit) {
+    const auto held = std::distance(entry.sharing.begin(), entry.sharing.end());
+    const std::uint32_t more = base::mutant("memory.one_permit_too_many") ? 1 : 0;
+    return held >= std::ptrdiff_t{entry.permits} + more;
+  }
   if (entry.held || mode == Mode::shared) return entry.held.has_value();
-  return !entry.readers.empty() && !base::mutant("memory.writer_beside_readers");
+  return !entry.sharing.empty() && !base::mutant("memory.writer_beside_readers");
 }
 
 bool Store::may_take(const Name& entry, const Acquisition::Request& request) {
@@ -118,11 +130,11 @@ Store::Given Store::give(Name& entry, const Acquisition::Request& request, Insta
             .label = request.label,
             .expires = now + lease};
   Given given{.grant = held.grant};
-  if (request.mode == Mode::shared) {
+  if (request.mode == Mode::shared || request.mode == Mode::permit) {
     if (base::mutant("memory.number_of_a_reader_is_not_drawn")) --last_number_;
-    auto last = entry.readers.before_begin();
-    while (std::next(last) != entry.readers.end()) ++last;
-    entry.readers.insert_after(last, std::move(held));
+    auto last = entry.sharing.before_begin();
+    while (std::next(last) != entry.sharing.end()) ++last;
+    entry.sharing.insert_after(last, std::move(held));
   } else {
     entry.held = std::move(held);
   }

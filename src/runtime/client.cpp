@@ -74,6 +74,18 @@ ReadWriteLock Client::read_write_lock(std::string_view name, const LockOptions& 
   return {lock(name, reader), lock(name, writer)};
 }
 
+Semaphore Client::semaphore(std::string_view name, std::uint32_t permits,
+                            const LockOptions& options) {
+  raise_if(core::check_semaphore(name));
+  raise_if(core::check(permits, options));
+  if (!state_->alive()) throw LockError(state_->closed_failure());
+  const Backend& backend = state_->backend();
+  if (backend.capabilities().permits != Support::yes) {
+    throw LockError({Errc::unsupported, backend.describe() + ": it has no semaphores"});
+  }
+  return {state_->permit(name, Owner()), state_->terms(options, permits)};
+}
+
 Once Client::once(std::string_view key, const OnceOptions& options) {
   raise_if(core::check_key(key));
   raise_if(core::check(options));

@@ -89,12 +89,12 @@ void ClientState::attach(Source& source) {
 }
 
 void ClientState::hold_lost(const HoldId& hold, Failure why) {
-  if (const auto slot = slots(hold.mode).find(hold.name))
-    slot->keeper(hold.mode).taken_away(hold, why);
+  slots(hold.mode).each_of(hold.name,
+                           [&](Slot& slot) { slot.keeper(hold.mode).taken_away(hold, why); });
 }
 
 void ClientState::hold_wanted(const HoldId& hold) {
-  if (const auto slot = slots(hold.mode).find(hold.name)) slot->keeper(hold.mode).wanted(hold);
+  slots(hold.mode).each_of(hold.name, [&](Slot& slot) { slot.keeper(hold.mode).wanted(hold); });
 }
 
 Failure ClientState::closed_failure() const {
@@ -104,16 +104,22 @@ Failure ClientState::closed_failure() const {
 
 std::shared_ptr<Slot> ClientState::slot(std::string_view name) { return locks_.slot(*this, name); }
 
+std::shared_ptr<Slot> ClientState::permit(std::string_view name, Owner owner) {
+  return permits_.slot(*this, name, owner);
+}
+
 std::shared_ptr<Slot> ClientState::key(std::string_view key) { return keys_.slot(*this, key); }
 
-std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options) {
+std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options,
+                                                      std::uint32_t permits) {
   const bool limited = options.max_hold < base::longest_span;
   return terms_.like({.lease = options.lease,
                       .renew = options.renew,
                       .max_hold = limited ? core::Nanos(options.max_hold) : core::Nanos::max(),
                       .label = options.label.empty() ? default_label_ : options.label,
                       .min_hold = options.min_hold,
-                      .mode = options.mode});
+                      .mode = permits > 0 ? Mode::permit : options.mode,
+                      .permits = permits});
 }
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {

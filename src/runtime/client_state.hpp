@@ -52,18 +52,24 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   /// @return the one slot of a name.
   [[nodiscard]] std::shared_ptr<Slot> slot(std::string_view name);
+  /// @return the one slot of an owner for a semaphore; of no owner: nobody's.
+  [[nodiscard]] std::shared_ptr<Slot> permit(std::string_view name, Owner owner);
   /// @return the one slot of a key.
   [[nodiscard]] std::shared_ptr<Slot> key(std::string_view key);
   /// @return what checked options come to.
-  [[nodiscard]] std::shared_ptr<const core::Terms> terms(const LockOptions& options);
-  /// The locks' slots, or the keys'.
+  /// @param permits of a semaphore; 0 = of a lock, or a key
+  [[nodiscard]] std::shared_ptr<const core::Terms> terms(const LockOptions& options,
+                                                         std::uint32_t permits = 0);
+  /// The locks' slots, the keys', or those of permits.
   [[nodiscard]] SlotTable& slots(Mode mode = Mode::exclusive) noexcept {
+    if (mode == Mode::permit) return permits_;
     return mode == Mode::once ? keys_ : locks_;
   }
   template <class Visit>
   void each_slot(Visit visit) {
     locks_.each(visit);
     keys_.each(visit);
+    permits_.each(visit);
   }
   [[nodiscard]] OpenRequests& open_requests() noexcept { return open_requests_; }
   /// Has every caller that waits for a name look again, at the clock and at the client.
@@ -131,6 +137,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   Closing closing_;
   SlotTable locks_{Mode::exclusive};
   SlotTable keys_{Mode::once};
+  SlotTable permits_{Mode::permit};
   SharedTerms terms_;
   OpenRequests open_requests_;
 

@@ -62,6 +62,7 @@ std::shared_ptr<Attempt> SharedName::new_attempt(const core::Terms& terms, bool 
                                                         .lease = terms.lease,
                                                         .label = terms.label,
                                                         .wait = wait,
+                                                        .permits = terms.permits,
                                                         .memory = memory,
                                                         .beside = beside},
                                    client);

@@ -25,7 +25,7 @@ struct SharedName {
 
   const std::shared_ptr<ClientState> client;
   const std::string name;
-  const std::unique_ptr<KeyTalk> key;  // null: the name is a lock's
+  const std::unique_ptr<KeyTalk> key;  // null: the name is a lock's, or a semaphore's
   std::mutex mutex{};
   core::NameState state{};
 

@@ -10,8 +10,10 @@
 
 namespace mortise::runtime {
 
-Slot::Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode)
-    : shared_{.client = std::move(client),
+Slot::Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode, Owner owner)
+    : mode_(mode),
+      owner_(owner),
+      shared_{.client = std::move(client),
               .name = std::move(name),
               .key = mode == Mode::once ? std::make_unique<KeyTalk>() : nullptr},
       keeper_(*this, shared_, Mode::exclusive) {}
@@ -20,7 +22,7 @@ Slot::~Slot() {
   const std::unique_ptr<HoldKeeper> sharing(sharing_.load());
   // Nobody else has a reference any more: the mutex is not needed.
   each_keeper([](HoldKeeper& keeper) { keeper.disarm_locked(); });
-  client().slots(shared_.key ? Mode::once : Mode::exclusive).forget(*this);
+  client().slots(mode_).forget(*this);
 }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,

@@ -23,10 +23,13 @@ class AcquireCall;
 /// mutex of `shared()`.
 class Slot : public std::enable_shared_from_this<Slot> {
  public:
-  Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode);
+  /// @param mode whose: a lock's (`exclusive`), a key's, or a semaphore's
+  /// @param owner whose permit it is for; empty for all others
+  Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode, Owner owner = {});
   ~Slot();
   [[nodiscard]] const std::string& name() const noexcept { return shared_.name; }
   [[nodiscard]] ClientState& client() const noexcept { return *shared_.client; }
+  [[nodiscard]] Owner owner() const noexcept { return owner_; }
 
   /// @param holder receives who held the name when the call failed by contention; may be null
   /// @param key what is asked of a key, and where its answer goes; null for a lock
@@ -94,6 +97,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
   [[nodiscard]] Token token_locked(Owner owner, Mode mode) noexcept;
   [[nodiscard]] std::stop_token lost_locked(Owner owner, Mode mode);
 
+  const Mode mode_;
+  const Owner owner_;
   SharedName shared_;
   HoldKeeper keeper_;
   // Made with the first shared hold, and its slot's; a pointer only, since each held lock has it.

@@ -5,37 +5,47 @@
 #include "runtime/client_state.hpp"
 #include "runtime/slot.hpp"
 
+#include <functional>
 #include <string>
 
 namespace mortise::runtime {
 
-std::shared_ptr<Slot> SlotTable::slot(ClientState& client, std::string_view name) {
+SlotTable::Key SlotTable::key_of(const Slot* slot) noexcept {
+  return {.name = slot->name(), .owner = slot->owner()};
+}
+
+std::size_t SlotTable::Hash::hash(const Key& key) noexcept {
+  // Owners are counted: their numbers differ in the lowest bits, as those of the buckets do.
+  return std::hash<std::string_view>{}(key.name) + static_cast<std::size_t>(key.owner.id());
+}
+
+std::shared_ptr<Slot> SlotTable::slot(ClientState& client, std::string_view name, Owner owner) {
   std::shared_ptr<Slot> slot;  // given up after the mutex, which its end takes
   const std::lock_guard lock(mutex_);
-  const auto found = table_.find(name);
+  const auto found = table_.find(Key{.name = name, .owner = owner});
   if (found != table_.end()) {
-    slot = found->second->weak_from_this().lock();
+    slot = (*found)->weak_from_this().lock();
     if (slot) return slot;
     table_.erase(found);  // its key ends with it
   }
-  slot = std::make_shared<Slot>(client.shared_from_this(), std::string(name), mode_);
+  slot = std::make_shared<Slot>(client.shared_from_this(), std::string(name), mode_, owner);
   slots_.push_back(*slot);
-  table_.emplace(slot->name(), slot.get());
+  table_.insert(slot.get());
   return slot;
 }
 
-std::shared_ptr<Slot> SlotTable::find(std::string_view name) {
+std::shared_ptr<Slot> SlotTable::find(const Key& key) {
   const std::lock_guard lock(mutex_);
-  const auto found = table_.find(name);
-  return found == table_.end() ? nullptr : found->second->weak_from_this().lock();
+  const auto found = table_.find(key);
+  return found == table_.end() ? nullptr : (*found)->weak_from_this().lock();
 }
 
 void SlotTable::forget(Slot& slot) noexcept {
   const std::lock_guard lock(mutex_);
   slots_.remove(slot);
-  const auto found = table_.find(slot.name());
+  const auto found = table_.find(&slot);
   // A successor of the same name may have taken the place already.
-  if (found != table_.end() && found->second == &slot) table_.erase(found);
+  if (found != table_.end() && *found == &slot) table_.erase(found);
 }
 
 std::shared_ptr<Slot> SlotTable::next(const Slot* slot) noexcept {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The names of a client, or its keys: one slot each, as long as somebody refers to it.
+// The names of a client, its keys, or its permits: one slot each, as long as somebody refers to it.
 #pragma once
 
 #include <mortise/operation.hpp>
+#include <mortise/owner.hpp>
 
 #include "runtime/reader_role.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 
 namespace mortise::runtime {
 
@@ -20,12 +22,23 @@ class Slot;
 /// and is not held while a slot is visited or given up.
 class SlotTable {
  public:
-  /// @param mode what all slots of this table are of
+  /// @param mode what all slots of this table are of; `exclusive` = locks, of either mode
   explicit SlotTable(Mode mode) noexcept : mode_(mode) {}
+  /// @param owner whose permit it is for; empty for all others
   /// @return the one slot of a name, made where there is none.
-  [[nodiscard]] std::shared_ptr<Slot> slot(ClientState& client, std::string_view name);
-  /// @return it, or null where there is none.
-  [[nodiscard]] std::shared_ptr<Slot> find(std::string_view name);
+  [[nodiscard]] std::shared_ptr<Slot> slot(ClientState& client, std::string_view name,
+                                           Owner owner = {});
+  /// @param visit is handed the slot of a name, or, of a semaphore, those of all owners
+  template <class Visit>
+  void each_of(std::string_view name, Visit visit) {
+    if (mode_ != Mode::permit) {
+      if (const auto slot = find({.name = name})) visit(*slot);
+      return;
+    }
+    each([&](Slot& slot) {
+      if (key_of(&slot).name == name) visit(slot);
+    });
+  }
   /// A slot is being destroyed.
   void forget(Slot& slot) noexcept;
   /// Needs no memory: where there is none, whoever is not visited may wait for ever.
@@ -39,10 +52,35 @@ class SlotTable {
   /// @param slot where to go on, kept by the caller; null = from the first one
   [[nodiscard]] std::shared_ptr<Slot> next(const Slot* slot) noexcept;
 
+  struct Key {
+    std::string_view name{};
+    Owner owner{};
+  };
+  static Key key_of(const Slot* slot) noexcept;
+  static Key key_of(const Key& key) noexcept { return key; }
+  struct Hash {
+    using is_transparent = void;
+    template <class T>
+    std::size_t operator()(const T& one) const noexcept {
+      return hash(key_of(one));
+    }
+    static std::size_t hash(const Key& key) noexcept;
+  };
+  struct Equal {
+    using is_transparent = void;
+    template <class T, class U>
+    bool operator()(const T& one, const U& other) const noexcept {
+      const Key a = key_of(one);
+      const Key b = key_of(other);
+      return a.owner == b.owner && a.name == b.name;
+    }
+  };
+  /// @return the slot, or null where there is none.
+  [[nodiscard]] std::shared_ptr<Slot> find(const Key& key);
+
   std::mutex mutex_;
-  // The keys are the slots' own names. One that is being destroyed stays until it is forgotten, or
-  // until a successor takes its place.
-  std::unordered_map<std::string_view, Slot*> table_;
+  // One that is being destroyed stays until it is forgotten, or until a successor takes its place.
+  std::unordered_set<Slot*, Hash, Equal> table_;
   List<Slot> slots_;  // all of them, to be visited without memory
 };
 

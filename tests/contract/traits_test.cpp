@@ -21,6 +21,7 @@ MORTISE_TEST(Traits, AreWhatTheBackendSays) {
   EXPECT_EQ(says.once == Support::yes, has(Quality::once));
   EXPECT_EQ(says.min_hold == Support::yes, has(Quality::min_hold));
   EXPECT_EQ(says.shared_mode == Support::yes, has(Quality::shared));
+  EXPECT_EQ(says.permits == Support::yes, has(Quality::permits));
 }
 
 TEST(Grounds, LeaveNoTestOut) {

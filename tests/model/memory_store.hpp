@@ -46,7 +46,7 @@ inline BackendUnderTest memory_server() {
               },
           .hooks = all_hooks_but({Hook::processes}),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold, Quality::shared}};
+                        Quality::min_hold, Quality::shared, Quality::permits}};
 }
 
 }  // namespace mortise::contract

@@ -46,6 +46,8 @@ enum class Quality {
   no_min_hold,  ///< it cannot
   shared,       ///< readers
   no_shared,    ///< owners only
+  permits,      ///< semaphores
+  no_permits,   ///< none
 };
 
 /// What this build is: sanitizers cannot follow everything that a process may do.

@@ -40,6 +40,7 @@ class KeyTest : public ContractTest {
 class Keys : public KeyTest {};                 // O1, O3: what is remembered of a key
 class Runs : public KeyTest {};                 // O1, O2: who runs it, and what is recorded
 class Sharing : public ContractTest {};         // S1, S2, S5, S6, S7, L5: readers and writers
+class Permits : public ContractTest {};         // S1, S2, S3, L6: semaphores
 class StandardShared : public ContractTest {};  // std::shared_lock and its kin
 class Traits : public ContractTest {};          // the ground is what it says
 

@@ -95,11 +95,13 @@ void Judge::look_for_rivals(std::size_t name, HoldNumber number) {
   const Hold& hold = holds.at(number);
   if (!believes(hold)) return;  // stopped between the grant and now, perhaps
   if (excused(name, hold)) return;
+  std::uint32_t rivals = 0;
   for (const auto& [other, rival] : holds) {
     if (other == number || hold.taken || rival.taken || !believes(rival)) continue;
     if (hold.shared && rival.shared) continue;
     if (excused(name, rival)) continue;
     if ((hold.unseen && !rival.token) || (rival.unseen && !hold.token)) continue;
+    if (++rivals <= hold.beside) continue;
     blame("S1", "two owners of name " + std::to_string(name) + " at " + seconds(room_.world.now()) +
                     ": " + words(rival) + " and " + words(hold));
     return;
@@ -199,8 +201,10 @@ bool Judge::believes(const Process& process) {
   return false;
 }
 
-// Readers share a token with each other, and with no writer.
+// Readers share a token with each other, and with no writer. Which of two permits was given first
+// nobody has seen.
 bool Judge::has_grown(const Name& all, const Hold& hold) {
+  if (hold.beside > 0) return true;
   return hold.token > (hold.shared ? all.largest_written : all.largest);
 }
 

@@ -35,10 +35,11 @@ class Judge {
     /// For how long the owner still believes in it, by its own clock; asked from outside of
     /// threads.
     std::function<Nanos()> left;
-    mortise::Token token{};  ///< none: a stranger's
-    bool unseen = false;     ///< by strangers, who may hold as well
-    bool shared = false;     ///< a reader's: others may read as well
-    Nanos asked_at{};        ///< since when the owner has waited for it
+    mortise::Token token{};    ///< none: a stranger's
+    bool unseen = false;       ///< by strangers, who may hold as well
+    bool shared = false;       ///< a reader's: others may read as well
+    std::uint32_t beside = 0;  ///< a permit's: so many others may be held
+    Nanos asked_at{};          ///< since when the owner has waited for it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
     Nanos ended_at{};

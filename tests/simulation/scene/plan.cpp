@@ -13,6 +13,7 @@ constexpr std::uint64_t plan_stream = 5;
 constexpr std::uint64_t fault_stream = 6;
 constexpr std::uint64_t keys_stream = 9;
 constexpr std::uint64_t readers_stream = 10;
+constexpr std::uint64_t permits_stream = 11;
 
 constexpr Nanos us{1'000};
 constexpr Nanos ms{1'000'000};
@@ -26,6 +27,8 @@ constexpr std::size_t longer_storms = 3;
 constexpr double part_with_keys = 0.4;
 /// And how many have readers, where the store knows the mode.
 constexpr double part_with_readers = 0.4;
+/// And a semaphore.
+constexpr double part_with_permits = 0.3;
 
 constexpr std::array<std::string_view, Fault::kinds> fault_names{
     "stall",        "cut",          "overtake",       "part",         "pause client",
@@ -281,6 +284,11 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   if (kind == Kind::memory && readers.chance(part_with_readers)) {
     plan.readers = 0.2 + readers.unit() * 0.7;
     plan.threads = std::max<std::size_t>(plan.threads, 1 + readers.below(4));
+  }
+  Random permits = Random::of({seed, permits_stream, static_cast<std::uint64_t>(kind)});
+  if (kind == Kind::memory && permits.chance(part_with_permits)) {
+    plan.permits = static_cast<std::uint32_t>(1 + permits.below(3));
+    plan.porters = 1 + permits.below(3);
   }
   return plan;
 }

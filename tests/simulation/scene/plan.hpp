@@ -60,16 +60,18 @@ struct Plan {
   double timed = 0;       ///< how many wait for a bounded time
   double stopped = 0;     ///< how many are stopped by a stop token
   double reentered = 0;
-  double outlived = 0;      ///< how many are held beyond the lease
-  bool astray = false;      ///< two addresses lead to one server now and then, and clients idle
-  bool crowd = false;       ///< most wait for a few milliseconds only, behind long holds
-  bool blocks = false;      ///< what is called at a loss takes long
-  bool suspends = false;    ///< clients are stopped by suspending their machines
-  bool narrow = false;      ///< each client of PostgreSQL's has one connection for its statements
-  std::size_t keys = 0;     ///< how many keys clients run, beside what they lock; 0: they do not
-  std::size_t runners = 0;  ///< threads of each client that do
-  Nanos keep{};             ///< of each key
-  double readers = 0;       ///< how many operations share the name with each other
+  double outlived = 0;        ///< how many are held beyond the lease
+  bool astray = false;        ///< two addresses lead to one server now and then, and clients idle
+  bool crowd = false;         ///< most wait for a few milliseconds only, behind long holds
+  bool blocks = false;        ///< what is called at a loss takes long
+  bool suspends = false;      ///< clients are stopped by suspending their machines
+  bool narrow = false;        ///< each client of PostgreSQL's has one connection for its statements
+  std::size_t keys = 0;       ///< how many keys clients run, beside what they lock; 0: they do not
+  std::size_t runners = 0;    ///< threads of each client that do
+  Nanos keep{};               ///< of each key
+  double readers = 0;         ///< how many operations share the name with each other
+  std::uint32_t permits = 0;  ///< of a semaphore, beside the locks; 0: there is none
+  std::size_t porters = 0;    ///< threads of each client that take them
   std::optional<std::uint64_t> again{};  ///< of the specials: comes again and again
   std::vector<Fault> faults;
   std::set<std::size_t> left_out;  ///< of the faults: to make a failing run smaller

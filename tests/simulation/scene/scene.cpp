@@ -163,6 +163,15 @@ void Scene::live(Party& party) {
         --working_;
       });
     }
+    for (std::size_t i = 0; i < plan_.porters; ++i) {
+      ++working_;
+      ++party.working;
+      threads.emplace_back([this, &party, i] {
+        work_with_permits(party, i);
+        --party.working;
+        --working_;
+      });
+    }
     for (std::thread& thread : threads) thread.join();
     while (!closing_) std::this_thread::sleep_for(1s);
     const Nanos began = room_.world.now();

@@ -78,6 +78,10 @@ class Scene {
   void run_key(Party& party, const Keys::Call& call, mortise::Run& run, Random& random);
   void look_at_key(Keys::Call& call, mortise::Once& once);
   void forget_key(const Keys::Call& call, mortise::Once& once);
+  /// The same with permits of a semaphore.
+  void work_with_permits(Party& party, std::size_t thread);
+  void take_permit(Party& party, Random& random, bool calm);
+  void hold_permit(const Process& process, mortise::Permit& permit, Nanos asked, Random& random);
   /// Asks whether the server is there, for a bounded time.
   void ask(Party& party, Random& random);
   void hold(Party& party, std::size_t name, mortise::Lock& lock, Random& random, bool calm,

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// A name with a number of permits: at most so many hold one at a time, in all processes together.
+#pragma once
+
+#include <mortise/error.hpp>
+#include <mortise/export.hpp>
+#include <mortise/options.hpp>
+#include <mortise/permit.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+
+namespace mortise {
+
+namespace core {
+struct Terms;
+}
+namespace runtime {
+class Slot;
+}
+class Client;
+
+/// A handle on one semaphore of one client; get it from `Client::semaphore()`.
+///
+/// A permit is a hold as a lock's is: it has a lease that the watchdog renews, a fencing token, a
+/// loss, an owner. Whoever dies gives its permit up with its lease, which a counter would never
+/// get back. Permits are given in the order of arrival at the store where that is
+/// `Capabilities::fair`, and a permit that comes free wakes one waiter.
+///
+/// An owner has one permit of a name. Asked again, by the same or another handle of the client, it
+/// gets the same one, which is given back with the last of its `Permit`s; whoever wants two gives
+/// each an `Owner::unique()`. Unlike a lock, a permit is not passed inside the process: each owner
+/// asks the store itself.
+///
+/// Names are a space of their own: the semaphore "x" and the lock "x" do not meet. The tokens of a
+/// name's permits grow with each grant, and several of them are valid at a time: a resource that
+/// checks tokens has to check them for each permit apart.
+///
+/// @thread_safety every member may be called concurrently, also on one object; moving and
+/// destroying need exclusion, as for any object. No member may be called on a moved-from handle.
+class MORTISE_API Semaphore {
+ public:
+  Semaphore(Semaphore&&) noexcept;
+  Semaphore& operator=(Semaphore&&) noexcept;
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
+  ~Semaphore();
+
+  /// Takes a permit: one round trip where one is free.
+  ///
+  /// @param options wait, stop, owner
+  /// @return the permit; an empty one, which says why, where all were held until the time was up or
+  /// the wait was cancelled
+  /// @errors as `Lock::lock()`, thrown as `LockError`; `misconfigured` where the store knows the
+  /// name with another number of permits (it knows one while somebody holds or waits): the message
+  /// has both
+  [[nodiscard]] Permit acquire(const AcquireOptions& options = {});
+  /// The same without exceptions: `ec` equals `Permit::error()`.
+  [[nodiscard]] Permit acquire(const AcquireOptions& options, std::error_code& ec);
+  /// One try: takes a permit that is free now, or none.
+  [[nodiscard]] Permit try_acquire() { return acquire({.wait = std::chrono::nanoseconds(0)}); }
+  /// The same without exceptions.
+  [[nodiscard]] Permit try_acquire(std::error_code& ec) {
+    return acquire({.wait = std::chrono::nanoseconds(0)}, ec);
+  }
+
+  /// @return the name.
+  [[nodiscard]] const std::string& name() const noexcept;
+  /// @return how many there are of it.
+  [[nodiscard]] std::uint32_t permits() const noexcept;
+
+ private:
+  friend class Client;
+  Semaphore(std::shared_ptr<runtime::Slot> slot, std::shared_ptr<const core::Terms> terms) noexcept;
+
+  [[nodiscard]] Lock handle_of(Owner owner) const;
+
+  std::shared_ptr<runtime::Slot> slot_;  // nobody's: each owner has one of its own
+  std::shared_ptr<const core::Terms> terms_;
+};
+
+}  // namespace mortise
