@@ -83,7 +83,7 @@ Semaphore Client::semaphore(std::string_view name, std::uint32_t permits,
   if (backend.capabilities().permits != Support::yes) {
     throw LockError({Errc::unsupported, backend.describe() + ": it has no semaphores"});
   }
-  return {state_->permit(name, Owner()), state_->terms(options, permits)};
+  return {state_->permit(name, Owner::unique()), state_->terms(options, permits)};
 }
 
 Once Client::once(std::string_view key, const OnceOptions& options) {

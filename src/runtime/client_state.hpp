@@ -52,7 +52,7 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
 
   /// @return the one slot of a name.
   [[nodiscard]] std::shared_ptr<Slot> slot(std::string_view name);
-  /// @return the one slot of an owner for a semaphore; of no owner: nobody's.
+  /// @return the one slot of an owner for a semaphore.
   [[nodiscard]] std::shared_ptr<Slot> permit(std::string_view name, Owner owner);
   /// @return the one slot of a key.
   [[nodiscard]] std::shared_ptr<Slot> key(std::string_view key);

@@ -11,8 +11,7 @@
 namespace mortise::runtime {
 
 Slot::Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode, Owner owner)
-    : mode_(mode),
-      owner_(owner),
+    : owner_(owner),
       shared_{.client = std::move(client),
               .name = std::move(name),
               .key = mode == Mode::once ? std::make_unique<KeyTalk>() : nullptr},
@@ -22,7 +21,7 @@ Slot::~Slot() {
   const std::unique_ptr<HoldKeeper> sharing(sharing_.load());
   // Nobody else has a reference any more: the mutex is not needed.
   each_keeper([](HoldKeeper& keeper) { keeper.disarm_locked(); });
-  client().slots(mode_).forget(*this);
+  client().slots(mode()).forget(*this);
 }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,

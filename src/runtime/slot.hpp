@@ -24,7 +24,7 @@ class AcquireCall;
 class Slot : public std::enable_shared_from_this<Slot> {
  public:
   /// @param mode whose: a lock's (`exclusive`), a key's, or a semaphore's
-  /// @param owner whose permit it is for; empty for all others
+  /// @param owner whose permit it is for; empty for all but those
   Slot(std::shared_ptr<ClientState> client, std::string name, Mode mode, Owner owner = {});
   ~Slot();
   [[nodiscard]] const std::string& name() const noexcept { return shared_.name; }
@@ -97,7 +97,12 @@ class Slot : public std::enable_shared_from_this<Slot> {
   [[nodiscard]] Token token_locked(Owner owner, Mode mode) noexcept;
   [[nodiscard]] std::stop_token lost_locked(Owner owner, Mode mode);
 
-  const Mode mode_;
+  /// @return in whose table it is.
+  [[nodiscard]] Mode mode() const noexcept {
+    if (owner_ != Owner()) return Mode::permit;
+    return shared_.key ? Mode::once : Mode::exclusive;
+  }
+
   const Owner owner_;
   SharedName shared_;
   HoldKeeper keeper_;

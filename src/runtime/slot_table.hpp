@@ -22,12 +22,19 @@ class Slot;
 /// and is not held while a slot is visited or given up.
 class SlotTable {
  public:
+  /// What a slot is one for.
+  struct Key {
+    std::string_view name{};
+    Owner owner{};
+  };
   /// @param mode what all slots of this table are of; `exclusive` = locks, of either mode
   explicit SlotTable(Mode mode) noexcept : mode_(mode) {}
   /// @param owner whose permit it is for; empty for all others
   /// @return the one slot of a name, made where there is none.
   [[nodiscard]] std::shared_ptr<Slot> slot(ClientState& client, std::string_view name,
                                            Owner owner = {});
+  /// @return the slot, or null where there is none.
+  [[nodiscard]] std::shared_ptr<Slot> find(const Key& key);
   /// @param visit is handed the slot of a name, or, of a semaphore, those of all owners
   template <class Visit>
   void each_of(std::string_view name, Visit visit) {
@@ -52,10 +59,6 @@ class SlotTable {
   /// @param slot where to go on, kept by the caller; null = from the first one
   [[nodiscard]] std::shared_ptr<Slot> next(const Slot* slot) noexcept;
 
-  struct Key {
-    std::string_view name{};
-    Owner owner{};
-  };
   static Key key_of(const Slot* slot) noexcept;
   static Key key_of(const Key& key) noexcept { return key; }
   struct Hash {
@@ -75,8 +78,6 @@ class SlotTable {
       return a.owner == b.owner && a.name == b.name;
     }
   };
-  /// @return the slot, or null where there is none.
-  [[nodiscard]] std::shared_ptr<Slot> find(const Key& key);
 
   std::mutex mutex_;
   // One that is being destroyed stays until it is forgotten, or until a successor takes its place.

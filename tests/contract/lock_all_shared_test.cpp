@@ -47,7 +47,7 @@ MORTISE_TEST(LockAll, HoldsNoneOfEitherModeWhereOneIsWrittenElsewhere, Quality::
   Lock read = one.lock("m", reading);
   for (const char* const mine : {"a", "z"}) {  // before and behind it
     Lock written = one.lock(mine);
-    for (const std::string busy : {std::string("m"), std::string(mine)}) {
+    for (const std::string& busy : {std::string("m"), std::string(mine)}) {
       Lock writer = other.lock(busy);
       ASSERT_TRUE(writer.try_lock_for(patience));
       const std::string free = busy == "m" ? mine : "m";

@@ -72,12 +72,12 @@ TEST_F(SlotTableTest, ASlotThatGoesLeavesItsPlaceToItsSuccessor) {
   std::jthread going([slot = std::move(slot)]() mutable { slot.reset(); });
   EXPECT_TRUE(test::eventually([&] { return before.expired(); }));
 
-  EXPECT_EQ(client_->slots().find(name_), nullptr);
+  EXPECT_EQ(client_->slots().find({.name = name_}), nullptr);
   const std::shared_ptr<Slot> successor = client_->slot(name_);
-  EXPECT_EQ(client_->slots().find(name_), successor);
+  EXPECT_EQ(client_->slots().find({.name = name_}), successor);
   clock_->go_on();
   going.join();
-  EXPECT_EQ(client_->slots().find(name_), successor) << "it was forgotten with the one before";
+  EXPECT_EQ(client_->slots().find({.name = name_}), successor) << "it was forgotten with the one before";
   EXPECT_EQ(client_->slot(name_), successor);
 }
 
