@@ -210,14 +210,16 @@ bool Judge::has_grown(const Name& all, const Hold& hold) {
 
 // Not where a holder has died, whose lease stands: what ends then was over before.
 void Judge::is_free(Name& all, bool released) {
-  const bool read_still =
-      readers_ && std::any_of(all.holds.begin(), all.holds.end(), [](const auto& each) {
-        return !each.second.ended && !each.second.process->dead();
-      });
-  if (read_still) return;
-  if (all.free_since > room_.world.now()) return;
-  all.free_since = room_.world.now();
-  all.released = released;
+  const Nanos now = room_.world.now();
+  const bool held_still = std::any_of(all.holds.begin(), all.holds.end(), [&](const auto& each) {
+    const bool with_others = readers_ || each.second.beside > 0;
+    return with_others && !each.second.ended && !each.second.process->dead();
+  });
+  if (held_still) return;
+  if (all.free_since > now) return;
+  all.free_since = now;
+  // Beside it another one may have lapsed, which ends at the store a little later, and silently.
+  all.released = released && now > all.lapsed + fallback_ + all.later;
 }
 
 void Judge::died(const Process& process, Nanos free_by) {
@@ -291,6 +293,7 @@ bool Judge::still_holds(std::size_t name, HoldNumber number) {
     names_[name].standings[hold.process].in_line_since = hold.ended_at;
     room_.world.note("judge", "over: " + words(hold));
     is_free(names_[name], false);
+    if (hold.shared || hold.beside > 0) names_[name].lapsed = hold.ended_at;
     // The owner counts from when it asked, and its thread may have stood still on the way.
     names_[name].later = room_.world.stolen_since(*hold.process, hold.ended_at - lease_);
   }

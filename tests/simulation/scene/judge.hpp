@@ -153,7 +153,8 @@ class Judge {
     Nanos free_since{0};
     Nanos wanted_since{0};
     bool released = false;  ///< by its owner in time; otherwise nobody is told that it is free
-    Nanos later{0};         ///< by which the server may count a lease that ended from later on
+    Nanos lapsed{std::chrono::hours(-24)};  ///< when one that others stood beside ended by time
+    Nanos later{0};  ///< by which the server may count a lease that ended from later on
     std::vector<const Process*> waiters;
     std::map<const Process*, Standing> standings;
     Nanos armed = never;                      ///< when the judge looks at the holds next
