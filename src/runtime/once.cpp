@@ -94,21 +94,21 @@ void Once::begin(Run& run) {
   const std::stop_token stop = stop_;
   const Instant began = slot->client().now();
   run.key_ = slot->name();
+  const bool limited = waits(wait) && wait != forever;
+  const auto passed = [&] { return slot->client().now() - began; };
   for (;;) {
-    if (learn(*slot, *memory, terms->lease, wait, run)) return;
+    if (learn(*slot, *memory, terms->lease, limited ? left_of(wait, passed()) : wait, run)) return;
     runtime::KeyCall call{.memory = memory};
     auto open = std::make_shared<runtime::OpenRun>(slot);
     std::optional<Holder> holder;
     AcquireOptions options{.wait = wait, .stop = stop, .owner = open->owner()};
-    if (waits(wait) && wait != forever) {
-      options.wait = left_of(wait, slot->client().now() - began);
-    }
+    if (limited) options.wait = left_of(wait, passed());
     run.failure_ = slot->acquire(terms, options, &holder, &call);
     if (!run.failure_ && call.record) return told(call.record, *memory, run);
     if (!run.failure_) return begun(std::move(open), std::move(call), run);
     if (!is_contention(run.failure_.code)) return;
     // Others of this process have come in between: they may know.
-    if (call.busy_here) continue;
+    if (call.busy_here && (!limited || passed() < wait)) continue;
     const std::shared_ptr<const Record> here = slot->glance(*memory).runs;
     run.outcome_ = Outcome(here ? here : pending(holder));
     return;
