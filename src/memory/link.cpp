@@ -151,8 +151,7 @@ void Link::answered(const std::shared_ptr<Acquisition>& operation, Instant asked
     forget(request.attempt);
     operation->recorded(answer.record);
   } else if (answer.refused || !request.wait) {
-    forget(request.attempt);
-    operation->busy(answer.holder);
+    if (forget_unless_granted(request.attempt)) operation->busy(answer.holder);
   } else {
     {
       const std::lock_guard lock(mutex_);
@@ -218,6 +217,18 @@ void Link::pushed(const Push& push) {
 void Link::give_back(const std::string& name, Mode mode, const ServerGrant& grant) {
   const HoldId hold{.name = name, .attempt = grant.attempt, .number = grant.number, .mode = mode};
   deliver(Store::Message::request, [store = store_, hold] { store->release(hold, true); });
+}
+
+// A thread may have noted a grant of it and stand still before it tells that. A second grant that
+// came meanwhile was given back, and with it the attempt is over at the server; its caller, who
+// waits for as long as it takes, is still owed the first.
+bool Link::forget_unless_granted(const AttemptId& attempt) {
+  const std::lock_guard lock(mutex_);
+  const auto found = attempts_.find(attempt);
+  if (found == attempts_.end()) return true;
+  if (found->second.number != 0) return false;
+  attempts_.erase(found);
+  return true;
 }
 
 void Link::forget(const AttemptId& attempt) {

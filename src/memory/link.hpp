@@ -72,6 +72,8 @@ class Link final : public Source, public std::enable_shared_from_this<Link> {
   void give_back(const std::string& name, Mode mode, const ServerGrant& grant);
   void renewed(const AttemptId& attempt, Instant until);
   void forget(const AttemptId& attempt);
+  /// @return whether no grant of it was noted.
+  [[nodiscard]] bool forget_unless_granted(const AttemptId& attempt);
 
   const std::shared_ptr<Store> store_;
   const std::string name_;

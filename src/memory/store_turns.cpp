@@ -129,9 +129,11 @@ Store::Given Store::give(Name& entry, const Acquisition::Request& request, Insta
                       .lease = lease},
             .label = request.label,
             .expires = now + lease};
+  if (request.mode == Mode::shared && base::mutant("memory.number_of_a_reader_runs_ahead")) {
+    held.grant.number += 1'000'000;
+  }
   Given given{.grant = held.grant};
   if (request.mode == Mode::shared || request.mode == Mode::permit) {
-    if (base::mutant("memory.number_of_a_reader_is_not_drawn")) --last_number_;
     auto last = entry.sharing.before_begin();
     while (std::next(last) != entry.sharing.end()) ++last;
     entry.sharing.insert_after(last, std::move(held));

@@ -16,7 +16,8 @@ namespace mortise::runtime {
 /// Tells it to one owner.
 class LossNotice final : public Notifier::Task {
  public:
-  explicit LossNotice(Owner its_owner) noexcept : owner(its_owner) {}
+  /// Throws where there is no memory for the stop state.
+  explicit LossNotice(Owner its_owner) : owner(its_owner) {}
   void run() override { lost.request_stop(); }
 
   const Owner owner;

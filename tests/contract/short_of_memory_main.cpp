@@ -236,6 +236,31 @@ bool unlock_without_successor(long fails_at) {
   return reached;
 }
 
+/// A reader joins another one of its client, and asks whether others wait. @return whether so many
+/// allocations there were
+bool join(long fails_at) {
+  mortise::memory::Server server;
+  mortise::Client client(server.backend(), {.turn = 0ms});
+  mortise::Lock lock = client.lock(long_name, {.mode = mortise::Mode::shared});
+  const mortise::Owner first = mortise::Owner::unique();
+  if (!lock.acquire({.owner = first})) fail("not taken", 0);
+  until_failure = fails_at;
+  bool joined = true;
+  try {
+    lock.lock();
+  } catch (const std::bad_alloc&) {
+    joined = false;
+  }
+  const bool reached = until_failure == 0;
+  until_failure = 0;
+  if (joined != (lock.hold_count() == 1)) fail("it is not what it was told to be", fails_at);
+  if (joined) lock.unlock();
+  lock.unlock(first);
+  mortise::Client other(server.backend());
+  if (!other.lock(long_name).try_lock_for(5s)) fail("a reader stays that failed", fails_at);
+  return reached;
+}
+
 /// A hold is found to be over. @return whether so many allocations there were
 bool lose(long fails_at) {
   const auto clock = std::make_shared<SteeredClock>();
@@ -364,13 +389,16 @@ int main() {
   }
   for (long fails_at = 1; close(++round, fails_at); ++fails_at) {
   }
-  for (const Use how : {Use::guard, Use::lock, Use::release}) {
+  for (long fails_at = 1; join(fails_at); ++fails_at) ++round;
+  for (const int use_of_mode : {0, 1, 2, 3, 4, 5}) {
+    const auto how = static_cast<Use>(use_of_mode % 3);
+    const auto mode = use_of_mode < 3 ? mortise::Mode::exclusive : mortise::Mode::shared;
     for (long fails_at = 1;; ++fails_at) {
       ++round;
       mortise::memory::Server server;
       mortise::Client client(server.backend());
       mortise::Client other(server.backend());
-      mortise::Lock lock = client.lock("name", {.lease = 30s});
+      mortise::Lock lock = client.lock("name", {.lease = 30s, .mode = mode});
       const Outcome outcome = use(lock, how, fails_at);
       // A release that could not be sent leaves the server with a lease that nobody renews; a call
       // that failed to take the lock leaves nothing.
