@@ -168,6 +168,18 @@ std::optional<Answer> parse_granted(std::string_view text) {
   return answer.number != 0 ? std::optional(answer) : std::nullopt;
 }
 
+/// What the field o calls the owner, or one of those who read: see readers.lua.
+/// @return whether it reads as one
+bool parse_owner(std::string_view text, Answer& answer) {
+  answer.holder_number = answer.last_number;
+  if (!text.starts_with('*') && !text.starts_with('+')) return true;
+  if (text.front() == '*') answer.holder_mode = Mode::shared;
+  const std::size_t behind = text.find('.');
+  if (behind == std::string_view::npos) return true;
+  answer.holder_number = parse_written(text.substr(behind + 1));
+  return answer.holder_number != 0;
+}
+
 /// The quick way's "H<now> <g> <waiters> <number> <attempt> <label>", behind its letter: a try
 /// failed, and that is how the lock is kept.
 std::optional<Answer> parse_kept(std::string_view text) {
@@ -178,11 +190,11 @@ std::optional<Answer> parse_kept(std::string_view text) {
   const bool in_front = words.skip('-');
   std::uint64_t behind = words.number();
   answer.waiters = words.number();
-  answer.last_number = answer.holder_number = parse_written(words.word());
-  words.word();  // whose it is
+  answer.last_number = parse_written(words.word());
+  const bool named = parse_owner(words.word(), answer);
   answer.label = words.rest().substr(0, core::longest_label);
   std::uint64_t from = answer.last_number;
-  if (!words.good() || now == 0 || from == 0 || behind >= core::grant_number_limit / 1000)
+  if (!words.good() || !named || now == 0 || from == 0 || behind >= core::grant_number_limit / 1000)
     return {};
   if (!in_front && behind >= far) {
     behind -= far;
@@ -277,6 +289,7 @@ std::optional<Answer> Answer::parse(std::string_view text) {
   if (!kind) return std::nullopt;
   answer.kind = static_cast<Kind>(*kind);
   bool foreign = false;
+  bool several = false;
   switch (answer.kind) {
     case Kind::refused: return words.complete() ? std::optional(answer) : std::nullopt;
     case Kind::granted:
@@ -295,8 +308,10 @@ std::optional<Answer> Answer::parse(std::string_view text) {
       answer.left = words.time();
       answer.first = words.number() != 0;
       foreign = words.skip('-');
+      if (words.skip('*')) answer.holder_mode = Mode::shared;
+      several = answer.holder_mode == Mode::shared || words.skip('+');
       answer.last_number = words.number();
-      answer.holder_number = foreign ? 0 : answer.last_number;
+      if (!foreign) answer.holder_number = several ? words.count() : answer.last_number;
       answer.waiters = words.number();
       answer.label = words.rest().substr(0, core::longest_label);
       return words.good() ? std::optional(answer) : std::nullopt;
@@ -309,7 +324,8 @@ std::optional<Holder> Answer::holder() const {
   return Holder{.label = label,
                 .token = Token(holder_number * core::tokens_in_a_grant),
                 .expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left),
-                .waiters = waiters};
+                .waiters = waiters,
+                .mode = holder_mode};
 }
 
 std::string Answer::last_grant() const {
@@ -353,7 +369,9 @@ std::optional<Push> Push::parse(std::string_view text) {
       if (*kind == 'K') push.run = words.count();
       break;
     case 'T':
+    case 'S':  // from a reader
       push.kind = Kind::taken;
+      if (*kind == 'S') push.mode = Mode::shared;
       push.number = words.count();
       break;
     case 'D':  // of a key: it was concluded

@@ -42,6 +42,7 @@ struct Answer {
   bool first = false;                ///< nobody waits in front
   std::uint64_t holder_number = 0;   ///< 0: unknown
   std::uint64_t last_number = 0;     ///< that was granted, also where the holder has none
+  Mode holder_mode = Mode::exclusive;
   std::size_t waiters = 0;
   std::string label{};
   std::shared_ptr<const Record> record{};  ///< recorded
@@ -76,6 +77,7 @@ struct Push {
   ServerTime granted_at{};            // granted
   std::chrono::milliseconds lease{};  // granted: the provisional lease
   std::uint64_t run = 0;              // granted: as in Answer
+  Mode mode = Mode::exclusive;        // taken: not of a key, which its name tells
   std::string key{};                  ///< of the lock, or the key of `Once`
 
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);

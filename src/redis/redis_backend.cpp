@@ -46,6 +46,8 @@ Capabilities RedisBackend::capabilities() const {
           // With persistence at each write; the server does not tell how its disk behaves.
           .survives_restart = Support::unknown,
           .survives_failover = Support::no,
+          // Redisson's RLock has no readers, and its read-write lock is another one.
+          .shared_mode = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
           .once = Support::yes,
           .min_hold = Support::yes};
 }
@@ -95,8 +97,8 @@ void RedisBackend::open_inbox(const AttemptId& of_client) {
 void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   const Acquisition::Request& request = operation->request();
-  if (request.mode == Mode::shared) {
-    operation->failed({Errc::unsupported, describe() + ": mode"});
+  if (request.mode == Mode::shared && redisson_) {
+    operation->failed({Errc::unsupported, describe() + ": interop=redisson has no readers"});
     return;
   }
   if (Failure bad = requests_.check_name(request.name); bad && request.mode == Mode::exclusive) {

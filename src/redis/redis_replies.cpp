@@ -363,12 +363,13 @@ void RedisBackend::answered_force(const Call& call, const Answer& answer) {
 void RedisBackend::answered_renewal(const Call& call, const std::string& text) {
   Renewal& renewal = call.renewal();
   std::vector<Renewal::Item>& items = renewal.items();
-  if (text.size() != items.size() || text.find_first_not_of("01") != std::string::npos) {
+  if (text.size() != items.size() || text.find_first_not_of("012") != std::string::npos) {
     return nonsense(call);
   }
   if (renewal.done()) return;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    items[i].answer = text[i] == '1' ? Renewal::Answer::renewed : Renewal::Answer::lost;
+    items[i].answer = text[i] == '0' ? Renewal::Answer::lost : Renewal::Answer::renewed;
+    items[i].wanted = text[i] == '2';
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;
   }

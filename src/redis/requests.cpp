@@ -118,13 +118,19 @@ Failure Requests::check_name(std::string_view name) const {
 void Requests::acquire(std::string& out, const Passage& passage,
                        const Acquisition::Request& request, bool wait, bool hears) const {
   const AttemptText attempt(request.attempt);
-  const Flags flags =
-      hears ? Flags({mode_, flag(passage.copies), flag(wait), '1'}, settings_.remembered)
-            : Flags({mode_, flag(passage.copies), flag(wait)}, settings_.remembered);
+  const bool reads = request.mode == Mode::shared;
+  const Flags flags = hears || reads
+                          ? Flags({mode_, flag(passage.copies), flag(wait), reads ? 's' : '1'},
+                                  settings_.remembered)
+                          : Flags({mode_, flag(passage.copies), flag(wait)}, settings_.remembered);
   const Digits epoch(passage.epoch);
   const Digits lease = milliseconds(request.lease);
-  append_call(out, settings_, scripts::acquire, passage, request.name, attempt.view(), flags.view(),
-              epoch, lease, request.label);
+  const auto append = [&](const auto&... own) {
+    append_call(out, settings_, scripts::acquire, passage, request.name, attempt.view(),
+                flags.view(), epoch, lease, request.label, own...);
+  };
+  if (!request.beside) return append();
+  append(AttemptText(*request.beside).view());
 }
 
 void Requests::cancel(std::string& out, const Passage& passage,
@@ -193,8 +199,11 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
                        bool copies_of_successor) const {
   const HoldText ours(hold.attempt, hold.number);
   const char ours_to_tell = static_cast<char>(flag(passage.copies) + (passage.heard ? 2 : 0));
-  const Flags flags = successor == nullptr
-                          ? Flags({mode_, ours_to_tell}, settings_.remembered)
+  const bool reads = successor != nullptr && successor->mode == Mode::shared;
+  const Flags flags = successor == nullptr ? Flags({mode_, ours_to_tell}, settings_.remembered)
+                      : reads
+                          ? Flags({mode_, ours_to_tell, flag(wait), flag(copies_of_successor), 's'},
+                                  settings_.remembered)
                           : Flags({mode_, ours_to_tell, flag(wait), flag(copies_of_successor)},
                                   settings_.remembered);
   const Digits epoch(passage.epoch);
@@ -204,7 +213,11 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
   if (successor == nullptr) return append(ours.view(), flags.view(), epoch);
   const AttemptText next(successor->attempt);
   const Digits lease = milliseconds(successor->lease);
-  append(ours.view(), flags.view(), epoch, next.view(), lease, successor->label);
+  if (!successor->beside) {
+    return append(ours.view(), flags.view(), epoch, next.view(), lease, successor->label);
+  }
+  append(ours.view(), flags.view(), epoch, next.view(), lease, successor->label,
+         AttemptText(*successor->beside).view());
 }
 
 void Requests::renew(std::string& out, const Passage& passage,

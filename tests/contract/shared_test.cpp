@@ -54,10 +54,7 @@ MORTISE_TEST(Sharing, OneOfTwoReadersKeepsAWriterOut, Quality::shared) {
   Somebody a(one, reading);
   Somebody b(one, reading);
   Somebody c(other, reading);
-  for (Somebody* const each : {&a, &b, &c}) {
-    each->ask();
-    EXPECT_TRUE(each->has());
-  }
+  for (Somebody* const each : {&a, &b, &c}) EXPECT_TRUE(each->takes());
   a.end();
   EXPECT_FALSE(writable(third)) << "its client has another one";
   c.end();
@@ -96,7 +93,7 @@ MORTISE_TEST(Sharing, AReaderWaitsBehindAWriterThatWaits, Quality::shared, Quali
   Somebody first(one, reading);
   Somebody writer(other);
   Somebody second(third, reading);
-  first.ask();
+  ASSERT_TRUE(first.takes());
   writer.ask();
   ASSERT_TRUE(eventually([&] { return store().waiters() == 1; }));
   EXPECT_FALSE(readable(third)) << "it would overtake a writer of another client";
@@ -119,7 +116,7 @@ MORTISE_TEST(Sharing, InsideAClientTheOrderIsTheSame, Quality::shared) {
   Somebody writer(one);
   Somebody second(one, reading);
   Somebody third(one, reading);
-  first.ask();
+  ASSERT_TRUE(first.takes());
   writer.ask();
   EXPECT_FALSE(readable(one)) << "it would overtake the writer";
   second.ask();
@@ -148,7 +145,7 @@ MORTISE_TEST(Sharing, AFreedNameIsForAllReadersThatLead, Quality::shared, Qualit
   Somebody with_b(clients[2], reading);
   Somebody next(clients[3]);
   Somebody c(clients[4], reading);
-  writer.ask();
+  ASSERT_TRUE(writer.takes());
   std::size_t waiters = 0;
   for (Somebody* const each : {&a, &b, &next, &c}) {
     each->ask();

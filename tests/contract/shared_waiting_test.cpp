@@ -94,7 +94,7 @@ MORTISE_TEST(Sharing, AWriterThatGivesUpLetsTheReadersBehindItIn, Quality::share
   Client third = client();
   Somebody first(one, reading);
   Somebody behind(third, reading);
-  first.ask();
+  ASSERT_TRUE(first.takes());
   for (Client* const of : {&other, &third}) {
     Lock writer = of->lock("name");
     std::stop_source stop;
@@ -118,7 +118,7 @@ MORTISE_TEST(Sharing, AnotherThreadOfAWaitingWritersClientWaitsForItsTurn, Quali
   Party one = party();
   Somebody first(one.client, reading);
   Somebody writer(one.client);
-  first.ask();
+  ASSERT_TRUE(first.takes());
   const Probe::Counts before = one.probe->counts();
   writer.ask();
   EXPECT_FALSE(writer.has());

@@ -43,6 +43,11 @@ class Somebody {
     });
     static_cast<void>(eventually([&] { return has_.is_set() || worker_.falls_asleep(); }));
   }
+  /// It asks, and is served at once. (Whoever waits for an answer of the server sleeps, too.)
+  [[nodiscard]] bool takes() {
+    ask();
+    return served();
+  }
   [[nodiscard]] bool has() const { return has_.is_set(); }
   [[nodiscard]] bool served() const { return has_.wait(); }
   /// @return the token that it had.

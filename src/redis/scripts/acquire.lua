@@ -4,11 +4,13 @@
 -- newer connection, changes nothing.
 --
 -- ARGV  1 attempt    2 mode; '1' = older copies may be on their way; '1' = wait; in mode r '1' = its
---       client hears Redisson's channel
---       3 epoch of the connection    4 lease in ms    5 label
+--       client hears Redisson's channel, 's' = it wants to read
+--       3 epoch of the connection    4 lease in ms    5 label    6 the attempt of its client's hold as an owner,
+--       beside which it reads; none = of no such
 open(KEYS[1], KEYS[2])
 if is_late(ARGV[1], ARGV[3]) then return 'R' end
 if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(ARGV[1], ARGV[3]) end
-local answer = take(ARGV[1], string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[4]), ARGV[5])
+local answer = take(ARGV[1], string.sub(ARGV[2], 3, 3) == '1', tonumber(ARGV[4]), ARGV[5],
+  string.sub(ARGV[2], 4, 4) == 's', ARGV[6])
 if R and hears ~= ARGV[1] and string.sub(ARGV[2], 4, 4) == '1' then redis.call('HSET', K, 'c', ARGV[1]) end
 return answer

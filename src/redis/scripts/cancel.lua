@@ -28,7 +28,8 @@ if w then
 end
 if string.sub(ARGV[2], 2, 2) == '1' then refuse_copies(ARGV[1], ARGV[3]) end
 settle()
-if held and owner == ARGV[1] then return granted() end
+local answer = its_grant(ARGV[1])
+if answer then return answer end
 -- Only the first hears Redisson's channel, and knows that the lock is kept: the next one is to know it, too.
 if first and (foreign or kept) then tell_first() end
 return occupied('B')

@@ -42,62 +42,83 @@ local function free(me, heard_by_us)
 end
 
 -- The answers. Each is one string; a label, of any bytes, comes last.
-local function granted()
+-- @param its, until_then number of the hold and the end of its lease, where that is not the owner's
+local function granted(its, until_then)
+  its, until_then = its or number, until_then or ends
   -- Since its grant, as a rule. Not where its number lies ahead of the clock, and not for longer than any lease:
   -- where the clock was set back the hold lasts longer than anybody may ask for.
-  local since = math.min(number, now)
-  if ends - since > 86400000000 then since = now end
-  local lease = math.min(math.max(math.floor((ends - since) / 1000), 1), 86400000)
-  return 'G ' .. digits(now) .. ' ' .. digits(number) .. ' ' .. digits(since) .. ' ' .. lease ..
+  local since = math.min(its, now)
+  if until_then - since > 86400000000 then since = now end
+  local lease = math.min(math.max(math.floor((until_then - since) / 1000), 1), 86400000)
+  return 'G ' .. digits(now) .. ' ' .. digits(its) .. ' ' .. digits(since) .. ' ' .. lease ..
     (run and ' ' .. digits(run) or '')
 end
 
 -- The number is that of the last grant, with a sign where somebody else's hold stands now (Redisson's):
 -- no push of a grant up to that one is to be believed, whatever the clock says. Whoever asks for nothing else (O)
--- is told whose it is.
+-- is told whose it is. With the sign of readers.lua it is followed by the number of the one who stands for all.
 local function occupied(letter, ahead)
+  local others = readers and held and not foreign
+  if others then present() end
   local its = held and not foreign and (run and shown(label) or label)
   local last = held and ends or kept or now
   local whose = letter == 'O' and foreign and theirs
   return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..
-    (ahead and '1' or '0') .. ' ' .. (foreign and '-' or '') .. digits(number) .. ' ' .. waiting ..
+    (ahead and '1' or '0') .. ' ' .. (foreign and '-' or others and sign or '') .. digits(number) ..
+    (others and ' ' .. digits(named_number) or '') .. ' ' .. waiting ..
     ' ' .. (its or ((foreign or kept) and 'redisson' or '')) .. (whose and ' ' .. whose or '')
+end
+
+-- @return the answer to an attempt that has the lock; nil = it has not
+local function its_grant(me)
+  if held and owner == me then return granted() end
+  local its, until_then
+  if readers and held then its, until_then = holds(me) end
+  return its and granted(its, until_then)
 end
 
 -- Takes the lock for an attempt, or has it wait (`wait`), and answers. Asking again is the same
 -- call: it finds the hold, or refreshes the place in the queue, or draws a new one.
-local function take(me, wait, lease, its_label)
+-- @param reader it wants to hold the lock with others
+-- @param own the attempt of the same client's hold as an owner, which does not keep its reader out
+local function take(me, wait, lease, its_label, reader, own)
   exhume()
-  if held and owner == me then return granted() end
-  if not held and waiting <= 0 and not kept then
-    grant(me, lease, its_label)
-    return granted()
-  end
-  local w = waiting > 0 and waiter(me)
+  local answer = its_grant(me)
+  if answer then return answer end
+  local barges = false
+  local may = own and held and (owner == own or (beside and sign == '+' and named == own))
+  may = may or (admits(reader) and waiting <= 0 and not kept)
+  local w = not may and waiting > 0 and waiter(me)
   local further = false
-  if not held then
-    local all = MODE == 'u' and not w -- a newcomer
+  if not may and admits(reader) then
+    barges = MODE == 'u' and not w and not held -- a newcomer
+    local all = barges
     if not all then all, further = settle(me) end
-    if not held and all then
-      if w then
-        dequeue(me, w.ticket)
-        count()
-      end
-      grant(me, lease, its_label)
+    answer = its_grant(me)
+    if answer then return answer end
+    may = admits(reader) and all
+  end
+  if may then
+    if w then
+      dequeue(me, w.ticket)
+      count()
     end
-    if held and owner == me then return granted() end
+    grant(me, lease, its_label, false, reader)
+    if joined then write_readers() end
+    if barges and reader then settle() end -- those who read, and lead the queue
+    return its_grant(me)
   end
   if not wait then return occupied('B') end
-  local entry = me .. ' ' .. digits(now) .. (R and ' 0' or ' ') .. lease .. ' ' .. its_label
+  local entry = me .. ' ' .. digits(now) .. (R and ' 0' or reader and ' 00' or ' ') .. lease .. ' ' .. its_label
   if w then
     keep_what_is_there() -- it has its place, which must not age while memory is short
     redis.call('HSET', K, place(w.ticket), entry)
-    return occupied('Q', (further and not held) or front() == w.ticket)
+    return occupied('Q', (further and admits(reader)) or front() == w.ticket)
   end
   local ticket = redis.call('HINCRBY', K, 't', 1) - 1
   waiting = waiting + 1
   redis.call('HSET', K, place(ticket), entry, me, digits(ticket), 'w', waiting)
   if waiting == 1 then redis.call('HSET', K, 'h', digits(ticket)) end
   if foreign then remember(math.floor((ends - now) / 1000)) end
-  return occupied('Q', (further and not held) or waiting == 1)
+  return occupied('Q', (further and admits(reader)) or waiting == 1)
 end

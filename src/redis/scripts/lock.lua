@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- One lock as the server keeps it. Each script is this text between that of prelude.lua and tombstones.lua,
--- which locks of a quorum begin with as well, and that of queue.lua (who waits) and hold.lua (how it is taken
--- and freed); cmake/RedisScripts.cmake puts them together.
+-- which locks of a quorum begin with as well, and that of readers.lua (who reads), queue.lua (who waits) and hold.lua
+-- (how it is taken and freed); cmake/RedisScripts.cmake puts them together.
 --
 -- A lock is ONE hash, so that deleting it, by hand or by FLUSHALL, leaves nothing half. Beside the fields x and
 -- !..., of which those two tell:
@@ -11,6 +11,7 @@
 --   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
 --   y  until then a lock that is free is kept for Redisson      c  which waiter hears Redisson's channel
 --   h, t, #<ticket>, <attempt>  the queue: see queue.lua
+--   s, k, @<attempt>  who reads; o and g are about all of them then: see readers.lua
 --   r  the number of the last grant with which Redisson's key was written: what has another number is
 --      a hold of a client that knows nothing of Redisson, and stands without that key
 -- Few fields, since each that is read costs the server 0.2 us; g is a plain number, which Redis keeps in as few bytes
@@ -40,6 +41,7 @@ local waiting, foreign, keyed, kept, hears
 local label, lease_now -- of the owner; in ms: of the hold that this script makes, or renews
 local run, begins, answers, shown -- of a key with a memory, see once/record.lua; nil = this is about a lock
 local theirs -- which hold of Redisson's: "<uuid>:<thread>"; of a read lock one of those who hold it
+local readers, beside, make_readers, open_readers, end_readers, join -- see readers.lua
 
 -- Whether a key is a lock as Redisson keeps it: "<uuid>:<thread>" of whoever holds it, "mode" of a
 -- read-write lock, or what we have written (OURS and an attempt, which by itself could be anybody's word).
@@ -66,6 +68,11 @@ local function open(key, redisson)
   ends = f[2] and f[2] + 0
   if ends then ends = ends < FAR and number + ends * 1000 or bucket_of(number) + (ends - FAR) * 1000 end
   held = ends and ends > now or false -- the end of the lease lies ahead
+  readers, beside = nil, nil
+  if owner and string.byte(owner) < 45 then -- no attempt begins so
+    make_readers()
+    open_readers()
+  end
   waiting, tombstones = tonumber(f[3]) or 0, f[4]
   foreign, keyed, theirs = false, number > 0 and tonumber(f[5]) == number, nil
   if R then
@@ -74,7 +81,7 @@ local function open(key, redisson)
     held = held and (ours or not keyed)
     if left ~= -2 and not ours then
       if not is_lock(R) then error('the key of that name is not a lock of Redisson') end
-      foreign, held = true, true
+      foreign, held, readers, beside = true, true, nil, nil
       -- Without a time to live nothing is known of its end.
       owner, ends = '', now + (left < 0 and 3600000 or math.max(left, 1)) * 1000
     elseif ours and not held then
@@ -105,8 +112,9 @@ end
 
 -- A number in hexadecimal: its seconds, of eight digits from 1970 to 2106, and five of what is over. So it is short,
 -- takes no time, and as many digits compare as text.
-local function written()
-  return string.format('%08x%05x', math.floor(number / 1000000), number % 1000000)
+local function written(of)
+  of = of or number
+  return string.format('%08x%05x', math.floor(of / 1000000), of % 1000000)
 end
 
 -- What a client calls a hold: what the field o begins with.
@@ -121,8 +129,9 @@ local function owned()
 end
 
 -- What the field g says of a lease (in ms) that begins now; not sooner than that, but for less than 1 ms later.
-local function until_when(lease)
-  ends, held, lease_now = now + lease * 1000, true, lease
+-- @param moment when it ends, where that is known already
+local function until_when(lease, moment)
+  ends, held, lease_now = moment or now + lease * 1000, true, lease
   local behind = math.ceil((ends - number) / 1000)
   return digits(behind < FAR and behind or math.ceil((ends - bucket_of(number)) / 1000) + FAR)
 end
@@ -142,11 +151,16 @@ function remember(lease)
   redis.call('PEXPIRE', K, digits(least + (REMEMBERED < 3600 and REMEMBERED * 1000 or 0)))
 end
 
--- Makes an attempt the owner; lease in ms. The lock must be free.
-local function grant(attempt, lease, its_label, plain)
+-- Makes an attempt the owner; lease in ms. The lock must be free. Or one of those who read.
+local function grant(attempt, lease, its_label, plain, reader)
+  if reader then
+    make_readers()
+    return join(attempt, lease, its_label)
+  end
   number = math.max(number + 1, now)
   owner, label = attempt, its_label
   redis.call('HSET', K, 'o', owned(), 'g', until_when(lease))
+  if readers then end_readers() end -- who have lapsed
   remember(lease)
   if R and not plain then write_key() end
   if run then begins() end

@@ -2,7 +2,8 @@
 -- Who waits for a lock, in order of arrival, and who is next.
 --   h, t  the first ticket of the queue, and the next to be drawn
 --   #<ticket> = "<attempt> <last contact> <lease in ms> <label>" of a waiter    <attempt> = ticket
---               a zero in front of the lease: of a client in mode r, which has to have Redisson's key
+--               a zero in front of the lease: of a client in mode r, which has to have Redisson's key; two: of a
+--               reader. So the quick way, and whoever knows of no readers, leaves it to others to let it in
 local PROVISIONAL_LEASE = 2000 -- ms to confirm a grant that was pushed
 local PLACES = 1024 -- of the queue that one look reads; most of them were left
 local AGAIN = 8 -- looks in one script, each of which gets further
@@ -17,7 +18,7 @@ local function parse(entry, ticket)
   if not entry then return nil end
   local attempt, contact, lease, label = string.match(entry, '^(%S+) (%d+) (%d+) (.*)$')
   return {ticket = ticket, attempt = attempt, contact = tonumber(contact), lease = tonumber(lease), label = label,
-    plain = string.byte(lease) ~= 48, entry = entry}
+    plain = string.byte(lease) ~= 48, entry = entry, reader = string.sub(lease, 1, 2) == '00'}
 end
 
 local function waiter(attempt)
@@ -74,34 +75,42 @@ local function close_up(over, at)
 end
 
 -- Gives a free lock to the first waiter who lives: `me`, whose request this is, or one whose inbox
--- has a reader and who was heard of lately. (Readers alone prove little: monitors, stopped
+-- has a reader and who was heard of lately. With one that reads, or beside those who do, to all that read up to
+-- the next one that lives and wants it alone. (Readers alone prove little: monitors, stopped
 -- processes and forked children count as well. A waiter without a reader connects again right now,
 -- perhaps: it is passed over, and keeps its place.) Places that were left cost next to nothing.
 -- @param looks at how many waiters this script has looked before
 -- @return whether all who wait were looked at; if not, whether to look again would get further; looks
 local function look_along(me, looks)
   if kept then return false, false, looks end
-  if held or waiting <= 0 then return true, false, looks end
+  if not admits(true) or waiting <= 0 then return true, false, looks end
   local q = redis.call('HMGET', K, 'h', 't')
   local head, tail = tonumber(q[1]) or 0, tonumber(q[2]) or 0
   local over, at, stopped = {}, head, false
   local read, from = {}, head
+  local let_in = 0
   keep_what_is_there()
-  while at < tail and at < head + PLACES and looks < LOOKS and not held and not stopped do
+  while at < tail and at < head + PLACES and looks < LOOKS and admits(true) and not stopped do
     if at - from >= #read then
       read, from = places(at, at == head and 1 or math.min(64, tail - at)), at
     end
     local w = parse(read[at - from + 1], at)
-    if w and w.attempt == me then
+    if w and w.attempt == me and admits(w.reader) then
       dequeue(me, at)
-      grant(me, w.lease, w.label)
+      grant(me, w.lease, w.label, false, w.reader)
     elseif w and now - w.contact > SILENCE then
       dequeue(w.attempt, at)
       looks = looks + 1
     elseif w and run and answers(w) then
       dequeue(w.attempt, at)
       looks = looks + 1
-    elseif w and not w.plain and not R then
+    elseif w and not admits(w.reader) then
+      over[#over + 1], stopped = w, true
+    elseif w and w.reader and let_in == MOST_READERS then
+      -- It asks, and its script goes on from here.
+      over[#over + 1], stopped = w, true
+      redis.pcall('PUBLISH', inbox(w.attempt), 'L ' .. w.attempt .. ' ' .. K)
+    elseif w and not w.plain and not w.reader and not R then
       -- It has to have Redisson's key, which only its own script can write: it takes the lock itself,
       -- and nobody overtakes it.
       over[#over + 1] = w
@@ -114,7 +123,8 @@ local function look_along(me, looks)
         (run and digits(run + 1) .. ' ' or '') .. K)
       if type(told) == 'number' and told > 0 then
         dequeue(w.attempt, at)
-        grant(w.attempt, lease, w.label, w.plain)
+        grant(w.attempt, lease, w.label, w.plain, w.reader)
+        if w.reader then let_in = let_in + 1 end
       else
         over[#over + 1] = w
         looks = looks + 1
@@ -122,6 +132,7 @@ local function look_along(me, looks)
     end
     at = at + 1
   end
+  if joined then write_readers() end
   local moved = close_up(over, at)
   redis.call('HSET', K, 'h', digits(over[1] and over[1].ticket or at))
   count()
@@ -132,7 +143,7 @@ end
 local function settle(me)
   local all, further, looks = look_along(me, 0)
   for _ = 2, AGAIN do
-    if all or held or not further or looks >= LOOKS then break end
+    if all or not admits(true) or not further or looks >= LOOKS then break end
     all, further, looks = look_along(me, looks)
   end
   return all, further

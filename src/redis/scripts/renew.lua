@@ -4,7 +4,7 @@
 --
 -- KEYS  the locks; in mode r each is followed by its Redisson key
 -- ARGV  from 3 on, two for each lock: "<number> <attempt> ", lease in ms
--- @return for each lock 1 = renewed, 0 = not this hold's any more
+-- @return for each lock 1 = renewed, 0 = not this hold's any more, 2 = renewed, and who waits is kept out by readers
 local answers = {}
 local step = MODE == 'r' and 2 or 1
 for lock = 1, #KEYS / step do
@@ -26,6 +26,9 @@ for lock = 1, #KEYS / step do
       elseif R then
         write_key() -- an older client handed it over without the key
       end
+    elseif readers and prolong(ARGV[a], lease) then
+      if waiting > 0 then settle() end -- who is dead keeps nobody waiting
+      if waiting > 0 then answers[lock] = '2' end
     else
       if string.byte(K, -1) ~= 33 then settle() end -- the '!' of a key, of which only its own scripts know who is next
       answers[lock] = '0'
