@@ -11,7 +11,7 @@
 --   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
 --   y  until then a lock that is free is kept for Redisson      c  which waiter hears Redisson's channel
 --   h, t, #<ticket>, <attempt>  the queue: see queue.lua
---   s, k, @<attempt>  who reads; o and g are about all of them then: see readers.lua
+--   s, k, z, @<attempt>  who reads; o and g are about all of them then: see readers.lua
 --   r  the number of the last grant with which Redisson's key was written: what has another number is
 --      a hold of a client that knows nothing of Redisson, and stands without that key
 -- Few fields, since each that is read costs the server 0.2 us; g is a plain number, which Redis keeps in as few bytes
@@ -41,7 +41,7 @@ local waiting, foreign, keyed, kept, hears
 local label, lease_now -- of the owner; in ms: of the hold that this script makes, or renews
 local run, begins, answers, shown -- of a key with a memory, see once/record.lua; nil = this is about a lock
 local theirs -- which hold of Redisson's: "<uuid>:<thread>"; of a read lock one of those who hold it
-local readers, beside, make_readers, open_readers, end_readers, join -- see readers.lua
+local readers, beside, sign, make_readers, open_readers, end_readers, join -- see readers.lua
 
 -- Whether a key is a lock as Redisson keeps it: "<uuid>:<thread>" of whoever holds it, "mode" of a
 -- read-write lock, or what we have written (OURS and an attempt, which by itself could be anybody's word).
@@ -68,7 +68,7 @@ local function open(key, redisson)
   ends = f[2] and f[2] + 0
   if ends then ends = ends < FAR and number + ends * 1000 or bucket_of(number) + (ends - FAR) * 1000 end
   held = ends and ends > now or false -- the end of the lease lies ahead
-  readers, beside = nil, nil
+  readers, beside, sign = nil, nil, nil
   if owner and string.byte(owner) < 45 then -- no attempt begins so
     make_readers()
     open_readers()
@@ -81,7 +81,7 @@ local function open(key, redisson)
     held = held and (ours or not keyed)
     if left ~= -2 and not ours then
       if not is_lock(R) then error('the key of that name is not a lock of Redisson') end
-      foreign, held, readers, beside = true, true, nil, nil
+      foreign, held, readers, beside, sign = true, true, nil, nil, nil
       -- Without a time to live nothing is known of its end.
       owner, ends = '', now + (left < 0 and 3600000 or math.max(left, 1)) * 1000
     elseif ours and not held then
@@ -161,6 +161,7 @@ local function grant(attempt, lease, its_label, plain, reader)
   owner, label = attempt, its_label
   redis.call('HSET', K, 'o', owned(), 'g', until_when(lease))
   if readers then end_readers() end -- who have lapsed
+  sign = nil
   remember(lease)
   if R and not plain then write_key() end
   if run then begins() end

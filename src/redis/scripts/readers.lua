@@ -9,12 +9,15 @@
 --      sooner. So one is found, added or left out by a few steps, and those that have lapsed are the last; absent = none
 --   @<attempt>  the label of one who reads
 --   k  when the lease of the owner ends beside whose hold is read
+--   z  a number: who has got a larger one since, and is not in s any more, has let go. It is that of the last grant
+--      before them, or of the last of them that lapsed or was taken away
 -- No field tells of who reads that no hold of theirs begins or ends with; what has lapsed may stay as long as nobody
 -- else is granted the lock.
 local READER = 61 -- bytes: with one reader the field stays short enough for its hash to be kept in one piece
 local MOST_READERS = 256 -- that one script lets in
-local sign, named, named_number -- who stands for all in the field o
-local noted_s, noted_k -- whether those fields are there
+local named, named_number -- with `sign`: who stands for all in the field o
+local noted_s, noted_k, noted_z -- those fields as they are
+local unclear -- the number of the field z
 local joined, longest -- those who were let in and are not written yet: fields and labels; the longest of their leases
 local holds, write_readers, present, leave, prolong, expel
 
@@ -86,10 +89,13 @@ function make_readers()
     local last
     sign, named, last = string.match(owner, '^([*+])([%w_-]+)%.?(%x*)$')
     named_number = last and last ~= '' and unwritten(last) or number
-    local f = redis.call('HMGET', K, 's', 'k')
-    noted_s, noted_k = f[1], f[2]
+    local f = redis.call('HMGET', K, 's', 'k', 'z')
+    noted_s, noted_k, noted_z = f[1], f[2], f[3]
+    unclear = f[3] and unwritten(f[3]) or number
     readers, beside = f[1] or '', sign == '+' and tonumber(f[2]) or nil
-    if beside and beside <= now then beside = nil end
+    if beside and beside <= now then
+      beside, unclear = nil, math.max(unclear, named_number)
+    end
   end
 
   -- Has somebody stand for all who hold the lock.
@@ -109,6 +115,7 @@ function make_readers()
     for _ = 1, LOOKS do
       if readers == '' or tonumber(string.sub(readers, -READER, 15 - READER)) > now then break end
       redis.call('HDEL', K, '@' .. string.match(string.sub(readers, 33 - READER), '^%S+'))
+      unclear = math.max(unclear, tonumber(string.sub(readers, 16 - READER, 31 - READER)))
       readers = string.sub(readers, 1, -READER - 1)
     end
     present()
@@ -121,10 +128,11 @@ function make_readers()
     set('g', until_when(nil, last_end()))
     if readers ~= '' then set('s', readers) end
     if beside then set('k', digits(beside)) end
+    if noted_z ~= written(unclear) then set('z', written(unclear)) end
     redis.call('HSET', K, unpack(fields))
     if noted_s and readers == '' then redis.call('HDEL', K, 's') end
     if noted_k and not beside then redis.call('HDEL', K, 'k') end
-    noted_s, noted_k = readers ~= '', beside ~= nil
+    noted_s, noted_k, noted_z = readers ~= '', beside, written(unclear)
     if longest then remember(longest) end
     joined, longest = nil, nil
   end
@@ -132,7 +140,8 @@ function make_readers()
   -- None of them holds the lock any more: what is noted of them goes.
   function end_readers()
     local gone = {'s', 'k'}
-    for attempt in string.gmatch(readers, '%d+ (%S+) +') do
+    for its_number, attempt in string.gmatch(readers, '%d+(%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d) (%S+) +') do
+      unclear = math.max(unclear, tonumber(its_number)) -- it has lapsed
       gone[#gone + 1] = '@' .. attempt
       if #gone == LOOKS then
         redis.call('HDEL', K, unpack(gone))
@@ -140,6 +149,8 @@ function make_readers()
       end
     end
     redis.call('HDEL', K, unpack(gone))
+    if noted_z ~= written(unclear) then redis.call('HSET', K, 'z', written(unclear)) end
+    noted_s, noted_k, noted_z = nil, nil, written(unclear)
     readers, beside = nil, nil
   end
 
@@ -152,12 +163,12 @@ function make_readers()
 
   -- Makes an attempt a reader; lease in ms. write_readers() has to follow.
   function join(attempt, lease, its_label)
-    if not readers then
-      readers = ''
-      if held then
-        beside = ends
-        name('+', owner, number, label)
-      end
+    readers = readers or ''
+    if held and not sign then
+      beside, unclear = ends, number - 1
+      name('+', owner, number, label)
+    elseif not held then
+      unclear = number
     end
     number = math.max(number + 1, now)
     if not held then name('*', attempt, number, its_label) end
@@ -171,29 +182,19 @@ function make_readers()
   -- Ends a hold of theirs. @return as release.lua
   function leave(its)
     local attempt, its_number = parse_hold(its)
-    if sign == '+' and named == attempt then
-      if its_number ~= named_number then return 'N' end
+    if not its_number then return 'N' end
+    if sign == '+' and named == attempt and named_number == its_number then
       if not beside then return ends and 'L' or 'A' end
       beside = nil
     else
       local at, its_end, number_found = find(attempt)
-      if not at or number_found ~= its_number then
-        local last = sign == '*' and named == attempt and named_number == its_number
-        return last and (ends and 'L' or 'A') or 'N'
-      end
+      if not at then return its_number > unclear and its_number <= number and 'A' or 'N' end
+      if number_found ~= its_number then return 'N' end
       if its_end <= now then return 'L' end
       remove(at)
       redis.call('HDEL', K, '@' .. attempt)
     end
-    if last_end() > now then
-      write_readers()
-      return 'F'
-    end
-    if named ~= attempt then
-      name('*', attempt, its_number, '') -- so that a copy of this finds that the first one worked
-      redis.call('HSET', K, 'o', owned())
-    end
-    end_readers()
+    if last_end() > now then write_readers() else end_readers() end
     return 'F'
   end
 
@@ -203,13 +204,14 @@ function make_readers()
     local gone = {}
     if beside and named_number <= last then
       gone[1] = 'T ' .. named .. ' ' .. digits(named_number)
-      beside = nil
+      beside, unclear = nil, math.max(unclear, named_number)
     end
     for at = #readers - READER + 1, 1, -READER do
       local its_number = string.sub(readers, at + 16, at + 31)
       if tonumber(its_number) <= last then
         local attempt = string.match(string.sub(readers, at + 33, at + READER - 1), '^%S+')
         gone[#gone + 1] = 'S ' .. attempt .. ' ' .. digits(tonumber(its_number))
+        unclear = math.max(unclear, tonumber(its_number))
         remove(at)
         redis.call('HDEL', K, '@' .. attempt)
       end

@@ -19,6 +19,12 @@ std::string_view next_word(std::string_view& text) {
 
 std::int64_t number_of(std::string_view text) { return parse_integer(text).value_or(0); }
 
+/// With zeros in front.
+std::int64_t number_of_digits(std::string_view text) {
+  const std::size_t zeros = std::min(text.find_first_not_of('0'), text.size() - 1);
+  return number_of(text.substr(zeros));
+}
+
 /// As scripts/lock.lua writes it: seconds, and five digits of microseconds, in hexadecimal.
 std::uint64_t written_number(std::string_view text) {
   constexpr std::size_t rest = 5;
@@ -28,7 +34,35 @@ std::uint64_t written_number(std::string_view text) {
          std::stoull(digits.substr(digits.size() - rest), nullptr, 16);
 }
 
+/// As scripts/readers.lua writes it: each has its place, with the end of its lease, its number, and
+/// its attempt with blanks behind.
+std::vector<HoldSeen> readers_in(std::string_view text) {
+  constexpr std::size_t place = 61;
+  constexpr std::size_t digits = 16;
+  std::vector<HoldSeen> all;
+  for (; text.size() >= place; text.remove_prefix(place)) {
+    std::string_view attempt = text.substr(2 * digits + 1);
+    all.push_back(
+        {.attempt = std::string(next_word(attempt)),
+         .number = static_cast<std::uint64_t>(number_of_digits(text.substr(digits, digits))),
+         .ends = number_of_digits(text.substr(0, digits)),
+         .reads = true});
+  }
+  return all;
+}
+
 }  // namespace
+
+const HoldSeen* LockSeen::hold(std::uint64_t of_number) const {
+  const auto found = std::find_if(holds.begin(), holds.end(),
+                                  [&](const HoldSeen& each) { return each.number == of_number; });
+  return found == holds.end() ? nullptr : &*found;
+}
+
+bool LockSeen::is_held_by(std::string_view who) const {
+  return std::any_of(holds.begin(), holds.end(),
+                     [&](const HoldSeen& each) { return each.attempt == who; });
+}
 
 Value* RedisModel::value(std::string_view key, std::size_t database) {
   return state_.databases.at(database).find(key, state_.now_ms());
@@ -62,6 +96,8 @@ LockSeen RedisModel::lock(std::string_view key) {
   const std::string_view first = next_word(words);
   seen.attempt = vote ? first : next_word(words);
   seen.number = vote ? static_cast<std::uint64_t>(number_of(words)) : written_number(first);
+  const std::int64_t time =
+      std::chrono::duration_cast<std::chrono::microseconds>(state_.site.wall()).count();
   seen.label = vote ? field(key, "l").value_or("") : std::string(words);
   if (const std::optional<std::string> grant = field(key, "g")) {
     constexpr std::int64_t millisecond = 1000;  // us
@@ -76,9 +112,21 @@ LockSeen RedisModel::lock(std::string_view key) {
       from -= from % bucket;
     }
     seen.ends = from + behind * millisecond;
-    const auto now = std::chrono::duration_cast<std::chrono::microseconds>(state_.site.wall());
-    seen.held = seen.ends > now.count();
+    seen.held = seen.ends > time;
   }
+  const char sign = vote || seen.attempt.empty() ? ' ' : seen.attempt.front();
+  seen.read = sign == '*' || sign == '+';
+  HoldSeen its{.attempt = seen.attempt, .number = seen.number, .ends = seen.ends};
+  if (seen.read) {
+    const std::size_t behind = std::min(seen.attempt.find('.'), seen.attempt.size());
+    if (behind < seen.attempt.size())
+      its.number = written_number(std::string_view(seen.attempt).substr(behind + 1));
+    its.attempt = seen.attempt = seen.attempt.substr(1, behind - 1);
+    its.ends = sign == '+' ? number_of(field(key, "k").value_or("")) : 0;
+    if (seen.held) seen.holds = readers_in(field(key, "s").value_or(""));
+  }
+  if (seen.held) seen.holds.push_back(std::move(its));
+  std::erase_if(seen.holds, [&](const HoldSeen& each) { return each.ends <= time; });
   seen.waiting = static_cast<std::uint64_t>(number_of(field(key, "w").value_or("")));
   return seen;
 }
@@ -87,6 +135,12 @@ std::string RedisModel::look(std::string_view key) {
   const LockSeen seen = lock(key);
   if (!seen.there) return "nothing";
   std::string words = seen.held ? "held by " : (seen.ends != 0 ? "lapsed of " : "freed by ");
+  for (const HoldSeen& each : seen.holds) {
+    if (seen.read) {
+      words += each.attempt + (each.reads ? " reads " : " owns ") + std::to_string(each.number) +
+               " to " + std::to_string(each.ends) + ", ";
+    }
+  }
   words += seen.attempt + " " + std::to_string(seen.number);
   if (seen.ends != 0) {
     words += " from " + std::to_string(seen.since) + " to " + std::to_string(seen.ends);

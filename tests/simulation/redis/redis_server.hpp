@@ -22,6 +22,13 @@
 namespace simulation::redis {
 
 /// A lock as its hash has it, whoever wrote that.
+struct HoldSeen {
+  std::string attempt{};
+  std::uint64_t number = 0;
+  std::int64_t ends = 0;  ///< in us since 1970
+  bool reads = false;
+};
+
 struct LockSeen {
   bool there = false;   ///< there is such a hash
   bool held = false;    ///< the end of its lease lies ahead, by this server's clock
@@ -31,6 +38,11 @@ struct LockSeen {
   std::int64_t ends = 0;   ///< in us since 1970; 0 = freed
   std::uint64_t waiting = 0;
   std::string label;
+  bool read = false;            ///< o and g are about all who read, or about the last who did
+  std::vector<HoldSeen> holds;  ///< that stand
+  /// @return the hold with this number, or null.
+  [[nodiscard]] const HoldSeen* hold(std::uint64_t of_number) const;
+  [[nodiscard]] bool is_held_by(std::string_view who) const;
 };
 
 class RedisModel final : public Server {

@@ -165,7 +165,9 @@ void Scene::let_go_after_close(const Party& party, std::size_t name, Judge::Hold
 void Scene::look_at_truth(const Process& process, std::size_t name, mortise::Lock& lock,
                           mortise::Owner owner) {
   if (plan_.forgets) return;
-  const std::optional<Stand::Truth> truth = stand_->safe_truth(name);
+  const std::optional<Stand::Truth> truth =
+      plan_.readers > 0 ? stand_->truth_of(name, number_of(lock.token(owner)))
+                        : stand_->safe_truth(name);
   if (!truth) return;
   Nanos left{};
   {
@@ -189,7 +191,7 @@ void Scene::look_at_release(const Process& process, std::size_t name, mortise::T
   if (unknown && room_.world.now() - took * 2 > clear_from_) {
     judge_.blame("L7", process.name() + ": a release is not answered although all is well");
   }
-  const std::optional<Stand::Truth> truth = stand_->truth(name);
+  const std::optional<Stand::Truth> truth = stand_->truth_of(name, number_of(token));
   // What a fail-over has forgotten may have been lost, and what somebody else has since tells
   // nothing of before.
   if (!truth || plan_.forgets || judge_.excused(name, token) || truth->number != number_of(token))
@@ -214,7 +216,8 @@ std::shared_ptr<mortise::Observer> Scene::watch_losses(const Process& process) {
       // What has lapsed may stand at the server for a moment.
       if (why.text.find("the server does not know") == std::string::npos) return;
       const auto name = std::strtoul(event.name.substr(name_begins.size()).data(), nullptr, 10);
-      const std::optional<Stand::Truth> truth = scene.stand_->truth(name);
+      const std::optional<Stand::Truth> truth =
+          scene.stand_->truth_of(name, number_of(event.token));
       if (!truth || truth->left <= Nanos(0) || truth->number != number_of(event.token)) return;
       scene.judge_.blame("S3", process.name() + ": a hold that stands is told as lost");
     }

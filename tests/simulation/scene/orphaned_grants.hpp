@@ -27,10 +27,12 @@ class OrphanedGrants {
     // One server alone may have given the same number to another attempt.
     std::map<std::string, std::size_t> votes;
     for (redis::RedisModel* const server : servers_) {
-      redis::LockSeen seen = server->lock(key_of(name));
-      if (!seen.there || seen.number != number_of(token)) continue;
-      if (++votes[seen.attempt] * 2 > servers_.size()) {
-        told_[{name, seen.number}] = std::move(seen.attempt);
+      const redis::LockSeen seen = server->lock(key_of(name));
+      const redis::HoldSeen* const hold = seen.hold(number_of(token));
+      if (!seen.there || (hold == nullptr && seen.number != number_of(token))) continue;
+      const std::string& attempt = hold == nullptr ? seen.attempt : hold->attempt;
+      if (++votes[attempt] * 2 > servers_.size()) {
+        told_[{name, number_of(token)}] = attempt;
         return;
       }
     }
@@ -49,7 +51,7 @@ class OrphanedGrants {
     std::size_t all = 0;
     for (redis::RedisModel* const server : servers_) {
       const redis::LockSeen seen = server->lock(key_of(name));
-      if (seen.held && seen.attempt == attempt) ++all;
+      if (seen.is_held_by(attempt)) ++all;
     }
     return all;
   }
@@ -64,9 +66,10 @@ class OrphanedGrants {
     for (const auto& [name, gone] : gone_) {
       for (redis::RedisModel* const server : servers_) {
         const redis::LockSeen seen = server->lock(key_of(name));
-        if (seen.held && gone.contains(seen.attempt) &&
-            votes(name, seen.attempt) * 2 > servers_.size()) {
-          return "S5: " + name + " is held by " + seen.attempt + ", whose hold was released";
+        for (const redis::HoldSeen& hold : seen.holds) {
+          if (!gone.contains(hold.attempt)) continue;
+          if (votes(name, hold.attempt) * 2 <= servers_.size()) continue;
+          return "S5: " + name + " is held by " + hold.attempt + ", whose hold was released";
         }
       }
     }

@@ -23,6 +23,11 @@ std::string number_in(std::string_view answer) {
   return word;
 }
 
+/// @return whether it tells of several who read: those with no larger number have lost it.
+bool is_of_readers(const std::string& number) {
+  return number.starts_with('*') || number.starts_with('+');
+}
+
 }  // namespace
 
 std::string RedisAdministrators::take(const std::string& url, const std::string& name,
@@ -68,7 +73,7 @@ void RedisAdministrators::look_at_end(OneShot& one_shot, const redis::ScriptRun&
   const std::string number = number_in(run.answer);
   // Of a hold of Redisson's it is also said whose it is, which the answer does not repeat.
   const std::string about(run.arguments[2]);
-  if (number == about.substr(0, about.find(' '))) return;
+  if (number == about.substr(0, about.find(' ')) || is_of_readers(number)) return;
   judge->blame("S3",
                "a release by force that is about hold " + about + " has ended hold " + number);
 }

@@ -28,19 +28,21 @@ std::string_view take_word(std::string_view& text) {
 
 }  // namespace
 
-// "Q <now> <left> <ahead> <number> ...": a sign in front of the number says that a stranger has it.
+// "Q <now> <left> <ahead> <number> ...": a sign in front of the number says that a stranger has it,
+// or that it is read.
 void RedisHearing::runs(const redis::ScriptRun& run) {
   if (run.keys.empty() || run.arguments.size() != 5 || !run.answer.starts_with("Q ")) return;
   std::string_view words = run.answer;
   for (int i = 0; i < 4; ++i) take_word(words);
+  if (words.starts_with('*') || words.starts_with('+')) words.remove_prefix(1);
   const std::int64_t number = redis::parse_integer(take_word(words)).value_or(0);
   if (number == 0) return;
   listen(run.connection, run.keys[0], static_cast<std::uint64_t>(std::llabs(number)));
 }
 
-// "T <attempt> <number> <key>"
+// "T <attempt> <number> <key>", of a reader "S ..."
 void RedisHearing::told(std::string_view channel, std::string_view message) {
-  if (!message.starts_with("T ")) return;
+  if (!message.starts_with("T ") && !message.starts_with("S ")) return;
   for (int i = 0; i < 2; ++i) take_word(message);
   const auto number = redis::parse_integer(take_word(message));
   if (!number || message.empty()) return;

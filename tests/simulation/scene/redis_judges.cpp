@@ -70,7 +70,9 @@ void RedisJudges::dies(const Process& process, const Ambush& ambush) {
   if (client.empty()) return;
   for (const Name& name : names_) {
     const redis::LockSeen seen = server_.lock(name.key);
-    if (seen.attempt.starts_with(client)) dead.numbers.push_back(seen.number);
+    for (const redis::HoldSeen& hold : seen.holds) {
+      if (hold.attempt.starts_with(client)) dead.numbers.push_back(hold.number);
+    }
   }
   dead_.emplace(client, dead);
 }
@@ -89,41 +91,43 @@ std::optional<Verdict> RedisJudges::look_at(Name& name, std::size_t index, Judge
   const redis::LockSeen seen = server_.lock(name.key);
   // S1, whether or not somebody else has come yet.
   for (const std::uint64_t number : judge.believed(index)) {
-    if (seen.held && seen.number == number) continue;
+    if (seen.hold(number) != nullptr) continue;
     return Verdict{"S1", name.key + ": somebody believes in the grant " + std::to_string(number) +
                              ", which the server has ended: " + server_.look(name.key)};
   }
   if (!seen.there) return std::nullopt;
   if (auto verdict = look_at_listeners(name, index, quiet)) return verdict;
-  if (!seen.held || seen.attempt.size() < client_size) {
-    name.number = 0;
-    return std::nullopt;
+  std::erase_if(name.since, [&](const auto& each) { return seen.hold(each.first) == nullptr; });
+  for (const redis::HoldSeen& hold : seen.holds) {
+    if (hold.attempt.size() < client_size) continue;
+    if (auto verdict = look_at_the_dead(name, hold)) return verdict;
+    const Nanos now = room_.world.now();
+    const auto [since, first] = name.since.try_emplace(hold.number, now);
+    if (judge.knows(index, hold.number) || !listens(hold.attempt.substr(0, client_size))) {
+      since->second = now;
+      continue;
+    }
+    // Where the server's clock was set back it keeps what has lapsed for its owner.
+    if (steps_ || std::min(now - since->second, quiet) < soon) continue;
+    return Verdict{"S5", name.key + " is held by an attempt that nobody knows of, " + hold.attempt +
+                             ": " + server_.look(name.key)};
   }
-  if (auto verdict = look_at_the_dead(name, seen)) return verdict;
-  const Nanos now = room_.world.now();
-  const bool another = std::exchange(name.number, seen.number) != seen.number;
-  if (another || judge.knows(index, seen.number) || !listens(seen.attempt.substr(0, client_size))) {
-    name.since = now;
-    return std::nullopt;
-  }
-  // Where the server's clock was set back it keeps what has lapsed for its owner.
-  if (steps_ || std::min(now - name.since, quiet) < soon) return std::nullopt;
-  return Verdict{
-      "S5", name.key + " is held by an attempt that nobody knows of: " + server_.look(name.key)};
+  return std::nullopt;
 }
 
 // L1: whoever was handed a lock after its death keeps it for a provisional lease, since it does not
 // confirm.
 std::optional<Verdict> RedisJudges::look_at_the_dead(const Name& name,
-                                                     const redis::LockSeen& seen) const {
+                                                     const redis::HoldSeen& hold) const {
   if (steps_) return std::nullopt;
-  const auto found = dead_.find(seen.attempt.substr(0, client_size));
+  const auto found = dead_.find(hold.attempt.substr(0, client_size));
   if (found == dead_.end()) return std::nullopt;
   const Dead& dead = found->second;
   const bool its_own =
-      std::find(dead.numbers.begin(), dead.numbers.end(), seen.number) != dead.numbers.end();
-  if (its_own || dead.has_sent || seen.since < dead.at) return std::nullopt;
-  if (server_time() - seen.since < longest_provisional_lease) return std::nullopt;
+      std::find(dead.numbers.begin(), dead.numbers.end(), hold.number) != dead.numbers.end();
+  const auto since = static_cast<std::int64_t>(hold.number);
+  if (its_own || dead.has_sent || since < dead.at) return std::nullopt;
+  if (server_time() - since < longest_provisional_lease) return std::nullopt;
   return Verdict{"L1", name.key + " is kept by a dead waiter: " + server_.look(name.key)};
 }
 
@@ -135,6 +139,7 @@ void RedisJudges::runs(const redis::ScriptRun& run) {
   look_at_pushes(run);
   look_at_free(run);
   look_at_kept(run);
+  look_at_turns(run);
   note_question(run);
   const auto& arguments = run.arguments;
   const ConnectionId connection = run.connection;
@@ -204,6 +209,55 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
     if (first || std::exchange(before->second, seen.waiting) != seen.waiting) return;
     verdict_ = Verdict{"L2", key + " is free, and " + text + " is not told: " + server_.look(key)};
     return;
+  }
+}
+
+// @return the place of the first in the queue who lives and listens; empty = there is none such
+std::string RedisJudges::first_who_waits(const std::string& key) const {
+  const redis::Value* const value = server_.value(key);
+  const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
+  if (hash == nullptr) return {};
+  std::int64_t first = 0;
+  std::string its;
+  for (const auto& [field, text] : hash->fields()) {
+    if (!field.starts_with('#')) continue;
+    const std::int64_t ticket = std::atoll(field.c_str() + 1);
+    if (!its.empty() && ticket > first) continue;
+    const std::int64_t contact = std::atoll(text.c_str() + std::min(text.find(' '), text.size()));
+    if (server_time() - contact > alive || !listens(text.substr(0, client_size))) continue;
+    first = ticket;
+    its = text;
+  }
+  return its;
+}
+
+// Beside readers whoever reads and is the next is let in at once; and whoever comes to read waits
+// behind who waits to have the lock alone.
+void RedisJudges::look_at_turns(const redis::ScriptRun& run) {
+  const auto& words = run.arguments;
+  if (!fair_ || verdict_ || run.keys.size() != 1 || words.size() < 3) return;
+  const std::string key(run.keys[0]);
+  const redis::LockSeen seen = server_.lock(key);
+  const bool of_a_hold = words[0].find(' ') != std::string_view::npos;
+  const bool asks = words.size() == 5 && !of_a_hold && words[1].substr(3, 1) == "s";
+  const bool comes = asks && asked_.insert(std::string(words[0])).second;
+  if (of_a_hold && words.size() > 3) asked_.insert(std::string(words[3]));  // a successor
+  const bool reads =
+      !seen.holds.empty() && std::all_of(seen.holds.begin(), seen.holds.end(),
+                                         [](const auto& each) { return each.reads; });
+  if (!reads) return;
+  const bool looks = (asks && run.answer.starts_with("Q ")) || (of_a_hold && run.answer == "F") ||
+                     (words.size() == 3 && run.answer.starts_with("B "));
+  if (!looks && !comes) return;
+  const std::string first = first_who_waits(key);  // "<attempt> <last contact> <lease> ..."
+  if (first.empty()) return;
+  const bool first_reads = first.find(" 00") == first.find(' ', first.find(' ') + 1);
+  const bool all_looked_at = seen.waiting < static_cast<std::uint64_t>(looks_of_a_script);
+  if (looks && first_reads && all_looked_at) {
+    verdict_ =
+        Verdict{"L2", key + " is read, and " + first + " is not let in: " + server_.look(key)};
+  } else if (comes && run.answer.starts_with('G') && !first_reads) {
+    verdict_ = Verdict{"L6", std::string(words[0]) + " reads " + key + ", and overtakes " + first};
   }
 }
 

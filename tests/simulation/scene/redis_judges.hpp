@@ -41,9 +41,8 @@ class RedisJudges {
  private:
   struct Name {
     std::string key;
-    std::uint64_t number = 0;  // of the hold that is there
-    Nanos since{};             // when it was first seen, or known to somebody
-    int crowds = 0;            // looks in a row at which too many listened
+    std::map<std::uint64_t, Nanos> since{};  // when each hold was first seen, or known to somebody
+    int crowds = 0;                          // looks in a row at which too many listened
   };
   /// A client that was killed, by the first half of its attempts' ids.
   struct Dead {
@@ -56,12 +55,14 @@ class RedisJudges {
   [[nodiscard]] std::optional<Verdict> look_at(Name& name, std::size_t index, Judge& judge,
                                                Nanos quiet);
   [[nodiscard]] std::optional<Verdict> look_at_the_dead(const Name& name,
-                                                        const redis::LockSeen& seen) const;
+                                                        const redis::HoldSeen& hold) const;
   [[nodiscard]] std::optional<Verdict> look_at_listeners(Name& name, std::size_t index,
                                                          Nanos quiet);
   void look_at_pushes(const redis::ScriptRun& run);
   void look_at_free(const redis::ScriptRun& run);
   void look_at_kept(const redis::ScriptRun& run);
+  void look_at_turns(const redis::ScriptRun& run);
+  [[nodiscard]] std::string first_who_waits(const std::string& key) const;
   void note_question(const redis::ScriptRun& run);
   [[nodiscard]] std::optional<Verdict> look_at_forgotten();
 
@@ -98,6 +99,7 @@ class RedisJudges {
   bool fair_ = false;
   std::map<std::string, std::uint64_t> free_with_;  // names that a look has left free, and how many
                                                     // waited
+  std::set<std::string> asked_;                     // attempts to read
   std::optional<Verdict> verdict_;
 };
 

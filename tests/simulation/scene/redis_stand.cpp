@@ -87,7 +87,8 @@ class RedisStand final : public Stand {
                     [this](Connection& inbox) { forget(inbox); });
     server_.on_message(
         [this, lease = plan.lease](std::string_view channel, std::string_view message) {
-          if (message.starts_with("T ")) taken_by_force(message, lease);
+          if (message.starts_with("T ") || message.starts_with("S "))
+            taken_by_force(message, lease);
           judges_.told(message);
           hearing_.told(channel, message);
           traps_.told(channel, message);
@@ -126,6 +127,14 @@ class RedisStand final : public Stand {
     }
     const Nanos left = std::chrono::microseconds(seen.ends) - host_.wall();
     return Truth{seen.number, seen.held ? left : Nanos(0)};
+  }
+  [[nodiscard]] std::optional<Truth> truth_of(std::size_t name,
+                                              std::uint64_t number) const override {
+    const redis::LockSeen seen = server_.lock(key_of(name));
+    if (!seen.read || !seen.held) return truth(name);
+    const redis::HoldSeen* const hold = seen.hold(number);
+    if (hold == nullptr) return Truth{seen.number, Nanos(0)};
+    return Truth{number, std::chrono::microseconds(hold->ends) - host_.wall()};
   }
   [[nodiscard]] std::uint64_t releases_told(std::size_t name) const override {
     const auto found = releases_.find("redisson_lock__channel:{" + lock_name(name) + "}");
@@ -284,7 +293,7 @@ std::string RedisStand::take_by_force(Random& random, Nanos length) {
   return administrators_.take("redis://10.0.0.1" + modes_.front(), name, random);
 }
 
-// "T <attempt> <number> <key>"
+// "T <attempt> <number> <key>", of a reader "S ..."
 void RedisStand::taken_by_force(std::string_view message, Nanos lease) {
   message.remove_prefix(message.find(' ', 2) + 1);
   const std::string number(message.substr(0, message.find(' ')));

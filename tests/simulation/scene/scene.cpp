@@ -236,7 +236,8 @@ void Scene::operate(Party& party, Random& random, bool calm) {
   const std::size_t name = random.below(plan_.names);
   const Judge::Interest interest(judge_, name, *party.process);
   std::optional<Calls::Call> call(std::in_place, calls_, name, *party.process);
-  const bool reads = plan_.readers > 0 && random.chance(plan_.readers);
+  const bool reads = plan_.readers > 0 && random.chance(plan_.readers) &&
+                     party.client->capabilities().shared_mode == mortise::Support::yes;
   mortise::Lock lock = party.client->lock(
       lock_name(name), {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
                         .renew = plan_.renew,

@@ -66,6 +66,11 @@ class Stand {
   [[nodiscard]] virtual bool tells_truth() const { return false; }
   /// @return nothing: unknown
   [[nodiscard]] virtual std::optional<Truth> truth(std::size_t /*name*/) const { return {}; }
+  /// @return the same of the hold with that number, where others may hold beside it.
+  [[nodiscard]] virtual std::optional<Truth> truth_of(std::size_t name,
+                                                      std::uint64_t /*number*/) const {
+    return truth(name);
+  }
   /// @return the same of what a crash or a fail-over would leave now.
   [[nodiscard]] virtual std::optional<Truth> safe_truth(std::size_t name) const {
     return truth(name);
