@@ -300,6 +300,9 @@ std::optional<Answer> Answer::parse(std::string_view text) {
       if (!words.complete()) answer.run = words.count();
       return words.complete() && answer.number != 0 ? std::optional(answer) : std::nullopt;
     case Kind::recorded: return parse_record(words);
+    case Kind::unlike:
+      answer.permits = words.number();
+      return words.complete() ? std::optional(answer) : std::nullopt;
     case Kind::queued:
     case Kind::busy:
     case Kind::held:

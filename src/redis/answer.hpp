@@ -29,6 +29,7 @@ struct Answer {
     held = 'O',      ///< of inspect.lua: by somebody
     free = 'E',      ///< the same: by nobody
     recorded = 'D',  ///< what is remembered of a key
+    unlike = 'N',    ///< the semaphore has another number of permits
   };
   Kind kind = Kind::refused;
   ServerTime now{};
@@ -37,6 +38,7 @@ struct Answer {
   ServerTime granted_at{};
   std::chrono::milliseconds lease{};  ///< 0: as it was asked for
   std::uint64_t run = 0;              ///< of a key: the number of the run; 0 = of a lock
+  std::uint64_t permits = 0;          ///< unlike: how many there are
   // queued, busy, held
   std::chrono::microseconds left{};  ///< until the holder's lease ends
   bool first = false;                ///< nobody waits in front

@@ -15,6 +15,7 @@ std::string lock_key(std::string_view prefix, std::string_view name) {
 std::string redis_key(std::string_view prefix, std::string_view name, Mode mode) {
   std::string key = lock_key(prefix, name);
   if (mode == Mode::once) key.append(1, once_sign);
+  if (mode == Mode::permit) key.append(1, permit_sign);
   return key;
 }
 
@@ -63,10 +64,9 @@ std::optional<std::string> lock_name(std::string_view prefix, std::string_view k
 
 std::optional<Named> named_by(std::string_view prefix, std::string_view key) {
   Named named;
-  if (key.ends_with(once_sign)) {
-    named.mode = Mode::once;
-    key.remove_suffix(1);
-  }
+  if (key.ends_with(once_sign)) named.mode = Mode::once;
+  if (key.ends_with(permit_sign)) named.mode = Mode::permit;
+  if (named.mode != Mode::exclusive) key.remove_suffix(1);
   std::optional<std::string> name = lock_name(prefix, key);
   if (!name) return std::nullopt;
   named.name = *std::move(name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The key of a lock: its name inside a hash tag, so that a cluster keeps all keys of a lock
-// together, and escaped, so that no name leaves the tag, nor the prefix. A key of `Once` has a sign
-// behind the tag, where no name can put one: it and the lock of its name do not meet.
+// together, and escaped, so that no name leaves the tag, nor the prefix. A key of `Once`, and a
+// semaphore, have a sign behind the tag, where no name can put one: they and the lock of that name
+// do not meet.
 #pragma once
 
 #include <mortise/operation.hpp>
@@ -35,7 +36,9 @@ inline void append_lock_key(std::string& out, std::string_view prefix, std::stri
 
 /// What the key of a key of `Once` ends in.
 inline constexpr char once_sign = '!';
-/// @return the one or the other.
+/// And that of a semaphore.
+inline constexpr char permit_sign = '#';
+/// @return the key of a lock, or of one of those.
 [[nodiscard]] std::string redis_key(std::string_view prefix, std::string_view name, Mode mode);
 
 /// @return the name of a lock's key; nothing where it is not one.
@@ -46,7 +49,8 @@ struct Named {
   std::string name{};
   Mode mode = Mode::exclusive;
 };
-/// @return the name of a lock or of a key of `Once`; nothing where it is neither.
+/// @return the name of a lock, of a key of `Once` or of a semaphore; nothing where it is none of
+/// them.
 [[nodiscard]] std::optional<Named> named_by(std::string_view prefix, std::string_view key);
 
 }  // namespace mortise::redis

@@ -48,6 +48,7 @@ Capabilities RedisBackend::capabilities() const {
           .survives_failover = Support::no,
           // Redisson's RLock has no readers, and its read-write lock is another one.
           .shared_mode = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
+          .permits = Support::yes,
           .once = Support::yes,
           .min_hold = Support::yes};
 }
@@ -261,7 +262,8 @@ void RedisBackend::write(std::string& bytes, Call& call) {
       call.goes_on = next && !is_withdrawn(*next);
       const bool copies_of_next = call.goes_on && attempts_.has_copies(next->request().attempt);
       // Its own short hold is over before it has stopped to listen.
-      passage.heard = redisson_ && redisson_->is_still_counted(release.hold().name);
+      passage.heard =
+          redisson(release.hold().mode) && redisson_->is_still_counted(release.hold().name);
       requests_.release(bytes, passage, release.hold(), call.goes_on ? &next->request() : nullptr,
                         call.goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
       break;

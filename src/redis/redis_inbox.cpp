@@ -38,7 +38,7 @@ void RedisBackend::pushed(const Reply& message) {
       return;
     case Push::Kind::taken:
       if (const std::optional<Named> named = named_by(settings_.prefix, push->key)) {
-        const Mode mode = named->mode == Mode::once ? named->mode : push->mode;
+        const Mode mode = named->mode == Mode::exclusive ? push->mode : named->mode;
         host_->hold_lost({named->name, push->attempt, push->number, mode},
                          {Errc::lost, named->name + ": taken away by an administrator"});
       }

@@ -209,6 +209,13 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
       if (redisson(request.mode)) redisson_->stop_waiting(request.name);
       return;
     case Answer::Kind::recorded: return recorded(operation, answer);
+    case Answer::Kind::unlike:
+      operation->failed({Errc::misconfigured, request.name + ": has " +
+                                                  std::to_string(answer.permits) +
+                                                  " permits at the store, and was asked for with " +
+                                                  std::to_string(request.permits)});
+      attempts_.over(request.attempt);
+      return;
   }
 }
 

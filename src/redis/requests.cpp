@@ -59,19 +59,18 @@ void append_call(std::string& out, const Settings& settings, const Script& scrip
   }
 }
 
-/// The same for a key of `Once`.
-template <class... Arguments>
-void append_once_call(std::string& out, const Settings& settings, const Script& script,
-                      const Passage& passage, std::string_view name,
-                      const Arguments&... arguments) {
-  const std::string key = redis_key(settings.prefix, name, Mode::once);
+/// The same for a key of `Once`, or a semaphore, of which Redisson knows none.
+template <Mode mode, class... Arguments>
+void append_our_call(std::string& out, const Settings& settings, const Script& script,
+                     const Passage& passage, std::string_view name, const Arguments&... arguments) {
+  const std::string key = redis_key(settings.prefix, name, mode);
   append_command(out, std::array{std::string_view(passage.whole ? "EVAL" : "EVALSHA"),
                                  passage.whole ? script.text : script.sha, std::string_view("1"),
                                  std::string_view(key), std::string_view(arguments)...});
 }
 
-// Redisson knows no keys: beside it they wait as others do, in order.
-char queueing_of_keys(const Settings& settings) {
+// Beside Redisson they wait as others do, in order.
+char queueing_of_ours(const Settings& settings) {
   const QueueMode mode = settings.queue_mode;
   return static_cast<char>(mode == QueueMode::redisson ? QueueMode::fair : mode);
 }
@@ -118,6 +117,15 @@ Failure Requests::check_name(std::string_view name) const {
 void Requests::acquire(std::string& out, const Passage& passage,
                        const Acquisition::Request& request, bool wait, bool hears) const {
   const AttemptText attempt(request.attempt);
+  if (request.mode == Mode::permit) {
+    const Flags flags({queueing_of_ours(settings_), flag(passage.copies), flag(wait), 'p'},
+                      settings_.remembered);
+    const Digits epoch(passage.epoch);
+    append_our_call<Mode::permit>(out, settings_, scripts::acquire, passage, request.name,
+                                  attempt.view(), flags.view(), epoch, milliseconds(request.lease),
+                                  request.label, Digits(request.permits));
+    return;
+  }
   const bool reads = request.mode == Mode::shared;
   const Flags flags = hears || reads
                           ? Flags({mode_, flag(passage.copies), flag(wait), reads ? 's' : '1'},
@@ -135,14 +143,17 @@ void Requests::acquire(std::string& out, const Passage& passage,
 
 void Requests::cancel(std::string& out, const Passage& passage,
                       const Acquisition::Request& request) const {
-  const bool once = request.mode == Mode::once;
-  const char mode = once ? queueing_of_keys(settings_) : mode_;
+  const bool ours = request.mode == Mode::once || request.mode == Mode::permit;
+  const char mode = ours ? queueing_of_ours(settings_) : mode_;
   const AttemptText attempt(request.attempt);
   const Flags flags({mode, flag(passage.copies)}, settings_.remembered);
   const Digits epoch(passage.epoch);
-  if (once) {
-    append_once_call(out, settings_, scripts::once::cancel, passage, request.name, attempt.view(),
-                     flags.view(), epoch);
+  if (request.mode == Mode::permit) {
+    append_our_call<Mode::permit>(out, settings_, scripts::cancel, passage, request.name,
+                                  attempt.view(), flags.view(), epoch);
+  } else if (request.mode == Mode::once) {
+    append_our_call<Mode::once>(out, settings_, scripts::once::cancel, passage, request.name,
+                                attempt.view(), flags.view(), epoch);
   } else {
     append_call(out, settings_, scripts::cancel, passage, request.name, attempt.view(),
                 flags.view(), epoch);
@@ -152,14 +163,14 @@ void Requests::cancel(std::string& out, const Passage& passage,
 void Requests::begin(std::string& out, const Passage& passage, const Acquisition::Request& request,
                      bool wait, std::uint64_t concluded) const {
   const AttemptText attempt(request.attempt);
-  const Flags flags({queueing_of_keys(settings_), flag(passage.copies), flag(wait)},
+  const Flags flags({queueing_of_ours(settings_), flag(passage.copies), flag(wait)},
                     settings_.remembered);
   const Digits epoch(passage.epoch);
   const Digits lease = milliseconds(request.lease);
   const std::string asked = asked_of(request);
   const auto append = [&](const auto&... conclusion) {
-    append_once_call(out, settings_, scripts::once::begin, passage, request.name, attempt.view(),
-                     flags.view(), epoch, lease, asked, conclusion...);
+    append_our_call<Mode::once>(out, settings_, scripts::once::begin, passage, request.name,
+                                attempt.view(), flags.view(), epoch, lease, asked, conclusion...);
   };
   if (concluded == 0) return append();
   append(Digits(concluded));
@@ -167,7 +178,7 @@ void Requests::begin(std::string& out, const Passage& passage, const Acquisition
 
 void Requests::conclude(std::string& out, const Passage& passage, const HoldId& hold,
                         const Conclusion* conclusion) const {
-  const char mode = queueing_of_keys(settings_);
+  const char mode = queueing_of_ours(settings_);
   const HoldText ours(hold.attempt, hold.number);
   const bool succeeded = conclusion != nullptr && conclusion->state == KeyState::succeeded;
   const Flags flags =
@@ -176,8 +187,8 @@ void Requests::conclude(std::string& out, const Passage& passage, const HoldId& 
           : Flags({mode, flag(passage.copies), succeeded ? 'Y' : 'F'}, settings_.remembered);
   const Digits epoch(passage.epoch);
   const auto append = [&](const auto&... outcome) {
-    append_once_call(out, settings_, scripts::once::conclude, passage, hold.name, ours.view(),
-                     flags.view(), epoch, outcome...);
+    append_our_call<Mode::once>(out, settings_, scripts::once::conclude, passage, hold.name,
+                                ours.view(), flags.view(), epoch, outcome...);
   };
   if (conclusion == nullptr) return append();
   append(Digits(static_cast<std::uint64_t>(conclusion->memory->keep.count())), conclusion->bytes);
@@ -185,10 +196,10 @@ void Requests::conclude(std::string& out, const Passage& passage, const HoldId& 
 
 void Requests::recall(std::string& out, const Passage& passage, std::string_view key,
                       const Answer* found) const {
-  const Flags flags({queueing_of_keys(settings_)}, settings_.remembered);
+  const Flags flags({queueing_of_ours(settings_)}, settings_.remembered);
   const auto append = [&](const auto&... which) {
-    append_once_call(out, settings_, scripts::once::recall, passage, key, "", flags.view(),
-                     which...);
+    append_our_call<Mode::once>(out, settings_, scripts::once::recall, passage, key, "",
+                                flags.view(), which...);
   };
   if (found == nullptr) return append();
   append(Digits(found->record->number));
@@ -198,17 +209,24 @@ void Requests::release(std::string& out, const Passage& passage, const HoldId& h
                        const Acquisition::Request* successor, bool wait,
                        bool copies_of_successor) const {
   const HoldText ours(hold.attempt, hold.number);
+  const bool permit = hold.mode == Mode::permit;
+  const char mode = permit ? queueing_of_ours(settings_) : mode_;
   const char ours_to_tell = static_cast<char>(flag(passage.copies) + (passage.heard ? 2 : 0));
-  const bool reads = successor != nullptr && successor->mode == Mode::shared;
-  const Flags flags = successor == nullptr ? Flags({mode_, ours_to_tell}, settings_.remembered)
+  const bool reads = successor != nullptr && successor->mode != Mode::exclusive;
+  const Flags flags = successor == nullptr ? Flags({mode, ours_to_tell}, settings_.remembered)
                       : reads
-                          ? Flags({mode_, ours_to_tell, flag(wait), flag(copies_of_successor), 's'},
+                          ? Flags({mode, ours_to_tell, flag(wait), flag(copies_of_successor), 's'},
                                   settings_.remembered)
-                          : Flags({mode_, ours_to_tell, flag(wait), flag(copies_of_successor)},
+                          : Flags({mode, ours_to_tell, flag(wait), flag(copies_of_successor)},
                                   settings_.remembered);
   const Digits epoch(passage.epoch);
   const auto append = [&](const auto&... arguments) {
-    append_call(out, settings_, scripts::release, passage, hold.name, arguments...);
+    if (permit) {
+      append_our_call<Mode::permit>(out, settings_, scripts::release, passage, hold.name,
+                                    arguments...);
+    } else {
+      append_call(out, settings_, scripts::release, passage, hold.name, arguments...);
+    }
   };
   if (successor == nullptr) return append(ours.view(), flags.view(), epoch);
   const AttemptText next(successor->attempt);
@@ -234,9 +252,9 @@ void Requests::renew(std::string& out, const Passage& passage,
     const std::string& key =
         texts.emplace_back(redis_key(settings_.prefix, item.hold.name, item.hold.mode));
     words.push_back(key);
-    // A key of `Once` has no second one, which the script sees by this.
-    if (both)
-      words.push_back(item.hold.mode == Mode::once ? std::string_view(key) : item.hold.name);
+    // A key of `Once`, or a semaphore, has no second one, which the script sees by this.
+    const bool ours = item.hold.mode == Mode::once || item.hold.mode == Mode::permit;
+    if (both) words.push_back(ours ? std::string_view(key) : item.hold.name);
   }
   words.emplace_back();
   const Flags flags({mode_}, settings_.remembered);

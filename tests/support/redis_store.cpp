@@ -116,7 +116,7 @@ BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
               },
           .hooks = std::move(hooks),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold, Quality::shared},
+                        Quality::min_hold, Quality::shared, Quality::permits},
           .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }

@@ -11,7 +11,7 @@
 --   w  how many wait; absent = nobody, and no x       b  releases with waiters (not in mode f)
 --   y  until then a lock that is free is kept for Redisson      c  which waiter hears Redisson's channel
 --   h, t, #<ticket>, <attempt>  the queue: see queue.lua
---   s, k, z, @<attempt>  who reads; o and g are about all of them then: see readers.lua
+--   s, k, z, n, @<attempt>  who reads; o and g are about all of them then: see readers.lua
 --   r  the number of the last grant with which Redisson's key was written: what has another number is
 --      a hold of a client that knows nothing of Redisson, and stands without that key
 -- Few fields, since each that is read costs the server 0.2 us; g is a plain number, which Redis keeps in as few bytes

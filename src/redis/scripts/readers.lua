@@ -11,6 +11,7 @@
 --   k  when the lease of the owner ends beside whose hold is read
 --   z  a number: who has got a larger one since, and is not in s any more, has let go. It is that of the last grant
 --      before them, or of the last of them that lapsed or was taken away
+--   n  of a semaphore, whose permits are readers without owners: how many there are; see acquire.lua
 -- No field tells of who reads that no hold of theirs begins or ends with; what has lapsed may stay as long as nobody
 -- else is granted the lock.
 local READER = 61 -- bytes: with one reader the field stays short enough for its hash to be kept in one piece
@@ -18,12 +19,13 @@ local MOST_READERS = 256 -- that one script lets in
 local named, named_number -- with `sign`: who stands for all in the field o
 local noted_s, noted_k, noted_z -- those fields as they are
 local unclear -- the number of the field z
+local permits -- of a semaphore
 local joined, longest -- those who were let in and are not written yet: fields and labels; the longest of their leases
-local holds, write_readers, present, leave, prolong, expel
+local holds, write_readers, present, leave, prolong, expel, live
 
 -- Whether one that comes now may hold beside those who do.
 local function admits(reader)
-  return not held or (reader and readers and not beside)
+  return not held or (reader and readers and not beside and (not permits or live() < permits))
 end
 
 -- What follows is made only where somebody reads: each function that is made costs as much as a call of the server.
@@ -84,13 +86,27 @@ function make_readers()
     return redis.call('HGET', K, '@' .. attempt) or ''
   end
 
+  -- How many leases have not ended.
+  function live()
+    local low, high = 0, #readers / READER
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if tonumber(string.sub(readers, middle * READER + 1, middle * READER + 16)) > now then
+        low = middle + 1
+      else
+        high = middle
+      end
+    end
+    return low
+  end
+
   -- Reads who reads, where the field o says that somebody does, or did when it was written.
   function open_readers()
     local last
     sign, named, last = string.match(owner, '^([*+])([%w_-]+)%.?(%x*)$')
     named_number = last and last ~= '' and unwritten(last) or number
-    local f = redis.call('HMGET', K, 's', 'k', 'z')
-    noted_s, noted_k, noted_z = f[1], f[2], f[3]
+    local f = redis.call('HMGET', K, 's', 'k', 'z', 'n')
+    noted_s, noted_k, noted_z, permits = f[1], f[2], f[3], f[4] and f[4] + 0
     unclear = f[3] and unwritten(f[3]) or number
     readers, beside = f[1] or '', sign == '+' and tonumber(f[2]) or nil
     if beside and beside <= now then

@@ -287,7 +287,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.threads = std::max<std::size_t>(plan.threads, 1 + readers.below(4));
   }
   Random permits = Random::of({seed, permits_stream, static_cast<std::uint64_t>(kind)});
-  if (kind == Kind::memory && permits.chance(part_with_permits)) {
+  if (knows_readers && permits.chance(part_with_permits)) {
     plan.permits = static_cast<std::uint32_t>(1 + permits.below(3));
     plan.porters = 1 + permits.below(3);
   }
