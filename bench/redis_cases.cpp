@@ -4,6 +4,7 @@
 #include "redis_contended.hpp"
 #include "redis_cycles.hpp"
 #include "redis_holds.hpp"
+#include "redis_readers.hpp"
 #include "redis_server.hpp"
 #include "redis_shapes.hpp"
 #include "redis_workers.hpp"
@@ -126,6 +127,31 @@ void add_shapes(Cases& cases) {
        .ours = redis_opposed_pairs,
        .floor = redis_cycle,
        .goal = 100});
+  add(cases, {same, crossed},
+      {.name = "shapes/shared_cycle",
+       .unit = "us",
+       .ours = redis_shared_cycle,
+       .floor = redis_cycle,
+       .goal = 1.10});
+  add(cases, {same, crossed},
+      {.name = "shapes/permit_cycle",
+       .unit = "us",
+       .ours = redis_permit_cycle,
+       .floor = redis_cycle,
+       .goal = 1.10});
+  add(cases, {crossed},
+      {.name = "shapes/readers_of_eight",
+       .unit = "holds/s",
+       .better = Better::higher,
+       .ours = redis_readers_of_eight,
+       .floor = redis_readers_of_one,
+       .goal = 7});
+  // A turn: what those who read have left of their 5 ms, and the round trips of the hand-over.
+  add(cases, {crossed},
+      {.name = "shapes/writer_among_readers",
+       .unit = "ms",
+       .ours = redis_writer_among_readers,
+       .goal = 12});
 }
 
 }  // namespace

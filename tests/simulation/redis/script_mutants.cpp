@@ -16,6 +16,8 @@ constexpr auto mutants = std::to_array<ScriptMutant>({
      "redis/release.lua", "if hold() == ARGV[1] then", "if owner then"},
     {"redis.release_without_owner_check", "The same for what the quick way answers.",
      "redis/release_quick.lua", "local ours = f[2] and o and", "local ours = f[2] and o or"},
+    {"redis.one_permit_too_many", "One more than there are is given (S1).", "redis/readers.lua",
+     "not permits or live() < permits", "not permits or live() <= permits"},
     {"redis.release_without_number_check",
      "A release knows the attempt only: a late one frees the attempt's newer hold (S3).",
      "redis/release.lua", "if hold() == ARGV[1] then",
