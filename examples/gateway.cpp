@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// A payment gateway takes three requests at a time from us, however many instances of the service
+// there are. Two instances with six threads each share the three; a permit of one that dies comes
+// back with its lease.
+// usage: gateway [url of a store that has semaphores, such as redis://127.0.0.1]
+#include <mortise/mortise.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t at_a_time = 3;
+
+/// What the gateway sees.
+struct Gateway {
+  std::atomic<int> now{0};
+  std::atomic<int> most{0};
+  std::atomic<int> requests{0};
+
+  void ask() {
+    const int with_me = ++now;
+    for (int seen = most; seen < with_me && !most.compare_exchange_weak(seen, with_me);) {
+    }
+    std::this_thread::sleep_for(10ms);
+    ++requests;
+    --now;
+  }
+};
+
+// [permit]
+bool pay(mortise::Client& client, Gateway& gateway) {
+  mortise::Semaphore gate = client.semaphore("payment gateway", at_a_time);
+  const mortise::Permit permit = gate.acquire({.wait = 5s});
+  if (!permit) return false;  // permit.error() says why
+  gateway.ask();
+  return true;  // the permit is given back, and the first who waits is woken
+}
+// [/permit]
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::string url = argc > 1 ? argv[1] : "memory:gateway";
+  std::vector<mortise::Client> instances;
+  for (int i = 0; i < 2; ++i) instances.emplace_back(url);
+  Gateway gateway;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < 12; ++i) {
+    threads.emplace_back([&, i] { static_cast<void>(pay(instances[i % 2], gateway)); });
+  }
+  threads.clear();
+  std::cout << gateway.requests << " requests, at most " << gateway.most << " at a time\n";
+  return gateway.requests == 12 && gateway.most <= 3 ? 0 : 1;
+} catch (const std::exception& e) {
+  std::cerr << "gateway: " << e.what() << "\n";
+  return 2;
+}
