@@ -232,20 +232,29 @@ std::string RedisJudges::first_who_waits(const std::string& key) const {
 }
 
 // Beside readers whoever reads and is the next is let in at once; and whoever comes to read waits
-// behind who waits to have the lock alone.
+// behind who waits to have the lock alone. Of a semaphore as long as there is a permit.
 void RedisJudges::look_at_turns(const redis::ScriptRun& run) {
   const auto& words = run.arguments;
   if (!fair_ || verdict_ || run.keys.size() != 1 || words.size() < 3) return;
   const std::string key(run.keys[0]);
   const redis::LockSeen seen = server_.lock(key);
   const bool of_a_hold = words[0].find(' ') != std::string_view::npos;
-  const bool asks = words.size() == 5 && !of_a_hold && words[1].substr(3, 1) == "s";
+  const bool of_permits = words.size() == 6 && words[1].substr(3, 1) == "p";
+  const bool asks =
+      !of_a_hold && (of_permits || (words.size() == 5 && words[1].substr(3, 1) == "s"));
   const bool comes = asks && asked_.insert(std::string(words[0])).second;
   if (of_a_hold && words.size() > 3) asked_.insert(std::string(words[3]));  // a successor
   const bool reads =
       !seen.holds.empty() && std::all_of(seen.holds.begin(), seen.holds.end(),
                                          [](const auto& each) { return each.reads; });
   if (!reads) return;
+  if (const auto permits = server_.field(key, "n")) {
+    const std::size_t most = std::strtoul(permits->c_str(), nullptr, 10);
+    if (seen.holds.size() > most) {
+      verdict_ = Verdict{"S1", key + " has more holders than permits: " + server_.look(key)};
+    }
+    if (seen.holds.size() >= most) return;
+  }
   const bool looks = (asks && run.answer.starts_with("Q ")) || (of_a_hold && run.answer == "F") ||
                      (words.size() == 3 && run.answer.starts_with("B "));
   if (!looks && !comes) return;
