@@ -213,7 +213,8 @@ std::shared_ptr<mortise::Observer> Scene::watch_losses(const Process& process) {
   struct Watch final : mortise::Observer {
     Watch(Scene& its_scene, const Process& its_process) : scene(its_scene), process(its_process) {}
     void lost(const mortise::Event& event, const mortise::Failure& why) noexcept override {
-      // What has lapsed may stand at the server for a moment.
+      // What has lapsed may stand at the server for a moment. Of keys and permits it knows nothing.
+      if (!event.name.starts_with(name_begins)) return;
       if (why.text.find("the server does not know") == std::string::npos) return;
       const auto name = std::strtoul(event.name.substr(name_begins.size()).data(), nullptr, 10);
       const std::optional<Stand::Truth> truth =

@@ -26,6 +26,15 @@ constexpr Nanos found_out = 6500ms;
 /// In which a waiter counts as alive, though three seconds would do: clocks drift.
 constexpr std::int64_t alive = 2'900'000;  // us
 
+/// From when on it counts as dead.
+constexpr std::int64_t silence = 3'000'000;  // us
+
+/// @param place "<attempt> <last contact> <lease> ...", with two zeros in front of a reader's lease
+bool wants_to_read(std::string_view place) {
+  const std::size_t lease = place.find(' ', place.find(' ') + 1) + 1;
+  return place.substr(lease, 2) == "00";
+}
+
 /// At so many waiters one script looks at most (lock.lua).
 constexpr int looks_of_a_script = 64;
 
@@ -212,8 +221,9 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
   }
 }
 
+// @param deaf also whoever wants to have it alone, was heard of lately, and does not listen
 // @return the place of the first in the queue who lives and listens; empty = there is none such
-std::string RedisJudges::first_who_waits(const std::string& key) const {
+std::string RedisJudges::first_who_waits(const std::string& key, bool deaf) const {
   const redis::Value* const value = server_.value(key);
   const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
   if (hash == nullptr) return {};
@@ -224,7 +234,9 @@ std::string RedisJudges::first_who_waits(const std::string& key) const {
     const std::int64_t ticket = std::atoll(field.c_str() + 1);
     if (!its.empty() && ticket > first) continue;
     const std::int64_t contact = std::atoll(text.c_str() + std::min(text.find(' '), text.size()));
-    if (server_time() - contact > alive || !listens(text.substr(0, client_size))) continue;
+    const bool heard_of = server_time() - contact <= silence;
+    const bool lives = server_time() - contact <= alive && listens(text.substr(0, client_size));
+    if (!lives && !(deaf && heard_of && !wants_to_read(text))) continue;
     first = ticket;
     its = text;
   }
@@ -258,9 +270,9 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run) {
   const bool looks = (asks && run.answer.starts_with("Q ")) || (of_a_hold && run.answer == "F") ||
                      (words.size() == 3 && run.answer.starts_with("B "));
   if (!looks && !comes) return;
-  const std::string first = first_who_waits(key);  // "<attempt> <last contact> <lease> ..."
+  const std::string first = first_who_waits(key, looks);
   if (first.empty()) return;
-  const bool first_reads = first.find(" 00") == first.find(' ', first.find(' ') + 1);
+  const bool first_reads = wants_to_read(first);
   const bool all_looked_at = seen.waiting < static_cast<std::uint64_t>(looks_of_a_script);
   if (looks && first_reads && all_looked_at) {
     verdict_ =

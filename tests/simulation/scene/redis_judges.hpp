@@ -62,7 +62,7 @@ class RedisJudges {
   void look_at_free(const redis::ScriptRun& run);
   void look_at_kept(const redis::ScriptRun& run);
   void look_at_turns(const redis::ScriptRun& run);
-  [[nodiscard]] std::string first_who_waits(const std::string& key) const;
+  [[nodiscard]] std::string first_who_waits(const std::string& key, bool deaf) const;
   void note_question(const redis::ScriptRun& run);
   [[nodiscard]] std::optional<Verdict> look_at_forgotten();
 
