@@ -99,12 +99,10 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   const Acquisition::Request& request = operation->request();
   if (request.mode == Mode::shared && redisson_) {
-    operation->failed({Errc::unsupported, describe() + ": interop=redisson has no readers"});
-    return;
+    return operation->failed({Errc::unsupported, describe() + ": interop=redisson has no readers"});
   }
   if (Failure bad = requests_.check_name(request.name); bad && request.mode == Mode::exclusive) {
-    operation->failed(std::move(bad));
-    return;
+    return operation->failed(std::move(bad));
   }
   open_inbox(request.attempt);
   ask(operation);

@@ -7,6 +7,7 @@
 #include <mortise/mortise.hpp>
 
 #include "contract/given_up_without_memory.hpp"
+#include "contract/join_without_memory.hpp"
 #include "contract/lock_all_without_memory.hpp"
 #include "support/failing_allocations.hpp"
 
@@ -236,31 +237,6 @@ bool unlock_without_successor(long fails_at) {
   return reached;
 }
 
-/// A reader joins another one of its client, and asks whether others wait. @return whether so many
-/// allocations there were
-bool join(long fails_at) {
-  mortise::memory::Server server;
-  mortise::Client client(server.backend(), {.turn = 0ms});
-  mortise::Lock lock = client.lock(long_name, {.mode = mortise::Mode::shared});
-  const mortise::Owner first = mortise::Owner::unique();
-  if (!lock.acquire({.owner = first})) fail("not taken", 0);
-  until_failure = fails_at;
-  bool joined = true;
-  try {
-    lock.lock();
-  } catch (const std::bad_alloc&) {
-    joined = false;
-  }
-  const bool reached = until_failure == 0;
-  until_failure = 0;
-  if (joined != (lock.hold_count() == 1)) fail("it is not what it was told to be", fails_at);
-  if (joined) lock.unlock();
-  lock.unlock(first);
-  mortise::Client other(server.backend());
-  if (!other.lock(long_name).try_lock_for(5s)) fail("a reader stays that failed", fails_at);
-  return reached;
-}
-
 /// A hold is found to be over. @return whether so many allocations there were
 bool lose(long fails_at) {
   const auto clock = std::make_shared<SteeredClock>();
@@ -389,7 +365,13 @@ int main() {
   }
   for (long fails_at = 1; close(++round, fails_at); ++fails_at) {
   }
-  for (long fails_at = 1; join(fails_at); ++fails_at) ++round;
+  for (long fails_at = 1;; ++fails_at) {
+    ++round;
+    const mortise::test::Joined join = mortise::test::join_without_memory(long_name, fails_at);
+    if (!join.as_told) fail("it is not what it was told to be", fails_at);
+    if (!join.free) fail("a reader stays that failed", fails_at);
+    if (!join.reached) break;
+  }
   for (const int use_of_mode : {0, 1, 2, 3, 4, 5}) {
     const auto how = static_cast<Use>(use_of_mode % 3);
     const auto mode = use_of_mode < 3 ? mortise::Mode::exclusive : mortise::Mode::shared;

@@ -145,33 +145,20 @@ void Scene::live(Party& party) {
     }
     std::vector<std::thread> threads;
     --births_;
-    for (std::size_t i = 0; i < plan_.threads; ++i) {
-      ++working_;
-      ++party.working;
-      threads.emplace_back([this, &party, i] {
-        work(party, i);
-        --party.working;
-        --working_;
-      });
-    }
-    for (std::size_t i = 0; has_keys() && i < plan_.runners; ++i) {
-      ++working_;
-      ++party.working;
-      threads.emplace_back([this, &party, i] {
-        work_with_keys(party, i);
-        --party.working;
-        --working_;
-      });
-    }
-    for (std::size_t i = 0; i < plan_.porters; ++i) {
-      ++working_;
-      ++party.working;
-      threads.emplace_back([this, &party, i] {
-        work_with_permits(party, i);
-        --party.working;
-        --working_;
-      });
-    }
+    const auto start = [&](std::size_t many, void (Scene::*work)(Party&, std::size_t)) {
+      for (std::size_t i = 0; i < many; ++i) {
+        ++working_;
+        ++party.working;
+        threads.emplace_back([this, &party, i, work] {
+          (this->*work)(party, i);
+          --party.working;
+          --working_;
+        });
+      }
+    };
+    start(plan_.threads, &Scene::work);
+    start(has_keys() ? plan_.runners : 0, &Scene::work_with_keys);
+    start(plan_.porters, &Scene::work_with_permits);
     for (std::thread& thread : threads) thread.join();
     while (!closing_) std::this_thread::sleep_for(1s);
     const Nanos began = room_.world.now();
