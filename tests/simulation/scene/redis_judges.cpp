@@ -145,10 +145,11 @@ std::optional<Verdict> RedisJudges::look_at_the_dead(const Name& name,
 void RedisJudges::runs(const redis::ScriptRun& run) {
   const std::string copies = copies_.look(run);
   if (!copies.empty() && !verdict_) verdict_ = Verdict{"S5", copies};
+  const Attempts pushed = pushed_;
   look_at_pushes(run);
   look_at_free(run);
   look_at_kept(run);
-  look_at_turns(run);
+  look_at_turns(run, pushed);
   note_question(run);
   const auto& arguments = run.arguments;
   const ConnectionId connection = run.connection;
@@ -222,40 +223,49 @@ void RedisJudges::look_at_free(const redis::ScriptRun& run) {
 }
 
 // @param deaf also whoever wants to have it alone, was heard of lately, and does not listen
-// @return the place of the first in the queue who lives and listens; empty = there is none such
-std::string RedisJudges::first_who_waits(const std::string& key, bool deaf) const {
+// @return the first in the queue who lives and listens; ticket 0 = there is none such
+RedisJudges::Waiter RedisJudges::first_who_waits(const std::string& key, bool deaf) const {
   const redis::Value* const value = server_.value(key);
   const auto* const hash = value == nullptr ? nullptr : std::get_if<redis::HashValue>(&value->data);
   if (hash == nullptr) return {};
-  std::int64_t first = 0;
-  std::string its;
+  Waiter its;
   for (const auto& [field, text] : hash->fields()) {
     if (!field.starts_with('#')) continue;
-    const std::int64_t ticket = std::atoll(field.c_str() + 1);
-    if (!its.empty() && ticket > first) continue;
+    const std::int64_t ticket = std::atoll(field.c_str() + 1) + 1;
+    if (its.ticket != 0 && ticket > its.ticket) continue;
     const std::int64_t contact = std::atoll(text.c_str() + std::min(text.find(' '), text.size()));
     const bool heard_of = server_time() - contact <= silence;
     const bool lives = server_time() - contact <= alive && listens(text.substr(0, client_size));
     if (!lives && !(deaf && heard_of && !wants_to_read(text))) continue;
-    first = ticket;
-    its = text;
+    its = {.ticket = ticket, .place = text};
   }
   return its;
 }
 
 // Beside readers whoever reads and is the next is let in at once; and whoever comes to read waits
 // behind who waits to have the lock alone. Of a semaphore as long as there is a permit.
-void RedisJudges::look_at_turns(const redis::ScriptRun& run) {
+void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pushed) {
   const auto& words = run.arguments;
-  if (!fair_ || verdict_ || run.keys.size() != 1 || words.size() < 3) return;
+  if (run.keys.size() != 1 || words.size() < 3 || verdict_) return;
+  if (run.keys[0].ends_with('!')) return;  // of a key
   const std::string key(run.keys[0]);
   const redis::LockSeen seen = server_.lock(key);
+  constexpr std::int64_t rounding = 2'000;  // us: the end of all leases is written in ms
+  if (seen.read && seen.holds.empty() && seen.ends - server_time() > rounding) {
+    verdict_ = Verdict{"L1", key + " is kept for nobody: " + server_.look(key)};
+    return;
+  }
+  if (!fair_) return;
   const bool of_a_hold = words[0].find(' ') != std::string_view::npos;
   const bool of_permits = words.size() == 6 && words[1].substr(3, 1) == "p";
   const bool asks =
       !of_a_hold && (of_permits || (words.size() == 5 && words[1].substr(3, 1) == "s"));
-  const bool comes = asks && asked_.insert(std::string(words[0])).second;
-  if (of_a_hold && words.size() > 3) asked_.insert(std::string(words[3]));  // a successor
+  const bool successor = of_a_hold && words.size() > 3;
+  const std::string who(successor ? words[3] : words[0]);
+  const bool comes = (asks || successor) && tickets_.try_emplace(who, 0).second;
+  if (const auto ticket = server_.field(key, who); (asks || successor) && ticket) {
+    tickets_[who] = std::atoll(ticket->c_str()) + 1;
+  }
   const bool reads =
       !seen.holds.empty() && std::all_of(seen.holds.begin(), seen.holds.end(),
                                          [](const auto& each) { return each.reads; });
@@ -269,16 +279,24 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run) {
   }
   const bool looks = (asks && run.answer.starts_with("Q ")) || (of_a_hold && run.answer == "F") ||
                      (words.size() == 3 && run.answer.starts_with("B "));
-  if (!looks && !comes) return;
-  const std::string first = first_who_waits(key, looks);
-  if (first.empty()) return;
-  const bool first_reads = wants_to_read(first);
   const bool all_looked_at = seen.waiting < static_cast<std::uint64_t>(looks_of_a_script);
-  if (looks && first_reads && all_looked_at) {
-    verdict_ =
-        Verdict{"L2", key + " is read, and " + first + " is not let in: " + server_.look(key)};
-  } else if (comes && run.answer.starts_with('G') && !first_reads) {
-    verdict_ = Verdict{"L6", std::string(words[0]) + " reads " + key + ", and overtakes " + first};
+  if (const Waiter first = first_who_waits(key, true);
+      looks && all_looked_at && first.ticket != 0 && wants_to_read(first.place)) {
+    verdict_ = Verdict{
+        "L2", key + " is read, and " + first.place + " is not let in: " + server_.look(key)};
+    return;
+  }
+  const Waiter next = first_who_waits(key, false);
+  if (next.ticket == 0 || wants_to_read(next.place)) return;
+  const auto overtakes = [&](const std::string& attempt) {
+    const auto ticket = tickets_.find(attempt);
+    return seen.is_held_by(attempt) && ticket != tickets_.end() && ticket->second > next.ticket;
+  };
+  const auto overtaker = std::find_if(pushed.begin(), pushed.end(), overtakes);
+  const bool answered = asks && run.answer.starts_with('G');
+  if ((answered && (comes || overtakes(who))) || overtaker != pushed.end()) {
+    verdict_ = Verdict{"L6", (overtaker == pushed.end() ? who : *overtaker) + " reads " + key +
+                                 ", and overtakes " + next.place};
   }
 }
 

@@ -61,8 +61,13 @@ class RedisJudges {
   void look_at_pushes(const redis::ScriptRun& run);
   void look_at_free(const redis::ScriptRun& run);
   void look_at_kept(const redis::ScriptRun& run);
-  void look_at_turns(const redis::ScriptRun& run);
-  [[nodiscard]] std::string first_who_waits(const std::string& key, bool deaf) const;
+  using Attempts = std::set<std::string, std::less<>>;
+  void look_at_turns(const redis::ScriptRun& run, const Attempts& pushed);
+  struct Waiter {
+    std::int64_t ticket = 0;  // from 1
+    std::string place{};      // "<attempt> <last contact> <lease> ..."
+  };
+  [[nodiscard]] Waiter first_who_waits(const std::string& key, bool deaf) const;
   void note_question(const redis::ScriptRun& run);
   [[nodiscard]] std::optional<Verdict> look_at_forgotten();
 
@@ -95,11 +100,11 @@ class RedisJudges {
     int times = 0;
   };
   std::map<std::string, Kept> kept_for_nobody_;  // releases in a row after which a lock was
-  std::set<std::string, std::less<>> pushed_;    // grants of the script that runs
+  Attempts pushed_;                              // grants of the script that runs
   bool fair_ = false;
   std::map<std::string, std::uint64_t> free_with_;  // names that a look has left free, and how many
                                                     // waited
-  std::set<std::string> asked_;                     // attempts to read
+  std::map<std::string, std::int64_t> tickets_;  // of attempts to read, as of Waiter; 0 = none yet
   std::optional<Verdict> verdict_;
 };
 

@@ -117,7 +117,9 @@ class RedisStand final : public Stand {
   }
   [[nodiscard]] bool tells_truth() const override { return true; }
   [[nodiscard]] bool remembers() const override { return true; }
-  [[nodiscard]] std::optional<Truth> truth(std::size_t name) const override {
+  [[nodiscard]] std::optional<Truth> truth(std::size_t n) const override { return truth_of(n, 0); }
+  [[nodiscard]] std::optional<Truth> truth_of(std::size_t name,
+                                              std::uint64_t number) const override {
     const redis::LockSeen seen = server_.lock(key_of(name));
     if (!seen.there) return std::nullopt;
     // Where Redisson has taken it since, the answers are about that.
@@ -125,16 +127,11 @@ class RedisStand final : public Stand {
     if (strangers_ > 0 && server_.value(key) != nullptr && !server_.field(key, seen.attempt)) {
       return std::nullopt;
     }
-    const Nanos left = std::chrono::microseconds(seen.ends) - host_.wall();
-    return Truth{seen.number, seen.held ? left : Nanos(0)};
-  }
-  [[nodiscard]] std::optional<Truth> truth_of(std::size_t name,
-                                              std::uint64_t number) const override {
-    const redis::LockSeen seen = server_.lock(key_of(name));
-    if (!seen.read || !seen.held) return truth(name);
-    const redis::HoldSeen* const hold = seen.hold(number);
-    if (hold == nullptr) return Truth{seen.number, Nanos(0)};
-    return Truth{number, std::chrono::microseconds(hold->ends) - host_.wall()};
+    const redis::HoldSeen* const hold = number == 0 ? nullptr : seen.hold(number);
+    const bool of_many = seen.read && number != 0;
+    const std::int64_t ends = hold != nullptr ? hold->ends : of_many ? 0 : seen.ends;
+    const Nanos left = std::chrono::microseconds(ends) - host_.wall();
+    return Truth{hold != nullptr ? number : seen.number, seen.held && ends != 0 ? left : Nanos(0)};
   }
   [[nodiscard]] std::uint64_t releases_told(std::size_t name) const override {
     const auto found = releases_.find("redisson_lock__channel:{" + lock_name(name) + "}");
