@@ -36,6 +36,9 @@ struct Capabilities {
   Support once = Support::no;                    ///< keys with a memory: `Client::once()`
   Support min_hold = Support::no;                ///< `LockOptions::min_hold`, see `Renewal`
   SafetyMargin safety_margin{};                  ///< see there
+  Support lists = Support::no;                   ///< names that are held: `Client::list()`
+  Support queues = Support::no;                  ///< who holds and waits: `Client::queue()`
+  Support forces = Support::no;                  ///< ends others' holds: `Client::force_release()`
 };
 
 }  // namespace mortise

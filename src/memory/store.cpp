@@ -47,8 +47,8 @@ Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr
     } else if (queued != entry.queue.end()) {
       queued->last_contact = now;
     } else if (request.wait) {
-      entry.queue.push_back(
-          {request.attempt, request.label, request.lease, from, now, request.memory, request.mode});
+      entry.queue.push_back({request.attempt, request.label, request.lease, from, now,
+                             request.memory, request.mode, now});
     }
     tell_grant(entry, request, now, answer);
     if (request.mode == Mode::once) sweep(now, pushes);

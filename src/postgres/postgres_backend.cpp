@@ -42,7 +42,8 @@ Capabilities PostgresBackend::capabilities() const {
           // With synchronous replication; the server does not tell what its standbys are for.
           .survives_failover = Support::unknown,
           .once = Support::yes,
-          .min_hold = Support::yes};
+          .min_hold = Support::yes,
+          .forces = Support::unknown};  // the user may not have the right to it
 }
 
 std::string PostgresBackend::describe() const { return where_; }

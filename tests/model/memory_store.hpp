@@ -46,7 +46,9 @@ inline BackendUnderTest memory_server() {
               },
           .hooks = all_hooks_but({Hook::processes}),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold, Quality::shared, Quality::permits}};
+                        Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
+                        Quality::lists_once, Quality::lists_long_names, Quality::queues,
+                        Quality::waiters, Quality::waiter_labels, Quality::forces}};
 }
 
 }  // namespace mortise::contract

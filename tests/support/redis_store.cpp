@@ -59,7 +59,9 @@ class RedisStore final : public NetworkStore {
       options.certificates = &certificates();
     }
     if (way_ == RedisWay::least_privilege) {
-      options.users = {"shop on >" + std::string(password) + " " + least_redis_privilege()};
+      // What lists of names need beside, as the manual says.
+      options.users = {"shop on >" + std::string(password) + " " + least_redis_privilege() +
+                       " +scan"};
     }
     return options;
   }
@@ -116,7 +118,9 @@ BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {
               },
           .hooks = std::move(hooks),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                        Quality::min_hold, Quality::shared, Quality::permits},
+                        Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
+                        Quality::lists_long_names, Quality::queues, Quality::waiters,
+                        Quality::waiter_labels, Quality::forces},
           .missing = test::RedisServer::missing,
           .answers_at_once = false};
 }
