@@ -120,12 +120,18 @@ std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
     ++requests_;
     const Instant now = clock_->now();
     Name& entry = settled(asked.name(), Mode::exclusive, now, pushes);
-    ended = holder_of(entry, now);
-    if (ended && !asked.means(ended->token)) ended.reset();
+    const auto meant = [&](const Held& held) {
+      return asked.means(Token(held.grant.number * core::tokens_in_a_grant));
+    };
+    // Who goes, as somebody who looked then would have seen it.
+    Name gone{.sharing = entry.sharing};
+    std::erase_if(gone.sharing, [&](const Held& each) { return !meant(each); });
+    if (entry.held && meant(*entry.held)) gone.held = entry.held;
+    gone.queue.resize(entry.queue.size());
+    ended = holder_of(gone, now);
     if (ended) {
-      // Of readers all, also where one of them was meant: no writer could have the name before.
-      entry.held.reset();
-      entry.sharing.clear();
+      if (gone.held) entry.held.reset();
+      std::erase_if(entry.sharing, meant);
       hand_over(entry, asked.name(), Mode::exclusive, now, pushes);
     }
     erase_if_idle(asked.name(), Mode::exclusive);

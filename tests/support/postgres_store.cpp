@@ -120,9 +120,12 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
             return std::make_unique<PostgresStore>(way, parameters);
           },
       .hooks = std::move(hooks),
-      .qualities = fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                                   Quality::min_hold}
-                        : std::set{Quality::leases, Quality::once, Quality::min_hold},
+      .qualities = fair
+                       ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                                  Quality::min_hold, Quality::lists, Quality::lists_once,
+                                  Quality::lists_long_names, Quality::queues, Quality::waiters}
+                       : std::set{Quality::leases, Quality::once, Quality::min_hold, Quality::lists,
+                                  Quality::lists_once, Quality::lists_long_names, Quality::queues},
       .missing = way == PostgresWay::pooled ? test::Pgbouncer::missing : PostgresServer::missing,
       .answers_at_once = false};
 }
