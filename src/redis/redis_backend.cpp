@@ -39,28 +39,6 @@ RedisBackend::RedisBackend(Settings settings)
 
 RedisBackend::~RedisBackend() = default;
 
-Capabilities RedisBackend::capabilities() const {
-  const Support fair = settings_.queue_mode == QueueMode::fair ? Support::yes : Support::no;
-  return {.leases = Support::yes,
-          .fencing = Support::yes,
-          .fair = fair,
-          .push_wakeup = Support::yes,
-          .one_wake = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
-          // With persistence at each write; the server does not tell how its disk behaves.
-          .survives_restart = Support::unknown,
-          .survives_failover = Support::no,
-          // Redisson's RLock has no readers, and its read-write lock is another one.
-          .shared_mode = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
-          .permits = Support::yes,
-          .once = Support::yes,
-          .min_hold = Support::yes,
-          .lists = Support::yes,
-          .queues = Support::yes,
-          .forces = Support::yes};
-}
-
-std::string RedisBackend::describe() const { return "redis " + settings_.address.text(); }
-
 void RedisBackend::start(Host& host) {
   host_ = &host;
   clock_ = host.clock();
