@@ -28,28 +28,6 @@ PostgresBackend::PostgresBackend(Settings settings)
 
 PostgresBackend::~PostgresBackend() = default;
 
-Capabilities PostgresBackend::capabilities() const {
-  const Support fair = settings_.fair ? Support::yes : Support::no;
-  const Hearing hearing = hearing_.load();
-  return {.leases = Support::yes,
-          .fencing = Support::yes,
-          .fair = fair,
-          .push_wakeup = hearing == Hearing::unknown  ? Support::unknown
-                         : hearing == Hearing::pooled ? Support::no
-                                                      : Support::yes,
-          .one_wake = fair,
-          .survives_restart = Support::yes,
-          // With synchronous replication; the server does not tell what its standbys are for.
-          .survives_failover = Support::unknown,
-          .once = Support::yes,
-          .min_hold = Support::yes,
-          .lists = Support::yes,
-          .queues = Support::yes,
-          .forces = Support::unknown};  // the user may not have the right to it
-}
-
-std::string PostgresBackend::describe() const { return where_; }
-
 void PostgresBackend::start(Host& host) {
   host_ = &host;
   clock_ = host.clock();
