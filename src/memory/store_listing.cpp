@@ -124,7 +124,8 @@ std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
       return asked.means(Token(held.grant.number * core::tokens_in_a_grant));
     };
     // Who goes, as somebody who looked then would have seen it.
-    Name gone{.sharing = entry.sharing};
+    Name gone;
+    gone.sharing = entry.sharing;
     std::erase_if(gone.sharing, [&](const Held& each) { return !meant(each); });
     if (entry.held && meant(*entry.held)) gone.held = entry.held;
     gone.queue.resize(entry.queue.size());

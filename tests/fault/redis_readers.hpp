@@ -53,8 +53,11 @@ class RedisReadersTest : public RedisScriptTest {
   }
   [[nodiscard]] bool is_written(char client) {
     const std::string text = acquire(client, {.flags = "f00"});
-    if (text.starts_with("G")) EXPECT_EQ(release(), "F");
-    return text.starts_with("G");
+    const bool got = text.starts_with("G");
+    if (got) {
+      EXPECT_EQ(release(), "F");
+    }
+    return got;
   }
   /// @return of who reads, as it is written, when the lease ends, in us; 0 = it does not.
   [[nodiscard]] std::int64_t end_of(char client) {
@@ -71,10 +74,10 @@ class RedisReadersTest : public RedisScriptTest {
     its.replace(0, digits, std::string(digits - 1, '0') + "1");
     set("s", all + its);
   }
-  /// Notes what the inboxes are told.
+  /// Notes what the hears are told.
   /// @return the letter, and the number if there is one, of what came next for somebody
-  std::optional<std::string> hear(RedisTalk& inboxes) {
-    const std::optional<RedisAnswer> told = inboxes.receive(patience);
+  std::optional<std::string> hear(RedisTalk& hears) {
+    const std::optional<RedisAnswer> told = hears.receive(patience);
     if (!told || told->items.size() != 3) return std::nullopt;
     const std::optional<redis::Push> push = redis::Push::parse(told->items[2].text);
     if (!push) return std::nullopt;

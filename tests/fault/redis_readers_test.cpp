@@ -283,12 +283,12 @@ TEST_F(RedisReaders, ThatAreTakenBackTellOfTheirHold) {
 }
 
 TEST_F(RedisReaders, AreAllEndedByForceAndTold) {
-  RedisTalk inboxes = listen("abx");
+  RedisTalk hears = listen("abx");
   ASSERT_TRUE(acquire('x').starts_with("G"));
   ASSERT_TRUE(read('a', {.own = attempt('x')}).starts_with("G"));
   EXPECT_EQ(force().front(), 'O');
-  EXPECT_EQ(hear(inboxes), said('T', 'x'));
-  EXPECT_EQ(hear(inboxes), said('S', 'a'));
+  EXPECT_EQ(hear(hears), said('T', 'x'));
+  EXPECT_EQ(hear(hears), said('S', 'a'));
   EXPECT_EQ(prolong('a'), "0");
   EXPECT_EQ(leave('a'), "N");
   EXPECT_EQ(force().front(), 'E');

@@ -179,7 +179,9 @@ function make_readers()
 
   -- Makes an attempt a reader; lease in ms. write_readers() has to follow.
   function join(attempt, lease, its_label)
-    readers = readers or ''
+    if not readers then -- nothing of them was read
+      readers, noted_s, noted_k, noted_z = '', nil, nil, nil
+    end
     if held and not sign then
       beside, unclear = ends, number - 1
       name('+', owner, number, label)

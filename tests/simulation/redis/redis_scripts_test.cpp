@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdio>
 #include <initializer_list>
 #include <random>
 #include <set>
@@ -93,13 +94,32 @@ class Callers {
     const std::optional<std::string> owner = pair_.model().field(of_key, "o");
     // Of a vote in a quorum it is all that the field says; of a lock a label stands behind it.
     const bool vote = !owner || std::count(owner->begin(), owner->end(), ' ') < 2;
+    const LockSeen seen = vote ? LockSeen{} : pair_.model().lock(of_key);
+    if (seen.read && !seen.holds.empty() && below(5) != 0) {
+      const HoldSeen& one = seen.holds[below(seen.holds.size())];
+      last_of_readers_ = written(one.number) + " " + one.attempt + " ";
+      return last_of_readers_;
+    }
+    if (!last_of_readers_.empty() && below(8) == 0) return last_of_readers_;
     if (owner && below(5) != 0) {
       return vote ? *owner : owner->substr(0, owner->find(' ', owner->find(' ') + 1) + 1);
     }
     return attempt() + " " + std::to_string(1'700'000'000'000'000 + below(3));
   }
+  std::string owner_of(const std::string& of_key) {
+    return below(4) == 0 ? attempt() : pair_.model().lock(of_key).attempt;
+  }
+  /// As scripts/lock.lua writes a number.
+  static std::string written(std::uint64_t number) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%08llx%05llx",
+                  static_cast<unsigned long long>(number / 1'000'000),
+                  static_cast<unsigned long long>(number % 1'000'000));
+    return text.data();
+  }
   /// What a release by force says of whom it is about; or something stale.
   std::string last_grant() {
+    if (below(2) == 0) return std::to_string(pair_.model().lock(key()).number);
     const std::string owner = hold(key());
     return (below(3) == 0 ? "-" : "") + owner.substr(owner.find(' ') + 1);
   }
@@ -117,17 +137,23 @@ class Callers {
   }
 
   void acquire() {
-    call(shipped::acquire,
-         {attempt(),
-          mode_ + flag() + (below(4) == 0 ? "0" : "1") + (mode_ == "r" ? flag() : "") + life_,
-          epoch(), lease(), label()});
+    const bool reads = mode_ != "r" && below(2) == 0;
+    Words words{attempt(),
+                mode_ + flag() + (below(4) == 0 ? "0" : "1") +
+                    (mode_ == "r" ? flag() : (reads ? "s" : "")) + life_,
+                epoch(), lease(), label()};
+    // Beside its own hold, perhaps.
+    if (reads && below(3) == 0) words.push_back(owner_of(key()));
+    call(shipped::acquire, std::move(words));
   }
   void cancel() { call(shipped::cancel, {attempt(), mode_ + flag() + life_, epoch()}); }
   void release() {
     Words words{hold(key()), mode_ + flag(), epoch()};
     if (below(3) == 0) {
-      words[1] += flag() + flag();
+      const bool reads = mode_ != "r" && below(2) == 0;
+      words[1] += flag() + flag() + (reads ? "s" : "");
       words.insert(words.end(), {attempt(), lease(), label()});
+      if (reads && below(3) == 0) words.push_back(owner_of(key()));
     }
     words[1] += life_;
     call(shipped::release, std::move(words));
@@ -233,6 +259,7 @@ class Callers {
   std::string mode_ = "f";
   std::string life_;
   std::string name_ = "lock 0";
+  std::string last_of_readers_;  // a hold: what is said again comes late
   bool no_memory_ = false;
 };
 
