@@ -145,12 +145,12 @@ void Scene::live(Party& party) {
     }
     std::vector<std::thread> threads;
     --births_;
-    const auto start = [&](std::size_t many, void (Scene::*work)(Party&, std::size_t)) {
+    const auto start = [&](std::size_t many, void (Scene::*activity)(Party&, std::size_t)) {
       for (std::size_t i = 0; i < many; ++i) {
         ++working_;
         ++party.working;
-        threads.emplace_back([this, &party, i, work] {
-          (this->*work)(party, i);
+        threads.emplace_back([this, &party, i, activity] {
+          (this->*activity)(party, i);
           --party.working;
           --working_;
         });
