@@ -14,7 +14,7 @@
 namespace mortise::file {
 namespace {
 
-constexpr std::size_t longest_file_name = 255;
+constexpr std::size_t longest_cursor = 255;
 
 /// How long ago by the wall clock a grant was, whose number is the moment of it unless the clock
 /// was set back.
@@ -32,7 +32,7 @@ std::optional<std::chrono::milliseconds> age_of(const Holder& holder) {
 void FileBackend::list(const std::shared_ptr<Listing>& operation) {
   if (out()) return operation->failed(closed());
   answer(*operation, [&] {
-    if (operation->cursor().size() > longest_file_name) {
+    if (operation->cursor().size() > longest_cursor) {
       return operation->failed({Errc::misconfigured, "file: the cursor is not one of its own"});
     }
     NamePage page;

@@ -3,6 +3,7 @@
 #include "file/listing.hpp"
 
 #include "base/unique_fd.hpp"
+#include "file/directory_entry.hpp"
 #include "file/file_name.hpp"
 #include "file/header.hpp"
 #include "file/lock_file.hpp"
@@ -24,16 +25,6 @@ namespace mortise::file {
 namespace {
 
 constexpr std::string_view suffix = ".lock";
-
-// As in sweep.cpp: what getdents64(2) writes. The C library's readdir() would keep a descriptor
-// that a forked child inherits.
-struct Name {
-  std::uint64_t inode;
-  std::int64_t offset;
-  std::uint16_t size;
-  std::uint8_t type;
-};
-constexpr std::size_t text_offset = 19;
 
 /// The first so many files behind one, in order.
 class FirstFiles {
@@ -79,9 +70,9 @@ Failure read_files(const Directory& directory, std::string_view prefix, FirstFil
               "file " + directory.path() + ": cannot be read: " + std::strerror(errno)};
     }
     for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
-      Name name{};
-      std::memcpy(&name, names.data() + at, text_offset);
-      const std::string_view file(names.data() + at + text_offset);
+      DirectoryEntry name{};
+      std::memcpy(&name, names.data() + at, entry_name_offset);
+      const std::string_view file(names.data() + at + entry_name_offset);
       if (file.ends_with(suffix) && may_begin_with(file, prefix)) files.see(file);
       at += name.size;
     }

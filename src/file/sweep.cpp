@@ -3,6 +3,7 @@
 // there: so nobody holds a key by a file that is gone.
 #include "file/sweep.hpp"
 
+#include "file/directory_entry.hpp"
 #include "file/file_name.hpp"
 #include "file/key_page.hpp"
 
@@ -31,16 +32,6 @@ constexpr std::chrono::nanoseconds shortest_pass = std::chrono::seconds(1);
 constexpr std::chrono::seconds latest{std::int64_t{1} << 40};
 // A file without a record: its maker is at it, or has died.
 constexpr milliseconds empty_for = std::chrono::minutes(1);
-
-// What getdents64(2) writes; the C library's readdir() would keep a descriptor that a forked child
-// inherits.
-struct Name {
-  std::uint64_t inode;
-  std::int64_t offset;
-  std::uint16_t size;
-  std::uint8_t type;
-};
-constexpr std::size_t text_offset = 19;
 
 milliseconds wall_clock() noexcept {
   return std::chrono::duration_cast<milliseconds>(
@@ -113,9 +104,9 @@ const char* Sweep::next_name() noexcept {
       return nullptr;
     }
   }
-  Name name{};
-  std::memcpy(&name, names_.data() + at_, text_offset);
-  const char* const text = names_.data() + at_ + text_offset;
+  DirectoryEntry name{};
+  std::memcpy(&name, names_.data() + at_, entry_name_offset);
+  const char* const text = names_.data() + at_ + entry_name_offset;
   at_ += name.size;
   return text;
 }
