@@ -16,8 +16,8 @@ namespace {
 
 // The server has so many requests of all its clients under way, and no more
 // (globalOutstandingLimit, 1,000); holds are renewed meanwhile.
-constexpr std::size_t most_looks = 200;
-constexpr std::size_t longest_component = 1'024;
+constexpr std::size_t looks_of_a_page = 200;
+constexpr std::size_t longest_name_here = 1'024;
 constexpr std::string_view too_long = "%h-";  // what nodes begin with that do not say their name
 
 std::string path_below(const std::string& parent, std::string_view node) {
@@ -48,7 +48,7 @@ std::shared_ptr<Gathering> locks_of(const Listing& listing, const Children& chil
     if (node > listing.cursor() && name_of(node)) nodes.push_back(node);
   }
   std::sort(nodes.begin(), nodes.end());
-  const std::size_t most = std::min(listing.limit(), most_looks);
+  const std::size_t most = std::min(listing.limit(), looks_of_a_page);
   for (const std::string_view node : nodes) {
     if (gathering->parts.size() == most) {
       gathering->cursor = gathering->parts.back().node;
@@ -110,7 +110,7 @@ NameQueue queue_of(const Gathering& gathering, std::size_t limit) {
 
 void ZooKeeperBackend::list(const std::shared_ptr<Listing>& operation) {
   const CompletionScope scope(*this);
-  if (operation->cursor().size() > longest_component) {
+  if (operation->cursor().size() > longest_name_here) {
     then([operation, where = where_] {
       operation->failed({Errc::misconfigured, where + ": the cursor is not one of its own"});
     });
