@@ -4,15 +4,17 @@
 # by hand, the same as files for psql: schema.sql for the schema "mortise", and application.sql, which
 # gives an application its rights.
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
-set(migration begin trust steps schema once_tables take_row take release_row release renew cancel guard force_release
-    once_begin once_conclude once_forget rights trust)
-set(statements look peek ask ask_key inspect look_key renew_all greet session census)
-# The functions that are made twice: for the names of locks, and for the keys of Once.
-set(spaces take_row release_row renew cancel)
+set(migration begin trust steps schema once_tables share_tables take_row take release_row release renew cancel share
+    guard force_release once_begin once_conclude once_forget rights trust)
+set(statements look peek ask ask_key ask_share inspect look_key renew_all greet session census)
+# The functions that are made more than once: for the names of locks, for the keys of Once, for semaphores.
+set(spaces take_row release_row renew cancel share)
+set(spaces_of_keys take_row release_row renew cancel)
+set(spaces_of_semaphores release_row cancel share)
 set(clock_number "floor(extract(epoch FROM t) * 1000000)::bigint")
 set(floor_of_keys "(SELECT max(number) FROM @schema@.run_floor)")
-function(mortise_make_for result text lock ticket of seed floor first_number)
-    foreach(placeholder IN ITEMS lock ticket of seed floor first_number)
+function(mortise_make_for result text lock ticket share of word seed shares gate floor first_number)
+    foreach(placeholder IN ITEMS lock ticket share of word seed shares gate floor first_number)
         string(REPLACE "@${placeholder}@" "${${placeholder}}" text "${text}")
     endforeach()
     set(${result} "${text}" PARENT_SCOPE)
@@ -24,11 +26,18 @@ foreach(name IN LISTS migration)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.sql")
     file(READ "${folder}/${name}.sql" text)
     if(name IN_LIST spaces)
-        string(REGEX REPLACE "(^|\n)--[^\n]*" "" second "${text}")
-        mortise_make_for(text "${text}" lock ticket "" 7077 0 "${clock_number}")
-        mortise_make_for(second "${second}" run run_ticket _run 7078 "${floor_of_keys}"
-                         "greatest(${clock_number}, ${floor_of_keys} + 1)")
-        string(APPEND text "\n-- The same for the keys of Once: see once_tables.sql.${second}")
+        string(REGEX REPLACE "(^|\n)--[^\n]*" "" again "${text}")
+        mortise_make_for(text "${text}" lock ticket share "" "" 7077 true false 0 "${clock_number}")
+        if(name IN_LIST spaces_of_keys)
+            mortise_make_for(keys "${again}" run run_ticket share _run "key " 7078 false false "${floor_of_keys}"
+                             "greatest(${clock_number}, ${floor_of_keys} + 1)")
+            string(APPEND text "\n-- The same for the keys of Once: see once_tables.sql.${keys}")
+        endif()
+        if(name IN_LIST spaces_of_semaphores)
+            mortise_make_for(semaphores "${again}" gate gate_ticket gate_share _gate "permit " 7079 true true 0
+                             "${clock_number}")
+            string(APPEND text "\n-- The same for semaphores: see share_tables.sql.${semaphores}")
+        endif()
     endif()
     string(APPEND definitions "\nR\"sql(${text}\n)sql\"")
     string(APPEND schema_file "${text}\n")

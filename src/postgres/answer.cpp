@@ -14,6 +14,8 @@ namespace {
 constexpr std::chrono::microseconds longest_lease{core::longest_lease};
 // What begins with it was made by told() of once_tables.sql.
 constexpr char told_mark = '\1';
+// In front of a label: several share the name. See share_tables.sql.
+constexpr char shared_mark = '\1';
 
 /// Cuts the next word off.
 std::optional<std::int64_t> next_word(std::string_view& words) {
@@ -59,6 +61,10 @@ std::chrono::microseconds lease_between(std::int64_t clock, std::int64_t end) no
 
 Holder holder_with(std::int64_t number, std::chrono::microseconds left, std::string_view label) {
   Holder holder;
+  if (label.starts_with(shared_mark)) {
+    holder.mode = Mode::shared;
+    label.remove_prefix(1);
+  }
   holder.label = label.substr(0, core::longest_label);
   if (is_grant(number)) {
     holder.token = Token(static_cast<std::uint64_t>(number) * core::tokens_in_a_grant);
@@ -149,6 +155,13 @@ std::optional<Answer> Answer::parse(std::string_view words) {
     return answer;
   }
   Answer answer;
+  if (letter == 'M') {
+    const auto permits = next_number(words);
+    if (!permits || *permits <= 0 || !words.empty()) return std::nullopt;
+    answer.kind = Kind::differs;
+    answer.permits = static_cast<std::uint64_t>(*permits);
+    return answer;
+  }
   if (letter == 'Q' || letter == 'B') {
     answer.kind = letter == 'Q' ? Kind::held : Kind::busy;
     // cancel() says "B" where nobody is, or need be, told of.

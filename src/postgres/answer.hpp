@@ -28,6 +28,7 @@ struct Answer {
     locked,   ///< in the hands of another transaction: ask again soon
     refused,  ///< a copy that came too late
     told,     ///< of a key: nothing is to be run, or can be
+    differs,  ///< the semaphore has another number of permits
   };
   Kind kind = Kind::busy;
   std::uint64_t number = 0;           // granted
@@ -37,6 +38,7 @@ struct Answer {
   std::optional<Holder> holder{};
   std::uint64_t run = 0;                   // granted, of a key
   std::shared_ptr<const Record> record{};  // told
+  std::uint64_t permits = 0;               // differs: so many
   bool for_others = false;  // nothing is left of it, and somebody else may wait for what is free
 
   [[nodiscard]] static std::optional<Answer> of(const Result& result);
@@ -93,6 +95,6 @@ struct ServerFacts {
   [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
 };
 /// Of this client: which functions it calls, and what it makes of their answers.
-inline constexpr std::int64_t schema_version = 5;
+inline constexpr std::int64_t schema_version = 6;
 
 }  // namespace mortise::postgres

@@ -64,7 +64,11 @@ struct Call {
     renew_all,
     look_key,
     forget_key,
-    wake_all
+    wake_all,
+    ask_share,
+    ask_permit,
+    cancel_permit,
+    release_permit
   };
   Text text = Text::inspect;
   /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of

@@ -41,6 +41,8 @@ Capabilities PostgresBackend::capabilities() const {
           .survives_restart = Support::yes,
           // With synchronous replication; the server does not tell what its standbys are for.
           .survives_failover = Support::unknown,
+          .shared_mode = Support::yes,
+          .permits = Support::yes,
           .once = Support::yes,
           .min_hold = Support::yes};
 }
@@ -108,7 +110,8 @@ bool PostgresBackend::open(Operation& operation) {
 void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   const Acquisition::Request& request = operation->request();
-  if (request.mode != Mode::exclusive && (request.mode != Mode::once || !request.memory)) {
+  if ((request.mode == Mode::once && !request.memory) ||
+      (request.mode == Mode::permit && request.permits == 0)) {
     operation->failed({Errc::unsupported, describe() + ": mode"});
     return;
   }
@@ -164,7 +167,8 @@ void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
   const auto& successor = operation->successor();
-  const bool others_first = successor && gives_way(operation->hold().name);
+  const bool others_first =
+      successor && is_lock(operation->hold().mode) && gives_way(operation->hold().name);
   // Before the release is sent, whose answer says when.
   if (others_first) ask_after_others(successor);
   begin(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation,
@@ -327,13 +331,19 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
         call.text = Call::Text::ask_key;
         return statements_.ask_key(request, told(request), call.copies);
       }
+      if (request.mode == Mode::shared || request.mode == Mode::permit) {
+        call.text = request.mode == Mode::shared ? Call::Text::ask_share : Call::Text::ask_permit;
+        return statements_.share(request, told(request), call.copies);
+      }
       // It was executed, and its sender may still stand between sending it and saying so.
       call.text = text_of(call.acquisition(), pooled || call.copies.older || call.executed);
       return statements_.acquire(request, told(request), call.copies, pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
-      call.text = request.mode == Mode::once ? Call::Text::cancel_key : Call::Text::cancel;
+      call.text = request.mode == Mode::once     ? Call::Text::cancel_key
+                  : request.mode == Mode::permit ? Call::Text::cancel_permit
+                                                 : Call::Text::cancel;
       call.copies = attempts_.copies(request.attempt);
       return Statements::cancel(request, call.copies);
     }
@@ -341,9 +351,9 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::conclude: return prepare_release(call, pooled);
     case Call::Kind::renew: {
       const std::vector<Renewal::Item>& items = call.renewal().items();
-      const bool keys = Statements::any_key(items);
-      call.text = keys ? Call::Text::renew_all : Call::Text::renew;
-      return keys ? Statements::renew_all(items) : Statements::renew(items);
+      const bool plain = Statements::only_owners(items);
+      call.text = plain ? Call::Text::renew : Call::Text::renew_all;
+      return plain ? Statements::renew(items) : Statements::renew_all(items);
     }
     case Call::Kind::recall: {
       const std::string& key = call.recollection().key();
@@ -359,11 +369,16 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::wake: {
       std::vector<std::string> names;
       std::vector<std::string> keys;
+      std::vector<std::string> semaphores;
       for (const Freed& each : static_cast<const Wake&>(*call.operation).names) {
-        (each.mode == Mode::once ? keys : names).push_back(each.name);
+        (each.mode == Mode::once     ? keys
+         : each.mode == Mode::permit ? semaphores
+                                     : names)
+            .push_back(each.name);
       }
-      call.text = keys.empty() ? Call::Text::wake : Call::Text::wake_all;
-      return keys.empty() ? Statements::wake(names) : Statements::wake_all(names, keys);
+      const bool plain = keys.empty() && semaphores.empty();
+      call.text = plain ? Call::Text::wake : Call::Text::wake_all;
+      return plain ? Statements::wake(names) : Statements::wake_all(names, keys, semaphores);
     }
     case Call::Kind::census:
       call.text = Call::Text::census;
@@ -382,10 +397,12 @@ Arguments PostgresBackend::prepare_release(Call& call, bool pooled) {
     call.text = Call::Text::conclude_key;
     return Statements::conclude(hold, *call.release().conclusion(), call.copies);
   }
-  const bool apart = pooled || call.copies.older;
-  call.text = hold.mode == Mode::once ? Call::Text::release_key
-              : apart                 ? Call::Text::release_apart
-                                      : Call::Text::release;
+  // The plain way frees a whole row.
+  const bool apart = pooled || call.copies.older || hold.mode == Mode::shared;
+  call.text = hold.mode == Mode::once     ? Call::Text::release_key
+              : hold.mode == Mode::permit ? Call::Text::release_permit
+              : apart                     ? Call::Text::release_apart
+                                          : Call::Text::release;
   return Statements::release(hold, call.copies, call.grant_only);
 }
 

@@ -36,6 +36,11 @@ inline constexpr std::chrono::seconds usual_patience{1};  ///< for what has no l
 inline constexpr std::chrono::milliseconds longest_look{250};
 [[nodiscard]] std::chrono::nanoseconds next_look(unsigned in_vain);
 
+/// @return whether it is of the names that owners and readers have, and no space of its own.
+[[nodiscard]] constexpr bool is_lock(Mode mode) noexcept {
+  return mode == Mode::exclusive || mode == Mode::shared;
+}
+
 /// Which of these processes of the server live? Nobody waits for the answer.
 struct Census final : Operation {
   explicit Census(std::vector<std::int64_t> of) : processes(std::move(of)) {}

@@ -22,7 +22,7 @@ struct Statement {
   const char* name = "";
   std::string text{};
   Arguments like{};   ///< arguments of the right types
-  bool keys = false;  ///< prepared where a key needs it first: locks alone pay nothing for it
+  bool keys = false;  ///< prepared where a key, reader or permit needs it: owners pay nothing
 };
 
 /// @return a text with its schema and role filled in.
@@ -54,6 +54,9 @@ class Statements {
   [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
                                   const Copies& copies, bool pooled) const;
   [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
+  /// The same of a reader, and of a permit.
+  [[nodiscard]] Arguments share(const Acquisition::Request& request, bool waits,
+                                const Copies& copies) const;
   /// The same of a key.
   [[nodiscard]] Arguments ask_key(const Acquisition::Request& request, bool waits,
                                   const Copies& copies) const;
@@ -66,14 +69,17 @@ class Statements {
   [[nodiscard]] static Arguments forget(std::string_view key, std::uint64_t number);
   /// @param found of the hold that it ends, and of no other
   [[nodiscard]] static Arguments force_release(std::string_view name, Token found);
-  [[nodiscard]] static bool any_key(const std::vector<Renewal::Item>& items);
-  /// Locks and keys. The answers come in the order of `locks_first()`.
+  /// @return whether all of them are owners' holds, which `renew()` is for.
+  [[nodiscard]] static bool only_owners(const std::vector<Renewal::Item>& items);
+  /// Holds of all kinds. The answers come in the order of `owners_first()`.
   [[nodiscard]] static Arguments renew_all(const std::vector<Renewal::Item>& items);
-  [[nodiscard]] static std::vector<std::size_t> locks_first(
+  /// Then the keys, readers, and permits.
+  [[nodiscard]] static std::vector<std::size_t> owners_first(
       const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments wake(const std::vector<std::string>& names);
   [[nodiscard]] static Arguments wake_all(const std::vector<std::string>& names,
-                                          const std::vector<std::string>& keys);
+                                          const std::vector<std::string>& keys,
+                                          const std::vector<std::string>& semaphores);
   [[nodiscard]] static Arguments census(const std::vector<std::int64_t>& processes);
 
  private:

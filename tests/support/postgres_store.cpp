@@ -62,9 +62,9 @@ class PostgresStore final : public NetworkStore {
   void take_away(const std::string& name) override { remove("lock", name); }
   void take_key_away(const std::string& key) override { remove("run", key); }
   [[nodiscard]] std::size_t waiters() const override {
-    return std::stoul(server_.talk().value("select (select count(*) from " + schema_ +
-                                           ".ticket) + (select count(*) from " + schema_ +
-                                           ".run_ticket)"));
+    return std::stoul(server_.talk().value(
+        "select (select count(*) from " + schema_ + ".ticket) + (select count(*) from " + schema_ +
+        ".run_ticket) + (select count(*) from " + schema_ + ".gate_ticket)"));
   }
 
  private:
@@ -121,8 +121,9 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
           },
       .hooks = std::move(hooks),
       .qualities = fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                                   Quality::min_hold}
-                        : std::set{Quality::leases, Quality::once, Quality::min_hold},
+                                   Quality::min_hold, Quality::shared, Quality::permits}
+                        : std::set{Quality::leases, Quality::once, Quality::min_hold,
+                                   Quality::shared, Quality::permits},
       .missing = way == PostgresWay::pooled ? test::Pgbouncer::missing : PostgresServer::missing,
       .answers_at_once = false};
 }

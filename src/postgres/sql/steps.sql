@@ -11,8 +11,8 @@ BEGIN
   ELSIF to_regprocedure('@schema@.schema_version()') IS NOT NULL THEN
     EXECUTE 'SELECT @schema@.schema_version()' INTO installed;
   END IF;
-  IF installed > 5 THEN
-    RAISE EXCEPTION 'schema @schema@ is of version %, which is newer than this 5: it stays as it is', installed
+  IF installed > 6 THEN
+    RAISE EXCEPTION 'schema @schema@ is of version %, which is newer than this 6: it stays as it is', installed
       USING ERRCODE = '55000';
   END IF;
   -- Whoever could take a lock before can do so afterwards: see the end.

@@ -40,8 +40,16 @@ Task<std::string> cancel(Session& session, const std::string& name, const std::s
   const bool found =
       !session.db.makes(Mistake::cancel_leaves_ticket) && delete_ticket(session, name, attempt);
   co_await session.step();
-  const bool next_one = found && row.expires_at <= t;
+  const bool shared = !is_run(name) && row.lease == 0;
+  const bool next_one = found && (row.expires_at <= t || shared);
   if (next_one && !wakes) co_await tell(session, name, t);
+  if (const LockRow* const its = share(session, name, attempt);
+      shared && row.expires_at > t && its != nullptr && its->expires_at > t) {
+    row.attempt = attempt;
+    row.number = its->number;
+    row.lease = its->lease;
+    row.expires_at = its->expires_at;
+  }
   const bool owner = row.attempt == attempt && row.expires_at > t;
   if (owner && !session.db.makes(Mistake::cancel_leaves_hold)) {
     session.commit_on_disk();

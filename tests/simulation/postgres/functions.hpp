@@ -47,6 +47,21 @@ struct KeyRequest {
   std::int64_t keeps = 0;  ///< microseconds
 };
 
+/// The arguments of ask_share.sql and take_share().
+struct ShareRequest {
+  TakeRequest take{};
+  std::string beside{};
+  std::int64_t permits = 0;
+};
+
+/// Those of renew_share().
+struct ShareRenewals {
+  std::vector<std::string> names{};
+  std::vector<std::string> attempts{};
+  std::vector<std::int64_t> numbers{};
+  std::vector<std::int64_t> leases{};
+};
+
 /// What became of a run, as conclude_key() is told it.
 struct KeyConclusion {
   std::string key{};
@@ -87,6 +102,17 @@ void delete_old_tickets(Session& session, const std::string& name, Moment t);
 /// @return the largest number of a key that was removed.
 [[nodiscard]] std::int64_t floor_of_keys(const Session& session);
 [[nodiscard]] std::string told(const KeyRow& row, bool held, const std::string& bytes);
+Task<std::string> take_share(Session& session, const ShareRequest& request);
+Task<Value> ask_share(Session& session, const ShareRequest& request);
+Task<std::string> renew_share(Session& session, const ShareRenewals& asked);
+/// @return that one's; null = none, lapsed or not
+[[nodiscard]] const LockRow* share(const Session& session, const std::string& name,
+                                   const std::string& attempt);
+[[nodiscard]] std::int64_t live_shares(const Session& session, const std::string& name, Moment t);
+/// @return when the last of those ends that live; minus infinity: there is none
+[[nodiscard]] Moment last_end(const Session& session, const std::string& name, Moment t);
+/// What look.sql tells of a holder.
+[[nodiscard]] std::string holder_bytes(const LockRow& row, Moment t);
 Task<Value> ask_key(Session& session, const KeyRequest& request);
 Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
                              std::int64_t how);

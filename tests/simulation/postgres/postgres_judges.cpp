@@ -52,14 +52,48 @@ Nanos PostgresModel::left_in_a_crash(const LockRow& row) const {
 std::map<std::string, LockRow> PostgresModel::rows() const {
   std::map<std::string, LockRow> all;
   for (const auto& [name, tuple] : database_.locks) {
+    if (is_share(name)) continue;
     if (const LockRow* const last = committed(tuple)) all.emplace(name, *last);
   }
   return all;
 }
 
+std::vector<LockRow> PostgresModel::shares(std::string_view name) const {
+  std::vector<LockRow> all;
+  const std::string first = share_name(name, "");
+  for (auto each = database_.locks.lower_bound(first); each != database_.locks.end(); ++each) {
+    if (!each->first.starts_with(first)) break;
+    if (const LockRow* const last = committed(each->second)) all.push_back(*last);
+  }
+  return all;
+}
+
+std::map<std::string, LockRow> PostgresModel::shares() const {
+  std::map<std::string, LockRow> all;
+  for (const auto& [name, tuple] : database_.locks) {
+    const LockRow* const last = committed(tuple);
+    if (is_share(name) && last != nullptr) all.emplace(name, *last);
+  }
+  return all;
+}
+
+std::vector<LockRow> PostgresModel::holds(std::string_view name) const {
+  const std::optional<LockRow> last = row(name);
+  const Moment now = database_.clock();
+  if (!last || last->expires_at <= now) return {};
+  if (last->lease != 0) return {*last};
+  std::vector<LockRow> all = shares(name);
+  std::erase_if(all, [now](const LockRow& each) {
+    return each.attempt.empty() || each.expires_at <= now;
+  });
+  return all;
+}
+
 std::size_t PostgresModel::row_count() const {
   std::size_t all = 0;
-  for (const auto& [name, tuple] : database_.locks) all += committed(tuple) != nullptr ? 1U : 0U;
+  for (const auto& [name, tuple] : database_.locks) {
+    all += committed(tuple) != nullptr && !is_share(name) ? 1U : 0U;
+  }
   return all;
 }
 

@@ -77,6 +77,16 @@ Task<std::string> renew(Session& session, const std::vector<std::string>& names,
       answers[each.place] = '?';
     }
   }
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] != '0' || is_run(names[i])) continue;
+    if (share(session, names[i], attempts[i]) == nullptr) continue;
+    const ShareRenewals one{.names = {names[i]},
+                            .attempts = {attempts[i]},
+                            .numbers = {numbers[i]},
+                            .leases = {leases[i]}};
+    const std::string answer = co_await renew_share(session, one);
+    answers[i] = answer == "W" ? '1' : answer.front();
+  }
   co_return answers;
 }
 

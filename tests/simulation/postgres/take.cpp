@@ -73,6 +73,15 @@ Task<void> wait_in(Session& session, LockTuple& tuple, const TakeRequest& reques
     }
   }
   LockRow row = session.row(tuple);
+  if (!how.fair && row.expires_at > t && row.lease == 0) {
+    // Nobody joins those who share it, as long as it goes on asking.
+    if (const LockRow* const there = session.see(share_name(request.name, ""))) {
+      LockRow head = *there;
+      head.expires_at = t + ticket_lasts;
+      session.write(*session.find(head.name), std::move(head));
+    }
+    co_await session.step();
+  }
   if (row.waiters_until < t + 5 * second && !session.db.makes(Mistake::nobody_waits)) {
     co_await session.step();
     row.waiters_until = t + 30 * second;
@@ -192,6 +201,14 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
     session.commit_on_disk();
     co_return "G " + std::to_string(row.number) + " " +
         std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
+  }
+  if (!free && row.lease == 0) {
+    const LockRow* const its = share(session, request.name, request.attempt);
+    if (its != nullptr && its->expires_at > t) {
+      session.commit_on_disk();
+      co_return "G " + std::to_string(its->number) + " " +
+          std::to_string(its->lease - (its->expires_at - t)) + " " + std::to_string(its->lease);
+    }
   }
   std::string first;
   if (free && how.fair) first = co_await first_in_line(session, request, row, t);
