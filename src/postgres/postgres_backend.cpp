@@ -329,15 +329,15 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
       const Acquisition::Request& request = call.acquisition().request();
       if (request.mode == Mode::once) {
         call.text = Call::Text::ask_key;
-        return statements_.ask_key(request, told(request), call.copies);
+        return statements_.ask_key(request, told(call.acquisition()), call.copies);
       }
       if (request.mode == Mode::shared || request.mode == Mode::permit) {
         call.text = request.mode == Mode::shared ? Call::Text::ask_share : Call::Text::ask_permit;
-        return statements_.share(request, told(request), call.copies);
+        return statements_.share(request, told(call.acquisition()), call.copies);
       }
       // It was executed, and its sender may still stand between sending it and saying so.
       call.text = text_of(call.acquisition(), pooled || call.copies.older || call.executed);
-      return statements_.acquire(request, told(request), call.copies, pooled);
+      return statements_.acquire(request, told(call.acquisition()), call.copies, pooled);
     }
     case Call::Kind::cancel: {
       const Acquisition::Request& request = call.acquisition().request();
@@ -406,12 +406,17 @@ Arguments PostgresBackend::prepare_release(Call& call, bool pooled) {
   return Statements::release(hold, call.copies, call.grant_only);
 }
 
-// Whether a release is to tell this attempt.
-bool PostgresBackend::told(const Acquisition::Request& request) const {
+// Whether a release is to tell this attempt, and readers are to let it in.
+bool PostgresBackend::told(const Acquisition& wanted) const {
+  const Acquisition::Request& request = wanted.request();
   if (!request.wait || attempts_.asks_last(request.attempt)) return false;
   const bool may_hear = hearing_.load() == Hearing::possible && !deaf();
   // A waiter in a queue must hear when its turn comes; where no waiter can, all look by time.
-  return settings_.fair ? listening_.load() || !may_hear : may_hear;
+  if (settings_.fair) return listening_.load() || !may_hear;
+  // Of who looks by time readers know nothing, unless it says so; one joins the other for ever.
+  const std::optional<Holder> holder = may_hear ? std::nullopt : wanted.holder();
+  return may_hear || (request.mode == Mode::exclusive && holder && holder->mode == Mode::shared &&
+                      !base::mutant("postgres.readers_overtake_who_looks_by_time"));
 }
 
 }  // namespace mortise::postgres

@@ -129,7 +129,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void wake(Bell::Names names);
   void ring(Mode mode, const std::string& name) noexcept;
   void open_listener(const AttemptId& of_client);
-  [[nodiscard]] bool told(const Acquisition::Request& request) const;
+  [[nodiscard]] bool told(const Acquisition& wanted) const;
   void tidy_later();
   void tidy();
 

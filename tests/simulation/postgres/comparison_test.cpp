@@ -91,7 +91,13 @@ class Sequence final : private KeyQuestions {
   [[nodiscard]] std::optional<LockRow> committed(const std::string& name) const override {
     return both_.model().row(name);
   }
-  Question of_library() { return chance(40) ? of_key() : of_lock(); }
+  [[nodiscard]] std::vector<LockRow> committed_shares(const std::string& name) const override {
+    return both_.model().shares(name);
+  }
+  Question of_library() {
+    if (chance(35)) return of_share();
+    return chance(40) ? of_key() : of_lock();
+  }
 
   Question of_user(std::size_t session) {
     static constexpr const char* strengths[] = {"UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"};
@@ -226,6 +232,10 @@ TEST(PostgresComparisonLong, FindsMistakes) {
                                  "freed_before_is_lost",
                                  "release_waits_for_notify",
                                  "tombstones_never_cleared",
+                                 "reader_overtakes_a_writer",
+                                 "one_reader_is_told",
+                                 "lapsed_reader_excludes",
+                                 "one_permit_too_many",
                                  "outcome_recorded_after_the_loss",
 
                                  "sweep_removes_what_is_run",

@@ -327,6 +327,15 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
       std::string answers = co_await renew_them;
       co_return Rows::one(Value::of(std::move(answers)));
     }
+    case Statement::renew_share:
+    case Statement::renew_share_gate: {
+      ShareRenewals asked = renewals_of(arguments);
+      if (statement.statement == Statement::renew_share_gate) {
+        for (std::string& each : asked.names) each = gate_name(each);
+      }
+      std::string answers = co_await renew_share(session, asked);
+      co_return Rows::one(Value::of(std::move(answers)));
+    }
     case Statement::renew_all: {
       std::string answers = co_await renew_all(session, arguments);
       co_return Rows::one(Value::of(std::move(answers)));

@@ -77,15 +77,22 @@ std::map<std::string, LockRow> PostgresModel::shares() const {
   return all;
 }
 
-std::vector<LockRow> PostgresModel::holds(std::string_view name) const {
+std::vector<PostgresModel::Holder> PostgresModel::holds(std::string_view name) const {
   const std::optional<LockRow> last = row(name);
   const Moment now = database_.clock();
   if (!last || last->expires_at <= now) return {};
-  if (last->lease != 0) return {*last};
-  std::vector<LockRow> all = shares(name);
-  std::erase_if(all, [now](const LockRow& each) {
-    return each.attempt.empty() || each.expires_at <= now;
-  });
+  std::vector<Holder> all;
+  const auto add = [&](const LockRow& each) {
+    if (each.attempt.empty() || each.expires_at <= now) return;
+    all.push_back({.attempt = each.attempt,
+                   .number = each.number,
+                   .left = std::chrono::microseconds(each.expires_at - now)});
+  };
+  if (last->lease != 0) {
+    add(*last);
+  } else {
+    for (const LockRow& each : shares(name)) add(each);
+  }
   return all;
 }
 

@@ -114,7 +114,7 @@ class PostgresModel final : public Server {
   [[nodiscard]] std::vector<LockRow> shares(std::string_view name) const;
   [[nodiscard]] std::map<std::string, LockRow> shares() const;
   /// @return each of those that stand, by the server's clock: its owner's, or all who share it.
-  [[nodiscard]] std::vector<LockRow> holds(std::string_view name) const;
+  [[nodiscard]] std::vector<Holder> holds(std::string_view name) const;
   [[nodiscard]] std::size_t row_count() const;
   [[nodiscard]] std::vector<TicketRow> tickets() const;
   [[nodiscard]] std::size_t ticket_count() const;  ///< but of keys, which go with their rows

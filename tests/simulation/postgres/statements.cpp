@@ -101,6 +101,8 @@ StatementTexts::StatementTexts(const std::string& schema) {
   call("forget_key($1, $2)", Statement::forget_key);
   call("wake($1), " + schema + ".wake_run($2), " + schema + ".wake_gate($3)", Statement::wake_all);
   call("take_share_gate($1, $2, $3, $4, $5, $6, $7)", Statement::ask_permit);
+  call("renew_share($1, $2, $3, $4)", Statement::renew_share);
+  call("renew_share_gate($1, $2, $3, $4)", Statement::renew_share_gate);
   call("cancel_gate($1, $2, $3)", Statement::cancel_permit);
   call("release_apart_gate($1, $2, $3, $4)", Statement::release_permit);
   call("guard($1, $2)", Statement::guard);

@@ -34,6 +34,8 @@ enum class Statement : std::uint8_t {
   renew_all,
   wake_all,
   ask_share,
+  renew_share,       ///< which the library calls by `renew_all` only
+  renew_share_gate,  ///< the same
   ask_permit,
   cancel_permit,
   release_permit,

@@ -172,6 +172,16 @@ class PostgresStand final : public Stand {
     return Truth{.number = static_cast<std::uint64_t>(row->number),
                  .left = holder ? holder->left : Nanos(0)};
   }
+  [[nodiscard]] std::optional<Truth> truth_of(std::size_t name,
+                                              std::uint64_t number) const override {
+    const std::string its = "name/" + std::to_string(name);
+    const auto row = servers_.primary().row(its);
+    if (!row || row->lease != 0) return truth(name);
+    for (const auto& hold : servers_.primary().holds(its)) {
+      if (static_cast<std::uint64_t>(hold.number) == number) return Truth{number, hold.left};
+    }
+    return Truth{.number = static_cast<std::uint64_t>(row->number), .left = Nanos(0)};
+  }
   [[nodiscard]] std::optional<Truth> safe_truth(std::size_t name) const override {
     std::optional<Truth> truth = this->truth(name);
     if (!truth) return truth;
