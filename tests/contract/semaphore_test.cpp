@@ -136,6 +136,7 @@ MORTISE_TEST(Permits, WhoGivesUpWaitingIsNotGivenOne, Quality::permits) {
   Semaphore there = other.semaphore("gate", 1);
   Permit only = take(here);
   ASSERT_TRUE(only);
+  EXPECT_FALSE(take(there)) << "and it has connected";
   const Permit late = take(there, 30ms);
   EXPECT_EQ(late.error(), Errc::timeout);
   std::stop_source stop;
