@@ -18,7 +18,8 @@ class Entry::Change {
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
   ~Change() {
-    const bool in_use = entry_.owner_ || !entry_.waiters_.empty();
+    if (entry_.announced_) entry_.withdraw();
+    const bool in_use = entry_.owner_ || !entry_.sharing_.empty() || !entry_.waiters_.empty();
     if (in_use == entry_.in_use_.load()) return;
     entry_.in_use_.store(in_use);
     if (in_use) {

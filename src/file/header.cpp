@@ -17,10 +17,12 @@ namespace {
 // files of one directory are used by one kernel.
 constexpr char signature[8] = {'M', 'O', 'R', 'T', 'I', 'S', 'E', '\1'};
 constexpr off_t grant_offset = 16;
+constexpr off_t turns_offset = 168;
 
 static_assert(std::is_trivially_copyable_v<Header> && std::is_standard_layout_v<Header>);
 static_assert(offsetof(Header, word) == word_offset && word_offset % sizeof(std::uint32_t) == 0);
 static_assert(offsetof(Header, grant) == grant_offset && sizeof(Header) <= settled_offset);
+static_assert(offsetof(Header, turns) == turns_offset);
 static_assert(settled_offset + sizeof(std::uint64_t) <= name_offset);
 // posix_fallocate() emulated by the C library writes the last byte: it must not be in use.
 static_assert(name_offset + sizeof(std::uint32_t) + longest_name < file_size);
@@ -38,9 +40,14 @@ void LastGrant::set_label(std::string_view text) noexcept {
   text.copy(label, size);  // memcpy() may not be called for an empty text, which can be at null
 }
 
+std::size_t LastGrant::size_of_label() const noexcept {
+  return std::min<std::size_t>(label_size & ~readers_mark, sizeof label);
+}
+
 Holder LastGrant::holder() const {
   Holder out;
-  out.label.assign(label, std::min<std::size_t>(label_size, sizeof label));
+  out.label.assign(label, size_of_label());
+  out.mode = shared() ? Mode::shared : Mode::exclusive;
   // The client's token for a grant that was not handed on yet.
   if (number < number_limit) out.token = Token(number * 1024);
   return out;
@@ -96,8 +103,20 @@ int write_name_and_magic(int fd, std::string_view name) noexcept {
 }
 
 int write_grant(int fd, const LastGrant& grant) noexcept {
-  const std::size_t used = offsetof(LastGrant, label) + grant.label_size;
+  const std::size_t used = offsetof(LastGrant, label) + grant.size_of_label();
   return write_all(fd, &grant, used, grant_offset);
+}
+
+int write_last_owned(int fd, std::uint64_t number) noexcept {
+  return write_all(fd, &number, sizeof number, turns_offset + offsetof(Turns, last_owned));
+}
+
+int write_writer_asked_at(int fd, std::int64_t when) noexcept {
+  return write_all(fd, &when, sizeof when, turns_offset + offsetof(Turns, writer_asked_at));
+}
+
+int write_permits(int fd, std::uint32_t permits) noexcept {
+  return write_all(fd, &permits, sizeof permits, turns_offset + offsetof(Turns, permits));
 }
 
 }  // namespace mortise::file

@@ -29,11 +29,25 @@ struct LastGrant {
   std::uint64_t number = 0;
   std::uint64_t acquired_at = 0;  ///< wall clock in microseconds; for people
   std::uint32_t pid = 0;          ///< for people; no decision rests on it
-  std::uint32_t label_size = 0;
+  std::uint32_t label_size = 0;   ///< with `readers_mark` where it is a reader's
   char label[128] = {};
 
+  static constexpr std::uint32_t readers_mark = 1U << 31U;
+  [[nodiscard]] bool shared() const noexcept { return (label_size & readers_mark) != 0; }
+  /// @return how many bytes the label has.
+  [[nodiscard]] std::size_t size_of_label() const noexcept;
+  /// Ends the mark.
   void set_label(std::string_view text) noexcept;
   [[nodiscard]] Holder holder() const;
+};
+
+/// What readers, writers and those who want a permit let each other know.
+struct Turns {
+  /// The number of the last grant to an owner before those of the readers that came since.
+  std::uint64_t last_owned = 0;
+  std::int64_t writer_asked_at = 0;  ///< when one that waits did so last; `BootClock`
+  std::uint32_t permits = 0;         ///< how many there are, as long as somebody holds or waits
+  std::uint32_t unused = 0;
 };
 
 /// The beginning of the file.
@@ -42,7 +56,12 @@ struct Header {
   std::uint32_t word = 0;
   std::uint32_t unused = 0;
   LastGrant grant;
+  Turns turns;
 
+  /// @return the number of the last grant to an owner.
+  [[nodiscard]] std::uint64_t last_owned() const noexcept {
+    return grant.shared() ? turns.last_owned : grant.number;
+  }
   /// @return whether nothing was ever written, or somebody has truncated the file.
   [[nodiscard]] bool blank() const noexcept;
   /// @return whether it is the header of a lock file of this version and machine.
@@ -62,5 +81,9 @@ struct Header {
 [[nodiscard]] int write_name_and_magic(int fd, std::string_view name) noexcept;
 /// Under the lock.
 [[nodiscard]] int write_grant(int fd, const LastGrant& grant) noexcept;
+/// Each writes that one alone.
+[[nodiscard]] int write_last_owned(int fd, std::uint64_t number) noexcept;
+[[nodiscard]] int write_writer_asked_at(int fd, std::int64_t when) noexcept;
+[[nodiscard]] int write_permits(int fd, std::uint32_t permits) noexcept;
 
 }  // namespace mortise::file

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file and the kernel's lock on it (an open file description lock: it belongs to the
-// descriptor, not to the process).
+// The file, the kernel's locks on it, and what a grant writes into it.
 #include "file/lock_file.hpp"
 
 #include "file/file_name.hpp"
@@ -23,22 +22,6 @@ namespace {
 
 // Not a name that file_name() ever yields.
 constexpr const char* probe_file = ".probe";
-
-// The whole file, as far as it may ever grow.
-struct flock whole_file(short type) noexcept {
-  struct flock out {};
-  out.l_type = type;
-  out.l_whence = SEEK_SET;
-  return out;
-}
-
-int lock_command(int fd, int command, struct flock& range) noexcept {
-  int result = 0;
-  do {
-    result = ::fcntl(fd, command, &range);
-  } while (result != 0 && errno == EINTR);
-  return result == 0 ? 0 : errno;
-}
 
 std::uint64_t wall_microseconds() noexcept {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -85,8 +68,8 @@ Failure LockFile::open_descriptor(const base::UniqueFd& directory, const std::st
 }
 
 Failure LockFile::open(const Directory& directory, const std::string& name,
-                       std::shared_ptr<LockFile>& out) {
-  return open_file(directory, name, file_name(name), out);
+                       std::shared_ptr<LockFile>& out, Mode mode) {
+  return open_file(directory, name, file_name(name, mode), out);
 }
 
 Failure LockFile::open_file(const Directory& directory, const std::string& name,
@@ -185,26 +168,37 @@ Failure LockFile::check_name() {
   return {};
 }
 
-Failure LockFile::try_lock(bool& locked) const {
-  struct flock range = whole_file(F_WRLCK);
-  const int error = lock_command(fd_.get(), F_OFD_SETLK, range);
-  locked = error == 0;
-  // fcntl(2) may answer either where somebody else has the lock.
-  if (error == 0 || error == EAGAIN || error == EACCES) return {};
-  return failed(error, "lock");
+Failure LockFile::try_lock(ByteRange bytes, bool& locked, ByteLock kind) const {
+  const int error = try_lock_bytes(fd_.get(), bytes, kind, locked);
+  return error == 0 ? Failure{} : failed(error, "lock");
+}
+
+void LockFile::unlock(ByteRange bytes) const noexcept {
+  // Where the kernel has no memory to split a lock, more stays locked until the last of it is
+  // freed: others wait longer, and nobody holds what another one has.
+  static_cast<void>(unlock_bytes(fd_.get(), bytes));
+}
+
+void LockFile::keep_reading() const noexcept {
+  bool locked = false;
+  if (try_lock_bytes(fd_.get(), reading_byte, ByteLock::shared, locked) != 0) return;
+  const off_t rest = reading_byte.start + reading_byte.size;
+  unlock({.start = rest, .size = owned_bytes.size - rest});
+}
+
+Failure LockFile::conflict(ByteRange bytes, ByteLock kind, Conflict& out) const {
+  const int error = find_conflict(fd_.get(), bytes, kind, out);
+  return error == 0 ? Failure{} : failed(error, "inspect");
 }
 
 int LockFile::unlock(int at_most) const noexcept {
-  struct flock range = whole_file(F_UNLCK);
-  // Cannot fail but for want of memory, which the kernel's splitting of ranges needs and we do
-  // not.
-  static_cast<void>(lock_command(fd_.get(), F_OFD_SETLK, range));
+  unlock_everything(fd_.get());
   // In this order: who is woken must find the lock free, and who reads the word after this and then
   // fails to lock has failed because of somebody else.
   return sleepers_->bump_and_wake(at_most);
 }
 
-void LockFile::wake_all() const noexcept { sleepers_->bump_and_wake(INT_MAX); }
+int LockFile::wake_all() const noexcept { return sleepers_->bump_and_wake(INT_MAX); }
 
 LockFile::Named LockFile::named() const noexcept {
   // By the whole path: a directory that was replaced is noticed as well. statx, since to be asked
@@ -223,36 +217,68 @@ bool LockFile::deleted() const noexcept {
 }
 
 Failure LockFile::locked_elsewhere(bool& locked) const {
-  struct flock range = whole_file(F_WRLCK);
-  if (const int error = lock_command(fd_.get(), F_OFD_GETLK, range))
-    return failed(error, "inspect");
-  locked = range.l_type != F_UNLCK;
-  return {};
+  Conflict found;
+  Failure why = conflict(owned_bytes, ByteLock::exclusive, found);
+  locked = found.there;
+  return why;
 }
 
 Failure LockFile::record_grant(std::string_view label, std::uint64_t& number, std::uint64_t above) {
   Header header;
   if (const int error = read_number(fd_.get(), header)) return failed(error, "read");
-  if (header.blank()) {
+  if (Failure why = make_ours(header)) return why;
+  return write_next(header, label, false, above, number);
+}
+
+Failure LockFile::record_shared_grant(std::string_view label, std::uint64_t& number) {
+  Header header;
+  if (const int error = read_header(fd_.get(), header)) return failed(error, "read");
+  if (Failure why = make_ours(header)) return why;
+  if (!header.grant.shared()) {
+    // Before the grant that hides it.
+    const int error = write_last_owned(fd_.get(), header.grant.number);
+    if (error != 0) return failed(error, "write");
+  }
+  return write_next(header, label, true, 0, number);
+}
+
+Failure LockFile::read(Header& out) const {
+  if (const int error = read_header(fd_.get(), out)) return failed(error, "read");
+  if (out.blank() || out.ours()) return {};
+  return not_ours("it is not a lock file of this version");
+}
+
+Failure LockFile::record_permits(const Header& found, std::uint32_t permits) {
+  if (Failure why = make_ours(found)) return why;
+  const int error = write_permits(fd_.get(), permits);
+  return error == 0 ? Failure{} : failed(error, "write");
+}
+
+Failure LockFile::make_ours(const Header& found) {
+  if (found.blank()) {
     if (Failure why = allocate()) return why;
     const int error = write_name_and_magic(fd_.get(), name_);
     if (error != 0) return failed(error, "write");
     name_checked_ = true;
-  } else if (!header.ours()) {
-    return not_ours("it is not a lock file of this version");
-  } else if (!name_checked_) {
-    if (Failure why = check_name()) return why;
+    return {};
   }
+  if (!found.ours()) return not_ours("it is not a lock file of this version");
+  return name_checked_ ? Failure{} : check_name();
+}
+
+Failure LockFile::write_next(const Header& found, std::string_view label, bool shared,
+                             std::uint64_t above, std::uint64_t& number) {
   LastGrant last;
   last.acquired_at = wall_microseconds();
-  last.number = std::max(std::max(header.grant.number, above) + 1, last.acquired_at);
-  if (last.number >= number_limit || header.grant.number >= number_limit) {
+  last.number = std::max(std::max(found.grant.number, above) + 1, last.acquired_at);
+  if (last.number >= number_limit || found.grant.number >= number_limit) {
     return not_ours("its grant number is above 2^53");
   }
   last.pid = pid_;
   last.set_label(label);
+  if (shared) last.label_size |= LastGrant::readers_mark;
   if (const int error = write_grant(fd_.get(), last)) return failed(error, "write");
-  word_at_grant_ = header.word;
+  word_at_grant_ = found.word;
   number = last.number;
   return {};
 }
@@ -305,9 +331,12 @@ Failure LockFile::look(const Directory& directory, const std::string& name,
   // Without O_CREAT: looking leaves no file behind.
   if (Failure why = found.open_descriptor(folder, file, 0, found.fd_)) return why;
   if (Failure why = found.check_content()) return why;
-  bool locked = false;
-  if (Failure why = found.locked_elsewhere(locked)) return why;
-  if (locked) out = found.holder();
+  Conflict held;
+  if (Failure why = found.conflict(reading_byte, ByteLock::exclusive, held)) return why;
+  if (!held.there) return {};
+  out = found.holder();
+  // The last grant was a reader's also where its client is the owner still.
+  out->mode = held.kind == ByteLock::shared ? Mode::shared : Mode::exclusive;
   return {};
 }
 

@@ -39,9 +39,10 @@ inline BackendUnderTest file_directory() {
   return {.name = "file",
           .open = [](const std::shared_ptr<Clock>&) { return std::make_unique<FileStore>(); },
           .hooks = {Hook::processes, Hook::take_away, Hook::take_key_away},
-          .qualities = file::WakeWord::can_sleep_on_both()
-                           ? std::set{Quality::one_wake, Quality::once}
-                           : std::set{Quality::once}};
+          .qualities =
+              file::WakeWord::can_sleep_on_both()
+                  ? std::set{Quality::one_wake, Quality::once, Quality::shared, Quality::permits}
+                  : std::set{Quality::once, Quality::shared, Quality::permits}};
 }
 
 }  // namespace mortise::contract
