@@ -6,6 +6,7 @@
 #include <mortise/capabilities.hpp>
 #include <mortise/clock.hpp>
 #include <mortise/export.hpp>
+#include <mortise/listing.hpp>
 #include <mortise/operation.hpp>
 
 #include <chrono>
@@ -101,6 +102,16 @@ class MORTISE_API Backend {
   /// Tells what is remembered of a key, or forgets it. Backends without `Capabilities::once` do not
   /// override it.
   virtual void recall(const std::shared_ptr<Recollection>& operation);
+  /// Tells names that are held, one page of them: of locks, in this backend's own namespace, that
+  /// begin with the prefix. It must not keep the store from others, so a page is what one bounded
+  /// look finds. A name that is held all the while that pages are read is in one of them. A
+  /// backend without `Capabilities::lists` need not override it, nor those without the two that
+  /// follow these.
+  virtual void list(const std::shared_ptr<Listing>& operation);
+  /// Tells who holds a name and who waits for it, as far as the limit goes.
+  virtual void queue(const std::shared_ptr<QueueLook>& operation);
+  /// Ends a hold, whoever has it.
+  virtual void force_release(const std::shared_ptr<ForcedRelease>& operation);
   /// Connects if need be, and tells whether locks can be taken.
   virtual void check(const std::shared_ptr<Check>& operation) = 0;
 

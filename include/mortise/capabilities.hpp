@@ -34,6 +34,9 @@ struct Capabilities {
   Support shared_mode = Support::no;             ///< read/write holds
   Support once = Support::no;                    ///< keys with a memory: `Client::once()`
   SafetyMargin safety_margin{};                  ///< see there
+  Support lists = Support::no;                   ///< names that are held: `Client::list()`
+  Support queues = Support::no;                  ///< who holds and waits: `Client::queue()`
+  Support forces = Support::no;                  ///< ends others' holds: `Client::force_release()`
 };
 
 }  // namespace mortise

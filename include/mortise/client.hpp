@@ -5,6 +5,8 @@
 #include <mortise/capabilities.hpp>
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/listing.hpp>
 #include <mortise/lock.hpp>
 #include <mortise/once.hpp>
 #include <mortise/options.hpp>
@@ -13,6 +15,7 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 /// Distributed locks: one `Lock`, the same meaning on every store.
 namespace mortise {
@@ -77,6 +80,49 @@ class MORTISE_API Client {
 
   /// @return what the backend promises; some answers are `unknown` before the first connection.
   [[nodiscard]] Capabilities capabilities() const;
+
+  /// For administrators: names of locks that are held, one page of them, without keeping the store
+  /// from others. Go on with `NamePage::cursor` until it is empty.
+  ///
+  /// A name that is held all the while is in one page at least, and in no other but where
+  /// the backend's page says so (Redis). One that is taken or freed meanwhile may be there or not.
+  /// @param prefix what each name begins with, of any bytes, up to 512; empty = all
+  /// @param options see `ListOptions`
+  /// @errors `misconfigured` (an option, a prefix or a cursor that cannot be: the message names
+  /// it), `unsupported` (`Capabilities::lists`), `unavailable`, `denied` (listing needs rights of
+  /// its own: see the backend's page), `protocol`, `exhausted`, `closed`
+  /// @blocking at most `ListOptions::wait`
+  [[nodiscard]] NamePage list(std::string_view prefix = {}, const ListOptions& options = {}) const;
+  /// The same without exceptions; an empty page where `ec` is set.
+  [[nodiscard]] NamePage list(std::string_view prefix, const ListOptions& options,
+                              std::error_code& ec) const;
+
+  /// For administrators: who holds a name and who waits for it at the store.
+  ///
+  /// @param name 1 to 512 bytes of any value
+  /// @param options see `QueueOptions`
+  /// @return what was so at some moment during the call
+  /// @errors as `list()`; `unsupported` goes by `Capabilities::queues`
+  /// @blocking at most `QueueOptions::wait`
+  [[nodiscard]] NameQueue queue(std::string_view name, const QueueOptions& options = {}) const;
+  /// The same without exceptions; an empty queue where `ec` is set.
+  [[nodiscard]] NameQueue queue(std::string_view name, const QueueOptions& options,
+                                std::error_code& ec) const;
+
+  /// For administrators: takes a name from whoever holds it, this client included. Every later
+  /// token is larger. The holder is told by `lost()`, at its next renewal at the latest; what it
+  /// does before it looks, only a store that checks tokens can refuse.
+  ///
+  /// @param name 1 to 512 bytes of any value
+  /// @param options which hold, and how long to wait
+  /// @return whose holds were ended; empty = there was none, or not the one that was meant
+  /// @errors as `list()`; `unsupported` goes by `Capabilities::forces`. `in_doubt`: no answer came;
+  /// the hold may have been ended, and no other has been
+  /// @blocking at most `ForceOptions::wait`
+  std::vector<Holder> force_release(std::string_view name, const ForceOptions& options = {});
+  /// The same without exceptions.
+  std::vector<Holder> force_release(std::string_view name, const ForceOptions& options,
+                                    std::error_code& ec);
 
   /// Ends the client: waiters return with `closed`, live holds are released at the server as far as
   /// it answers and count as lost (`lost()` fires), every later acquisition fails with `closed`.

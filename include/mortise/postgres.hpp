@@ -8,6 +8,7 @@
 #include <mortise/holder.hpp>
 #include <mortise/outcome.hpp>
 #include <mortise/run.hpp>
+#include <mortise/token.hpp>
 
 #include <chrono>
 #include <memory>
@@ -62,12 +63,13 @@ MORTISE_API void migrate(std::string_view url, const Migration& options = {},
 /// `EXECUTE` on its function `force_release`; a connection of its own is made
 /// @param name the lock's name
 /// @param wait the longest wait
+/// @param of the hold that is meant, by its token, and no other; 0 = whichever is found
 /// @return who held it, when it was asked: that hold is over; nothing = it was free
 /// @errors `unavailable` (another transaction has the row locked all the time, too), `denied`,
 /// `misconfigured`, `protocol`, thrown as `LockError`
 /// @blocking up to `wait`
 MORTISE_API std::optional<Holder> force_release(std::string_view url, std::string_view name,
-                                                std::chrono::milliseconds wait);
+                                                std::chrono::milliseconds wait, Token of = {});
 
 /// Ties a transaction to a hold: nobody else gets the lock before it is over, and it fails here if
 /// the hold is over already. So a holder that was replaced cannot commit, whatever it believes.

@@ -5,6 +5,7 @@
 #include <mortise/backend.hpp>
 #include <mortise/export.hpp>
 #include <mortise/holder.hpp>
+#include <mortise/token.hpp>
 
 #include <chrono>
 #include <memory>
@@ -31,11 +32,12 @@ namespace mortise::redis {
 /// @param url as for `backend()`; a connection of its own is made
 /// @param name the lock's name
 /// @param wait the longest wait
+/// @param of the hold that is meant, by its token, and no other; 0 = whichever is found
 /// @return who held it, when it was asked: that hold is over; nothing = it was free
 /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `protocol`, thrown as
 /// `LockError`
 /// @blocking up to `wait`
 MORTISE_API std::optional<Holder> force_release(std::string_view url, std::string_view name,
-                                                std::chrono::milliseconds wait);
+                                                std::chrono::milliseconds wait, Token of = {});
 
 }  // namespace mortise::redis

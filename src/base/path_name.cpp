@@ -58,4 +58,21 @@ std::string path_name(std::string_view name, std::size_t longest) {
   return out;
 }
 
+std::optional<std::string> name_in_path(std::string_view component) {
+  std::string name;
+  for (std::size_t at = 0; at < component.size(); ++at) {
+    if (component[at] != '%') {
+      name += component[at];
+      continue;
+    }
+    if (component.size() - at < 3) return std::nullopt;
+    const std::size_t high = digits.find(component[++at]);
+    const std::size_t low = digits.find(component[++at]);
+    if (high == digits.npos || low == digits.npos) return std::nullopt;
+    name += static_cast<char>(high * 16 + low);
+  }
+  // A stranger may have escaped what stays, or left what does not.
+  return escaped(name) == component ? std::optional(std::move(name)) : std::nullopt;
+}
+
 }  // namespace mortise::base

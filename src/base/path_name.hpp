@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,8 @@ namespace mortise::base {
 /// yields "%h". That two long names collide only the caller can see, if it keeps them whole.
 /// @param longest 35 or more
 [[nodiscard]] std::string path_name(std::string_view name, std::size_t longest);
+
+/// @return the name of such a component; nothing = it is none, or a hash
+[[nodiscard]] std::optional<std::string> name_in_path(std::string_view component);
 
 }  // namespace mortise::base

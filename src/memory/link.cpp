@@ -299,6 +299,33 @@ void Link::recall(const std::shared_ptr<Recollection>& operation) {
   });
 }
 
+void Link::list(const std::shared_ptr<Listing>& operation) {
+  if (!open(*operation)) return;
+  deliver(Store::Message::request, [self = shared_from_this(), operation] {
+    NamePage page =
+        self->store_->list(operation->prefix(), operation->cursor(), operation->limit());
+    self->deliver(Store::Message::reply,
+                  [operation, page = std::move(page)] { operation->answered(page); });
+  });
+}
+
+void Link::queue(const std::shared_ptr<QueueLook>& operation) {
+  if (!open(*operation)) return;
+  deliver(Store::Message::request, [self = shared_from_this(), operation] {
+    NameQueue queue = self->store_->queue(operation->name(), operation->limit());
+    self->deliver(Store::Message::reply,
+                  [operation, queue = std::move(queue)] { operation->answered(queue); });
+  });
+}
+
+void Link::force_release(const std::shared_ptr<ForcedRelease>& operation) {
+  if (!open(*operation)) return;
+  deliver(Store::Message::request, [self = shared_from_this(), operation] {
+    std::optional<Holder> ended = self->store_->force_release(*operation);
+    self->deliver(Store::Message::reply, [operation, ended] { operation->answered(ended); });
+  });
+}
+
 void Link::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
   deliver(Store::Message::request, [self = shared_from_this(), operation] {

@@ -32,7 +32,10 @@ class MemoryBackend final : public Backend {
             .survives_failover = Support::no,
             .shared_mode = Support::no,
             .once = Support::yes,
-            .safety_margin = {}};
+            .safety_margin = {},
+            .lists = Support::yes,
+            .queues = Support::yes,
+            .forces = Support::yes};
   }
   [[nodiscard]] std::string describe() const override { return link_->name(); }
   void start(Host& host) override { link_->start(host); }
@@ -43,6 +46,9 @@ class MemoryBackend final : public Backend {
   void release(const std::shared_ptr<Release>& o) override { link_->release(o); }
   void inspect(const std::shared_ptr<Inspection>& o) override { link_->inspect(o); }
   void recall(const std::shared_ptr<Recollection>& o) override { link_->recall(o); }
+  void list(const std::shared_ptr<Listing>& o) override { link_->list(o); }
+  void queue(const std::shared_ptr<QueueLook>& o) override { link_->queue(o); }
+  void force_release(const std::shared_ptr<ForcedRelease>& o) override { link_->force_release(o); }
   void check(const std::shared_ptr<Check>& o) override { link_->check(o); }
 
  private:

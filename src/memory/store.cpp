@@ -46,7 +46,7 @@ Answer Store::acquire(const Acquisition::Request& request, const std::shared_ptr
       queued->last_contact = now;
     } else if (request.wait && (!entry.held || entry.held->grant.attempt != request.attempt)) {
       entry.queue.push_back(
-          {request.attempt, request.label, request.lease, from, now, request.memory});
+          {request.attempt, request.label, request.lease, from, now, request.memory, now});
     }
     tell_grant(entry, request, now, answer);
     if (request.mode == Mode::once) sweep(now, pushes);

@@ -4,6 +4,7 @@
 // first is in), as a server script would.
 #pragma once
 
+#include <mortise/listing.hpp>
 #include <mortise/memory.hpp>
 #include <mortise/operation.hpp>
 
@@ -71,6 +72,12 @@ class Store : public std::enable_shared_from_this<Store> {
   /// it.
   std::shared_ptr<const Record> recall(const std::string& key, Recollection::Kind kind);
 
+  /// What administrators ask: store_listing.cpp. Two pages have no name in common.
+  NamePage list(const std::string& prefix, const std::string& cursor, std::size_t limit);
+  NameQueue queue(const std::string& name, std::size_t limit);
+  /// Tells the next owner, and not the one before: its renewal does.
+  std::optional<Holder> force_release(const ForcedRelease& asked);
+
   /// What the network does to one message: its delay, or nothing if it is lost.
   enum class Message : std::uint8_t { request, reply, push };
   std::optional<std::chrono::nanoseconds> send(Message kind);
@@ -97,6 +104,7 @@ class Store : public std::enable_shared_from_this<Store> {
     std::weak_ptr<Link> link;
     Instant last_contact;
     std::shared_ptr<const Memory> memory;
+    Instant since;
   };
   struct Held {
     ServerGrant grant;

@@ -48,10 +48,9 @@ void migrate(std::string_view url, const Migration& options, std::chrono::millis
 }
 
 std::optional<Holder> force_release(std::string_view url, std::string_view name,
-                                    std::chrono::milliseconds wait) {
+                                    std::chrono::milliseconds wait, Token of) {
   PostgresBackend backend(Settings::parse(url));
-  return remote::run_one_shot(backend, name, wait,
-                              [&](const auto& request) { backend.force_release(request); });
+  return remote::force_release(backend, name, wait, of);
 }
 
 }  // namespace mortise::postgres

@@ -41,7 +41,8 @@ Capabilities PostgresBackend::capabilities() const {
           .survives_restart = Support::yes,
           // With synchronous replication; the server does not tell what its standbys are for.
           .survives_failover = Support::unknown,
-          .once = Support::yes};
+          .once = Support::yes,
+          .forces = Support::unknown};  // the user may not have the right to it
 }
 
 std::string PostgresBackend::describe() const { return where_; }

@@ -68,7 +68,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
   /// Takes the lock from whoever holds it, who is the answer. The user must have the right to it.
-  void force_release(const std::shared_ptr<Inspection>& operation);
+  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   /// Whether the server tells of releases.

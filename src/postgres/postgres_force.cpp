@@ -11,7 +11,7 @@
 
 namespace mortise::postgres {
 
-void PostgresBackend::force_release(const std::shared_ptr<Inspection>& operation) {
+void PostgresBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
   if (!open(*operation)) return;
   begin(Call::Kind::force, operation, usual_patience);
 }
@@ -26,7 +26,8 @@ void PostgresBackend::answered_force(const Call& call, const Result& result) {
     ring(Mode::exclusive, operation.name());
     return operation.answered(*call.found);
   }
-  if (!*answer) return operation.answered(std::nullopt);
+  const bool its = *answer && static_cast<ForcedRelease&>(operation).means((*answer)->token);
+  if (!its) return operation.answered(std::nullopt);
   const Instant now = clock_->now();
   submit({.kind = Call::Kind::force,
           .operation = call.operation,

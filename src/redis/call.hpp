@@ -4,6 +4,7 @@
 // operation as what it is.
 #pragma once
 
+#include <mortise/listing.hpp>
 #include <mortise/operation.hpp>
 
 #include "core/figures.hpp"
@@ -23,7 +24,18 @@ struct Answer;
 inline constexpr std::chrono::seconds patience{1};
 
 struct Call {
-  enum class Kind : std::uint8_t { acquire, cancel, renew, release, inspect, check, force, recall };
+  enum class Kind : std::uint8_t {
+    acquire,
+    cancel,
+    renew,
+    release,
+    inspect,
+    check,
+    force,
+    recall,
+    list,
+    queue,
+  };
   Kind kind = Kind::check;
   bool whole = false;       ///< sent with the script's text: see LoadedScripts
   std::uint8_t script = 0;  ///< the user's own number of it
@@ -71,7 +83,7 @@ struct Call {
     return made(Kind::check, std::move(of), now, patience);
   }
   /// @param whose hold it ends; null = it is still to be asked
-  [[nodiscard]] static Call force(std::shared_ptr<Inspection> of,
+  [[nodiscard]] static Call force(std::shared_ptr<ForcedRelease> of,
                                   std::shared_ptr<const Answer> whose, Instant now) {
     Call call = made(Kind::force, std::move(of), now, patience);
     call.found = std::move(whose);
@@ -86,6 +98,13 @@ struct Call {
     return call;
   }
 
+  [[nodiscard]] static Call list(std::shared_ptr<Listing> of) {
+    return made(Kind::list, std::move(of), {}, patience);
+  }
+  [[nodiscard]] static Call queue(std::shared_ptr<QueueLook> of) {
+    return made(Kind::queue, std::move(of), {}, patience);
+  }
+
   /// Of `acquire` and `cancel`.
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
   [[nodiscard]] std::shared_ptr<Acquisition> shared_acquisition() const {
@@ -98,9 +117,14 @@ struct Call {
   [[nodiscard]] std::shared_ptr<Inspection> inspection() const {
     return std::static_pointer_cast<Inspection>(operation);
   }
+  [[nodiscard]] std::shared_ptr<ForcedRelease> forced() const {
+    return std::static_pointer_cast<ForcedRelease>(operation);
+  }
   [[nodiscard]] std::shared_ptr<Recollection> recollection() const {
     return std::static_pointer_cast<Recollection>(operation);
   }
+  [[nodiscard]] const Listing& listing() const { return static_cast<Listing&>(*operation); }
+  [[nodiscard]] const QueueLook& queue_look() const { return static_cast<QueueLook&>(*operation); }
   [[nodiscard]] Check& checking() const { return static_cast<Check&>(*operation); }
 
   /// @return whether a lock is asked for or freed, or a key of `Once`.
@@ -120,7 +144,8 @@ struct Call {
   /// @return whether nothing depends on it but the answer to whoever asked: it may fail.
   [[nodiscard]] bool only_asks() const noexcept {
     return kind == Kind::inspect || kind == Kind::check || kind == Kind::force ||
-           kind == Kind::acquire || kind == Kind::recall;
+           kind == Kind::acquire || kind == Kind::recall || kind == Kind::list ||
+           kind == Kind::queue;
   }
 
  private:

@@ -12,10 +12,9 @@ std::unique_ptr<Backend> backend(std::string_view url) {
 }
 
 std::optional<Holder> force_release(std::string_view url, std::string_view name,
-                                    std::chrono::milliseconds wait) {
+                                    std::chrono::milliseconds wait, Token of) {
   RedisBackend backend(Settings::parse(url));
-  return remote::run_one_shot(backend, name, wait,
-                              [&](const auto& request) { backend.force_release(request); });
+  return remote::force_release(backend, name, wait, of);
 }
 
 }  // namespace mortise::redis

@@ -17,6 +17,9 @@ std::uint8_t script_of(const Call& call) {
   constexpr unsigned of_keys = 8;
   if (call.mode() == Mode::once)
     return static_cast<std::uint8_t>(of_keys + static_cast<unsigned>(call.kind));
+  // Of kinds that no key has, and that have their places behind those of keys.
+  const auto kind = static_cast<std::uint8_t>(call.kind);
+  if (call.kind >= Call::Kind::list) return kind + 4;
   const bool asks =
       call.kind == Call::Kind::check || (call.kind == Call::Kind::force && !call.found);
   return static_cast<std::uint8_t>(asks ? Call::Kind::inspect : call.kind);
@@ -46,7 +49,10 @@ Capabilities RedisBackend::capabilities() const {
           // With persistence at each write; the server does not tell how its disk behaves.
           .survives_restart = Support::unknown,
           .survives_failover = Support::no,
-          .once = Support::yes};
+          .once = Support::yes,
+          .lists = Support::yes,
+          .queues = Support::yes,
+          .forces = Support::yes};
 }
 
 std::string RedisBackend::describe() const { return "redis " + settings_.address.text(); }
@@ -161,7 +167,7 @@ void RedisBackend::check(const std::shared_ptr<Check>& operation) {
 
 // What is sent again must not end the next one's hold: first it is asked which hold is there, then
 // that one is ended, however often and however late that is said.
-void RedisBackend::force_release(const std::shared_ptr<Inspection>& operation) {
+void RedisBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
   if (!open(*operation)) return;
   submit(Call::force(operation, nullptr, clock_->now()));
 }
@@ -270,6 +276,8 @@ void RedisBackend::write(std::string& bytes, Call& call) {
       requests_.recall(bytes, passage, call.recollection()->key(), call.found.get());
       break;
     case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
+    case Call::Kind::list: requests_.list(bytes, passage, call.listing()); break;
+    case Call::Kind::queue: requests_.waiters(bytes, passage, call.queue_look()); break;
   }
 }
 

@@ -48,8 +48,9 @@ class RedisBackend final : public Backend, private Connection::User {
   void inspect(const std::shared_ptr<Inspection>& operation) override;
   void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
-  /// Takes a name from whoever holds it.
-  void force_release(const std::shared_ptr<Inspection>& operation);
+  void list(const std::shared_ptr<Listing>& operation) override;
+  void queue(const std::shared_ptr<QueueLook>& operation) override;
+  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   /// The moments at which the first of a queue looks again: its holder's lease ends. Those at which
@@ -129,6 +130,8 @@ class RedisBackend final : public Backend, private Connection::User {
   void answered_renewal(const Call& call, const std::string& text);
   void answered_force(const Call& call, const Answer& answer);
   void answered_recall(const Call& call, const Answer& answer);
+  void answered_list(const Call& call, const std::string& text);
+  void answered_queue(const Call& call, const std::string& text);
   [[nodiscard]] static Released outcome_of(ReleaseAnswer::Outcome told, bool before,
                                            bool concluded) noexcept;
   void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);

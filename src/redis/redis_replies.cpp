@@ -83,6 +83,8 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
   if (reply.kind != Reply::Kind::string) return nonsense(call);
   if (call.kind == Call::Kind::renew) return answered_renewal(call, reply.text);
   if (call.kind == Call::Kind::release) return answered_release(call);
+  if (call.kind == Call::Kind::list) return answered_list(call, reply.text);
+  if (call.kind == Call::Kind::queue) return answered_queue(call, reply.text);
   if (!told_.answer) return nonsense(call);
   const Answer& answer = *told_.answer;
   switch (call.kind) {
@@ -99,6 +101,8 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
     case Call::Kind::force: return answered_force(call, answer);
     case Call::Kind::recall: return answered_recall(call, answer);
     case Call::Kind::release:
+    case Call::Kind::list:
+    case Call::Kind::queue:
     case Call::Kind::renew: return;  // above
   }
 }
@@ -120,6 +124,10 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     return;
   }
   const bool final = error.kind == ServerError::Kind::final;
+  // A script is not told which of its commands.
+  if (call.kind == Call::Kind::list && error.failure.code == Errc::denied) {
+    error.failure.text += "; lists need the right to SCAN";
+  }
   if (error.kind == ServerError::Kind::elsewhere) {
     if (call.kind != Call::Kind::acquire) put_in_outbox(Calls{call});
     commands_->drop(error.failure);
@@ -347,10 +355,14 @@ void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
 
 // Whether this copy has ended that hold, an earlier one, or its owner: it is over.
 void RedisBackend::answered_force(const Call& call, const Answer& answer) {
-  const bool ends = !call.found && answer.kind == Answer::Kind::held;
-  if (ends) {
+  const ForcedRelease& operation = *call.forced();
+  const bool found = !call.found && answer.kind == Answer::Kind::held;
+  if (found && !operation.means(Token(answer.holder_number * core::tokens_in_a_grant))) {
+    return call.inspection()->answered(std::nullopt);
+  }
+  if (found) {
     return submit(
-        Call::force(call.inspection(), std::make_shared<const Answer>(answer), clock_->now()));
+        Call::force(call.forced(), std::make_shared<const Answer>(answer), clock_->now()));
   }
   const Answer& its = call.found ? *call.found : answer;
   call.inspection()->answered(its.holder());

@@ -6,8 +6,10 @@
 #include "base/scratch.hpp"
 #include "redis/answer.hpp"
 #include "redis/command.hpp"
+#include "redis/listing.hpp"
 #include "redis/lock_key.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <initializer_list>
@@ -238,6 +240,26 @@ void Requests::renew(std::string& out, const Passage& passage,
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
   const Flags flags({mode_}, settings_.remembered);
   append_call(out, settings_, scripts::inspect, passage, name, "", flags.view());
+}
+
+void Requests::list(std::string& out, const Passage& passage, const Listing& page) const {
+  // As long as others wait for that many: half a millisecond.
+  constexpr std::size_t most_looks = 250;
+  const Flags flags({mode_}, settings_.remembered);
+  const std::string pattern = key_pattern(settings_.prefix, page.prefix());
+  const Digits looks(std::min(page.limit(), most_looks));
+  const Digits prefix(settings_.prefix.size());
+  const std::string_view at = page.cursor().empty() ? std::string_view("0") : page.cursor();
+  append_command(
+      out, std::array<std::string_view, 8>{passage.whole ? "EVAL" : "EVALSHA",
+                                           passage.whole ? scripts::list.text : scripts::list.sha,
+                                           "0", at, flags.view(), pattern, looks, prefix});
+}
+
+void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
+  const Flags flags({mode_}, settings_.remembered);
+  append_call(out, settings_, scripts::waiters, passage, look.name(), "", flags.view(),
+              Digits(look.limit()));
 }
 
 void Requests::force_release(std::string& out, const Passage& passage, std::string_view name,

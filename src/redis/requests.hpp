@@ -3,6 +3,7 @@
 // said here and in the scripts, nowhere else.
 #pragma once
 
+#include <mortise/listing.hpp>
 #include <mortise/operation.hpp>
 
 #include "redis/answer.hpp"
@@ -51,6 +52,9 @@ class Requests {
   void renew(std::string& out, const Passage& passage,
              const std::vector<Renewal::Item>& items) const;
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
+  /// Of a list whose cursor is the server's own.
+  void list(std::string& out, const Passage& passage, const Listing& page) const;
+  void waiters(std::string& out, const Passage& passage, const QueueLook& look) const;
   /// @param found the answer to `inspect()`: the hold that it ends, and no other
   void force_release(std::string& out, const Passage& passage, std::string_view name,
                      const Answer& found) const;

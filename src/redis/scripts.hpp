@@ -18,8 +18,10 @@ extern const Script acquire;
 extern const Script cancel;
 extern const Script force_release;
 extern const Script inspect;
+extern const Script list;
 extern const Script release;
 extern const Script renew;
+extern const Script waiters;
 /// Of keys with a memory: scripts/once.
 namespace once {
 extern const Script begin;

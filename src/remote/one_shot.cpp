@@ -16,14 +16,13 @@ void OneShotHost::run(const Operation& operation, std::chrono::milliseconds at_m
   } while (!operation.done() && clock_->now() < end);
 }
 
-std::optional<Holder> run_one_shot(
-    Backend& backend, std::string_view name, std::chrono::milliseconds wait,
-    const std::function<void(const std::shared_ptr<Inspection>&)>& send) {
+std::optional<Holder> force_release(Backend& backend, std::string_view name,
+                                    std::chrono::milliseconds wait, Token of) {
   if (name.empty()) throw LockError({Errc::misconfigured, "the lock's name is empty"});
   OneShotHost host;
-  const auto operation = std::make_shared<Inspection>(std::string(name));
+  const auto operation = std::make_shared<ForcedRelease>(std::string(name), of);
   backend.start(host);
-  send(operation);
+  backend.force_release(operation);
   host.run(*operation, wait);
   // Read first: `stop()` completes what is still open.
   const bool done = operation->done();

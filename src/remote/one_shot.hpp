@@ -4,9 +4,9 @@
 #pragma once
 
 #include <mortise/backend.hpp>
+#include <mortise/listing.hpp>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -35,13 +35,13 @@ class OneShotHost final : public Host {
   std::vector<Source*> sources_;
 };
 
-/// Has a backend of its own do what an administrator asks about one name.
-/// @param send hands the request to the backend, which was started; it is stopped afterwards
+/// Has a backend of its own take a name from whoever holds it; it is started, and stopped
+/// afterwards.
+/// @param of the hold that is meant, and no other; 0 = whichever is found
 /// @return what was answered
 /// @errors `misconfigured` (an empty name), `unavailable` (no answer in time), and what the
 /// request fails with; thrown as `LockError`
-[[nodiscard]] std::optional<Holder> run_one_shot(
-    Backend& backend, std::string_view name, std::chrono::milliseconds wait,
-    const std::function<void(const std::shared_ptr<Inspection>&)>& send);
+[[nodiscard]] std::optional<Holder> force_release(Backend& backend, std::string_view name,
+                                                  std::chrono::milliseconds wait, Token of);
 
 }  // namespace mortise::remote

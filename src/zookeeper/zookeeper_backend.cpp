@@ -46,7 +46,8 @@ Capabilities ZooKeeperBackend::capabilities() const {
           // An ensemble does; whether there is more than one server a client cannot tell.
           .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
           .once = Support::yes,
-          .safety_margin = {.permille = margin_permille, .least = least_margin}};
+          .safety_margin = {.permille = margin_permille, .least = least_margin},
+          .forces = Support::yes};
 }
 
 std::string ZooKeeperBackend::describe() const { return where_; }
@@ -300,7 +301,7 @@ void ZooKeeperBackend::check(const std::shared_ptr<Check>& operation) {
   if (open(operation)) submit(Step::check, operation);
 }
 
-void ZooKeeperBackend::force_release(const std::shared_ptr<Inspection>& operation) {
+void ZooKeeperBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
   const CompletionScope scope(*this);
   if (open(operation)) submit(Step::force, operation);
 }

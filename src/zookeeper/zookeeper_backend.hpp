@@ -49,7 +49,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
   /// Takes a name from whoever holds it.
-  void force_release(const std::shared_ptr<Inspection>& operation);
+  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   using ContenderPtr = std::shared_ptr<Contender>;

@@ -380,10 +380,12 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
     // The next one is the head by now.
     submit(call.step == Step::force_head ? Step::force : Step::inspect, operation);
   } else if (call.step == Step::force_head) {
+    const Holder head = holder_of(reply, call.count);
+    if (!static_cast<ForcedRelease&>(*operation).means(head.token)) return answer(std::nullopt);
     submit({.step = Step::force_remove,
             .operation = operation,
             .path = call.path,
-            .holder = holder_of(reply, call.count)});
+            .holder = head});
   } else {
     answer(holder_of(reply, call.count));
   }

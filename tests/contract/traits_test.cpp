@@ -19,6 +19,9 @@ MORTISE_TEST(Traits, AreWhatTheBackendSays) {
   EXPECT_EQ(says.fair == Support::yes, has(Quality::fair));
   EXPECT_EQ(says.one_wake == Support::yes, has(Quality::one_wake));
   EXPECT_EQ(says.once == Support::yes, has(Quality::once));
+  EXPECT_EQ(says.lists == Support::yes, has(Quality::lists));
+  EXPECT_EQ(says.queues == Support::yes, has(Quality::queues));
+  EXPECT_EQ(says.forces == Support::yes, has(Quality::forces));
 }
 
 TEST(Grounds, LeaveNoTestOut) {

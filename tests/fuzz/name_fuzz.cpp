@@ -45,7 +45,14 @@ void check_path(std::string_view name) {
   const std::string text = base::path_name(name, 100);
   expect(text.size() <= 100 && text.find('/') == std::string::npos, "a component", text);
   expect(fuzz::is_one_line(text) && (text.empty() || text.front() != '.'), "visible", text);
-  expect(text.starts_with("%h-") || unescaped(text) == name, "one text a name", text);
+  const bool hashed = text.starts_with("%h-");
+  expect(hashed || unescaped(text) == name, "one text a name", text);
+  expect(hashed || base::name_in_path(text) == name, "and the way back", text);
+  // A stranger's node, perhaps.
+  if (const auto found = base::name_in_path(name)) {
+    expect(base::path_name(*found, 100).starts_with("%h-") || base::path_name(*found, 100) == name,
+           "no other text of it", name);
+  }
 }
 
 void check_address(std::string_view text) {

@@ -7,6 +7,7 @@
 #include "redis/answer.hpp"
 #include "redis/attempts.hpp"
 #include "redis/greeting.hpp"
+#include "redis/listing.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/reply.hpp"
 #include "redis/server_error.hpp"
@@ -115,6 +116,32 @@ void check_push(const Reply& message) {
   }
 }
 
+void check_listing(const std::string& text) {
+  if (const auto list = parse_list("mortise:", text)) {
+    for (const std::string& name : list->left) {
+      expect(!name.empty() && name.size() <= core::longest_name, "a lock's name", name);
+    }
+    const auto again = ListCursor::parse(list->text());
+    expect(again && again->left == list->left, "a cursor reads as it was written", text);
+  }
+  if (auto cursor = ListCursor::parse(text)) {
+    const mortise::NamePage page = cursor->take(2, "a");
+    expect(page.names.size() <= 2, "a page within its limit");
+    for (const std::string& name : page.names) expect(name.starts_with("a"), "its prefix", name);
+  }
+  if (const auto queue = parse_queue(text)) {
+    expect(queue->holders.size() <= 1 && queue->waiters.size() <= mortise::longest_page, "few");
+    for (const auto& waiter : queue->waiters) {
+      expect(waiter.label.size() <= core::longest_label, "a short label");
+      expect(waiter.silent_for && waiter.silent_for->count() >= 0, "a time");
+    }
+    for (const auto& holder : queue->holders) {
+      expect(!holder.age || holder.age->count() >= 0, "an age");
+      expect(holder.label.size() <= core::longest_label, "a short label");
+    }
+  }
+}
+
 void check(const Reply& reply) {
   if (reply.is_error()) {
     const ServerError error = server_error("redis a:1", reply.text);
@@ -129,6 +156,7 @@ void check(const Reply& reply) {
     expect(parse_attempt(AttemptText(*attempt).view()) == attempt, "one text an attempt");
   }
   check_push(reply);
+  check_listing(reply.text);
   for (const Reply& item : reply.items) check(item);
 }
 

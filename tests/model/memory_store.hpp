@@ -39,13 +39,16 @@ class MemoryServerStore final : public Store {
 };
 
 inline BackendUnderTest memory_server() {
-  return {.name = "memory",
-          .open =
-              [](std::shared_ptr<Clock> clock) {
-                return std::make_unique<MemoryServerStore>(std::move(clock));
-              },
-          .hooks = all_hooks_but({Hook::processes}),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once}};
+  return {
+      .name = "memory",
+      .open =
+          [](std::shared_ptr<Clock> clock) {
+            return std::make_unique<MemoryServerStore>(std::move(clock));
+          },
+      .hooks = all_hooks_but({Hook::processes}),
+      .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                    Quality::lists, Quality::lists_once, Quality::lists_long_names, Quality::queues,
+                    Quality::waiters, Quality::waiter_labels, Quality::forces}};
 }
 
 }  // namespace mortise::contract

@@ -45,6 +45,13 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::leases:
     case Quality::once:
     case Quality::fair:
+    case Quality::lists:
+    case Quality::lists_once:
+    case Quality::lists_long_names:
+    case Quality::queues:
+    case Quality::waiters:
+    case Quality::waiter_labels:
+    case Quality::forces:
     case Quality::one_wake: return qualities.contains(quality);
   }
   return false;

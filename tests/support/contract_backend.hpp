@@ -42,6 +42,14 @@ enum class Quality {
   loss,       ///< a test can have a hold be lost: by time, or `Hook::take_away`
   once,       ///< keys with a memory
   no_once,    ///< there are none
+
+  lists,             ///< names that are held
+  lists_once,        ///< no name on two pages
+  lists_long_names,  ///< of up to 512 bytes; elsewhere those that are too long are counted
+  queues,            ///< who holds a name
+  waiters,           ///< and who waits for it, in order of arrival
+  waiter_labels,     ///< with their labels
+  forces,            ///< the holds of others can be ended
 };
 
 /// What this build is: sanitizers cannot follow everything that a process may do.

@@ -99,6 +99,15 @@ class ProbedBackend final : public Backend {
     }
     if (!probe_->severed_) backend_->recall(operation);
   }
+  void list(const std::shared_ptr<Listing>& operation) override {
+    if (!severed()) backend_->list(operation);
+  }
+  void queue(const std::shared_ptr<QueueLook>& operation) override {
+    if (!severed()) backend_->queue(operation);
+  }
+  void force_release(const std::shared_ptr<ForcedRelease>& operation) override {
+    if (!severed()) backend_->force_release(operation);
+  }
   void check(const std::shared_ptr<Check>& operation) override {
     if (!severed()) backend_->check(operation);
   }

@@ -29,6 +29,7 @@ class Names : public ContractTest {};          // any bytes, none confused
 class Options : public ContractTest {};        // limits, labels, max_hold
 class Observing : public ContractTest {};      // Observer
 class Scale : public ContractTest {};          // many at once
+class Administering : public ContractTest {};  // list(), queue(), force_release()
 class KeyTest : public ContractTest {
  protected:
   using Run = mortise::Run;  // not that of testing::Test

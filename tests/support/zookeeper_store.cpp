@@ -107,7 +107,8 @@ BackendUnderTest zookeeper_backend(ZooKeeperWay way, std::chrono::milliseconds s
                 return std::make_unique<ZooKeeperStore>(way, all);
               },
           .hooks = std::move(hooks),
-          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once},
+          .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                        Quality::forces},
           .missing = test::ZooKeeperServer::missing,
           .short_lease = session,
           .answers_at_once = false};

@@ -24,5 +24,16 @@ TEST(PathNameTest, WhatIsTooLongIsHashed) {
   EXPECT_NE(path_name(std::string(101, 'a'), 100), path_name(std::string(102, 'a'), 100));
 }
 
+TEST(PathNameTest, LeadsBackToItsName) {
+  for (const std::string& name : {std::string("orders/42"), std::string("."), std::string("..a"),
+                                  std::string("\0%\xff", 3)}) {
+    EXPECT_EQ(name_in_path(path_name(name, 100)), name);
+  }
+  for (const char* const none : {"%h-0123456789ABCDEF0123456789ABCDEF", "%2f", "%41", "%", "%2",
+                                 "%zz", "a b", "/", ".a", "a%", "%once"}) {
+    EXPECT_FALSE(name_in_path(none)) << none;
+  }
+}
+
 }  // namespace
 }  // namespace mortise::base

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// What administrators ask of the server. A look changes nothing, not even what is over by now.
+#include "core/figures.hpp"
+#include "memory/store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+namespace mortise::memory {
+namespace {
+
+// Names stay in their buckets as long as there are as many of these, so a pass need not have the
+// mutex all the time: others wait for so many at most.
+constexpr std::size_t buckets_at_a_time = 256;
+// The table doubles; so a pass that it has interrupted so often does the rest at once.
+constexpr int interruptions = 3;
+
+std::chrono::milliseconds milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time);
+}
+
+/// The first so many names behind one, in order.
+class FirstNames {
+ public:
+  FirstNames(const std::string& prefix, const std::string& behind, std::size_t most)
+      : prefix_(prefix), behind_(behind), most_(most) {}
+
+  void forget_all() noexcept { first_.clear(); }
+  /// One more than asked for shows that there are more.
+  void see(const std::string& name) {
+    if (!name.starts_with(prefix_) || name <= behind_) return;
+    if (first_.size() > most_ && name >= first_.front()) return;
+    first_.push_back(name);
+    std::push_heap(first_.begin(), first_.end());
+    if (first_.size() <= most_ + 1) return;
+    std::pop_heap(first_.begin(), first_.end());
+    first_.pop_back();
+  }
+  NamePage take() {
+    std::sort_heap(first_.begin(), first_.end());
+    NamePage page{.names = std::move(first_)};
+    if (page.names.size() > most_) {
+      page.names.pop_back();
+      page.cursor = page.names.back();
+    }
+    return page;
+  }
+
+ private:
+  const std::string& prefix_;
+  const std::string& behind_;
+  const std::size_t most_;
+  std::vector<std::string> first_;
+};
+
+}  // namespace
+
+NamePage Store::list(const std::string& prefix, const std::string& cursor, std::size_t limit) {
+  FirstNames names(prefix, cursor, limit);
+  std::unique_lock lock(mutex_);
+  ++requests_;
+  std::size_t buckets = locks_.bucket_count();
+  int interrupted = 0;
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    for (auto each = locks_.begin(bucket); each != locks_.end(bucket); ++each) {
+      const std::optional<Held>& held = each->second.held;
+      if (held && clock_->now() < held->expires) names.see(each->first);
+    }
+    if (bucket % buckets_at_a_time != 0 || interrupted >= interruptions) continue;
+    lock.unlock();
+    lock.lock();
+    if (locks_.bucket_count() == buckets) continue;
+    buckets = locks_.bucket_count();
+    names.forget_all();
+    bucket = std::size_t{0} - 1;  // from the beginning
+    ++interrupted;
+  }
+  return names.take();
+}
+
+NameQueue Store::queue(const std::string& name, std::size_t limit) {
+  const std::lock_guard lock(mutex_);
+  ++requests_;
+  NameQueue queue{.waiters_in_all = 0};
+  const auto found = locks_.find(name);
+  if (found == locks_.end()) return queue;
+  const Instant now = clock_->now();
+  const Name& entry = found->second;
+  if (entry.held && now < entry.held->expires) {
+    queue.holders.push_back({.label = entry.held->label,
+                             .token = Token(entry.held->grant.number * core::tokens_in_a_grant),
+                             .age = milliseconds(now - entry.held->grant.granted_at),
+                             .expires_in = milliseconds(entry.held->expires - now)});
+  }
+  queue.waiters_in_all = entry.queue.size();
+  for (const Queued& each : entry.queue) {
+    if (queue.waiters.size() >= limit) break;
+    queue.waiters.push_back({.label = each.label,
+                             .age = milliseconds(now - each.since),
+                             .silent_for = milliseconds(now - each.last_contact)});
+  }
+  return queue;
+}
+
+std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
+  Pushes pushes;
+  std::optional<Holder> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    ++requests_;
+    const Instant now = clock_->now();
+    Name& entry = settled(asked.name(), Mode::exclusive, now, pushes);
+    ended = holder_of(entry, now);
+    if (ended && !asked.means(ended->token)) ended.reset();
+    if (ended) {
+      entry.held.reset();
+      hand_over(entry, asked.name(), Mode::exclusive, now, pushes);
+    }
+    erase_if_idle(asked.name(), Mode::exclusive);
+  }
+  deliver(pushes);
+  return ended;
+}
+
+}  // namespace mortise::memory

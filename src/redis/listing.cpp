@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// What a reply says is read word by word, as in answer.cpp; and a cursor comes from a caller, who
+// may have made it.
+#include "redis/listing.hpp"
+
+#include "core/figures.hpp"
+#include "redis/answer.hpp"
+#include "redis/lock_key.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+constexpr std::size_t longest_cursor = 20;  // digits of the server's own
+
+/// A number, and the space behind it.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto size = static_cast<std::size_t>(end - text.data());
+  if (error != std::errc{} || size == text.size() || text[size] != ' ') return std::nullopt;
+  text.remove_prefix(size + 1);
+  return value;
+}
+
+/// "<length> <so many bytes>".
+std::optional<std::string_view> take_bytes(std::string_view& text, std::size_t longest) {
+  const std::optional<std::uint64_t> size = take_number(text);
+  if (!size || *size > longest || *size > text.size()) return std::nullopt;
+  const std::string_view bytes = text.substr(0, *size);
+  text.remove_prefix(*size);
+  return bytes;
+}
+
+bool take_space(std::string_view& text) {
+  if (!text.starts_with(' ')) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// Digits, up to a space or the end.
+std::optional<std::string> take_cursor(std::string_view& text) {
+  const std::size_t size = std::min(text.find(' '), text.size());
+  const std::string_view digits = text.substr(0, size);
+  const bool good = !digits.empty() && digits.size() <= longest_cursor &&
+                    digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!good) return std::nullopt;
+  text.remove_prefix(size);
+  return std::string(digits);
+}
+
+std::chrono::milliseconds milliseconds(std::chrono::microseconds time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time);
+}
+
+}  // namespace
+
+std::string key_pattern(std::string_view prefix, std::string_view name_prefix) {
+  std::string begin;
+  append_lock_key(begin, prefix, name_prefix);
+  begin.pop_back();  // the brace
+  std::string pattern;
+  for (const char c : begin) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "*}";
+}
+
+std::optional<ListCursor> ListCursor::parse(std::string_view text) {
+  ListCursor cursor;
+  if (text.empty()) return cursor;
+  const bool ended = text.starts_with('.');
+  if (ended) text.remove_prefix(1);
+  cursor.ended = ended;
+  if (!ended) {
+    std::optional<std::string> at = take_cursor(text);
+    if (!at) return std::nullopt;
+    cursor.at = *std::move(at);
+  }
+  while (!text.empty()) {
+    if (!take_space(text)) return std::nullopt;
+    const std::optional<std::string_view> name = take_bytes(text, core::longest_name);
+    if (!name || name->empty()) return std::nullopt;
+    cursor.left.emplace_back(*name);
+  }
+  return cursor;
+}
+
+std::string ListCursor::text() const {
+  if (ended && left.empty()) return {};
+  std::string text = ended ? "." : at;
+  for (const std::string& name : left) {
+    text.append(1, ' ').append(std::to_string(name.size())).append(1, ' ').append(name);
+  }
+  return text;
+}
+
+NamePage ListCursor::take(std::size_t limit, std::string_view name_prefix) {
+  NamePage page;
+  const std::size_t many = std::min(limit, left.size());
+  for (std::size_t i = 0; i < many; ++i) {
+    if (left[i].starts_with(name_prefix)) page.names.push_back(std::move(left[i]));
+  }
+  left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(many));
+  page.cursor = text();
+  return page;
+}
+
+std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view reply) {
+  ListCursor list;
+  std::optional<std::string> at = take_cursor(reply);
+  if (!at) return std::nullopt;
+  list.ended = *at == "0";
+  list.at = *std::move(at);
+  while (!reply.empty()) {
+    if (!take_space(reply)) return std::nullopt;
+    const std::optional<std::string_view> key = take_bytes(reply, reply.size());
+    if (!key) return std::nullopt;
+    std::optional<std::string> name = lock_name(prefix, *key);
+    // A stranger's, which looks like ours but cannot be.
+    if (!name || name->size() > core::longest_name) continue;
+    // A table that grows may tell a key twice.
+    const bool again = std::find(list.left.begin(), list.left.end(), *name) != list.left.end();
+    if (!again) list.left.push_back(*std::move(name));
+  }
+  return list;
+}
+
+std::optional<NameQueue> parse_queue(std::string_view reply) {
+  NameQueue queue;
+  const std::optional<std::uint64_t> many = take_number(reply);
+  if (!many || *many > longest_page) return std::nullopt;
+  for (std::uint64_t i = 0; i < *many; ++i) {
+    const std::optional<std::uint64_t> silent = take_number(reply);
+    const std::optional<std::string_view> label = take_bytes(reply, core::longest_label);
+    if (!silent || *silent >= core::grant_number_limit || !label || !take_space(reply)) {
+      return std::nullopt;
+    }
+    queue.waiters.push_back({.label = std::string(*label),
+                             .silent_for = milliseconds(
+                                 std::chrono::microseconds(static_cast<std::int64_t>(*silent)))});
+  }
+  const std::optional<Answer> answer = Answer::parse(reply);
+  if (!answer) return std::nullopt;
+  if (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free) return std::nullopt;
+  queue.waiters_in_all = answer->waiters;
+  const std::optional<Holder> holder =
+      answer->kind == Answer::Kind::held ? answer->holder() : std::nullopt;
+  if (!holder) return queue;
+  HolderEntry entry{
+      .label = holder->label, .token = holder->token, .expires_in = holder->expires_in};
+  // A grant's number is the moment of it, or lies ahead of the server's clock.
+  const std::chrono::microseconds since(static_cast<std::int64_t>(answer->holder_number));
+  if (since.count() > 0 && since <= answer->now) entry.age = milliseconds(answer->now - since);
+  queue.holders.push_back(std::move(entry));
+  return queue;
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What administrators ask of a server, in the words of scripts/list.lua and waiters.lua, and where
+// a list goes on.
+#pragma once
+
+#include <mortise/listing.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::redis {
+
+/// @return the pattern of the keys of all locks whose names begin so; nothing in it but its end is
+/// more than a byte that has to be there.
+[[nodiscard]] std::string key_pattern(std::string_view prefix, std::string_view name_prefix);
+
+/// Where a list goes on: the server's own cursor, and behind it the names for which there was no
+/// room on the page before. A server tells at least all that lie in one slot of its table.
+struct ListCursor {
+  std::string at = "0";  ///< a number
+  bool ended = false;    ///< the server has told all
+  std::vector<std::string> left{};
+
+  /// @return nothing = it is none of ours
+  [[nodiscard]] static std::optional<ListCursor> parse(std::string_view text);
+  /// @return empty = there is no more.
+  [[nodiscard]] std::string text() const;
+  /// Takes a page of those that were left.
+  [[nodiscard]] NamePage take(std::size_t limit, std::string_view name_prefix);
+};
+
+/// @return what the server told, and where it goes on; nothing = it makes no sense
+[[nodiscard]] std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view reply);
+
+/// @return the same of a queue
+[[nodiscard]] std::optional<NameQueue> parse_queue(std::string_view reply);
+
+}  // namespace mortise::redis

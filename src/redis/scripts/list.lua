@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: MIT
+-- Which locks are held: one page. Nothing is written, and no lock is kept from anybody for longer than a look at
+-- as many keys takes, 2 us each. SCAN may tell a key more than once, and tells each that is there all the while.
+--
+-- ARGV  1 where to go on, "0" = at the beginning    3 what the keys look like, as a pattern    4 at how many keys of
+--       the database to look    5 how long the prefix of ours is
+-- @return where to go on ("0": this was the last page), then " <length> <key>" of each
+local BYTES = 131072 -- of one page: a reply of twice as much is refused by its reader
+
+-- A hold that Redisson knows of stands as long as Redisson's key does; and so does one of Redisson's own.
+local function is_held(key)
+  if not pcall(open, key) then return false end -- a stranger's
+  if MODE ~= 'r' then return held end
+  local name = string.gsub(string.sub(key, ARGV[5] + 2, -2), '%%25', '%%')
+  local readable, theirs_or_ours = pcall(is_lock, name)
+  return (held and not keyed) or (readable and theirs_or_ours and redis.call('EXISTS', name) == 1)
+end
+
+local looks, at, page, bytes = tonumber(ARGV[4]), nil, nil, 0
+repeat
+  local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[3], 'COUNT', looks)
+  at, page, bytes = found[1], {found[1]}, 0
+  for _, key in ipairs(found[2]) do
+    if is_held(key) then
+      page[#page + 1] = #key .. ' ' .. key
+      bytes = bytes + #key
+    end
+  end
+  looks = math.floor(looks / 4)
+until bytes <= BYTES or looks < 1
+return table.concat(page, ' ')

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// What administrators ask of a client: its calls with their time limits, and the answers' own part
+// of an operation.
+#include <mortise/backend.hpp>
+#include <mortise/client.hpp>
+#include <mortise/listing.hpp>
+
+#include "core/figures.hpp"
+#include "core/terms.hpp"
+#include "runtime/client_state.hpp"
+#include "runtime/raise.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace mortise {
+
+void Listing::answered(NamePage page) {
+  if (!begin_completion()) return;
+  page_ = std::move(page);
+  finish();
+}
+
+void QueueLook::answered(NameQueue queue) {
+  if (!begin_completion()) return;
+  queue_ = std::move(queue);
+  finish();
+}
+
+bool ForcedRelease::means(Token found) const noexcept {
+  return !of_ || of_.value() / core::tokens_in_a_grant == found.value() / core::tokens_in_a_grant;
+}
+
+namespace {
+
+using runtime::ClientState;
+
+Failure wrong(std::string words) { return {Errc::misconfigured, std::move(words)}; }
+
+Failure check_limits(std::size_t limit, std::chrono::nanoseconds wait) {
+  if (limit < 1 || limit > longest_page) {
+    return wrong("a limit of " + std::to_string(limit) + "; 1 to " + std::to_string(longest_page) +
+                 " are allowed");
+  }
+  if (wait.count() <= 0) return wrong("the wait for an answer must be longer than zero");
+  return {};
+}
+
+/// Has the backend asked, and waits for the answer.
+/// @param late what it means that none came in time
+/// @return why there is none
+template <class Asked, class Send>
+Failure ask(ClientState& client, const std::shared_ptr<Asked>& asked, std::chrono::nanoseconds wait,
+            Errc late, Send send) {
+  if (!client.alive()) return client.closed_failure();
+  const runtime::OpenRequest open_request(client, *asked);
+  if (!asked->done()) send(client.backend());
+  if (client.wait_done(*asked, wait)) return asked->failure();
+  const std::optional<Failure> trouble = asked->trouble();
+  Failure failure =
+      trouble ? *trouble : Failure(late, client.backend().describe() + ": no answer in time");
+  if (late != Errc::unavailable) failure.code = late;
+  // Nobody waits for it any more: what has not left is not sent.
+  asked->failed(failure);
+  return failure;
+}
+
+Failure list_page(ClientState& client, std::string_view prefix, const ListOptions& options,
+                  NamePage& page) {
+  if (Failure bad = check_limits(options.limit, options.wait)) return bad;
+  if (prefix.size() > core::longest_name) {
+    return wrong("a prefix of " + std::to_string(prefix.size()) + " bytes; no name has more than " +
+                 std::to_string(core::longest_name));
+  }
+  const auto listing =
+      std::make_shared<Listing>(std::string(prefix), options.cursor, options.limit);
+  Failure failure = ask(client, listing, options.wait, Errc::unavailable,
+                        [&](Backend& backend) { backend.list(listing); });
+  if (!failure) page = listing->page();
+  return failure;
+}
+
+Failure look_at(ClientState& client, std::string_view name, const QueueOptions& options,
+                NameQueue& queue) {
+  if (Failure bad = check_limits(options.limit, options.wait)) return bad;
+  if (Failure bad = core::check_name(name)) return bad;
+  const auto look = std::make_shared<QueueLook>(std::string(name), options.limit);
+  Failure failure = ask(client, look, options.wait, Errc::unavailable,
+                        [&](Backend& backend) { backend.queue(look); });
+  if (!failure) queue = look->queue();
+  return failure;
+}
+
+Failure end_hold(ClientState& client, std::string_view name, const ForceOptions& options,
+                 std::vector<Holder>& ended) {
+  if (Failure bad = check_limits(1, options.wait)) return bad;
+  if (Failure bad = core::check_name(name)) return bad;
+  const auto release = std::make_shared<ForcedRelease>(std::string(name), options.of);
+  Failure failure = ask(client, release, options.wait, Errc::in_doubt,
+                        [&](Backend& backend) { backend.force_release(release); });
+  if (!failure && release->holder()) ended.push_back(*release->holder());
+  return failure;
+}
+
+}  // namespace
+
+using runtime::raise_if;
+
+NamePage Client::list(std::string_view prefix, const ListOptions& options) const {
+  NamePage page;
+  raise_if(list_page(*state_, prefix, options, page));
+  return page;
+}
+
+NamePage Client::list(std::string_view prefix, const ListOptions& options,
+                      std::error_code& ec) const {
+  NamePage page;
+  ec = list_page(*state_, prefix, options, page).code;
+  return page;
+}
+
+NameQueue Client::queue(std::string_view name, const QueueOptions& options) const {
+  NameQueue queue;
+  raise_if(look_at(*state_, name, options, queue));
+  return queue;
+}
+
+NameQueue Client::queue(std::string_view name, const QueueOptions& options,
+                        std::error_code& ec) const {
+  NameQueue queue;
+  ec = look_at(*state_, name, options, queue).code;
+  return queue;
+}
+
+std::vector<Holder> Client::force_release(std::string_view name, const ForceOptions& options) {
+  std::vector<Holder> ended;
+  raise_if(end_hold(*state_, name, options, ended));
+  return ended;
+}
+
+std::vector<Holder> Client::force_release(std::string_view name, const ForceOptions& options,
+                                          std::error_code& ec) {
+  std::vector<Holder> ended;
+  ec = end_hold(*state_, name, options, ended).code;
+  return ended;
+}
+
+}  // namespace mortise
