@@ -6,7 +6,7 @@
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
 set(migration begin trust steps schema once_tables take_row take release_row release renew cancel guard force_release
     once_begin once_conclude once_forget rights trust)
-set(statements look peek ask ask_key inspect look_key renew_all greet session census)
+set(statements look peek ask ask_key inspect look_key renew_all greet session census list queue)
 # The functions that are made twice: for the names of locks, and for the keys of Once.
 set(spaces take_row release_row renew cancel)
 set(clock_number "floor(extract(epoch FROM t) * 1000000)::bigint")

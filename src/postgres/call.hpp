@@ -2,6 +2,7 @@
 // One statement on its way: what was asked for whom.
 #pragma once
 
+#include <mortise/listing.hpp>
 #include <mortise/operation.hpp>
 
 #include "base/mutant.hpp"
@@ -31,7 +32,9 @@ struct Call {
     check,
     force,
     census,
-    wake
+    wake,
+    list,
+    queue
   };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
@@ -64,7 +67,9 @@ struct Call {
     renew_all,
     look_key,
     forget_key,
-    wake_all
+    wake_all,
+    list,
+    queue
   };
   Text text = Text::inspect;
   /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of
@@ -103,6 +108,8 @@ struct Call {
       case Kind::recall: return &recollection().key();
       case Kind::inspect:
       case Kind::force: return &inspection().name();
+      case Kind::queue: return &static_cast<const QueueLook&>(*operation).name();
+      case Kind::list:
       case Kind::renew:
       case Kind::check:
       case Kind::census:

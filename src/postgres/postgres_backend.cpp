@@ -42,6 +42,8 @@ Capabilities PostgresBackend::capabilities() const {
           // With synchronous replication; the server does not tell what its standbys are for.
           .survives_failover = Support::unknown,
           .once = Support::yes,
+          .lists = Support::yes,
+          .queues = Support::yes,
           .forces = Support::unknown};  // the user may not have the right to it
 }
 
@@ -204,11 +206,6 @@ void PostgresBackend::recall(const std::shared_ptr<Recollection>& operation) {
   begin(Call::Kind::recall, operation, usual_patience);
 }
 
-void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
-  if (!open(*operation)) return;
-  begin(Call::Kind::check, operation, usual_patience);
-}
-
 void PostgresBackend::begin(Call::Kind kind, std::shared_ptr<Operation> operation,
                             std::chrono::nanoseconds patience) {
   const Instant now = clock_->now();
@@ -368,6 +365,8 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     case Call::Kind::census:
       call.text = Call::Text::census;
       return Statements::census(static_cast<const Census&>(*call.operation).processes);
+    case Call::Kind::list:
+    case Call::Kind::queue: return prepare_listing(call);
     case Call::Kind::check: break;
   }
   call.text = Call::Text::inspect;

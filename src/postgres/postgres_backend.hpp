@@ -67,6 +67,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void inspect(const std::shared_ptr<Inspection>& operation) override;
   void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  void list(const std::shared_ptr<Listing>& operation) override;
+  void queue(const std::shared_ptr<QueueLook>& operation) override;
   /// Takes the lock from whoever holds it, who is the answer. The user must have the right to it.
   void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
@@ -111,6 +113,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void relieve();
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
+  [[nodiscard]] static Arguments prepare_listing(Call& call);
   [[nodiscard]] Arguments prepare_release(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void put_in_outbox(Flights& one);
@@ -139,6 +142,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void answered_release(const Call& call, ReleaseOutcome outcome);
   void answered_renewal(const Call& call, const Result& result);
   void answered_recall(const Call& call, const Result& result);
+  void answered_list(const Call& call, const Result& result);
+  void answered_queue(const Call& call, const Result& result);
   void answered_force(const Call& call, const Result& result);
   void give_back(const Acquisition& operation, std::uint64_t number);
   [[nodiscard]] bool outbox_pending();

@@ -110,6 +110,8 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       return pool_->keep_stuck(static_cast<const Census&>(*call.operation).processes, *living);
     }
     case Call::Kind::wake: return wake(bell_.told());
+    case Call::Kind::list: return answered_list(call, result);
+    case Call::Kind::queue: return answered_queue(call, result);
   }
 }
 
@@ -137,6 +139,8 @@ void PostgresBackend::refused(const Call& call, const PqError& error) {
     case Call::Kind::inspect:
     case Call::Kind::recall:
     case Call::Kind::check:
+    case Call::Kind::list:
+    case Call::Kind::queue:
     case Call::Kind::census: call.operation->failed(meaning.failure); break;
     case Call::Kind::wake: return wake(bell_.told());  // who waits looks by time
   }

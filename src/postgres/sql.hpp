@@ -18,5 +18,7 @@ extern const char* const renew_all;
 extern const char* const greet;
 extern const char* const session;
 extern const char* const census;
+extern const char* const list;
+extern const char* const queue;
 
 }  // namespace mortise::postgres::sql

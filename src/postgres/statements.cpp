@@ -106,6 +106,8 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_look_key", fill_in(sql::look_key, schema), inspect({}), true},
       {"mortise_forget_key", call("forget_key($1, $2)"), forget({}, 0), true},
       {"mortise_wake_all", call("wake($1), ") + schema + ".wake_run($2)", wake_all({}, {}), true},
+      {"", fill_in(sql::list, schema), list({{}, {}, 1})},
+      {"", fill_in(sql::queue, schema), queue({{}, 1})},
   };
 }
 

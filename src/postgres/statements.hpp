@@ -3,6 +3,7 @@
 // nowhere else.
 #pragma once
 
+#include <mortise/listing.hpp>
 #include <mortise/operation.hpp>
 
 #include "postgres/call.hpp"
@@ -64,6 +65,8 @@ class Statements {
   [[nodiscard]] static Arguments inspect(std::string_view name);
   /// @param number of the run that it forgets, and of no later one
   [[nodiscard]] static Arguments forget(std::string_view key, std::uint64_t number);
+  [[nodiscard]] static Arguments list(const Listing& listing);
+  [[nodiscard]] static Arguments queue(const QueueLook& look);
   /// @param found of the hold that it ends, and of no other
   [[nodiscard]] static Arguments force_release(std::string_view name, Token found);
   [[nodiscard]] static bool any_key(const std::vector<Renewal::Item>& items);

@@ -100,6 +100,8 @@ TEST_F(PostgresRights, OfTheApplicationAreNotLentToOperatorsOfOthers) {
     EXPECT_FALSE(theirs.try_lock());
     EXPECT_FALSE(theirs.try_lock_for(500ms));
     EXPECT_TRUE(theirs.holder());
+    EXPECT_THAT(other.list("a").names, ::testing::Contains("a" + way));
+    EXPECT_EQ(other.queue("a" + way).holders.size(), 1U);
     EXPECT_EQ(lock.release(), Released::released) << "renewed meanwhile";
     EXPECT_TRUE(theirs.try_lock_for(patience));
     EXPECT_TRUE(postgres::force_release(server().owner_url() + way, "a" + way, patience));

@@ -120,8 +120,11 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
             return std::make_unique<PostgresStore>(way, parameters);
           },
       .hooks = std::move(hooks),
-      .qualities = fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once}
-                        : std::set{Quality::leases, Quality::once},
+      .qualities = fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                                   Quality::lists, Quality::lists_once, Quality::lists_long_names,
+                                   Quality::queues, Quality::waiters}
+                        : std::set{Quality::leases, Quality::once, Quality::lists,
+                                   Quality::lists_once, Quality::lists_long_names, Quality::queues},
       .missing = way == PostgresWay::pooled ? test::Pgbouncer::missing : PostgresServer::missing,
       .answers_at_once = false};
 }
