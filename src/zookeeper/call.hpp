@@ -15,6 +15,7 @@
 
 namespace mortise::zookeeper {
 
+struct Gathering;
 class Session;
 
 /// What an attempt for a key of `Once` knows beside its node. Others read what it writes, and it
@@ -139,6 +140,7 @@ struct Call {
     tidy_shelf,     ///< as `shelf`
     tidy_look,      ///< what is kept of a key
     tidy_queue,     ///< the list, which tells whether it runs
+    gather,         ///< a list, and a look at each of what it tells: see zookeeper_listing.cpp
     ignore,
   };
   Step step = Step::ignore;
@@ -147,6 +149,7 @@ struct Call {
   std::string path{};                      ///< what was asked for, where it matters
   std::size_t count = 0;                   ///< of waiters
   std::optional<Holder> holder{};          ///< who is removed
+  std::shared_ptr<Gathering> gathering{};  ///< to which the answer belongs; null = it begins one
   std::shared_ptr<Memo> memo{};            ///< what was kept of the key
   bool unsure = false;                     ///< the one before it may have been carried out
   bool precisely = false;                  ///< the time was asked for

@@ -69,6 +69,7 @@ Reply reply_of(int number, const struct Stat* stat) noexcept {
   if (stat != nullptr) {
     reply.czxid = stat->czxid;
     reply.mzxid = stat->mzxid;
+    reply.ctime = stat->ctime;
     reply.mtime = stat->mtime;
     reply.version = stat->version;
     reply.owner = stat->ephemeralOwner;

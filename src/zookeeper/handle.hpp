@@ -45,6 +45,7 @@ struct Reply {
   const Children* children{};  ///< of a list
   std::int64_t czxid = 0;      ///< of the node: when it was made
   std::int64_t mzxid = 0;      ///< ... and when its data was written
+  std::int64_t ctime = 0;      ///< when it was made, by the leader's clock, as the next
   std::int64_t mtime = 0;      ///< the same by the leader's clock, in milliseconds since 1970
   std::int32_t version = 0;    ///< of its data
   std::int64_t owner = 0;      ///< the session of an ephemeral node

@@ -47,6 +47,8 @@ Capabilities ZooKeeperBackend::capabilities() const {
           .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
           .once = Support::yes,
           .safety_margin = {.permille = margin_permille, .least = least_margin},
+          .lists = Support::yes,
+          .queues = Support::yes,
           .forces = Support::yes};
 }
 

@@ -48,6 +48,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void inspect(const std::shared_ptr<Inspection>& operation) override;
   void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  void list(const std::shared_ptr<Listing>& operation) override;
+  void queue(const std::shared_ptr<QueueLook>& operation) override;
   /// Takes a name from whoever holds it.
   void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
@@ -206,6 +208,13 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void own_watched(const ContenderPtr& contender, const Reply& reply);
   void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
+
+  // Lists.
+  void gathered(Session& session, const Call& call, const Reply& reply);
+  void gather_again(const Call& call);
+  void look_at_each(Session& session, const Call& call, const Reply& reply);
+  void answer(const Call& call, Gathering& gathering);
+  [[nodiscard]] static Holder holder_of(const Reply& reply, std::size_t waiters);
 
   // Ends.
   void fail(const ContenderPtr& contender, Failure why);

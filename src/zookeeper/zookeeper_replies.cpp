@@ -12,14 +12,6 @@ namespace {
 /// What Curator's `Revoker` writes over the data of a node whose holder is to let go.
 constexpr std::string_view revoked = "__REVOKE__";
 
-Holder holder_of(const Reply& reply, std::size_t waiters) {
-  const std::string_view label = reply.text == revoked ? std::string_view() : reply.text;
-  return {.label = std::string(label.substr(0, core::longest_label)),
-          .token = Token(static_cast<std::uint64_t>(reply.czxid) * core::tokens_in_a_grant),
-          .expires_in = {},
-          .waiters = waiters};
-}
-
 bool is_lost(Code code) noexcept { return code == Code::unknown || code == Code::ended; }
 
 std::string child_of(const std::string& parent, std::string_view name) {
@@ -30,6 +22,14 @@ std::string child_of(const std::string& parent, std::string_view name) {
 }
 
 }  // namespace
+
+Holder ZooKeeperBackend::holder_of(const Reply& reply, std::size_t waiters) {
+  const std::string_view label = reply.text == revoked ? std::string_view() : reply.text;
+  return {.label = std::string(label.substr(0, core::longest_label)),
+          .token = Token(static_cast<std::uint64_t>(reply.czxid) * core::tokens_in_a_grant),
+          .expires_in = {},
+          .waiters = waiters};
+}
 
 Failure ZooKeeperBackend::failure_of(const Reply& reply, const std::string& what) const {
   const std::string words = where_ + ": " + what + ": " + words_of(reply);
@@ -72,6 +72,7 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
     case Step::tidy_queue: return tidied(session, call, reply);
     default: break;
   }
+  if (call.step == Step::gather) return gathered(session, call, reply);
   if (!contender) return replied_to_one_shot(session, call, reply);
   if (call.step == Step::own_watch) {
     if (!contender->erased) own_watched(contender, reply);
@@ -144,6 +145,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::force:
     case Step::force_head:
     case Step::force_remove:
+    case Step::gather:
     case Step::ignore: return;
   }
 }
@@ -382,10 +384,7 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
   } else if (call.step == Step::force_head) {
     const Holder head = holder_of(reply, call.count);
     if (!static_cast<ForcedRelease&>(*operation).means(head.token)) return answer(std::nullopt);
-    submit({.step = Step::force_remove,
-            .operation = operation,
-            .path = call.path,
-            .holder = head});
+    submit({.step = Step::force_remove, .operation = operation, .path = call.path, .holder = head});
   } else {
     answer(holder_of(reply, call.count));
   }

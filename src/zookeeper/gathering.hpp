@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// What becomes of a list: of the locks, or of those who stand in a queue, each of which is looked
+// at.
+#pragma once
+
+#include <mortise/holder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mortise::zookeeper {
+
+/// Guarded by the backend's mutex.
+struct Gathering {
+  struct Part {
+    std::string node{};
+    std::string name{};        ///< of a lock; empty = too long to be told
+    bool there = false;        ///< of a lock: it is held
+    Holder holder{};           ///< of a queue: who made the node
+    std::int64_t created = 0;  ///< ... and when, by the leader's clock, in milliseconds since 1970
+  };
+  std::vector<Part> parts{};
+  std::size_t awaited = 0;  ///< replies
+  std::string cursor{};     ///< of the page
+  std::size_t in_all = 0;   ///< in the queue
+  bool over = false;        ///< it was answered, or began anew: what is still told is of no use
+};
+
+}  // namespace mortise::zookeeper
