@@ -61,6 +61,8 @@ Capabilities FileBackend::capabilities() const {
   out.survives_restart = Support::yes;
   out.survives_failover = Support::no;
   out.once = Support::yes;
+  out.lists = Support::yes;
+  out.queues = Support::yes;
   return out;
 }
 
@@ -193,15 +195,17 @@ void FileBackend::inspect(const std::shared_ptr<Inspection>& operation) {
   if (out()) return operation->failed(closed());
   answer(*operation, [&] {
     std::optional<Holder> holder;
-    // The kernel does not tell a description of its own lock.
-    const std::shared_ptr<Entry> entry = locks_.find(operation->name());
-    if (entry) holder = entry->own_holder();
-    if (!holder) {
-      Failure why = LockFile::look(directory_, operation->name(), holder);
-      if (why) return operation->failed(std::move(why));
-    }
+    Failure why = holder_of(operation->name(), holder);
+    if (why) return operation->failed(std::move(why));
     operation->answered(std::move(holder));
   });
+}
+
+Failure FileBackend::holder_of(const std::string& name, std::optional<Holder>& holder) {
+  // The kernel does not tell a description of its own lock.
+  const std::shared_ptr<Entry> entry = locks_.find(name);
+  if (entry) holder = entry->own_holder();
+  return holder ? Failure() : LockFile::look(directory_, name, holder);
 }
 
 void FileBackend::check(const std::shared_ptr<Check>& operation) {

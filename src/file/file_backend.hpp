@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,9 @@ class FileBackend final : public Backend {
   void inspect(const std::shared_ptr<Inspection>& operation) override;
   void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  void list(const std::shared_ptr<Listing>& operation) override;
+  void queue(const std::shared_ptr<QueueLook>& operation) override;
+  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
   bool wait(Operation& operation, std::uint32_t seen, std::chrono::nanoseconds at_most) override;
 
  private:
@@ -65,6 +69,8 @@ class FileBackend final : public Backend {
   void tell(Acquisition& operation, Decision decision);
   void conclude(Release& operation);
   [[nodiscard]] Decision forget(Recollection& operation);
+  /// Looks, and takes nothing. Empty = free.
+  [[nodiscard]] Failure holder_of(const std::string& name, std::optional<Holder>& holder);
   void tell_losses() noexcept;
   void tell_losses(const Entries& entries);
   [[nodiscard]] Entries& entries_of(Mode mode) noexcept {

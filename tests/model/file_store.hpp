@@ -35,13 +35,18 @@ class FileStore final : public Store {
   model::TemporaryDirectory directory_;
 };
 
+inline std::set<Quality> qualities_of_files() {
+  std::set<Quality> qualities{Quality::once, Quality::lists, Quality::lists_once,
+                              Quality::lists_long_names, Quality::queues};
+  if (file::WakeWord::can_sleep_on_both()) qualities.insert(Quality::one_wake);
+  return qualities;
+}
+
 inline BackendUnderTest file_directory() {
   return {.name = "file",
           .open = [](const std::shared_ptr<Clock>&) { return std::make_unique<FileStore>(); },
           .hooks = {Hook::processes, Hook::take_away, Hook::take_key_away},
-          .qualities = file::WakeWord::can_sleep_on_both()
-                           ? std::set{Quality::one_wake, Quality::once}
-                           : std::set{Quality::once}};
+          .qualities = qualities_of_files()};
 }
 
 }  // namespace mortise::contract

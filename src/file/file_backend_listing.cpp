@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What administrators ask of a directory: parts of FileBackend. Nobody but the kernel can end the
+// hold of another process, and who sleeps on a file it tells nobody.
+#include "core/figures.hpp"
+#include "file/file_backend.hpp"
+#include "file/file_backend_parts.hpp"
+#include "file/listing.hpp"
+#include "file/lock_file.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace mortise::file {
+namespace {
+
+constexpr std::size_t longest_file_name = 255;
+
+/// How long ago by the wall clock a grant was, whose number is the moment of it unless the clock
+/// was set back.
+std::optional<std::chrono::milliseconds> age_of(const Holder& holder) {
+  const auto number = static_cast<std::int64_t>(holder.token.value() / core::tokens_in_a_grant);
+  const auto age = std::chrono::duration_cast<std::chrono::microseconds>(
+                       std::chrono::system_clock::now().time_since_epoch()) -
+                   std::chrono::microseconds(number);
+  if (number == 0 || age.count() < 0) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(age);
+}
+
+}  // namespace
+
+void FileBackend::list(const std::shared_ptr<Listing>& operation) {
+  if (out()) return operation->failed(closed());
+  answer(*operation, [&] {
+    if (operation->cursor().size() > longest_file_name) {
+      return operation->failed({Errc::misconfigured, "file: the cursor is not one of its own"});
+    }
+    NamePage page;
+    Failure why =
+        list_held(directory_, operation->prefix(), operation->cursor(), operation->limit(), page);
+    if (why) return operation->failed(std::move(why));
+    operation->answered(std::move(page));
+  });
+}
+
+void FileBackend::queue(const std::shared_ptr<QueueLook>& operation) {
+  if (out()) return operation->failed(closed());
+  answer(*operation, [&] {
+    std::optional<Holder> holder;
+    Failure why = holder_of(operation->name(), holder);
+    if (why) return operation->failed(std::move(why));
+    NameQueue queue;
+    if (holder) {
+      queue.holders.push_back(
+          {.label = holder->label, .token = holder->token, .age = age_of(*holder)});
+    }
+    operation->answered(std::move(queue));
+  });
+}
+
+void FileBackend::force_release(const std::shared_ptr<ForcedRelease>& operation) {
+  answer(*operation, [&] {
+    operation->failed({Errc::unsupported,
+                       describe() + ": the kernel frees a lock at the end of its process, and at "
+                                    "nobody else's word; end the process that its label names"});
+  });
+}
+
+}  // namespace mortise::file
