@@ -5,8 +5,12 @@
 
 #include <mortise/backend.hpp>
 #include <mortise/export.hpp>
+#include <mortise/holder.hpp>
+#include <mortise/token.hpp>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 /// A quorum over independent Redis masters.
@@ -22,5 +26,23 @@ namespace mortise::redlock {
 /// @errors `misconfigured` (the message names the part), thrown as `LockError`; one server under
 /// two addresses is `misconfigured` too, as soon as both have answered
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
+
+/// Takes a lock from whoever holds it, for an administrator: its votes are taken back on every
+/// server that can be reached. When this returns, a majority has done that and takes no late
+/// request of the holder's any more, so its next renewal tells it (`lost()`), and every later token
+/// is larger. The votes on servers that cannot be reached end with their lease; they are a
+/// minority.
+///
+/// What the holder does without looking at `lost()`, only a store that checks tokens can refuse.
+/// @param url as for `backend()`; connections of its own are made
+/// @param name the lock's name
+/// @param wait the longest wait
+/// @param of the hold that is meant, by its token, and no other; 0 = whichever is found
+/// @return who held it, when it was asked: that hold is over; nothing = it was free
+/// @errors `unavailable` (fewer than a majority have answered: that hold may be over, or not),
+/// `denied`, `misconfigured`, `protocol`, thrown as `LockError`
+/// @blocking up to `wait`, and 0.75 s for servers that stand still
+MORTISE_API std::optional<Holder> force_release(std::string_view url, std::string_view name,
+                                                std::chrono::milliseconds wait, Token of = {});
 
 }  // namespace mortise::redlock

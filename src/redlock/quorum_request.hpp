@@ -3,6 +3,7 @@
 // records: RedlockBackend acts on them.
 #pragma once
 
+#include <mortise/listing.hpp>
 #include <mortise/operation.hpp>
 
 #include "redis/answer.hpp"
@@ -141,10 +142,16 @@ struct QuorumAttempt final : QuorumRequest {
 struct Freeing final : QuorumRequest {
   Freeing(std::shared_ptr<Release> wanted, bool ours, Instant end, bool lapses = false)
       : release(std::move(wanted)), known(ours), until(end), if_it_lapses(lapses) {}
-  void give_up(const Failure& why) override { release->failed(why); }
+  void give_up(const Failure& why) override { asked_for().failed(why); }
+  /// @return what is told of its trouble.
+  [[nodiscard]] Operation& asked_for() const noexcept {
+    return forced ? static_cast<Operation&>(*forced) : *release;
+  }
 
   const std::shared_ptr<Release> release;
-  const bool known;         ///< exactly this hold was granted here
+  std::shared_ptr<ForcedRelease> forced{};  ///< by an administrator; null = by its client
+  std::optional<Holder> ended{};            ///< whose hold it is
+  const bool known;                         ///< exactly this hold was granted here
   const Instant until;      ///< when it ends by itself; long ago where that is not known
   const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
   std::atomic<bool> untold{true};  ///< a server that it concerns was not told, nor is owed it
@@ -247,10 +254,20 @@ struct Looking final : QuorumRequest {
 
   const std::shared_ptr<Inspection> inspection{};
   const std::shared_ptr<Check> check{};
-  NodeSet asked = 0;  // under the mutex, as what follows
+  std::shared_ptr<ForcedRelease> forced{};  ///< the same as `inspection`: it is to be ended
+  bool ending = false;                      // by now; under the mutex, as what follows
+  NodeSet asked = 0;
   NodeSet heard = 0;  // addresses that an answer came from
   Roll roll{};
   std::vector<std::pair<std::size_t, redis::Answer>> answers{};
+  std::vector<std::pair<std::size_t, AttemptId>> attempts{};  ///< `forced`: whose votes they are
 };
+
+/// @return the same of a call.
+[[nodiscard]] inline std::uint8_t script_of(const redis::Call& call) noexcept {
+  constexpr std::uint8_t whose = 7;
+  const bool forced = ask_of(call) == Ask::look && request_in<Looking>(call).forced;
+  return forced ? whose : script_of(ask_of(call));
+}
 
 }  // namespace mortise::redlock

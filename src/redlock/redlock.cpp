@@ -3,11 +3,18 @@
 #include <mortise/redlock.hpp>
 
 #include "redlock/redlock_backend.hpp"
+#include "remote/one_shot.hpp"
 
 namespace mortise::redlock {
 
 std::unique_ptr<Backend> backend(std::string_view url) {
   return std::make_unique<RedlockBackend>(Settings::parse(url));
+}
+
+std::optional<Holder> force_release(std::string_view url, std::string_view name,
+                                    std::chrono::milliseconds wait, Token of) {
+  RedlockBackend backend(Settings::parse(url));
+  return remote::force_release(backend, name, wait, of);
 }
 
 }  // namespace mortise::redlock

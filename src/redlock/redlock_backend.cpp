@@ -37,7 +37,8 @@ Capabilities RedlockBackend::capabilities() const {
           // Of a minority, or with persistence, or delayed by a lease; servers do not tell.
           .survives_restart = Support::unknown,
           // Of any minority.
-          .survives_failover = Support::yes};
+          .survives_failover = Support::yes,
+          .forces = Support::yes};
 }
 
 void RedlockBackend::start(Host& host) {
@@ -211,7 +212,7 @@ bool RedlockBackend::send_on(Node& node, redis::Call call) {
   // Only now: of a connection that broke the copies are noted before the next one is up.
   if (!node.usable()) return false;
   call.copies = call.copies || are_copies(call, node.server());
-  call.script = script_of(ask_of(call));
+  call.script = script_of(call);
   call.whole = call.whole || !node.loaded().has(call.script, call.epoch);
   write(bytes, call, node);
   return node.send(std::move(call), bytes) != redis::Connection::Sent::refused;
@@ -223,7 +224,7 @@ bool RedlockBackend::are_copies(const redis::Call& call, std::uint64_t server) c
 }
 
 void RedlockBackend::write(std::string& bytes, const redis::Call& call, const Node& node) const {
-  const Passage passage{.step = step_of(call), .copies = call.copies, .whole = call.whole};
+  Passage passage{.step = step_of(call), .copies = call.copies, .whole = call.whole};
   switch (ask_of(call)) {
     case Ask::take: {
       const auto& attempt = request_in<QuorumAttempt>(call);
@@ -247,6 +248,8 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
     case Ask::free: {
       const auto& freeing = request_in<Freeing>(call);
       const HoldId& hold = freeing.release->hold();
+      // What its own client has on its way is refused from now on.
+      passage.copies = passage.copies || freeing.forced != nullptr;
       // A server that voted late may not have heard of the hold's number yet.
       if (freeing.known) {
         requests_.undo(bytes, passage, hold.name, hold.attempt, true);
@@ -265,6 +268,7 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
     }
     case Ask::look: {
       const auto& looking = request_in<Looking>(call);
+      if (looking.forced) return requests_.whose(bytes, passage, looking.forced->name());
       requests_.inspect(
           bytes, passage,
           looking.inspection ? std::string_view(looking.inspection->name()) : remote::probed_name);

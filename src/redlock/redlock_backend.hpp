@@ -54,6 +54,9 @@ class RedlockBackend final : public Backend, private Node::User {
   void inspect(const std::shared_ptr<Inspection>& operation) override;
   void recall(const std::shared_ptr<Recollection>& operation) override;
   void check(const std::shared_ptr<Check>& operation) override;
+  void list(const std::shared_ptr<Listing>& operation) override;
+  void queue(const std::shared_ptr<QueueLook>& operation) override;
+  void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
   [[nodiscard]] Failure no_keys() const;
@@ -196,6 +199,12 @@ class RedlockBackend final : public Backend, private Node::User {
   void judge(const std::shared_ptr<Looking>& looking, Lock lock);
   [[nodiscard]] std::optional<Holder> holder_of(
       const std::vector<std::pair<std::size_t, redis::Answer>>& answers, bool& decided) const;
+
+  // Administrators: redlock_forcing.cpp.
+  [[nodiscard]] static std::optional<redis::Answer> read_whose(std::string_view text,
+                                                               std::optional<AttemptId>& whose);
+  void end_by_force(Looking& looking, const Holder& holder);
+  [[nodiscard]] bool judge_forced(Freeing& freeing);
 
   // Holds: redlock_renewals.cpp.
   void on_renew(Node& node, const redis::Call& call, const redis::Reply& reply);

@@ -75,15 +75,18 @@ std::optional<Holder> RedlockBackend::holder_of(
 }
 
 void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::Reply& reply) {
-  const std::optional<Answer> answer = Answer::parse(reply.text);
+  const auto looking = shared_request_in<Looking>(call);
+  std::optional<AttemptId> whose;
+  const std::optional<Answer> answer =
+      looking->forced ? read_whose(reply.text, whose) : Answer::parse(reply.text);
   if (!answer || (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free)) {
     return nonsense(node, call);
   }
-  const auto looking = shared_request_in<Looking>(call);
   Lock lock(looking->mutex);
   looking->heard |= only(node.index());
   if (looking->roll.counts(node.index(), node.server())) {
     looking->answers.emplace_back(node.index(), *answer);
+    if (whose) looking->attempts.emplace_back(node.index(), *whose);
   }
   judge(looking, std::move(lock));
 }
@@ -119,6 +122,8 @@ void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
     looking->operation().failed(std::move(why));
   } else if (looking->check) {
     looking->check->answered();
+  } else if (looking->forced && holder) {
+    end_by_force(*looking, *holder);
   } else {
     looking->inspection->answered(holder);
   }

@@ -157,9 +157,9 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why,
       lock.unlock();
       if (!hopeless) return;
       if (why.code == Errc::denied || why.code == Errc::protocol) {
-        freeing->release->failed(why);
+        freeing->asked_for().failed(why);
       } else {
-        freeing->release->trouble(why);
+        freeing->asked_for().trouble(why);
       }
       return;
     }
@@ -333,6 +333,7 @@ void RedlockBackend::on_free(Node& node, const Call& call, const Reply& reply) {
 }
 
 void RedlockBackend::judge(const std::shared_ptr<Freeing>& freeing, Lock lock) {
+  if (judge_forced(*freeing)) return;
   const Tally::Verdict verdict = freeing->tally.verdict(quorum_);
   if (verdict == Tally::Verdict::open) return;
   freeing->awaited.end();

@@ -118,6 +118,10 @@ void Requests::inspect(std::string& out, const Passage& passage, std::string_vie
   append_call(out, scripts::inspect, passage, prefix_, name, {});
 }
 
+void Requests::whose(std::string& out, const Passage& passage, std::string_view name) const {
+  append_call(out, scripts::whose, passage, prefix_, name, {});
+}
+
 std::string Requests::inbox(const AttemptId& of_client) const {
   return (prefix_ + "inbox:").append(AttemptText(of_client).client());
 }

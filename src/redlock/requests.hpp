@@ -46,6 +46,8 @@ class Requests {
   void relock(std::string& out, const Passage& passage, const HoldId& hold,
               std::chrono::nanoseconds lease) const;
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
+  /// The same, with the attempt.
+  void whose(std::string& out, const Passage& passage, std::string_view name) const;
 
   /// @return the channel on which a client gets hints.
   [[nodiscard]] std::string inbox(const AttemptId& of_client) const;

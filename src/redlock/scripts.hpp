@@ -13,5 +13,6 @@ extern const redis::Script release;
 extern const redis::Script relock;
 extern const redis::Script renew;
 extern const redis::Script settle;
+extern const redis::Script whose;
 
 }  // namespace mortise::redlock::scripts

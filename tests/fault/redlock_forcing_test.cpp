@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Goal: a hold that was ended by force is over where a majority has heard of it, whatever servers
+// are away, and whatever its client has under way; and where no majority has, nobody is told so.
+// Method: a quorum of which servers are killed and stopped, and a look at each server's own vote.
+#include <mortise/redlock.hpp>
+
+#include "fault/redlock_fixture.hpp"
+
+namespace mortise::fault {
+namespace {
+
+class RedlockForcing : public RedlockTest {};
+
+TEST_F(RedlockForcing, EndsTheHoldOnEveryServerAndTellsItsHolder) {
+  Client mine = ready_client();
+  Client other = client();
+  Lock lock = mine.lock("a", {.lease = 1'500ms, .label = "robbed"});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  const Token token = lock.token();
+  const std::optional<Holder> ended = redlock::force_release(servers().url(), "a", patience);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->label, "robbed");
+  EXPECT_EQ(ended->token, token);
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
+  expect_free("a");
+  Lock next = other.lock("a", {.lease = 60s});
+  ASSERT_TRUE(next.try_lock_for(patience));
+  EXPECT_GT(next.token(), token);
+  EXPECT_EQ(lock.release(), Released::was_lost);
+  EXPECT_EQ(other.lock("a").holder()->token, next.token());
+  next.unlock();
+  EXPECT_FALSE(redlock::force_release(servers().url(), "a", patience)) << "it was free";
+}
+
+TEST_F(RedlockForcing, AMajorityIsEnoughAndWhoeverWasAwayIsOneVote) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 1'500ms});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
+  stop(0);
+  stop(1);
+  ASSERT_TRUE(redlock::force_release(servers().url(), "a", patience));
+  EXPECT_EQ(holds("a"), 0U) << words("a");
+  // Two servers still have the vote, and go on.
+  resume(0);
+  resume(1);
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
+  Client other = client();
+  Lock next = other.lock("a");
+  EXPECT_TRUE(next.try_lock_for(patience));
+  next.unlock();
+}
+
+TEST_F(RedlockForcing, AMinorityEndsNothingAndIsNotToldAsTheEnd) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 60s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  for (const std::size_t away : {0U, 1U, 2U}) stop(away);
+  const Failure failure =
+      failure_of([&] { redlock::force_release(servers().url(), "a", 1'000ms); });
+  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
+  std::error_code ec;
+  Client other = client();
+  EXPECT_TRUE(other.force_release("a", {.wait = 1s}, ec).empty());
+  EXPECT_EQ(ec, Errc::in_doubt);
+  for (const std::size_t away : {0U, 1U, 2U}) resume(away);
+}
+
+// A vote that was asked for before comes after the end: by a connection that stood still.
+TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 60s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
+  const std::string owner = field(0, "a", "o");
+  ASSERT_TRUE(redlock::force_release(servers().url(), "a", patience));
+  // As relock() sends it, in the step of a hold.
+  const std::string step = std::to_string((1U << 29U) - 2);
+  for (std::size_t i = 0; i < servers().size(); ++i) {
+    const RedisAnswer answer =
+        servers()[i].talk().expect_ok({"EVAL", std::string(redlock::scripts::relock.text), "1",
+                                       key("a"), owner, "q0", step, "60000"});
+    EXPECT_EQ(answer.text, "R") << i;
+    EXPECT_FALSE(is_held(i, "a")) << i;
+  }
+  EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
+}
+
+TEST_F(RedlockForcing, OnlyTheHoldThatIsMeantIsEnded) {
+  Client mine = ready_client();
+  Lock lock = mine.lock("a", {.lease = 60s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  const Token first = lock.token();
+  lock.unlock();
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  EXPECT_FALSE(redlock::force_release(servers().url(), "a", patience, first));
+  EXPECT_TRUE(mine.lock("a").holder());
+  EXPECT_TRUE(redlock::force_release(servers().url(), "a", patience, lock.token()));
+  EXPECT_FALSE(mine.lock("a").holder());
+}
+
+}  // namespace
+}  // namespace mortise::fault
