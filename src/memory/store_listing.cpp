@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <thread>
 #include <utility>
 
 namespace mortise::memory {
 namespace {
 
 // Names stay in their buckets as long as there are as many of these, so a pass need not have the
-// mutex all the time: others wait for so many at most.
+// mutex all the time: others wait for so many at most. And it has to stay away for a moment, or it
+// would have the mutex again before any of those who wait is awake.
 constexpr std::size_t buckets_at_a_time = 256;
+constexpr std::chrono::microseconds turn_of_others{1};
 // The table doubles; so a pass that it has interrupted so often does the rest at once.
 constexpr int interruptions = 3;
 
@@ -68,8 +71,9 @@ NamePage Store::list(const std::string& prefix, const std::string& cursor, std::
       const std::optional<Held>& held = each->second.held;
       if (held && clock_->now() < held->expires) names.see(each->first);
     }
-    if (bucket % buckets_at_a_time != 0 || interrupted >= interruptions) continue;
+    if ((bucket + 1) % buckets_at_a_time != 0 || interrupted >= interruptions) continue;
     lock.unlock();
+    std::this_thread::sleep_for(turn_of_others);
     lock.lock();
     if (locks_.bucket_count() == buckets) continue;
     buckets = locks_.bucket_count();
