@@ -7,6 +7,7 @@ namespace simulation {
 namespace {
 
 constexpr std::uint64_t shares_stream = 43;
+constexpr std::uint64_t lost_grants_stream = 44;
 
 // Trials wait for a few flushes, and have bounds of their own.
 constexpr Nanos longest_flush_of_a_trial = std::chrono::milliseconds(3);
@@ -25,7 +26,9 @@ postgres::Options options_of_a_trial(Nanos flush) {
 PostgresTrials::PostgresTrials(Room& room, Judge& judge, Nanos flush, std::string_view mistake,
                                std::uint64_t seed)
     : trial_(room, judge, options_of_a_trial(flush), mistake),
-      shares_(trial_, Random::of({seed, shares_stream})) {}
+      shares_(trial_, Random::of({seed, shares_stream})),
+      lost_grants_(room, judge, options_of_a_trial(flush).flush, mistake,
+                   Random::of({seed, lost_grants_stream})) {}
 
 void PostgresTrials::come() {
   late_bell_.come();
@@ -35,6 +38,7 @@ void PostgresTrials::come() {
   if (!trial_.judge().verdict()) brief_.come();
   if (!trial_.judge().verdict()) shares_.come();
   if (!trial_.judge().verdict()) keys_.come();
+  if (!trial_.judge().verdict()) lost_grants_.come();
 }
 
 }  // namespace simulation

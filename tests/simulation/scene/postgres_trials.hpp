@@ -6,6 +6,7 @@
 #include "simulation/scene/postgres_doubts.hpp"
 #include "simulation/scene/postgres_keys.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
+#include "simulation/scene/postgres_lost_grants.hpp"
 #include "simulation/scene/postgres_overtaken.hpp"
 #include "simulation/scene/postgres_shares.hpp"
 #include "simulation/scene/postgres_steps.hpp"
@@ -33,6 +34,7 @@ class PostgresTrials {
   PostgresBrief brief_{trial_};
   PostgresShares shares_;
   PostgresKeys keys_{trial_};
+  PostgresLostGrants lost_grants_;  // at servers of their own
 };
 
 }  // namespace simulation
