@@ -124,11 +124,10 @@ MORTISE_API bool lock_in(pg_conn* connection, std::string_view name, std::chrono
 /// the end of the transaction, and a run that is over cannot be recorded.
 ///
 /// At every isolation level. At repeatable read and above, begin the transaction behind the run:
-/// one whose snapshot is older gives `unavailable`, and so does one that is older than the first
-/// waiter for the key. At serializable, transactions that conclude other keys at the same time may
-/// give that, too, also at their commit. The run's renewals go on meanwhile. The commit waits for
-/// the disk, and for synchronous standbys, also where the session's `synchronous_commit` says
-/// otherwise.
+/// one whose snapshot is older gives `unavailable`. At serializable, transactions that conclude
+/// other keys at the same time may give that, too, also at their commit. The run's renewals go on
+/// meanwhile, and others may come to wait for the key. The commit waits for the disk, and for
+/// synchronous standbys, also where the session's `synchronous_commit` says otherwise.
 ///
 /// The run stays open, since the transaction may be rolled back yet. But from now on
 /// `run.succeed()`, and the end of a body of `Once::run()`, write nothing: they free the key, and

@@ -67,7 +67,8 @@ BEGIN
     END IF;
   END IF;
 
-  answer := @schema@.take_row_run(the_key, me, for_lease, for_label, how);
+  answer := @schema@.take_row_run(the_key, me, for_lease, for_label,
+                                  CASE verdict WHEN 'W' THEN how | 8 ELSE how END);
   IF answer LIKE 'G%' THEN
     RETURN textsend(answer || ' ' || (SELECT run FROM @schema@.once WHERE key = the_key));
   ELSIF answer !~ '^[0-9]' THEN

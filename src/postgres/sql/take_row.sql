@@ -5,7 +5,9 @@
 -- on another connection, changes nothing: the newer one says so (`strays`) and buries the older ones.
 -- A grant is on disk before it is told: it shares its transaction with other calls of take() only.
 --
--- `how`: 16 x the number of this copy + 1 it waits + 2 fair + 4 strays.
+-- `how`: 16 x the number of this copy + 1 it waits + 2 fair + 4 strays; of a key + 8 where somebody was just seen to
+-- run it. Who only comes to wait then does not lock the row as one who takes it: a user's transaction that concludes
+-- the run, and is older, would get error 40001 for what the waiter writes there.
 --
 -- Returns  <number>                   it is the owner from now on, for the lease that it asked for
 --          G <number> <age> <lease>   it is the owner, since <age> microseconds
@@ -21,6 +23,7 @@ DECLARE
   fair constant boolean := (how & 2) <> 0;
   strays constant boolean := (how & 4) <> 0;
   copy constant bigint := how >> 4;
+  only_waits constant boolean := @only_waits@;
   shares constant boolean := txid_current_if_assigned() IS NOT NULL;
   l record;
   t timestamptz;
@@ -30,8 +33,10 @@ DECLARE
   n bigint;
   ignored text;
 BEGIN
-  SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
-    FROM @schema@.@lock@ WHERE name = the_name FOR UPDATE SKIP LOCKED;
+  IF NOT only_waits THEN
+    SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
+      FROM @schema@.@lock@ WHERE name = the_name FOR UPDATE SKIP LOCKED;
+  END IF;
   IF NOT FOUND THEN
     IF NOT EXISTS (SELECT FROM @schema@.@lock@ WHERE name = the_name) THEN
       -- An insertion would wait for another one of the same name, of a user's transaction perhaps.
@@ -49,7 +54,7 @@ BEGIN
       RETURN n;
     END IF;
     IF NOT waits THEN RETURN 'L'; END IF;
-    -- Where only a guard's transaction has it, one can still wait there.
+    -- Where only a transaction has it that guards the hold, or concludes the run, one can still wait there.
     SELECT number, attempt, lease, expires_at, label, waiters_until, buried INTO l
       FROM @schema@.@lock@ WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN RETURN 'L'; END IF;

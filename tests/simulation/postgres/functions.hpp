@@ -36,6 +36,7 @@ struct TakeRequest {
   std::int64_t lease = 0;
   std::string label{};
   std::int64_t how = 0;
+  bool seen_run = false;  ///< of a key: somebody was seen to run it
 };
 
 /// The arguments of ask_key.sql and begin_key(); `take` is of the key's row of `run`.

@@ -115,7 +115,7 @@ Task<std::string> begin_new(Session& session, const KeyRequest& request, std::in
 
 Task<std::string> begin_key(Session& session, const KeyRequest& request) {
   const bool shares = session.transaction().xid != 0;
-  const TakeRequest& takes = request.take;
+  TakeRequest takes = request.take;
   if (const KeyRow* const seen = session.see<KeyRow>(request.key)) {
     const KeyRow row = *seen;
     const LockRow* const runner = session.see(request.take.name);
@@ -129,6 +129,7 @@ Task<std::string> begin_key(Session& session, const KeyRequest& request) {
       const bool locked = co_await ends_without(session, request, t, shares);
       co_return locked ? std::string("L") : answer_of(shown(session, row, request), lives, verdict);
     }
+    takes.seen_run = verdict == 'W';
   }
   co_await session.step();
   const std::string answer = co_await take_row(session, takes);

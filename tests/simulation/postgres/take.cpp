@@ -154,7 +154,10 @@ Tombstones bury(const std::optional<Tombstones>& tombstones, const std::string& 
 Task<std::string> take_row(Session& session, const TakeRequest& request) {
   const How how(request.how);
   const bool shares = session.transaction().xid != 0;
-  LockTuple* tuple = co_await session.lock_row(request.name, Strength::update, true);
+  LockTuple* tuple = nullptr;
+  if (!request.seen_run || !how.waits) {
+    tuple = co_await session.lock_row(request.name, Strength::update, true);
+  }
   bool guarded = false;
   if (tuple == nullptr) {
     co_await session.step();
