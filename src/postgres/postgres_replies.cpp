@@ -267,7 +267,8 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   const bool writes_itself = conclusion && conclusion->written;
   // What stands instead is that one; of the same state it would have been confirmed.
   const bool its_own = writes_itself && conclusion->written->state != conclusion->state;
-  const bool before = attempts_.release_in_doubt(release.hold().attempt);
+  // By a copy that was not answered, or by a commit that was in doubt.
+  const bool before = call.executed || attempts_.release_in_doubt(release.hold().attempt);
   // The copy of which no answer came may have said that others wait.
   const bool untold =
       before && (outcome == ReleaseOutcome::freed_before || outcome == ReleaseOutcome::stands);

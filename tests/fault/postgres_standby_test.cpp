@@ -3,7 +3,7 @@
 // wait (S1); and a standby that is gone costs the server no more processes than the page says (L7).
 // Method: a standby that must confirm each commit and does not exist; pg_cancel_backend(), a
 // shutdown and a crash during the wait.
-#include "fault/postgres_fixture.hpp"
+#include "fault/postgres_lost_standby.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,39 +13,8 @@
 namespace mortise::fault {
 namespace {
 
-constexpr const char* committing =
-    "select pid from pg_stat_activity where usename = 'shop' and wait_event = 'SyncRep'";
-
-class PostgresStandby : public PostgresTest {
+class PostgresStandby : public PostgresLostStandby {
  protected:
-  void configure(const std::string& names) {
-    PostgresTalk talk = server().talk();
-    talk.run("alter system set synchronous_standby_names = '" + names + "'");
-    talk.run("select pg_reload_conf()");
-  }
-  void lose_standby() {
-    configure("nobody");
-    // In force when a commit waits.
-    ASSERT_TRUE(eventually([&] {
-      PostgresTalk talk = server().talk();
-      talk.send("create table if not exists public.tried (i int); drop table public.tried");
-      const bool waits = !talk.answered(100ms);
-      static_cast<void>(server().talk().value("select pg_cancel_backend($1::int)",
-                                              {std::to_string(talk.server_process())}));
-      return waits;
-    }));
-  }
-  void find_standby() { configure(""); }
-  /// @return how many waits for the standby were ended.
-  std::size_t cancel_waits() {
-    return server()
-        .talk()
-        .rows(std::string("select pg_cancel_backend(pid) from (") + committing + ") as c")
-        .size();
-  }
-  [[nodiscard]] bool is_committing() {
-    return !see(std::string("select count(*) from (") + committing + ") as c").starts_with('0');
-  }
   [[nodiscard]] std::size_t backends() {
     return std::stoul(see(std::string("select count(*) from (") + sessions + ") as s"));
   }
