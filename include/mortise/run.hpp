@@ -107,6 +107,9 @@ class MORTISE_API Run {
   /// From now on `succeed()` and the end of a body write nothing, and have only that confirmed. The
   /// one that is noted last counts; nothing where the run is not open.
   void note(std::shared_ptr<const Record> written) noexcept;
+  /// For the same: what the run has noted last is not to be undone any more. Frees the key, as
+  /// `succeed()` does; whatever comes of that, `outcome()` is this one, and no error.
+  void stands(std::shared_ptr<const Record> written) noexcept;
 
  private:
   friend class Once;

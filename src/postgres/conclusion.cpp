@@ -62,10 +62,9 @@ Outcome commit(pg_conn* connection, Run& run, std::string_view result, std::stri
     if (failure.code == Errc::in_doubt) run.give_back();
     throw LockError(failure);
   }
-  // It stands, also where the lease has ended meanwhile.
-  std::error_code ec;
-  const Outcome freed = run.succeed(result, ec);
-  return freed.state() == KeyState::succeeded ? freed : Outcome(record);
+  // Also where the lease has ended meanwhile, or nobody hears whether the key was freed.
+  run.stands(record);
+  return run.outcome();
 }
 
 }  // namespace mortise::postgres

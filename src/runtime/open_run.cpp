@@ -150,4 +150,14 @@ void Run::note(std::shared_ptr<const Record> written) noexcept {
   if (open_) open_->note(std::move(written));
 }
 
+void Run::stands(std::shared_ptr<const Record> written) noexcept {
+  try {
+    conclude(written->state, {});
+  } catch (const std::exception&) {
+    give_back();  // out of memory for words about it
+  }
+  outcome_ = Outcome(std::move(written));
+  failure_ = Failure();
+}
+
 }  // namespace mortise

@@ -77,6 +77,26 @@ TEST_F(PostgresDoubts, SoIsThatOfATransactionWithAGuard) {
   EXPECT_EQ(failure.code, Errc::in_doubt) << failure.text;
 }
 
+// The transaction knows that it is committed, whatever the library hears of its own statement.
+// Promise: O1
+TEST_F(PostgresDoubts, WhatIsCommittedIsTheOutcomeAlsoWhereItsConfirmationIsLost) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  Client mine(PostgresServer::url_by(proxy.port()));
+  PostgresTalk user = server().user();
+  mortise::Outcome outcome;
+  const Failure failure = failure_of([&] {
+    outcome = mine.once("a", {.lease = 3s}).run([&](mortise::Run& run) {
+      charge(user);
+      proxy.blackhole(true);
+      EXPECT_EQ(postgres::commit(user.handle(), run, "receipt").result(), "receipt");
+      EXPECT_EQ(run.outcome().result(), "receipt");
+    });
+  });
+  EXPECT_EQ(failure.code, std::error_code()) << failure.text;
+  EXPECT_EQ(outcome.result(), "receipt");
+  proxy.heal();
+}
+
 // It is recorded at a moment, and somebody may have seen it.
 // Promise: O1
 TEST_F(PostgresDoubts, AnOutcomeThatWasReplacedWhileItsCommitWasInDoubtIsNotSaidToBeLost) {
