@@ -71,6 +71,11 @@ struct Recalled {
   bool locked = false;  ///< in the hands of another transaction: ask again soon
 
   [[nodiscard]] static std::optional<Recalled> of(const Result& result);
+  /// @return what it is to forget_key(): the number of the run, below zero while that is pending.
+  [[nodiscard]] std::int64_t what() const noexcept {
+    const auto number = static_cast<std::int64_t>(record->number);
+    return record->state == KeyState::pending ? -number : number;
+  }
 };
 
 /// @return numbers with a space in between.

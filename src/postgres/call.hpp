@@ -36,8 +36,8 @@ struct Call {
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
   std::shared_ptr<const Holder> found{};  ///< force: whose hold it ends; null = it looks for one
-  std::uint64_t forgets = 0;              ///< recall: the run that it forgets; 0 = it looks first
-  unsigned forgotten = 0;                 ///< recall: how often it may have forgotten that run
+  std::int64_t forgets = 0;               ///< recall: see `Recalled::what()`; 0 = it looks first
+  unsigned forgotten = 0;                 ///< recall: how often it may have forgotten that
   Instant asked{};                        ///< the clock before it left
   Instant since{};                        ///< when the library asked
   std::chrono::nanoseconds patience{};    ///< unanswered for so long: the connection counts as dead

@@ -346,9 +346,10 @@ Arguments PostgresBackend::prepare(Call& call, bool pooled) {
     }
     case Call::Kind::recall: {
       const std::string& key = call.recollection().key();
-      call.text = call.forgets > 0 ? Call::Text::forget_key : Call::Text::look_key;
-      if (call.forgets > 0) ++call.forgotten;
-      return call.forgets > 0 ? Statements::forget(key, call.forgets) : Statements::inspect(key);
+      const bool forgets = call.forgets != 0;
+      call.text = forgets ? Call::Text::forget_key : Call::Text::look_key;
+      if (forgets) ++call.forgotten;
+      return forgets ? Statements::forget(key, call.forgets) : Statements::inspect(key);
     }
     case Call::Kind::inspect: break;
     case Call::Kind::force:

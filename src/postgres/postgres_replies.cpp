@@ -6,6 +6,7 @@
 #include "postgres/steps.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -321,19 +322,19 @@ void PostgresBackend::answered_recall(const Call& call, const Result& result) {
   }
   const Record& found = *recalled->record;
   if ((call.forgotten > 1 || call.executed) && found.state != KeyState::absent &&
-      found.number != call.forgets) {
+      static_cast<std::int64_t>(found.number) != std::abs(call.forgets)) {
     return call.operation->failed(
         {Errc::in_doubt, where_ + ": the key may have been forgotten, and is run since"});
   }
   const bool forgets = call.recollection().kind() == Recollection::Kind::forget &&
                        found.state != KeyState::absent && !found.held;
-  if (!forgets || found.number == call.forgets) {
+  if (!forgets || recalled->what() == call.forgets) {
     return call.recollection().answered(recalled->record);
   }
-  // Of that run, and of no other one: the server may come to it when a later one is recorded.
+  // Of that run as it is, and of no other one: the server may come to it when more is recorded.
   Flights again;
   again.emplace_back(call);
-  again.front().forgets = found.number;
+  again.front().forgets = recalled->what();
   again.front().forgotten = 0;
   resubmit(again);
 }

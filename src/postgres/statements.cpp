@@ -203,9 +203,9 @@ Arguments Statements::inspect(std::string_view name) {
   return arguments;
 }
 
-Arguments Statements::forget(std::string_view key, std::uint64_t number) {
+Arguments Statements::forget(std::string_view key, std::int64_t what) {
   Arguments arguments;
-  arguments.bytes(key).integer(static_cast<std::int64_t>(number));
+  arguments.bytes(key).integer(what);
   return arguments;
 }
 

@@ -62,8 +62,8 @@ class Statements {
                                           const Copies& copies);
   [[nodiscard]] static Arguments renew(const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments inspect(std::string_view name);
-  /// @param number of the run that it forgets, and of no later one
-  [[nodiscard]] static Arguments forget(std::string_view key, std::uint64_t number);
+  /// @param what it forgets, and nothing that came later: see `Recalled::what()`
+  [[nodiscard]] static Arguments forget(std::string_view key, std::int64_t what);
   /// @param found of the hold that it ends, and of no other
   [[nodiscard]] static Arguments force_release(std::string_view name, Token found);
   [[nodiscard]] static bool any_key(const std::vector<Renewal::Item>& items);

@@ -122,5 +122,34 @@ TEST_F(PostgresDoubts, AnOutcomeThatWasReplacedWhileItsCommitWasInDoubtIsNotSaid
   EXPECT_TRUE(next);
 }
 
+// What forget() has found is a run that was pending; what that recorded since stays, also where
+// the server comes to it late.
+// Promise: O3
+TEST_F(PostgresDoubts, ALateRequestToForgetAPendingRunForgetsNoOutcome) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  Client mine = client();
+  mortise::Run run = mine.once("a", {.lease = 60s}).begin();
+  PostgresTalk user = server().user();
+  charge(user);
+  postgres::conclude(user.handle(), run, "receipt");
+  server().talk().run("update mortise.run set expires_at = clock_timestamp()");
+  Client other(PostgresServer::url_by(proxy.port()));
+  EXPECT_EQ(other.once("a").look().state(), KeyState::pending);
+  auto forgotten = std::async(std::launch::async, [&] {
+    return failure_of([&] { static_cast<void>(other.once("a").forget()); });
+  });
+  std::this_thread::sleep_for(100ms);  // the transaction has the key: it asks again and again
+  proxy.hold_requests(true);
+  EXPECT_EQ(forgotten.get().code, Errc::in_doubt);
+  user.run("commit");
+  EXPECT_EQ(look().result(), "receipt");
+  ASSERT_GT(proxy.held(), 0U);
+  proxy.hold_requests(false);
+  proxy.release_held();
+  ASSERT_TRUE(eventually([&] { return proxy.held() == 0; }));
+  other.close();
+  EXPECT_EQ(look().result(), "receipt");
+}
+
 }  // namespace
 }  // namespace mortise::fault

@@ -65,8 +65,9 @@ BEGIN
 END
 $function$;
 
--- Forgets a key, unless somebody runs it, or it is not the run that was looked at: a copy that comes late
--- must not forget what came of a later one. On disk before it is told. Its rows go with the next sweep.
+-- Forgets a key, unless somebody runs it, or it is not what was looked at: a copy that comes late must not forget
+-- what came of a later run; nor, below zero, where the run was pending, what its own transaction has recorded
+-- since. On disk before it is told. Its rows go with the next sweep.
 --
 -- Returns  what told() makes of it as it was found; '': it was absent; L: a row is locked, ask again soon
 CREATE OR REPLACE FUNCTION @schema@.forget_key(the_key bytea, its_number bigint) RETURNS bytea
@@ -88,7 +89,7 @@ BEGIN
   END IF;
   lives := has AND o.state = 'P';
   IF o.state = '-' OR NOT (has OR o.kept_until > t) THEN RETURN ''; END IF;
-  IF NOT lives AND o.number = its_number THEN
+  IF NOT lives AND o.number = (CASE o.state WHEN 'P' THEN -its_number ELSE its_number END) THEN
     UPDATE @schema@.once SET state = '-', bytes = '', kept_until = t WHERE key = the_key;
   END IF;
   RETURN @schema@.told(o.state, lives, o.run, o.number, o.fingerprint, o.bytes);

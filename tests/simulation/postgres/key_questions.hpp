@@ -137,7 +137,8 @@ class KeyQuestions : public Questions {
     switch (pick(16)) {
       case 0: {
         const Hold its = hold(true);
-        return call("SELECT " + schema_ + ".forget_key($1, $2)", {its.name}, {its.number});
+        return call("SELECT " + schema_ + ".forget_key($1, $2)", {its.name},
+                    {chance(50) ? its.number : -its.number});
       }
       case 1: {
         const std::string text =

@@ -125,7 +125,8 @@ Task<std::string> forget_key(Session& session, const std::string& key, std::int6
   const bool lives = held && row.state == 'P';
   if (row.state == '-' || !(held || row.kept_until > t)) co_return std::string();
   std::string answer = told(row, lives, row.bytes);
-  if (!lives && (row.number == number || session.db.makes(Mistake::forgets_whatever_it_finds))) {
+  const bool that = row.number == (row.state == 'P' ? -number : number);
+  if (!lives && (that || session.db.makes(Mistake::forgets_whatever_it_finds))) {
     row.state = '-';
     row.bytes.clear();
     row.kept_until = t;
