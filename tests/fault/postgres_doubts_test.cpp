@@ -122,6 +122,22 @@ TEST_F(PostgresDoubts, AnOutcomeThatWasReplacedWhileItsCommitWasInDoubtIsNotSaid
   EXPECT_TRUE(next);
 }
 
+// The first copy has said that others wait; of that answer nothing is heard.
+TEST_F(PostgresDoubts, WhoWaitsIsToldOfAnOutcomeWhoseCommitWasInDoubt) {
+  Client mine = client();
+  mortise::Run run = mine.once("a", {.lease = 60s}).begin();
+  server().talk().run("update mortise.run set waiters_until = 'infinity'");
+  PostgresTalk waiter = server().talk();
+  waiter.run("listen mortise");
+  ASSERT_NO_FATAL_FAILURE(lose_standby());
+  auto told = std::async(std::launch::async, [&] { return run.succeed("receipt"); });
+  ASSERT_TRUE(eventually([&] { return is_committing(); }));
+  ASSERT_GT(cancel_waits(), 0U);
+  find_standby();
+  EXPECT_EQ(told.get().result(), "receipt");
+  EXPECT_EQ(waiter.notification(patience), "key 61");
+}
+
 // What forget() has found is a run that was pending; what that recorded since stays, also where
 // the server comes to it late.
 // Promise: O3
