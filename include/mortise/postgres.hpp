@@ -161,7 +161,7 @@ MORTISE_API void conclude(pg_conn* connection, Run& run, std::string_view result
 /// @return the outcome: `succeeded`
 /// @errors as `conclude()`: nothing is committed, roll back; the run stays open. `in_doubt`: the
 /// connection broke before the answer to `COMMIT`, and both are committed or neither: the run was
-/// given back, and `Once::look()` tells. Thrown as `LockError`.
+/// given back, and the next `Once::begin()` tells; `look()` may be early. Thrown as `LockError`.
 /// @thread_safety one thread at a time for each connection
 /// @blocking for two round trips, and as `Run::succeed()`
 MORTISE_API Outcome commit(pg_conn* connection, Run& run, std::string_view result = {},

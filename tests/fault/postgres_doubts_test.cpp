@@ -77,6 +77,29 @@ TEST_F(PostgresDoubts, SoIsThatOfATransactionWithAGuard) {
   EXPECT_EQ(failure.code, Errc::in_doubt) << failure.text;
 }
 
+// The server has not come to it yet, and does not know that nobody waits for it any more.
+// Promise: O2
+TEST_F(PostgresDoubts, NobodyRunsAKeyWhoseCommitIsStillOnItsWay) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  Client mine = client();
+  mortise::Run run = mine.once("a").begin();
+  {
+    PostgresTalk user(PostgresServer::url_by(proxy.port()));
+    charge(user);
+    postgres::conclude(user.handle(), run, "receipt");
+    proxy.hold_requests(true);
+    user.send("commit");
+    ASSERT_TRUE(eventually([&] { return proxy.held() > 0; }));
+  }
+  run.give_back();
+  EXPECT_EQ(look().state(), KeyState::pending);
+  Client other = client();
+  EXPECT_FALSE(other.once("a", {.wait = 300ms}).begin());
+  proxy.hold_requests(false);
+  proxy.release_held();
+  EXPECT_EQ(other.once("a").begin().outcome().result(), "receipt");
+}
+
 // The transaction knows that it is committed, whatever the library hears of its own statement.
 // Promise: O1
 TEST_F(PostgresDoubts, WhatIsCommittedIsTheOutcomeAlsoWhereItsConfirmationIsLost) {
