@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <thread>
 #include <utility>
 
 namespace mortise::memory {
 namespace {
 
 // Names stay in their buckets as long as there are as many of these, so a pass need not have the
-// mutex all the time: others wait for so many at most.
-constexpr std::size_t buckets_at_a_time = 256;
+// mutex all the time: others wait for so many at most. And it has to stay away for a moment, or it
+// would have the mutex again before any of those who wait is awake.
+constexpr std::size_t buckets_at_a_time = 1'024;
+constexpr std::chrono::microseconds turn_of_others{1};
 // The table doubles; so a pass that it has interrupted so often does the rest at once.
 constexpr int interruptions = 3;
 
@@ -65,14 +68,12 @@ NamePage Store::list(const std::string& prefix, const std::string& cursor, std::
   int interrupted = 0;
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
     for (auto each = locks_.begin(bucket); each != locks_.end(bucket); ++each) {
-      const Name& entry = each->second;
-      const auto stands = [now = clock_->now()](const Held& one) { return now < one.expires; };
-      const bool held = (entry.held && stands(*entry.held)) ||
-                        std::any_of(entry.sharing.begin(), entry.sharing.end(), stands);
-      if (held) names.see(each->first);
+      const std::optional<Held>& held = each->second.held;
+      if (held && clock_->now() < held->expires) names.see(each->first);
     }
-    if (bucket % buckets_at_a_time != 0 || interrupted >= interruptions) continue;
+    if ((bucket + 1) % buckets_at_a_time != 0 || interrupted >= interruptions) continue;
     lock.unlock();
+    std::this_thread::sleep_for(turn_of_others);
     lock.lock();
     if (locks_.bucket_count() == buckets) continue;
     buckets = locks_.bucket_count();
@@ -91,21 +92,16 @@ NameQueue Store::queue(const std::string& name, std::size_t limit) {
   if (found == locks_.end()) return queue;
   const Instant now = clock_->now();
   const Name& entry = found->second;
-  const auto tell = [&](const Held& held, Mode mode) {
-    if (now >= held.expires || queue.holders.size() >= limit) return;
-    queue.holders.push_back({.label = held.label,
-                             .mode = mode,
-                             .token = Token(held.grant.number * core::tokens_in_a_grant),
-                             .age = milliseconds(now - held.grant.granted_at),
-                             .expires_in = milliseconds(held.expires - now)});
-  };
-  if (entry.held) tell(*entry.held, Mode::exclusive);
-  for (const Held& each : entry.sharing) tell(each, Mode::shared);
+  if (entry.held && now < entry.held->expires) {
+    queue.holders.push_back({.label = entry.held->label,
+                             .token = Token(entry.held->grant.number * core::tokens_in_a_grant),
+                             .age = milliseconds(now - entry.held->grant.granted_at),
+                             .expires_in = milliseconds(entry.held->expires - now)});
+  }
   queue.waiters_in_all = entry.queue.size();
   for (const Queued& each : entry.queue) {
     if (queue.waiters.size() >= limit) break;
     queue.waiters.push_back({.label = each.label,
-                             .mode = each.mode,
                              .age = milliseconds(now - each.since),
                              .silent_for = milliseconds(now - each.last_contact)});
   }
@@ -120,19 +116,10 @@ std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
     ++requests_;
     const Instant now = clock_->now();
     Name& entry = settled(asked.name(), Mode::exclusive, now, pushes);
-    const auto meant = [&](const Held& held) {
-      return asked.means(Token(held.grant.number * core::tokens_in_a_grant));
-    };
-    // Who goes, as somebody who looked then would have seen it.
-    Name gone;
-    gone.sharing = entry.sharing;
-    std::erase_if(gone.sharing, [&](const Held& each) { return !meant(each); });
-    if (entry.held && meant(*entry.held)) gone.held = entry.held;
-    gone.queue.resize(entry.queue.size());
-    ended = holder_of(gone, now);
+    ended = holder_of(entry, now);
+    if (ended && !asked.means(ended->token)) ended.reset();
     if (ended) {
-      if (gone.held) entry.held.reset();
-      std::erase_if(entry.sharing, meant);
+      entry.held.reset();
       hand_over(entry, asked.name(), Mode::exclusive, now, pushes);
     }
     erase_if_idle(asked.name(), Mode::exclusive);

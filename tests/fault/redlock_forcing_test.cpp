@@ -66,10 +66,33 @@ TEST_F(RedlockForcing, AMinorityEndsNothingAndIsNotToldAsTheEnd) {
   for (const std::size_t away : {0U, 1U, 2U}) resume(away);
 }
 
+// A majority says whose it is, and then a minority of the servers can write.
+TEST_F(RedlockForcing, AMinorityThatHasHeardOfItIsNotToldAsTheEnd) {
+  Client mine = ready_client();
+  Client other = ready_client();
+  Lock lock = mine.lock("a", {.lease = 60s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
+  const auto may_write = [&](const char* replicas) {
+    for (const std::size_t i : {0U, 1U, 2U}) {
+      servers()[i].talk().expect_ok({"CONFIG", "SET", "min-replicas-to-write", replicas});
+    }
+  };
+  may_write("1");
+  std::error_code ec;
+  EXPECT_TRUE(other.force_release("a", {.wait = 1s}, ec).empty());
+  EXPECT_EQ(ec, Errc::in_doubt);
+  EXPECT_GE(holds("a"), 3U) << words("a");
+  EXPECT_TRUE(other.lock("a").holder()) << "a majority has it still";
+  may_write("0");
+  ASSERT_EQ(other.force_release("a", {.wait = patience}).size(), 1U);
+  EXPECT_TRUE(eventually([&] { return holds("a") == 0; }));
+}
+
 // A vote that was asked for before comes after the end: by a connection that stood still.
 TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
   Client mine = ready_client();
-  Lock lock = mine.lock("a", {.lease = 60s});
+  Lock lock = mine.lock("a", {.lease = 6s});
   ASSERT_TRUE(lock.try_lock_for(patience));
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   const std::string owner = field(0, "a", "o");
@@ -79,7 +102,7 @@ TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
   for (std::size_t i = 0; i < servers().size(); ++i) {
     const RedisAnswer answer =
         servers()[i].talk().expect_ok({"EVAL", std::string(redlock::scripts::relock.text), "1",
-                                       key("a"), owner, "q0", step, "60000"});
+                                       key("a"), owner, "q0", step, "6000"});
     EXPECT_EQ(answer.text, "R") << i;
     EXPECT_FALSE(is_held(i, "a")) << i;
   }

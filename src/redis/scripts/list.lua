@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Which locks are held: one page. Nothing is written, and no lock is kept from anybody for longer than a look at
--- as many keys takes, 2 us each. SCAN may tell a key more than once, and tells each that is there all the while.
+-- as many keys takes, 4 us each. SCAN may tell a key more than once, and tells each that is there all the while.
 --
 -- ARGV  1 where to go on, "0" = at the beginning    3 what the keys look like, as a pattern    4 at how many keys of
 --       the database to look    5 how long the prefix of ours is
