@@ -24,11 +24,11 @@ std::shared_ptr<const Record> conclude_in(OpenTransaction& transaction, Run& run
                                               std::to_string(result.size()) +
                                               " bytes; at most 65536 are allowed"});
   }
-  const auto written = std::make_shared<const Record>(Record{.state = KeyState::succeeded,
-                                                             .bytes = std::string(result),
-                                                             .run = run.number(),
-                                                             .number = hold.number,
-                                                             .fingerprint = memory->fingerprint});
+  auto written = std::make_shared<const Record>(Record{.state = KeyState::succeeded,
+                                                       .bytes = std::string(result),
+                                                       .run = run.number(),
+                                                       .number = hold.number,
+                                                       .fingerprint = memory->fingerprint});
   Arguments arguments;
   arguments.bytes(hold.name)
       .bytes(attempt_bytes(hold.attempt).view())
