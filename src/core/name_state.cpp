@@ -102,7 +102,7 @@ NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimit
   if (held_by(owner, mode) == nullptr) return unlock_lost(owner, mode);
   if (mode == Mode::shared) return unlock_shared(owner);
   if (--hold_->depth > 0 && !base::mutant("core.inner_unlock_frees")) return {.exit = Exit::nested};
-  return may_pass(now, turn) ? pass(now) : end_hold();
+  return may_pass(now, turn) ? pass(now) : end_hold(now);
 }
 
 NameState::Departure NameState::pass(Instant now) {
@@ -127,7 +127,9 @@ NameState::Departure NameState::unlock_lost(Owner owner, Mode mode) {
   return {.exit = Exit::was_lost};
 }
 
-NameState::Departure NameState::end_hold() {
+NameState::Departure NameState::end_hold(Instant now) {
+  // Its owner goes on as a reader, and is the last to do so for as long as the name is kept.
+  if (sharers_ && Keeping::due(*hold_, now)) sharers_->kept_until(Keeping(*hold_).until());
   Departure departure{.exit = Exit::release, .next = successor(), .ended = std::move(hold_)};
   hold_.reset();
   ++releasing_;

@@ -139,7 +139,7 @@ class NameState {
   [[nodiscard]] Entry enter_shared(const Waiter& waiter, Instant now, const TurnLimits& turn);
   [[nodiscard]] bool may_pass(Instant now, const TurnLimits& turn) const;
   Departure pass(Instant now);
-  Departure end_hold();
+  Departure end_hold(Instant now);
   Departure unlock_lost(Owner owner, Mode mode);
   Departure unlock_shared(Owner owner);
   Loss lose_shared(bool sent_first) noexcept;

@@ -22,6 +22,7 @@ Sharer* Sharers::find(Owner owner) noexcept {
 
 bool Sharers::open_to(const Terms& terms, Instant now, const TurnLimits& turn) const noexcept {
   if (wanted_ && !base::mutant("core.sharers_never_end")) return false;
+  if (now < opens_) return false;
   // Lease and label are those of the first one, as with a re-entry. What would end the newcomer's
   // hold sooner than it asked for, or later, is not.
   if (terms.renew != hold_.terms->renew || terms.max_hold != hold_.terms->max_hold) return false;

@@ -60,6 +60,8 @@ class Sharers {
   /// What a renewal has told, or the server by itself.
   /// @param as_of not later than the server said it
   void told(bool wanted, Instant as_of) noexcept;
+  /// The exclusive hold beside it is kept for nobody until then: so long nobody joins.
+  void kept_until(Instant until) noexcept { opens_ = until; }
   /// Where nobody can unlock a part any more, it ends when the hold would, had it not been renewed
   /// since for those who can; where that is so of all, it is not.
   template <class Ownerless>
@@ -87,6 +89,7 @@ class Sharers {
   Instant news_{};           // as of when that was known last
   Instant asked_{};          // a renewal was sent for it
   std::uint32_t joins_ = 0;  // since then
+  Instant opens_{};          // nobody joins sooner
 };
 
 }  // namespace mortise::core

@@ -159,6 +159,7 @@ void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   core::Hold* const live = live_locked();
   if (live == nullptr) return rest_locked(now, after);
   disown_locked(*live, now);
+  name_.wake_joined_locked();  // what was kept for nobody may be over
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
   if (step == core::Lease::Step::renew) renew_locked(*live, batch);
   // Also where nothing was due: it was the timer of a hold before.

@@ -49,6 +49,34 @@ MORTISE_TEST(MinHold, KeepsTheNameFromTheGrantOn, Quality::min_hold) {
   next.unlock();
 }
 
+// Promise: M1
+MORTISE_TEST(MinHold, OfAnOwnerThatReadsOnNobodyReadsBeside, Quality::min_hold, Quality::shared) {
+  Client one = client();
+  Client other = client();
+  const std::chrono::milliseconds min_hold = short_lease() * 5;
+  Lock writer = one.lock("name", {.min_hold = min_hold});
+  Lock reader = one.lock("name", {.lease = short_lease() * 3, .mode = Mode::shared});
+  Lock elsewhere = other.lock("name", {.mode = Mode::shared});
+  Worker same_client;
+  Worker other_client;
+  const auto before = Steady::now();
+  writer.lock();
+  reader.lock();
+  EXPECT_NE(writer.release(), Released::was_lost);
+  EXPECT_FALSE(elsewhere.try_lock());
+  const auto reads = [&](Lock& lock) {
+    return [&lock] {
+      const std::unique_lock hold(lock, patience);
+      return hold ? Steady::now() : Steady::time_point();
+    };
+  };
+  auto here = same_client.start(reads(reader));
+  auto there = other_client.start(reads(elsewhere));
+  EXPECT_GE(here.get() - before, min_hold);
+  EXPECT_GE(there.get() - before, min_hold);
+  reader.unlock();
+}
+
 MORTISE_TEST(MinHold, EndsALongerLeaseInTime, Quality::min_hold) {
   Client one = client();
   Client other = client();

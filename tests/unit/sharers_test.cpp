@@ -92,6 +92,27 @@ TEST_F(SharersTest, OwnersAndReadersGuardsAreTwoThings) {
   EXPECT_EQ(sharers().find(owner.owner)->guards, 0U);
 }
 
+// Promise: M1
+TEST_F(SharersTest, NobodyJoinsWhatIsKeptBeside) {
+  const auto keeps = std::make_shared<Terms>(Terms{.lease = 30s, .label = "test", .min_hold = 20s});
+  Waiter owner{.owner = Owner::unique(), .terms = keeps};
+  ASSERT_EQ(state_.enter(owner, false), Entry::ask);
+  static_cast<void>(state_.expect_grant());
+  state_.granted(owner, Hold{.owner = owner.owner, .owned_since = start_, .terms = keeps});
+  Waiter reader{.owner = owner.owner, .terms = terms_};
+  ASSERT_EQ(state_.enter(reader, false, now_, {}), Entry::ask);
+  Hold hold{.owner = owner.owner, .granted_at = now_, .owned_since = now_, .terms = terms_};
+  hold.lease = Lease(*terms_, {.number = 7, .counted_from = now_, .lease = 30s}, {}, now_, 0);
+  state_.granted(reader, std::move(hold), state_.expect_grant(Mode::shared));
+  EXPECT_EQ(state_.unlock(owner.owner, start_ + 5s, {}).exit, Exit::release);
+  state_.release_sent();
+  ASSERT_TRUE(sharers().hold().lease.renewed(start_ + 10s, 30s, start_ + 10s));
+  Waiter other{.owner = Owner::unique(), .terms = terms_};
+  EXPECT_EQ(state_.enter(other, true, start_ + 20s - 1ns, {}), Entry::wait);
+  EXPECT_EQ(state_.join_waiter(start_ + 20s - 1ns, {}), nullptr);
+  EXPECT_EQ(state_.join_waiter(start_ + 20s, {}), &other);
+}
+
 // Promise: L9
 TEST_F(SharersTest, WhereNobodyIsLeftTheHoldIsNotRenewed) {
   const Owner a = comes();
