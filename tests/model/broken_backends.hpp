@@ -112,6 +112,30 @@ class CountsApart final : public AnswerRelay {
   std::map<std::uint64_t, std::uint64_t> real_;  // as delivered -> of the backend behind
 };
 
+// N1, N2: whoever wants to write is written down as one who reads.
+class ReadsWhereItShouldWrite final : public AnswerRelay {
+ public:
+  using AnswerRelay::AnswerRelay;
+
+ private:
+  Acquisition::Request asked_for(Acquisition::Request request) override {
+    if (request.mode == Mode::exclusive) request.mode = Mode::shared;
+    return request;
+  }
+};
+
+// M1: a semaphore that has one permit too many.
+class HasOneTooMany final : public AnswerRelay {
+ public:
+  using AnswerRelay::AnswerRelay;
+
+ private:
+  Acquisition::Request asked_for(Acquisition::Request request) override {
+    ++request.permits;
+    return request;
+  }
+};
+
 // S4: a renewal sets the lease, and does not look whether the hold still stands.
 class RevivesHolds final : public Relay {
  public:

@@ -138,5 +138,26 @@ TEST(BrokenHistories, AResourceThatTakesOldTokensIsCaught) {
   EXPECT_TRUE(caught(Fault::stale_write, workload, server, {.messages = false}));
 }
 
+TEST(BrokenHistories, AWriterThatIsWrittenDownAsAReaderIsCaught) {
+  ServerInReach server;
+  Workload workload = short_leases();
+  workload.readers = 0.5;
+  workload.wrap = [](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+    return std::make_unique<ReadsWhereItShouldWrite>(std::move(behind),
+                                                     std::make_shared<HeldMessages>());
+  };
+  EXPECT_TRUE(caught(Fault::overlap, workload, server, {.messages = false}));
+}
+
+TEST(BrokenHistories, ASemaphoreWithOnePermitTooManyIsCaught) {
+  ServerInReach server;
+  Workload workload = short_leases();
+  workload.permits = 3;
+  workload.wrap = [](std::unique_ptr<Backend> behind) -> std::unique_ptr<Backend> {
+    return std::make_unique<HasOneTooMany>(std::move(behind), std::make_shared<HeldMessages>());
+  };
+  EXPECT_TRUE(caught(Fault::too_many, workload, server, {.messages = false}));
+}
+
 }  // namespace
 }  // namespace mortise::model

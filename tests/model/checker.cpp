@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The comparison of holds. The running maximum remembers which hold reached farthest, so that a
-// violation names a pair that is a contradiction by itself.
+// The comparison of holds. The running maxima remember which hold reached farthest, so that a
+// violation names those that are a contradiction by themselves.
 #include "model/checker.hpp"
 
+#include "model/counted.hpp"
+
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace mortise::model {
@@ -19,12 +23,14 @@ struct Key {
   std::uint64_t token;
   std::uint32_t name;
   std::uint32_t index;
+  Shape shape;
 
+  // Permits are apart; of equal tokens the exclusive one comes first.
   bool operator<(const Key& other) const noexcept {
-    if (name != other.name) {
-      return name < other.name;
-    }
-    return token != other.token ? token < other.token : index < other.index;
+    const bool permit = shape == Shape::permit;
+    const bool other_permit = other.shape == Shape::permit;
+    return std::tie(permit, name, token, shape, index) <
+           std::tie(other_permit, other.name, other.token, other.shape, other.index);
   }
 };
 
@@ -32,11 +38,23 @@ std::vector<Key> by_token(const std::vector<HoldRecord>& records) {
   std::vector<Key> keys;
   keys.reserve(records.size());
   for (std::uint32_t index = 0; index < records.size(); ++index) {
-    keys.push_back({records[index].token, records[index].name, index});
+    const HoldRecord& record = records[index];
+    keys.push_back({record.token, record.name, index, record.shape});
   }
   std::sort(keys.begin(), keys.end());
   return keys;
 }
+
+// Before when no hold can have been granted that comes after those which were met so far.
+struct Bound {
+  std::int64_t at = std::numeric_limits<std::int64_t>::min();
+  const HoldRecord* hold = nullptr;  // whose reach that is
+  const HoldRecord* via = nullptr;   // the exclusive hold that came after it, if it did
+
+  void raise(const Bound& other) {
+    if (hold == nullptr || other.at > at) *this = other;
+  }
+};
 
 class Judge {
  public:
@@ -46,7 +64,8 @@ class Judge {
   Report run() {
     report_.faults = gathered_.malformed;
     for (std::string& sentence : gathered_.sentences) {
-      report_.violations.push_back({Fault::malformed, {}, {}, std::move(sentence)});
+      report_.violations.push_back(
+          {.fault = Fault::malformed, .first = {}, .second = {}, .sentence = std::move(sentence)});
     }
     judge_holds();
     judge_writes();
@@ -56,33 +75,88 @@ class Judge {
 
  private:
   void judge_holds() {
-    const HoldRecord* before = nullptr;    // the one with the next smaller token
-    const HoldRecord* farthest = nullptr;  // of all with smaller tokens, the one that reaches most
-    for (const Key& key : by_token(gathered_.holds)) {
-      const HoldRecord& hold = gathered_.holds[key.index];
-      if (before == nullptr || before->name != hold.name) {
-        before = nullptr;
-        farthest = nullptr;
-        ++gathered_.counts.names;
+    const std::vector<Key> keys = by_token(gathered_.holds);
+    for (std::size_t from = 0, to = 0; from < keys.size(); from = to) {
+      const auto of_another = [&](const Key& key) {
+        return key.name != keys[from].name ||
+               (key.shape == Shape::permit) != (keys[from].shape == Shape::permit);
+      };
+      const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(from);
+      to = static_cast<std::size_t>(std::find_if(begin, keys.end(), of_another) - keys.begin());
+      ++gathered_.counts.names;
+      const std::span<const Key> of_name(&keys[from], to - from);
+      if (keys[from].shape == Shape::permit) {
+        judge_permits(of_name);
+      } else {
+        judge_lock(of_name);
       }
-      if (hold.token == 0 || hold.token > largest_token) {
-        found(Fault::token_invalid, hold, hold);
-      } else if (before != nullptr && before->token == hold.token) {
-        found(Fault::token_repeated, *before, hold);
-      } else if (farthest != nullptr && farthest->reach() > hold.returned) {
-        contradiction(*farthest, hold);
-      }
-      if (farthest == nullptr || hold.reach() > farthest->reach()) {
-        farthest = &hold;
-      }
-      before = &hold;
     }
   }
 
-  // `low` has the smaller token, and cannot have ended before `high` was granted. Without regard to
-  // tokens, can the two have followed each other the other way round?
-  void contradiction(const HoldRecord& low, const HoldRecord& high) {
-    if (high.reach() <= low.returned) {
+  bool has_valid_token(const HoldRecord& hold) {
+    if (hold.token != 0 && hold.token <= largest_token) return true;
+    found(Fault::token_invalid, hold, hold);
+    return false;
+  }
+
+  void judge_lock(std::span<const Key> keys) {
+    const HoldRecord* exclusive = nullptr;  // the last one
+    Bound by_all;
+    Bound by_exclusive;
+    for (const Key& key : keys) {
+      const HoldRecord& hold = gathered_.holds[key.index];
+      const bool shared = hold.shape == Shape::shared;
+      const Bound own = reached(hold, shared ? by_exclusive : by_all, exclusive);
+      by_all.raise(own);
+      if (!shared) {
+        by_exclusive.raise(own);
+        exclusive = &hold;
+      }
+    }
+  }
+
+  // Judges a hold by what comes before it, and tells what that means for those after it.
+  Bound reached(const HoldRecord& hold, const Bound& before, const HoldRecord* exclusive) {
+    const Bound own{.at = hold.reach(), .hold = &hold};
+    const bool shared = hold.shape == Shape::shared;
+    if (!has_valid_token(hold)) return own;
+    if (!shared && exclusive != nullptr && exclusive->token == hold.token) {
+      found(Fault::token_repeated, *exclusive, hold);
+    } else if (before.hold != nullptr && before.at > hold.returned) {
+      contradiction(before, hold);
+    } else if (!shared && before.hold != nullptr && before.at > own.at) {
+      return {.at = before.at, .hold = before.hold, .via = &hold};
+    }
+    return own;
+  }
+
+  void judge_permits(std::span<const Key> keys) {
+    std::vector<const HoldRecord*> holds;
+    for (const Key& key : keys) {
+      const HoldRecord& hold = gathered_.holds[key.index];
+      if (!has_valid_token(hold)) continue;
+      if (!holds.empty() && holds.back()->token == hold.token) {
+        found(Fault::token_repeated, *holds.back(), hold);
+      } else {
+        holds.push_back(&hold);
+      }
+    }
+    const auto finds = [this](Fault fault) {
+      return [this, fault](const HoldRecord& first, const HoldRecord& second) {
+        found(fault, first, second);
+      };
+    };
+    count_permits(holds, options_.permits,
+                  {.backwards = finds(Fault::token_backwards), .too_many = finds(Fault::too_many)});
+  }
+
+  // `before.hold` comes before `high` in the order of tokens, and cannot have ended before that was
+  // granted. Without regard to tokens, can the two have followed each other the other way round?
+  void contradiction(const Bound& before, const HoldRecord& high) {
+    const HoldRecord& low = *before.hold;
+    if (low.shape == Shape::shared && high.shape == Shape::shared) {
+      found(Fault::token_backwards, low, high, before.via);
+    } else if (high.reach() <= low.returned) {
       found(Fault::token_backwards, high, low);
     } else if (low.invoked <= high.returned) {
       found(Fault::overlap, low, high);
@@ -114,11 +188,17 @@ class Judge {
     return one == nullptr || other->invoked > one->invoked ? other : one;
   }
 
-  void found(Fault fault, const HoldRecord& first, const HoldRecord& second) {
+  void found(Fault fault, const HoldRecord& first, const HoldRecord& second,
+             const HoldRecord* between = nullptr) {
     ++report_.faults;
-    if (report_.violations.size() < options_.describe) {
-      report_.violations.push_back({fault, first, second, sentence(fault, first, second)});
-    }
+    if (report_.violations.size() >= options_.describe) return;
+    std::string words = sentence(fault, first, second);
+    if (between != nullptr) words += "; and by tokens there was one between: " + whole(*between);
+    report_.violations.push_back({.fault = fault,
+                                  .first = first,
+                                  .second = second,
+                                  .between = between != nullptr ? between->op : 0,
+                                  .sentence = std::move(words)});
   }
 
   std::string sentence(Fault fault, const HoldRecord& first, const HoldRecord& second) const {
@@ -131,6 +211,10 @@ class Judge {
       case Fault::token_repeated:
         return where + "two holds carry one token: " + granted(first) + "; and " + granted(second);
       case Fault::token_invalid: return where + "no valid token: " + granted(first);
+      case Fault::too_many:
+        return where + "more than " + std::to_string(options_.permits) +
+               " permits at once: " + whole(first) + ", others as many as there are; and " +
+               granted(second);
       case Fault::stale_write:
         return where + "the resource took an old token: it accepted the write of " +
                granted(first) + "; later that of " + granted(second);
@@ -150,9 +234,12 @@ class Judge {
   std::string granted(const HoldRecord& hold) const {
     std::ostringstream text;
     text << "process " << hold.process << " (pid " << hold.pid << ") owner " << hold.owner
-         << (hold.cause == EndCause::written ? " with token " : " got token ") << hold.token
-         << " between " << time(hold.invoked) << " and " << time(hold.returned) << " (op "
-         << hold.op << ")";
+         << (hold.cause == EndCause::written ? " with token "
+             : hold.shape == Shape::shared   ? " got, shared, token "
+             : hold.shape == Shape::permit   ? " got a permit with token "
+                                             : " got token ")
+         << hold.token << " between " << time(hold.invoked) << " and " << time(hold.returned)
+         << " (op " << hold.op << ")";
     return text.str();
   }
 
@@ -184,6 +271,7 @@ const char* to_string(Fault fault) noexcept {
     case Fault::token_backwards: return "token backwards";
     case Fault::token_repeated: return "token repeated";
     case Fault::token_invalid: return "token invalid";
+    case Fault::too_many: return "too many permits";
     case Fault::stale_write: return "stale write";
     case Fault::malformed: return "malformed";
   }
@@ -222,11 +310,11 @@ Report check(const HistoryFile& history, const CheckOptions& options) {
     report.faults += refused;
     report.violations.insert(
         report.violations.begin(),
-        {Fault::malformed,
-         {},
-         {},
-         "history file " + history.path() + " was full: " + std::to_string(refused) +
-             " events are missing, so it proves nothing"});
+        {.fault = Fault::malformed,
+         .first = {},
+         .second = {},
+         .sentence = "history file " + history.path() + " was full: " + std::to_string(refused) +
+                     " events are missing, so it proves nothing"});
   }
   return report;
 }

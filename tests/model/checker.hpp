@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Decides whether a recorded history of exclusive locks with fencing tokens keeps mutual exclusion
-// and the order of tokens. The answer is exact: it refuses a history if and only if no assignment
-// of grant instants explains it, whatever remained unknown; and it names the two culprits.
+// Decides whether a recorded history of locks, exclusive and shared, with fencing tokens keeps
+// exclusion and the order of tokens; the permits of semaphores are counted (counted.hpp). The
+// answer is exact: it refuses a history if and only if no assignment of grant instants explains it,
+// whatever remained unknown; and it names the two culprits.
 //
 // Definition. An acknowledged hold h (its acquisition returned ok) was granted at some instant g(h)
 // with invoked(h) <= g(h) <= returned(h), and it ended at max(g(h), end(h)), where end(h) is the
@@ -11,10 +12,14 @@
 //   - its process was killed, where it has no deadline: max(signal sent, last event of the
 //   process);
 //   - its holder was told that it is lost.
-// A history is good if every hold of a name carries a token of its own, in [1, 2^63), and every
-// hold can be given a g(h) such that for any two holds a, b of one name
-//       token(a) < token(b)   implies   max(g(a), end(a)) <= g(b).                            (1)
-// That is exclusion and the order of tokens at once: one after another, and in the tokens' order.
+// A history is good if every hold carries a token in [1, 2^63), exclusive ones one of their own,
+// and every hold can be given a g(h) such that for any two holds a, b of one name of which at least
+// one is exclusive
+//       a is before b   implies   max(g(a), end(a)) <= g(b),                                  (1)
+// where a is before b if token(a) < token(b), or if they are equal and b is the shared one. That is
+// exclusion and the order of tokens at once: one after another, and in the tokens' order. Two
+// shared holds say nothing of each other: readers of a process may have one token, and come at any
+// time.
 //
 // What is unknown constrains nothing. An attempt that failed, whose outcome is unknown, or that
 // never returned (its process was killed or stopped) need not have been granted; and leaving a hold
@@ -22,12 +27,13 @@
 // cannot change the answer. A release that never answered may have been executed as soon as it was
 // sent. A stopped holder without a release ends at its deadline; without a deadline it never ends.
 //
-// Why it is exact. Let reach(a) = max(invoked(a), end(a)): no assignment can end a before that. So
-// token(a) < token(b) and reach(a) > returned(b) contradicts (1) in every assignment. Conversely,
-// if no such pair exists, let g(b) be the larger of invoked(b) and of reach(a) over all a with
-// smaller tokens: it lies in [invoked(b), returned(b)], and g and end of all smaller ones are below
-// it, which is (1). Hence a bad history always has a bad pair, and the running maximum of reach, in
-// the order of tokens, meets it: O(n log n) for the sort, O(n) for the rest.
+// Why it is exact. In the order of tokens, let g(b) be the larger of invoked(b) and of
+// max(g(a), end(a)) over all a before b that exclude it: no assignment has it earlier, by
+// induction. If it is never beyond returned(b), it satisfies (1); if it is somewhere, nothing does.
+// The two running maxima, over all holds and over the exclusive ones, are all that it takes: O(n
+// log n) for the sort, O(n) for the rest. Where such a bound comes from is one hold's `reach`, the
+// larger of invoked and end, and that hold and b are the culprits: they contradict each other by
+// themselves, or, where both are shared, with the exclusive hold between them.
 //
 // Accepted writes to a protected resource are checked by the same argument: each took place at one
 // instant of its window, and those instants must be orderable with tokens that never fall.
@@ -48,6 +54,7 @@ enum class Fault : std::uint8_t {
   token_backwards,  // the later of the two holds has the smaller token
   token_repeated,   // two holds of a name, one token
   token_invalid,    // zero, or too large for a signed column
+  too_many,         // more permits than there are
   stale_write,      // the resource accepted a smaller token after a larger one
   malformed,        // the events are no history, or some are missing: it proves nothing
 };
@@ -60,12 +67,15 @@ struct Violation {
   Fault fault{};
   HoldRecord first;
   HoldRecord second;
+  std::uint64_t between = 0;  // op of the exclusive hold that two shared ones contradict; or 0
   std::string sentence;
 };
 
 struct CheckOptions {
   // For the sentences: the text of name number i.
   std::vector<std::string> names = {};
+  // How many permits each semaphore has.
+  std::uint32_t permits = 0;
   // For faults that break what the server acknowledged (a restart without persistence, a fail-over,
   // a deleted key): a hold that ended by loss, or of which its release does not know, may have
   // ended as early as it was granted. Other holds, and the order of tokens, are checked as ever.

@@ -97,6 +97,8 @@ class AnswerRelay : public Relay {
     std::function<void(Released)> then_;
   };
 
+  // What becomes of a request on its way to the backend behind.
+  virtual Acquisition::Request asked_for(Acquisition::Request request) { return request; }
   // What becomes of a grant on its way to the library.
   virtual Grant delivered(Grant grant) { return grant; }
 
@@ -126,7 +128,7 @@ class AnswerRelay : public Relay {
     if (found != asked_.end()) return found->second.asked;
     if (!make) return nullptr;
     auto asked = std::make_shared<Asked>(
-        operation->request(), [this, operation](const std::shared_ptr<Asked>& answered) {
+        asked_for(operation->request()), [this, operation](const std::shared_ptr<Asked>& answered) {
           messages_->pass([this, operation, answered] { deliver(*operation, *answered); });
         });
     asked_.emplace(operation->request().attempt, Entry{.operation = operation, .asked = asked});

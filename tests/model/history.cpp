@@ -84,6 +84,15 @@ const char* to_string(Outcome outcome) noexcept {
   return "unknown outcome";
 }
 
+const char* to_string(Shape shape) noexcept {
+  switch (shape) {
+    case Shape::exclusive: return "exclusive";
+    case Shape::shared: return "shared";
+    case Shape::permit: return "permit";
+  }
+  return "unknown shape";
+}
+
 struct HistoryFile::Header {
   std::uint64_t magic;
   std::uint64_t record_bytes;

@@ -27,6 +27,9 @@ enum class Operation : std::uint8_t {
   death,        // single, by whoever killed: `time` = before the signal, `deadline` = after reaping
 };
 
+// What kind of hold an acquisition asks for. Permits and locks are spaces of names of their own.
+enum class Shape : std::uint8_t { exclusive, shared, permit };
+
 enum class Phase : std::uint8_t { invoked = 1, returned, single };
 
 enum class Outcome : std::uint8_t {
@@ -40,6 +43,7 @@ enum class Outcome : std::uint8_t {
 const char* to_string(Operation operation) noexcept;
 const char* to_string(Phase phase) noexcept;
 const char* to_string(Outcome outcome) noexcept;
+const char* to_string(Shape shape) noexcept;
 
 // One event, in memory as in the file.
 struct Event {
@@ -55,7 +59,7 @@ struct Event {
   Operation operation{};      //
   Phase phase{};              //
   Outcome outcome{};          //
-  std::uint8_t reserved = 0;  //
+  Shape shape{};              // of the hold
   std::uint32_t slot = 0;     // where it stands in its file, from 1; written last: 0 = unfinished
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);

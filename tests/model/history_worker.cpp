@@ -20,16 +20,6 @@ constexpr std::chrono::seconds patience_after_faults{30};
 // Deadlines that differ by less are one deadline seen twice.
 constexpr std::int64_t same_deadline = 1'000'000;
 
-std::vector<Lock> locks_of(const Company& company, bool renew) {
-  LockOptions options = company.stage.workload.lock;
-  options.renew = renew;
-  std::vector<Lock> locks;
-  for (const std::string& name : company.stage.names) {
-    locks.push_back(company.client.lock(name, options));
-  }
-  return locks;
-}
-
 Outcome outcome_of(Released released) {
   switch (released) {
     case Released::released: return Outcome::ok;
@@ -47,8 +37,31 @@ HistoryWorker::HistoryWorker(Company company, std::uint32_t owner)
       number_(owner),
       dice_(company.stage.seed, company.process + 1, owner + 1),
       resource_(company.stage.directory.path()),
-      locks_(locks_of(company, true)),
-      unrenewed_(locks_of(company, false)) {}
+      renewed_(grips(true, false)),
+      unrenewed_(grips(false, false)) {
+  if (company_.stage.workload.readers > 0) {
+    shared_ = grips(true, true);
+    shared_unrenewed_ = grips(false, true);
+  }
+}
+
+HistoryWorker::Grips HistoryWorker::grips(bool renew, bool shared) const {
+  const Workload& workload = company_.stage.workload;
+  LockOptions options = workload.lock;
+  options.renew = renew;
+  if (shared) options.mode = Mode::shared;
+  Grips made;
+  for (const std::string& name : company_.stage.names) {
+    if (workload.permits != 0) {
+      made.push_back(std::make_unique<SemaphoreGrip>(
+          company_.client.semaphore(name, workload.permits, options)));
+    } else {
+      made.push_back(std::make_unique<LockGrip>(company_.client.lock(name, options),
+                                                shared ? Shape::shared : Shape::exclusive));
+    }
+  }
+  return made;
+}
 
 void HistoryWorker::run() noexcept {
   const Workload& workload = company_.stage.workload;
@@ -76,28 +89,31 @@ HistoryWorker::Manner HistoryWorker::draw() {
   if (dice_.chance(0.2)) manner.options.stop = company_.attempts[number_].begin();
   if (dice_.chance(0.2)) manner.options.owner = Owner::unique();
   manner.oversleeps = dice_.chance(workload.oversleeps);
+  manner.shared = workload.readers > 0 && dice_.chance(workload.readers);
   return manner;
 }
 
 bool HistoryWorker::cycle(std::uint32_t name, const Manner& manner) {
-  Lock& lock = manner.oversleeps ? unrenewed_[name] : locks_[name];
-  const Attempt attempt = company_.recorder.invoke_acquire(number_, name);
+  const Grips& exclusive = manner.oversleeps ? unrenewed_ : renewed_;
+  const Grips& shared = manner.oversleeps ? shared_unrenewed_ : shared_;
+  Grip& grip = *(manner.shared ? shared : exclusive)[name];
+  const Attempt attempt = company_.recorder.invoke_acquire(number_, name, grip.shape());
   const std::int64_t asked = company_.recorder.now();
   std::error_code why;
-  const bool granted = lock.acquire(manner.options, why);
+  const bool granted = grip.acquire(manner.options, why);
   if (over()) return false;
   if (!granted) {
     refused(attempt, why);
     return false;
   }
   const Owner owner = manner.options.owner;
-  Held held{.lock = lock, .owner = owner, .hold = {}};
+  Held held{.grip = grip, .owner = owner, .hold = {}};
   const std::int64_t before = company_.recorder.now();
-  const std::chrono::nanoseconds valid = lock.valid_for(owner);
+  const std::chrono::nanoseconds valid = grip.valid_for(owner);
   // A process that was stopped right behind the grant finds a hold that has ended: when, nobody can
   // tell any more, but not after this look, and nobody ever believed in it.
   if (valid != forever) held.deadline = valid == 0ns ? asked : before + valid.count();
-  held.hold = company_.recorder.granted(attempt, lock.token(owner).value(), held.deadline);
+  held.hold = company_.recorder.granted(attempt, grip.token(owner), held.deadline);
   ++tally_->grants;
   std::atomic<std::uint32_t>& holding = tally_->holding[company_.process];
   ++holding;
@@ -132,24 +148,24 @@ void HistoryWorker::oversleep(Held& held) {
 
 void HistoryWorker::reenter(Held& held) {
   std::error_code why;
-  const bool entered = held.lock.acquire({.owner = held.owner}, why);
+  const bool entered = held.grip.acquire({.owner = held.owner}, why);
   if (over()) return;
   if (!entered) {
     if (why != Errc::lost || look(held)) surprise("re-entry: " + why.message());
     return;
   }
   ++tally_->reentries;
-  if (held.lock.token(held.owner).value() != held.hold.token) {
+  if (held.grip.token(held.owner) != held.hold.token) {
     surprise("the token changed on re-entry");
   }
   if (dice_.chance(0.5)) write(held);
-  held.lock.release(why, held.owner);
+  held.grip.release(why, held.owner);
   if (why && !over()) surprise("the inner release: " + why.message());
 }
 
 bool HistoryWorker::look(Held& held) {
   const std::int64_t before = company_.recorder.now();
-  const std::chrono::nanoseconds valid = held.lock.valid_for(held.owner);
+  const std::chrono::nanoseconds valid = held.grip.valid_for(held.owner);
   if (over()) return false;
   if (valid == 0ns) {
     if (!held.knows_of_loss) {
@@ -167,6 +183,8 @@ bool HistoryWorker::look(Held& held) {
 }
 
 void HistoryWorker::write(Held& held) {
+  // The resource knows one token a name: only who holds a name alone may write.
+  if (held.hold.shape != Shape::exclusive) return;
   const RecordedCall call = company_.recorder.invoke_write(held.hold);
   const ResourceClient::Written written =
       resource_.write(held.hold.name, held.hold.token, dice_.number());
@@ -180,7 +198,7 @@ void HistoryWorker::give_back(Held& held) {
   const RecordedCall call = company_.recorder.invoke_release(held.hold);
   const std::int64_t before = company_.recorder.now();
   std::error_code why;
-  const Released outcome = held.lock.release(why, held.owner);
+  const Released outcome = held.grip.release(why, held.owner);
   if (over()) return;
   const Workload& workload = company_.stage.workload;
   const std::chrono::nanoseconds time(company_.recorder.now() - before);

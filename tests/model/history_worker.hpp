@@ -4,10 +4,10 @@
 #pragma once
 
 #include <mortise/client.hpp>
-#include <mortise/lock.hpp>
 #include <mortise/owner.hpp>
 
 #include "model/dice.hpp"
+#include "model/grip.hpp"
 #include "model/recorder.hpp"
 #include "model/resource.hpp"
 #include "model/stage.hpp"
@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -69,9 +70,10 @@ class HistoryWorker final : public Player {
   struct Manner {
     AcquireOptions options;
     bool oversleeps = false;  // takes the lock without renewal, and works blindly
+    bool shared = false;
   };
   struct Held {
-    Lock& lock;
+    Grip& grip;
     Owner owner;
     Hold hold;
     std::int64_t deadline = no_deadline;  // as recorded
@@ -97,8 +99,13 @@ class HistoryWorker final : public Player {
   std::uint32_t number_;
   Dice dice_;
   ResourceClient resource_;
-  std::vector<Lock> locks_;
-  std::vector<Lock> unrenewed_;
+  // One for each name.
+  using Grips = std::vector<std::unique_ptr<Grip>>;
+  [[nodiscard]] Grips grips(bool renew, bool shared) const;
+  Grips renewed_;
+  Grips unrenewed_;
+  Grips shared_;
+  Grips shared_unrenewed_;
 };
 
 }  // namespace mortise::model

@@ -100,6 +100,10 @@ class Gatherer {
       complain(event, "its op is out of range");
       return false;
     }
+    if (event.shape > Shape::permit) {
+      complain(event, "no such shape");
+      return false;
+    }
     const bool pairs = event.operation == Operation::acquire ||
                        event.operation == Operation::release || event.operation == Operation::write;
     const bool singles = event.operation == Operation::renewal ||
@@ -143,7 +147,7 @@ class Gatherer {
     const Event* invoke = invoke_of(event.op);
     if (invoke == nullptr || invoke->operation != event.operation ||
         invoke->process != event.process || invoke->name != event.name ||
-        invoke->hold != event.hold) {
+        invoke->hold != event.hold || invoke->shape != event.shape) {
       complain(event, "it was never invoked");
       return;
     }
@@ -178,6 +182,8 @@ class Gatherer {
         out_.writes.push_back(record(invoke, event));
         out_.writes.back().end = invoke.time;
         out_.writes.back().cause = EndCause::written;
+        // One resource, whatever its writers held.
+        out_.writes.back().shape = Shape::exclusive;
       } else if (event.outcome == Outcome::fail) {
         ++out_.counts.refused_writes;
       }
@@ -191,6 +197,7 @@ class Gatherer {
     made.invoked = invoke.time;
     made.returned = event.time;
     made.name = event.name;
+    made.shape = event.shape;
     made.process = event.process;
     made.owner = event.owner;
     made.pid = event.pid;

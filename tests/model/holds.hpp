@@ -40,6 +40,7 @@ struct HoldRecord {
   std::uint32_t owner = 0;
   std::int32_t pid = 0;
   EndCause cause = EndCause::open;
+  Shape shape = Shape::exclusive;
 
   // The earliest instant at which the next holder can have been granted the name.
   std::int64_t reach() const noexcept { return end > invoked ? end : invoked; }

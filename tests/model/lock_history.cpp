@@ -216,6 +216,7 @@ Chronicle play(Stage& stage, const HistoryBackend& backend, const Adversity& adv
     chronicle.cast_trouble = cast->end();
   }
   chronicle.report = check(stage.history, {.names = stage.names,
+                                           .permits = stage.workload.permits,
                                            .loss_excuses = adversity.forgetting || adversity.robbed,
                                            .describe = 4});
   chronicle.writes = stage.resource.log();

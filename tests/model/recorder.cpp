@@ -28,14 +28,16 @@ Event Recorder::event(const Hold& hold, Operation operation, Phase phase) const 
   made.token = hold.token;
   made.owner = hold.owner;
   made.name = hold.name;
+  made.shape = hold.shape;
   return made;
 }
 
-Attempt Recorder::invoke_acquire(std::uint32_t owner, std::uint32_t name) const {
+Attempt Recorder::invoke_acquire(std::uint32_t owner, std::uint32_t name, Shape shape) const {
   Event made = event(Operation::acquire, Phase::invoked);
   made.owner = owner;
   made.name = name;
-  return {history_.append(made), owner, name, made.time};
+  made.shape = shape;
+  return {history_.append(made), owner, name, made.time, shape};
 }
 
 Hold Recorder::granted(const Attempt& attempt, std::uint64_t token, std::int64_t deadline) const {
@@ -44,10 +46,11 @@ Hold Recorder::granted(const Attempt& attempt, std::uint64_t token, std::int64_t
   made.owner = attempt.owner;
   made.name = attempt.name;
   made.token = token;
+  made.shape = attempt.shape;
   made.deadline = deadline;
   made.outcome = Outcome::ok;
   history_.append(made);
-  return {attempt.op, attempt.owner, attempt.name, token};
+  return {attempt.op, attempt.owner, attempt.name, token, attempt.shape};
 }
 
 void Recorder::returned(const Attempt& attempt, Outcome fail_or_unknown) const {
@@ -55,6 +58,7 @@ void Recorder::returned(const Attempt& attempt, Outcome fail_or_unknown) const {
   made.op = attempt.op;
   made.owner = attempt.owner;
   made.name = attempt.name;
+  made.shape = attempt.shape;
   made.outcome = fail_or_unknown;
   history_.append(made);
 }

@@ -28,6 +28,7 @@ struct Attempt {
   std::uint32_t owner = 0;
   std::uint32_t name = 0;
   std::int64_t time = 0;
+  Shape shape = Shape::exclusive;
 };
 
 // An acquisition that was granted. Valid in all threads of its process.
@@ -36,6 +37,7 @@ struct Hold {
   std::uint32_t owner = 0;
   std::uint32_t name = 0;
   std::uint64_t token = 0;
+  Shape shape = Shape::exclusive;
 };
 
 // A release or a write that was sent out under a hold.
@@ -59,7 +61,8 @@ class Recorder {
   std::int64_t now() const { return clock_(); }
 
   // Before the library is asked.
-  [[nodiscard]] Attempt invoke_acquire(std::uint32_t owner, std::uint32_t name) const;
+  [[nodiscard]] Attempt invoke_acquire(std::uint32_t owner, std::uint32_t name,
+                                       Shape shape = Shape::exclusive) const;
   // After it has answered, exactly one of these. `deadline` is until when the holder believes that
   // it holds (time read before valid_for() + valid_for()); nothing that it might learn later.
   Hold granted(const Attempt& attempt, std::uint64_t token,

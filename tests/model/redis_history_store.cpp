@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 namespace mortise::model {
@@ -104,13 +105,19 @@ std::vector<Disturbance> redis_disturbances() {
 }
 
 HistoryBackend redis_processes(const std::string& name, const std::string& parameters) {
+  using contract::Quality;
+  std::set<Quality> qualities{Quality::leases, Quality::once};
+  // Redisson's layout has neither.
+  if (parameters != "interop=redisson") {
+    qualities.insert({Quality::shared, Quality::permits});
+  }
   return {.under_test = {.name = name,
                          .open =
                              [parameters](const std::shared_ptr<Clock>&) {
                                return std::make_unique<RedisHistoryStore>(parameters);
                              },
                          .hooks = distant_hooks(),
-                         .qualities = {contract::Quality::leases, contract::Quality::once},
+                         .qualities = std::move(qualities),
                          .missing = test::RedisServer::missing,
                          .answers_at_once = false},
           .disturbances = redis_disturbances(),

@@ -22,12 +22,16 @@ class Script {
     std::uint32_t name = 0;
     std::uint64_t op = 0;
     std::uint64_t token = 0;
+    Shape shape = Shape::exclusive;
   };
+
+  // What is acquired from now on.
+  void next_are(Shape shape) { shape_ = shape; }
 
   // An acquisition that was granted.
   Acquired acquire(Client client, std::uint32_t name, std::uint64_t token, std::int64_t invoked,
                    std::int64_t returned, std::int64_t deadline = 0) {
-    const Acquired made{client, name, ++last_op_, token};
+    const Acquired made{client, name, ++last_op_, token, shape_};
     add(made, Operation::acquire, Phase::invoked, invoked).token = 0;
     Event& back = add(made, Operation::acquire, Phase::returned, returned);
     back.deadline = deadline;
@@ -38,13 +42,13 @@ class Script {
   // One that was not, or of which nobody knows.
   void attempt(Client client, std::uint32_t name, std::int64_t invoked, std::int64_t returned,
                Outcome outcome) {
-    const Acquired made{client, name, open_attempt(client, name, invoked), 0};
+    const Acquired made{client, name, open_attempt(client, name, invoked), 0, shape_};
     add(made, Operation::acquire, Phase::returned, returned).outcome = outcome;
   }
 
   // One that never came back.
   std::uint64_t open_attempt(Client client, std::uint32_t name, std::int64_t invoked) {
-    const Acquired made{client, name, ++last_op_, 0};
+    const Acquired made{client, name, ++last_op_, 0, shape_};
     add(made, Operation::acquire, Phase::invoked, invoked);
     return made.op;
   }
@@ -74,7 +78,7 @@ class Script {
   }
 
   void death(std::uint32_t process, std::int64_t sent, std::int64_t reaped) {
-    Event& event = add({{process, 0}, 0, ++last_op_, 0}, Operation::death, Phase::single, sent);
+    Event& event = add({{process, 0}, 0, ++last_op_, 0, {}}, Operation::death, Phase::single, sent);
     event.deadline = reaped;
   }
 
@@ -93,6 +97,7 @@ class Script {
     event.process = hold.client.process;
     event.pid = static_cast<std::int32_t>(1000 + hold.client.process);
     event.operation = operation;
+    event.shape = hold.shape;
     event.phase = phase;
     return events_.emplace_back(event);
   }
@@ -106,6 +111,7 @@ class Script {
   }
 
   std::uint64_t last_op_ = 0;
+  Shape shape_ = Shape::exclusive;
   std::vector<Event> events_;
 };
 

@@ -53,6 +53,10 @@ struct Workload {
   std::chrono::microseconds thought{1'000};
   std::chrono::milliseconds longest_wait{1'000};
   LockOptions lock = {};
+  // So many of the holds are shared ones.
+  double readers = 0;
+  // Not zero: the names are of semaphores, each with so many permits.
+  std::uint32_t permits = 0;
   // Some holds last for up to two leases, and live by renewals.
   double long_holds = 0;
   // Leases only: some holds are not renewed, and their holder does nothing for longer than its

@@ -7,13 +7,16 @@
 
 #include "model/history.hpp"
 
+#include <cstdint>
 #include <span>
 
 namespace mortise::model {
 
 // Whether the well-formed history can be explained by a lock that is granted to one holder at a
-// time with growing tokens, and a resource whose tokens never fall. Throws std::length_error above
-// 48 steps a name (a hold is one step and one for each way in which it may have ended).
-bool wgl_accepts(std::span<const Event> events, bool loss_excuses = false);
+// time, or to many that share it, with growing tokens; by a resource whose tokens never fall; and
+// by a semaphore of so many permits. Throws std::length_error above 48 steps a name (a hold is one
+// step and one for each way in which it may have ended).
+bool wgl_accepts(std::span<const Event> events, bool loss_excuses = false,
+                 std::uint32_t permits = 0);
 
 }  // namespace mortise::model
