@@ -15,6 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 using contract::Hook;
 
+constexpr std::chrono::seconds patience_with_nobody{5};
+
 // Makes the time of a run by hand pass.
 class Ticker {
  public:
@@ -128,7 +130,9 @@ class Director {
       stage_.time.sleep(time);
       ++chronicle_.pauses;
     };
-    for (int attempt = 0; attempt < 4; ++attempt) {
+    // Nobody holds anything while a server begins.
+    const auto until = std::chrono::steady_clock::now() + patience_with_nobody;
+    while (std::chrono::steady_clock::now() < until) {
       if (cast_.pause_holder(any_role(), meanwhile)) return;
     }
   }
