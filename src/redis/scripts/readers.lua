@@ -9,8 +9,8 @@
 --      sooner. So one is found, added or left out by a few steps, and those that have lapsed are the last; absent = none
 --   @<attempt>  the label of one who reads
 --   k  when the lease of the owner ends beside whose hold is read
---   z  a number: who has got a larger one since, and is not in s any more, has let go. It is that of the last grant
---      before them, or of the last of them that lapsed or was taken away
+--   z  a number: who has got a larger one, and is not in s any more, has let go. It is less than that of the first of
+--      them, and not less than that of any who lapsed or was taken away
 --   n  of a semaphore, whose permits are readers without owners: how many there are; see acquire.lua
 -- No field tells of who reads that no hold of theirs begins or ends with; what has lapsed may stay as long as nobody
 -- else is granted the lock.
@@ -185,11 +185,12 @@ function make_readers()
     if held and not sign then
       beside, unclear = ends, number - 1
       name('+', owner, number, label)
-    elseif not held then
-      unclear = number
     end
     number = math.max(number + 1, now)
-    if not held then name('*', attempt, number, its_label) end
+    if not held then
+      unclear = number - 1
+      name('*', attempt, number, its_label)
+    end
     add(attempt, number, now + lease * 1000)
     joined = joined or {}
     joined[#joined + 1] = '@' .. attempt
@@ -245,12 +246,13 @@ function make_readers()
     return true
   end
 
-  -- Moves the end of a hold of theirs. @return whether it stands
+  -- Moves the end of a hold of theirs. @return whose it is; nil = it does not stand
   function prolong(its, lease)
     local attempt, its_number = parse_hold(its)
-    if not held or not its_number or holds(attempt) ~= its_number then return false end
+    if not held or not its_number or holds(attempt) ~= its_number then return nil end
     keep_what_is_there()
-    if sign == '+' and named == attempt then
+    local owns = sign == '+' and named == attempt
+    if owns then
       beside = now + lease * 1000
     else
       remove((find(attempt)))
@@ -258,6 +260,6 @@ function make_readers()
     end
     longest = lease
     write_readers()
-    return true
+    return owns and 'owner' or 'reader'
   end
 end

@@ -15,6 +15,7 @@ for lock = 1, #KEYS / step do
     -- A key of Once has no second one, which is said by its own name once more.
     local readable = pcall(open, KEYS[i], step == 2 and KEYS[i + 1] ~= KEYS[i] and KEYS[i + 1] or nil)
     local lease = tonumber(ARGV[a + 1])
+    local whose = readable and readers and prolong(ARGV[a], lease)
     if not readable then
       answers[lock] = '0'
     elseif held and hold() == ARGV[a] then
@@ -26,9 +27,9 @@ for lock = 1, #KEYS / step do
       elseif R then
         write_key() -- an older client handed it over without the key
       end
-    elseif readers and prolong(ARGV[a], lease) then
+    elseif whose then
       if waiting > 0 then settle() end -- who is dead keeps nobody waiting
-      if waiting > 0 then answers[lock] = '2' end
+      if waiting > 0 and whose == 'reader' then answers[lock] = '2' end
     else
       if string.byte(K, -1) ~= 33 then settle() end -- the '!' of a key, of which only its own scripts know who is next
       answers[lock] = '0'

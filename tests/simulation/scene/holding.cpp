@@ -2,6 +2,7 @@
 // What an owner does with its hold, and what it may expect of it meanwhile.
 #include "core/figures.hpp"
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/reading_on.hpp"
 #include "simulation/scene/scene.hpp"
 
 #include <algorithm>
@@ -79,6 +80,20 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
     keep(process, lock, owner, name, number, random.spread(Nanos(1'000), longest));
   }
   sit_on(party, name, number, lock, owner);
+  std::optional<ReadingOn> reading_on;
+  if (plan_.readers > 0 && !asked.reads && !party.closing && random.chance(plan_.readers / 3) &&
+      party.client->capabilities().shared_mode == mortise::Support::yes) {
+    reading_on.emplace(
+        room_, judge_, process, name, number,
+        party.client->lock(
+            lock_name(name),
+            {.lease = std::chrono::duration_cast<std::chrono::milliseconds>(plan_.lease),
+             .renew = plan_.renew,
+             .label = "reads on",
+             .mode = mortise::Mode::shared}),
+        [&](mortise::Lock& reader) { look_at_truth(process, name, reader, owner); });
+    if (!calm) reading_on->keep_for(random.spread(Nanos(1'000), std::min(longest, plan_.lease)));
+  }
   if (party.closing) return let_go_after_close(party, name, number, lock);
   look_at_truth(process, name, lock, owner);
   const std::stop_token lost = lock.lost(owner);

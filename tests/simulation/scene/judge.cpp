@@ -99,9 +99,10 @@ void Judge::look_for_rivals(std::size_t name, HoldNumber number) {
   for (const auto& [other, rival] : holds) {
     if (other == number || hold.taken || rival.taken || !believes(rival)) continue;
     if (hold.shared && rival.shared) continue;
+    if (hold.beside == other || rival.beside == number) continue;
     if (excused(name, rival)) continue;
     if ((hold.unseen && !rival.token) || (rival.unseen && !hold.token)) continue;
-    if (++rivals <= hold.beside) continue;
+    if (++rivals <= hold.others) continue;
     blame("S1", "two owners of name " + std::to_string(name) + " at " + seconds(room_.world.now()) +
                     ": " + words(rival) + " and " + words(hold));
     return;
@@ -204,7 +205,7 @@ bool Judge::believes(const Process& process) {
 // Readers share a token with each other, and with no writer. Which of two permits was given first
 // nobody has seen.
 bool Judge::has_grown(const Name& all, const Hold& hold) {
-  if (hold.beside > 0) return true;
+  if (hold.others > 0) return true;
   return hold.token > (hold.shared ? all.largest_written : all.largest);
 }
 
@@ -212,7 +213,7 @@ bool Judge::has_grown(const Name& all, const Hold& hold) {
 void Judge::is_free(Name& all, bool released) {
   const Nanos now = room_.world.now();
   const bool held_still = std::any_of(all.holds.begin(), all.holds.end(), [&](const auto& each) {
-    const bool with_others = readers_ || each.second.beside > 0;
+    const bool with_others = readers_ || each.second.others > 0;
     return with_others && !each.second.ended && !each.second.process->dead();
   });
   if (held_still) return;
@@ -293,7 +294,7 @@ bool Judge::still_holds(std::size_t name, HoldNumber number) {
     names_[name].standings[hold.process].in_line_since = hold.ended_at;
     room_.world.note("judge", "over: " + words(hold));
     is_free(names_[name], false);
-    if (hold.shared || hold.beside > 0) names_[name].lapsed = hold.ended_at;
+    if (hold.shared || hold.others > 0) names_[name].lapsed = hold.ended_at;
     // The owner counts from when it asked, and its thread may have stood still on the way.
     names_[name].later = room_.world.stolen_since(*hold.process, hold.ended_at - lease_);
   }

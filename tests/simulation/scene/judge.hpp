@@ -29,6 +29,8 @@ class Judge {
   Judge(Room& room, bool exclusion, Nanos lease)
       : room_(room), exclusion_(exclusion), lease_(lease) {}
 
+  using HoldNumber = std::uint64_t;
+
   /// One owner's hold, from the return of the call that took it.
   struct Hold {
     const Process* process = nullptr;
@@ -38,7 +40,8 @@ class Judge {
     mortise::Token token{};    ///< none: a stranger's
     bool unseen = false;       ///< by strangers, who may hold as well
     bool shared = false;       ///< a reader's: others may read as well
-    std::uint32_t beside = 0;  ///< a permit's: so many others may be held
+    HoldNumber beside = 0;     ///< its own owner's hold, which it does not exclude; 0: none
+    std::uint32_t others = 0;  ///< a permit's: so many others may be held
     Nanos asked_at{};          ///< since when the owner has waited for it
     Nanos granted_at{};
     bool ended = false;  // it was seen to be no longer valid
@@ -46,8 +49,6 @@ class Judge {
     bool taken = false;     // by force: its owner is to learn it, and is not blamed before
     Nanos stands_until{0};  // that its owner was told so far, in the world's time
   };
-  using HoldNumber = std::uint64_t;
-
   HoldNumber granted(std::size_t name, Hold hold);
   /// The owner looks at its own hold. @return whether it believes that it holds
   bool still_holds(std::size_t name, HoldNumber number);

@@ -86,7 +86,7 @@ void Scene::hold_permit(const Process& process, mortise::Permit& permit, Nanos a
   const auto hold = judge_.granted(name_of_gate, {.process = &process,
                                                   .left = [&] { return Nanos(permit.valid_for()); },
                                                   .token = permit.token(),
-                                                  .beside = plan_.permits - 1,
+                                                  .others = plan_.permits - 1,
                                                   .asked_at = asked});
   if (room_.world.tells) {
     tell(process.name(), "has a permit, token " + std::to_string(permit.token().value()));

@@ -266,6 +266,16 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pus
   if (const auto ticket = server_.field(key, who); (asks || successor) && ticket) {
     tickets_[who] = std::atoll(ticket->c_str()) + 1;
   }
+  // Its place is another one's once it is granted.
+  std::map<std::string, std::int64_t> granted;
+  const auto note = [&](const std::string& attempt) {
+    const auto its = tickets_.find(attempt);
+    if (its != tickets_.end() && seen.is_held_by(attempt)) {
+      granted.emplace(attempt, std::exchange(its->second, 0));
+    }
+  };
+  for (const std::string& each : pushed) note(each);
+  if (asks || successor) note(who);
   const bool reads =
       !seen.holds.empty() && std::all_of(seen.holds.begin(), seen.holds.end(),
                                          [](const auto& each) { return each.reads; });
@@ -288,15 +298,10 @@ void RedisJudges::look_at_turns(const redis::ScriptRun& run, const Attempts& pus
   }
   const Waiter next = first_who_waits(key, false);
   if (next.ticket == 0 || wants_to_read(next.place)) return;
-  const auto overtakes = [&](const std::string& attempt) {
-    const auto ticket = tickets_.find(attempt);
-    return seen.is_held_by(attempt) && ticket != tickets_.end() && ticket->second > next.ticket;
-  };
-  const auto overtaker = std::find_if(pushed.begin(), pushed.end(), overtakes);
-  const bool answered = asks && run.answer.starts_with('G');
-  if ((answered && (comes || overtakes(who))) || overtaker != pushed.end()) {
-    verdict_ = Verdict{"L6", (overtaker == pushed.end() ? who : *overtaker) + " reads " + key +
-                                 ", and overtakes " + next.place};
+  for (const auto& [attempt, ticket] : granted) {
+    if (ticket <= next.ticket && !(comes && attempt == who)) continue;
+    verdict_ = Verdict{"L6", attempt + " reads " + key + ", and overtakes " + next.place};
+    return;
   }
 }
 
