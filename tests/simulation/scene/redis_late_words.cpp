@@ -4,6 +4,7 @@
 #include <mortise/redis.hpp>
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 namespace simulation {
@@ -109,7 +110,11 @@ void RedisLateWords::send_late(Process& process, mortise::Client& client) {
       if (its != nullptr) its->cut(true);
     }
   });
-  static_cast<void>(lock.try_lock_for(2 * stop));
+  std::error_code error;  // unreachable, too: its time may be up before it has connected anew
+  static_cast<void>(lock.acquire({.wait = 2 * stop}, error));
+  if (error && error != mortise::Errc::timeout && !mortise::is_retryable(error)) {
+    throw std::system_error(error);
+  }
   room_.world.stop_at_place(process, 0, Nanos(0));
   held.unlock();
 }
