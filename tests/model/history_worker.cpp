@@ -31,7 +31,7 @@ Outcome outcome_of(Released released) {
 
 }  // namespace
 
-HistoryWorker::HistoryWorker(Company company, std::uint32_t owner)
+HistoryWorker::HistoryWorker(const Company& company, std::uint32_t owner)
     : company_(company),
       tally_(company.stage.tally),
       number_(owner),

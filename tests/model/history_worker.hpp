@@ -61,7 +61,7 @@ struct Company {
 
 class HistoryWorker final : public Player {
  public:
-  HistoryWorker(Company company, std::uint32_t owner);
+  HistoryWorker(const Company& company, std::uint32_t owner);
 
   // Takes each name once more in the end.
   void run() noexcept override;
