@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The names, of locks or of keys, that one client uses or has used lately. A name that nobody owns
-// or waits for stays open for a while, so that the next lock on it costs no open; how many such, is
-// bounded.
+// The names, of locks, semaphores or keys, that one client uses or has used lately. A name that
+// nobody owns or waits for stays open for a while, so that the next lock on it costs no open; how
+// many such, is bounded.
 #pragma once
 
 #include "file/directory.hpp"
@@ -22,9 +22,10 @@ namespace mortise::file {
 /// @thread_safety every member may be called concurrently.
 class Entries {
  public:
-  /// Of locks. @param directory outlives this
-  Entries(const Directory& directory, bool flush, std::size_t most_idle)
-      : common_{.directory = directory, .flush = flush}, most_idle_(most_idle) {}
+  /// Of locks, or semaphores. @param directory outlives this
+  Entries(const Directory& directory, bool flush, std::size_t most_idle,
+          Mode mode = Mode::exclusive)
+      : common_{.directory = directory, .flush = flush, .mode = mode}, most_idle_(most_idle) {}
   /// Of keys. @param floor outlives this, too
   Entries(const Directory& directory, NumberFloor& floor, std::size_t most_idle)
       : common_{.directory = directory, .flush = true, .mode = Mode::once, .floor = &floor},

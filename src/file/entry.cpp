@@ -14,9 +14,6 @@ namespace {
 
 using Kind = Decision::Kind;
 
-// Of a request that does not wait: what was recorded before it came is no news.
-constexpr std::uint64_t no_record = ~std::uint64_t{0};
-
 }  // namespace
 
 std::vector<Waiter>::iterator Entry::find(const Acquisition& operation) {
@@ -24,15 +21,60 @@ std::vector<Waiter>::iterator Entry::find(const Acquisition& operation) {
                       [&](const Waiter& waiter) { return waiter.operation.get() == &operation; });
 }
 
+const Entry::Own* Entry::held_by(const AttemptId& attempt) const noexcept {
+  if (owner_ && owner_->attempt == attempt) return &*owner_;
+  const auto found = std::find_if(sharing_.begin(), sharing_.end(),
+                                  [&](const Own& own) { return own.attempt == attempt; });
+  return found == sharing_.end() ? nullptr : &*found;
+}
+
+Entry::Own* Entry::held_by(const AttemptId& attempt) noexcept {
+  return const_cast<Own*>(std::as_const(*this).held_by(attempt));
+}
+
 bool Entry::matches(const HoldId& hold) const noexcept {
-  return owner_ && owner_->attempt == hold.attempt && owner_->grant.number == hold.number;
+  const Own* const own = held_by(hold.attempt);
+  return own != nullptr && own->grant.number == hold.number;
 }
 
 // The file is not the one of its name any more. Whoever sleeps on it looks at the path again.
 void Entry::abandon() noexcept {
   owner_.reset();
+  sharing_.clear();
+  announced_ = false;
+  asked_at_ = {};
+  writer_seen_ = false;
   if (file_->prepared()) file_->unlock(INT_MAX);
   file_.reset();
+}
+
+void Entry::let_the_woken_go_first(std::uint32_t seen) noexcept {
+  polite_seen_ = seen;
+  polite_until_ = BootClock::now() + politeness;
+}
+
+void Entry::drop(const AttemptId& attempt) noexcept {
+  const bool owned = owner_ && owner_->attempt == attempt;
+  if (!owned) return drop_part(attempt);
+  // Where it has read beside, who reads next is not the first after an owner as the file tells it,
+  // and wakes nobody.
+  const int at_most = owner_->read ? INT_MAX : 1;
+  owner_.reset();
+  if (!sharing_.empty()) {
+    // It goes on as a reader, and every other reader may come in.
+    file_->keep_reading();
+    file_->wake_all();
+    return;
+  }
+  int woken = 0;
+  if (announces()) {
+    file_->unlock(owned_bytes);
+    woken = file_->sleepers()->bump_and_wake(at_most);
+  } else {
+    announced_ = false;
+    woken = file_->unlock(at_most);
+  }
+  if (woken > 0) let_the_woken_go_first(file_->word_after_unlock());
 }
 
 Decision Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant counted_from) {
@@ -40,33 +82,39 @@ Decision Entry::acquire(const std::shared_ptr<Acquisition>& operation, Instant c
   if (closed_) return client_is_closed();
   if (retired_) return {.kind = Kind::retired};
   const Acquisition::Request& request = operation->request();
-  if (owner_ && owner_->attempt == request.attempt) {
+  if (const Own* const own = held_by(request.attempt)) {
     // Asked again while another thread flushes its grant: that thread answers.
-    if (!owner_->settled) return {};
-    return {.kind = Kind::granted, .grant = owner_->grant};
+    if (!own->settled) return {};
+    return {.kind = Kind::granted, .grant = own->grant};
   }
   auto waiter = find(*operation);
   const bool joins = request.wait && waiter == waiters_.end();
-  const std::uint64_t since = waiter == waiters_.end() ? no_record : waiter->since;
+  // Of a request that does not wait: what was recorded before it came is no news.
+  std::uint64_t since = waiter == waiters_.end() ? Waiter::has_not_asked : waiter->since;
   // Memory first: nothing may fail between taking the lock and noting its owner.
   if (joins) waiters_.reserve(waiters_.size() + 1);
   Nap nap;
   Decision decision{.kind = Kind::held};
   if (common_.mode == Mode::once) decision = consult(request, since);
-  const bool others_turn = polite_until_ != Instant{} && BootClock::now() < polite_until_;
+  // Readers look themselves whether a writer waits.
+  const bool others_turn = request.mode != Mode::shared && polite_until_ != Instant{} &&
+                           BootClock::now() < polite_until_;
   if (decision.kind == Kind::held && joins && others_turn && file_ && !owner_) {
     nap = {.sleepers = file_->sleepers(), .seen = polite_seen_, .polite_until = polite_until_};
-    waiters_.push_back({.operation = operation, .nap = std::move(nap), .since = record_seen_});
+    if (common_.mode == Mode::once) since = record_seen_;
+    waiters_.push_back({.operation = operation, .nap = std::move(nap), .since = since});
     return decision;
   }
-  if (decision.kind == Kind::held) decision = try_to_take(*operation, counted_from, nap);
+  if (decision.kind == Kind::held) decision = try_for(*operation, counted_from, nap, since);
   waiter = find(*operation);
   if (decision.kind != Kind::held) {
     if (waiter != waiters_.end()) waiters_.erase(waiter);
   } else if (waiter != waiters_.end()) {
     waiter->nap = std::move(nap);
+    waiter->since = since;
   } else if (joins) {
-    waiters_.push_back({.operation = operation, .nap = std::move(nap), .since = record_seen_});
+    if (common_.mode == Mode::once) since = record_seen_;
+    waiters_.push_back({.operation = operation, .nap = std::move(nap), .since = since});
   }
   return decision;
 }
@@ -78,7 +126,7 @@ Decision Entry::retry(Acquisition& operation, Instant counted_from) {
   Nap nap;
   Decision decision{.kind = Kind::held};
   if (common_.mode == Mode::once) decision = consult(operation.request(), waiter->since);
-  if (decision.kind == Kind::held) decision = try_to_take(operation, counted_from, nap);
+  if (decision.kind == Kind::held) decision = try_for(operation, counted_from, nap, waiter->since);
   if (decision.kind == Kind::held) {
     waiter->nap = std::move(nap);
   } else {
@@ -88,7 +136,9 @@ Decision Entry::retry(Acquisition& operation, Instant counted_from) {
 }
 
 Failure Entry::open_file() {
-  if (common_.mode == Mode::exclusive) return LockFile::open(common_.directory, name_, file_);
+  if (common_.mode != Mode::once) {
+    return LockFile::open(common_.directory, name_, file_, common_.mode);
+  }
   using Opening = LockFile::Opening;
   bool same = false;
   Failure why = LockFile::open_key(common_.directory, name_, Opening::for_reading, file_);
@@ -97,11 +147,27 @@ Failure Entry::open_file() {
   return why;
 }
 
+Decision Entry::try_for(const Acquisition& operation, Instant counted_from, Nap& nap,
+                        std::uint64_t& since) {
+  const Acquisition::Request& request = operation.request();
+  Decision decision;
+  switch (request.mode) {
+    case Mode::shared: return try_to_share(request, counted_from, nap, since);
+    case Mode::permit: decision = try_for_permit(operation, counted_from, nap); break;
+    case Mode::exclusive:
+    case Mode::once: decision = try_to_take(operation, counted_from, nap); break;
+  }
+  if (decision.kind != Kind::held || !request.wait || common_.mode == Mode::once) return decision;
+  announce(request);
+  return decision;
+}
+
 Decision Entry::try_to_take(const Acquisition& operation, Instant counted_from, Nap& nap) {
   // The kernel would give the lock to the same description once more.
-  if (owner_) {
+  if (owner_ || !sharing_.empty()) {
     nap = {.sleepers = file_->sleepers(), .seen = file_->word()};
-    return {.kind = Kind::held, .holder = file_->holder()};
+    const Mode mode = owner_ ? Mode::exclusive : Mode::shared;
+    return {.kind = Kind::held, .holder = file_->holder(mode)};
   }
   for (int round = 0; round < patience; ++round) {
     if (!file_) {
@@ -125,8 +191,8 @@ Decision Entry::try_to_take(const Acquisition& operation, Instant counted_from, 
     if (!locked && common_.mode == Mode::once) return consult_held(operation.request());
     if (!locked) return {.kind = Kind::held, .holder = file_->holder()};
     if (named == LockFile::Named::unknown) {
-      const Unlocking unlock(*file_);
-      return failed({Errc::unavailable, "file " + file_->path() + ": cannot look at the path"});
+      const Unlocking unlock(*file_, INT_MAX);
+      return unseen_path();
     }
     if (common_.mode == Mode::once) return begin_run(operation.request(), counted_from);
     return note_grant(operation.request(), counted_from);
@@ -139,8 +205,12 @@ Decision Entry::replaced_again() const {
   return failed({Errc::unavailable, "file " + path + ": replaced again and again"});
 }
 
+Decision Entry::unseen_path() const {
+  return failed({Errc::unavailable, "file " + file_->path() + ": cannot look at the path"});
+}
+
 Decision Entry::note_grant(const Acquisition::Request& request, Instant counted_from) {
-  Unlocking unlock(*file_);
+  Unlocking unlock(*file_, INT_MAX);
   Grant grant{.number = 0, .counted_from = counted_from, .lease = no_lease};
   if (Failure why = file_->record_grant(request.label, grant.number)) return failed(std::move(why));
   owner_ = Own{.attempt = request.attempt, .grant = grant, .settled = !common_.flush};
@@ -153,29 +223,34 @@ Decision Entry::settle(const AttemptId& attempt) {
   std::shared_ptr<LockFile> file;
   {
     const Change change(*this);
-    if (!owner_ || owner_->attempt != attempt) return client_is_closed();
+    if (held_by(attempt) == nullptr) return client_is_closed();
     file = file_;
   }
   // Not under the mutex: a cancelled waiter must not wait for the disk.
   Failure why = file->flush(common_.directory);
   const Change change(*this);
-  if (!owner_ || owner_->attempt != attempt) return client_is_closed();
-  if (!why && owner_->mends) return mended();
+  Own* const own = held_by(attempt);
+  if (own == nullptr) return client_is_closed();
+  if (!why && own->mends) return mended();
   if (!why) {
-    owner_->settled = true;
-    return {.kind = Kind::granted, .grant = owner_->grant};
+    own->settled = true;
+    return {.kind = Kind::granted, .grant = own->grant};
   }
   // A number that may not be on the disk could be given again after a crash: this was no grant.
-  owner_.reset();
-  file_->unlock(1);
+  drop(attempt);
   return failed(std::move(why));
 }
 
 bool Entry::cancel(const Acquisition& operation) {
   const Change change(*this);
   const auto waiter = find(operation);
-  if (waiter != waiters_.end()) waiters_.erase(waiter);
-  return !owner_ || owner_->attempt != operation.request().attempt;
+  if (waiter != waiters_.end()) {
+    // It may have been woken for a permit, and then found another one drawing.
+    const bool naps = waiter->nap.polite_until != Instant{};
+    if (naps && common_.mode == Mode::permit) waiter->nap.sleepers->wake(1);
+    waiters_.erase(waiter);
+  }
+  return held_by(operation.request().attempt) == nullptr;
 }
 
 std::optional<Nap> Entry::nap(const Acquisition& operation) const {
@@ -195,20 +270,14 @@ Released Entry::release(const HoldId& hold, bool watched) {
     abandon();
     return Released::was_lost;
   }
-  owner_.reset();
-  if (file_->unlock(1) > 0) {
-    polite_seen_ = file_->word_after_unlock();
-    polite_until_ = BootClock::now() + politeness;
-  }
+  drop(hold.attempt);
   return named == Named::yes ? Released::released : Released::unknown;
 }
 
 void Entry::undo(const Acquisition& operation) noexcept {
   const Change change(*this);
   if (const auto waiter = find(operation); waiter != waiters_.end()) waiters_.erase(waiter);
-  if (!owner_ || owner_->attempt != operation.request().attempt) return;
-  owner_.reset();
-  file_->unlock(1);
+  if (held_by(operation.request().attempt) != nullptr) drop(operation.request().attempt);
 }
 
 bool Entry::owns(const HoldId& hold) const {
@@ -218,17 +287,25 @@ bool Entry::owns(const HoldId& hold) const {
 
 std::optional<Holder> Entry::own_holder() const {
   const std::lock_guard hold(mutex_);
-  if (!owner_) return std::nullopt;
-  return file_->holder();
+  if (!owner_ && sharing_.empty()) return std::nullopt;
+  return file_->holder(owner_ ? Mode::exclusive : Mode::shared);
 }
 
-std::optional<HoldId> Entry::notice_loss() {
+std::vector<HoldId> Entry::notice_losses() {
   const Change change(*this);
-  if (!owner_ || !owner_->settled || file_->named() != LockFile::Named::no) return std::nullopt;
-  HoldId lost{.name = name_,
-              .attempt = owner_->attempt,
-              .number = owner_->grant.number,
-              .mode = common_.mode};
+  std::vector<HoldId> lost;
+  if ((!owner_ && sharing_.empty()) || file_->named() != LockFile::Named::no) return lost;
+  bool settled = true;
+  const auto loses = [&](const Own& own, Mode mode) {
+    settled = settled && own.settled;
+    lost.push_back(
+        {.name = name_, .attempt = own.attempt, .number = own.grant.number, .mode = mode});
+  };
+  if (owner_) loses(*owner_, common_.mode);
+  const Mode part = common_.mode == Mode::permit ? Mode::permit : Mode::shared;
+  for (const Own& own : sharing_) loses(own, part);
+  // Whoever settles one finds it.
+  if (!settled) return {};
   abandon();
   return lost;
 }
@@ -242,7 +319,7 @@ void Entry::repair() const {
 bool Entry::retire() noexcept {
   // Whoever is inside may be opening the file, which takes its time; the caller holds up all names.
   const std::unique_lock hold(mutex_, std::try_to_lock);
-  if (!hold || owner_ || !waiters_.empty()) return false;
+  if (!hold || owner_ || !sharing_.empty() || !waiters_.empty()) return false;
   retired_ = true;
   return true;
 }
@@ -250,10 +327,14 @@ bool Entry::retire() noexcept {
 std::vector<Waiter> Entry::close() noexcept {
   const Change change(*this);
   closed_ = true;
-  if (owner_) {
+  // Readers, and those who wait for a writer of ours alone, may go on together.
+  const bool all = !sharing_.empty() || announced_;
+  if (owner_ || all) {
     owner_.reset();
-    file_->unlock(1);
+    sharing_.clear();
+    file_->unlock(all ? INT_MAX : 1);
   }
+  announced_ = false;
   file_.reset();
   return std::exchange(waiters_, {});
 }

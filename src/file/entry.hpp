@@ -59,7 +59,10 @@ struct Nap {
 struct Waiter {
   std::shared_ptr<Acquisition> operation;
   Nap nap;
-  std::uint64_t since = 0;  ///< of a key: the record that stood when it came
+  /// Of a key: the record that stood when it came. Of a reader: `Header::turn` when it had to wait
+  /// for a writer that waits.
+  std::uint64_t since = has_not_asked;
+  static constexpr std::uint64_t has_not_asked = ~std::uint64_t{0};
 };
 
 /// What the entries of one kind share.
@@ -103,10 +106,12 @@ class Entry {
   /// Frees the name if this attempt owns it, and forgets that it waits.
   void undo(const Acquisition& operation) noexcept;
   [[nodiscard]] bool owns(const HoldId& hold) const;
+  /// @return whether somebody waits whom this client's readers keep out.
+  [[nodiscard]] bool wanted() const;
   /// @return the holder, where it is an attempt of this client.
   [[nodiscard]] std::optional<Holder> own_holder() const;
-  /// Ends a hold whose file is not the one of its name any more, and tells which that was.
-  [[nodiscard]] std::optional<HoldId> notice_loss();
+  /// Ends holds whose file is not the one of its name any more, and tells which these were.
+  [[nodiscard]] std::vector<HoldId> notice_losses();
   /// Gives a truncated file its page back, so that one can sleep on it.
   void repair() const;
 
@@ -126,18 +131,58 @@ class Entry {
     std::uint64_t sequence = 0;
     /// Holds the key only until the disk has what a runner wrote that died over it.
     bool mends = false;
+    std::uint32_t place = 0;  ///< which permit
+    bool read = false;        ///< an owner that has read beside
   };
 
   /// The mutex, for a change; notes at its end whether the entry is in use.
   class Change;
 
   [[nodiscard]] std::vector<Waiter>::iterator find(const Acquisition& operation);
+  /// @return what that attempt holds; null: nothing.
+  [[nodiscard]] const Own* held_by(const AttemptId& attempt) const noexcept;
+  [[nodiscard]] Own* held_by(const AttemptId& attempt) noexcept;
+  /// Tries for it in its own mode. @param since of the waiter, if it is one
+  [[nodiscard]] Decision try_for(const Acquisition& operation, Instant counted_from, Nap& nap,
+                                 std::uint64_t& since);
   [[nodiscard]] Decision try_to_take(const Acquisition& operation, Instant counted_from, Nap& nap);
   [[nodiscard]] Decision note_grant(const Acquisition::Request& request, Instant counted_from);
+  /// Frees what that attempt holds, in the kernel too, and wakes whoever may have it now.
+  void drop(const AttemptId& attempt) noexcept;
+  void drop_part(const AttemptId& attempt) noexcept;
+  void let_the_woken_go_first(std::uint32_t seen) noexcept;
   [[nodiscard]] bool matches(const HoldId& hold) const noexcept;
   void abandon() noexcept;
   [[nodiscard]] Failure open_file();
   [[nodiscard]] Decision replaced_again() const;
+  [[nodiscard]] Decision unseen_path() const;
+
+  // Of readers and permits, in entry_sharing.cpp and entry_permit.cpp.
+  class Drawing;
+  class Reading;
+  [[nodiscard]] Failure open_if_closed(bool& open);
+  /// Looks whether the file is still the one of its name. @param again it is not: open it anew
+  [[nodiscard]] std::optional<Decision> refuse_replaced(bool& again);
+  [[nodiscard]] Decision try_to_share(const Acquisition::Request& request, Instant counted_from,
+                                      Nap& nap, std::uint64_t& since);
+  [[nodiscard]] Decision share_once(const Acquisition::Request& request, Instant counted_from,
+                                    std::uint64_t& since);
+  [[nodiscard]] Failure draw_for_readers(Header& header, bool& drawn);
+  [[nodiscard]] Decision note_share(const Acquisition::Request& request, Instant counted_from,
+                                    Header& header);
+  [[nodiscard]] Failure gives_way(const Header& header, std::uint64_t& since, bool& waits);
+  [[nodiscard]] Failure writer_waits(const Header& header, bool& waits) const;
+  /// Lets others see that somebody waits here.
+  void announce(const Acquisition::Request& request) noexcept;
+  [[nodiscard]] bool announces() const noexcept;
+  void withdraw() noexcept;
+  [[nodiscard]] Decision try_for_permit(const Acquisition& operation, Instant counted_from,
+                                        Nap& nap);
+  [[nodiscard]] Decision permit_once(const Acquisition& operation, Instant counted_from, Nap& nap);
+  [[nodiscard]] Failure check_permits(const Acquisition& operation, const Header& header);
+  [[nodiscard]] bool has_place(std::uint32_t place) const noexcept;
+  [[nodiscard]] Failure take_place(std::uint32_t permits,
+                                   std::optional<std::uint32_t>& place) const;
 
   // Of keys, in entry_key.cpp.
   [[nodiscard]] Decision consult(const Acquisition::Request& request, std::uint64_t since);
@@ -163,6 +208,10 @@ class Entry {
   mutable std::mutex mutex_;
   std::shared_ptr<LockFile> file_;  // empty: not open, or found to be replaced
   std::optional<Own> owner_;        // implies file_
+  std::vector<Own> sharing_;        // readers, or permits; implies file_
+  bool announced_ = false;          // others may see that somebody waits here
+  Instant asked_at_{};              // when a writer of ours has written that it waits
+  bool writer_seen_ = false;        // one waited when it was looked for last
   std::vector<Waiter> waiters_;
   std::uint32_t polite_seen_ = 0;
   Instant polite_until_{};

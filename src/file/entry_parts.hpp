@@ -18,7 +18,8 @@ class Entry::Change {
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
   ~Change() {
-    const bool in_use = entry_.owner_ || !entry_.waiters_.empty();
+    if (entry_.announced_) entry_.withdraw();
+    const bool in_use = entry_.owner_ || !entry_.sharing_.empty() || !entry_.waiters_.empty();
     if (in_use == entry_.in_use_.load()) return;
     entry_.in_use_.store(in_use);
     if (in_use) {
@@ -36,16 +37,18 @@ class Entry::Change {
 /// Lets the lock go unless it is kept: also when an exception passes.
 class Unlocking {
  public:
-  explicit Unlocking(const LockFile& file) noexcept : file_(&file) {}
+  /// @param wakes how many: where no turn has passed, one alone may not be the one that can go on
+  explicit Unlocking(const LockFile& file, int wakes = 1) noexcept : file_(&file), wakes_(wakes) {}
   Unlocking(const Unlocking&) = delete;
   Unlocking& operator=(const Unlocking&) = delete;
   ~Unlocking() {
-    if (file_ != nullptr) file_->unlock(1);
+    if (file_ != nullptr) file_->unlock(wakes_);
   }
   void keep() noexcept { file_ = nullptr; }
 
  private:
   const LockFile* file_;
+  const int wakes_;
 };
 
 /// How long the waiter that our release woke has the first try. It needs a few microseconds; a

@@ -21,8 +21,18 @@ namespace {
 
 using Kind = Decision::Kind;
 
+bool can_be_asked(const Acquisition::Request& request) noexcept {
+  switch (request.mode) {
+    case Mode::exclusive:
+    case Mode::shared: return true;
+    case Mode::once: return request.memory != nullptr;
+    case Mode::permit: return request.permits > 0;
+  }
+  return false;
+}
+
 Failure refuse(const Acquisition::Request& request) {
-  if (request.mode != Mode::exclusive && (request.mode != Mode::once || !request.memory)) {
+  if (!can_be_asked(request)) {
     return {Errc::unsupported, "file: this mode of holding is not supported"};
   }
   return refuse_name(request.name);
@@ -36,6 +46,7 @@ FileBackend::FileBackend(const Settings& settings)
       generation_(base::fork_generation()),
       floor_(directory_, settings.flush),
       locks_(directory_, settings.flush, settings.most_idle),
+      semaphores_(directory_, settings.flush, settings.most_idle / 4, Mode::permit),
       // Few keys are wanted again, and then seldom by whoever has run them.
       keys_(directory_, floor_, settings.most_idle / 2),
       sweep_(directory_, floor_),
@@ -60,6 +71,8 @@ Capabilities FileBackend::capabilities() const {
   // There is no server but the kernel: a holder never outlives it, and the numbers are on the disk.
   out.survives_restart = Support::yes;
   out.survives_failover = Support::no;
+  out.shared_mode = Support::yes;
+  out.permits = Support::yes;
   out.once = Support::yes;
   out.lists = Support::yes;
   out.queues = Support::yes;
@@ -73,7 +86,7 @@ void FileBackend::start(Host& host) { host_ = &host; }
 void FileBackend::stop() noexcept {
   if (generation_ != base::fork_generation() || stopped_.exchange(true)) return;
   if (host_ != nullptr) watch_.stop(*host_);
-  for (Entries* const entries : {&locks_, &keys_}) {
+  for (Entries* const entries : {&locks_, &semaphores_, &keys_}) {
     for (const std::shared_ptr<Entry>& entry : entries->close()) {
       for (const Waiter& waiter : entry->close()) base::farewell(*waiter.operation, closed_words);
     }
@@ -99,7 +112,8 @@ void FileBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
     if (Failure why = refuse(operation->request())) return operation->failed(std::move(why));
     Decision decision = try_for(operation);
     // Idle files are only kept for speed.
-    if (decision.failure.code == Errc::exhausted && locks_.drop_idle() + keys_.drop_idle() > 0) {
+    if (decision.failure.code == Errc::exhausted &&
+        locks_.drop_idle() + semaphores_.drop_idle() + keys_.drop_idle() > 0) {
       decision = try_for(operation);
     }
     tell(*operation, std::move(decision));
@@ -170,6 +184,7 @@ void FileBackend::renew(const std::shared_ptr<Renewal>& operation) {
     const bool stands = entry && entry->owns(item.hold);
     item.answer = stands ? Renewal::Answer::renewed : Renewal::Answer::lost;
     if (stands) item.granted = no_lease;
+    item.wanted = stands && item.hold.mode == Mode::shared && entry->wanted();
   }
   operation->answered();
 }
@@ -261,17 +276,18 @@ void FileBackend::retry(Acquisition& operation, const Nap& nap, Woken woken) {
 
 void FileBackend::tell_losses(const Entries& entries) {
   for (const std::shared_ptr<Entry>& entry : entries.all()) {
-    const std::optional<HoldId> lost = entry->notice_loss();
-    if (!lost) continue;
-    const std::string path = directory_.path_of(file_name(lost->name, lost->mode));
-    host_->hold_lost(*lost,
-                     {Errc::lost, "file " + path + ": deleted or replaced while it was held"});
+    for (const HoldId& lost : entry->notice_losses()) {
+      const std::string path = directory_.path_of(file_name(lost.name, lost.mode));
+      host_->hold_lost(lost,
+                       {Errc::lost, "file " + path + ": deleted or replaced while it was held"});
+    }
   }
 }
 
 void FileBackend::tell_losses() noexcept {
   try {
     tell_losses(locks_);
+    tell_losses(semaphores_);
     tell_losses(keys_);
   } catch (const std::bad_alloc&) {
     return;  // found at the release

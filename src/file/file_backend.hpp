@@ -74,7 +74,8 @@ class FileBackend final : public Backend {
   void tell_losses() noexcept;
   void tell_losses(const Entries& entries);
   [[nodiscard]] Entries& entries_of(Mode mode) noexcept {
-    return mode == Mode::exclusive ? locks_ : keys_;
+    if (mode == Mode::once) return keys_;
+    return mode == Mode::permit ? semaphores_ : locks_;
   }
 
   const Directory directory_;
@@ -82,6 +83,7 @@ class FileBackend final : public Backend {
   const std::uint32_t generation_;
   NumberFloor floor_;
   Entries locks_;
+  Entries semaphores_;
   Entries keys_;
   Sweep sweep_;
   Watch watch_;

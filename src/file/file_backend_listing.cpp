@@ -17,8 +17,9 @@ namespace {
 constexpr std::size_t longest_cursor = 255;
 
 /// How long ago by the wall clock a grant was, whose number is the moment of it unless the clock
-/// was set back.
+/// was set back; but readers have the number of others.
 std::optional<std::chrono::milliseconds> age_of(const Holder& holder) {
+  if (holder.mode == Mode::shared) return std::nullopt;
   const auto number = static_cast<std::int64_t>(holder.token.value() / core::tokens_in_a_grant);
   const auto age = std::chrono::duration_cast<std::chrono::microseconds>(
                        std::chrono::system_clock::now().time_since_epoch()) -
@@ -51,9 +52,13 @@ void FileBackend::queue(const std::shared_ptr<QueueLook>& operation) {
     if (why) return operation->failed(std::move(why));
     NameQueue queue;
     if (holder) {
-      queue.holders.push_back(
-          {.label = holder->label, .token = holder->token, .age = age_of(*holder)});
+      queue.holders.push_back({.label = holder->label,
+                               .mode = holder->mode,
+                               .token = holder->token,
+                               .age = age_of(*holder)});
     }
+    why = list_permits(directory_, operation->name(), operation->limit(), queue.holders);
+    if (why) return operation->failed(std::move(why));
     operation->answered(std::move(queue));
   });
 }

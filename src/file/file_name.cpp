@@ -8,15 +8,15 @@ namespace mortise::file {
 namespace {
 
 constexpr std::size_t longest_file_name = 140;
-constexpr std::string_view lock_suffix = ".lock";
 static_assert(lock_suffix.size() == key_suffix.size());
+static_assert(lock_suffix.size() == semaphore_suffix.size());
 
 }  // namespace
 
 std::string file_name(std::string_view name, Mode mode) {
   std::string out = base::path_name(name, longest_file_name - lock_suffix.size());
-  out += mode == Mode::once ? key_suffix : lock_suffix;
-  return out;
+  if (mode == Mode::once) return out += key_suffix;
+  return out += mode == Mode::permit ? semaphore_suffix : lock_suffix;
 }
 
 }  // namespace mortise::file

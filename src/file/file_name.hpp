@@ -14,16 +14,19 @@ namespace mortise::file {
 /// lower.
 inline constexpr std::size_t longest_name = 2048;
 
-/// What ends the file names of keys: no lock's file has such a one.
+/// What ends the file names of locks, of keys, and of semaphores: nothing else has such a one.
+inline constexpr std::string_view lock_suffix = ".lock";
 inline constexpr std::string_view key_suffix = ".once";
+inline constexpr std::string_view semaphore_suffix = ".sema";
 
-/// @return the name of the file, without directory, for a lock name, or a key, of any bytes.
+/// @return the name of the file, without directory, for a lock name, a key or a semaphore, of any
+/// bytes.
 ///
 /// `[A-Za-z0-9_-]` and a '.' that is not the first byte stay, every other byte becomes `%XX`, and
-/// ".lock" is added, or ".once" for a key: reversible, never hidden, never "..", never with a
-/// slash. Where that is longer than 140 bytes (eCryptfs allows 143, others 255) it is "%h-", 32
-/// hexadecimal digits of the FNV-1a hash, and that suffix. No escape yields "%h"; whether two long
-/// names collide is seen from the whole name that the file's header keeps.
+/// ".lock" is added, ".once" for a key, ".sema" for a semaphore: reversible, never hidden, never
+/// "..", never with a slash. Where that is longer than 140 bytes (eCryptfs allows 143, others 255)
+/// it is "%h-", 32 hexadecimal digits of the FNV-1a hash, and that suffix. No escape yields "%h";
+/// whether two long names collide is seen from the whole name that the file's header keeps.
 [[nodiscard]] std::string file_name(std::string_view name, Mode mode = Mode::exclusive);
 
 }  // namespace mortise::file

@@ -24,38 +24,47 @@
 namespace mortise::file {
 namespace {
 
-constexpr std::string_view suffix = ".lock";
-
-/// The first so many files behind one, in order.
+/// The first so many files behind one, in order, without what they end with: the name of a lock
+/// and the same one of a semaphore are told together.
 class FirstFiles {
  public:
   FirstFiles(const std::string& behind, std::size_t most) : behind_(behind), most_(most) {}
-  void see(std::string_view file) {
-    if (file <= behind_ || (first_.size() >= most_ && file >= first_.front())) return;
-    first_.emplace_back(file);
+  void see(std::string_view stem) {
+    if (stem <= behind_) return;
+    const bool full = first_.size() >= most_;
+    left_out_ = left_out_ || full;
+    if (full && stem >= first_.front()) return;
+    first_.emplace_back(stem);
     std::push_heap(first_.begin(), first_.end());
-    if (first_.size() <= most_) return;
+    if (!full) return;
     std::pop_heap(first_.begin(), first_.end());
     first_.pop_back();
   }
   [[nodiscard]] std::vector<std::string> take() {
     std::sort_heap(first_.begin(), first_.end());
+    first_.erase(std::unique(first_.begin(), first_.end()), first_.end());
     return std::move(first_);
   }
+  [[nodiscard]] bool all() const noexcept { return !left_out_; }
 
  private:
   const std::string& behind_;
   const std::size_t most_;
   std::vector<std::string> first_;
+  bool left_out_ = false;
 };
 
 /// What the files of all names begin with that begin like this; what is hashed may be any.
-bool may_begin_with(std::string_view file, std::string_view prefix) {
-  if (prefix.empty() || file.starts_with("%h-")) return true;
+bool may_begin_with(std::string_view stem, std::string_view prefix) {
+  if (prefix.empty() || stem.starts_with("%h-")) return true;
   // The escapes go byte by byte, but for a dot, which is one at the beginning only.
   std::string begins = file_name(prefix);
-  begins.resize(begins.size() - suffix.size());
-  return begins.starts_with("%h-") || file.starts_with(begins);
+  begins.resize(begins.size() - lock_suffix.size());
+  return begins.starts_with("%h-") || stem.starts_with(begins);
+}
+
+bool is_of_a_name(std::string_view file) {
+  return file.ends_with(lock_suffix) || file.ends_with(semaphore_suffix);
 }
 
 Failure read_files(const Directory& directory, std::string_view prefix, FirstFiles& files) {
@@ -73,23 +82,35 @@ Failure read_files(const Directory& directory, std::string_view prefix, FirstFil
       DirectoryEntry name{};
       std::memcpy(&name, names.data() + at, entry_name_offset);
       const std::string_view file(names.data() + at + entry_name_offset);
-      if (file.ends_with(suffix) && may_begin_with(file, prefix)) files.see(file);
+      const std::string_view stem = file.substr(0, file.rfind('.'));
+      if (is_of_a_name(file) && may_begin_with(stem, prefix)) files.see(stem);
       at += name.size;
     }
   }
 }
 
-/// @param name what is held by it; empty = it is no lock of ours, or is free
-Failure look_at(const Directory& directory, const std::string& file, std::string& name) {
+/// @param name what is held by it; empty = it is none of ours, or is free
+Failure look_at(const Directory& directory, const std::string& file, Mode mode, std::string& name) {
   name.clear();
   std::shared_ptr<LockFile> found;
   // A stranger's is left out, and so is one that went in the meantime.
   if (LockFile::open_any(directory, file, found) || !found) return {};
-  bool locked = false;
-  if (Failure why = found->locked_elsewhere(locked)) return why;
-  if (!locked || read_name(found->descriptor(), name) != 0) return {};
+  const ByteRange held = mode == Mode::permit ? permit_bytes : owned_bytes;
+  Conflict others;
+  if (Failure why = found->conflict(held, ByteLock::exclusive, others)) return why;
+  if (!others.there || read_name(found->descriptor(), name) != 0) return {};
   // It was put there by hand, or its holder has not yet written whose it is: then it is just taken.
-  if (file_name(name) != file) name.clear();
+  if (file_name(name, mode) != file) name.clear();
+  return {};
+}
+
+/// Looks at both.
+Failure look_at(const Directory& directory, const std::string& stem, std::string& name) {
+  for (const Mode mode : {Mode::exclusive, Mode::permit}) {
+    const std::string_view suffix = mode == Mode::permit ? semaphore_suffix : lock_suffix;
+    Failure why = look_at(directory, stem + std::string(suffix), mode, name);
+    if (why || !name.empty()) return why;
+  }
   return {};
 }
 
@@ -99,16 +120,38 @@ Failure list_held(const Directory& directory, const std::string& prefix, const s
                   std::size_t limit, NamePage& out) {
   FirstFiles first(cursor, files_in_a_page);
   if (Failure why = read_files(directory, prefix, first)) return why;
-  const std::vector<std::string> files = first.take();
-  const bool all = files.size() < files_in_a_page;
-  for (const std::string& file : files) {
+  for (const std::string& stem : first.take()) {
     if (out.names.size() == limit) return {};
     std::string name;
-    if (Failure why = look_at(directory, file, name)) return why;
+    if (Failure why = look_at(directory, stem, name)) return why;
     if (!name.empty() && name.starts_with(prefix)) out.names.push_back(std::move(name));
-    out.cursor = file;
+    out.cursor = stem;
   }
-  if (all) out.cursor.clear();
+  if (first.all()) out.cursor.clear();
+  return {};
+}
+
+Failure list_permits(const Directory& directory, const std::string& name, std::size_t limit,
+                     std::vector<HolderEntry>& out) {
+  std::shared_ptr<LockFile> found;
+  Failure why = LockFile::open_any(directory, file_name(name, Mode::permit), found);
+  if (why || !found) return why;
+  Header header;
+  why = found->read(header);
+  std::string whose;
+  if (why || read_name(found->descriptor(), whose) != 0 || whose != name) return why;
+  const std::size_t before = out.size();
+  for (std::uint32_t at = 0; at < header.turns.permits && out.size() < limit; ++at) {
+    Conflict held;
+    why = found->conflict(permit_byte(at), ByteLock::exclusive, held);
+    if (why) return why;
+    if (held.there) out.push_back({.mode = Mode::permit});
+  }
+  // Who came last is known, and may be gone.
+  if (out.size() == before) return {};
+  const Holder last = header.grant.holder(Mode::permit);
+  out[before].label = last.label;
+  out[before].token = last.token;
   return {};
 }
 

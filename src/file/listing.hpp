@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which names are held in a directory, a page of them in the order of their files. It locks
-// nothing, and makes no file.
+// Which names are held in a directory, a page of them in the order of their files, and who has the
+// permits of one. It locks nothing, and makes no file.
 #pragma once
 
 #include <mortise/error.hpp>
@@ -10,15 +10,21 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace mortise::file {
 
 /// Reads the whole directory, since it tells its files in no order that stays as they come and go,
 /// and looks at `files_in_a_page` of them at most, whether they are locked.
-/// @param cursor the last file that was looked at; empty = at the beginning
+/// @param cursor the last file that was looked at, without its end; empty = at the beginning
 [[nodiscard]] Failure list_held(const Directory& directory, const std::string& prefix,
                                 const std::string& cursor, std::size_t limit, NamePage& out);
 
 inline constexpr std::size_t files_in_a_page = 2'000;
+
+/// Appends one for each permit that somebody has, until there are `limit`. Who it is, the file
+/// tells of the one alone that came last.
+[[nodiscard]] Failure list_permits(const Directory& directory, const std::string& name,
+                                   std::size_t limit, std::vector<HolderEntry>& out);
 
 }  // namespace mortise::file

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file and the kernel's lock on it (an open file description lock: it belongs to the
-// descriptor, not to the process).
+// The file, the kernel's locks on it, and what a grant writes into it.
 #include "file/lock_file.hpp"
 
 #include "file/file_name.hpp"
@@ -12,9 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <climits>
 #include <utility>
 
@@ -23,28 +20,6 @@ namespace {
 
 // Not a name that file_name() ever yields.
 constexpr const char* probe_file = ".probe";
-
-// The whole file, as far as it may ever grow.
-struct flock whole_file(short type) noexcept {
-  struct flock out {};
-  out.l_type = type;
-  out.l_whence = SEEK_SET;
-  return out;
-}
-
-int lock_command(int fd, int command, struct flock& range) noexcept {
-  int result = 0;
-  do {
-    result = ::fcntl(fd, command, &range);
-  } while (result != 0 && errno == EINTR);
-  return result == 0 ? 0 : errno;
-}
-
-std::uint64_t wall_microseconds() noexcept {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto count = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  return count > 0 ? static_cast<std::uint64_t>(count) : 0;
-}
 
 bool is_there(const base::UniqueFd& folder, const std::string& file) noexcept {
   struct stat ignored {};
@@ -85,8 +60,8 @@ Failure LockFile::open_descriptor(const base::UniqueFd& directory, const std::st
 }
 
 Failure LockFile::open(const Directory& directory, const std::string& name,
-                       std::shared_ptr<LockFile>& out) {
-  return open_file(directory, name, file_name(name), out);
+                       std::shared_ptr<LockFile>& out, Mode mode) {
+  return open_file(directory, name, file_name(name, mode), out);
 }
 
 Failure LockFile::open_file(const Directory& directory, const std::string& name,
@@ -185,26 +160,37 @@ Failure LockFile::check_name() {
   return {};
 }
 
-Failure LockFile::try_lock(bool& locked) const {
-  struct flock range = whole_file(F_WRLCK);
-  const int error = lock_command(fd_.get(), F_OFD_SETLK, range);
-  locked = error == 0;
-  // fcntl(2) may answer either where somebody else has the lock.
-  if (error == 0 || error == EAGAIN || error == EACCES) return {};
-  return failed(error, "lock");
+Failure LockFile::try_lock(ByteRange bytes, bool& locked, ByteLock kind) const {
+  const int error = try_lock_bytes(fd_.get(), bytes, kind, locked);
+  return error == 0 ? Failure{} : failed(error, "lock");
+}
+
+void LockFile::unlock(ByteRange bytes) const noexcept {
+  // Where the kernel has no memory to split a lock, more stays locked until the last of it is
+  // freed: others wait longer, and nobody holds what another one has.
+  static_cast<void>(unlock_bytes(fd_.get(), bytes));
+}
+
+void LockFile::keep_reading() const noexcept {
+  bool locked = false;
+  if (try_lock_bytes(fd_.get(), reading_byte, ByteLock::shared, locked) != 0) return;
+  const off_t rest = reading_byte.start + reading_byte.size;
+  unlock({.start = rest, .size = owned_bytes.size - rest});
+}
+
+Failure LockFile::conflict(ByteRange bytes, ByteLock kind, Conflict& out) const {
+  const int error = find_conflict(fd_.get(), bytes, kind, out);
+  return error == 0 ? Failure{} : failed(error, "inspect");
 }
 
 int LockFile::unlock(int at_most) const noexcept {
-  struct flock range = whole_file(F_UNLCK);
-  // Cannot fail but for want of memory, which the kernel's splitting of ranges needs and we do
-  // not.
-  static_cast<void>(lock_command(fd_.get(), F_OFD_SETLK, range));
+  unlock_everything(fd_.get());
   // In this order: who is woken must find the lock free, and who reads the word after this and then
   // fails to lock has failed because of somebody else.
   return sleepers_->bump_and_wake(at_most);
 }
 
-void LockFile::wake_all() const noexcept { sleepers_->bump_and_wake(INT_MAX); }
+int LockFile::wake_all() const noexcept { return sleepers_->bump_and_wake(INT_MAX); }
 
 LockFile::Named LockFile::named() const noexcept {
   // By the whole path: a directory that was replaced is noticed as well. statx, since to be asked
@@ -223,51 +209,10 @@ bool LockFile::deleted() const noexcept {
 }
 
 Failure LockFile::locked_elsewhere(bool& locked) const {
-  struct flock range = whole_file(F_WRLCK);
-  if (const int error = lock_command(fd_.get(), F_OFD_GETLK, range))
-    return failed(error, "inspect");
-  locked = range.l_type != F_UNLCK;
-  return {};
-}
-
-Failure LockFile::record_grant(std::string_view label, std::uint64_t& number, std::uint64_t above) {
-  Header header;
-  if (const int error = read_number(fd_.get(), header)) return failed(error, "read");
-  if (header.blank()) {
-    if (Failure why = allocate()) return why;
-    const int error = write_name_and_magic(fd_.get(), name_);
-    if (error != 0) return failed(error, "write");
-    name_checked_ = true;
-  } else if (!header.ours()) {
-    return not_ours("it is not a lock file of this version");
-  } else if (!name_checked_) {
-    if (Failure why = check_name()) return why;
-  }
-  LastGrant last;
-  last.acquired_at = wall_microseconds();
-  last.number = std::max(std::max(header.grant.number, above) + 1, last.acquired_at);
-  if (last.number >= number_limit || header.grant.number >= number_limit) {
-    return not_ours("its grant number is above 2^53");
-  }
-  last.pid = pid_;
-  last.set_label(label);
-  if (const int error = write_grant(fd_.get(), last)) return failed(error, "write");
-  word_at_grant_ = header.word;
-  number = last.number;
-  return {};
-}
-
-Failure LockFile::last_number(std::uint64_t& number) const {
-  Header once;
-  Header again;
-  // Twice, since a number may be read while it is written.
-  do {
-    if (const int error = read_number(fd_.get(), once)) return failed(error, "read");
-    if (const int error = read_number(fd_.get(), again)) return failed(error, "read");
-  } while (once.grant.number != again.grant.number);
-  if (!again.blank() && !again.ours()) return not_ours("it is not a lock file of this version");
-  number = again.grant.number;
-  return {};
+  Conflict found;
+  Failure why = conflict(owned_bytes, ByteLock::exclusive, found);
+  locked = found.there;
+  return why;
 }
 
 Failure LockFile::flush(const Directory& directory) {
@@ -281,10 +226,24 @@ Failure LockFile::flush(const Directory& directory) {
   return {};
 }
 
+Holder LockFile::holder(Mode mode) const {
+  Header header;
+  if (read_header(fd_.get(), header) != 0 || !header.ours()) return {};
+  return header.grant.holder(mode);
+}
+
 Holder LockFile::holder() const {
   Header header;
   if (read_header(fd_.get(), header) != 0 || !header.ours()) return {};
-  return header.grant.holder();
+  Mode mode = Mode::exclusive;
+  Conflict held;
+  // The mark is there as well where an owner reads besides.
+  if (header.grant.shared() &&
+      find_conflict(fd_.get(), reading_byte, ByteLock::exclusive, held) == 0 &&
+      (!held.there || held.kind == ByteLock::shared)) {
+    mode = Mode::shared;
+  }
+  return header.grant.holder(mode);
 }
 
 std::uint32_t LockFile::word() const noexcept {
@@ -305,9 +264,10 @@ Failure LockFile::look(const Directory& directory, const std::string& name,
   // Without O_CREAT: looking leaves no file behind.
   if (Failure why = found.open_descriptor(folder, file, 0, found.fd_)) return why;
   if (Failure why = found.check_content()) return why;
-  bool locked = false;
-  if (Failure why = found.locked_elsewhere(locked)) return why;
-  if (locked) out = found.holder();
+  Conflict held;
+  if (Failure why = found.conflict(reading_byte, ByteLock::exclusive, held)) return why;
+  if (!held.there) return {};
+  out = found.holder(held.kind == ByteLock::shared ? Mode::shared : Mode::exclusive);
   return {};
 }
 

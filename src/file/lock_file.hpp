@@ -8,6 +8,8 @@
 
 #include "base/unique_fd.hpp"
 #include "file/directory.hpp"
+#include "file/header.hpp"
+#include "file/lock_bytes.hpp"
 #include "file/wake_word.hpp"
 
 #include <sys/types.h>
@@ -30,7 +32,7 @@ class LockFile {
   /// Opens the file of a name, and makes it where it is missing. `out` stays empty where the file
   /// was replaced meanwhile: open it again.
   [[nodiscard]] static Failure open(const Directory& directory, const std::string& name,
-                                    std::shared_ptr<LockFile>& out);
+                                    std::shared_ptr<LockFile>& out, Mode mode = Mode::exclusive);
 
   /// How the file of a key is opened.
   enum class Opening {
@@ -58,12 +60,21 @@ class LockFile {
   /// Whether files can be made and locked there. Leaves one file, ".probe", for ever.
   [[nodiscard]] static Failure probe(const Directory& directory);
 
-  /// Tries to lock; never waits.
-  [[nodiscard]] Failure try_lock(bool& locked) const;
-  /// Unlocks and wakes sleepers. @return how many there were, `at_most` counted
+  /// Tries to lock, as an owner; never waits.
+  [[nodiscard]] Failure try_lock(bool& locked) const { return try_lock(owned_bytes, locked); }
+  /// Unlocks whatever is locked, and wakes sleepers. @return how many there were, `at_most` counted
   int unlock(int at_most) const noexcept;
+  /// The same of some bytes; `unlock()` of them wakes nobody.
+  [[nodiscard]] Failure try_lock(ByteRange bytes, bool& locked,
+                                 ByteLock kind = ByteLock::exclusive) const;
+  void unlock(ByteRange bytes) const noexcept;
+  /// What is locked as an owner is locked as a reader from now on: there is no moment in between.
+  void keep_reading() const noexcept;
+  /// Asks which lock of another description is in the way of such a one.
+  [[nodiscard]] Failure conflict(ByteRange bytes, ByteLock kind, Conflict& out) const;
   /// Moves the word and wakes every sleeper, so that all look at the path again.
-  void wake_all() const noexcept;
+  /// @return how many there were.
+  int wake_all() const noexcept;
 
   enum class Named { yes, no, unknown };
   /// @return whether the path still leads to this file. If not, whoever holds this lock excludes
@@ -72,19 +83,37 @@ class LockFile {
   /// @return whether the file has no name at all any more: a third of the price of `named()`.
   [[nodiscard]] bool deleted() const noexcept;
 
-  /// Asks whether another description has it locked.
+  /// Asks whether another description has it locked, as an owner or a reader.
   [[nodiscard]] Failure locked_elsewhere(bool& locked) const;
 
   /// Draws the next grant number and writes it down with its holder. Under the lock.
   /// @param above the number is greater than this one, too
   [[nodiscard]] Failure record_grant(std::string_view label, std::uint64_t& number,
                                      std::uint64_t above = 0);
+  /// The same where the header was read. @param found of this file, and nobody else draws meanwhile
+  [[nodiscard]] Failure record_grant(const Header& found, std::string_view label,
+                                     std::uint64_t& number, std::uint64_t above = 0);
+  /// @return whether a reader may have the number behind that of the header: it was drawn a moment
+  /// ago, or in the future. An older one may have been brought back, by a power failure or with a
+  /// backup, and somebody may have had a larger one.
+  [[nodiscard]] static bool serves_readers(const Header& found) noexcept;
+  /// Draws one that does. By a reader, with `drawing_byte` locked, or by an owner.
+  [[nodiscard]] Failure draw_for_readers(Header& found);
+  /// Writes down who reads. @param number the one that all have who read now
+  [[nodiscard]] Failure record_reader(const Header& found, std::string_view label,
+                                      std::uint64_t& number);
+  /// Reads the header. @param out blank, or of a lock file of ours
+  [[nodiscard]] Failure read(Header& out) const;
+  /// Writes down how many permits there are. With `drawing_byte` locked.
+  [[nodiscard]] Failure record_permits(const Header& found, std::uint32_t permits);
   /// Tells the number of the last grant, 0 where there was none; also without the lock.
   [[nodiscard]] Failure last_number(std::uint64_t& number) const;
   /// Has the disk keep it. By the holder; what others do meanwhile does not matter.
   [[nodiscard]] Failure flush(const Directory& directory);
-  /// @return who took the lock last.
+  /// @return who took the lock last, as somebody else's holds it.
   [[nodiscard]] Holder holder() const;
+  /// The same of who holds it in that mode.
+  [[nodiscard]] Holder holder(Mode mode) const;
   /// @return the word now, by a read.
   [[nodiscard]] std::uint32_t word() const noexcept;
   /// @return the word as the last `unlock()` leaves it, unless somebody else moved it as well.
@@ -107,6 +136,11 @@ class LockFile {
                                          const std::string& file, std::shared_ptr<LockFile>& out);
   [[nodiscard]] Failure open_descriptor(const base::UniqueFd& directory, const std::string& file,
                                         int flags, base::UniqueFd& out);
+  /// Makes a blank file one of ours; refuses another's.
+  [[nodiscard]] Failure make_ours(const Header& found);
+  [[nodiscard]] Failure next_number(const Header& found, std::uint64_t above, std::uint64_t now,
+                                    std::uint64_t& number) const;
+  [[nodiscard]] Failure too_large() const;
   [[nodiscard]] Failure check_content();
   [[nodiscard]] Failure check_name();
   [[nodiscard]] Failure map(const base::UniqueFd& directory, const std::string& file, bool& same);

@@ -45,7 +45,8 @@ class BackendUser {
   [[nodiscard]] static HoldId hold_of(const Acquisition& granted) {
     return {.name = granted.request().name,
             .attempt = granted.request().attempt,
-            .number = granted.grant().number};
+            .number = granted.grant().number,
+            .mode = granted.request().mode};
   }
 
   /// Waits until the operation is done. @param again how often `acquire()` is repeated meanwhile

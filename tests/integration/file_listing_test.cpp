@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Goal: an administrator sees readers and permits as well as owners. Method: names that are held in
+// each way, and in several at once.
+#include "integration/file_sharing_fixture.hpp"
+
+#include <string>
+#include <vector>
+
+namespace mortise::file {
+namespace {
+
+constexpr std::uint32_t three = 3;
+
+class FileListingTest : public FileSharingTest {
+ protected:
+  static std::vector<std::string> listed(User& user, std::size_t limit = 10) {
+    std::vector<std::string> names;
+    std::string cursor;
+    do {
+      const auto listing = std::make_shared<Listing>("", cursor, limit);
+      user.backend().list(listing);
+      EXPECT_FALSE(listing->failure());
+      const NamePage& page = listing->page();
+      EXPECT_LE(page.names.size(), limit);
+      names.insert(names.end(), page.names.begin(), page.names.end());
+      cursor = page.cursor;
+    } while (!cursor.empty());
+    return names;
+  }
+  static std::vector<HolderEntry> holders(User& user, std::size_t limit = 10) {
+    const auto look = std::make_shared<QueueLook>("a", limit);
+    user.backend().queue(look);
+    EXPECT_FALSE(look->failure());
+    return look->queue().holders;
+  }
+  using Names = std::vector<std::string>;
+};
+
+TEST_F(FileListingTest, WhatIsReadIsHeld) {
+  const auto mine = user();
+  const auto other = user();
+  const auto hold = read(*mine);
+  const auto beside = read(*other);
+  ASSERT_TRUE(hold && beside);
+  for (User* const each : {mine.get(), other.get()}) {
+    EXPECT_EQ(listed(*each), Names{"a"});
+    const auto seen = holders(*each);
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].mode, Mode::shared);
+    EXPECT_EQ(seen[0].token.value(), hold->number * 1024);
+    EXPECT_FALSE(seen[0].age) << "the number is not of its moment";
+  }
+  mine->release(*hold);
+  EXPECT_EQ(listed(*mine), Names{"a"});
+  other->release(*beside);
+  EXPECT_EQ(listed(*mine), Names{});
+  EXPECT_TRUE(holders(*mine).empty());
+}
+
+TEST_F(FileListingTest, AnOwnerThatReadsBesideIsAnOwner) {
+  const auto mine = user();
+  const auto other = user();
+  const auto owned = write(*mine);
+  ASSERT_TRUE(owned);
+  const auto kept = take(*mine, Mode::shared, 0, owned->attempt);
+  ASSERT_TRUE(kept);
+  for (User* const each : {mine.get(), other.get()}) {
+    const auto seen = holders(*each);
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].mode, Mode::exclusive);
+    EXPECT_EQ(seen[0].token.value(), owned->number * 1024);
+  }
+  const Attempt refused = request(*other, Mode::exclusive, false);
+  other->backend().acquire(refused);
+  ASSERT_TRUE(refused->holder());
+  EXPECT_EQ(refused->holder()->mode, Mode::exclusive);
+  mine->release(*owned);
+  const auto seen = holders(*other);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].mode, Mode::shared);
+}
+
+TEST_F(FileListingTest, EachPermitThatIsHeldIsAHolder) {
+  const auto mine = user();
+  const auto other = user();
+  const auto first = take(*mine, Mode::permit, three);
+  const auto second = take(*other, Mode::permit, three);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(listed(*mine), Names{"a"});
+  const auto seen = holders(*mine);
+  ASSERT_EQ(seen.size(), 2U);
+  for (const HolderEntry& each : seen) EXPECT_EQ(each.mode, Mode::permit);
+  EXPECT_EQ(seen[0].token.value(), second->number * 1024) << "who came last";
+  EXPECT_EQ(holders(*mine, 1).size(), 1U);
+  mine->release(*first);
+  EXPECT_EQ(holders(*mine).size(), 1U);
+  other->release(*second);
+  EXPECT_TRUE(holders(*mine).empty());
+  EXPECT_EQ(listed(*mine), Names{});
+}
+
+// Their files are two, with those of other names in between.
+TEST_F(FileListingTest, ALockAndASemaphoreOfOneNameAreToldOnce) {
+  const auto mine = user();
+  const auto between = mine->try_lock("a.m");
+  const auto lock = write(*mine);
+  const auto permit = take(*mine, Mode::permit, three);
+  ASSERT_TRUE(between && lock && permit);
+  EXPECT_EQ(listed(*mine), (Names{"a", "a.m"}));
+  EXPECT_EQ(listed(*mine, 1), (Names{"a", "a.m"}));
+  EXPECT_EQ(holders(*mine).size(), 2U);
+  mine->release(*lock);
+  EXPECT_EQ(listed(*mine), (Names{"a", "a.m"}));
+  mine->release(*permit);
+  EXPECT_EQ(listed(*mine), Names{"a.m"});
+}
+
+}  // namespace
+}  // namespace mortise::file
