@@ -18,7 +18,10 @@ namespace mortise::core {
 struct Hold {
   Owner owner;
   std::size_t depth = 1;     ///< how often the owner has yet to unlock
-  std::uint32_t passes = 0;  ///< hand-overs inside the process since the grant
+  std::uint16_t passes = 0;  ///< hand-overs inside the process since the grant
+  /// Its owner has asked to read beside it: the server would let that in beside whoever it was
+  /// passed to, and whoever that was would have a token below the reader's.
+  bool read_beside = false;
   std::uint32_t guards = 0;  ///< how many of those unlocks a `Guard` owes, on whichever thread
   AttemptId attempt{};
   std::uint64_t number = 0;      ///< of the grant

@@ -26,8 +26,7 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
   // Not while a release is about to leave: a request that overtook it would find our own hold.
   const bool idle = !hold_ && !sharers_ && releasing_ == 0 && queue_.empty();
   if (requester_ == nullptr && (idle || entry == Entry::ask)) {
-    requester_ = &waiter;
-    waiter.wakeup = Waiter::Wakeup::ask;
+    begin_requesting(waiter);
     return Entry::ask;
   }
   if (!may_wait) return Entry::busy;
@@ -81,20 +80,28 @@ Waiter* NameState::leave(Waiter& waiter) {
 }
 
 Waiter* NameState::choose_requester() {
-  if (hold_ || sharers_ || releasing_ > 0 || requester_ != nullptr || queue_.empty()) {
-    return nullptr;
-  }
-  requester_ = queue_.front();
-  queue_.erase(queue_.begin());
-  requester_->wakeup = Waiter::Wakeup::ask;
-  return requester_;
+  if (requester_ != nullptr) return nullptr;
+  auto next = queue_.begin();
+  if (hold_ || sharers_ || releasing_ > 0) next = beside_its_own_hold();
+  if (next == queue_.end()) return nullptr;
+  Waiter& chosen = **next;
+  queue_.erase(next);
+  begin_requesting(chosen);
+  return &chosen;
+}
+
+void NameState::begin_requesting(Waiter& waiter) noexcept {
+  requester_ = &waiter;
+  waiter.wakeup = Waiter::Wakeup::ask;
+  if (hold_) hold_->read_beside = true;
 }
 
 bool NameState::may_pass(Instant now, const TurnLimits& turn) const {
-  // Where its owner is a reader, too, that goes on: nobody may be exclusive beside it.
-  return !queue_.empty() && !sharers_ && hold_->terms->agrees_with(*queue_.front()->terms) &&
-         hold_->passes < turn.passes && now - hold_->granted_at < turn.time &&
-         hold_->lease.fit_to_pass(now) && !Keeping::due(*hold_, now);
+  // Where its owner is a reader, too, or may be soon: nobody may be exclusive beside it.
+  return !queue_.empty() && !hold_->read_beside &&
+         hold_->terms->agrees_with(*queue_.front()->terms) && hold_->passes < turn.passes &&
+         now - hold_->granted_at < turn.time && hold_->lease.fit_to_pass(now) &&
+         !Keeping::due(*hold_, now);
 }
 
 NameState::Departure NameState::unlock(Owner owner, Instant now, const TurnLimits& turn,

@@ -147,6 +147,8 @@ class NameState {
   [[nodiscard]] bool has_lost(Owner owner) const noexcept;
   void make_room(std::size_t owners);
   Waiter* choose_requester();
+  void begin_requesting(Waiter& waiter) noexcept;
+  [[nodiscard]] std::vector<Waiter*>::iterator beside_its_own_hold() noexcept;
   [[nodiscard]] std::uint32_t* guards_of(Owner owner, Mode mode) noexcept;
 
   std::optional<Hold> hold_;

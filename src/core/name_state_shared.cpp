@@ -27,6 +27,14 @@ NameState::Entry NameState::enter_shared(const Waiter& waiter, Instant now,
   return Entry::joined;
 }
 
+// Another thread of an owner, which would ask at once if it came now.
+std::vector<Waiter*>::iterator NameState::beside_its_own_hold() noexcept {
+  return std::find_if(queue_.begin(), queue_.end(), [this](const Waiter* waiter) {
+    return hold_ && !sharers_ && waiter->owner == hold_->owner &&
+           waiter->terms->mode == Mode::shared;
+  });
+}
+
 Waiter* NameState::join_waiter(Instant now, const TurnLimits& turn) noexcept {
   if (!sharers_) return nullptr;
   const auto is_reader = [](const Waiter* waiter) { return waiter->terms->mode == Mode::shared; };

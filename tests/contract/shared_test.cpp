@@ -235,6 +235,23 @@ MORTISE_TEST(Sharing, AnOwnerMayStopReadingFirst, Quality::shared) {
   EXPECT_TRUE(writable(other));
 }
 
+// Promise: S2
+MORTISE_TEST(Sharing, WhoeverComesBehindAnOwnerThatHasReadHasALargerToken, Quality::shared) {
+  take_any_clock();  // numbers are not drawn of one that stands still
+  Client one = client({.turn = 10s});
+  ReadWriteLock lock = one.read_write_lock("name");
+  lock.lock();
+  lock.lock_shared();
+  const Token read = lock.reader().token();
+  EXPECT_GT(read, lock.writer().token());
+  lock.unlock_shared();
+  Somebody next(one);
+  next.ask();
+  lock.unlock();
+  EXPECT_TRUE(next.served());
+  EXPECT_GT(next.end(), read) << "a store that was shown that one refuses the next writer";
+}
+
 MORTISE_TEST(Sharing, AReaderIsRefusedInsteadOfWaitingForItself, Quality::shared) {
   Client one = client();
   ReadWriteLock lock = one.read_write_lock("name");

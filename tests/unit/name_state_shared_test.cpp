@@ -229,7 +229,40 @@ TEST_F(NameStateShared, AnOwnerThatStopsReadingIsAnOwnerStill) {
   EXPECT_EQ(end.next, nullptr);
   EXPECT_EQ(state_.release_sent(), nullptr);
   EXPECT_EQ(state_.held_by(x.owner, Mode::exclusive)->number, 7U);
-  EXPECT_EQ(leave(x).exit, Exit::passed);
+  EXPECT_EQ(leave(x).exit, Exit::release) << "passed, its token would be below that of the reader";
+}
+
+// Promise: S1
+TEST_F(NameStateShared, WhatAReaderIsAskedForBesideIsNotPassed) {
+  // Two threads of one owner: one asks to read beside the hold that the other one lets go.
+  Waiter x = writer();
+  Waiter w = writer();
+  take(x);
+  ASSERT_EQ(enter(w), Entry::wait);
+  Waiter reads = again(x, shared_);
+  ASSERT_EQ(enter(reads), Entry::ask);
+  const auto end = leave(x);
+  EXPECT_EQ(end.exit, Exit::release) << "the server lets the reader in beside whoever has it";
+  EXPECT_EQ(end.next, nullptr) << "the reader asks already";
+  EXPECT_EQ(state_.release_sent(), nullptr);
+  grant(reads, 8);
+  EXPECT_EQ(state_.live(), nullptr);
+  EXPECT_EQ(leave(reads).next, &w);
+}
+
+// Promise: L2
+TEST_F(NameStateShared, WhoeverMayReadBesideItsOwnHoldAsksWhenNobodyElseDoes) {
+  Waiter x = writer();
+  Waiter b = reader();
+  take(x);
+  ASSERT_EQ(enter(b), Entry::wait);
+  Waiter reads = again(x, shared_);
+  Waiter twin = again(x, shared_);
+  ASSERT_EQ(enter(reads), Entry::ask);
+  ASSERT_EQ(enter(twin), Entry::wait);
+  EXPECT_EQ(state_.leave(reads), &twin) << "it would wait until its own hold ends";
+  EXPECT_EQ(twin.wakeup, Waiter::Wakeup::ask);
+  EXPECT_EQ(state_.leave(twin), nullptr) << "the other one waits for that hold";
 }
 
 TEST_F(NameStateShared, AReaderDoesNotBecomeAnOwner) {
