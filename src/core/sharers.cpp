@@ -3,6 +3,7 @@
 #include "core/sharers.hpp"
 
 #include "base/mutant.hpp"
+#include "core/figures.hpp"
 
 #include <algorithm>
 
@@ -60,6 +61,18 @@ bool Sharers::wants_news(Instant now, const TurnLimits& turn) noexcept {
   // Since it was asked last: what is under way, or was lost on its way, counts like an answer, or
   // each newcomer would send another one.
   if (now - asked_ < turn.time && joins_ <= turn.passes) return false;
+  asked_ = now;
+  joins_ = 0;
+  return true;
+}
+
+Instant Sharers::next_look(Instant now) const noexcept {
+  if (now < opens_) return opens_;
+  return wanted_ && !ends_by_itself() ? asked_ + fallback_period : never;
+}
+
+bool Sharers::wants_news_for_waiters(Instant now) noexcept {
+  if (now < opens_ || now < next_look(now)) return false;
   asked_ = now;
   joins_ = 0;
   return true;

@@ -57,6 +57,11 @@ class Sharers {
   void join(Owner owner, const std::shared_ptr<const Terms>& terms, Instant now);
   /// Somebody has come who would join, or has. @return whether a renewal is to be sent for news.
   bool wants_news(Instant now, const TurnLimits& turn) noexcept;
+  /// Others wait here for as long as they are kept out. @return whether a renewal is to be sent for
+  /// news: whoever waited at the server may have given up, which no server tells.
+  bool wants_news_for_waiters(Instant now) noexcept;
+  /// @return when they are to be looked after next, but for what is told meanwhile.
+  [[nodiscard]] Instant next_look(Instant now) const noexcept;
   /// What a renewal has told, or the server by itself.
   /// @param as_of not later than the server said it
   void told(bool wanted, Instant as_of) noexcept;

@@ -90,7 +90,7 @@ AcquireCall::Action AcquireCall::enter() {
     const SharedName::Lock lock(name_.mutex);
     if (slot_.expire_locked(now_, after)) continue;
     entry = name_.state.enter(*this, machine_.may_wait(), now_, client_.turn());
-    if (terms->mode == Mode::shared) news = news_locked(entry);
+    if (name_.state.sharers() != nullptr) news = news_locked(entry);
     if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
     if (entry == core::NameState::Entry::ask) begin_attempt_locked();
     if (key_ != nullptr && entry == core::NameState::Entry::wait) {
@@ -110,9 +110,10 @@ AcquireCall::Action AcquireCall::enter() {
 std::shared_ptr<RenewalBatch> AcquireCall::news_locked(core::NameState::Entry entry) noexcept {
   std::shared_ptr<RenewalBatch> news;
   const bool came = entry != core::NameState::Entry::reentered;
-  if (!came || name_.state.sharers() == nullptr) return news;
+  HoldKeeper& keeper = slot_.keeper(Mode::shared);
   try {
-    slot_.keeper(Mode::shared).newcomer_locked(now_, news);
+    if (came && terms->mode == Mode::shared) keeper.newcomer_locked(now_, news);
+    if (entry == core::NameState::Entry::wait) keeper.look_after_waiters_locked(now_);
   } catch (const std::exception&) {
     news = nullptr;
   }

@@ -105,7 +105,7 @@ class AcquireCall final : public core::Waiter {
   /// @return whether that caller may go on with the attempt of this one.
   [[nodiscard]] bool may_hand_to(const AcquireCall& successor) const noexcept;
 
-  /// Where it finds a shared hold: @return a renewal that asks whether others wait, if it is time.
+  /// It finds a shared hold. @return a renewal that asks whether others wait, if it is time
   std::shared_ptr<RenewalBatch> news_locked(core::NameState::Entry entry) noexcept;
   void look_for_others(const std::shared_ptr<RenewalBatch>& news) noexcept;
 

@@ -46,7 +46,7 @@ std::shared_ptr<HoldKeeper> HoldKeeper::kept() noexcept {
 void HoldKeeper::begin_locked(const core::Lease& lease) {
   // Armed by the hold before, it ticks too early, and is armed anew then.
   try {
-    if (armed_ > lease.next()) arm_locked(lease);
+    if (armed_ > lease.next()) set_locked(lease.next(), lease.early());
   } catch (const std::exception&) {
     // No thread, or no memory: a hold that needs none to be kept begins all the same.
     if (lease.deadline() != never) throw;
@@ -74,11 +74,24 @@ void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
   if (idle && pin_) after.unpinned = std::move(pin_);
 }
 
-void HoldKeeper::arm_locked(const core::Lease& lease) {
+void HoldKeeper::arm_locked(const core::Lease& lease, Instant now) {
+  const Instant next = next_locked(lease, now);
+  set_locked(next, next < lease.next() ? core::Nanos(0) : lease.early());
+}
+
+Instant HoldKeeper::next_locked(const core::Lease& lease, Instant now) const noexcept {
   const core::Sharers* const sharers = mode_ == Mode::shared ? name_.state.sharers() : nullptr;
-  const Instant part_ends = sharers != nullptr ? sharers->next_end() : never;
-  if (part_ends < lease.next()) return set_locked(part_ends, core::Nanos(0));
-  set_locked(lease.next(), lease.early());
+  if (sharers == nullptr) return lease.next();
+  const Instant look = name_.state.queue().empty() ? never : sharers->next_look(now);
+  return std::min({lease.next(), sharers->next_end(), look});
+}
+
+bool HoldKeeper::wants_news_locked(Instant now) noexcept {
+  core::Sharers* const sharers = mode_ == Mode::shared ? name_.state.sharers() : nullptr;
+  if (sharers == nullptr || name_.state.queue().empty()) return false;
+  // A writer of this client waits for its readers, and those behind it wait for that.
+  const bool reads = name_.state.queue().front()->terms->mode == Mode::shared;
+  return sharers->wants_news_for_waiters(now) && reads;
 }
 
 void HoldKeeper::set_locked(Instant due, core::Nanos early) {
@@ -161,11 +174,13 @@ void HoldKeeper::tick(Instant now, std::shared_ptr<RenewalBatch>& batch) {
   disown_locked(*live, now);
   name_.wake_joined_locked();  // what was kept for nobody may be over
   const core::Lease::Step step = live->lease.tick(now, live->lease.early());
-  if (step == core::Lease::Step::renew) renew_locked(*live, batch);
+  const bool asks = wants_news_locked(now);
+  if (asks || step == core::Lease::Step::renew) renew_locked(*live, batch);
+  if (asks && step != core::Lease::Step::renew) live->lease.asked_too(now);
   // Also where nothing was due: it was the timer of a hold before.
   const bool in_vain = step == core::Lease::Step::none;
   if (in_vain && base::mutant("core.tick_in_vain_disarms")) return disarm_locked();
-  arm_locked(live->lease);
+  arm_locked(live->lease, now);
 }
 
 void HoldKeeper::renew_locked(core::Hold& live, std::shared_ptr<RenewalBatch>& batch) {
@@ -178,7 +193,12 @@ void HoldKeeper::newcomer_locked(Instant now, std::shared_ptr<RenewalBatch>& bat
   if (live == nullptr || !name_.state.sharers()->wants_news(now, client().turn())) return;
   renew_locked(*live, batch);
   live->lease.asked_too(now);
-  if (armed_ > live->lease.next()) arm_locked(live->lease);
+  if (armed_ > live->lease.next()) arm_locked(live->lease, now);
+}
+
+void HoldKeeper::look_after_waiters_locked(Instant now) {
+  const core::Hold* const live = live_locked();
+  if (live != nullptr && armed_ > next_locked(live->lease, now)) arm_locked(live->lease, now);
 }
 
 void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
@@ -200,13 +220,13 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
       lose_locked({.words = ": the server does not know the hold any more"}, false, after);
     } else if (item.answer == Renewal::Answer::unknown || failure) {
       live->lease.unanswered(now);
-      arm_locked(live->lease);
+      arm_locked(live->lease, now);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
-      arm_locked(live->lease);
       if (mode_ == Mode::shared) {
         name_.state.sharers()->told(item.wanted, item.counted_from);
         name_.wake_joined_locked();
       }
+      arm_locked(live->lease, now);
     } else {
       lose_locked({.words = ": the renewal came too late"},
                   !base::mutant("core.leave_a_late_renewal"), after);
@@ -245,7 +265,11 @@ void HoldKeeper::wanted(const HoldId& hold) {
     const SharedName::Lock lock(name_.mutex);
     const core::Hold* const live = live_locked();
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
-    if (mode_ == Mode::shared) name_.state.sharers()->told(true, client().now());
+    if (mode_ == Mode::shared) {
+      const Instant now = client().now();
+      name_.state.sharers()->told(true, now);
+      look_after_waiters_locked(now);
+    }
     token = live->token();
     label = live->terms->label;
   }

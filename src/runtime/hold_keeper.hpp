@@ -44,9 +44,11 @@ class HoldKeeper {
   [[nodiscard]] std::unique_ptr<LossNotice> take_notice_locked(Owner owner) noexcept {
     return notices_.take(owner);
   }
-  /// Of readers: somebody has come. @param batch receives a renewal where one is to tell whether
+  /// Of readers: one more has come. @param batch receives a renewal where one is to tell whether
   /// others wait
   void newcomer_locked(Instant now, std::shared_ptr<RenewalBatch>& batch);
+  /// Of readers: somebody has begun to wait for the name here, or for another reason than before.
+  void look_after_waiters_locked(Instant now);
   /// A held name stays in the client's table when no handle is left; this one need not.
   void unpin_if_idle_locked(Aftermath& after) noexcept;
   /// The background forgets it. Its slot does this last of all.
@@ -69,7 +71,11 @@ class HoldKeeper {
   [[nodiscard]] ClientState& client() const noexcept;
   [[nodiscard]] core::Hold* live_locked() const noexcept { return name_.state.live(mode_); }
   void renew_locked(core::Hold& live, std::shared_ptr<RenewalBatch>& batch);
-  void arm_locked(const core::Lease& lease);
+  void arm_locked(const core::Lease& lease, Instant now);
+  /// @return when the hold, a part of it, or whoever waits for it is to be looked after next.
+  [[nodiscard]] Instant next_locked(const core::Lease& lease, Instant now) const noexcept;
+  /// @return whether to ask for news of those whom the first reader that waits here waits for.
+  [[nodiscard]] bool wants_news_locked(Instant now) noexcept;
   void set_locked(Instant due, core::Nanos early);
   /// Nothing is held: what was lost is looked after.
   void rest_locked(Instant now, Aftermath& after);

@@ -19,7 +19,8 @@
 namespace mortise::runtime {
 
 ReleaseCall::ReleaseCall(Slot& slot, Mode mode, KeyEnding* ending) noexcept
-    : mode_(mode),
+    : slot_(slot),
+      mode_(mode),
       ending_(ending),
       name_(slot.shared()),
       keeper_(slot.keeper(mode)),
@@ -74,7 +75,7 @@ void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
       const std::uint64_t asked_at = name_.key ? name_.key->arrivals : 0;
       after_.never_needed = keeper_.take_notice_locked(owner);
       keeper_.unpin_if_idle_locked(after_);
-      name_.wake_joined_locked();  // where its owner goes on as a reader
+      look_after_readers_locked(now);
       // Under the mutex: close() looks for a hold here first, then waits for those who free one.
       freeing_.emplace(client_.closing().freers());
       lock.unlock();
@@ -94,6 +95,17 @@ void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
   const bool over = departure.exit == core::NameState::Exit::was_lost ||
                     departure.exit == core::NameState::Exit::not_owner;
   if (over && ending_ != nullptr && ending_->conclusion->written) outcome_ = confirm(failure);
+}
+
+// Its owner goes on as a reader.
+void ReleaseCall::look_after_readers_locked(Instant now) noexcept {
+  name_.wake_joined_locked();
+  try {
+    // They may have to wait for as long as the name is kept.
+    if (name_.state.sharers()) slot_.keeper(Mode::shared).look_after_waiters_locked(now);
+  } catch (const std::exception&) {
+    // No memory for the timer: they are looked after when the hold is renewed.
+  }
 }
 
 void ReleaseCall::free_at_server(const core::Hold& ended,

@@ -77,6 +77,9 @@ class ReleaseCall {
   void tell_unanswered(const core::Hold& ended);
   void tell_failed(const core::Hold& ended, Failure why);
 
+  void look_after_readers_locked(Instant now) noexcept;
+
+  Slot& slot_;
   const Mode mode_;  // `shared`: of a reader
   KeyEnding* const ending_;
   SharedName& name_;

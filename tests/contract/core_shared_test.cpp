@@ -72,6 +72,100 @@ TEST_F(CoreShared, AnAttemptBesideAnOwnersHoldIsNobodyElses) {
   EXPECT_THROW(waits.get(), LockError);
 }
 
+// Promise: S1
+TEST_F(CoreShared, TheHoldThatAReaderIsAskedForBesideIsNotPassedOn) {
+  Client client = open({.turn = 1h});
+  ReadWriteLock lock = client.read_write_lock("name");
+  const Owner me = Owner::this_thread();
+  lock.lock();
+  Worker other;
+  auto waits = other.start([&] {
+    const bool got = lock.writer().try_lock_for(1h);
+    lock.unlock();
+    return got;
+  });
+  ASSERT_TRUE(other.falls_asleep());
+  script_->on_acquire = [](const auto& operation) { operation->queued(std::nullopt); };
+  Worker twin;
+  auto reads = twin.start([&] { return lock.reader().acquire({.wait = 1h, .owner = me}); });
+  ASSERT_TRUE(test::eventually([&] { return script_->acquires.load() == 2; }));
+  const auto beside = script_->asked().back();
+  lock.unlock();
+  EXPECT_EQ(script_->released().size(), 1U) << "another owner has the hold that is read beside";
+  if (HasFailure()) return client.close();
+  beside->granted(grant(++number_));
+  EXPECT_TRUE(reads.get());
+  EXPECT_EQ(waits.wait_for(0s), std::future_status::timeout);
+  be_kind();
+  lock.reader().unlock(me);
+  const auto last = script_->released().back();
+  ASSERT_TRUE(last->successor());
+  last->successor()->granted(grant(++number_));
+  EXPECT_TRUE(waits.get());
+}
+
+// Promise: L2
+TEST_F(CoreShared, AReaderThatIsKeptOutLearnsThatNobodyWaitsAnyMore) {
+  Client client = open({.turn = 5ms});
+  Lock lock = client.lock("name", reading());
+  lock.lock();
+  clock_->advance(5ms);
+  EXPECT_TRUE(joins(lock));
+  answer(true);
+  Worker late;
+  auto waits = late.start([&] {
+    const bool got = lock.try_lock_for(1h);
+    lock.unlock();
+    return got;
+  });
+  ASSERT_TRUE(late.falls_asleep());
+  // Whoever waited has given up, and the first reader reads on.
+  for (int second = 1; second <= 3; ++second) {
+    const int before = script_->renewals.load();
+    clock_->advance(1s);
+    EXPECT_TRUE(test::eventually([&] { return script_->renewals.load() == before + 1; })) << second;
+    answer(second < 3);
+  }
+  EXPECT_EQ(waits.wait_for(5s), std::future_status::ready) << "it sleeps although it could read";
+  if (HasFailure()) return client.close();
+  EXPECT_TRUE(waits.get());
+  const int before = script_->renewals.load();
+  clock_->advance(2s);
+  EXPECT_TRUE(joins(lock));
+  EXPECT_LE(script_->renewals.load(), before + 1) << "nobody is kept out";
+}
+
+// Promise: L2
+TEST_F(CoreShared, AReaderHasANameAsSoonAsItIsKeptNoMore) {
+  script_->can.min_hold = Support::yes;
+  script_->on_renew = [this](const std::shared_ptr<Renewal>& operation) {
+    for (Renewal::Item& item : operation->items()) {
+      item.answer = Renewal::Answer::renewed;
+      item.counted_from = clock_->now();
+      item.granted = item.lease;
+    }
+    operation->answered();
+  };
+  Client client = open();
+  Lock writer = client.lock("name", {.lease = 30s, .min_hold = 5s});
+  Lock reader = client.lock("name", reading());
+  writer.lock();
+  reader.lock();
+  writer.unlock();
+  Worker other;
+  auto waits = other.start([&] {
+    const bool got = reader.try_lock_for(1h);
+    reader.unlock();
+    return got;
+  });
+  ASSERT_TRUE(other.falls_asleep());
+  clock_->advance(5s);
+  EXPECT_EQ(waits.wait_for(5s), std::future_status::ready) << "it sleeps although it could read";
+  if (HasFailure()) return client.close();
+  EXPECT_TRUE(waits.get());
+  reader.unlock();
+}
+
 // Promise: L5
 TEST_F(CoreShared, AfterATurnANewcomerAsksWhetherAnybodyWaits) {
   Client client = open({.turn = 5ms});
