@@ -30,7 +30,7 @@ class Client;
 /// get back. Permits are given in the order of arrival at the store where that is
 /// `Capabilities::fair`, and a permit that comes free wakes one waiter.
 ///
-/// An owner has one permit of a name. Asked again, by the same or another handle of the client, it
+/// An owner has one permit of a name. Asked again, by any handle of the client with that number, it
 /// gets the same one, which is given back with the last of its `Permit`s; whoever wants two gives
 /// each an `Owner::unique()`. Unlike a lock, a permit is not passed inside the process: each owner
 /// asks the store itself.

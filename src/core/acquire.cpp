@@ -34,6 +34,7 @@ Acquire::Action Acquire::step(const Entered& event) noexcept {
     case NameState::Entry::reentered: return ends(End::reentered);
     case NameState::Entry::joined: return ends(End::granted);
     case NameState::Entry::upgrade: return ends(End::upgrade);
+    case NameState::Entry::differs: return ends(End::differs);
     case NameState::Entry::lost: return ends(End::lost);
     case NameState::Entry::ask: return does(Do::begin);
     case NameState::Entry::wait: return does(Do::look);

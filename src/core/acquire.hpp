@@ -46,6 +46,7 @@ class Acquire {
     granted,     ///< success, to be told
     lost,        ///< an earlier hold of the owner is not unlocked
     upgrade,     ///< the owner is a reader, and would wait for itself
+    differs,     ///< the owner asks for one of another number of permits
     closed,      ///< the client was
     cannot_ask,  ///< what `begin` has failed with
     failed,      ///< what the attempt has failed with

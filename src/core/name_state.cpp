@@ -14,6 +14,9 @@ namespace mortise::core {
 NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
                                   const TurnLimits& turn) {
   const bool shared = waiter.terms->mode == Mode::shared;
+  if (const std::uint32_t known = permits(); known > 0 && known != waiter.terms->permits) {
+    return Entry::differs;
+  }
   if (!shared && hold_ && hold_->owner == waiter.owner) {
     ++hold_->depth;
     return Entry::reentered;
@@ -32,6 +35,12 @@ NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
   if (!may_wait) return Entry::busy;
   queue_.push_back(&waiter);
   return Entry::wait;
+}
+
+std::uint32_t NameState::permits() const noexcept {
+  if (hold_) return hold_->terms->permits;
+  if (requester_ != nullptr) return requester_->terms->permits;
+  return queue_.empty() ? 0 : queue_.front()->terms->permits;
 }
 
 std::unique_ptr<Sharers> NameState::expect_grant(Mode mode) {

@@ -40,6 +40,7 @@ class NameState {
     busy,
     lost,
     upgrade,  ///< a reader that would wait for itself
+    differs,  ///< its owner has, or waits for, a permit of a semaphore with another number of them
   };
   /// A caller arrives.
   /// @param now when, and how long a turn lasts: asked of a reader only
@@ -130,6 +131,8 @@ class NameState {
   [[nodiscard]] bool remembers_losses(Mode mode = Mode::exclusive) const noexcept;
   [[nodiscard]] const std::vector<Waiter*>& queue() const noexcept { return queue_; }
   [[nodiscard]] Waiter* requester() const noexcept { return requester_; }
+  /// @return of a semaphore: how many permits those ask for who hold or wait; 0 = nobody does.
+  [[nodiscard]] std::uint32_t permits() const noexcept;
   /// @return whether whoever comes now has to wait for others of this process.
   [[nodiscard]] bool busy() const noexcept {
     return hold_ || sharers_ || requester_ != nullptr || releasing_ > 0 || !queue_.empty();

@@ -93,6 +93,7 @@ AcquireCall::Action AcquireCall::enter() {
     if (name_.state.sharers() != nullptr) news = news_locked(entry);
     if (entry == core::NameState::Entry::busy) learn_from_requester_locked();
     if (entry == core::NameState::Entry::ask) begin_attempt_locked();
+    if (entry == core::NameState::Entry::differs) report_.permits = name_.state.permits();
     if (key_ != nullptr && entry == core::NameState::Entry::wait) {
       key_->arrival = ++name_.key->arrivals;
     }

@@ -5,6 +5,8 @@
 #include "runtime/client_state.hpp"
 #include "runtime/slot.hpp"
 
+#include <string>
+
 namespace mortise::runtime {
 namespace {
 
@@ -25,6 +27,7 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) 
     case Acquire::End::upgrade:
       return {Errc::unsupported,
               slot_.name() + ": held as a reader by the same owner; unlock it first"};
+    case Acquire::End::differs: return differs();
     case Acquire::End::closed: return slot_.client().closed_failure();
     case Acquire::End::cannot_ask:
     case Acquire::End::failed: return failure;
@@ -38,6 +41,13 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) 
     case Acquire::End::too_late: break;
   }
   return {Errc::unavailable, slot_.name() + ": grants arrive after their lease has ended"};
+}
+
+// In the words of a store that is asked.
+Failure AcquireReport::differs() const {
+  return {Errc::misconfigured, slot_.name() + ": has " + std::to_string(permits) +
+                                   " permits, and was asked for with " +
+                                   std::to_string(caller_.terms->permits)};
 }
 
 Failure AcquireReport::no_answer(Errc code) const {

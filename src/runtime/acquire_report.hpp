@@ -7,6 +7,7 @@
 
 #include "core/acquire.hpp"
 
+#include <cstdint>
 #include <optional>
 
 namespace mortise::runtime {
@@ -25,10 +26,12 @@ class AcquireReport {
   std::optional<Failure> trouble;  // that keeps the server from answering
   Failure failure;                 // why the call could not ask, or what it was answered with
   std::optional<Holder> holder;    // who was seen to hold the name
+  std::uint32_t permits = 0;       // its owner asks for one of so many, and not of as many as here
 
  private:
   Failure contended(Errc code);
   [[nodiscard]] Failure no_answer(Errc code) const;
+  [[nodiscard]] Failure differs() const;
   void tell_granted(core::Nanos took);
 
   Slot& slot_;

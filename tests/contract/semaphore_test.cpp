@@ -184,6 +184,23 @@ MORTISE_TEST(Permits, AnotherNumberAtTheStoreIsRefusedWithBoth, Quality::permits
   permit.release();
 }
 
+MORTISE_TEST(Permits, AnotherNumberIsRefusedToAnOwnerThatHasOne, Quality::permits) {
+  Client one = client();
+  Semaphore two_of_them = one.semaphore("gate", two);
+  Semaphore three_of_them = one.semaphore("gate", 3);
+  Permit permit = two_of_them.try_acquire();
+  ASSERT_TRUE(permit);
+  std::error_code error;
+  const Permit refused = three_of_them.try_acquire(error);
+  EXPECT_EQ(error, Errc::misconfigured) << "it would be told that there are three";
+  for (const char* const word : {"gate", "2", "3"}) {
+    EXPECT_NE(refused.error_text().find(word), std::string::npos) << refused.error_text();
+  }
+  EXPECT_TRUE(two_of_them.try_acquire()) << "it has it still";
+  permit.release();
+  EXPECT_TRUE(three_of_them.try_acquire()) << "an idle one takes the new number";
+}
+
 MORTISE_TEST(Permits, AreOfAnotherSpaceThanLocks, Quality::permits) {
   Client one = client();
   Semaphore gate = one.semaphore("x", 1);

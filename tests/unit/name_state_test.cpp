@@ -268,5 +268,24 @@ TEST_F(NameStateTest, IsNotPassedBeforeItsMinHold) {
   }
 }
 
+TEST_F(NameStateTest, AnotherNumberOfPermitsIsRefused) {
+  const Owner owner = Owner::unique();
+  const auto asks = [&](std::uint32_t permits) {
+    return Waiter{.owner = owner,
+                  .terms = std::make_shared<Terms>(Terms{
+                      .lease = 30s, .label = "test", .mode = Mode::permit, .permits = permits})};
+  };
+  Waiter first = asks(2);
+  Waiter same = asks(2);
+  Waiter other = asks(3);
+  EXPECT_EQ(state_.enter(first, true), NameState::Entry::ask);
+  EXPECT_EQ(state_.enter(other, true), NameState::Entry::differs) << "it is asked for";
+  EXPECT_EQ(state_.enter(same, true), NameState::Entry::wait);
+  EXPECT_EQ(state_.leave(first), &same);
+  EXPECT_EQ(state_.enter(other, true), NameState::Entry::differs);
+  EXPECT_EQ(state_.leave(same), nullptr);
+  EXPECT_EQ(state_.enter(other, true), NameState::Entry::ask) << "an idle one has no number";
+}
+
 }  // namespace
 }  // namespace mortise::core
