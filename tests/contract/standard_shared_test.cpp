@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -96,6 +97,27 @@ MORTISE_TEST(StandardShared, SeveralAtOnce, Quality::shared) {
   }
   EXPECT_TRUE(plain.try_lock());
   plain.unlock();
+}
+
+MORTISE_TEST(StandardShared, AReaderWaitsForACondition, Quality::shared) {
+  Client here = client();
+  ReadWriteLock lock = here.read_write_lock("name");
+  std::condition_variable_any changed;
+  int value = 0;
+  Worker reader;
+  auto seen = reader.start([&] {
+    std::shared_lock read(lock);
+    return changed.wait_for(read, patience, [&] { return value == 1; });
+  });
+  ASSERT_TRUE(reader.falls_asleep());
+  {
+    const std::scoped_lock write(lock);
+    value = 1;
+  }
+  changed.notify_all();
+  EXPECT_TRUE(seen.get());
+  EXPECT_TRUE(lock.try_lock()) << "it is read still";
+  lock.unlock();
 }
 
 MORTISE_TEST(StandardShared, WithoutExceptions, Quality::shared) {
