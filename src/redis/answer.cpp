@@ -172,8 +172,9 @@ std::optional<Answer> parse_granted(std::string_view text) {
 /// @return whether it reads as one
 bool parse_owner(std::string_view text, Answer& answer) {
   answer.holder_number = answer.last_number;
-  if (!text.starts_with('*') && !text.starts_with('+')) return true;
-  if (text.front() == '*') answer.holder_mode = Mode::shared;
+  const bool reads = text.starts_with('*') || text.starts_with('&');
+  if (reads) answer.holder_mode = Mode::shared;
+  if (!reads && !text.starts_with('+')) return true;
   const std::size_t behind = text.find('.');
   if (behind == std::string_view::npos) return true;
   answer.holder_number = parse_written(text.substr(behind + 1));

@@ -30,7 +30,7 @@ class RedisScriptTest : public RedisTest {
   /// @return an attempt of the client that has this letter.
   [[nodiscard]] static std::string attempt(char client) { return std::string(16, client) + "1"; }
   std::string call(const redis::Script& script, const RedisTalk::Command& words) {
-    RedisTalk::Command command{"EVAL", std::string(script.text), "1", key("a")};
+    RedisTalk::Command command{"EVAL", std::string(script.text), "1", at_};
     if (words.at(1).starts_with('r')) {
       command[2] = "2";
       command.emplace_back("a");
@@ -66,7 +66,7 @@ class RedisScriptTest : public RedisTest {
   [[nodiscard]] std::string get(const std::string& which) { return field("a", which); }
   [[nodiscard]] std::string hold() { return hold_of("a"); }
   [[nodiscard]] bool has(const std::string& which) {
-    return server().talk().command({"HEXISTS", key("a"), which}).integer == 1;
+    return server().talk().command({"HEXISTS", at_, which}).integer == 1;
   }
   void set(const std::string& which, const std::string& value) {
     server().talk().expect_ok({"HSET", key("a"), which, value});
@@ -136,6 +136,8 @@ class RedisScriptTest : public RedisTest {
     if (from != 0) set_owner(owner.substr(from, owner.find(' ', from) - from), number() - hours);
     server().talk().expect_ok({"PEXPIRE", key("a"), "60000"});
   }
+
+  std::string at_ = key("a");  ///< what the scripts are about
 };
 
 }  // namespace mortise::fault

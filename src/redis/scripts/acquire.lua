@@ -12,9 +12,9 @@ open(KEYS[1], KEYS[2])
 if is_late(ARGV[1], ARGV[3]) then return 'R' end
 local of_semaphore = string.sub(ARGV[2], 4, 4) == 'p'
 if of_semaphore then
-  local wanted, noted = tonumber(ARGV[6]), tonumber(redis.call('HGET', K, 'n'))
-  if noted ~= wanted then
-    if held or waiting > 0 then return 'N ' .. digits(noted or 0) end
+  local wanted = tonumber(ARGV[6])
+  if permits ~= wanted then
+    if held or waiting > 0 then return 'N ' .. digits(permits or 0) end
     redis.call('HSET', K, 'n', wanted)
   end
   permits = wanted

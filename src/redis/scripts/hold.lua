@@ -64,7 +64,7 @@ local function occupied(letter, ahead)
   local last = held and ends or kept or now
   local whose = letter == 'O' and foreign and theirs
   return letter .. ' ' .. digits(now) .. ' ' .. digits(last - now) .. ' ' ..
-    (ahead and '1' or '0') .. ' ' .. (foreign and '-' or others and sign or '') .. digits(number) ..
+    (ahead and '1' or '0') .. ' ' .. (foreign and '-' or not others and '' or sign == '+' and '+' or '*') .. digits(number) ..
     (others and ' ' .. digits(named_number) or '') .. ' ' .. waiting ..
     ' ' .. (its or ((foreign or kept) and 'redisson' or '')) .. (whose and ' ' .. whose or '')
 end

@@ -41,6 +41,7 @@ local waiting, foreign, keyed, kept, hears
 local label, lease_now -- of the owner; in ms: of the hold that this script makes, or renews
 local run, begins, answers, shown -- of a key with a memory, see once/record.lua; nil = this is about a lock
 local theirs -- which hold of Redisson's: "<uuid>:<thread>"; of a read lock one of those who hold it
+local permits -- of a semaphore: how many there are
 local readers, beside, sign, make_readers, open_readers, end_readers, join -- see readers.lua
 
 -- Whether a key is a lock as Redisson keeps it: "<uuid>:<thread>" of whoever holds it, "mode" of a
@@ -68,6 +69,7 @@ local function open(key, redisson)
   ends = f[2] and f[2] + 0
   if ends then ends = ends < FAR and number + ends * 1000 or bucket_of(number) + (ends - FAR) * 1000 end
   held = ends and ends > now or false -- the end of the lease lies ahead
+  permits = string.byte(K, -1) == 35 and tonumber(redis.call('HGET', K, 'n')) or nil -- '#'
   readers, beside, sign = nil, nil, nil
   if owner and string.byte(owner) < 45 then -- no attempt begins so
     make_readers()

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Who reads (holds the lock in shared mode). While anybody does, the lock is held as by one owner, whose lease ends
 -- when the last of theirs does: so whoever asks for it alone is answered as ever, and by the quick ways, too.
---   o  "<number> *<attempt>.<its number> <label>": the last number that was granted, and one of those who read; or
+--   o  "<number> *<attempt> <label>" of one who reads alone, and has since it was free. That and g is all that is noted
+--      of it, as of an owner, so that the quick ways take and free it. Where there are more:
+--      "<number> &<attempt>.<its number> <label>": the last number that was granted, and one of those who read; or
 --      "+<attempt>..." in its place: the owner beside whose hold its own client reads. Its number is left out where
 --      that is the last one
 --   g  the end of the last of their leases
@@ -15,11 +17,11 @@
 -- No field tells of who reads that no hold of theirs begins or ends with; what has lapsed may stay as long as nobody
 -- else is granted the lock.
 local READER = 61 -- bytes: with one reader the field stays short enough for its hash to be kept in one piece
+local alone -- whether nobody reads, or has since it was free, but one: in o and g, or not written yet
 local MOST_READERS = 256 -- that one script lets in
 local named, named_number -- with `sign`: who stands for all in the field o
 local noted_s, noted_k, noted_z -- those fields as they are
 local unclear -- the number of the field z
-local permits -- of a semaphore
 local joined, longest -- those who were let in and are not written yet: fields and labels; the longest of their leases
 local holds, write_readers, present, leave, prolong, expel, live
 
@@ -103,10 +105,16 @@ function make_readers()
   -- Reads who reads, where the field o says that somebody does, or did when it was written.
   function open_readers()
     local last
-    sign, named, last = string.match(owner, '^([*+])([%w_-]+)%.?(%x*)$')
+    sign, named, last = string.match(owner, '^([*&+])([%w_-]+)%.?(%x*)$')
     named_number = last and last ~= '' and unwritten(last) or number
-    local f = redis.call('HMGET', K, 's', 'k', 'z', 'n')
-    noted_s, noted_k, noted_z, permits = f[1], f[2], f[3], f[4] and f[4] + 0
+    alone = sign == '*'
+    if alone then -- what the other fields say is of others, before it
+      readers, beside, unclear, noted_s, noted_k, noted_z = '', nil, number - 1, nil, nil, nil
+      if ends then add(named, number, ends) end
+      return
+    end
+    local f = redis.call('HMGET', K, 's', 'k', 'z')
+    noted_s, noted_k, noted_z = f[1], f[2], f[3]
     unclear = f[3] and unwritten(f[3]) or number
     readers, beside = f[1] or '', sign == '+' and tonumber(f[2]) or nil
     if beside and beside <= now then
@@ -117,12 +125,13 @@ function make_readers()
   -- Has somebody stand for all who hold the lock.
   function present()
     local at, its_end, its_number = find(named)
-    local reads = sign == '*' and at and its_end > now and its_number == named_number
+    local reads = sign ~= '+' and at and its_end > now and its_number == named_number
     local attempt = string.match(readers, '^%d+ (%S+)')
+    local its_sign = alone and '*' or '&'
     if reads or (sign == '+' and beside) or not attempt then
-      name(sign, named, named_number, label)
+      name(sign == '+' and '+' or its_sign, named, named_number, label)
     else
-      name('*', attempt, tonumber(string.sub(readers, 17, 32)), label_of(attempt))
+      name(its_sign, attempt, tonumber(string.sub(readers, 17, 32)), label_of(attempt))
     end
   end
 
@@ -134,27 +143,32 @@ function make_readers()
       unclear = math.max(unclear, tonumber(string.sub(readers, 16 - READER, 31 - READER)))
       readers = string.sub(readers, 1, -READER - 1)
     end
+    alone = alone and #readers == READER
     present()
-    local fields = joined or {}
+    local fields = not alone and joined or {}
     local function set(field, value)
       fields[#fields + 1] = field
       fields[#fields + 1] = value
     end
     set('o', owned())
     set('g', until_when(nil, last_end()))
-    if readers ~= '' then set('s', readers) end
+    if readers ~= '' and not alone then set('s', readers) end
     if beside then set('k', digits(beside)) end
-    if noted_z ~= written(unclear) then set('z', written(unclear)) end
+    if noted_z ~= written(unclear) and not alone then set('z', written(unclear)) end
     redis.call('HSET', K, unpack(fields))
-    if noted_s and readers == '' then redis.call('HDEL', K, 's') end
+    if noted_s and (readers == '' or alone) then redis.call('HDEL', K, 's') end
     if noted_k and not beside then redis.call('HDEL', K, 'k') end
-    noted_s, noted_k, noted_z = readers ~= '', beside, written(unclear)
+    noted_s, noted_k, noted_z = readers ~= '' and not alone, beside, not alone and written(unclear)
     if longest then remember(longest) end
     joined, longest = nil, nil
   end
 
   -- None of them holds the lock any more: what is noted of them goes.
   function end_readers()
+    if alone then
+      readers = nil
+      return
+    end
     local gone = {'s', 'k'}
     for its_number, attempt in string.gmatch(readers, '%d+(%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d) (%S+) +') do
       unclear = math.max(unclear, tonumber(its_number)) -- it has lapsed
@@ -185,7 +199,10 @@ function make_readers()
     if held and not sign then
       beside, unclear = ends, number - 1
       name('+', owner, number, label)
+    elseif held and alone and not joined then
+      joined = {'@' .. named, label}
     end
+    alone = not held
     number = math.max(number + 1, now)
     if not held then
       unclear = number - 1

@@ -9,6 +9,10 @@ if ARGV[2] == 'f0' or string.sub(ARGV[2], 1, 3) == 'f0.' then
   local o = f[1]
   -- Or behind the zero of one that is remembered for as short: see owned().
   local ours = f[2] and o and (string.sub(o, 1, #hold) == hold or '0' .. hold == string.sub(o, 1, #hold + 1))
+  if not ours and f[2] and o then -- perhaps of one who reads alone: see readers.lua
+    hold = string.sub(hold, 1, 14) .. '*' .. string.sub(hold, 15)
+    ours = string.sub(o, 1, #hold) == hold or '0' .. hold == string.sub(o, 1, #hold + 1)
+  end
   if ours and not f[3] then
     redis.call('HDEL', key, 'g')
     return 'F'

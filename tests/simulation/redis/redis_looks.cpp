@@ -115,15 +115,17 @@ LockSeen RedisModel::lock(std::string_view key) {
     seen.held = seen.ends > time;
   }
   const char sign = vote || seen.attempt.empty() ? ' ' : seen.attempt.front();
-  seen.read = sign == '*' || sign == '+';
+  const bool alone = sign == '*';  // who reads: it is noted as an owner is
+  seen.read = alone || sign == '&' || sign == '+';
   HoldSeen its{.attempt = seen.attempt, .number = seen.number, .ends = seen.ends};
   if (seen.read) {
     const std::size_t behind = std::min(seen.attempt.find('.'), seen.attempt.size());
     if (behind < seen.attempt.size())
       its.number = written_number(std::string_view(seen.attempt).substr(behind + 1));
     its.attempt = seen.attempt = seen.attempt.substr(1, behind - 1);
-    its.ends = sign == '+' ? number_of(field(key, "k").value_or("")) : 0;
-    if (seen.held) seen.holds = readers_in(field(key, "s").value_or(""));
+    its.reads = alone;
+    if (!alone) its.ends = sign == '+' ? number_of(field(key, "k").value_or("")) : 0;
+    if (seen.held && !alone) seen.holds = readers_in(field(key, "s").value_or(""));
   }
   if (seen.held) seen.holds.push_back(std::move(its));
   std::erase_if(seen.holds, [&](const HoldSeen& each) { return each.ends <= time; });

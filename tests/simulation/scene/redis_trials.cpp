@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "simulation/scene/redis_trials.hpp"
 
+#include "simulation/scene/redis_dead_readers.hpp"
 #include "simulation/scene/redis_deaf_waiter.hpp"
 #include "simulation/scene/redis_late_words.hpp"
 #include "simulation/scene/redis_moved_waiter.hpp"
@@ -39,6 +40,7 @@ void RedisTrials::come(Judge& judge) {
   come<RedisRobbedWaiter>(judge, fair);
   come<RedisTries>(judge, fair);
   come<RedisQueueBehind>(judge, fair, hand_over);
+  come<RedisDeadReaders>(judge, fair);
   // The last one: from then on the server's clock is ahead.
   come<RedisMovedWaiter>(judge, fair);
 }
