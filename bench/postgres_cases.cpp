@@ -18,6 +18,21 @@ void add_postgres_cases(Cases& cases) {
       {.name = "postgres/cycle_in_memory", .unit = "us", .both = [](Mode mode) {
          return postgres_cycle(mode, Medium::memory);
        }});
+  for (const bool in_memory : {false, true}) {
+    const Medium medium = in_memory ? Medium::memory : Medium::disk;
+    const std::string where = in_memory ? "_in_memory" : "";
+    // Beside the cycle of an owner, by the library.
+    add(cases, {same, crossed},
+        {.name = "postgres/shared_cycle" + where,
+         .unit = "us",
+         .both = [medium](Mode mode) { return postgres_shared_cycle(mode, medium); },
+         .goal = 1.10});
+    add(cases, {same, crossed},
+        {.name = "postgres/permit_cycle" + where,
+         .unit = "us",
+         .both = [medium](Mode mode) { return postgres_permit_cycle(mode, medium); },
+         .goal = 1.10});
+  }
   add(cases, {same, crossed},
       {.name = "postgres/failed_try", .unit = "us", .both = postgres_failed_try, .goal = 1.2});
   // An absolute goal of nothing cannot be a ratio: one byte is too much already.

@@ -10,6 +10,7 @@
 #include "turns.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* name = "bench/postgres";
 constexpr std::chrono::milliseconds portion{200};
+constexpr std::uint32_t permits = 20;
 
 /// @return so many in a row, in microseconds, each by itself: a flush has outliers.
 template <class Work>
@@ -40,6 +42,15 @@ struct OurSide {
   Client client;
   Lock lock;
 };
+
+/// Takes and frees the lock alone.
+Sampler our_owner(const PostgresBed& bed) {
+  const auto side = std::make_shared<OurSide>(bed);
+  return each_of(20, [side] {
+    side->lock.lock();
+    side->lock.unlock();
+  });
+}
 
 Sampler our_threads(const PostgresBed& bed, int threads) {
   const auto client = std::make_shared<Client>(bed.url());
@@ -116,13 +127,6 @@ RemoteBaton by_library(const PostgresBed& bed) {
 
 Pair postgres_cycle(Mode mode, Medium medium) {
   const PostgresBed bed(mode, medium);
-  const auto ours = [&] {
-    const auto side = std::make_shared<OurSide>(bed);
-    return each_of(20, [side] {
-      side->lock.lock();
-      side->lock.unlock();
-    });
-  };
   const auto floor = [&] {
     const auto raw = std::make_shared<RawPostgres>(bed.url(), name);
     return each_of(20, [raw] {
@@ -130,7 +134,35 @@ Pair postgres_cycle(Mode mode, Medium medium) {
       raw->give();
     });
   };
-  return in_turn(mode, 150, ours, floor);
+  return in_turn(
+      mode, 150, [&] { return our_owner(bed); }, floor);
+}
+
+Pair postgres_shared_cycle(Mode mode, Medium medium) {
+  const PostgresBed bed(mode, medium);
+  const auto reader = [&] {
+    const auto client = std::make_shared<Client>(bed.url());
+    const auto lock = std::make_shared<Lock>(
+        client->lock("bench/postgres_read", {.mode = mortise::Mode::shared}));
+    return each_of(20, [client, lock] {
+      lock->lock();
+      lock->unlock();
+    });
+  };
+  return in_turn(mode, 150, reader, [&] { return our_owner(bed); });
+}
+
+Pair postgres_permit_cycle(Mode mode, Medium medium) {
+  const PostgresBed bed(mode, medium);
+  const auto porter = [&] {
+    const auto client = std::make_shared<Client>(bed.url());
+    const auto gate =
+        std::make_shared<Semaphore>(client->semaphore("bench/postgres_gate", permits));
+    return each_of(20, [client, gate] {
+      if (!gate->acquire()) throw std::runtime_error("a free permit was not given");
+    });
+  };
+  return in_turn(mode, 150, porter, [&] { return our_owner(bed); });
 }
 
 Pair postgres_failed_try(Mode mode) {

@@ -14,6 +14,8 @@ namespace {
 constexpr std::chrono::microseconds longest_lease{core::longest_lease};
 // What begins with it was made by told() of once_tables.sql.
 constexpr char told_mark = '\1';
+// In front of a label: several share the name. See share_tables.sql.
+constexpr char shared_mark = '\1';
 
 /// Cuts the next word off.
 std::optional<std::int64_t> next_word(std::string_view& words) {
@@ -50,19 +52,14 @@ std::optional<Answer> granted(std::int64_t number, std::int64_t age,
       .lease = std::chrono::microseconds(lease.value_or(0))};
 }
 
-/// From one moment to a later one. No lease is longer than the longest; and an end at infinity, or
-/// a beginning there, must not overflow.
-std::chrono::microseconds lease_between(std::int64_t clock, std::int64_t end) noexcept {
-  const bool long_one = clock < 0 || end - clock > longest_lease.count();
-  return long_one ? longest_lease : std::chrono::microseconds(end - clock);
-}
-
 Holder holder_with(std::int64_t number, std::chrono::microseconds left, std::string_view label) {
   Holder holder;
-  holder.label = label.substr(0, core::longest_label);
-  if (is_grant(number)) {
-    holder.token = Token(static_cast<std::uint64_t>(number) * core::tokens_in_a_grant);
+  if (label.starts_with(shared_mark)) {
+    holder.mode = Mode::shared;
+    label.remove_prefix(1);
   }
+  holder.label = label.substr(0, core::longest_label);
+  holder.token = token_of(number);
   holder.expires_in = std::chrono::duration_cast<std::chrono::milliseconds>(left);
   return holder;
 }
@@ -105,6 +102,18 @@ std::optional<Answer> held(Answer answer, std::string_view words) {
 }
 
 }  // namespace
+
+std::chrono::microseconds lease_between(std::int64_t clock, std::int64_t end) noexcept {
+  if (end <= clock) return {};
+  // An end at infinity, or a beginning there, must not overflow.
+  const bool long_one = clock < 0 || end - clock > longest_lease.count();
+  return long_one ? longest_lease : std::chrono::microseconds(end - clock);
+}
+
+Token token_of(std::int64_t number) noexcept {
+  return is_grant(number) ? Token(static_cast<std::uint64_t>(number) * core::tokens_in_a_grant)
+                          : Token();
+}
 
 std::string bytes_of(std::string_view digits) {
   const auto value = [](char c) {
@@ -149,6 +158,13 @@ std::optional<Answer> Answer::parse(std::string_view words) {
     return answer;
   }
   Answer answer;
+  if (letter == 'M') {
+    const auto permits = next_number(words);
+    if (!permits || *permits <= 0 || !words.empty()) return std::nullopt;
+    answer.kind = Kind::differs;
+    answer.permits = static_cast<std::uint64_t>(*permits);
+    return answer;
+  }
   if (letter == 'Q' || letter == 'B') {
     answer.kind = letter == 'Q' ? Kind::held : Kind::busy;
     // cancel() says "B" where nobody is, or need be, told of.

@@ -3,6 +3,7 @@
 // read as expected is no answer.
 #pragma once
 
+#include <mortise/listing.hpp>
 #include <mortise/operation.hpp>
 
 #include "postgres/lineage.hpp"
@@ -28,6 +29,7 @@ struct Answer {
     locked,   ///< in the hands of another transaction: ask again soon
     refused,  ///< a copy that came too late
     told,     ///< of a key: nothing is to be run, or can be
+    differs,  ///< the semaphore has another number of permits
   };
   Kind kind = Kind::busy;
   std::uint64_t number = 0;           // granted
@@ -37,6 +39,7 @@ struct Answer {
   std::optional<Holder> holder{};
   std::uint64_t run = 0;                   // granted, of a key
   std::shared_ptr<const Record> record{};  // told
+  std::uint64_t permits = 0;               // differs: so many
   bool for_others = false;  // nothing is left of it, and somebody else may wait for what is free
 
   [[nodiscard]] static std::optional<Answer> of(const Result& result);
@@ -60,8 +63,19 @@ enum class ReleaseOutcome : char {
 /// @return the bytes of hexadecimal digits; empty = they are none
 [[nodiscard]] std::string bytes_of(std::string_view digits);
 
+/// @return from one moment to another; no lease is longer than the longest.
+[[nodiscard]] std::chrono::microseconds lease_between(std::int64_t clock,
+                                                      std::int64_t end) noexcept;
+/// @return the token of that grant; 0 = it is none
+[[nodiscard]] Token token_of(std::int64_t number) noexcept;
+
 /// Who holds a name; the inner one is empty where nobody does.
 [[nodiscard]] std::optional<std::optional<Holder>> holder_of(const Result& result);
+
+/// What queue.sql tells of; unknown where the store keeps no queue, unless there is one.
+/// @param most of either: what is told of more is nonsense
+[[nodiscard]] std::optional<NameQueue> queue_of(const Result& result, std::size_t most,
+                                                bool keeps_queues);
 
 /// @return what `told()` of once_tables.sql has made; null = it is none
 [[nodiscard]] std::shared_ptr<const Record> record_in(std::string_view bytes);
@@ -98,6 +112,6 @@ struct ServerFacts {
   [[nodiscard]] static std::optional<ServerFacts> read(const Result& result);
 };
 /// Of this client: which functions it calls, and what it makes of their answers.
-inline constexpr std::int64_t schema_version = 5;
+inline constexpr std::int64_t schema_version = 6;
 
 }  // namespace mortise::postgres

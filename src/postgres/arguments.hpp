@@ -11,7 +11,7 @@
 
 namespace mortise::postgres {
 
-/// The arguments of a statement, in PostgreSQL's binary form; five at most.
+/// The arguments of a statement, in PostgreSQL's binary form; seven at most.
 class Arguments {
  public:
   Arguments& bytes(std::string_view value);
@@ -28,7 +28,7 @@ class Arguments {
   };
   Arguments& end(unsigned type);
   std::string data_;  // one behind the other: a statement is worth one allocation
-  std::array<Value, 5> values_{};
+  std::array<Value, 7> values_{};
   std::size_t count_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mortise::postgres {
 
@@ -38,12 +39,13 @@ struct Call {
   };
   Kind kind = Kind::check;
   std::shared_ptr<Operation> operation{};
-  std::shared_ptr<const Holder> found{};  ///< force: whose hold it ends; null = it looks for one
-  std::int64_t forgets = 0;               ///< recall: see `Recalled::what()`; 0 = it looks first
-  unsigned forgotten = 0;                 ///< recall: how often it may have forgotten that
-  Instant asked{};                        ///< the clock before it left
-  Instant since{};                        ///< when the library asked
-  std::chrono::nanoseconds patience{};    ///< unanswered for so long: the connection counts as dead
+  /// force: whose holds it ends; null = it looks for them
+  std::shared_ptr<const std::vector<Holder>> found{};
+  std::int64_t forgets = 0;             ///< recall: see `Recalled::what()`; 0 = it looks first
+  unsigned forgotten = 0;               ///< recall: how often it may have forgotten that
+  Instant asked{};                      ///< the clock before it left
+  Instant since{};                      ///< when the library asked
+  std::chrono::nanoseconds patience{};  ///< unanswered for so long: the connection counts as dead
   /// Which statement says it. All that acquire look first, since a look writes nothing, but for
   /// `take`; `peek` only at a row that is there. Those whose names end in `apart`, and `ask`, do
   /// not need a session of ours, nor an attempt without older copies.
@@ -68,6 +70,12 @@ struct Call {
     look_key,
     forget_key,
     wake_all,
+    share,
+    ask_share,
+    ask_permit,
+    cancel_permit,
+    release_permit,
+    release_permit_apart,
     list,
     queue
   };

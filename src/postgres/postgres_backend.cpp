@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the library asks for, on its way to the server. Results are in postgres_replies.cpp, what is
-// asked later or once more in postgres_repeats.cpp.
+// asked later or once more in postgres_repeats.cpp, by which statement in postgres_asking.cpp.
 #include "postgres/postgres_backend.hpp"
 
 #include "base/farewell.hpp"
@@ -89,7 +89,8 @@ bool PostgresBackend::open(Operation& operation) {
 void PostgresBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   const Acquisition::Request& request = operation->request();
-  if (request.mode != Mode::exclusive && (request.mode != Mode::once || !request.memory)) {
+  if ((request.mode == Mode::once && !request.memory) ||
+      (request.mode == Mode::permit && request.permits == 0)) {
     operation->failed({Errc::unsupported, describe() + ": mode"});
     return;
   }
@@ -145,7 +146,8 @@ void PostgresBackend::renew(const std::shared_ptr<Renewal>& operation) {
 void PostgresBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
   const auto& successor = operation->successor();
-  const bool others_first = successor && gives_way(operation->hold().name);
+  const bool others_first =
+      successor && is_lock(operation->hold().mode) && gives_way(operation->hold().name);
   // Before the release is sent, whose answer says when.
   if (others_first) ask_after_others(successor);
   begin(operation->conclusion() ? Call::Kind::conclude : Call::Kind::release, operation,
@@ -255,14 +257,6 @@ void PostgresBackend::send_or_put_off(Flights& one) {
   put_in_outbox(one);
 }
 
-/// @param apart the plain ways will not do
-Call::Text PostgresBackend::text_of(const Acquisition& wanted, bool apart) const {
-  if (apart || wanted.progress() != Acquisition::Progress::unsent) return Call::Text::ask;
-  // If the first of one that waits fails, something has to be written anyway.
-  if (wanted.request().wait) return Call::Text::take;
-  return known_.has(wanted.request().name) ? Call::Text::peek : Call::Text::look;
-}
-
 // What its copies before it were sent by has broken, and they are not told of as unanswered yet: a
 // thread stands still in between. The server may execute them after this one.
 void PostgresBackend::overtakes(const Call& call) {
@@ -292,88 +286,6 @@ bool PostgresBackend::withdrawn(const Call& call) const {
 /// From now on a request of that attempt is on its way, until it is answered or `not_sent()`.
 void PostgresBackend::count(Call& call) {
   if (call.kind == Call::Kind::acquire) call.copies = attempts_.sent(*call.attempt());
-}
-
-/// Chooses the statement of what is counted. @return its arguments
-Arguments PostgresBackend::prepare(Call& call, bool pooled) {
-  switch (call.kind) {
-    case Call::Kind::acquire: {
-      const Acquisition::Request& request = call.acquisition().request();
-      if (request.mode == Mode::once) {
-        call.text = Call::Text::ask_key;
-        return statements_.ask_key(request, told(request), call.copies);
-      }
-      // It was executed, and its sender may still stand between sending it and saying so.
-      call.text = text_of(call.acquisition(), pooled || call.copies.older || call.executed);
-      return statements_.acquire(request, told(request), call.copies, pooled);
-    }
-    case Call::Kind::cancel: {
-      const Acquisition::Request& request = call.acquisition().request();
-      call.text = request.mode == Mode::once ? Call::Text::cancel_key : Call::Text::cancel;
-      call.copies = attempts_.copies(request.attempt);
-      return Statements::cancel(request, call.copies);
-    }
-    case Call::Kind::release:
-    case Call::Kind::conclude: return prepare_release(call, pooled);
-    case Call::Kind::renew: {
-      const std::vector<Renewal::Item>& items = call.renewal().items();
-      const bool keys = Statements::any_key(items);
-      call.text = keys ? Call::Text::renew_all : Call::Text::renew;
-      return keys ? Statements::renew_all(items) : Statements::renew(items);
-    }
-    case Call::Kind::recall: {
-      const std::string& key = call.recollection().key();
-      const bool forgets = call.forgets != 0;
-      call.text = forgets ? Call::Text::forget_key : Call::Text::look_key;
-      if (forgets) ++call.forgotten;
-      return forgets ? Statements::forget(key, call.forgets) : Statements::inspect(key);
-    }
-    case Call::Kind::inspect: break;
-    case Call::Kind::force:
-      if (!call.found) break;
-      call.text = Call::Text::force_release;
-      return Statements::force_release(call.inspection().name(), call.found->token);
-    case Call::Kind::wake: {
-      std::vector<std::string> names;
-      std::vector<std::string> keys;
-      for (const Freed& each : static_cast<const Wake&>(*call.operation).names) {
-        (each.mode == Mode::once ? keys : names).push_back(each.name);
-      }
-      call.text = keys.empty() ? Call::Text::wake : Call::Text::wake_all;
-      return keys.empty() ? Statements::wake(names) : Statements::wake_all(names, keys);
-    }
-    case Call::Kind::census:
-      call.text = Call::Text::census;
-      return Statements::census(static_cast<const Census&>(*call.operation).processes);
-    case Call::Kind::list:
-    case Call::Kind::queue: return prepare_listing(call);
-    case Call::Kind::check: break;
-  }
-  call.text = Call::Text::inspect;
-  return Statements::inspect(call.kind == Call::Kind::check ? remote::probed_name
-                                                            : call.inspection().name());
-}
-
-Arguments PostgresBackend::prepare_release(Call& call, bool pooled) {
-  const HoldId& hold = call.release().hold();
-  call.copies = attempts_.copies(hold.attempt);
-  if (call.kind == Call::Kind::conclude) {
-    call.text = Call::Text::conclude_key;
-    return Statements::conclude(hold, *call.release().conclusion(), call.copies);
-  }
-  const bool apart = pooled || call.copies.older;
-  call.text = hold.mode == Mode::once ? Call::Text::release_key
-              : apart                 ? Call::Text::release_apart
-                                      : Call::Text::release;
-  return Statements::release(hold, call.copies, call.grant_only);
-}
-
-// Whether a release is to tell this attempt.
-bool PostgresBackend::told(const Acquisition::Request& request) const {
-  if (!request.wait || attempts_.asks_last(request.attempt)) return false;
-  const bool may_hear = hearing_.load() == Hearing::possible && !deaf();
-  // A waiter in a queue must hear when its turn comes; where no waiter can, all look by time.
-  return settings_.fair ? listening_.load() || !may_hear : may_hear;
 }
 
 }  // namespace mortise::postgres

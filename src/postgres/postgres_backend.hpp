@@ -36,6 +36,11 @@ inline constexpr std::chrono::seconds usual_patience{1};  ///< for what has no l
 inline constexpr std::chrono::milliseconds longest_look{250};
 [[nodiscard]] std::chrono::nanoseconds next_look(unsigned in_vain);
 
+/// @return whether it is of the names that owners and readers have, and no space of its own.
+[[nodiscard]] constexpr bool is_lock(Mode mode) noexcept {
+  return mode == Mode::exclusive || mode == Mode::shared;
+}
+
 /// Which of these processes of the server live? Nobody waits for the answer.
 struct Census final : Operation {
   explicit Census(std::vector<std::int64_t> of) : processes(std::move(of)) {}
@@ -114,6 +119,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   [[nodiscard]] bool deaf() const noexcept;
   [[nodiscard]] Arguments prepare(Call& call, bool pooled);
   [[nodiscard]] static Arguments prepare_listing(Call& call);
+  [[nodiscard]] static Arguments prepare_force(Call& call);
   [[nodiscard]] Arguments prepare_release(Call& call, bool pooled);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
   void put_in_outbox(Flights& one);
@@ -127,7 +133,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void wake(Bell::Names names);
   void ring(Mode mode, const std::string& name) noexcept;
   void open_listener(const AttemptId& of_client);
-  [[nodiscard]] bool told(const Acquisition::Request& request) const;
+  [[nodiscard]] bool told(const Acquisition& wanted) const;
   void tidy_later();
   void tidy();
 

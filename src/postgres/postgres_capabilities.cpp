@@ -18,6 +18,8 @@ Capabilities PostgresBackend::capabilities() const {
           .survives_restart = Support::yes,
           // With synchronous replication; the server does not tell what its standbys are for.
           .survives_failover = Support::unknown,
+          .shared_mode = Support::yes,
+          .permits = Support::yes,
           .once = Support::yes,
           .min_hold = Support::yes,
           .lists = Support::yes,

@@ -93,7 +93,9 @@ void PostgresBackend::wake(Bell::Names names) {
 /// Has whoever waits for it told. Nothing depends on that: where there is no memory for it, those
 /// look by time.
 void PostgresBackend::ring(Mode mode, const std::string& name) noexcept {
-  base::without_memory([&] { wake(bell_.freed({.mode = mode, .name = name})); });
+  // Owners and readers wait for the same names.
+  const Mode space = is_lock(mode) ? Mode::exclusive : mode;
+  base::without_memory([&] { wake(bell_.freed({.mode = space, .name = name})); });
 }
 
 // A connection that does not answer is kept, since its process may be waiting for a standby. Where

@@ -47,7 +47,82 @@ std::chrono::milliseconds milliseconds(std::int64_t microseconds) {
   return std::chrono::milliseconds(microseconds / 1000);
 }
 
+/// What bytes of the server tell, one after the other. Behind the end: zeros, and it is no good.
+class Words {
+ public:
+  explicit Words(std::string_view bytes) : left_(bytes) {}
+  [[nodiscard]] bool any() const noexcept { return !left_.empty(); }
+  [[nodiscard]] bool good() const noexcept { return good_; }
+
+  std::string_view bytes(std::size_t length) {
+    if (length > left_.size()) {
+      good_ = false;
+      length = left_.size();
+    }
+    const std::string_view taken = left_.substr(0, length);
+    left_.remove_prefix(length);
+    return taken;
+  }
+  std::int64_t number(std::size_t length = sizeof(std::int64_t)) {
+    const std::string_view digits = bytes(length);
+    return good_ ? integer_of(digits) : 0;
+  }
+  Mode mode() {
+    const std::string_view letter = bytes(1);
+    if (letter == "S") return Mode::shared;
+    if (letter == "P") return Mode::permit;
+    good_ = good_ && letter == "E";
+    return Mode::exclusive;
+  }
+
+ private:
+  std::string_view left_;
+  bool good_ = true;
+};
+
+HolderEntry holder_entry(Words& words, std::int64_t clock) {
+  HolderEntry entry;
+  const std::int64_t number = words.number();
+  entry.token = token_of(number);
+  entry.expires_in =
+      std::chrono::duration_cast<std::chrono::milliseconds>(lease_between(clock, words.number()));
+  const std::int64_t age = words.number();
+  if (age >= 0) entry.age = milliseconds(age);
+  entry.mode = words.mode();
+  const std::int64_t length = words.number(sizeof(std::int32_t));
+  entry.label = words.bytes(static_cast<std::size_t>(length)).substr(0, core::longest_label);
+  return entry;
+}
+
+WaiterEntry waiter_entry(Words& words) {
+  WaiterEntry entry;
+  entry.mode = words.mode();
+  entry.silent_for = milliseconds(std::max<std::int64_t>(words.number(), 0));
+  return entry;
+}
+
 }  // namespace
+
+std::optional<NameQueue> queue_of(const Result& result, std::size_t most, bool keeps_queues) {
+  const std::optional<std::int64_t> clock = result.integer(1);
+  const std::optional<std::int64_t> waiters = result.integer(2);
+  if (result.columns() != 4 || !clock || !waiters) return std::nullopt;
+  NameQueue queue;
+  Words holders(result.text(0).value_or(""));
+  while (holders.any()) {
+    if (queue.holders.size() == most) return std::nullopt;
+    queue.holders.push_back(holder_entry(holders, *clock));
+  }
+  Words waits(result.text(3).value_or(""));
+  while (waits.any()) {
+    if (queue.waiters.size() == most) return std::nullopt;
+    queue.waiters.push_back(waiter_entry(waits));
+  }
+  if (!holders.good() || !waits.good()) return std::nullopt;
+  // Who waits without a ticket is not counted.
+  if (keeps_queues || *waiters > 0) queue.waiters_in_all = static_cast<std::size_t>(*waiters);
+  return queue;
+}
 
 Arguments Statements::list(const Listing& listing) {
   Arguments arguments;
@@ -59,9 +134,9 @@ Arguments Statements::list(const Listing& listing) {
   return arguments;
 }
 
-Arguments Statements::queue(const QueueLook& look) {
+Arguments Statements::queue(std::string_view name, std::size_t limit) {
   Arguments arguments;
-  arguments.bytes(look.name()).integer(static_cast<std::int64_t>(look.limit()));
+  arguments.bytes(name).integer(static_cast<std::int64_t>(limit));
   return arguments;
 }
 
@@ -90,7 +165,8 @@ Arguments PostgresBackend::prepare_listing(Call& call) {
     return Statements::list(static_cast<const Listing&>(*call.operation));
   }
   call.text = Call::Text::queue;
-  return Statements::queue(static_cast<const QueueLook&>(*call.operation));
+  const auto& look = static_cast<const QueueLook&>(*call.operation);
+  return Statements::queue(look.name(), look.limit());
 }
 
 void PostgresBackend::answered_list(const Call& call, const Result& result) {
@@ -102,29 +178,10 @@ void PostgresBackend::answered_list(const Call& call, const Result& result) {
 }
 
 void PostgresBackend::answered_queue(const Call& call, const Result& result) {
-  constexpr std::size_t each = sizeof(std::int64_t);
   auto& look = static_cast<QueueLook&>(*call.operation);
-  const std::optional<std::optional<Holder>> holder = holder_of(result);
-  std::string_view silent = result.text(5).value_or("");
-  if (!holder || silent.size() % each != 0 || silent.size() > longest_page * each) {
-    return nonsense(call);
-  }
-  NameQueue queue;
-  if (*holder) {
-    HolderEntry entry{
-        .label = (*holder)->label, .token = (*holder)->token, .expires_in = (*holder)->expires_in};
-    const std::int64_t age = result.integer(6).value_or(-1);
-    if (age >= 0) entry.age = milliseconds(age);
-    queue.holders.push_back(std::move(entry));
-  }
-  // Who waits without a ticket is not counted.
-  const std::int64_t waiters = result.integer(4).value_or(0);
-  if (settings_.fair || waiters > 0) queue.waiters_in_all = static_cast<std::size_t>(waiters);
-  for (; !silent.empty(); silent.remove_prefix(each)) {
-    const std::int64_t time = std::max<std::int64_t>(integer_of(silent.substr(0, each)), 0);
-    queue.waiters.push_back({.silent_for = milliseconds(time)});
-  }
-  look.answered(std::move(queue));
+  std::optional<NameQueue> queue = queue_of(result, look.limit(), settings_.fair);
+  if (!queue) return nonsense(call);
+  look.answered(*std::move(queue));
 }
 
 }  // namespace mortise::postgres

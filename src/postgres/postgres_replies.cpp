@@ -18,6 +18,8 @@ constexpr std::chrono::milliseconds after_the_end{2};
 constexpr std::string_view lock_timed_out = "55P03";
 // What a notification about a key begins with: see tell_run() of once_conclude.sql.
 constexpr std::string_view of_a_key = "key ";
+// The same of a semaphore: see tell() of share.sql.
+constexpr std::string_view of_a_permit = "permit ";
 
 }  // namespace
 
@@ -52,13 +54,16 @@ void PostgresBackend::notified(const std::string& payload) {
   std::string_view words(payload);
   const bool key = words.starts_with(of_a_key);
   if (key) words.remove_prefix(of_a_key.size());
+  const bool permit = words.starts_with(of_a_permit);
+  if (permit) words.remove_prefix(of_a_permit.size());
   const std::size_t space = words.find(' ');
   const std::string_view first =
       space == std::string_view::npos ? std::string_view() : words.substr(space + 1);
   const std::string name = bytes_of(words.substr(0, space));
   if (base::mutant("postgres.ignore_notifications")) return;
   for (const auto& operation : attempts_.waiting(name, bytes_of(first))) {
-    if ((operation->request().mode == Mode::once) != key) continue;
+    const Mode mode = operation->request().mode;
+    if ((mode == Mode::once) != key || (mode == Mode::permit) != permit) continue;
     if (attempts_.told(operation->request().attempt)) ask(operation);
   }
 }
@@ -86,7 +91,11 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       if (call.text == Call::Text::look) known_.seen(call.acquisition().request().name);
       [[fallthrough]];
     case Call::Kind::cancel: {
-      const std::optional<Answer> answer = Answer::of(result);
+      std::optional<Answer> answer = Answer::of(result);
+      // Of a semaphore's holders each has a permit.
+      if (answer && answer->holder && call.acquisition().request().mode == Mode::permit) {
+        answer->holder->mode = Mode::permit;
+      }
       return answer ? answered_attempt(call, *answer, over) : nonsense(call);
     }
     case Call::Kind::release:
@@ -210,7 +219,8 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
     if (over) return;
     if (call.kind == Call::Kind::acquire) {
       const bool wait = request.wait && !attempts_.asks_last(request.attempt);
-      const bool ends = answer.kind == Answer::Kind::refused || answer.kind == Answer::Kind::told;
+      const bool ends = answer.kind == Answer::Kind::refused || answer.kind == Answer::Kind::told ||
+                        answer.kind == Answer::Kind::differs;
       if (wait && !ends) return waits(call, answer);
       // It may be an older copy of its own that has the row, and waits for its commit.
       const bool itself = answer.kind == Answer::Kind::locked && call.copies.older &&
@@ -221,6 +231,12 @@ void PostgresBackend::answered_attempt(const Call& call, const Answer& answer, b
     }
     attempts_.decided(request.attempt);
     if (answer.record) return operation.recorded(answer.record);
+    if (answer.kind == Answer::Kind::differs) {
+      return operation.failed(
+          {Errc::misconfigured, request.name + ": has " + std::to_string(answer.permits) +
+                                    " permits at the store, and was asked for with " +
+                                    std::to_string(request.permits)});
+    }
     operation.busy(answer.holder ? answer.holder : operation.holder());
     return;
   }
@@ -266,8 +282,7 @@ void PostgresBackend::answered_release(const Call& call, ReleaseOutcome outcome)
   // What has freed nothing has not looked who waits.
   const bool looked =
       others || outcome == ReleaseOutcome::freed || outcome == ReleaseOutcome::lapsed;
-  const bool key = release.hold().mode == Mode::once;
-  if (looked && !key) contested_.freed(release.hold().name, others);
+  if (looked && is_lock(release.hold().mode)) contested_.freed(release.hold().name, others);
   const std::shared_ptr<const Conclusion>& conclusion = release.conclusion();
   const bool writes_itself = conclusion && conclusion->written;
   // What stands instead is that one; of the same state it would have been confirmed.
@@ -348,16 +363,17 @@ void PostgresBackend::answered_renewal(const Call& call, const Result& result) {
   std::vector<Renewal::Item>& items = renewal.items();
   const std::string_view answers = result.text(0).value_or("");
   if (answers.size() != items.size() ||
-      answers.find_first_not_of("01?") != std::string_view::npos) {
+      answers.find_first_not_of("01W?") != std::string_view::npos) {
     return nonsense(call);
   }
   if (renewal.done()) return;
-  const std::vector<std::size_t> places = Statements::locks_first(items);
+  const std::vector<std::size_t> places = Statements::owners_first(items);
   for (std::size_t answer = 0; answer < places.size(); ++answer) {
     const std::size_t i = places[answer];
     if (answers[answer] == '?' && !base::mutant("postgres.locked_row_counts_as_lost"))
       continue;  // its row was locked: unknown, and repeated
-    items[i].answer = answers[answer] == '1' ? Renewal::Answer::renewed : Renewal::Answer::lost;
+    items[i].answer = answers[answer] == '0' ? Renewal::Answer::lost : Renewal::Answer::renewed;
+    items[i].wanted = answers[answer] == 'W' && items[i].hold.mode == Mode::shared;
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;
   }

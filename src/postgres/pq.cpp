@@ -209,10 +209,10 @@ struct ArgumentList {
     }
   }
   int count;
-  std::array<Oid, 5> types{};
-  std::array<const char*, 5> values{};
-  std::array<int, 5> lengths{};
-  std::array<int, 5> formats{binary, binary, binary, binary, binary};
+  std::array<Oid, 7> types{};
+  std::array<const char*, 7> values{};
+  std::array<int, 7> lengths{};
+  std::array<int, 7> formats{binary, binary, binary, binary, binary, binary, binary};
 };
 
 bool Pq::prepare(const char* name, const std::string& text, const Arguments& like) {

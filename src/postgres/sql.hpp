@@ -12,6 +12,8 @@ extern const char* const look;
 extern const char* const peek;
 extern const char* const ask;
 extern const char* const ask_key;
+extern const char* const ask_share;
+extern const char* const ask_permit;
 extern const char* const inspect;
 extern const char* const look_key;
 extern const char* const renew_all;

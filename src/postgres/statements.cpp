@@ -37,7 +37,16 @@ std::int64_t how(const Copies& copies) {
   return copies.number * lowest_way_bit + (copies.older ? older_copies_bit : 0);
 }
 
-bool is_key(const Renewal::Item& item) { return item.hold.mode == Mode::once; }
+/// In the order of renew_all.sql.
+std::size_t kind_of(const Renewal::Item& item) {
+  switch (item.hold.mode) {
+    case Mode::exclusive: return 0;
+    case Mode::once: return 1;
+    case Mode::shared: return 2;
+    case Mode::permit: return 3;
+  }
+  return 0;
+}
 
 Arguments renewal_of(const std::vector<Renewal::Item>& items,
                      const std::vector<std::size_t>& places) {
@@ -82,6 +91,7 @@ Statements::Statements(const std::string& schema, bool fair)
       session_(fill_in(sql::session, schema)) {
   const auto call = [&](const char* what) { return "SELECT " + schema + "." + what; };
   const Acquisition::Request nothing;
+  const Acquisition::Request permit{.mode = Mode::permit};
   all_ = {
       {"mortise_ask", fill_in(sql::ask, schema), acquire(nothing, false, {}, false)},
       {"mortise_look", fill_in(sql::look, schema), acquire(nothing, false, {}, false)},
@@ -92,7 +102,7 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_release", call("release($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_release_apart", call("release_apart($1, $2, $3, $4)"), release({}, {}, false)},
       {"mortise_inspect", fill_in(sql::inspect, schema), inspect({})},
-      {"", "SELECT * FROM " + schema + ".force_release($1, $2)", force_release({}, {})},
+      {"", "SELECT * FROM " + schema + ".force_release($1, $2, $3)", force_release({}, {}, false)},
       {"", sql::census, census({})},
       {"mortise_wake", call("wake($1)"), wake({})},
       {"mortise_ask_key", fill_in(sql::ask_key, schema), ask_key(nothing, false, {}), true},
@@ -105,9 +115,22 @@ Statements::Statements(const std::string& schema, bool fair)
       {"mortise_renew_all", fill_in(sql::renew_all, schema), renew_all({}), true},
       {"mortise_look_key", fill_in(sql::look_key, schema), inspect({}), true},
       {"mortise_forget_key", call("forget_key($1, $2)"), forget({}, 0), true},
-      {"mortise_wake_all", call("wake($1), ") + schema + ".wake_run($2)", wake_all({}, {}), true},
+      {"mortise_wake_all",
+       call("wake($1), ") + schema + ".wake_run($2), " + schema + ".wake_gate($3)",
+       wake_all({}, {}, {}), true},
+      {"mortise_share", call("share($1, $2, $3, $4, $5, $6, 0)"), share(nothing, false, {}, false),
+       true},
+      {"mortise_ask_share", fill_in(sql::ask_share, schema), share(nothing, false, {}, false),
+       true},
+      {"mortise_ask_permit", fill_in(sql::ask_permit, schema), share(permit, false, {}, false),
+       true},
+      {"mortise_cancel_permit", call("cancel_gate($1, $2, $3)"), cancel(nothing, {}), true},
+      {"mortise_release_permit", call("release_gate($1, $2, $3, $4)"), release({}, {}, false),
+       true},
+      {"mortise_release_permit_apart", call("release_apart_gate($1, $2, $3, $4)"),
+       release({}, {}, false), true},
       {"", fill_in(sql::list, schema), list({{}, {}, 1})},
-      {"", fill_in(sql::queue, schema), queue({{}, 1})},
+      {"", fill_in(sql::queue, schema), queue({}, 1)},
   };
 }
 
@@ -126,6 +149,21 @@ Arguments Statements::acquire(const Acquisition::Request& request, bool waits, c
       .bytes(request.label)
       .integer(how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0) |
                (pooled ? 0 : own_session_bit));
+  return arguments;
+}
+
+Arguments Statements::share(const Acquisition::Request& request, bool waits, const Copies& copies,
+                            bool pooled) const {
+  const AttemptBytes beside = attempt_bytes(request.beside.value_or(AttemptId{}));
+  Arguments arguments;
+  arguments.bytes(request.name)
+      .bytes(attempt_bytes(request.attempt).view())
+      .integer(microseconds(request.lease))
+      .bytes(request.label)
+      .integer(how(copies) | (waits ? waiting_bit : 0) | (fair_ ? fair_bit : 0) |
+               (pooled ? 0 : own_session_bit))
+      .bytes(request.beside ? beside.view() : std::string_view());
+  if (request.mode == Mode::permit) arguments.integer(request.permits);
   return arguments;
 }
 
@@ -176,26 +214,32 @@ Arguments Statements::release(const HoldId& hold, const Copies& copies, bool gra
 }
 
 Arguments Statements::renew(const std::vector<Renewal::Item>& items) {
-  return renewal_of(items, locks_first(items));
+  return renewal_of(items, owners_first(items));
 }
 
-bool Statements::any_key(const std::vector<Renewal::Item>& items) {
-  return std::any_of(items.begin(), items.end(), is_key);
+bool Statements::only_owners(const std::vector<Renewal::Item>& items) {
+  return std::all_of(items.begin(), items.end(),
+                     [](const Renewal::Item& item) { return kind_of(item) == 0; });
 }
 
 Arguments Statements::renew_all(const std::vector<Renewal::Item>& items) {
-  const std::vector<std::size_t> places = locks_first(items);
-  const auto keys = std::count_if(items.begin(), items.end(), is_key);
-  Arguments arguments = renewal_of(items, places);
-  arguments.integer(static_cast<std::int64_t>(items.size()) - keys);
+  // Where each kind ends; the last one with the list.
+  std::vector<std::int64_t> ends;
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    ends.push_back(std::count_if(items.begin(), items.end(),
+                                 [&](const Renewal::Item& item) { return kind_of(item) <= kind; }));
+  }
+  Arguments arguments = renewal_of(items, owners_first(items));
+  arguments.integer_array(ends);
   return arguments;
 }
 
-std::vector<std::size_t> Statements::locks_first(const std::vector<Renewal::Item>& items) {
+std::vector<std::size_t> Statements::owners_first(const std::vector<Renewal::Item>& items) {
   std::vector<std::size_t> places(items.size());
   std::iota(places.begin(), places.end(), 0U);
-  std::stable_partition(places.begin(), places.end(),
-                        [&](std::size_t place) { return !is_key(items[place]); });
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t one, std::size_t other) {
+    return kind_of(items[one]) < kind_of(items[other]);
+  });
   return places;
 }
 
@@ -211,12 +255,6 @@ Arguments Statements::forget(std::string_view key, std::int64_t what) {
   return arguments;
 }
 
-Arguments Statements::force_release(std::string_view name, Token found) {
-  Arguments arguments;
-  arguments.bytes(name).integer(static_cast<std::int64_t>(found.value() / core::tokens_in_a_grant));
-  return arguments;
-}
-
 Arguments Statements::wake(const std::vector<std::string>& names) {
   Arguments arguments;
   arguments.bytes_array(names);
@@ -224,9 +262,10 @@ Arguments Statements::wake(const std::vector<std::string>& names) {
 }
 
 Arguments Statements::wake_all(const std::vector<std::string>& names,
-                               const std::vector<std::string>& keys) {
+                               const std::vector<std::string>& keys,
+                               const std::vector<std::string>& semaphores) {
   Arguments arguments;
-  arguments.bytes_array(names).bytes_array(keys);
+  arguments.bytes_array(names).bytes_array(keys).bytes_array(semaphores);
   return arguments;
 }
 

@@ -23,7 +23,7 @@ struct Statement {
   const char* name = "";
   std::string text{};
   Arguments like{};   ///< arguments of the right types
-  bool keys = false;  ///< prepared where a key needs it first: locks alone pay nothing for it
+  bool keys = false;  ///< prepared where a key, reader or permit needs it: owners pay nothing
 };
 
 /// @return a text with its schema and role filled in.
@@ -55,6 +55,9 @@ class Statements {
   [[nodiscard]] Arguments acquire(const Acquisition::Request& request, bool waits,
                                   const Copies& copies, bool pooled) const;
   [[nodiscard]] static Arguments cancel(const Acquisition::Request& request, const Copies& copies);
+  /// The same of a reader, and of a permit.
+  [[nodiscard]] Arguments share(const Acquisition::Request& request, bool waits,
+                                const Copies& copies, bool pooled) const;
   /// The same of a key.
   [[nodiscard]] Arguments ask_key(const Acquisition::Request& request, bool waits,
                                   const Copies& copies) const;
@@ -66,17 +69,22 @@ class Statements {
   /// @param what it forgets, and nothing that came later: see `Recalled::what()`
   [[nodiscard]] static Arguments forget(std::string_view key, std::int64_t what);
   [[nodiscard]] static Arguments list(const Listing& listing);
-  [[nodiscard]] static Arguments queue(const QueueLook& look);
-  /// @param found of the hold that it ends, and of no other
-  [[nodiscard]] static Arguments force_release(std::string_view name, Token found);
-  [[nodiscard]] static bool any_key(const std::vector<Renewal::Item>& items);
-  /// Locks and keys. The answers come in the order of `locks_first()`.
+  [[nodiscard]] static Arguments queue(std::string_view name, std::size_t limit);
+  /// @param found who held it: they are ended, and whoever came before them
+  /// @param alone nobody else is
+  [[nodiscard]] static Arguments force_release(std::string_view name,
+                                               const std::vector<Holder>& found, bool alone);
+  /// @return whether all of them are owners' holds, which `renew()` is for.
+  [[nodiscard]] static bool only_owners(const std::vector<Renewal::Item>& items);
+  /// Holds of all kinds. The answers come in the order of `owners_first()`.
   [[nodiscard]] static Arguments renew_all(const std::vector<Renewal::Item>& items);
-  [[nodiscard]] static std::vector<std::size_t> locks_first(
+  /// Then the keys, readers, and permits.
+  [[nodiscard]] static std::vector<std::size_t> owners_first(
       const std::vector<Renewal::Item>& items);
   [[nodiscard]] static Arguments wake(const std::vector<std::string>& names);
   [[nodiscard]] static Arguments wake_all(const std::vector<std::string>& names,
-                                          const std::vector<std::string>& keys);
+                                          const std::vector<std::string>& keys,
+                                          const std::vector<std::string>& semaphores);
   [[nodiscard]] static Arguments census(const std::vector<std::int64_t>& processes);
 
  private:

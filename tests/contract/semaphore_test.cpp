@@ -100,7 +100,8 @@ MORTISE_TEST(Permits, CostOneRoundTripToTakeAndOneToGiveBack, Quality::permits) 
 }
 
 // Promise: L6
-MORTISE_TEST(Permits, OneThatComesFreeWakesTheFirstWhoWaits, Quality::permits, Quality::fair) {
+MORTISE_TEST(Permits, OneThatComesFreeWakesTheFirstWhoWaits, Quality::permits, Quality::fair,
+             Hook::counts) {
   Client one = client();
   Client other = client();
   Semaphore here = one.semaphore("gate", two);
@@ -113,7 +114,8 @@ MORTISE_TEST(Permits, OneThatComesFreeWakesTheFirstWhoWaits, Quality::permits, Q
   for (std::size_t i = 0; i < workers.size(); ++i) {
     Semaphore& its = i % 2 == 0 ? there : here;
     waiting.push_back(workers.at(i).start([&its] { return take(its, forever); }));
-    ASSERT_TRUE(eventually([&] { return workers.at(i).falls_asleep(); }));
+    // Whoever sleeps may await the server's answer, and the next one be there before it.
+    ASSERT_TRUE(eventually([&] { return store().waiters() == i + 1; }));
   }
   EXPECT_FALSE(take(here)) << "others wait";
   first.release();
@@ -134,6 +136,7 @@ MORTISE_TEST(Permits, WhoGivesUpWaitingIsNotGivenOne, Quality::permits) {
   Semaphore there = other.semaphore("gate", 1);
   Permit only = take(here);
   ASSERT_TRUE(only);
+  EXPECT_FALSE(take(there)) << "and it has connected";
   const Permit late = take(there, 30ms);
   EXPECT_EQ(late.error(), Errc::timeout);
   std::stop_source stop;
@@ -155,6 +158,7 @@ MORTISE_TEST(Permits, WhoseClientDiesIsFreeWithItsLease, Quality::permits, Quali
   ASSERT_TRUE(kept);
   {
     Client one = client();
+    one.check(patience);  // or it may take longer to connect than so short a lease lasts
     Semaphore here = one.semaphore("gate", two, {.lease = short_lease(), .renew = false});
     Permit lost = take(here);
     ASSERT_TRUE(lost);

@@ -95,6 +95,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         "an outcome that exists");
   }
   if (const auto holder = holder_of(result); holder && *holder) check(**holder);
+  if (const auto queue = queue_of(result, 8, false)) {
+    expect(queue->holders.size() <= 8 && queue->waiters.size() <= 8, "as many as asked for");
+    for (const auto& each : queue->holders) {
+      expect(each.label.size() <= core::longest_label, "a label's length", each.label);
+      expect(*each.expires_in <= core::longest_lease, "a lease's length");
+    }
+  }
   if (const auto facts = ServerFacts::read(result)) {
     expect(result.rows() == 1, "one row of facts");
   }

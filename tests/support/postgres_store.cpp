@@ -62,9 +62,9 @@ class PostgresStore final : public NetworkStore {
   void take_away(const std::string& name) override { remove("lock", name); }
   void take_key_away(const std::string& key) override { remove("run", key); }
   [[nodiscard]] std::size_t waiters() const override {
-    return std::stoul(server_.talk().value("select (select count(*) from " + schema_ +
-                                           ".ticket) + (select count(*) from " + schema_ +
-                                           ".run_ticket)"));
+    return std::stoul(server_.talk().value(
+        "select (select count(*) from " + schema_ + ".ticket) + (select count(*) from " + schema_ +
+        ".run_ticket) + (select count(*) from " + schema_ + ".gate_ticket)"));
   }
 
  private:
@@ -122,9 +122,9 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
       .hooks = std::move(hooks),
       .qualities = fair
                        ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                                  Quality::min_hold, Quality::lists, Quality::lists_once,
+                                  Quality::min_hold, Quality::shared, Quality::permits, Quality::lists, Quality::lists_once,
                                   Quality::lists_long_names, Quality::queues, Quality::waiters}
-                       : std::set{Quality::leases, Quality::once, Quality::min_hold, Quality::lists,
+                       : std::set{Quality::leases, Quality::once, Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
                                   Quality::lists_once, Quality::lists_long_names, Quality::queues},
       .missing = way == PostgresWay::pooled ? test::Pgbouncer::missing : PostgresServer::missing,
       .answers_at_once = false};

@@ -9,7 +9,7 @@ SELECT coalesce(
     WHERE l.name = $1 AND l.expires_at > pg_catalog.clock_timestamp() AND l.attempt <> $2
       AND ($5 OPERATOR(pg_catalog.&) 4) = 0
       AND (($5 OPERATOR(pg_catalog.&) 1) = 0
-           OR ($5 OPERATOR(pg_catalog.&) 2) = 0
+           OR ($5 OPERATOR(pg_catalog.&) 2) = 0 AND l.lease > 0
               AND l.waiters_until > pg_catalog.clock_timestamp() + interval '5 seconds')),
   pg_catalog.textsend(CASE WHEN ($5 OPERATOR(pg_catalog.&) 12) = 8 THEN @schema@.take($1, $2, $3, $4, $5)
                            ELSE @schema@.take_apart($1, $2, $3, $4, $5) END))

@@ -11,6 +11,7 @@ DECLARE
   wakes constant boolean := (how & 1) <> 0;
   next_one boolean := false;
   l @schema@.@lock@%ROWTYPE;
+  s record;
   t timestamptz;
   ignored text;
 BEGIN
@@ -36,15 +37,25 @@ BEGIN
     UPDATE @schema@.@lock@ SET buried = l.buried WHERE name = the_name;
   END IF;
   DELETE FROM @schema@.@ticket@ WHERE name = the_name AND attempt = me;
-  -- It may have been told of a free lock that the next one waits for.
-  IF FOUND AND l.expires_at <= t THEN
+  -- It may have been told of a free lock that the next one waits for; or have kept readers out.
+  IF FOUND AND (l.expires_at <= t OR (@shares@ AND l.lease <= 0)) THEN
     next_one := wakes;
     IF NOT wakes THEN PERFORM @schema@.tell@of@(the_name, t); END IF;
+  END IF;
+  IF @shares@ AND l.lease = 0 AND l.expires_at > t THEN
+    SELECT attempt, number, lease, expires_at INTO s
+      FROM @schema@.@share@ WHERE name = the_name AND attempt = me AND me <> '' AND expires_at > t;
+    IF FOUND THEN
+      l.attempt := s.attempt;
+      l.number := s.number;
+      l.lease := s.lease;
+      l.expires_at := s.expires_at;
+    END IF;
   END IF;
   IF l.attempt = me AND l.expires_at > t THEN
     PERFORM @schema@.promise();
     RETURN 'G ' || l.number || ' '
-           || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
+           || abs(l.lease) - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || abs(l.lease);
   END IF;
   RETURN CASE WHEN next_one THEN 'W' ELSE 'B' END;
 END

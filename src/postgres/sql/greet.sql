@@ -4,7 +4,10 @@ SELECT @schema@.schema_versions(), pg_catalog.pg_backend_pid(), pg_catalog.pg_is
   pg_catalog.current_setting('transaction_read_only') = 'on',
   pg_catalog.current_setting('default_transaction_isolation') = 'read committed',
   NOT EXISTS (SELECT FROM pg_catalog.pg_class AS k WHERE k.relpersistence <> 'p' AND k.oid IN
-      (c.oid, pg_catalog.to_regclass('@schema@.run')::pg_catalog.oid,
+      (c.oid, pg_catalog.to_regclass('@schema@.share')::pg_catalog.oid,
+       pg_catalog.to_regclass('@schema@.gate')::pg_catalog.oid,
+       pg_catalog.to_regclass('@schema@.gate_share')::pg_catalog.oid,
+       pg_catalog.to_regclass('@schema@.run')::pg_catalog.oid,
        pg_catalog.to_regclass('@schema@.once')::pg_catalog.oid,
        pg_catalog.to_regclass('@schema@.run_floor')::pg_catalog.oid)),
   (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique

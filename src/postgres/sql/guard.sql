@@ -4,15 +4,23 @@
 CREATE OR REPLACE FUNCTION @schema@.guard(the_name bytea, my_number bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
-  ends timestamptz;
+  l record;
 BEGIN
-  IF (SELECT relpersistence FROM pg_class WHERE oid = '@schema@.lock'::regclass) <> 'p' THEN
+  IF EXISTS (SELECT FROM pg_class WHERE relpersistence <> 'p'
+                AND oid IN ('@schema@.lock'::regclass, '@schema@.share'::regclass)) THEN
     RAISE EXCEPTION 'the table of locks is unlogged' USING ERRCODE = '55000';
   END IF;
-  SELECT expires_at INTO ends FROM @schema@.lock
-   WHERE name = the_name AND number = my_number AND expires_at > clock_timestamp() FOR KEY SHARE;
+  SELECT expires_at, lease INTO l FROM @schema@.lock
+   WHERE name = the_name AND (number = my_number OR lease = 0) AND expires_at > clock_timestamp() FOR KEY SHARE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF l.lease = 0 THEN
+    -- It is shared: nobody has it alone before the end of this transaction, whoever of them is left.
+    SELECT least(expires_at, l.expires_at) AS expires_at INTO l
+      FROM @schema@.share WHERE name = the_name AND number = my_number AND attempt <> '';
+    IF NOT FOUND THEN RETURN false; END IF;
+  END IF;
   -- The lock may have been waited for.
-  RETURN FOUND AND ends > clock_timestamp();
+  RETURN l.expires_at > clock_timestamp();
 END
 $function$;
 
@@ -53,7 +61,8 @@ BEGIN
       RAISE EXCEPTION 'held by a lease' USING ERRCODE = 'MO001';
     END IF;
     UPDATE @schema@.lock
-       SET number = greatest(number + 1, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+       SET number = greatest(number + 1, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+           expires_at = '-infinity'  -- those who shared it have lapsed for good, whatever the clock does
      WHERE name = the_name;
     ignored := set_config('lock_timeout', before, true);
   EXCEPTION

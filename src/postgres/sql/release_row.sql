@@ -17,20 +17,45 @@ DECLARE
   wakes constant boolean := (how & 1) <> 0;
   over constant boolean := (how & 2) <> 0;
   l record;
+  s record;
   t timestamptz;
+  shared boolean;
+  opens boolean := true;
+  ends timestamptz := '-infinity';
   outcome text;
   ghost boolean;
   ignored text;
 BEGIN
-  SELECT number, attempt, expires_at, waiters_until, buried INTO l
+  SELECT number, attempt, lease, expires_at, waiters_until, buried INTO l
     FROM @schema@.@lock@ WHERE name = the_name FOR NO KEY UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     RETURN CASE WHEN EXISTS (SELECT FROM @schema@.@lock@
-                              WHERE name = the_name AND (strays OR (attempt = me AND (over OR number = my_number))))
+                              WHERE name = the_name
+                                AND (strays OR (@shares@ AND lease = 0) OR (attempt = me AND (over OR number = my_number))))
                 THEN 'L' ELSE 'N' END;
   END IF;
   ignored := set_config('synchronous_commit', 'off', true);
   t := clock_timestamp();
+  -- It is shared, or was last: the hold is one of several.
+  shared := @shares@ AND l.lease = 0;
+  IF shared THEN
+    SELECT attempt, number, least(expires_at, l.expires_at) AS expires_at, owns INTO s
+      FROM @schema@.@share@ WHERE name = the_name AND attempt = me AND me <> '';
+    IF FOUND THEN
+      l.attempt := me;
+      l.expires_at := s.expires_at;
+    ELSIF EXISTS (SELECT FROM @schema@.@share@ WHERE name = the_name AND attempt = '' AND number < my_number)
+          AND my_number <= l.number THEN
+      -- Who is not there any more, and has not lapsed, was released.
+      l.attempt := me;
+      l.expires_at := '-infinity';
+      s.number := my_number;
+    ELSE
+      l.attempt := '';
+      s.number := 0;
+    END IF;
+    l.number := s.number;
+  END IF;
   outcome := CASE WHEN l.attempt <> me OR l.number <> my_number THEN 'N'
                   WHEN l.expires_at = '-infinity' THEN 'A'
                   WHEN l.expires_at <= t THEN 'X'
@@ -41,8 +66,15 @@ BEGIN
   END IF;
   ghost := over AND outcome = 'N' AND l.attempt = me AND my_number > 0 AND l.number > my_number AND l.expires_at > t;
   IF outcome IN ('F', 'X') OR ghost THEN
-    UPDATE @schema@.@lock@ SET expires_at = '-infinity' WHERE name = the_name;
-    IF l.waiters_until > t THEN
+    IF shared THEN
+      -- What has lapsed stays until somebody joins: it is told from what was released.
+      IF outcome <> 'X' THEN DELETE FROM @schema@.@share@ WHERE name = the_name AND attempt = me; END IF;
+      SELECT coalesce(max(expires_at), ends) INTO ends
+        FROM @schema@.@share@ WHERE name = the_name AND attempt <> '' AND expires_at > t;
+      opens := @gate@ OR s.owns OR ends = '-infinity';
+    END IF;
+    UPDATE @schema@.@lock@ SET expires_at = ends WHERE name = the_name;
+    IF opens AND l.waiters_until > t THEN
       IF wakes THEN
         outcome := translate(outcome, 'FXN', 'TYM');
       ELSE
@@ -75,7 +107,7 @@ BEGIN
   ignored := set_config('synchronous_commit', 'off', true);
   FOREACH the_name IN ARRAY names LOOP
     IF EXISTS (SELECT FROM @schema@.@lock@
-                WHERE name = the_name AND expires_at <= t AND waiters_until > t) THEN
+                WHERE name = the_name AND (expires_at <= t OR (@shares@ AND lease <= 0)) AND waiters_until > t) THEN
       PERFORM @schema@.tell@of@(the_name, t);
     END IF;
   END LOOP;

@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION @schema@.renew@of@(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   answers text;
+  at integer;
 BEGIN
   PERFORM @schema@.promise();
   WITH asked AS (
@@ -32,6 +33,16 @@ BEGIN
     FROM asked AS a
     LEFT JOIN renewed AS r USING (place)
     LEFT JOIN @schema@.@lock@ AS l USING (name, attempt, number);
+  IF @shares@ THEN
+    -- An owner that reads as well is one of those who share the name.
+    FOR at IN SELECT i FROM generate_subscripts(names, 1) AS i WHERE substr(answers, i, 1) = '0' LOOP
+      IF EXISTS (SELECT FROM @schema@.@share@ WHERE name = names[at] AND attempt = attempts[at]) THEN
+        answers := overlay(answers PLACING
+          translate(@schema@.renew_share@of@(names[at:at], attempts[at:at], numbers[at:at],
+                                             leases[at:at]), 'W', '1') FROM at FOR 1);
+      END IF;
+    END LOOP;
+  END IF;
   RETURN answers;
 END
 $function$;

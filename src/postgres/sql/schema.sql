@@ -22,12 +22,15 @@ CREATE TABLE IF NOT EXISTS @schema@.ticket (
   ticket  bigint      GENERATED ALWAYS AS IDENTITY,
   attempt bytea       NOT NULL,
   contact timestamptz NOT NULL,                            -- when it asked last
+  reads   boolean     NOT NULL DEFAULT false,              -- it wants to share the name
   PRIMARY KEY (name, ticket)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
+ALTER TABLE @schema@.ticket ADD COLUMN IF NOT EXISTS reads boolean NOT NULL DEFAULT false;  -- before version 6
+
 -- The versions of clients that this schema serves: the oldest, and its own.
 CREATE OR REPLACE FUNCTION @schema@.schema_versions() RETURNS text
-LANGUAGE sql IMMUTABLE AS $function$SELECT '3 5'$function$;
+LANGUAGE sql IMMUTABLE AS $function$SELECT '3 6'$function$;
 -- What clients of version 3 look for.
 CREATE OR REPLACE FUNCTION @schema@.schema_version() RETURNS bigint
 LANGUAGE sql IMMUTABLE AS 'SELECT 3::bigint';

@@ -11,8 +11,8 @@ BEGIN
   ELSIF to_regprocedure('@schema@.schema_version()') IS NOT NULL THEN
     EXECUTE 'SELECT @schema@.schema_version()' INTO installed;
   END IF;
-  IF installed > 5 THEN
-    RAISE EXCEPTION 'schema @schema@ is of version %, which is newer than this 5: it stays as it is', installed
+  IF installed > 6 THEN
+    RAISE EXCEPTION 'schema @schema@ is of version %, which is newer than this 6: it stays as it is', installed
       USING ERRCODE = '55000';
   END IF;
   -- Whoever could take a lock before can do so afterwards: see the end.
@@ -20,12 +20,13 @@ BEGIN
     FROM pg_proc, aclexplode(proacl)
    WHERE pronamespace = place AND proname = 'take' AND privilege_type = 'EXECUTE'
      AND grantee NOT IN (0, proowner);
-  -- And whoever could release by force. It was of any hold, without a number; its name must stay one function's.
+  -- And whoever could release by force. It was of any hold, without a number, then of locks alone; its name must stay
+  -- one function's.
   PERFORM set_config('@schema@.administrators', coalesce(string_agg(DISTINCT grantee::text, ' '), ''), true)
     FROM pg_proc, aclexplode(proacl)
    WHERE pronamespace = place AND proname = 'force_release' AND privilege_type = 'EXECUTE'
      AND grantee NOT IN (0, proowner);
-  DROP FUNCTION IF EXISTS @schema@.force_release(bytea);
+  DROP FUNCTION IF EXISTS @schema@.force_release(bytea), @schema@.force_release(bytea, bigint);
   -- What is there already: see the end.
   PERFORM set_config('@schema@.there', coalesce(string_agg(all_of_them.oid::text, ' '), ''), true)
     FROM (SELECT oid FROM pg_class WHERE relnamespace = place

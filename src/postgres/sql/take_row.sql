@@ -14,7 +14,8 @@
 --          Q   somebody else is; a release will tell
 --          A   nobody is, but others come first
 --          B   somebody else is    L   the row is locked: ask again soon    R   a late copy
---          Q and B are followed by  <number> <left> <label>  of the owner: microseconds, hexadecimal digits
+--          Q and B are followed by  <number> <left> <label>  of the owner: microseconds, hexadecimal digits; where
+--          the name is shared, of the last who came, with a byte 1 in front of the label
 CREATE OR REPLACE FUNCTION @schema@.take_row@of@(
   the_name bytea, me bytea, for_lease bigint, for_label bytea, how bigint) RETURNS text
 LANGUAGE plpgsql AS $function$
@@ -26,8 +27,10 @@ DECLARE
   only_waits constant boolean := @only_waits@;
   shares constant boolean := txid_current_if_assigned() IS NOT NULL;
   l record;
+  s record;
   t timestamptz;
   free boolean;
+  shared boolean;
   guarded boolean := false;
   first bytea;
   n bigint;
@@ -76,6 +79,17 @@ BEGIN
     RETURN 'G ' || l.number || ' '
            || l.lease - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || l.lease;
   END IF;
+  shared := @shares@ AND NOT free AND l.lease <= 0;
+  IF shared AND l.lease = 0 THEN
+    -- An owner that reads as well is one of those who share the name.
+    SELECT number, lease, expires_at INTO s
+      FROM @schema@.@share@ WHERE name = the_name AND attempt = me AND expires_at > t;
+    IF FOUND THEN
+      PERFORM @schema@.promise();
+      RETURN 'G ' || s.number || ' '
+             || s.lease - round(extract(epoch FROM s.expires_at - t) * 1000000)::bigint || ' ' || s.lease;
+    END IF;
+  END IF;
 
   IF free AND fair AND l.waiters_until > t THEN
     DELETE FROM @schema@.@ticket@ WHERE name = the_name AND contact < t - interval '3 seconds';
@@ -104,6 +118,10 @@ BEGIN
       IF NOT FOUND THEN
         INSERT INTO @schema@.@ticket@ (name, attempt, contact) VALUES (the_name, me, t);
       END IF;
+    ELSIF shared THEN
+      -- Nobody joins those who share it, as long as it goes on asking.
+      IF l.lease < 0 THEN PERFORM @schema@.spread@of@(the_name); END IF;
+      UPDATE @schema@.@share@ SET expires_at = t + interval '3 seconds' WHERE name = the_name AND attempt = '';
     END IF;
     IF l.waiters_until < t + interval '5 seconds' THEN
       UPDATE @schema@.@lock@ SET waiters_until = t + interval '30 seconds' WHERE name = the_name;

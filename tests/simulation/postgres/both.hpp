@@ -40,9 +40,10 @@ class Both {
   [[nodiscard]] const Answers& last() const noexcept { return last_; }
 
  private:
-  /// @param runs of `run`, in place of those of `lock`
-  [[nodiscard]] std::string compare_rows(bool runs);
-  [[nodiscard]] std::string compare_tickets(bool runs);
+  /// The tables that are made more than once: `lock`, `run` or `gate`, and their tickets.
+  [[nodiscard]] std::string compare_rows(const std::string& table);
+  [[nodiscard]] std::string compare_tickets(const std::string& table);
+  [[nodiscard]] std::string compare_shares(bool permits);
   [[nodiscard]] std::string compare_keys();
   [[nodiscard]] std::string compare_notifications();
 

@@ -8,6 +8,7 @@
 #include "postgres/sql.hpp"
 #include "postgres/statements.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -48,6 +49,11 @@ std::string difference(const std::string& what, const Answers& model, const Answ
 std::string micros(const std::string& column) {
   return "CASE WHEN " + column + " = '-infinity' THEN '-infinity' ELSE ((extract(epoch FROM " +
          column + ") - 946684800) * 1000000)::bigint::text END";
+}
+
+std::string table_of(std::string_view name) {
+  if (is_gate(name)) return "gate";
+  return is_run(name) ? "run" : "lock";
 }
 
 std::string text_of(Moment moment) {
@@ -107,10 +113,10 @@ std::string Both::ask(std::size_t session, const Question& question) {
   return difference(question.words, last_, real);
 }
 
-std::string Both::compare_rows(bool runs) {
+std::string Both::compare_rows(const std::string& table) {
   Answers model;
   for (const auto& [name, row] : model_.rows()) {
-    if (is_run(name) != runs) continue;
+    if (table_of(name) != table) continue;
     std::string tombstones = row.buried ? "{}" : "";
     if (row.buried) {
       for (const auto& [attempt, tombstone] : *row.buried) {
@@ -128,20 +134,41 @@ std::string Both::compare_rows(bool runs) {
       ", CASE WHEN buried IS NULL THEN '' ELSE '{}' || coalesce((SELECT string_agg(key || ':' || "
       "(value ->> 0) || ':' || (value ->> 1) || ',', '' ORDER BY key) FROM jsonb_each(buried)), "
       "'') END FROM " +
-      schema_ + (runs ? ".run" : ".lock") + " ORDER BY name");
-  return difference(runs ? "rows of runs" : "rows", model, real);
+      schema_ + "." + table + " ORDER BY name");
+  return difference("rows of " + table, model, real);
 }
 
-std::string Both::compare_tickets(bool runs) {
+std::string Both::compare_tickets(const std::string& table) {
   Answers model;
   for (const TicketRow& row : model_.tickets()) {
-    if (is_run(row.name) != runs) continue;
-    model.push_back({hex_of(outer_name(row.name)), hex_of(row.attempt), text_of(row.contact)});
+    if (table_of(row.name) != table) continue;
+    model.push_back({hex_of(outer_name(row.name)), hex_of(row.attempt), text_of(row.contact),
+                     row.reads ? "t" : "f"});
   }
-  const Answers real = owner_.rows("SELECT encode(name, 'hex'), encode(attempt, 'hex'), " +
-                                   micros("contact") + " FROM " + schema_ +
-                                   (runs ? ".run_ticket" : ".ticket") + " ORDER BY name, ticket");
-  return difference(runs ? "tickets of runs" : "tickets", model, real);
+  const Answers real =
+      owner_.rows("SELECT encode(name, 'hex'), encode(attempt, 'hex'), " + micros("contact") +
+                  (table == "run" ? ", 'f'" : ", reads") + " FROM " + schema_ + "." +
+                  (table == "lock" ? "" : table + "_") + "ticket ORDER BY name, ticket");
+  return difference("tickets of " + table, model, real);
+}
+
+std::string Both::compare_shares(bool permits) {
+  Answers model;
+  for (const auto& [name, row] : model_.shares()) {
+    std::string_view rest(name);
+    rest.remove_prefix(before_a_share.size());
+    if (is_gate(rest) != permits) continue;
+    rest.remove_suffix(row.attempt.size() + 1);
+    model.push_back({hex_of(outer_name(rest)), hex_of(row.attempt), std::to_string(row.number),
+                     std::to_string(row.lease), text_of(row.expires_at), hex_of(row.label),
+                     row.owns ? "t" : "f"});
+  }
+  std::sort(model.begin(), model.end());
+  Answers real = owner_.rows("SELECT encode(name, 'hex'), encode(attempt, 'hex'), number, lease, " +
+                             micros("expires_at") + ", encode(label, 'hex'), owns FROM " + schema_ +
+                             (permits ? ".gate_share" : ".share"));
+  std::sort(real.begin(), real.end());
+  return difference(permits ? "permits" : "shares", model, real);
 }
 
 std::string Both::compare_keys() {
@@ -179,9 +206,12 @@ std::string Both::compare_notifications() {
 
 std::string Both::compare() {
   std::string found;
-  for (const bool runs : {false, true}) {
-    if (found.empty()) found = compare_rows(runs);
-    if (found.empty()) found = compare_tickets(runs);
+  for (const char* const table : {"lock", "run", "gate"}) {
+    if (found.empty()) found = compare_rows(table);
+    if (found.empty()) found = compare_tickets(table);
+  }
+  for (const bool permits : {false, true}) {
+    if (found.empty()) found = compare_shares(permits);
   }
   if (found.empty()) found = compare_keys();
   if (found.empty()) found = compare_notifications();

@@ -2,6 +2,8 @@
 // cancel.sql.
 #include "simulation/postgres/functions.hpp"
 
+#include <cstdlib>
+
 namespace simulation::postgres {
 namespace {
 
@@ -40,13 +42,22 @@ Task<std::string> cancel(Session& session, const std::string& name, const std::s
   const bool found =
       !session.db.makes(Mistake::cancel_leaves_ticket) && delete_ticket(session, name, attempt);
   co_await session.step();
-  const bool next_one = found && row.expires_at <= t;
+  const bool shared = !is_run(name) && row.lease == 0;
+  const bool next_one = found && (row.expires_at <= t || (!is_run(name) && row.lease <= 0));
   if (next_one && !wakes) co_await tell(session, name, t);
+  if (const LockRow* const its = share(session, name, attempt);
+      shared && row.expires_at > t && its != nullptr && its->expires_at > t) {
+    row.attempt = attempt;
+    row.number = its->number;
+    row.lease = its->lease;
+    row.expires_at = its->expires_at;
+  }
   const bool owner = row.attempt == attempt && row.expires_at > t;
   if (owner && !session.db.makes(Mistake::cancel_leaves_hold)) {
     session.commit_on_disk();
     co_return "G " + std::to_string(row.number) + " " +
-        std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
+        std::to_string(std::abs(row.lease) - (row.expires_at - t)) + " " +
+        std::to_string(std::abs(row.lease));
   }
   if (!next_one || !wakes) co_return "B";
   session.db.passed_on = session.db.site.uptime();

@@ -81,6 +81,35 @@ class Sequence final : private KeyQuestions {
   /// @return what that insertion has met.
   [[nodiscard]] const Answers& met() const noexcept { return met_; }
 
+  /// An owner leaves a name for which two readers wait, and behind them a writer and a reader.
+  std::string free_for_readers() {
+    const std::string owner = client(0) + std::string(8, '\0');
+    std::vector<Question> all = {
+        call("SELECT " + schema_ + ".take($1, $2, $3, $4, $5)", {"read", owner}, {1'000'000})};
+    for (int i = 1; i <= 4; ++i) {
+      const std::string who =
+          client(static_cast<std::uint64_t>(i % 2)) + std::string(7, '\0') + static_cast<char>(i);
+      const std::string text =
+          i == 3 ? "SELECT " + schema_ + ".take($1, $2, $3, $4, $5)"
+                 : mortise::postgres::fill_in(mortise::postgres::sql::ask_share, schema_);
+      all.push_back(call(text, {"read", who}, {1'000'000}));
+    }
+    for (Question& each : all) {
+      each.real_arguments.insert(each.real_arguments.end(),
+                                 {"\\x", "19"});  // it waits, and is fair
+      each.model_arguments.insert(each.model_arguments.end(), {"", binary(19)});
+      if (each.real.find("take_share") == std::string::npos) continue;
+      each.real_arguments.push_back("\\x");
+      each.model_arguments.push_back("");
+    }
+    std::string found;
+    for (const Question& each : all) found += both_.ask(0, each);
+    const std::optional<LockRow> row = committed("read");
+    found += both_.ask(0, call("SELECT " + schema_ + ".release($1, $2, $3, $4)", {"read", owner},
+                               {row->number, 16}));
+    return found + both_.compare();
+  }
+
   bool make_mistake(std::string_view name) { return both_.make_mistake(name); }
 
  private:
@@ -91,7 +120,13 @@ class Sequence final : private KeyQuestions {
   [[nodiscard]] std::optional<LockRow> committed(const std::string& name) const override {
     return both_.model().row(name);
   }
-  Question of_library() { return chance(40) ? of_key() : of_lock(); }
+  [[nodiscard]] std::vector<LockRow> committed_shares(const std::string& name) const override {
+    return both_.model().shares(name);
+  }
+  Question of_library() {
+    if (chance(25)) return of_share();
+    return chance(40) ? of_key() : of_lock();
+  }
 
   Question of_user(std::size_t session) {
     static constexpr const char* strengths[] = {"UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"};
@@ -200,6 +235,16 @@ TEST(PostgresComparison, WhoOnlyHasARowLockedIsNotInTheWayOfFindingIt) {
   EXPECT_EQ(changed.met(), (Answers{{"B"}}));
 }
 
+TEST(PostgresComparison, AllReadersThatLeadAQueueAreTold) {
+  MORTISE_NEEDS_POSTGRES_SERVER();
+  mortise::test::PostgresServer server({.settings = {"fsync = off", "deadlock_timeout = 10s"}});
+  Sequence right(server, 1, "compared_told");
+  EXPECT_EQ(right.free_for_readers(), "");
+  Sequence wrong(server, 1, "compared_untold");
+  ASSERT_TRUE(wrong.make_mistake("postgres.one_reader_is_told"));
+  EXPECT_NE(wrong.free_for_readers(), "");
+}
+
 // The same sequences each time, unless a seed is given: the long form goes on to others.
 TEST(PostgresComparison, RandomSequences) {
   const bool given = std::getenv("MORTISE_SEED") != nullptr;
@@ -226,6 +271,9 @@ TEST(PostgresComparisonLong, FindsMistakes) {
                                  "freed_before_is_lost",
                                  "release_waits_for_notify",
                                  "tombstones_never_cleared",
+                                 "reader_overtakes_a_writer",
+                                 "lapsed_reader_excludes",
+                                 "one_permit_too_many",
                                  "outcome_recorded_after_the_loss",
 
                                  "sweep_removes_what_is_run",
@@ -236,7 +284,7 @@ TEST(PostgresComparisonLong, FindsMistakes) {
                                  "forgets_numbers_of_removed_keys"}) {
     Sequence sequence(server, seed, "mistake_" + std::to_string(++count));
     ASSERT_TRUE(sequence.make_mistake("postgres." + name));
-    constexpr std::size_t enough = 40'000;
+    constexpr std::size_t enough = 60'000;
     EXPECT_NE(sequence.run(enough), "") << name;
   }
 }

@@ -8,9 +8,11 @@
 #include "simulation/postgres/value.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace simulation::postgres {
@@ -46,6 +48,21 @@ struct KeyRequest {
   std::string fingerprint{};
   std::int64_t repeats = 0;
   std::int64_t keeps = 0;  ///< microseconds
+};
+
+/// The arguments of ask_share.sql and take_share().
+struct ShareRequest {
+  TakeRequest take{};
+  std::string beside{};
+  std::int64_t permits = 0;
+};
+
+/// Those of renew_share().
+struct ShareRenewals {
+  std::vector<std::string> names{};
+  std::vector<std::string> attempts{};
+  std::vector<std::int64_t> numbers{};
+  std::vector<std::int64_t> leases{};
 };
 
 /// What became of a run, as conclude_key() is told it.
@@ -88,6 +105,33 @@ void delete_old_tickets(Session& session, const std::string& name, Moment t);
 /// @return the largest number of a key that was removed.
 [[nodiscard]] std::int64_t floor_of_keys(const Session& session);
 [[nodiscard]] std::string told(const KeyRow& row, bool held, const std::string& bytes);
+Task<std::string> take_share(Session& session, const ShareRequest& request);
+/// share.sql's share().
+Task<std::string> quick_share(Session& session, const ShareRequest& request);
+/// The one or the other, as ask_share.sql and ask_permit.sql choose.
+Task<std::string> ask_to_share(Session& session, const ShareRequest& request);
+/// Gives the only one who shares a name a row of its own.
+Task<void> spread(Session& session, LockTuple& tuple);
+Task<Value> ask_share(Session& session, const ShareRequest& request);
+/// renew_all.sql. @param ends of owners, keys and readers, in that order; none: all are owners
+Task<std::string> renew_all(Session& session, ShareRenewals all, std::vector<std::int64_t> ends);
+Task<std::string> renew_share(Session& session, const ShareRenewals& asked);
+/// @return that one's; null = none, lapsed or not
+[[nodiscard]] const LockRow* share(const Session& session, const std::string& name,
+                                   const std::string& attempt);
+/// UPDATE of one that is there.
+inline void rewrite_share(Session& session, LockRow row) {
+  LockTuple& tuple = *session.find(row.name);
+  session.write(tuple, std::move(row));
+}
+Task<void> put_share(Session& session, LockRow row);
+void remove_shares(Session& session, const std::string& name,
+                   const std::function<bool(const LockRow&)>& goes);
+[[nodiscard]] std::int64_t live_shares(const Session& session, const std::string& name, Moment t);
+/// @return when the last of those ends that live; minus infinity: there is none
+[[nodiscard]] Moment last_end(const Session& session, const std::string& name, Moment t);
+/// What look.sql tells of a holder.
+[[nodiscard]] std::string holder_bytes(const LockRow& row, Moment t);
 Task<Value> ask_key(Session& session, const KeyRequest& request);
 Task<std::string> cancel_key(Session& session, const std::string& key, const std::string& attempt,
                              std::int64_t how);
@@ -98,7 +142,8 @@ Task<void> sweep_on(Session& session, Moment t);
 Task<std::string> forget_key(Session& session, const std::string& key, std::int64_t number);
 Rows look_key(const Session& session, const std::string& key);
 Task<Rows> force_release(Session& session, const std::string& name,
-                         std::optional<std::int64_t> of_number);
+                         std::optional<std::int64_t> of_number,
+                         std::optional<std::int64_t> of_permit);
 Task<bool> guard(Session& session, const std::string& name, std::int64_t number);
 Task<std::string> lock_in(Session& session, const std::string& name, std::int64_t wait);
 Task<Value> look(Session& session, const TakeRequest& request);

@@ -53,37 +53,12 @@ KeyConclusion conclusion_of(Statement statement, const std::vector<Argument>& al
   return what;
 }
 
-struct Renewals {
-  std::vector<std::string> names{};
-  std::vector<std::string> attempts{};
-  std::vector<std::int64_t> numbers{};
-  std::vector<std::int64_t> leases{};
-};
-
-/// Of renew.sql; and the two halves of renew_all.sql.
-Renewals renewals_of(const std::vector<Argument>& all, bool locks, bool keys) {
-  Renewals asked{.names = argument(all, 0).as_bytes_array(),
-                 .attempts = argument(all, 1).as_bytes_array(),
-                 .numbers = argument(all, 2).as_number_array(),
-                 .leases = argument(all, 3).as_number_array()};
-  if (locks && keys) return asked;
-  const std::int64_t of_locks = argument(all, 4).as_number();
-  const auto halve = [&](auto& values) {
-    const auto middle = values.begin() + of_locks;
-    locks ? values.erase(middle, values.end()) : values.erase(values.begin(), middle);
-  };
-  halve(asked.names);
-  halve(asked.attempts);
-  halve(asked.numbers);
-  halve(asked.leases);
-  for (std::string& each : asked.names) {
-    if (keys) each = run_name(each);
-  }
-  return asked;
-}
-
-Task<std::string> renew_those(Session& session, Renewals asked) {
-  co_return co_await renew(session, asked.names, asked.attempts, asked.numbers, asked.leases);
+/// Of renew.sql.
+ShareRenewals renewals_of(const std::vector<Argument>& all) {
+  return {.names = argument(all, 0).as_bytes_array(),
+          .attempts = argument(all, 1).as_bytes_array(),
+          .numbers = argument(all, 2).as_number_array(),
+          .leases = argument(all, 3).as_number_array()};
 }
 
 Strength strength_of(const std::string& words) {
@@ -105,10 +80,16 @@ Rows change_setting(Session& session, const Parsed& statement, bool local) {
 void judge_guard(Session& session, const std::string& name, std::int64_t number) {
   const LockTuple* const tuple = session.find(name);
   const Version<LockRow>* const now = tuple == nullptr ? nullptr : tuple->committed();
-  const bool over = now == nullptr || now->gone || now->data.number != number ||
-                    now->data.expires_at <= session.clock();
+  bool stands = now != nullptr && !now->gone && now->data.number == number;
+  if (now != nullptr && now->data.lease == 0) {
+    const std::vector<const LockRow*> shares = session.shares(name);
+    stands = std::any_of(shares.begin(), shares.end(), [&](const LockRow* each) {
+      return each->number == number && each->expires_at > session.clock();
+    });
+  }
+  const bool over = !stands || now->data.expires_at <= session.clock();
   if (over) session.db.break_rule("guard() has tied a transaction to a hold that is over");
-  session.tie(name, number);
+  session.tie(name, now == nullptr ? number : now->data.number);
 }
 
 Task<Rows> call(Session& session, Statement statement, const std::vector<Argument>& all) {
@@ -146,8 +127,10 @@ Task<Rows> call(Session& session, Statement statement, const std::vector<Argumen
     case Statement::inspect: co_return inspect(session, name);
     default: {
       std::optional<std::int64_t> number;
+      std::optional<std::int64_t> permit;
       if (all.size() > 1) number = argument(all, 1).as_number();
-      Task<Rows> force_it = force_release(session, name, number);
+      if (all.size() > 2) permit = argument(all, 2).as_number();
+      Task<Rows> force_it = force_release(session, name, number, permit);
       co_return co_await force_it;
     }
   }
@@ -194,6 +177,39 @@ Task<Rows> call_of_key(Session& session, Statement statement, const std::vector<
   }
 }
 
+Task<Rows> call_of_share(Session& session, Statement statement, const std::vector<Argument>& all) {
+  if (statement == Statement::ask_share || statement == Statement::share ||
+      statement == Statement::ask_permit) {
+    ShareRequest request{.take = request_of(all), .beside = argument(all, 5).as_bytes()};
+    if (statement == Statement::ask_share) {
+      Value value = co_await ask_share(session, request);
+      co_return Rows::one(std::move(value));
+    }
+    const bool permit = statement == Statement::ask_permit;
+    if (permit) request.take.name = gate_name(request.take.name);
+    if (permit) request.permits = argument(all, 6).as_number();
+    Task<std::string> ask_it =
+        permit ? ask_to_share(session, request) : quick_share(session, request);
+    std::string answer = co_await ask_it;
+    session.db.note_answer(answer);
+    co_return Rows::one(Value::of(std::move(answer)));
+  }
+  const std::string name = gate_name(argument(all, 0).as_bytes());
+  const std::string attempt = argument(all, 1).as_bytes();
+  if (statement == Statement::cancel_permit) {
+    const std::int64_t how = argument(all, 2).as_number();
+    std::string answer = co_await cancel(session, name, attempt, how);
+    co_return Rows::one(Value::of(std::move(answer)));
+  }
+  const std::int64_t number = argument(all, 2).as_number();
+  const std::int64_t how = argument(all, 3).as_number();
+  Task<std::string> release_it = statement == Statement::release_permit
+                                     ? release(session, name, attempt, number, how)
+                                     : release_row(session, name, attempt, number, how);
+  std::string answer = co_await release_it;
+  co_return Rows::one(Value::of(std::move(answer)));
+}
+
 Task<Rows> call_take(Session& session, Statement statement, const std::vector<Argument>& all) {
   const TakeRequest request = request_of(all);
   switch (statement) {
@@ -224,7 +240,7 @@ Rows greet(const Session& session) {
   rows.columns = {Type::text,    Type::int4,    Type::boolean, Type::boolean,
                   Type::boolean, Type::boolean, Type::boolean, Type::text};
   // First the versions of clients that the schema serves; last, which server this is.
-  rows.rows.push_back({Value::of("3 5"), Value::of(Type::int4, session.pid()),
+  rows.rows.push_back({Value::of("3 6"), Value::of(Type::int4, session.pid()),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, read_committed ? 1 : 0),
@@ -274,29 +290,47 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
     case Statement::conclude_key:
     case Statement::conclude_in:
       co_return co_await call_of_key(session, statement.statement, arguments);
+    case Statement::share:
+    case Statement::ask_share:
+    case Statement::ask_permit:
+    case Statement::cancel_permit:
+    case Statement::release_permit:
+    case Statement::release_permit_apart:
+      co_return co_await call_of_share(session, statement.statement, arguments);
     case Statement::renew: {
-      Task<std::string> renew_them = renew_those(session, renewals_of(arguments, true, true));
+      Task<std::string> renew_them = renew_all(session, renewals_of(arguments), {});
       std::string answers = co_await renew_them;
       co_return Rows::one(Value::of(std::move(answers)));
     }
+    case Statement::renew_share:
+    case Statement::renew_share_gate: {
+      ShareRenewals asked = renewals_of(arguments);
+      if (statement.statement == Statement::renew_share_gate) {
+        for (std::string& each : asked.names) each = gate_name(each);
+      }
+      std::string answers = co_await renew_share(session, asked);
+      co_return Rows::one(Value::of(std::move(answers)));
+    }
     case Statement::renew_all: {
-      Task<std::string> of_locks = renew_those(session, renewals_of(arguments, true, false));
-      std::string answers = co_await of_locks;
-      Task<std::string> of_keys = renew_those(session, renewals_of(arguments, false, true));
-      answers += co_await of_keys;
+      Task<std::string> renew_them =
+          renew_all(session, renewals_of(arguments), argument(arguments, 4).as_number_array());
+      std::string answers = co_await renew_them;
       co_return Rows::one(Value::of(std::move(answers)));
     }
     case Statement::wake_all: {
       const std::vector<std::string> names = argument(arguments, 0).as_bytes_array();
       co_await wake(session, names);
-      std::vector<std::string> runs;
+      std::vector<std::string> others;
       for (const std::string& key : argument(arguments, 1).as_bytes_array()) {
-        runs.push_back(run_name(key));
+        others.push_back(run_name(key));
       }
-      co_await wake(session, runs);
+      for (const std::string& semaphore : argument(arguments, 2).as_bytes_array()) {
+        others.push_back(gate_name(semaphore));
+      }
+      co_await wake(session, others);
       Rows rows;
-      rows.columns = {Type::nothing, Type::nothing};
-      rows.rows.push_back({Value::of(Type::nothing, 0), Value::of(Type::nothing, 0)});
+      rows.columns = {Type::nothing, Type::nothing, Type::nothing};
+      rows.rows.emplace_back(3, Value::of(Type::nothing, 0));
       co_return rows;
     }
     case Statement::wake: {

@@ -31,6 +31,7 @@ Task<void> take_row_in(Session& session, const std::string& name, bool row_seen,
   if (row.expires_at > session.clock()) throw SqlError("MO001", "held by a lease");
   co_await session.step();
   row.number = std::max(row.number + 1, epoch(session.clock()));
+  row.expires_at = minus_infinity;
   session.write(*tuple, std::move(row));
   session.set(Setting::lock_timeout, before, true);
 }
@@ -39,14 +40,23 @@ Task<void> take_row_in(Session& session, const std::string& name, bool row_seen,
 
 Task<bool> guard(Session& session, const std::string& name, std::int64_t number) {
   const auto fits = [&](const LockRow& row) {
-    return row.number == number && row.expires_at > session.clock();
+    return (row.number == number || row.lease == 0) && row.expires_at > session.clock();
   };
   const Moment before = session.clock();
   const LockRow* const seen = session.see(name);
   if (seen == nullptr || !fits(*seen)) co_return false;
-  if (session.db.makes(Mistake::guard_does_not_lock)) co_return true;
+  if (session.db.makes(Mistake::guard_does_not_lock)) co_return seen->number == number;
   LockTuple* const tuple = co_await session.lock_row(name, Strength::key_share, false);
-  if (tuple == nullptr || session.row(*tuple).number != number) co_return false;
+  if (tuple == nullptr) co_return false;
+  if (session.row(*tuple).lease == 0) {
+    Moment ends = minus_infinity;
+    for (const LockRow* const each : session.shares(name)) {
+      if (each->attempt.empty() || each->number != number) continue;
+      ends = std::min(each->expires_at, session.row(*tuple).expires_at);
+    }
+    co_return ends > session.clock();
+  }
+  if (session.row(*tuple).number != number) co_return false;
   if (session.db.makes(Mistake::guard_looks_before_it_locks)) {
     co_return session.row(*tuple).expires_at > before;
   }

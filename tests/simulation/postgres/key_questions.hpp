@@ -96,24 +96,31 @@ class KeyQuestions : public Questions {
   }
 
   Question wake_all() {
-    const std::string text = "SELECT " + schema_ + ".wake($1), " + schema_ + ".wake_run($2)";
+    const std::string text = "SELECT " + schema_ + ".wake($1), " + schema_ + ".wake_run($2), " +
+                             schema_ + ".wake_gate($3)";
     Question question{.words = text, .real = text, .model = text};
     append(question, std::vector<std::string>{name()});
     append(question, std::vector<std::string>{name(), name()});
+    append(question, std::vector<std::string>{name()});
     return question;
   }
 
   Question renew_all() {
     const std::string text = mortise::postgres::fill_in(mortise::postgres::sql::renew_all, schema_);
-    Question question{
-        .words = "renew_all",
-        .real = typed(
-            text, {{"$1", "bytea[]"}, {"$2", "bytea[]"}, {"$3", "bigint[]"}, {"$4", "bigint[]"}}),
-        .model = text};
+    Question question{.words = "renew_all",
+                      .real = typed(text, {{"$1", "bytea[]"},
+                                           {"$2", "bytea[]"},
+                                           {"$3", "bigint[]"},
+                                           {"$4", "bigint[]"},
+                                           {"$5", "bigint[]"}}),
+                      .model = text};
     std::vector<Hold> all;
     const std::uint64_t locks = pick(2);
     for (std::uint64_t i = 0; i < locks; ++i) all.push_back(hold());
     all.push_back(hold(true));
+    const std::uint64_t readers = pick(2);
+    for (std::uint64_t i = 0; i < readers; ++i) all.push_back(sharer(false));
+    for (std::uint64_t left = pick(2); left > 0; --left) all.push_back(sharer(true));
     std::vector<std::string> names;
     std::vector<std::string> attempts;
     std::vector<std::int64_t> numbers;
@@ -128,8 +135,9 @@ class KeyQuestions : public Questions {
     append(question, attempts);
     append(question, numbers);
     append(question, leases);
-    question.real_arguments.push_back(std::to_string(locks));
-    question.model_arguments.push_back(binary(static_cast<std::int64_t>(locks)));
+    const auto keys_end = static_cast<std::int64_t>(locks + 1);
+    append(question, std::vector<std::int64_t>{keys_end - 1, keys_end,
+                                               keys_end + static_cast<std::int64_t>(readers)});
     return question;
   }
 

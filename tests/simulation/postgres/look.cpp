@@ -4,10 +4,8 @@
 #include "simulation/postgres/wire.hpp"
 
 namespace simulation::postgres {
-namespace {
-
 /// int8send(number) || timestamptz_send(expires_at) || timestamptz_send(clock) || label
-std::string holder(const LockRow& row, Moment t) {
+std::string holder_bytes(const LockRow& row, Moment t) {
   std::string bytes;
   append_number(bytes, static_cast<std::uint64_t>(row.number), sizeof row.number);
   append_number(bytes, static_cast<std::uint64_t>(row.expires_at), sizeof row.expires_at);
@@ -15,12 +13,10 @@ std::string holder(const LockRow& row, Moment t) {
   return bytes + row.label;
 }
 
-}  // namespace
-
 Task<Value> look(Session& session, const TakeRequest& request) {
   const LockRow* const row = session.see(request.name);
   const Moment t = session.clock();
-  if (row != nullptr && row->expires_at > t) co_return Value::binary(holder(*row, t));
+  if (row != nullptr && row->expires_at > t) co_return Value::binary(holder_bytes(*row, t));
   std::string answer = co_await take(session, request);
   session.db.note_answer(answer);
   co_return Value::binary(std::move(answer));
@@ -30,11 +26,11 @@ Task<Value> ask(Session& session, const TakeRequest& request) {
   const How how(request.how);
   const LockRow* const row = session.see(request.name);
   const Moment t = session.clock();
-  const bool written =
-      !how.waits || (!how.fair && row != nullptr && row->waiters_until > t + 5 * second);
+  const bool written = !how.waits || (!how.fair && row != nullptr && row->lease > 0 &&
+                                      row->waiters_until > t + 5 * second);
   if (row != nullptr && row->expires_at > t && row->attempt != request.attempt && !how.strays &&
       written) {
-    co_return Value::binary(holder(*row, t));
+    co_return Value::binary(holder_bytes(*row, t));
   }
   constexpr std::int64_t own_session = 8;
   constexpr std::int64_t strays = 4;
@@ -53,7 +49,7 @@ Task<Rows> peek(Session& session, const TakeRequest& request) {
     co_return none;
   }
   const Moment t = session.statement_began();
-  if (row->expires_at > t) co_return Rows::one(Value::binary(holder(*row, t)));
+  if (row->expires_at > t) co_return Rows::one(Value::binary(holder_bytes(*row, t)));
   std::string answer = co_await take(session, request);
   session.db.note_answer(answer);
   co_return Rows::one(Value::binary(std::move(answer)));

@@ -52,14 +52,55 @@ Nanos PostgresModel::left_in_a_crash(const LockRow& row) const {
 std::map<std::string, LockRow> PostgresModel::rows() const {
   std::map<std::string, LockRow> all;
   for (const auto& [name, tuple] : database_.locks) {
+    if (is_share(name)) continue;
     if (const LockRow* const last = committed(tuple)) all.emplace(name, *last);
+  }
+  return all;
+}
+
+std::vector<LockRow> PostgresModel::shares(std::string_view name) const {
+  std::vector<LockRow> all;
+  const std::string first = share_name(name, "");
+  for (auto each = database_.locks.lower_bound(first); each != database_.locks.end(); ++each) {
+    if (!each->first.starts_with(first)) break;
+    if (const LockRow* const last = committed(each->second)) all.push_back(*last);
+  }
+  return all;
+}
+
+std::map<std::string, LockRow> PostgresModel::shares() const {
+  std::map<std::string, LockRow> all;
+  for (const auto& [name, tuple] : database_.locks) {
+    const LockRow* const last = committed(tuple);
+    if (is_share(name) && last != nullptr) all.emplace(name, *last);
+  }
+  return all;
+}
+
+std::vector<PostgresModel::Holder> PostgresModel::holds(std::string_view name) const {
+  const std::optional<LockRow> last = row(name);
+  const Moment now = database_.clock();
+  if (!last || last->expires_at <= now) return {};
+  std::vector<Holder> all;
+  const auto add = [&](const LockRow& each) {
+    if (each.attempt.empty() || each.expires_at <= now) return;
+    all.push_back({.attempt = each.attempt,
+                   .number = each.number,
+                   .left = std::chrono::microseconds(each.expires_at - now)});
+  };
+  if (last->lease != 0) {
+    add(*last);
+  } else {
+    for (const LockRow& each : shares(name)) add(each);
   }
   return all;
 }
 
 std::size_t PostgresModel::row_count() const {
   std::size_t all = 0;
-  for (const auto& [name, tuple] : database_.locks) all += committed(tuple) != nullptr ? 1U : 0U;
+  for (const auto& [name, tuple] : database_.locks) {
+    all += committed(tuple) != nullptr && !is_share(name) ? 1U : 0U;
+  }
   return all;
 }
 
@@ -76,7 +117,8 @@ std::vector<TicketRow> PostgresModel::tickets() const {
 std::size_t PostgresModel::ticket_count() const {
   std::size_t all = 0;
   for (const auto& [name, tickets] : database_.tickets) {
-    // A key's go with it: nobody may ask for it again.
+    // A key's go with it: nobody may ask for it again. Nor for a permit, when all is over.
+    if (is_gate(name)) continue;
     if (!is_run(name) || !row(name)) all += count(tickets);
   }
   return all;
@@ -91,8 +133,8 @@ std::size_t PostgresModel::tombstone_count() const {
   std::size_t all = 0;
   for (const auto& [name, tuple] : database_.locks) {
     const LockRow* const last = committed(tuple);
-    // A key's go with it: nobody may ask for it again.
-    if (is_run(name)) continue;
+    // As above.
+    if (is_run(name) || is_gate(name)) continue;
     if (last != nullptr && last->buried) all += last->buried->size();
   }
   return all;

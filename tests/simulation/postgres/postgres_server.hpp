@@ -109,7 +109,12 @@ class PostgresModel final : public Server {
   /// @return what is left of the same grant where the server crashes now, or its standby has to
   /// take its place; zero: nothing
   [[nodiscard]] Nanos left_in_a_crash(const LockRow& row) const;
-  [[nodiscard]] std::map<std::string, LockRow> rows() const;  ///< of locks and of runs
+  [[nodiscard]] std::map<std::string, LockRow> rows() const;  ///< of locks, runs and semaphores
+  /// Of who shares it, or shared it; the first with an empty attempt.
+  [[nodiscard]] std::vector<LockRow> shares(std::string_view name) const;
+  [[nodiscard]] std::map<std::string, LockRow> shares() const;
+  /// @return each of those that stand, by the server's clock: its owner's, or all who share it.
+  [[nodiscard]] std::vector<Holder> holds(std::string_view name) const;
   [[nodiscard]] std::size_t row_count() const;
   [[nodiscard]] std::vector<TicketRow> tickets() const;
   [[nodiscard]] std::size_t ticket_count() const;  ///< but of keys, which go with their rows

@@ -25,6 +25,8 @@ class Questions {
  protected:
   /// @return a row as it is committed in the model.
   [[nodiscard]] virtual std::optional<LockRow> committed(const std::string& name) const = 0;
+  /// @return who shares it; the first with an empty attempt.
+  [[nodiscard]] virtual std::vector<LockRow> committed_shares(const std::string& name) const = 0;
 
   std::uint64_t pick(std::uint64_t count) { return random_() % count; }
   bool chance(std::uint64_t in_a_hundred) { return pick(100) < in_a_hundred; }
@@ -59,7 +61,8 @@ class Questions {
   Question take_like(const std::string& text, std::uint64_t bits) {
     const std::int64_t lease = 1 + static_cast<std::int64_t>(pick(3'000'000));
     const auto copies = static_cast<std::int64_t>(16 * (1 + pick(3)));
-    Question question = call(text, {name(), attempt()}, {lease});
+    last_name_ = name();
+    Question question = call(text, {last_name_, attempt()}, {lease});
     const std::string label = chance(50) ? "label" : "";
     question.real_arguments.push_back("\\x" + hex_of(label));
     question.model_arguments.push_back(label);
@@ -92,14 +95,16 @@ class Questions {
     return its;
   }
 
-  Question renewal() {
+  /// Owners, or those who share names.
+  Question renewal(const char* function = ".renew") {
+    const std::string which(function);
     std::vector<std::string> names;
     std::vector<std::string> attempts;
     std::vector<std::int64_t> numbers;
     std::vector<std::int64_t> leases;
     std::string texts[4];
     for (std::uint64_t left = 1 + pick(3); left > 0; --left) {
-      const Hold its = hold();
+      const Hold its = which == ".renew" ? hold() : sharer(which == ".renew_share_gate");
       // Which of two requests for one hold is carried out, is the planner's choice.
       if (std::find(names.begin(), names.end(), its.name) != names.end()) continue;
       names.push_back(its.name);
@@ -111,7 +116,7 @@ class Questions {
       texts[2] += (texts[2].empty() ? "" : ",") + std::to_string(numbers.back());
       texts[3] += (texts[3].empty() ? "" : ",") + std::to_string(leases.back());
     }
-    const std::string text = "SELECT " + schema_ + ".renew($1, $2, $3, $4)";
+    const std::string text = "SELECT " + schema_ + which + "($1, $2, $3, $4)";
     Question question{.words = text, .real = text, .model = text};
     for (const std::string& each : texts) question.real_arguments.push_back("{" + each + "}");
     question.model_arguments = {binary(names), binary(attempts), binary(numbers), binary(leases)};
@@ -134,10 +139,12 @@ class Questions {
   }
 
   Question force_release() {
-    const Hold its = hold();
-    const std::string arguments = chance(50) ? "($1)" : "($1, $2)";
+    const Hold its = chance(50) ? hold() : sharer(chance(50));
+    const std::string arguments = chance(30) ? "($1)" : chance(20) ? "($1, $2)" : "($1, $2, $3)";
     std::vector<std::int64_t> number;
-    if (arguments != "($1)") number.push_back(its.number);
+    if (arguments != "($1)") number.push_back(chance(40) ? -its.number : its.number);
+    if (arguments == "($1, $2, $3)") number.push_back(chance(40) ? -its.number : its.number);
+    if (number.size() == 2 && chance(40)) number[below(2)] = 0;
     Question question =
         call("SELECT * FROM " + schema_ + ".force_release" + arguments, {its.name}, number);
     const auto micros = [](const std::string& column) {
@@ -146,6 +153,70 @@ class Questions {
     question.real = "SELECT its_number, " + micros("its_end") + ", its_label, " + micros("at") +
                     ", waiters FROM " + schema_ + ".force_release" + arguments;
     return question;
+  }
+
+  /// Of a reader, or of a permit.
+  Question share(bool permit) {
+    Question question =
+        permit       ? file("ask_permit", mortise::postgres::sql::ask_permit, 15)
+        : chance(30) ? take_like("SELECT " + schema_ + ".share($1, $2, $3, $4, $5, $6, 0)", 3)
+                     : file("ask_share", mortise::postgres::sql::ask_share, 15);
+    std::string beside;
+    if (const std::optional<LockRow> row = committed(last_name_); row && !permit && chance(30)) {
+      beside = row->attempt;
+    }
+    question.real_arguments.push_back("\\x" + hex_of(beside));
+    question.model_arguments.push_back(beside);
+    question.words += " beside " + hex_of(beside);
+    if (permit) {
+      const std::int64_t permits = chance(90) ? 2 : 3;
+      question.real_arguments.push_back(std::to_string(permits));
+      question.model_arguments.push_back(binary(permits));
+    }
+    return question;
+  }
+
+  /// One of those who share a name, mostly, and the number that it has.
+  Hold sharer(bool permit) {
+    Hold its = hold();
+    const std::string row_name = permit ? gate_name(its.name) : its.name;
+    const auto all = committed_shares(row_name);
+    const std::optional<LockRow> row = committed(row_name);
+    if (row && row->lease < 0 && chance(90)) {
+      its.attempt = row->attempt;
+      its.number = row->number - (chance(10) ? 1 : 0);
+    } else if (all.size() > 1 && chance(90)) {
+      const LockRow& one = all[1 + pick(all.size() - 1)];
+      its.attempt = one.attempt;
+      its.number = one.number - (chance(10) ? 1 : 0);
+    }
+    return its;
+  }
+
+  Question end_of_share(bool permit) {
+    const Hold its = sharer(permit);
+    const auto how = static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(10) ? 4 : 0) +
+                                               (chance(50) ? 2 : 0) + (chance(50) ? 1 : 0));
+    return call("SELECT " + schema_ + (chance(50) ? ".release" : ".release_apart") +
+                    (permit ? "_gate" : "") + "($1, $2, $3, $4)",
+                {its.name, its.attempt}, {its.number, how});
+  }
+
+  Question of_share() {
+    const bool permit = chance(40);
+    switch (pick(8)) {
+      case 0:
+      case 1:
+      case 2: return end_of_share(permit);
+      case 3: {
+        const auto how = static_cast<std::int64_t>(16 * (1 + pick(3)) + (chance(30) ? 4 : 0) +
+                                                   (chance(50) ? 1 : 0));
+        const Hold its = sharer(true);
+        return call("SELECT " + schema_ + ".cancel_gate($1, $2, $3)", {its.name, its.attempt},
+                    {how});
+      }
+      default: return share(permit);
+    }
   }
 
   /// What the library asks of locks.
@@ -164,7 +235,8 @@ class Questions {
       case 9: return release(false);
       case 10: return release(true);
       case 11: return cancel();
-      case 12: return renewal();
+      case 12:
+        return chance(40) ? renewal() : renewal(chance(60) ? ".renew_share" : ".renew_share_gate");
       case 13: return chance(20) ? force_release() : release(false);
       default: return take_like("SELECT " + schema_ + ".take" + take, 3);
     }
@@ -173,6 +245,7 @@ class Questions {
   const std::string schema_;
 
  private:
+  std::string last_name_{};
   std::mt19937_64 random_;
 };
 

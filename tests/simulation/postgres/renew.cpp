@@ -3,6 +3,8 @@
 #include "simulation/postgres/functions.hpp"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 namespace simulation::postgres {
 namespace {
@@ -20,6 +22,21 @@ struct Asked {
     return row != nullptr && row->attempt == attempt && row->number == number;
   }
 };
+
+/// One of the parts of renew_all.sql.
+ShareRenewals part_of(const ShareRenewals& asked, const std::vector<std::int64_t>& ends,
+                      std::size_t part) {
+  const auto size = static_cast<std::int64_t>(asked.names.size());
+  const std::int64_t from = part == 0 ? 0 : ends.at(part - 1);
+  const std::int64_t to = part < ends.size() ? ends.at(part) : size;
+  const auto cut = [&](const auto& values) {
+    return std::decay_t<decltype(values)>(values.begin() + from, values.begin() + to);
+  };
+  return {.names = cut(asked.names),
+          .attempts = cut(asked.attempts),
+          .numbers = cut(asked.numbers),
+          .leases = cut(asked.leases)};
+}
 
 }  // namespace
 
@@ -77,6 +94,32 @@ Task<std::string> renew(Session& session, const std::vector<std::string>& names,
       answers[each.place] = '?';
     }
   }
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] != '0' || is_run(names[i])) continue;
+    if (share(session, names[i], attempts[i]) == nullptr) continue;
+    const ShareRenewals one{.names = {names[i]},
+                            .attempts = {attempts[i]},
+                            .numbers = {numbers[i]},
+                            .leases = {leases[i]}};
+    const std::string answer = co_await renew_share(session, one);
+    answers[i] = answer == "W" ? '1' : answer.front();
+  }
+  co_return answers;
+}
+
+Task<std::string> renew_all(Session& session, ShareRenewals all, std::vector<std::int64_t> ends) {
+  const ShareRenewals owners = part_of(all, ends, 0);
+  std::string answers =
+      co_await renew(session, owners.names, owners.attempts, owners.numbers, owners.leases);
+  if (ends.empty()) co_return answers;
+  ShareRenewals keys = part_of(all, ends, 1);
+  for (std::string& each : keys.names) each = run_name(each);
+  answers += co_await renew(session, keys.names, keys.attempts, keys.numbers, keys.leases);
+  const ShareRenewals readers = part_of(all, ends, 2);
+  answers += co_await renew_share(session, readers);
+  ShareRenewals permits = part_of(all, ends, 3);
+  for (std::string& each : permits.names) each = gate_name(each);
+  answers += co_await renew_share(session, permits);
   co_return answers;
 }
 

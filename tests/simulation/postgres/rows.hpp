@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of schema.sql and once_tables.sql. Those of `run`, and its tickets, are kept beside
-// those of `lock`, by names that no test gives to a lock.
+// The rows of schema.sql, once_tables.sql and share_tables.sql. Those of `run`, `gate` and `share`,
+// and their tickets, are kept beside those of `lock`, by names that no test gives to a lock.
 #pragma once
 
 #include "simulation/postgres/value.hpp"
@@ -30,6 +30,7 @@ struct LockRow {
   std::string label{};
   Moment waiters_until = minus_infinity;
   std::optional<Tombstones> buried{};
+  bool owns = false;  ///< of `share`
   friend bool operator==(const LockRow&, const LockRow&) = default;
 };
 
@@ -40,9 +41,46 @@ constexpr std::string_view before_a_key{"\0run\0", 5};
 [[nodiscard]] constexpr bool is_run(std::string_view name) noexcept {
   return name.starts_with(before_a_key);
 }
-/// @return the name of a lock; of a row of `run`, its key.
+constexpr std::string_view before_a_gate{"\0gate\0", 6};
+[[nodiscard]] inline std::string gate_name(std::string_view semaphore) {
+  return std::string(before_a_gate) + std::string(semaphore);
+}
+[[nodiscard]] constexpr bool is_gate(std::string_view name) noexcept {
+  return name.starts_with(before_a_gate);
+}
+/// @return the name of a lock; of a row of `run`, its key; of `gate`, its semaphore.
 [[nodiscard]] constexpr std::string_view outer_name(std::string_view name) noexcept {
+  if (is_gate(name)) return name.substr(before_a_gate.size());
   return is_run(name) ? name.substr(before_a_key.size()) : name;
+}
+/// Of `share`, and of `gate_share`: those of one name are one behind the other.
+constexpr std::string_view before_a_share{"\0share\0", 7};
+[[nodiscard]] inline std::string share_name(std::string_view name, std::string_view attempt) {
+  return std::string(before_a_share) + std::string(name) + '\0' + std::string(attempt);
+}
+[[nodiscard]] constexpr bool is_share(std::string_view name) noexcept {
+  return name.starts_with(before_a_share);
+}
+/// What is in front of the label of a row that is shared.
+[[nodiscard]] inline std::string mark_of(std::int64_t permits) {
+  std::string bytes{'\1'};
+  if (permits == 0) return bytes;
+  for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(permits >> shift);
+  return bytes;
+}
+[[nodiscard]] inline std::optional<std::int64_t> permits_in(std::string_view label) {
+  constexpr std::size_t size = sizeof(std::int64_t);
+  if (label.size() <= size) return std::nullopt;
+  std::uint64_t permits = 0;
+  for (const char each : label.substr(1, size)) {
+    permits = permits << 8U | static_cast<unsigned char>(each);
+  }
+  return static_cast<std::int64_t>(permits);
+}
+/// @return the label without what is in front of it
+[[nodiscard]] inline std::string label_in(const LockRow& row) {
+  const std::size_t mark = is_gate(row.name) ? 1 + sizeof(std::int64_t) : 1;
+  return row.label.size() < mark ? std::string() : row.label.substr(mark);
 }
 
 /// Of `once`: what is remembered of a key. And of `run_floor`, with a state of its own.
@@ -67,6 +105,7 @@ struct TicketRow {
   std::int64_t ticket = 0;
   std::string attempt{};
   Moment contact = 0;
+  bool reads = false;
   friend bool operator==(const TicketRow&, const TicketRow&) = default;
 };
 

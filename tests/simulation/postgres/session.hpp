@@ -110,6 +110,8 @@ class Session final : public Process {
   template <class Row>
   Task<Tuple<Row>*> insert(Row values);
   [[nodiscard]] std::vector<const TicketRow*> tickets(std::string_view name) const;
+  /// Of who shares that name; the first with an empty attempt.
+  [[nodiscard]] std::vector<const LockRow*> shares(std::string_view name) const;
   void write_ticket(const TicketRow& values, bool gone);
   [[nodiscard]] bool try_advisory(const std::string& name);
   Task<void> advisory(const std::string& name);

@@ -208,6 +208,18 @@ std::vector<const TicketRow*> Session::tickets(std::string_view name) const {
   return rows;
 }
 
+std::vector<const LockRow*> Session::shares(std::string_view name) const {
+  std::vector<const LockRow*> rows;
+  const std::string first = share_name(name, "");
+  for (auto each = db.locks.lower_bound(first); each != db.locks.end(); ++each) {
+    if (!each->first.starts_with(first)) break;
+    if (const LockRow* const row = each->second.seen_by(this, tx_.sees_until())) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
 void Session::write_ticket(const TicketRow& values, bool gone) {
   assign_xid();
   TicketTuple& tuple = db.tickets[values.name][values.ticket];

@@ -76,6 +76,8 @@ StatementTexts::StatementTexts(const std::string& schema) {
   };
   file(sql::ask, Statement::ask);
   file(sql::ask_key, Statement::ask_key);
+  file(sql::ask_share, Statement::ask_share);
+  file(sql::ask_permit, Statement::ask_permit);
   file(sql::look_key, Statement::look_key);
   file(sql::renew_all, Statement::renew_all);
   file(sql::look, Statement::look);
@@ -98,10 +100,16 @@ StatementTexts::StatementTexts(const std::string& schema) {
   call("conclude_key($1, $2, ($3)[1], ($3)[2], ($3)[3] = 1, $4, ($3)[4])", Statement::conclude_key);
   call("conclude_in($1, $2, $3, true, $4, $5)", Statement::conclude_in);
   call("forget_key($1, $2)", Statement::forget_key);
-  call("wake($1), " + schema + ".wake_run($2)", Statement::wake_all);
+  call("wake($1), " + schema + ".wake_run($2), " + schema + ".wake_gate($3)", Statement::wake_all);
+  call("share($1, $2, $3, $4, $5, $6, 0)", Statement::share);
+  call("renew_share($1, $2, $3, $4)", Statement::renew_share);
+  call("renew_share_gate($1, $2, $3, $4)", Statement::renew_share_gate);
+  call("cancel_gate($1, $2, $3)", Statement::cancel_permit);
+  call("release_gate($1, $2, $3, $4)", Statement::release_permit);
+  call("release_apart_gate($1, $2, $3, $4)", Statement::release_permit_apart);
   call("guard($1, $2)", Statement::guard);
   call("lock_in($1, $2::integer)", Statement::lock_in);
-  for (const char* const arguments : {"($1)", "($1, $2)"}) {
+  for (const char* const arguments : {"($1)", "($1, $2)", "($1, $2, $3)"}) {
     known_.emplace("SELECT * FROM " + schema + ".force_release" + arguments,
                    Statement::force_release);
   }

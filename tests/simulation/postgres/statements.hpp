@@ -33,6 +33,14 @@ enum class Statement : std::uint8_t {
   conclude_in,
   renew_all,
   wake_all,
+  share,
+  ask_share,
+  renew_share,       ///< which the library calls by `renew_all` only
+  renew_share_gate,  ///< the same
+  ask_permit,
+  cancel_permit,
+  release_permit,
+  release_permit_apart,
   force_release,
   greet,
   session,

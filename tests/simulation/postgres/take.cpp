@@ -73,6 +73,21 @@ Task<void> wait_in(Session& session, LockTuple& tuple, const TakeRequest& reques
     }
   }
   LockRow row = session.row(tuple);
+  if (!how.fair && row.expires_at > t && row.lease <= 0) {
+    if (row.lease < 0) {
+      co_await spread(session, tuple);
+      row = session.row(tuple);
+    }
+    // Nobody joins those who share it, as long as it goes on asking.
+    if (const LockRow* const there = session.see(share_name(request.name, ""))) {
+      LockRow head = *there;
+      head.waiters_until = t + ticket_lasts;  // for those who judge
+      const bool unseen = session.db.makes(Mistake::writer_is_not_seen_to_wait);
+      if (!unseen) head.expires_at = t + ticket_lasts;
+      rewrite_share(session, std::move(head));
+    }
+    co_await session.step();
+  }
   if (row.waiters_until < t + 5 * second && !session.db.makes(Mistake::nobody_waits)) {
     co_await session.step();
     row.waiters_until = t + 30 * second;
@@ -195,6 +210,14 @@ Task<std::string> take_row(Session& session, const TakeRequest& request) {
     session.commit_on_disk();
     co_return "G " + std::to_string(row.number) + " " +
         std::to_string(row.lease - (row.expires_at - t)) + " " + std::to_string(row.lease);
+  }
+  if (!free && row.lease == 0) {
+    const LockRow* const its = share(session, request.name, request.attempt);
+    if (its != nullptr && its->expires_at > t) {
+      session.commit_on_disk();
+      co_return "G " + std::to_string(its->number) + " " +
+          std::to_string(its->lease - (its->expires_at - t)) + " " + std::to_string(its->lease);
+    }
   }
   std::string first;
   if (free && how.fair) first = co_await first_in_line(session, request, row, t);

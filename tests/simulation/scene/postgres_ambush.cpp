@@ -22,6 +22,8 @@ bool is(PostgresAmbush::Whom whom, Statement statement) {
   switch (statement) {
     case Statement::ask:
     case Statement::ask_key:
+    case Statement::ask_share:
+    case Statement::ask_permit:
     case Statement::look:
     case Statement::peek:
     case Statement::take:
@@ -31,8 +33,10 @@ bool is(PostgresAmbush::Whom whom, Statement statement) {
     case Statement::release:
     case Statement::release_apart:
     case Statement::release_key:
+    case Statement::release_permit:
     case Statement::conclude_key: return whom == PostgresAmbush::Whom::releases;
     case Statement::cancel:
+    case Statement::cancel_permit:
     case Statement::cancel_key: return whom == PostgresAmbush::Whom::cancels;
     case Statement::wake:
     case Statement::wake_all: return whom == PostgresAmbush::Whom::wakes;

@@ -49,20 +49,23 @@ std::optional<Verdict> PostgresOrphanedGrants::closed(const Process& process, Na
   if (took >= a_close) return std::nullopt;
   excused_.erase(&process);
   for (const auto& [name, row] : servers_.primary().rows()) {
-    const auto found = clients_.find(row.attempt.substr(0, client_size));
-    const bool its = found != clients_.end() && found->second == &process;
-    if (!its || back_.contains({name, row.number})) continue;
-    const auto holder = servers_.primary().holder(name);
-    if (!holder || holder->left < nearly_over) continue;
-    return Verdict{"S9", process.name() + " was closed, and still holds " + name + ", number " +
-                             std::to_string(row.number)};
+    for (const auto& hold : servers_.primary().holds(name)) {
+      const auto found = clients_.find(hold.attempt.substr(0, client_size));
+      const bool its = found != clients_.end() && found->second == &process;
+      if (!its || back_.contains({name, hold.number}) || hold.left < nearly_over) continue;
+      return Verdict{"S9", process.name() + " was closed, and still holds " + name + ", number " +
+                               std::to_string(hold.number)};
+    }
   }
   return std::nullopt;
 }
 
 // A release need not be on disk when it is told.
 void PostgresOrphanedGrants::came_back() {
-  for (const auto& [name, row] : servers_.primary().rows()) back_.emplace(name, row.number);
+  for (const auto& [name, row] : servers_.primary().rows()) {
+    back_.emplace(name, row.number);
+    for (const auto& hold : servers_.primary().holds(name)) back_.emplace(name, hold.number);
+  }
 }
 
 std::optional<Verdict> PostgresOrphanedGrants::look(const Judge& judge, Nanos quiet) {
@@ -75,17 +78,20 @@ std::optional<Verdict> PostgresOrphanedGrants::look(const Judge& judge, Nanos qu
 std::optional<Verdict> PostgresOrphanedGrants::look_at(Name& name, std::size_t index,
                                                        const Judge& judge, Nanos quiet) {
   const std::string its = lock_name(index);
-  const auto holder = servers_.primary().holder(its);
   const Nanos now = room_.world.now();
-  const bool the_same = holder && std::exchange(name.number, holder->number) == holder->number;
-  if (!the_same || judge.knows(index, static_cast<std::uint64_t>(holder->number)) ||
-      !lives(holder->attempt) || back_.contains({its, holder->number})) {
-    name.since = now;
-    return std::nullopt;
+  Name there;
+  for (const auto& hold : servers_.primary().holds(its)) {
+    const auto known = name.find(hold.number);
+    const Nanos since = known == name.end() ? now : known->second;
+    const bool owned = judge.knows(index, static_cast<std::uint64_t>(hold.number)) ||
+                       !lives(hold.attempt) || back_.contains({its, hold.number});
+    there.emplace(hold.number, owned ? now : since);
+    if (owned || std::min(now - since, quiet) < soon) continue;
+    return Verdict{"S5", its + " is held by an attempt that nobody knows of, number " +
+                             std::to_string(hold.number)};
   }
-  if (std::min(now - name.since, quiet) < soon) return std::nullopt;
-  return Verdict{"S5", its + " is held by an attempt that nobody knows of, number " +
-                           std::to_string(holder->number)};
+  name = std::move(there);
+  return std::nullopt;
 }
 
 }  // namespace simulation

@@ -36,10 +36,8 @@ class PostgresOrphanedGrants {
   [[nodiscard]] std::optional<Verdict> look(const Judge& judge, Nanos quiet);
 
  private:
-  struct Name {
-    std::int64_t number = 0;  ///< of the hold that was there
-    Nanos since{0};           ///< when somebody knew of it last
-  };
+  /// By the numbers of the holds that are there: when somebody knew of it last.
+  using Name = std::map<std::int64_t, Nanos>;
   [[nodiscard]] std::optional<Verdict> look_at(Name& name, std::size_t index, const Judge& judge,
                                                Nanos quiet);
   [[nodiscard]] bool lives(const std::string& attempt) const;

@@ -169,14 +169,20 @@ class PostgresStand final : public Stand {
     const auto row = servers_.primary().row("name/" + std::to_string(name));
     if (!row) return {};
     const auto holder = servers_.primary().holder(row->name);
-    return Truth{.number = static_cast<std::uint64_t>(row->number),
-                 .left = holder ? holder->left : Nanos(0)};
+    return Truth{static_cast<std::uint64_t>(row->number), holder ? holder->left : Nanos(0)};
+  }
+  [[nodiscard]] std::optional<Truth> truth_of(std::size_t name, std::uint64_t of) const override {
+    for (const auto& hold : servers_.primary().holds(lock_name(name))) {
+      if (static_cast<std::uint64_t>(hold.number) == of) return Truth{of, hold.left};
+    }
+    std::optional<Truth> of_all = truth(name);
+    if (of_all && of_all->number == of) of_all->left = Nanos(0);
+    return of_all;
   }
   [[nodiscard]] std::optional<Truth> safe_truth(std::size_t name) const override {
     std::optional<Truth> truth = this->truth(name);
-    if (!truth) return truth;
-    const auto row = servers_.primary().row("name/" + std::to_string(name));
-    truth->left = std::min(truth->left, servers_.primary().left_in_a_crash(*row));
+    const auto row = servers_.primary().row(lock_name(name));
+    if (row) truth->left = std::min(truth->left, servers_.primary().left_in_a_crash(*row));
     return truth;
   }
   [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override {
