@@ -132,8 +132,9 @@ class MORTISE_API Operation : public std::enable_shared_from_this<Operation> {
 /// exclusively and nobody who wants that waits before it: each mode waits behind the other in order
 /// of arrival. When the name becomes free for readers, all that lead the queue are granted it. Each
 /// of their grants has a number of its own, so that a reader's is larger than that of every writer
-/// before it, and smaller than the next one's. A client has one shared hold of a name at a time,
-/// but for the moment in which a release is under way.
+/// before it, and smaller than the next one's; but whoever goes on from its own exclusive hold may
+/// have the number of that. A client has one shared hold of a name at a time, but for the moment in
+/// which a release is under way.
 ///
 /// A permit (`Mode::permit`) is granted while fewer than `Request::permits` are held, and nobody
 /// waits before it; each is a hold of its own, by an attempt of its own, and a client may have

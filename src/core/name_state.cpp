@@ -57,6 +57,9 @@ void NameState::granted(Waiter& requester, Hold&& hold, std::unique_ptr<Sharers>
   assert(requester_ == &requester);
   if (requester.terms->mode == Mode::shared) {
     assert(!sharers_ && room);
+    // Where it has its owner's number, too, its token is not smaller than what that was passed on
+    // with.
+    if (hold_ && hold_->number == hold.number) hold.passes = hold_->passes;
     sharers_ = std::move(room);
     sharers_->begin(std::move(hold));
   } else {

@@ -47,6 +47,10 @@ struct Contender {
   std::string label{};
   std::chrono::nanoseconds lease{};
   bool wait = false;
+  Mode mode = Mode::exclusive;
+  std::optional<AttemptId> beside{};  ///< its owner's hold, where it goes on as a reader
+  bool wanted = false;                ///< a reader: somebody waits for it to end
+  std::int64_t beside_number = 0;     ///< ... and the number of that; 0: it queues as any other
   Session* session = nullptr;
 
   std::shared_ptr<Acquisition> operation{};          ///< until it is completed
@@ -70,16 +74,17 @@ struct Contender {
 
   std::string predecessor{};  ///< whole path
   std::size_t ahead = 0;
-  std::string head{};        ///< whole path of who had the lock when the queue was last listed
-  std::size_t waiters = 0;   ///< for that lock, by the same list
-  bool head_told = false;    ///< the caller knows who that is
-  bool watching = false;     ///< the predecessor
-  bool own_watch = false;    ///< the own node, for the holder's sake
-  bool own_is_next = false;  ///< to be looked at: the own node, not the predecessor
-  bool hurry = false;        ///< the predecessor went while a request was on its way
-  Instant again{};           ///< not before then
-  Instant lapse = never;     ///< a hold that was not renewed by then is over
-  Instant counted{};         ///< from when the library counts the hold
+  std::string head{};         ///< whole path of who had the lock when the queue was last listed
+  std::size_t waiters = 0;    ///< for that lock, by the same list
+  bool head_told = false;     ///< the caller knows who that is
+  bool watching = false;      ///< the predecessor
+  bool event_grants = false;  ///< its end leaves the lock to us, where nobody else is ahead
+  bool own_watch = false;     ///< the own node, for the holder's sake
+  bool own_is_next = false;   ///< to be looked at: the own node, not the predecessor
+  bool hurry = false;         ///< the predecessor went while a request was on its way
+  Instant again{};            ///< not before then
+  Instant lapse = never;      ///< a hold that was not renewed by then is over
+  Instant counted{};          ///< from when the library counts the hold
   std::unique_ptr<KeyTurn> key{};  ///< null: it is for a lock
 };
 
@@ -111,6 +116,8 @@ struct Call {
     holder,       ///< the head of the queue: who has the lock
     remove,       ///< the own node
     own_watch,    ///< the own node of a hold
+    go_on,        ///< an owner's node is told of, and one as a reader is made beside it
+    crowd,        ///< the list: does anybody wait for a reader to end?
     beat,         ///< a sync that shows the leader what the pulse before has told
     beat_write,   ///< the write that proves it
     doubt,        ///< the list: has a node come that was given up?

@@ -15,7 +15,7 @@ namespace mortise::zookeeper {
 /// Guarded by the backend's mutex.
 struct Gathering {
   struct Part {
-    std::string node{};
+    std::string node{};        ///< of who is to end: its whole path
     std::string name{};        ///< of a lock; empty = too long to be told
     bool there = false;        ///< of a lock: it is held
     Holder holder{};           ///< of a queue: who made the node
@@ -24,7 +24,8 @@ struct Gathering {
   std::vector<Part> parts{};
   std::size_t awaited = 0;  ///< replies
   std::string cursor{};     ///< of the page
-  std::size_t in_all = 0;   ///< in the queue
+  std::size_t holders = 0;  ///< of a queue
+  std::size_t in_all = 0;   ///< ... and how many there are
   bool over = false;        ///< it was answered, or began anew: what is still told is of no use
 };
 

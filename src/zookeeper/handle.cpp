@@ -275,6 +275,10 @@ bool Handle::write(std::vector<Write> writes, std::uint64_t call) {
         zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,
                            ZOO_PERSISTENT, nullptr, 0);
         break;
+      case Write::Kind::create_own:
+        zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,
+                           ZOO_EPHEMERAL, nullptr, 0);
+        break;
       case Write::Kind::create_ephemeral:
         made->made.resize(each.path.size() + digits_of_a_number + 1);
         zoo_create_op_init(request, each.path.c_str(), each.data.data(), size, rights,

@@ -53,9 +53,10 @@ struct Reply {
 
 /// One of several writes that are done in one, or not at all.
 struct Write {
-  enum class Kind : std::uint8_t { create, create_ephemeral, set, remove, check };
+  enum class Kind : std::uint8_t { create, create_ephemeral, create_own, set, remove, check };
   Kind kind = Kind::check;
-  std::string path{};                  ///< `create_ephemeral`: its beginning, a number follows
+  /// `create_ephemeral`: its beginning, a number follows; `create_own`: ephemeral, and just that.
+  std::string path{};
   std::string data{};                  ///< of those that have any
   std::int32_t version = any_version;  ///< that the node has to have
 

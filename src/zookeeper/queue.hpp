@@ -20,17 +20,43 @@ using Children = std::vector<std::string_view>;
 inline constexpr std::int64_t stuck_sequence = (std::int64_t{1} << 31U) - 1;
 inline constexpr std::int64_t last_sequence = stuck_sequence - 1'000'000;
 
-/// @return "<16 hexadecimal digits>-lock-": what an attempt's node begins with, in its n-th round.
-/// 64 bits, which with the session's id are enough to tell nodes of our own apart.
-[[nodiscard]] std::string node_prefix(const AttemptId& attempt, std::uint32_t round);
+/// What nodes are called (URL: `interop`). No name is in its place for every library: each of them
+/// orders what it knows by the number, and the rest by whatever the name begins with. Ours know all
+/// of them, in one queue, whatever they are set to themselves.
+enum class Naming : std::uint8_t {
+  mutex,       ///< for Curator's InterProcessMutex, Go, and kazoo with a pattern
+  read_write,  ///< for Curator's InterProcessReadWriteLock
+  kazoo,       ///< for kazoo's locks as they are
+};
+
+/// What the name of a node tells.
+struct Standing {
+  std::int64_t number = 0;  ///< its place in the queue
+  bool shared = false;      ///< a reader's
+  bool ours = false;        ///< made by this library
+  Naming naming = Naming::mutex;
+
+  /// @return nothing = it is no lock's.
+  [[nodiscard]] static std::optional<Standing> of(std::string_view node);
+  /// An owner that goes on as a reader has two nodes with one number, the reader's behind its own.
+  [[nodiscard]] bool is_before(const Standing& other) const noexcept {
+    return number != other.number ? number < other.number : !shared && other.shared;
+  }
+};
 
 /// The first digits of a node's name, which no other node has.
 inline constexpr std::size_t guid_size = 16;
 
-/// @return "<16 hexadecimal digits>-<mark>-lock-": the same for a key, whose queue is that of
-/// others, too.
+/// @return what an attempt's node begins with, in its n-th round: 16 hexadecimal digits, which with
+/// the session's id are enough to tell nodes of our own apart; '-' and the mark, if there is one;
+/// and what nodes of its kind are called.
 [[nodiscard]] std::string node_prefix(const AttemptId& attempt, std::uint32_t round,
-                                      std::string_view mark);
+                                      std::string_view mark = {}, bool shared = false,
+                                      Naming naming = Naming::mutex);
+
+/// @return the mark: a key's, whose queue is that of others, too; or, of a reader that was the
+/// owner, the number of its grant. Empty: none.
+[[nodiscard]] std::string_view mark_in(std::string_view node) noexcept;
 
 /// @return those of that mark.
 [[nodiscard]] Children marked(const Children& children, std::string_view mark);
@@ -41,6 +67,10 @@ inline constexpr std::size_t guid_size = 16;
 /// @return the child whose name begins like that; empty = none.
 [[nodiscard]] std::string_view find_prefix(const Children& children, std::string_view prefix);
 
+/// @return those who have the lock: who wants it alone, and stands first; or all readers before the
+/// first who does. In order.
+[[nodiscard]] Children holders_of(const Children& children);
+
 /// Where a node stands.
 struct Place {
   enum class Kind : std::uint8_t {
@@ -48,16 +78,20 @@ struct Place {
     behind,   ///< it waits
     missing,  ///< it is not there
     tied,     ///< another one has the same number: nobody may be granted anything
-    foreign,  ///< read and write locks of other libraries are queued here: not our kind of queue
+    foreign,  ///< somebody is queued here who does not see nodes with our names
   };
   Kind kind = Kind::missing;
-  std::string head{};         ///< who has the lock; empty: nobody
+  std::string head{};  ///< who has the lock, the first of them; empty: nobody
+  bool head_is_shared = false;
   std::string predecessor{};  ///< `behind`: whose end is to be awaited
-  std::size_t ahead = 0;      ///< how many are before it
+  std::size_t ahead = 0;      ///< how many keep it from the lock: of a reader, who want it alone
   std::size_t count = 0;      ///< how many there are
+  std::size_t holders = 0;    ///< ... who have it
+  bool wanted = false;        ///< somebody behind it waits for it to end
 
-  /// @param own empty: only `head` and `count` are asked for
-  static Place of(const Children& children, std::string_view own);
+  [[nodiscard]] std::size_t waiters() const noexcept { return count - holders; }
+  /// @param own empty: only what is said of all is asked for
+  static Place of(const Children& children, std::string_view own, Naming naming = Naming::mutex);
 };
 
 }  // namespace mortise::zookeeper

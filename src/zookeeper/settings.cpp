@@ -102,6 +102,17 @@ void read_habits(base::Url& url, Settings& settings) {
   if (settings.creator_only && !known) refuse("URL: acl=creator needs a user and a password");
 }
 
+void read_interop(base::Url& url, Settings& settings) {
+  const std::string interop = url.take("interop").value_or("mutex");
+  if (interop == "readwrite") {
+    settings.naming = Naming::read_write;
+  } else if (interop == "kazoo") {
+    settings.naming = Naming::kazoo;
+  } else if (interop != "mutex") {
+    refuse("URL: interop is mutex, readwrite or kazoo, not '" + interop + "'");
+  }
+}
+
 void refuse_what_is_not_there(base::Url& url) {
   for (const char* const key : {"tls", "ca", "cert", "key", "server-name", "verify"}) {
     if (url.take(key)) {
@@ -126,6 +137,7 @@ Settings read(std::string_view text) {
   read_credentials(url, settings.credentials);
   refuse_what_is_not_there(url);
   read_habits(url, settings);
+  read_interop(url, settings);
   url.refuse_the_rest();
   return settings;
 }

@@ -4,6 +4,7 @@
 
 #include "base/address.hpp"
 #include "remote/credentials.hpp"
+#include "zookeeper/queue.hpp"
 
 #include <chrono>
 #include <optional>
@@ -22,6 +23,7 @@ struct Settings {
   std::string root = "/mortise";              ///< of all locks; never ends with '/'
   std::chrono::milliseconds session{10'000};  ///< the time-out that is asked for
   std::chrono::milliseconds margin{1'000};    ///< how long a follower keeps signs of life to itself
+  Naming naming = Naming::mutex;              ///< of the nodes of locks
   bool creator_only = false;                  ///< nodes are for the same credentials alone
 
   /// @throws LockError (`misconfigured`)

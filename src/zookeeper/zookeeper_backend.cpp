@@ -24,8 +24,9 @@ constexpr int margin_permille = 100;
 constexpr std::size_t short_queue = 16;
 // A renewal that nothing was heard of for so long is told as failed: by then three parts of ten of
 // the hold are left at least.
-constexpr int parts_of_unheard = 4;    // of a session
-constexpr std::size_t node_size = 34;  // slash, guid, "-lock-", number
+constexpr int parts_of_unheard = 4;        // of a session
+constexpr std::size_t digits = 11;         // of a node, behind its prefix
+constexpr std::size_t marked_digits = 17;  // of the grant of whoever was its owner before
 
 }  // namespace
 
@@ -45,6 +46,7 @@ Capabilities ZooKeeperBackend::capabilities() const {
           .survives_restart = Support::yes,
           // An ensemble does; whether there is more than one server a client cannot tell.
           .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
+          .shared_mode = Support::yes,
           .once = Support::yes,
           .safety_margin = {.permille = margin_permille, .least = least_margin},
           .lists = Support::yes,
@@ -167,7 +169,7 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   if (!open(operation)) return;
   const Acquisition::Request& request = operation->request();
   const bool once = request.mode == Mode::once && request.memory;
-  if (request.mode != Mode::exclusive && !once) {
+  if (request.mode != Mode::exclusive && request.mode != Mode::shared && !once) {
     then([operation, why = Failure(Errc::unsupported, describe() + ": mode")] {
       operation->failed(why);
     });
@@ -177,6 +179,8 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   auto contender = std::make_shared<Contender>();
   contender->attempt = request.attempt;
   contender->name = request.name;
+  contender->mode = request.mode;
+  contender->beside = request.beside;
   if (once) {
     contender->key = std::make_unique<KeyTurn>();
     contender->key->memory = request.memory;
@@ -191,8 +195,10 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   contender->wait = request.wait;
   contender->operation = operation;
   const std::size_t bytes =
-      contender->path.size() + node_size + (once ? contender->key->place.mark.size() + 1 : 0);
-  contender->session = &session_for(bytes);
+      contender->prefix.size() + digits + (request.beside ? marked_digits : 0);
+  // With the owner's hold its own is to end.
+  const ContenderPtr owner = owner_of(*contender);
+  contender->session = owner ? owner->session : &session_for(bytes);
   contender->session->owned_bytes += bytes;
   contender->bytes = bytes;
   contenders_.emplace(request.attempt, contender);
@@ -278,7 +284,10 @@ void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
   const CompletionScope scope(*this);
   if (!open(operation)) return;
   for (const Renewal::Item& item : operation->items()) {
-    if (const ContenderPtr contender = hold_of(item.hold)) watch_own(contender);
+    const ContenderPtr contender = hold_of(item.hold);
+    if (!contender) continue;
+    watch_own(contender);
+    if (contender->mode == Mode::shared) ask_who_waits(contender);
   }
   const Instant now = clock_->now();
   Instant until = now;

@@ -141,6 +141,13 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void check_own(const ContenderPtr& contender);
   void look_at_queue(const ContenderPtr& contender, Step step);
 
+  // Readers.
+  [[nodiscard]] ContenderPtr owner_of(const Contender& reader) const;
+  void go_on_as_reader(const ContenderPtr& contender, const Contender& owner);
+  void went_on(const ContenderPtr& contender, const Reply& reply);
+  void ask_who_waits(const ContenderPtr& contender);
+  void told_who_waits(const ContenderPtr& contender, const Reply& reply);
+
   // Keys.
   void take_key(const ContenderPtr& contender);
   void ask_for_time(Session& session, bool precisely);
@@ -207,14 +214,20 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void removed(const ContenderPtr& contender, const Reply& reply);
   void own_watched(const ContenderPtr& contender, const Reply& reply);
   void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);
+
+  // What is asked of the server once.
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
+  void looked_for_holders(Session& session, const Call& call, const Reply& reply);
+  void force(Session& session, const Call& call, const Children& children);
+  void forced(const Call& call, const Reply& reply);
 
   // Lists.
   void gathered(Session& session, const Call& call, const Reply& reply);
   void gather_again(const Call& call);
   void look_at_each(Session& session, const Call& call, const Reply& reply);
   void answer(const Call& call, Gathering& gathering);
-  [[nodiscard]] static Holder holder_of(const Reply& reply, std::size_t waiters);
+  [[nodiscard]] static Holder holder_of(const Reply& reply, std::string_view node,
+                                        std::size_t waiters);
 
   // Ends.
   void fail(const ContenderPtr& contender, Failure why);
@@ -245,11 +258,13 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] bool is_orphan(const Contender& contender, std::int64_t owner) const;
   void tick(Instant now);
 
-  [[nodiscard]] static std::string prefix_of(const Contender& contender);
+  [[nodiscard]] std::string prefix_of(const Contender& contender) const;
+  [[nodiscard]] static HoldId hold_id_of(const Contender& contender);
   void remember_queue(const std::string& path);
   static void set(Contender& contender, bool Contender::*flag, bool value) noexcept;
   [[nodiscard]] Failure failure_of(const Reply& reply, const std::string& what) const;
-  [[nodiscard]] bool seen_held(const std::string& path, Instant now) const;
+  [[nodiscard]] bool seen_held(const Contender& contender, Instant now) const;
+  void remember_holder(const std::string& path, const Place& place);
   void then(std::function<void()> completion) { completions_.push_back(std::move(completion)); }
 
   const Settings settings_;
@@ -261,9 +276,14 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   Alarm alarm_{*this};
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Session>> sessions_;   // made when there is no room in the others
-  std::map<AttemptId, ContenderPtr> contenders_;     // in the order of their coming
-  std::unordered_map<std::string, Instant> held_;    // queues that were seen held, and when
+  std::vector<std::unique_ptr<Session>> sessions_;  // made when there is no room in the others
+  std::map<AttemptId, ContenderPtr> contenders_;    // in the order of their coming
+  /// When a queue was seen held, and when by somebody who wants it alone.
+  struct SeenHeld {
+    Instant at_all{};
+    Instant alone{};
+  };
+  std::unordered_map<std::string, SeenHeld> held_;
   std::unordered_map<std::string, Instant> queues_;  // that were seen there, and when
   std::vector<Call> outbox_;              // one-shot operations for when there is a connection
   std::vector<AwaitedRenewal> renewals_;  // that wait for a pulse

@@ -52,6 +52,8 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
   set(*contender, &Contender::own_watch, false);
   contender->node.clear();
   contender->number = 0;
+  contender->beside_number = 0;
+  contender->event_grants = contender->wanted = false;
   contender->unsure = false;
   contender->removing = false;
   contender->remove_unsure = false;
@@ -70,18 +72,26 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
   contender->prefix = prefix_of(*contender);
 }
 
-std::string ZooKeeperBackend::prefix_of(const Contender& contender) {
+std::string ZooKeeperBackend::prefix_of(const Contender& contender) const {
+  if (contender.key) {
+    return contender.path + '/' +
+           node_prefix(contender.attempt, contender.round, contender.key->place.mark);
+  }
   return contender.path + '/' +
-         (contender.key ? node_prefix(contender.attempt, contender.round, contender.key->place.mark)
-                        : node_prefix(contender.attempt, contender.round));
+         node_prefix(contender.attempt, contender.round, {}, contender.mode == Mode::shared,
+                     settings_.naming);
+}
+
+HoldId ZooKeeperBackend::hold_id_of(const Contender& contender) {
+  return {.name = contender.name,
+          .attempt = contender.attempt,
+          .number = static_cast<std::uint64_t>(contender.number),
+          .mode = contender.mode};
 }
 
 void ZooKeeperBackend::lose(const ContenderPtr& contender, const std::string& words) {
   set(*contender, &Contender::held, false);
-  then([this, words,
-        hold = HoldId{.name = contender->name,
-                      .attempt = contender->attempt,
-                      .number = static_cast<std::uint64_t>(contender->number)}] {
+  then([this, words, hold = hold_id_of(*contender)] {
     host_->hold_lost(hold, {Errc::lost, hold.name + ": " + words});
   });
 }

@@ -64,15 +64,18 @@ std::shared_ptr<Gathering> locks_of(const Listing& listing, const Children& chil
 /// Who stands in a queue, in order.
 std::shared_ptr<Gathering> contenders_of(const QueueLook& look, const Children& children) {
   auto gathering = std::make_shared<Gathering>();
-  std::vector<std::pair<std::int64_t, std::string_view>> nodes;
+  std::vector<std::pair<Standing, std::string_view>> nodes;
   for (const std::string_view node : children) {
-    if (const auto number = sequence_of(node)) nodes.emplace_back(*number, node);
+    if (const auto standing = Standing::of(node)) nodes.emplace_back(*standing, node);
   }
-  std::sort(nodes.begin(), nodes.end());
+  std::sort(nodes.begin(), nodes.end(),
+            [](const auto& left, const auto& right) { return left.first.is_before(right.first); });
   gathering->in_all = nodes.size();
-  const std::size_t most = std::min(nodes.size(), look.limit() + 1);  // and the holder
-  for (std::size_t i = 0; i < most; ++i) {
-    gathering->parts.push_back({.node = std::string(nodes[i].second)});
+  gathering->holders = holders_of(children).size();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const bool holds = i < gathering->holders;
+    const std::size_t before = holds ? i : i - gathering->holders;
+    if (before < look.limit()) gathering->parts.push_back({.node = std::string(nodes[i].second)});
   }
   return gathering;
 }
@@ -87,22 +90,32 @@ NamePage page_of(Gathering& gathering) {
   return page;
 }
 
-// Whoever has gone in the meantime stands in it no more; the first of the others has the lock.
+// Whoever has gone in the meantime stands in it no more; the first of the others have the lock.
 NameQueue queue_of(const Gathering& gathering, std::size_t limit) {
   NameQueue queue;
-  std::size_t gone = 0;
+  Children there;
   for (const Gathering::Part& part : gathering.parts) {
+    if (part.there) there.push_back(part.node);
+  }
+  // Where not all of them were looked at, whoever stands behind those is left out as well.
+  const bool all = gathering.holders <= limit;
+  const std::size_t holders = all ? holders_of(there).size() : limit;
+  for (const Gathering::Part& part : gathering.parts) {
+    if (!part.there) continue;
     const std::optional<std::chrono::milliseconds> age = age_since(part.created);
-    if (!part.there) {
-      ++gone;
-    } else if (queue.holders.empty()) {
-      queue.holders.push_back({.label = part.holder.label, .token = part.holder.token, .age = age});
+    if (queue.holders.size() < holders) {
+      queue.holders.push_back({.label = part.holder.label,
+                               .mode = part.holder.mode,
+                               .token = part.holder.token,
+                               .age = age});
     } else if (queue.waiters.size() < limit) {
-      queue.waiters.push_back({.label = part.holder.label, .age = age});
+      queue.waiters.push_back({.label = part.holder.label, .mode = part.holder.mode, .age = age});
     }
   }
+  const std::size_t gone = gathering.parts.size() - there.size();
   const std::size_t left = gathering.in_all - gone;
-  queue.waiters_in_all = left - std::min<std::size_t>(left, 1);
+  const std::size_t held = all ? queue.holders.size() : gathering.holders;
+  queue.waiters_in_all = left - std::min(left, held);
   return queue;
 }
 
@@ -148,7 +161,7 @@ void ZooKeeperBackend::gathered(Session& session, const Call& call, const Reply&
     part.there = Place::of(*reply.children, {}).count > 0;
   } else if (reply.code == Code::ok) {
     part.there = true;
-    part.holder = holder_of(reply, 0);
+    part.holder = holder_of(reply, part.node, 0);
     part.created = reply.ctime;
   }
   if (--gathering.awaited == 0) answer(call, gathering);

@@ -152,6 +152,7 @@ void ZooKeeperBackend::answer(Renewal& operation) {
     item.counted_from =
         base::mutant("zookeeper.renewal_unasked") ? clock_->now() : session.proven();
     item.granted = session.timeout();
+    item.wanted = contender->wanted;
     contender->counted = item.counted_from;
     contender->lapse = item.counted_from + item.granted;
   }

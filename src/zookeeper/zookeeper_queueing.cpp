@@ -33,9 +33,19 @@ void ZooKeeperBackend::set(Contender& contender, bool Contender::*flag, bool val
   }
 }
 
-bool ZooKeeperBackend::seen_held(const std::string& path, Instant now) const {
-  const auto found = held_.find(path);
-  return found != held_.end() && now - found->second < memory_of_holders;
+bool ZooKeeperBackend::seen_held(const Contender& contender, Instant now) const {
+  const auto found = held_.find(contender.path);
+  if (found == held_.end()) return false;
+  const SeenHeld& seen = found->second;
+  return now - (contender.mode == Mode::shared ? seen.alone : seen.at_all) < memory_of_holders;
+}
+
+void ZooKeeperBackend::remember_holder(const std::string& path, const Place& place) {
+  if (held_.size() >= most_remembered) held_.clear();
+  SeenHeld& seen = held_[path];
+  seen.at_all = clock_->now();
+  // Behind whoever waits alone readers wait, too.
+  if (!place.head_is_shared || place.waiters() > 0) seen.alone = seen.at_all;
 }
 
 // What comes next for an attempt that awaits no answer.
@@ -88,7 +98,8 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
     return;
   }
   if (contender->key) return take_key(contender);
-  if (!contender->wait && !contender->peeked && seen_held(contender->path, now)) {
+  if (const ContenderPtr owner = owner_of(*contender)) return go_on_as_reader(contender, *owner);
+  if (!contender->wait && !contender->peeked && seen_held(*contender, now)) {
     // Whoever has been told that the lock is free is not to find it held.
     if (session.list_in_sync(contender->path, {.step = Step::peek, .contender = contender})) {
       ++contender->flight;
@@ -153,7 +164,7 @@ void ZooKeeperBackend::remember_queue(const std::string& path) {
 
 void ZooKeeperBackend::stand(const ContenderPtr& contender, const Children& children) {
   const std::string_view own = std::string_view(contender->node).substr(contender->path.size() + 1);
-  const Place place = Place::of(children, own);
+  const Place place = Place::of(children, own, contender->key ? Naming::mutex : settings_.naming);
   const std::int64_t number = sequence_of(own).value_or(last_sequence);
   switch (place.kind) {
     case Place::Kind::missing:
@@ -166,8 +177,9 @@ void ZooKeeperBackend::stand(const ContenderPtr& contender, const Children& chil
                                            "come to its end"});
       return;
     case Place::Kind::foreign:
-      fail(contender, {Errc::protocol,
-                       contender->path + ": read and write locks of another library are there"});
+      fail(contender,
+           {Errc::protocol, contender->path + ": a lock of another library is there that does not "
+                                              "see this client's (URL: interop)"});
       return;
     case Place::Kind::first:
       contender->drains = number >= last_sequence;
@@ -179,8 +191,7 @@ void ZooKeeperBackend::stand(const ContenderPtr& contender, const Children& chil
         contender->drains = number >= last_sequence;
         return contender->drains ? withdraw(contender) : wait_behind(contender, place);
       }
-      if (held_.size() >= most_remembered) held_.clear();
-      held_[contender->path] = clock_->now();
+      remember_holder(contender->path, place);
       if (!contender->wait) return leave_busy(contender, place);
       contender->drains = number >= last_sequence;
       if (contender->drains) return withdraw(contender);
@@ -192,7 +203,11 @@ void ZooKeeperBackend::wait_behind(const ContenderPtr& contender, const Place& p
   const bool head = base::mutant("zookeeper.watch_head");
   std::string predecessor = contender->path + '/' + (head ? place.head : place.predecessor);
   contender->ahead = head ? 1 : place.ahead;
-  contender->waiters = place.count - 1;
+  contender->waiters = place.waiters();
+  // Nobody comes in before us, but for an owner that goes on as a reader with its number. That is
+  // told by a change of its node: see `watching()`.
+  const auto before = Standing::of(place.predecessor);
+  contender->event_grants = contender->mode == Mode::shared || (before && before->shared);
   std::string holder = contender->path + '/' + place.head;
   if (contender->key) {
     watch_kept(contender);  // which tells who it is
@@ -231,7 +246,7 @@ void ZooKeeperBackend::ask_for_holder(const ContenderPtr& contender) {
 void ZooKeeperBackend::leave_busy(const ContenderPtr& contender, const Place& place) {
   contender->leaving = true;
   contender->head = contender->path + '/' + place.head;
-  contender->waiters = place.count - 1 - (contender->node.empty() ? 0U : 1U);
+  contender->waiters = place.waiters() - (contender->node.empty() ? 0U : 1U);
   ask_for_holder(contender);
   drive(contender);
 }
@@ -240,10 +255,11 @@ void ZooKeeperBackend::predecessor_gone(const ContenderPtr& contender) {
   set(*contender, &Contender::watching, false);
   if (contender->held || contender->leaving || contender->withdrawn || contender->erased) return;
   if (contender->node.empty() || !contender->session->up()) return;
-  // Nobody comes in before us, so who was the only one ahead has left the lock to us.
+  // Who was the only one ahead has left the lock to us.
   if (contender->key) {
     if (contender->flight == 0 && runner_has_gone(*contender)) return begin(contender);
-  } else if (contender->ahead <= 1 || base::mutant("zookeeper.event_is_grant")) {
+  } else if ((contender->ahead <= 1 && contender->event_grants) ||
+             base::mutant("zookeeper.event_is_grant")) {
     believe(contender);
     // Not before the grant, which would cost a round trip: only a stranger could have deleted our
     // node, and whoever holds the lock without one is to know it soon.

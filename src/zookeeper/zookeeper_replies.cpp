@@ -4,6 +4,7 @@
 #include "core/figures.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
+#include <charconv>
 #include <utility>
 
 namespace mortise::zookeeper {
@@ -23,12 +24,20 @@ std::string child_of(const std::string& parent, std::string_view name) {
 
 }  // namespace
 
-Holder ZooKeeperBackend::holder_of(const Reply& reply, std::size_t waiters) {
+Holder ZooKeeperBackend::holder_of(const Reply& reply, std::string_view node, std::size_t waiters) {
+  const std::string_view name = node.substr(node.rfind('/') + 1);
+  const auto standing = Standing::of(name);
+  const bool shared = standing && standing->shared;
+  auto number = static_cast<std::uint64_t>(reply.czxid);
+  // Of a reader that was the owner before.
+  const std::string_view mark = shared ? mark_in(name) : std::string_view();
+  static_cast<void>(std::from_chars(mark.data(), mark.data() + mark.size(), number, 16));
   const std::string_view label = reply.text == revoked ? std::string_view() : reply.text;
   return {.label = std::string(label.substr(0, core::longest_label)),
-          .token = Token(static_cast<std::uint64_t>(reply.czxid) * core::tokens_in_a_grant),
+          .token = Token(number * core::tokens_in_a_grant),
           .expires_in = {},
-          .waiters = waiters};
+          .waiters = waiters,
+          .mode = shared ? Mode::shared : Mode::exclusive};
 }
 
 Failure ZooKeeperBackend::failure_of(const Reply& reply, const std::string& what) const {
@@ -114,6 +123,8 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
       return drive(contender);
     case Step::confirm: return confirmed(contender, call, reply);
     case Step::holder: return told_of_holder(contender, call, reply);
+    case Step::go_on: return went_on(contender, reply);
+    case Step::crowd: return told_who_waits(contender, reply);
     case Step::remove: return removed(contender, reply);
     case Step::shelf:
     case Step::recall:
@@ -192,8 +203,10 @@ void ZooKeeperBackend::listed(const ContenderPtr& contender, const Call& call, c
   contender->peeked = true;
   if (contender->key) return peeked_at_key(contender, *reply.children);
   const Place place = Place::of(*reply.children, {});
-  if (place.count == 0 || contender->leaving) return drive(contender);
-  held_[contender->path] = clock_->now();
+  const bool shares =
+      contender->mode == Mode::shared && place.head_is_shared && place.holders == place.count;
+  if (place.count == 0 || shares || contender->leaving) return drive(contender);
+  remember_holder(contender->path, place);
   leave_busy(contender, place);
 }
 
@@ -223,7 +236,7 @@ void ZooKeeperBackend::settled_node(const ContenderPtr& contender, const Call& c
   if (reply.code == Code::ok && (reply.owner == contender->session->id() || any)) {
     contender->unsure = false;
     contender->node = call.path;
-    contender->number = reply.czxid;
+    contender->number = contender->beside_number != 0 ? contender->beside_number : reply.czxid;
   } else {
     // It goes with a former session, or has gone: it is not to be built upon.
     forget_node(contender);
@@ -240,13 +253,19 @@ void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& repl
   if (is_orphan(*contender, reply.owner)) {
     static_cast<void>(contender->session->remove(contender->predecessor, Call{}));
   }
+  // As it was made, and from now on we are told of a change before of its end. An owner by
+  // Curator's read and write locks changes nothing as it goes on as a reader.
+  const auto before = Standing::of(contender->predecessor);
+  const bool tells = before && (before->ours || before->naming != Naming::read_write);
+  if (tells && reply.version == 0) contender->event_grants = true;
   set(*contender, &Contender::watching, true);
   const bool holds = contender->predecessor == contender->head;
   if (holds) contender->head_told = true;
   if (contender->operation) {
-    contender->operation->queued(contender->key ? runner_of(*contender)
-                                 : holds ? std::optional(holder_of(reply, contender->waiters))
-                                         : contender->operation->holder());
+    contender->operation->queued(
+        contender->key ? runner_of(*contender)
+        : holds        ? std::optional(holder_of(reply, contender->predecessor, contender->waiters))
+                       : contender->operation->holder());
   }
   drive(contender);
 }
@@ -254,7 +273,7 @@ void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& repl
 void ZooKeeperBackend::told_of_holder(const ContenderPtr& contender, const Call& call,
                                       const Reply& reply) {
   std::optional<Holder> holder;
-  if (reply.code == Code::ok) holder = holder_of(reply, call.count);
+  if (reply.code == Code::ok) holder = holder_of(reply, call.path, call.count);
   if (call.path == contender->head) {
     contender->head_told = holder.has_value();
     if (reply.code == Code::no_node) contender->head.clear();  // not asked for before the next list
@@ -318,76 +337,9 @@ void ZooKeeperBackend::own_watched(const ContenderPtr& contender, const Reply& r
   if (reply.code == Code::no_node) return own_node_gone(contender);
   if (reply.code != Code::ok) return set(*contender, &Contender::own_watch, false);
   if (!contender->held || reply.text != revoked || contender->label == revoked) return;
-  then([this, hold = HoldId{.name = contender->name,
-                            .attempt = contender->attempt,
-                            .number = static_cast<std::uint64_t>(contender->number)}] {
-    host_->hold_wanted(hold);
-  });
+  then([this, hold = hold_id_of(*contender)] { host_->hold_wanted(hold); });
   // Who looks at it is to see who holds it, and the next one who asks is to be heard, too.
   static_cast<void>(contender->session->set(contender->node, contender->label, Call{}));
-}
-
-void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, const Reply& reply) {
-  if (!call.operation || call.operation->done()) return;
-  const auto operation = call.operation;
-  // What came before it has answered, or is asked for again; so is what comes behind it.
-  if (call.step == Step::look_up_queue && !call.memo->pending()) return;
-  if (call.step == Step::look_up_shelf) {
-    call.memo->removals = reply.version;
-    return;
-  }
-  if (is_lost(reply.code) || reply.code == Code::not_done) {
-    outbox_.push_back(call);
-    return;
-  }
-  if (call.step == Step::look_up_gone && reply.code == Code::other_version) {
-    return looked_up(session, call, reply);
-  }
-  const bool refused =
-      call.step == Step::check && (reply.code == Code::other_version || reply.code == Code::denied);
-  if (reply.code != Code::ok && reply.code != Code::no_node && !refused) {
-    then([operation, why = failure_of(reply, call.path)] { operation->failed(why); });
-    return;
-  }
-  switch (call.step) {
-    case Step::look_up:
-    case Step::look_up_queue:
-    case Step::look_up_gone: return looked_up(session, call, reply);
-    case Step::recognise: return recognised(call, reply);
-    default: break;
-  }
-  if (call.step == Step::check) {
-    then([operation] { static_cast<Check&>(*operation).answered(); });
-    return;
-  }
-  const auto answer = [&](std::optional<Holder> holder) {
-    then([operation, holder = std::move(holder)] {
-      static_cast<Inspection&>(*operation).answered(holder);
-    });
-  };
-  const bool lists = call.step == Step::inspect || call.step == Step::force;
-  if (lists) {
-    const Place place = reply.code == Code::ok ? Place::of(*reply.children, {}) : Place{};
-    if (place.count == 0) return answer(std::nullopt);
-    const std::string head = child_of(call.path, place.head);
-    static_cast<void>(
-        session.get(head, false,
-                    {.step = call.step == Step::force ? Step::force_head : Step::inspect_head,
-                     .operation = operation,
-                     .path = head,
-                     .count = place.count - 1}));
-  } else if (call.step == Step::force_remove) {
-    answer(call.holder);  // by this copy, by one before it, or by its owner: it is gone
-  } else if (reply.code == Code::no_node) {
-    // The next one is the head by now.
-    submit(call.step == Step::force_head ? Step::force : Step::inspect, operation);
-  } else if (call.step == Step::force_head) {
-    const Holder head = holder_of(reply, call.count);
-    if (!static_cast<ForcedRelease&>(*operation).means(head.token)) return answer(std::nullopt);
-    submit({.step = Step::force_remove, .operation = operation, .path = call.path, .holder = head});
-  } else {
-    answer(holder_of(reply, call.count));
-  }
 }
 
 }  // namespace mortise::zookeeper

@@ -36,7 +36,7 @@ TEST_F(ZooKeeperListings, TellStrangersHoldsAndNoOtherNodes) {
   node("%once2", "x-lock-0000000000");
   NamePage page = mine.list("");
   std::sort(page.names.begin(), page.names.end());
-  EXPECT_EQ(page.names, (Names{"a", "curator", "kazoo"}));
+  EXPECT_EQ(page.names, (Names{"a", "curator", "kazoo", "readers"}));
   EXPECT_EQ(page.too_long, 0U);
   EXPECT_EQ(page.cursor, "");
   EXPECT_EQ(mine.queue("curator").holders.size(), 1U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: whatever names a lock's children have, at most one of them has the lock, and each but the
-// first waits for another one that comes before it. Method: lines are the children; each is asked
-// for its place, and no order of the list makes a difference.
+// Goal: whatever names a lock's children have, at most one of them has the lock, or readers
+// together, and each of the others waits for another one that comes before it. Method: lines are
+// the children; each is asked for its place, and no order of the list makes a difference.
 #include "fuzz/fuzz.hpp"
 #include "zookeeper/lock_path.hpp"
 #include "zookeeper/queue.hpp"
@@ -22,12 +22,14 @@ void check(const Children& children, std::string_view own, const Place& place) {
   expect(place.head.empty() == (place.count == 0), "somebody has it, or nobody is there");
   switch (place.kind) {
     case Place::Kind::first:
-      expect(place.ahead == 0 && mine && place.head == own, "the first has it", own);
+      expect(place.ahead == 0 && mine, "the first has it", own);
+      expect(place.head == own || Standing::of(own)->shared, "one, or readers", own);
       break;
     case Place::Kind::behind: {
       const auto theirs = sequence_of(place.predecessor);
       expect(mine && theirs && *theirs < *mine, "who waits, waits for one before it", own);
-      expect(place.ahead > 0 && place.head != own, "behind somebody", own);
+      expect(place.ahead > 0 && (place.head != own || Standing::of(own)->shared), "behind somebody",
+             own);
       break;
     }
     case Place::Kind::missing:
@@ -38,17 +40,27 @@ void check(const Children& children, std::string_view own, const Place& place) {
 
 void check(const Children& children) {
   Children backwards(children.rbegin(), children.rend());
-  std::size_t holders = 0;
+  std::size_t owners = 0;
+  std::size_t readers = 0;
+  const Children having = holders_of(children);
   for (const std::string_view own : children) {
     const Place place = Place::of(children, own);
     check(children, own, place);
     // A place is only asked for with a name that the server gave us, which ends with a number.
     expect(place.kind != Place::Kind::missing || !sequence_of(own), "it is there", own);
-    holders += place.kind == Place::Kind::first ? 1U : 0U;
+    const bool has_it = place.kind == Place::Kind::first;
+    const bool shared = has_it && Standing::of(own)->shared;
+    owners += has_it && !shared ? 1U : 0U;
+    // With the number of an owner it is that one, who goes on.
+    readers += shared && sequence_of(own) != sequence_of(place.head) ? 1U : 0U;
+    const bool listed = std::find(having.begin(), having.end(), own) != having.end();
+    expect(!has_it || listed, "who has it is told", own);
+    expect(place.holders == having.size(), "and so are all", own);
     const Place again = Place::of(backwards, own);
     expect(again.kind == place.kind && again.ahead == place.ahead, "in any order", own);
   }
-  expect(holders <= 1, "at most one has the lock");
+  expect(owners <= 1, "at most one has the lock alone");
+  expect(owners == 0 || readers == 0, "and no reader beside it");
 }
 
 }  // namespace

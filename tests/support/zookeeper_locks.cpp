@@ -31,8 +31,8 @@ std::size_t ZooKeeperLocks::waiters(ZooKeeperTalk& talk) const {
       has_keys = true;
       continue;
     }
-    const std::size_t nodes = talk.children(root_ + "/" + name).size();
-    sum += nodes > 0 ? nodes - 1 : 0;
+    const std::vector<std::string> nodes = talk.children(root_ + "/" + name);
+    sum += zookeeper::Place::of({nodes.begin(), nodes.end()}, {}).waiters();
   }
   if (!has_keys) return sum;
   std::map<std::string, std::size_t> keys;  // by what tells them apart in their queue

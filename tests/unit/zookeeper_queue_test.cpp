@@ -77,12 +77,128 @@ TEST(ZooKeeperQueueTest, ATieIsNobodysTurn) {
             Place::Kind::tied);
 }
 
-TEST(ZooKeeperQueueTest, ReadAndWriteLocksOfOthersAreNotJoined) {
-  for (const char* const other :
-       {"_c_x-__READ__0000000001", "_c_x-__WRIT__0000000001", "x__rlock__0000000001"}) {
-    EXPECT_EQ(Place::of({"a-lock-0000000002", other}, "a-lock-0000000002").kind,
-              Place::Kind::foreign);
+TEST(ZooKeeperQueueTest, WhoDoesNotSeeOursIsNotJoined) {
+  struct Case {
+    const char* other;
+    std::vector<Naming> seen_by;  // whom it waits for
+  };
+  const std::vector<Case> cases{
+      {"_c_x-__READ__0000000001", {Naming::read_write}},
+      {"_c_x-__WRIT__0000000001", {Naming::read_write}},
+      {"_c_x-lock-0000000001", {Naming::mutex}},
+      // Whether it does is for its user to say.
+      {"x__rlock__0000000001", {Naming::mutex, Naming::read_write, Naming::kazoo}},
+      {"x__lock__0000000001", {Naming::mutex, Naming::read_write, Naming::kazoo}},
+      {"0123456789abcdef-__WRIT__0000000001", {Naming::mutex, Naming::read_write, Naming::kazoo}},
+      {"0123456789abcdef-rlock-0000000001", {Naming::mutex, Naming::read_write, Naming::kazoo}},
+  };
+  for (const auto& [other, seen_by] : cases) {
+    for (const Naming naming : {Naming::mutex, Naming::read_write, Naming::kazoo}) {
+      for (const bool shared : {false, true}) {
+        const std::string own =
+            node_prefix({.client_high = 1}, 0, {}, shared, naming) + "0000000002";
+        const Place place = Place::of({own, other}, own, naming);
+        const bool seen = std::find(seen_by.begin(), seen_by.end(), naming) != seen_by.end();
+        const bool both_read = shared && Standing::of(other)->shared;
+        EXPECT_EQ(place.kind, !seen       ? Place::Kind::foreign
+                              : both_read ? Place::Kind::first
+                                          : Place::Kind::behind)
+            << own << " behind " << other;
+      }
+    }
   }
+}
+
+TEST(ZooKeeperQueueTest, ReadersHaveNamesOfTheirOwn) {
+  struct Case {
+    const char* node;
+    bool shared;
+    bool ours;
+    Naming naming;
+  };
+  for (const Case& each :
+       {Case{"0123456789abcdef-lock-0000000001", false, true, Naming::mutex},
+        Case{"0123456789abcdef-rlock-0000000001", true, true, Naming::mutex},
+        Case{"0123456789abcdef-0123456789abcdef-rlock-0000000001", true, true, Naming::mutex},
+        Case{"0123456789abcdef-__WRIT__0000000001", false, true, Naming::read_write},
+        Case{"0123456789abcdef-__READ__0000000001", true, true, Naming::read_write},
+        Case{"0123456789abcdef__lock__0000000001", false, true, Naming::kazoo},
+        Case{"0123456789abcdef__rlock__0000000001", true, true, Naming::kazoo},
+        Case{"_c_8d0a43c8-1f1c-4e1a-a1a7-7ae5c8a1f1f3-__READ__0000000001", true, false,
+             Naming::read_write},
+        Case{"_c_8d0a43c8-1f1c-4e1a-a1a7-7ae5c8a1f1f3-__WRIT__0000000001", false, false,
+             Naming::read_write},
+        Case{"d41d8cd98f00b204e9800998ecf8427e__rlock__0000000001", true, false, Naming::kazoo},
+        // Whoever else calls it so means nothing by it that we know of.
+        Case{"x-rlock-0000000001", false, false, Naming::mutex}}) {
+    const auto standing = Standing::of(each.node);
+    ASSERT_TRUE(standing) << each.node;
+    EXPECT_EQ(standing->number, 1) << each.node;
+    EXPECT_EQ(standing->shared, each.shared) << each.node;
+    EXPECT_EQ(standing->ours, each.ours) << each.node;
+    EXPECT_EQ(standing->naming, each.naming) << each.node;
+  }
+  EXPECT_EQ(mark_in("0123456789abcdef-00000000000000ff-rlock-0000000001"), "00000000000000ff");
+  EXPECT_EQ(mark_in("0123456789abcdef-rlock-0000000001"), "");
+  EXPECT_EQ(mark_in("_c_8d0a43c8-1f1c-4e1a-a1a7-7ae5c8a1f1f3-__READ__0000000001"), "");
+}
+
+std::string reader(int number) {
+  return "0123456789abcdef-rlock-000000000" + std::to_string(number);
+}
+std::string owner(int number) { return "0123456789abcdef-lock-000000000" + std::to_string(number); }
+
+TEST(ZooKeeperQueueTest, AReaderWaitsForTheNearestWhoWantsItAlone) {
+  const std::vector<std::string> nodes{owner(1), reader(2), owner(3), reader(4), reader(5)};
+  const Children children(nodes.begin(), nodes.end());
+  const Place last = Place::of(children, nodes[4]);
+  EXPECT_EQ(last.kind, Place::Kind::behind);
+  EXPECT_EQ(last.predecessor, nodes[2]);
+  EXPECT_EQ(last.ahead, 2U);
+  const Place second = Place::of(children, nodes[1]);
+  EXPECT_EQ(second.predecessor, nodes[0]);
+  EXPECT_EQ(second.ahead, 1U);
+  const Place third = Place::of(children, nodes[2]);
+  EXPECT_EQ(third.predecessor, nodes[1]);
+  EXPECT_EQ(third.ahead, 2U);
+  EXPECT_EQ(last.holders, 1U);
+  EXPECT_EQ(last.waiters(), 4U);
+}
+
+TEST(ZooKeeperQueueTest, ReadersThatLeadHaveItTogether) {
+  const std::vector<std::string> nodes{reader(2), reader(4), owner(6), reader(7)};
+  const Children children(nodes.begin(), nodes.end());
+  EXPECT_EQ(holders_of(children), (Children{nodes[0], nodes[1]}));
+  for (const std::size_t i : {0U, 1U}) {
+    const Place place = Place::of(children, nodes[i]);
+    EXPECT_EQ(place.kind, Place::Kind::first);
+    EXPECT_TRUE(place.wanted);
+    EXPECT_TRUE(place.head_is_shared);
+    EXPECT_EQ(place.waiters(), 2U);
+  }
+  EXPECT_EQ(Place::of(children, nodes[2]).predecessor, nodes[1]);
+  EXPECT_EQ(Place::of(children, nodes[3]).predecessor, nodes[2]);
+  EXPECT_FALSE(Place::of({nodes[0], nodes[1]}, nodes[0]).wanted) << "readers keep nobody out";
+}
+
+TEST(ZooKeeperQueueTest, AnOwnerThatReadsOnStandsBeforeAllWhoWait) {
+  const std::vector<std::string> nodes{owner(3), reader(3), owner(4), reader(5)};
+  for (Children children(nodes.begin(), nodes.end());;
+       std::reverse(children.begin(), children.end())) {
+    EXPECT_EQ(Place::of(children, nodes[0]).kind, Place::Kind::first);
+    EXPECT_EQ(Place::of(children, nodes[1]).kind, Place::Kind::first);
+    const Place next = Place::of(children, nodes[2]);
+    EXPECT_EQ(next.ahead, 2U);
+    EXPECT_EQ(next.predecessor, nodes[1]) << "which ends later, as a rule";
+    EXPECT_EQ(next.head, nodes[0]);
+    EXPECT_EQ(Place::of(children, nodes[3]).ahead, 2U) << "only those who want it alone";
+    EXPECT_EQ(holders_of(children), (Children{nodes[0], nodes[1]}));
+    if (children.front() != nodes.front()) break;
+  }
+  const Children without(nodes.begin() + 1, nodes.end());
+  EXPECT_EQ(Place::of(without, nodes[2]).predecessor, nodes[1]);
+  EXPECT_EQ(Place::of(without, nodes[3]).predecessor, nodes[2]);
+  EXPECT_EQ(holders_of(without), Children{nodes[1]});
 }
 
 TEST(ZooKeeperQueueTest, FindsTheNodeOfAnAttempt) {

@@ -40,7 +40,14 @@ TEST(ZooKeeperSettingsTest, WhatIsNotSaidHasItsDefault) {
   EXPECT_EQ(settings.session, 10s);
   EXPECT_EQ(settings.margin, 1s);
   EXPECT_FALSE(settings.creator_only);
+  EXPECT_EQ(settings.naming, Naming::mutex);
   EXPECT_EQ(settings.digest(), std::nullopt);
+}
+
+TEST(ZooKeeperSettingsTest, WhoseLocksAreToSeeOurs) {
+  EXPECT_EQ(Settings::parse("zookeeper://a?interop=mutex").naming, Naming::mutex);
+  EXPECT_EQ(Settings::parse("zookeeper://a?interop=readwrite").naming, Naming::read_write);
+  EXPECT_EQ(Settings::parse("zookeeper://a?interop=kazoo").naming, Naming::kazoo);
 }
 
 TEST(ZooKeeperSettingsTest, AllThatCanBeSaid) {
@@ -73,6 +80,7 @@ TEST(ZooKeeperSettingsTest, RefusesWhatCanNotBeMeant) {
   EXPECT_THAT(refusal("zookeeper://a?session=1s"), HasSubstr("margin")) << "default margin: 1 s";
   EXPECT_THAT(refusal("zookeeper://a?acl=open"), HasSubstr("world or creator"));
   EXPECT_THAT(refusal("zookeeper://a?acl=creator"), HasSubstr("needs a user"));
+  EXPECT_THAT(refusal("zookeeper://a?interop=curator"), HasSubstr("mutex, readwrite or kazoo"));
   EXPECT_THAT(refusal("zookeeper://a?sesion=1s"), HasSubstr("sesion"));
 }
 
