@@ -14,9 +14,8 @@ namespace mortise::core {
 NameState::Entry NameState::enter(Waiter& waiter, bool may_wait, Instant now,
                                   const TurnLimits& turn) {
   const bool shared = waiter.terms->mode == Mode::shared;
-  if (const std::uint32_t known = permits(); known > 0 && known != waiter.terms->permits) {
-    return Entry::differs;
-  }
+  const std::uint32_t known = waiter.terms->permits > 0 ? permits() : 0;  // a lock has none
+  if (known > 0 && known != waiter.terms->permits) return Entry::differs;
   if (!shared && hold_ && hold_->owner == waiter.owner) {
     ++hold_->depth;
     return Entry::reentered;
