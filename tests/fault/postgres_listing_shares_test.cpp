@@ -22,7 +22,7 @@ class PostgresSharedListings : public PostgresTest {
   struct Reader {
     Reader(Client opened, const std::string& name, std::chrono::nanoseconds lease = 60s)
         : client(std::move(opened)),
-          lock(client.lock(name, {.mode = Mode::shared, .lease = lease, .label = "reader"})) {}
+          lock(client.lock(name, {.lease = lease, .label = "reader", .mode = Mode::shared})) {}
     Client client;
     Lock lock;
   };
@@ -81,7 +81,7 @@ TEST_F(PostgresSharedListings, AQueueTellsHowItsWaitersWantIt) {
     return eventually([&] { return asking.queue("a", patiently).waiters.size() == many; });
   };
   auto read = reader.start([&] {
-    Lock lock = reading.lock("a", {.mode = Mode::shared, .lease = 60s});
+    Lock lock = reading.lock("a", {.lease = 60s, .mode = Mode::shared});
     lock.lock();
     lock.unlock();
   });

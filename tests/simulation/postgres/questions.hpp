@@ -144,7 +144,7 @@ class Questions {
     std::vector<std::int64_t> number;
     if (arguments != "($1)") number.push_back(chance(40) ? -its.number : its.number);
     if (arguments == "($1, $2, $3)") number.push_back(chance(40) ? -its.number : its.number);
-    if (number.size() == 2 && chance(40)) number[below(2)] = 0;
+    if (number.size() == 2 && chance(40)) number[pick(2)] = 0;
     Question question =
         call("SELECT * FROM " + schema_ + ".force_release" + arguments, {its.name}, number);
     const auto micros = [](const std::string& column) {
