@@ -34,7 +34,7 @@ enum class Duty : std::uint8_t {
 };
 
 struct CustodyStep {
-  Custody next;
+  Custody next = Custody::nobody;
   Duty duty = Duty::none;
 };
 

@@ -49,7 +49,7 @@ struct ReaderRole;
 /// A caller inside of `Engine::wait()`.
 struct Follower {
   Operation& operation;
-  std::uint32_t seen;
+  std::uint32_t seen = 0;
   Instant until;         // by the client's clock, which may be in a test's hand
   Instant back = never;  // in real time: it may stand still there, and whoever waits looks itself
   ReaderRole* role = nullptr;  // in whose list it is
@@ -86,23 +86,23 @@ struct ReaderRole {
 };
 
 /// Room for as many items as most threads ever need, without the heap; for more with it.
-template <class Item, std::size_t few>
+template <class Item, std::size_t Here>
 class Few {
  public:
   /// Makes room for so many; what was there before is gone.
   void resize(std::size_t size) {
-    if (size > few) many_.resize(size);
+    if (size > Here) many_.resize(size);
     size_ = size;
   }
   [[nodiscard]] std::span<Item> items() noexcept {
-    return {size_ > few ? many_.data() : few_.data(), size_};
+    return {size_ > Here ? many_.data() : few_.data(), size_};
   }
   [[nodiscard]] std::span<const Item> items() const noexcept {
-    return {size_ > few ? many_.data() : few_.data(), size_};
+    return {size_ > Here ? many_.data() : few_.data(), size_};
   }
 
  private:
-  std::array<Item, few> few_{};
+  std::array<Item, Here> few_{};
   std::vector<Item> many_;
   std::size_t size_ = 0;
 };
