@@ -20,7 +20,7 @@ class PostgresSharedListings : public PostgresTest {
   Client owner() { return Client(server().owner_url()); }
   /// A hold by a client of its own.
   struct Reader {
-    Reader(Client opened, const std::string& name, std::chrono::nanoseconds lease = 60s)
+    Reader(Client opened, const std::string& name, std::chrono::milliseconds lease = 60s)
         : client(std::move(opened)),
           lock(client.lock(name, {.lease = lease, .label = "reader", .mode = Mode::shared})) {}
     Client client;
