@@ -39,6 +39,10 @@ std::string hexadecimal(std::uint64_t bits) {
   return text;
 }
 
+std::string path_below(std::string_view parent, std::string_view node) {
+  return std::string(parent).append(1, '/').append(node);
+}
+
 std::string lock_path(std::string_view root, std::string_view name) {
   std::string path(root);
   path += '/';

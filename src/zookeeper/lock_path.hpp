@@ -16,6 +16,9 @@ namespace mortise::zookeeper {
 /// @return the node whose children are the queue of the lock: "/locks/orders%2F42".
 [[nodiscard]] std::string lock_path(std::string_view root, std::string_view name);
 
+/// The path of a node below another one.
+[[nodiscard]] std::string path_below(std::string_view parent, std::string_view node);
+
 /// Where a key of `Once` is. No lock's path leads there.
 struct KeyPlace {
   /// The node with what is remembered of it: "/locks/%once/kept/3f/order-42".

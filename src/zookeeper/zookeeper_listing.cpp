@@ -5,6 +5,7 @@
 #include "base/path_name.hpp"
 #include "core/figures.hpp"
 #include "zookeeper/gathering.hpp"
+#include "zookeeper/lock_path.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
 #include <algorithm>
@@ -19,10 +20,6 @@ namespace {
 constexpr std::size_t looks_of_a_page = 200;
 constexpr std::size_t longest_name_here = 1'024;
 constexpr std::string_view too_long = "%h-";  // what nodes begin with that do not say their name
-
-std::string path_below(const std::string& parent, std::string_view node) {
-  return std::string(parent).append(1, '/').append(node);
-}
 
 /// @return the lock whose node that is; nothing = it is none. Empty: its name is too long to be
 /// told.

@@ -3,6 +3,7 @@
 // and the end of others' holds.
 #include "base/mutant.hpp"
 #include "zookeeper/gathering.hpp"
+#include "zookeeper/lock_path.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
 #include <algorithm>
@@ -10,10 +11,6 @@
 
 namespace mortise::zookeeper {
 namespace {
-
-std::string path_below(const std::string& parent, std::string_view node) {
-  return std::string(parent).append(1, '/').append(node);
-}
 
 /// Those who are to end; where it is not said which one, all that have the lock.
 void keep_those_meant(const ForcedRelease& asked, std::vector<Gathering::Part>& holders) {

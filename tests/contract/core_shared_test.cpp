@@ -4,6 +4,7 @@
 #include "support/contract_core.hpp"
 #include "support/contract_worker.hpp"
 
+#include <string>
 #include <vector>
 
 namespace mortise::contract {
@@ -29,6 +30,22 @@ class CoreShared : public CoreAnswers {
     answer_renewal(Renewal::Answer::renewed, clock_->now());
   }
 };
+
+TEST_F(CoreShared, ABackendWithoutReadersHasNoHandleForThem) {
+  script_->can.shared_mode = Support::no;
+  Client client = open();
+  const auto refused = [](auto make) {
+    try {
+      make();
+      ADD_FAILURE() << "it was made";
+    } catch (const LockError& error) {
+      EXPECT_EQ(error.errc(), Errc::unsupported);
+      EXPECT_NE(std::string(error.what()).find("readers"), std::string::npos) << error.what();
+    }
+  };
+  refused([&] { static_cast<void>(client.lock("name", reading())); });
+  refused([&] { static_cast<void>(client.read_write_lock("name")); });
+}
 
 TEST_F(CoreShared, EveryRequestSaysTheMode) {
   Client client = open();

@@ -250,11 +250,11 @@ TEST_F(PostgresMigration, NeverGoesDown) {
   PostgresTalk(bare().owner_url())
       .run(
           "create or replace function mortise.schema_versions() returns text"
-          " language sql immutable as $$select '6 9'$$");
+          " language sql immutable as $$select '7 9'$$");
   const Failure failure = failure_of([&] { migrate("shop"); });
   EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("version 9"));
-  EXPECT_EQ(value("select mortise.schema_versions()"), "6 9");
+  EXPECT_EQ(value("select mortise.schema_versions()"), "7 9");
   const Failure told = failure_of([&] { Client(bare().url()).check(patience); });
   EXPECT_EQ(told.code, Errc::misconfigured) << told.text;
   EXPECT_THAT(told.text, HasSubstr("newer library"));

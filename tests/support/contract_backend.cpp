@@ -44,7 +44,6 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::no_once: return !qualities.contains(Quality::once);
     case Quality::no_min_hold: return !qualities.contains(Quality::min_hold);
     case Quality::no_permits: return !qualities.contains(Quality::permits);
-    case Quality::no_shared: return !qualities.contains(Quality::shared);
     case Quality::min_hold:
     case Quality::leases:
     case Quality::once:

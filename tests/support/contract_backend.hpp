@@ -45,7 +45,6 @@ enum class Quality {
   min_hold,     ///< a name can be kept for nobody
   no_min_hold,  ///< it cannot
   shared,       ///< readers
-  no_shared,    ///< owners only
   permits,      ///< semaphores
   no_permits,   ///< none
 
