@@ -68,8 +68,11 @@ NamePage Store::list(const std::string& prefix, const std::string& cursor, std::
   int interrupted = 0;
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
     for (auto each = locks_.begin(bucket); each != locks_.end(bucket); ++each) {
-      const std::optional<Held>& held = each->second.held;
-      if (held && clock_->now() < held->expires) names.see(each->first);
+      const Name& entry = each->second;
+      const auto stands = [&](const Held& held) { return clock_->now() < held.expires; };
+      const bool held = (entry.held && stands(*entry.held)) ||
+                        std::any_of(entry.sharing.begin(), entry.sharing.end(), stands);
+      if (held) names.see(each->first);
     }
     if ((bucket + 1) % buckets_at_a_time != 0 || interrupted >= interruptions) continue;
     lock.unlock();
@@ -88,26 +91,34 @@ NameQueue Store::queue(const std::string& name, std::size_t limit) {
   const std::lock_guard lock(mutex_);
   ++requests_;
   NameQueue queue{.waiters_in_all = 0};
-  const auto found = locks_.find(name);
-  if (found == locks_.end()) return queue;
   const Instant now = clock_->now();
-  const Name& entry = found->second;
-  if (entry.held && now < entry.held->expires) {
-    queue.holders.push_back({.label = entry.held->label,
-                             .token = Token(entry.held->grant.number * core::tokens_in_a_grant),
-                             .age = milliseconds(now - entry.held->grant.granted_at),
-                             .expires_in = milliseconds(entry.held->expires - now)});
-  }
-  queue.waiters_in_all = entry.queue.size();
-  for (const Queued& each : entry.queue) {
-    if (queue.waiters.size() >= limit) break;
-    queue.waiters.push_back({.label = each.label,
-                             .age = milliseconds(now - each.since),
-                             .silent_for = milliseconds(now - each.last_contact)});
+  const auto tell = [&](const Held& held, Mode mode) {
+    if (now >= held.expires || queue.holders.size() >= limit) return;
+    queue.holders.push_back({.label = held.label,
+                             .mode = mode,
+                             .token = Token(held.grant.number * core::tokens_in_a_grant),
+                             .age = milliseconds(now - held.grant.granted_at),
+                             .expires_in = milliseconds(held.expires - now)});
+  };
+  for (const Mode mode : {Mode::shared, Mode::permit}) {
+    const auto found = names(mode).find(name);
+    if (found == names(mode).end()) continue;
+    const Name& entry = found->second;
+    if (entry.held) tell(*entry.held, Mode::exclusive);
+    for (const Held& one : entry.sharing) tell(one, mode);
+    *queue.waiters_in_all += entry.queue.size();
+    for (const Queued& each : entry.queue) {
+      if (queue.waiters.size() >= limit) break;
+      queue.waiters.push_back({.label = each.label,
+                               .mode = each.mode,
+                               .age = milliseconds(now - each.since),
+                               .silent_for = milliseconds(now - each.last_contact)});
+    }
   }
   return queue;
 }
 
+// Without a token whoever has the lock: a semaphore of that name is something else.
 std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
   Pushes pushes;
   std::optional<Holder> ended;
@@ -115,14 +126,26 @@ std::optional<Holder> Store::force_release(const ForcedRelease& asked) {
     const std::lock_guard lock(mutex_);
     ++requests_;
     const Instant now = clock_->now();
-    Name& entry = settled(asked.name(), Mode::exclusive, now, pushes);
-    ended = holder_of(entry, now);
-    if (ended && !asked.means(ended->token)) ended.reset();
-    if (ended) {
-      entry.held.reset();
-      hand_over(entry, asked.name(), Mode::exclusive, now, pushes);
+    for (const Mode mode : {Mode::exclusive, Mode::permit}) {
+      if (ended || (mode == Mode::permit && !asked.of())) break;
+      Name& entry = settled(asked.name(), mode, now, pushes);
+      const auto meant = [&](const Held& held) {
+        return asked.means(Token(held.grant.number * core::tokens_in_a_grant));
+      };
+      Name gone{.held = std::nullopt, .permits = entry.permits};
+      if (entry.held && meant(*entry.held)) gone.held = std::exchange(entry.held, std::nullopt);
+      for (const Held& one : entry.sharing) {
+        if (meant(one)) gone.sharing.push_front(one);
+      }
+      std::erase_if(entry.sharing, meant);
+      gone.sharing.reverse();
+      ended = holder_of(gone, now);
+      if (ended) {
+        ended->waiters = entry.queue.size();
+        hand_over(entry, asked.name(), mode, now, pushes);
+      }
+      erase_if_idle(asked.name(), mode);
     }
-    erase_if_idle(asked.name(), Mode::exclusive);
   }
   deliver(pushes);
   return ended;

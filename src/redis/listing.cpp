@@ -131,33 +131,104 @@ std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view r
   return list;
 }
 
-std::optional<NameQueue> parse_queue(std::string_view reply) {
-  NameQueue queue;
-  const std::optional<std::uint64_t> many = take_number(reply);
-  if (!many || *many > longest_page) return std::nullopt;
+namespace {
+
+/// "s " or "o ": with others, or alone.
+std::optional<Mode> take_mode(std::string_view& text, Mode with_others) {
+  if (!text.starts_with("s ") && !text.starts_with("o ")) return std::nullopt;
+  const Mode mode = text.front() == 's' ? with_others : Mode::exclusive;
+  text.remove_prefix(2);
+  return mode;
+}
+
+std::chrono::microseconds microseconds(std::uint64_t time) {
+  return std::chrono::microseconds(static_cast<std::int64_t>(time));
+}
+
+/// A grant's number is the moment of it, or lies ahead of the server's clock.
+std::optional<std::chrono::milliseconds> age_of(std::uint64_t number, ServerTime now) {
+  const std::chrono::microseconds since = microseconds(number);
+  if (since.count() == 0 || since > now) return std::nullopt;
+  return milliseconds(now - since);
+}
+
+bool take_waiters(std::string_view& text, Mode with_others, std::vector<WaiterEntry>& waiters) {
+  const std::optional<std::uint64_t> many = take_number(text);
+  if (!many || *many > longest_page) return false;
   for (std::uint64_t i = 0; i < *many; ++i) {
-    const std::optional<std::uint64_t> silent = take_number(reply);
-    const std::optional<std::string_view> label = take_bytes(reply, core::longest_label);
-    if (!silent || *silent >= core::grant_number_limit || !label || !take_space(reply)) {
-      return std::nullopt;
+    const std::optional<std::uint64_t> silent = take_number(text);
+    const std::optional<Mode> mode = take_mode(text, with_others);
+    const std::optional<std::string_view> label = take_bytes(text, core::longest_label);
+    if (!silent || *silent >= core::grant_number_limit || !mode || !label || !take_space(text)) {
+      return false;
     }
-    queue.waiters.push_back({.label = std::string(*label),
-                             .silent_for = milliseconds(
-                                 std::chrono::microseconds(static_cast<std::int64_t>(*silent)))});
+    waiters.push_back({.label = std::string(*label),
+                       .mode = *mode,
+                       .silent_for = milliseconds(microseconds(*silent))});
   }
-  const std::optional<Answer> answer = Answer::parse(reply);
-  if (!answer) return std::nullopt;
-  if (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free) return std::nullopt;
-  queue.waiters_in_all = answer->waiters;
+  return true;
+}
+
+struct HeldWithOthers {
+  std::uint64_t number = 0;
+  HolderEntry entry{};
+};
+
+bool take_holders(std::string_view& text, Mode with_others, std::vector<HeldWithOthers>& holders) {
+  const std::optional<std::uint64_t> many = take_number(text);
+  if (!many || *many > longest_page) return false;
+  for (std::uint64_t i = 0; i < *many; ++i) {
+    const std::optional<Mode> mode = take_mode(text, with_others);
+    const std::optional<std::uint64_t> number = take_number(text);
+    const std::optional<std::uint64_t> left = take_number(text);
+    const std::optional<std::string_view> label = take_bytes(text, core::longest_label);
+    if (!mode || !number || *number == 0 || *number >= core::grant_number_limit || !left ||
+        *left >= core::grant_number_limit || !label || !take_space(text)) {
+      return false;
+    }
+    holders.push_back({.number = *number,
+                       .entry = {.label = std::string(*label),
+                                 .mode = *mode,
+                                 .token = Token(*number * core::tokens_in_a_grant),
+                                 .expires_in = milliseconds(microseconds(*left))}});
+  }
+  return true;
+}
+
+/// Of a lock, or of a semaphore; what it says is added. @return whether it reads as one
+bool add_part(std::string_view text, Mode with_others, NameQueue& queue) {
+  std::vector<HeldWithOthers> holders;
+  if (!take_waiters(text, with_others, queue.waiters)) return false;
+  if (!take_holders(text, with_others, holders)) return false;
+  const std::optional<Answer> answer = Answer::parse(text);
+  if (!answer) return false;
+  if (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free) return false;
+  queue.waiters_in_all = queue.waiters_in_all.value_or(0) + answer->waiters;
   const std::optional<Holder> holder =
       answer->kind == Answer::Kind::held ? answer->holder() : std::nullopt;
-  if (!holder) return queue;
-  HolderEntry entry{
-      .label = holder->label, .token = holder->token, .expires_in = holder->expires_in};
-  // A grant's number is the moment of it, or lies ahead of the server's clock.
-  const std::chrono::microseconds since(static_cast<std::int64_t>(answer->holder_number));
-  if (since.count() > 0 && since <= answer->now) entry.age = milliseconds(answer->now - since);
-  queue.holders.push_back(std::move(entry));
+  if (holder && holders.empty()) {
+    holders.push_back(
+        {.number = answer->holder_number,
+         .entry = {
+             .label = holder->label, .token = holder->token, .expires_in = holder->expires_in}});
+  }
+  // They come by the ends of their leases.
+  std::sort(holders.begin(), holders.end(),
+            [](const HeldWithOthers& a, const HeldWithOthers& b) { return a.number < b.number; });
+  for (HeldWithOthers& each : holders) {
+    each.entry.age = age_of(each.number, answer->now);
+    queue.holders.push_back(std::move(each.entry));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<NameQueue> parse_queue(std::string_view reply) {
+  NameQueue queue;
+  const std::optional<std::string_view> of_lock = take_bytes(reply, reply.size());
+  if (!of_lock || !add_part(*of_lock, Mode::shared, queue)) return std::nullopt;
+  if (!reply.empty() && !add_part(reply, Mode::permit, queue)) return std::nullopt;
   return queue;
 }
 

@@ -254,7 +254,10 @@ void RedisBackend::write(std::string& bytes, Call& call) {
     case Call::Kind::inspect:
     case Call::Kind::force:
       if (call.found) {
-        requests_.force_release(bytes, passage, call.inspection()->name(), *call.found);
+        requests_.force_release(bytes, passage, *call.forced(), *call.found);
+      } else if (call.kind == Call::Kind::force) {
+        requests_.inspect(bytes, passage, *call.forced(),
+                          call.of_permits ? Mode::permit : Mode::exclusive);
       } else {
         requests_.inspect(bytes, passage, call.inspection()->name());
       }

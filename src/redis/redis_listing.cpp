@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What administrators ask: parts of RedisBackend. A page of names is one look at a part of the
 // database, and a queue one script; both may be asked again.
+#include "core/figures.hpp"
 #include "redis/listing.hpp"
 #include "redis/redis_backend.hpp"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace mortise::redis {
@@ -39,7 +42,30 @@ void RedisBackend::answered_list(const Call& call, const std::string& text) {
 void RedisBackend::answered_queue(const Call& call, const std::string& text) {
   std::optional<NameQueue> queue = parse_queue(text);
   if (!queue) return nonsense(call);
-  static_cast<QueueLook&>(*call.operation).answered(*std::move(queue));
+  auto& look = static_cast<QueueLook&>(*call.operation);
+  // Of the lock and of the semaphore together.
+  if (queue->holders.size() > look.limit()) queue->holders.resize(look.limit());
+  if (queue->waiters.size() > look.limit()) queue->waiters.resize(look.limit());
+  look.answered(*std::move(queue));
+}
+
+// Whether this copy has ended that hold, an earlier one, or its owner: it is over.
+void RedisBackend::answered_force(const Call& call, const Answer& answer) {
+  const ForcedRelease& operation = *call.forced();
+  if (call.found) return call.inspection()->answered(call.found->holder());
+  const bool meant = answer.kind == Answer::Kind::held &&
+                     operation.means(Token(answer.holder_number * core::tokens_in_a_grant));
+  if (meant) {
+    Answer found = answer;
+    if (call.of_permits) found.holder_mode = Mode::permit;
+    return submit(Call::force(call.forced(), std::make_shared<const Answer>(std::move(found)),
+                              clock_->now()));
+  }
+  if (!operation.of() || call.of_permits) return call.inspection()->answered(std::nullopt);
+  // A certain hold, and not of the lock: of the semaphore of that name, perhaps.
+  Call next = Call::force(call.forced(), nullptr, clock_->now());
+  next.of_permits = true;
+  submit(std::move(next));
 }
 
 }  // namespace mortise::redis

@@ -364,21 +364,6 @@ void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
   its.answered(record);
 }
 
-// Whether this copy has ended that hold, an earlier one, or its owner: it is over.
-void RedisBackend::answered_force(const Call& call, const Answer& answer) {
-  const ForcedRelease& operation = *call.forced();
-  const bool found = !call.found && answer.kind == Answer::Kind::held;
-  if (found && !operation.means(Token(answer.holder_number * core::tokens_in_a_grant))) {
-    return call.inspection()->answered(std::nullopt);
-  }
-  if (found) {
-    return submit(
-        Call::force(call.forced(), std::make_shared<const Answer>(answer), clock_->now()));
-  }
-  const Answer& its = call.found ? *call.found : answer;
-  call.inspection()->answered(its.holder());
-}
-
 void RedisBackend::answered_renewal(const Call& call, const std::string& text) {
   Renewal& renewal = call.renewal();
   std::vector<Renewal::Item>& items = renewal.items();

@@ -4,6 +4,7 @@
 #include "redis/requests.hpp"
 
 #include "base/scratch.hpp"
+#include "core/figures.hpp"
 #include "redis/answer.hpp"
 #include "redis/command.hpp"
 #include "redis/listing.hpp"
@@ -273,6 +274,20 @@ void Requests::inspect(std::string& out, const Passage& passage, std::string_vie
   append_call(out, settings_, scripts::inspect, passage, name, "", flags.view());
 }
 
+void Requests::inspect(std::string& out, const Passage& passage, const ForcedRelease& asked,
+                       Mode mode) const {
+  if (!asked.of()) return inspect(out, passage, asked.name());
+  const Digits number(asked.of().value() / core::tokens_in_a_grant);
+  if (mode == Mode::permit) {
+    const Flags flags({queueing_of_ours(settings_)}, settings_.remembered);
+    append_our_call<Mode::permit>(out, settings_, scripts::inspect, passage, asked.name(), "",
+                                  flags.view(), number);
+  } else {
+    const Flags flags({mode_}, settings_.remembered);
+    append_call(out, settings_, scripts::inspect, passage, asked.name(), "", flags.view(), number);
+  }
+}
+
 void Requests::list(std::string& out, const Passage& passage, const Listing& page) const {
   // As long as others wait for that many: a third of a millisecond, if all are ours.
   constexpr std::size_t most_looks = 100;
@@ -289,15 +304,35 @@ void Requests::list(std::string& out, const Passage& passage, const Listing& pag
 
 void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
   const Flags flags({mode_}, settings_.remembered);
-  append_call(out, settings_, scripts::waiters, passage, look.name(), "", flags.view(),
-              Digits(look.limit()));
+  const bool both = settings_.queue_mode == QueueMode::redisson;
+  const std::string lock = lock_key(settings_.prefix, look.name());
+  const std::string semaphore = redis_key(settings_.prefix, look.name(), Mode::permit);
+  const Digits limit(look.limit());
+  std::vector<std::string_view> words{passage.whole ? "EVAL" : "EVALSHA",
+                                      passage.whole ? scripts::waiters.text : scripts::waiters.sha,
+                                      both ? "3" : "2", lock};
+  if (both) words.emplace_back(look.name());
+  words.insert(words.end(), {semaphore, "", flags.view(), limit});
+  append_command(out, words);
 }
 
-void Requests::force_release(std::string& out, const Passage& passage, std::string_view name,
+void Requests::force_release(std::string& out, const Passage& passage, const ForcedRelease& asked,
                              const Answer& found) const {
-  const std::string grant = found.last_grant();
   const Flags flags({mode_}, settings_.remembered);
-  append_call(out, settings_, scripts::force_release, passage, name, "", flags.view(), grant);
+  if (!asked.of()) {
+    append_call(out, settings_, scripts::force_release, passage, asked.name(), "", flags.view(),
+                found.last_grant());
+    return;
+  }
+  const Digits number(found.holder_number);
+  if (found.holder_mode == Mode::permit) {
+    const Flags ours({queueing_of_ours(settings_)}, settings_.remembered);
+    append_our_call<Mode::permit>(out, settings_, scripts::force_release, passage, asked.name(), "",
+                                  ours.view(), number, "1");
+  } else {
+    append_call(out, settings_, scripts::force_release, passage, asked.name(), "", flags.view(),
+                number, "1");
+  }
 }
 
 }  // namespace mortise::redis

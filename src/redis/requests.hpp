@@ -52,11 +52,15 @@ class Requests {
   void renew(std::string& out, const Passage& passage,
              const std::vector<Renewal::Item>& items) const;
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
+  /// The same, of the hold that is to be ended, if one is meant.
+  /// @param mode `permit`: of the semaphore of that name
+  void inspect(std::string& out, const Passage& passage, const ForcedRelease& asked,
+               Mode mode) const;
   /// Of a list whose cursor is the server's own.
   void list(std::string& out, const Passage& passage, const Listing& page) const;
   void waiters(std::string& out, const Passage& passage, const QueueLook& look) const;
   /// @param found the answer to `inspect()`: the hold that it ends, and no other
-  void force_release(std::string& out, const Passage& passage, std::string_view name,
+  void force_release(std::string& out, const Passage& passage, const ForcedRelease& asked,
                      const Answer& found) const;
 
   void subscribe(std::string& out, std::string_view channel) const;

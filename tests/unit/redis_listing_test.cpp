@@ -86,14 +86,19 @@ TEST(RedisListing, ACursorThatNobodyHasMadeIsNone) {
   EXPECT_TRUE(ListCursor::parse(""));
 }
 
+/// What is said of the lock, with its length in front.
+std::string of_lock(const std::string& text) { return std::to_string(text.size()) + " " + text; }
+
 TEST(RedisListing, AQueueIsItsWaitersAndItsHolder) {
-  const auto queue =
-      parse_queue("2 1500 3 one 2000000 0  O 1700000000500000 2500000 0 1700000000000000 3 me");
+  const auto queue = parse_queue(
+      of_lock("2 1500 o 3 one 2000000 s 0  0 O 1700000000500000 2500000 0 1700000000000000 3 me"));
   ASSERT_TRUE(queue);
   ASSERT_EQ(queue->waiters.size(), 2U);
   EXPECT_EQ(queue->waiters[0].label, "one");
   EXPECT_EQ(queue->waiters[0].silent_for, std::chrono::milliseconds(1));
+  EXPECT_EQ(queue->waiters[0].mode, Mode::exclusive);
   EXPECT_EQ(queue->waiters[1].label, "");
+  EXPECT_EQ(queue->waiters[1].mode, Mode::shared);
   EXPECT_EQ(queue->waiters[1].silent_for, std::chrono::seconds(2));
   EXPECT_EQ(queue->waiters_in_all, 3U);
   ASSERT_EQ(queue->holders.size(), 1U);
@@ -103,10 +108,35 @@ TEST(RedisListing, AQueueIsItsWaitersAndItsHolder) {
   EXPECT_EQ(queue->holders[0].token, Token(1'700'000'000'000'000U * 1024));
 }
 
+TEST(RedisListing, WhoHoldsItWithOthersIsToldEach) {
+  const std::string answer = "O 1700000000500000 9000000 0 *1700000000400000 1700000000000000 1 ";
+  const auto queue = parse_queue(of_lock("0 2 s 1700000000400000 9000000 3 two "
+                                         "o 1700000000000000 1000 3 one " +
+                                         answer + "one") +
+                                 "1 0 s 3 w w 1 s 1700000000300000 70000 0  " + answer);
+  ASSERT_TRUE(queue);
+  ASSERT_EQ(queue->holders.size(), 3U) << "each, and none once more by the answer";
+  EXPECT_EQ(queue->holders[0].label, "one") << "in the order of their grants";
+  EXPECT_EQ(queue->holders[0].mode, Mode::exclusive);
+  EXPECT_EQ(queue->holders[0].expires_in, std::chrono::milliseconds(1));
+  EXPECT_EQ(queue->holders[1].label, "two");
+  EXPECT_EQ(queue->holders[1].mode, Mode::shared);
+  EXPECT_EQ(queue->holders[1].age, std::chrono::milliseconds(100));
+  EXPECT_EQ(queue->holders[1].token, Token(1'700'000'000'400'000U * 1024));
+  EXPECT_EQ(queue->holders[2].mode, Mode::permit);
+  ASSERT_EQ(queue->waiters.size(), 1U);
+  EXPECT_EQ(queue->waiters[0].mode, Mode::permit);
+  EXPECT_EQ(queue->waiters[0].label, "w w");
+  EXPECT_EQ(queue->waiters_in_all, 2U);
+}
+
 TEST(RedisListing, AFreeLockHasNoHolderAndAStrangersHasNoToken) {
-  EXPECT_TRUE(parse_queue("0 E 1700000000500000 0 0 1700000000000000 0 ").value().holders.empty());
+  EXPECT_TRUE(parse_queue(of_lock("0 0 E 1700000000500000 0 0 1700000000000000 0 "))
+                  .value()
+                  .holders.empty());
   const auto theirs =
-      parse_queue("0 O 1700000000500000 100000 0 -1700000000000000 0 redisson u:1").value();
+      parse_queue(of_lock("0 0 O 1700000000500000 100000 0 -1700000000000000 0 redisson u:1"))
+          .value();
   ASSERT_EQ(theirs.holders.size(), 1U);
   EXPECT_EQ(theirs.holders[0].label, "redisson u:1");
   EXPECT_EQ(theirs.holders[0].token, Token());
@@ -114,11 +144,40 @@ TEST(RedisListing, AFreeLockHasNoHolderAndAStrangersHasNoToken) {
 }
 
 TEST(RedisListing, WhatIsNoQueueIsNone) {
+  const std::string free = "E 1700000000500000 0 0 1 0 ";
+  ASSERT_TRUE(parse_queue(of_lock("0 0 " + free)));
   for (const std::string& wrong :
-       {""s, "0"s, "x"s, "1001 "s, "0 Q 1 0 0 1 0 x"s, "0 R"s, "0 G 1 1 1 1"s, "1 5 3 on"s,
-        "1 5 3 oneO 1 1 0 1 0 "s, "1 -5 3 one O 1 1 0 1 0 "s, "1 5 129 "s + std::string(129, 'x'),
-        "1 99999999999999999 0  O 1 1 0 1 0 "s, "2 5 3 one O 1700000000500000 0 0 1 0 x"s}) {
-    EXPECT_FALSE(parse_queue(wrong)) << wrong;
+       {""s, "0"s, "0 "s, "x"s, "99 0 0 "s + free, "-1 "s, of_lock("0 0 ") + free,
+        of_lock("0 0 " + free) + "0 0 ", of_lock("0 0 " + free) + "0 0 " + free + "x 0"}) {
+    const bool label = wrong.ends_with("x 0");  // of any bytes
+    EXPECT_EQ(parse_queue(wrong).has_value(), label) << wrong;
+  }
+  for (const std::string& wrong : {"0"s,
+                                   "x"s,
+                                   "1001 "s,
+                                   "0 "s + free,
+                                   "0 0 Q 1 0 0 1 0 x"s,
+                                   "0 0 R"s,
+                                   "0 0 G 1 1 1 1"s,
+                                   "1 5 o 3 on"s,
+                                   "1 5 o 3 one0 " + free,
+                                   "1 -5 o 3 one 0 " + free,
+                                   "1 5 x 3 one 0 " + free,
+                                   "1 5 o3 one 0 " + free,
+                                   "1 5 o 129 "s + std::string(129, 'x') + " 0 " + free,
+                                   "1 99999999999999999 o 0  0 " + free,
+                                   "2 5 o 3 one 0 " + free,
+                                   "0 1001 " + free,
+                                   "0 1 " + free,
+                                   "0 1 s 0 5 0  " + free,
+                                   "0 1 s 5 5 3 on " + free,
+                                   "0 1 p 5 5 0  " + free,
+                                   "0 1 s 99999999999999999 5 0  " + free,
+                                   "0 1 s 5 99999999999999999 0  " + free,
+                                   "0 1 s -5 5 0  " + free,
+                                   "0 2 s 5 5 0  " + free}) {
+    EXPECT_FALSE(parse_queue(of_lock(wrong))) << wrong;
+    EXPECT_FALSE(parse_queue(of_lock("0 0 " + free) + wrong)) << wrong;
   }
 }
 

@@ -2,17 +2,18 @@
 -- Ends a hold, whoever has it, for an administrator. The grant number is raised first, so that the old
 -- holder's renewal and release find nothing and a store that has seen a later token refuses its writes;
 -- the old holder is told. Then the next waiter has its turn. A hold of Redisson's ends as well.
--- Of readers it ends all that had the lock when inspect.lua told of it.
+-- Of readers it ends all that had the lock when inspect.lua told of it, or the one that is meant.
 --
 -- It ends the hold that inspect.lua has told of and no other: where the answer is lost it is sent again,
 -- and by then, or when a copy comes late, the next one has the lock.
 -- ARGV  3 the number in that answer, with its sign; behind it whose hold it is, where that is Redisson's: theirs have
 --         no numbers, and one of them may have followed another
+--       4 '1' = the hold with that number, and no other
 -- @return as inspect.lua, of the hold that was ended; E where it was over already, whoever has the lock now
 open(KEYS[1], KEYS[2])
 local found = foreign and '-' .. digits(number) .. (theirs and ' ' .. theirs or '') or digits(number)
 local answer = held and occupied('O')
-local expelled = readers and held and expel(tonumber(ARGV[3]) or 0)
+local expelled = readers and held and expel(tonumber(ARGV[3]) or 0, ARGV[4] == '1')
 if expelled then found = ARGV[3] end
 if not held or found ~= ARGV[3] then
   settle()

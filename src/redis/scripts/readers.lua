@@ -16,6 +16,7 @@
 --   n  of a semaphore, whose permits are readers without owners: how many there are; see acquire.lua
 -- No field tells of who reads that no hold of theirs begins or ends with; what has lapsed may stay as long as nobody
 -- else is granted the lock.
+local DIGITS = string.rep('%d', 16)
 local READER = 61 -- bytes: with one reader the field stays short enough for its hash to be kept in one piece
 local alone -- whether nobody reads, or has since it was free, but one: in o and g, or not written yet
 local MOST_READERS = 256 -- that one script lets in
@@ -23,7 +24,7 @@ local named, named_number -- with `sign`: who stands for all in the field o
 local noted_s, noted_k, noted_z -- those fields as they are
 local unclear -- the number of the field z
 local joined, longest -- those who were let in and are not written yet: fields and labels; the longest of their leases
-local holds, write_readers, present, leave, prolong, expel, live
+local holds, write_readers, present, leave, prolong, expel, live, reader_at, told_of
 
 -- Whether one that comes now may hold beside those who do.
 local function admits(reader)
@@ -119,6 +120,25 @@ function make_readers()
     readers, beside = f[1] or '', sign == '+' and tonumber(f[2]) or nil
     if beside and beside <= now then
       beside, unclear = nil, math.max(unclear, named_number)
+    end
+  end
+
+  -- @return of who stands at that place: attempt, number, the end of its lease, label
+  function reader_at(at)
+    local its_end, its_number, attempt = string.match(readers, '^(' .. DIGITS .. ')(' .. DIGITS .. ') (%S+)', at)
+    return attempt, tonumber(its_number), tonumber(its_end), alone and label or label_of(attempt)
+  end
+
+  -- @return the answer of inspect.lua about the hold with that number, of all that stand; nil = it is not one of them
+  function told_of(its_number)
+    local function words(sign_of_it, its_end, its_label)
+      return 'O ' .. digits(now) .. ' ' .. digits(its_end - now) .. ' 0 ' .. sign_of_it .. digits(number) .. ' ' ..
+        digits(its_number) .. ' ' .. waiting .. ' ' .. its_label
+    end
+    if beside and named_number == its_number then return words('+', beside, label) end
+    for at = 1, #readers, READER do
+      local _, found, its_end, its_label = reader_at(at)
+      if its_end > now and found == its_number then return words('*', its_end, its_label) end
     end
   end
 
@@ -234,17 +254,18 @@ function make_readers()
     return 'F'
   end
 
-  -- Takes the lock away from all whose numbers are not larger than that one, and tells them.
+  -- Takes the lock away from all whose numbers are not larger than that one, or from that one only, and tells them.
   -- @return whether there were any; number and fields are as if they had been the only ones, or of who is left
-  function expel(last)
+  function expel(last, only)
     local gone = {}
-    if beside and named_number <= last then
+    local first = only and last or 0
+    if beside and named_number <= last and named_number >= first then
       gone[1] = 'T ' .. named .. ' ' .. digits(named_number)
       beside, unclear = nil, math.max(unclear, named_number)
     end
     for at = #readers - READER + 1, 1, -READER do
       local its_number = string.sub(readers, at + 16, at + 31)
-      if tonumber(its_number) <= last then
+      if tonumber(its_number) <= last and tonumber(its_number) >= first then
         local attempt = string.match(string.sub(readers, at + 33, at + READER - 1), '^%S+')
         gone[#gone + 1] = 'S ' .. attempt .. ' ' .. digits(tonumber(its_number))
         unclear = math.max(unclear, tonumber(its_number))

@@ -1,24 +1,58 @@
 -- SPDX-License-Identifier: MIT
--- Who holds a lock, and who waits for it, in order of arrival: so many of them, and all of whom were left out are
--- counted. Redisson's waiters are in no queue, and not told.
+-- Who holds a lock, each who reads it, and who waits for it, in order of arrival; and behind that the same of the
+-- semaphore of that name. So many of them: of who waits all that were left out are counted, and what would make the
+-- answer longer than a client reads is left out, too. Redisson's waiters are in no queue, and not told.
 --
--- ARGV  3 how many waiters at most
--- @return their number, each as "<us since it was heard of> <length of its label> <label>", then the answer of
---   inspect.lua
-open(KEYS[1], KEYS[2])
-settle()
-local most, told = tonumber(ARGV[3]), {}
-local at = waiting > 0 and front() or 0
-local tail = waiting > 0 and tonumber(redis.call('HGET', K, 't')) or 0
-local last = math.min(tail, at + PLACES)
-while at < last and #told < most do
-  local read = places(at, math.min(64, last - at))
-  for i = 1, #read do
-    local w = parse(read[i], at)
-    if w and #told < most then
-      told[#told + 1] = digits(math.max(now - w.contact, 0)) .. ' ' .. #w.label .. ' ' .. w.label .. ' '
-    end
-    at = at + 1
-  end
+-- KEYS  1 the lock; in mode r then the same as Redisson keeps it; the last one is the semaphore
+-- ARGV  3 how many at most, of those who wait, and of those who hold it
+-- @return of the lock "<length> " and so many bytes:
+--   how many wait, each as "<us since it was heard of> <s: to hold it with others; o: alone> <length of its label>
+--   <label>", then how many hold it with others, each as "<s or o> <number> <us to the end of its lease> <length of
+--   its label> <label>", and the answer of inspect.lua. Then the same of the semaphore, or nothing
+local most = tonumber(ARGV[3])
+local room = 200000 -- bytes; a reply of 262144 is refused by its reader
+
+local function list(told)
+  return #told .. ' ' .. table.concat(told)
 end
-return #told .. ' ' .. table.concat(told) .. occupied(held and 'O' or 'E')
+
+local function note(told, words, its_label)
+  local its = words .. ' ' .. #its_label .. ' ' .. its_label .. ' '
+  room = room - #its
+  if #told < most and room > 0 then told[#told + 1] = its end
+end
+
+local function holders()
+  local told = {}
+  if not readers or not held then return told end
+  if beside then note(told, 'o ' .. digits(named_number) .. ' ' .. digits(beside - now), label) end
+  for at = 1, #readers, READER do
+    if #told == most then break end
+    local _, its_number, its_end, its_label = reader_at(at)
+    if its_end <= now then break end
+    note(told, 's ' .. digits(its_number) .. ' ' .. digits(its_end - now), its_label)
+  end
+  return told
+end
+
+local function tell(key, redisson)
+  open(key, redisson)
+  settle()
+  local told = {}
+  local at = waiting > 0 and front() or 0
+  local tail = waiting > 0 and tonumber(redis.call('HGET', K, 't')) or 0
+  local last = math.min(tail, at + PLACES)
+  while at < last and #told < most do
+    local read = places(at, math.min(64, last - at))
+    for i = 1, #read do
+      local w = parse(read[i], at)
+      if w then note(told, digits(math.max(now - w.contact, 0)) .. ' ' .. (w.reader and 's' or 'o'), w.label) end
+      at = at + 1
+    end
+  end
+  return list(told) .. list(holders()) .. occupied(held and 'O' or 'E')
+end
+
+local of_lock = tell(KEYS[1], MODE == 'r' and KEYS[2] or nil)
+local of_semaphore = tell(KEYS[#KEYS])
+return #of_lock .. ' ' .. of_lock .. (number > 0 and of_semaphore or '')
