@@ -9,7 +9,6 @@
 namespace mortise::fault {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 class RedisReaders : public RedisReadersTest {};
@@ -122,57 +121,6 @@ TEST_F(RedisReaders, ThatHaveLapsedLetGoAsSuch) {
   EXPECT_FALSE(get("s").empty());
   EXPECT_TRUE(is_written('x'));
   expect_free("a");
-}
-
-// So it costs what an owner costs. By flags: the quick ways, and the long ones.
-TEST_F(RedisReaders, AreNotedAsOwnersAsLongAsOneReadsAlone) {
-  for (const std::string mode : {"f", "u"}) {
-    ASSERT_TRUE(read('a', {.flags = mode + "01s"}).starts_with("G")) << mode;
-    EXPECT_THAT(fields(), ElementsAre("g", "o")) << mode;
-    EXPECT_EQ(get("g"), "30000");
-    EXPECT_TRUE(get("o").ends_with(" *" + attempt('a') + " reads")) << get("o");
-    EXPECT_EQ(prolong('a'), "1");
-    EXPECT_THAT(fields(), ElementsAre("g", "o")) << mode;
-    EXPECT_GT(end_of('a'), 0);
-    EXPECT_EQ(leave('a', mode + "0"), "F") << mode;
-    EXPECT_THAT(fields(), ElementsAre("o")) << mode;
-    EXPECT_EQ(leave('a', mode + "0"), "A") << mode;
-    EXPECT_GT(life(), hour);
-  }
-}
-
-TEST_F(RedisReaders, ThatAreJoinedKeepWhatTheyHave) {
-  ASSERT_TRUE(read('a', {.lease = 20'000}).starts_with("G"));
-  const std::int64_t its = end_of('a');
-  const std::uint64_t number = number_of('a');
-  ASSERT_TRUE(read('b', {.lease = 10'000}).starts_with("G"));
-  EXPECT_NEAR(static_cast<double>(end_of('a')), static_cast<double>(its), 1'000) << "rounded";
-  EXPECT_EQ(get("@" + attempt('a')), "reads");
-  ASSERT_TRUE(reads('a')) << "a copy";
-  EXPECT_EQ(number_of('a'), number);
-  EXPECT_EQ(leave('b'), "F");
-  EXPECT_EQ(leave('b'), "A") << "that others have been there is known as long as it reads";
-  EXPECT_EQ(leave('a'), "F");
-  EXPECT_EQ(leave('b'), "A");
-  // What is left of them says nothing of who comes now.
-  ASSERT_TRUE(reads('c'));
-  EXPECT_TRUE(reads_alone('c'));
-  EXPECT_EQ(call(redis::scripts::release, {hold_text(attempt('c'), number_of('c') - 1), "f0", "1"}),
-            "N");
-  EXPECT_EQ(leave('b'), "N");
-  EXPECT_EQ(leave('c'), "F");
-  expect_free("a");
-}
-
-TEST_F(RedisReaders, WhoReadsAloneHandsOverAsAnOwnerDoes) {
-  RedisTalk hears = listen("w");
-  ASSERT_TRUE(reads('a'));
-  ASSERT_TRUE(acquire('w').starts_with("Q"));
-  EXPECT_TRUE(read('b').starts_with("Q"));
-  EXPECT_EQ(leave('a'), "F");
-  EXPECT_EQ(hear(hears), said('G', 'w'));
-  EXPECT_TRUE(owns('w'));
-  EXPECT_EQ(leave('a'), "N");
 }
 
 // Promise: L1
