@@ -91,6 +91,10 @@ void check(const Answer& answer) {
   expect(answer.number < core::grant_number_limit, "a grant's number is exact");
   expect(answer.holder_number < core::grant_number_limit, "a holder's number is exact");
   expect(answer.label.size() <= core::longest_label, "a short label");
+  expect(answer.last_number < core::grant_number_limit, "the last grant's number is exact");
+  expect(answer.permits < core::grant_number_limit, "a number of permits");
+  const bool reads = answer.holder_mode == mortise::Mode::shared;
+  expect(!reads || answer.holder_number != 0, "who reads has a number");
   check_lease(answer.lease);
   if (answer.kind == Answer::Kind::granted) expect(answer.number != 0, "a grant has a number");
   expect((answer.kind == Answer::Kind::recorded) == (answer.record != nullptr), "one has a record");
@@ -107,6 +111,8 @@ void check_push(const Reply& message) {
   const auto push = Push::parse(message.text);
   if (!push) return;
   expect(push->number < core::grant_number_limit && !push->key.empty(), "a push of one lock");
+  const bool reads = push->mode == mortise::Mode::shared;
+  expect(!reads || push->kind == Push::Kind::taken, "a grant does not say how");
   check_lease(push->lease);
   if (const auto name = lock_name("mortise:", push->key)) {
     expect(lock_key("mortise:", *name) == push->key, "a key has one name", push->key);
@@ -130,7 +136,10 @@ void check_listing(const std::string& text) {
     for (const std::string& name : page.names) expect(name.starts_with("a"), "its prefix", name);
   }
   if (const auto queue = parse_queue(text)) {
-    expect(queue->holders.size() <= 1 && queue->waiters.size() <= mortise::longest_page, "few");
+    // Of a lock, and of the semaphore of that name.
+    expect(queue->holders.size() <= 2 * mortise::longest_page, "few");
+    expect(queue->waiters.size() <= 2 * mortise::longest_page, "few");
+    expect(queue->waiters_in_all.has_value(), "all are counted");
     for (const auto& waiter : queue->waiters) {
       expect(waiter.label.size() <= core::longest_label, "a short label");
       expect(waiter.silent_for && waiter.silent_for->count() >= 0, "a time");
@@ -138,6 +147,8 @@ void check_listing(const std::string& text) {
     for (const auto& holder : queue->holders) {
       expect(!holder.age || holder.age->count() >= 0, "an age");
       expect(holder.label.size() <= core::longest_label, "a short label");
+      expect(holder.expires_in && holder.expires_in->count() >= 0, "a time");
+      expect(holder.mode == mortise::Mode::exclusive || holder.token, "who shares has a number");
     }
   }
 }
