@@ -44,6 +44,7 @@ void Entry::abandon() noexcept {
   announced_ = false;
   asked_at_ = {};
   writer_seen_ = false;
+  drawing_seen_ = false;
   if (file_->prepared()) file_->unlock(INT_MAX);
   file_.reset();
 }

@@ -167,7 +167,8 @@ class Entry {
                                       Nap& nap, std::uint64_t& since);
   [[nodiscard]] Decision share_once(const Acquisition::Request& request, Instant counted_from,
                                     std::uint64_t& since);
-  [[nodiscard]] Failure draw_for_readers(Header& header, bool& drawn);
+  [[nodiscard]] Failure look_before(std::uint64_t& since, bool& refused);
+  [[nodiscard]] Failure draw_for_readers(Header& header);
   [[nodiscard]] Decision note_share(const Acquisition::Request& request, Instant counted_from,
                                     Header& header);
   [[nodiscard]] Failure gives_way(const Header& header, std::uint64_t& since, bool& waits);
@@ -211,7 +212,8 @@ class Entry {
   std::vector<Own> sharing_;        // readers, or permits; implies file_
   bool announced_ = false;          // others may see that somebody waits here
   Instant asked_at_{};              // when a writer of ours has written that it waits
-  bool writer_seen_ = false;        // one waited when it was looked for last
+  bool writer_seen_ = false;        // one waited when that was looked for last
+  bool drawing_seen_ = false;       // somebody drew a number for readers then
   std::vector<Waiter> waiters_;
   std::uint32_t polite_seen_ = 0;
   Instant polite_until_{};

@@ -120,45 +120,56 @@ Decision Entry::try_to_share(const Acquisition::Request& request, Instant counte
 // Kind::retired: the file is not the one of its name any more.
 Decision Entry::share_once(const Acquisition::Request& request, Instant counted_from,
                            std::uint64_t& since) {
-  Header header;
-  bool waits = false;
-  // Where one waited lately that is looked at first: who locks and thinks better of it has kept a
-  // writer out for that moment.
-  if (writer_seen_) {
-    Failure why = file_->read(header);
-    if (!why) why = gives_way(header, since, waits);
-    Conflict owner;
-    if (!why && waits) why = file_->conflict(reading_byte, ByteLock::shared, owner);
-    if (why) return failed(std::move(why));
-    if (owner.there) since = waits_for_an_owner;
-  }
+  bool refused = false;
+  if (Failure why = look_before(since, refused)) return failed(std::move(why));
   bool locked = false;
   Reading reading(file_);
-  if (!waits && sharing_.empty()) {
+  if (!refused && sharing_.empty()) {
     if (Failure why = reading.begin(locked)) return failed(std::move(why));
     if (!locked) since = waits_for_an_owner;
+    refused = !locked;
   }
   // Whoever holds a file that was replaced keeps nobody out, nor does whoever waits there.
   bool again = false;
-  if (auto refused = refuse_replaced(again)) return std::move(*refused);
+  if (auto lost = refuse_replaced(again)) return std::move(*lost);
   if (again) return {.kind = Kind::retired};
-  if (!locked && sharing_.empty()) return {.kind = Kind::held};
+  if (refused) return {.kind = Kind::held, .passing = drawing_seen_};
   // Once more: the number stands as long as it is read.
+  Header header;
   Failure why = file_->read(header);
-  if (!why) why = gives_way(header, since, waits);
+  if (!why) why = gives_way(header, since, refused);
   if (why) return failed(std::move(why));
-  if (waits) return {.kind = Kind::held};
-  bool drawn = false;
-  if (Failure none = draw_for_readers(header, drawn)) return failed(std::move(none));
-  if (!drawn) return {.kind = Kind::held, .passing = true};
+  if (refused) return {.kind = Kind::held};
+  why = draw_for_readers(header);
+  if (why) return failed(std::move(why));
+  if (drawing_seen_) return {.kind = Kind::held, .passing = true};
   Decision decision = note_share(request, counted_from, header);
   if (decision.kind != Kind::failed) reading.keep();
   return decision;
 }
 
-Failure Entry::draw_for_readers(Header& header, bool& drawn) {
+// Where it was refused lately, by a writer that waits or one who draws, that is looked for first:
+// who locks and thinks better of it has kept writers out for that moment, and has to wake them.
+Failure Entry::look_before(std::uint64_t& since, bool& refused) {
+  refused = false;
+  if (!writer_seen_ && !drawing_seen_) return {};
+  Header header;
+  Conflict owner;
+  Conflict drawing;
+  Failure why = file_->read(header);
+  if (!why) why = gives_way(header, since, refused);
+  if (!why) why = file_->conflict(reading_byte, ByteLock::shared, owner);
+  if (!why && drawing_seen_) why = file_->conflict(drawing_byte, ByteLock::exclusive, drawing);
+  // An owner's lock is on that byte as well.
+  drawing_seen_ = drawing.there && !owner.there;
+  if (owner.there) since = waits_for_an_owner;
+  refused = refused || owner.there || drawing_seen_;
+  return why;
+}
+
+Failure Entry::draw_for_readers(Header& header) {
   Failure why;
-  drawn = LockFile::serves_readers(header);
+  bool drawn = LockFile::serves_readers(header);
   for (int tried = 0; !why && !drawn && tried < drawing_tries; ++tried) {
     if (tried > 0) ::sched_yield();
     Drawing drawing(file_);
@@ -170,6 +181,7 @@ Failure Entry::draw_for_readers(Header& header, bool& drawn) {
     why = file_->draw_for_readers(header);
     drawn = !why;
   }
+  drawing_seen_ = !drawn;
   return why;
 }
 

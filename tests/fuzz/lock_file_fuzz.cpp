@@ -36,6 +36,7 @@ void read(int fd, std::string_view content, std::string_view name) {
   Header header;
   expect(read_header(fd, header) == 0, "a file can be read");
   check(header.grant.holder());
+  check(header.grant.holder(Mode::shared));
   const std::string_view magic = content.substr(0, 8);
   expect(header.ours() == (magic == std::string_view("MORTISE\1", 8)), "ours by its signature");
   expect(!header.ours() || !header.blank(), "ours or blank");

@@ -271,7 +271,9 @@ TEST_F(FileTurnsTest, WhoFindsAnotherOneDrawingComesAgain) {
   ASSERT_TRUE(locked);
   EXPECT_FALSE(read(*client));
   const Attempt reader = waits(*client, Mode::shared);
+  const std::uint32_t before = file->word();
   EXPECT_FALSE(client->wait(reader, 50ms));
+  EXPECT_LE(file->word() - before, 2 * WakeWord::step) << "it wakes all, each millisecond";
   file->unlock(drawing_byte);
   ASSERT_TRUE(client->wait(reader, soon));
   EXPECT_TRUE(granted(reader));

@@ -66,6 +66,42 @@ TEST_F(FileHeaderTest, NoWriteTouchesTheWord) {
   EXPECT_TRUE(read().ours());
 }
 
+TEST_F(FileHeaderTest, AnOwnersGrantIsItsTurn) {
+  LastGrant grant;
+  grant.number = (std::uint64_t{3} << 32U) + 7;
+  ASSERT_EQ(write_grant(fd(), grant), 0);
+  EXPECT_EQ(read().turn, 7U);
+  EXPECT_FALSE(read().grant.shared());
+  ASSERT_EQ(write_number(fd(), grant.number + 1), 0);
+  EXPECT_EQ(read().turn, 7U) << "a number was drawn, and nobody had the name";
+  EXPECT_EQ(read().grant.number, grant.number + 1);
+}
+
+TEST_F(FileHeaderTest, AReaderWritesAllButTheNumber) {
+  LastGrant grant;
+  grant.number = 7;
+  grant.set_label("owner");
+  ASSERT_EQ(write_grant(fd(), grant), 0);
+  LastGrant reader;
+  reader.number = 99;
+  reader.acquired_at = 8;
+  reader.pid = 9;
+  reader.set_label("a reader");
+  reader.label_size |= LastGrant::readers_mark;
+  ASSERT_EQ(write_reader(fd(), reader), 0);
+  const Header found = read();
+  EXPECT_EQ(found.turn, 7U);
+  EXPECT_EQ(found.grant.number, 7U);
+  EXPECT_EQ(found.grant.acquired_at, 8U);
+  EXPECT_EQ(found.grant.pid, 9U);
+  EXPECT_TRUE(found.grant.shared());
+  const Holder holder = found.grant.holder(Mode::shared);
+  EXPECT_EQ(holder.label, "a reader");
+  EXPECT_EQ(holder.mode, Mode::shared);
+  EXPECT_EQ(holder.token.value(), 8U * 1024U) << "the one behind the last owner's";
+  EXPECT_EQ(found.grant.holder().token.value(), 7U * 1024U);
+}
+
 TEST_F(FileHeaderTest, NamesAreComparedWhole) {
   const std::string longest(2048, 'n');
   ASSERT_EQ(write_name_and_magic(fd(), longest), 0);
@@ -99,6 +135,7 @@ TEST_F(FileHeaderTest, HostileRecordsAreBounded) {
   std::memset(grant.label, 'x', sizeof grant.label);
   EXPECT_EQ(grant.holder().label.size(), sizeof grant.label);
   EXPECT_EQ(grant.holder().token, Token());
+  EXPECT_EQ(grant.holder(Mode::shared).token, Token());
 }
 
 TEST_F(FileHeaderTest, LabelsAreCutBetweenCharacters) {
