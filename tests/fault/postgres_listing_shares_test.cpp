@@ -58,12 +58,12 @@ TEST_F(PostgresSharedListings, AQueueTellsEachReader) {
   all[0].lock.unlock();
   all[2].lock.unlock();
   EXPECT_TRUE(asking.queue("a", patiently).holders.empty());
-  Lock writer = asking.lock("a", {.lease = 60s, .label = "\1writer"});
+  Lock writer = asking.lock("a", {.lease = 60s, .label = "writer"});
   writer.lock();
   const NameQueue alone = asking.queue("a", patiently);
   ASSERT_EQ(alone.holders.size(), 1U) << "of those who shared it nobody holds it";
   EXPECT_EQ(alone.holders.front().mode, Mode::exclusive);
-  EXPECT_EQ(alone.holders.front().label, "\1writer");
+  EXPECT_EQ(alone.holders.front().label, "writer");
 }
 
 TEST_F(PostgresSharedListings, AQueueTellsHowItsWaitersWantIt) {
