@@ -32,13 +32,17 @@ class RedlockOrphans {
 
  private:
   using Grant = std::pair<std::string, std::uint64_t>;  // an attempt, and the number of its hold
-  [[nodiscard]] std::set<Grant> holders(std::size_t name) const;
+  struct Name {
+    Grant grant{};
+    Nanos since{0};  ///< when somebody knew of it last
+  };
+  [[nodiscard]] std::optional<Grant> holder(std::size_t name) const;
   [[nodiscard]] bool lives(const std::string& attempt) const;
 
   Room& room_;
   const bool steps_;
   std::vector<redis::RedisModel*> servers_;
-  std::vector<std::map<Grant, Nanos>> names_;      // of which nobody knows, since when
+  std::vector<Name> names_;
   std::map<std::string, const Process*> clients_;  // by the beginning of their attempts
   std::set<const Process*> gone_;
 };
