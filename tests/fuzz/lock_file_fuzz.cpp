@@ -16,6 +16,7 @@ namespace {
 
 using namespace mortise::file;
 using mortise::Holder;
+using mortise::Mode;
 using mortise::fuzz::expect;
 using mortise::fuzz::Input;
 

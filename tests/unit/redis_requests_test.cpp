@@ -169,14 +169,18 @@ TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
 TEST_F(RedisRequestsTest, InspectAndForceRelease) {
   EXPECT_THAT(words_of([&](auto& out) { requests_.inspect(out, {}, "a"); }),
               ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{a}", "", "f"));
-  const auto force = [&](const char* found) {
+  const auto force = [&](const char* found, Token of = {}) {
     return words_of([&](auto& out) {
-      unfair_.force_release(out, {.whole = true}, "a", Answer::parse(found).value());
+      unfair_.force_release(out, {.whole = true}, ForcedRelease("a", of),
+                            Answer::parse(found).value());
     });
   };
   const std::string text(scripts::force_release.text);
   EXPECT_THAT(force("O 9 5 0 7 0 x"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "7"));
   EXPECT_THAT(force("O 9 5 0 -7 0 x"), ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "-7"));
+  EXPECT_THAT(force("O 9 5 0 7 0 x", Token(7 * 1'024)),
+              ElementsAre("EVAL", text, "1", "m:{a}", "", "u", "7", "1"))
+      << "that one alone";
 }
 
 TEST_F(RedisRequestsTest, WithRedissonTheNameIsASecondKey) {
