@@ -46,7 +46,7 @@ void expect_tells(const std::vector<HolderEntry>& holders, const std::string& la
   ADD_FAILURE() << label << " is not told";
 }
 
-MORTISE_TEST(Administering, AQueueTellsEachWhoReads, Quality::queues, Quality::shared) {
+MORTISE_TEST(Administering, AQueueTellsEachWhoReads, Quality::queues_of_many, Quality::shared) {
   Client asking = client();
   std::deque<Reads> readers;
   for (int i = 0; i < 3; ++i) {
@@ -96,7 +96,8 @@ MORTISE_TEST(Administering, AQueueTellsHowEachWaitsAndHolds, Quality::waiters, Q
 }
 
 // An owner that reads on shows as both.
-MORTISE_TEST(Administering, AQueueTellsAnOwnerAndItsReader, Quality::queues, Quality::shared) {
+MORTISE_TEST(Administering, AQueueTellsAnOwnerAndItsReader, Quality::queues_of_both,
+             Quality::shared) {
   Client one = client();
   Client asking = client();
   Lock owner = one.lock("name", {.lease = 60s, .label = "owner"});
@@ -115,7 +116,7 @@ MORTISE_TEST(Administering, AQueueTellsAnOwnerAndItsReader, Quality::queues, Qua
   reader.unlock();
 }
 
-MORTISE_TEST(Administering, AQueueTellsEachPermit, Quality::queues, Quality::permits) {
+MORTISE_TEST(Administering, AQueueTellsEachPermit, Quality::queues_of_many, Quality::permits) {
   Client one = client();
   Client asking = client();
   Semaphore gate = one.semaphore("name", 3, {.lease = 60s, .label = "permits"});
@@ -155,7 +156,7 @@ MORTISE_TEST(Administering, OneReaderIsEndedAndTheOthersReadOn, Quality::forces,
   EXPECT_EQ(ended.front().label, meant.label());
   EXPECT_EQ(ended.front().token, token);
   EXPECT_EQ(ended.front().mode, Mode::shared);
-  if (has(Quality::queues)) {
+  if (has(Quality::queues_of_many)) {
     EXPECT_EQ(other.queue("name", in_time).holders.size(), 2U);
   }
   EXPECT_TRUE(other.force_release("name", {.of = token, .wait = patience}).empty());
@@ -200,7 +201,7 @@ MORTISE_TEST(Administering, OnePermitIsEnded, Quality::forces, Quality::permits)
   EXPECT_EQ(ended.front().mode, Mode::permit);
   Permit c = theirs.try_acquire();
   EXPECT_TRUE(c);
-  EXPECT_FALSE(theirs.try_acquire());
+  EXPECT_FALSE(theirs.acquire({.wait = 0ns, .owner = Owner::unique()}));
   EXPECT_TRUE(other.force_release("name", {.of = a.token(), .wait = patience}).empty());
   EXPECT_GT(b.valid_for(), 0ns);
 }

@@ -54,6 +54,8 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::lists_once:
     case Quality::lists_long_names:
     case Quality::queues:
+    case Quality::queues_of_many:
+    case Quality::queues_of_both:
     case Quality::waiters:
     case Quality::waiter_labels:
     case Quality::forces:

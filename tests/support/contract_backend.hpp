@@ -52,6 +52,8 @@ enum class Quality {
   lists_once,        ///< no name on two pages
   lists_long_names,  ///< of up to 512 bytes; elsewhere those that are too long are counted
   queues,            ///< who holds a name
+  queues_of_many,    ///< each of those who hold it together
+  queues_of_both,    ///< an owner that reads beside its hold as both
   waiters,           ///< and who waits for it, in order of arrival
   waiter_labels,     ///< with their labels
   forces,            ///< the holds of others can be ended

@@ -120,12 +120,15 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
             return std::make_unique<PostgresStore>(way, parameters);
           },
       .hooks = std::move(hooks),
-      .qualities = fair
-                       ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                                  Quality::min_hold, Quality::shared, Quality::permits, Quality::lists, Quality::lists_once,
-                                  Quality::lists_long_names, Quality::queues, Quality::waiters}
-                       : std::set{Quality::leases, Quality::once, Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
-                                  Quality::lists_once, Quality::lists_long_names, Quality::queues},
+      .qualities =
+          fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
+                          Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
+                          Quality::lists_once, Quality::lists_long_names, Quality::queues,
+                          Quality::queues_of_many, Quality::queues_of_both, Quality::waiters}
+               : std::set{Quality::leases, Quality::once, Quality::min_hold, Quality::shared,
+                          Quality::permits, Quality::lists, Quality::lists_once,
+                          Quality::lists_long_names, Quality::queues, Quality::queues_of_many,
+                          Quality::queues_of_both},
       .missing = way == PostgresWay::pooled ? test::Pgbouncer::missing : PostgresServer::missing,
       .answers_at_once = false};
 }
