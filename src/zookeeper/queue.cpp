@@ -64,7 +64,8 @@ bool has_it(const Standing& each, const Seen* head, const Standing* alone) noexc
   if (alone == nullptr) return true;
   // Its owner, and whoever went on from that as a reader.
   if (!head->standing.shared) return each.number == head->standing.number;
-  return each.shared && each.number < alone->number;
+  // Of one number, and only one: see keeps_out().
+  return each.shared && each.number <= alone->number;
 }
 
 /// Who keeps `other` from the lock.
