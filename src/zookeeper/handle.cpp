@@ -137,7 +137,9 @@ struct Handle::Callbacks {
                       void* /*context*/) {
     User& user = current->user_;
     if (type != ZOO_SESSION_EVENT) {
-      if (path == nullptr || (type != ZOO_DELETED_EVENT && type != ZOO_CHANGED_EVENT)) return;
+      const bool known =
+          type == ZOO_DELETED_EVENT || type == ZOO_CHANGED_EVENT || type == ZOO_CHILD_EVENT;
+      if (path == nullptr || !known) return;
       user.watched(path, type == ZOO_DELETED_EVENT);
     } else if (state == ZOO_CONNECTED_STATE) {
       user.connected();
@@ -230,10 +232,10 @@ bool Handle::remove(const std::string& path, std::uint64_t call) {
   return zoo_adelete(handle_, path.c_str(), -1, &Callbacks::done, data_of(call)) == ZOK;
 }
 
-bool Handle::list(const std::string& path, std::uint64_t call) {
+bool Handle::list(const std::string& path, bool watch, std::uint64_t call) {
   const Callbacks::Scope scope(*this);
-  return zoo_awget_children(handle_, path.c_str(), nullptr, nullptr, &Callbacks::listed,
-                            data_of(call)) == ZOK;
+  return zoo_awget_children(handle_, path.c_str(), watch ? &Callbacks::watched : nullptr, nullptr,
+                            &Callbacks::listed, data_of(call)) == ZOK;
 }
 
 bool Handle::get(const std::string& path, bool watch, std::uint64_t call) {

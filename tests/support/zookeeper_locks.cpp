@@ -27,6 +27,7 @@ std::size_t ZooKeeperLocks::waiters(ZooKeeperTalk& talk) const {
   std::size_t sum = 0;
   bool has_keys = false;
   for (const std::string& name : talk.children(root_)) {
+    if (name == "%permits") continue;
     if (name == "%once") {
       has_keys = true;
       continue;

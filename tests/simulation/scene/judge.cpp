@@ -122,7 +122,8 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
                     " after " + std::to_string(all.largest.value()));
   }
   const auto heard = all.heard.find(hold.process);
-  if (hold.token && heard != all.heard.end() && grant_of(hold) <= heard->second && believes(hold)) {
+  if (hold.token && hold.beside == 0 && heard != all.heard.end() &&
+      grant_of(hold) <= heard->second && believes(hold)) {
     blame("S8", "a grant is believed of which its owner had heard that it is over: " + words(hold));
   }
   all.largest = std::max(all.largest, hold.token);
@@ -202,10 +203,10 @@ bool Judge::believes(const Process& process) {
   return false;
 }
 
-// Readers share a token with each other, and with no writer. Which of two permits was given first
-// nobody has seen.
+// Readers share a token with each other, and with the writer who goes on as one. Which of two
+// permits was given first nobody has seen.
 bool Judge::has_grown(const Name& all, const Hold& hold) {
-  if (hold.others > 0) return true;
+  if (hold.others > 0 || (hold.beside != 0 && hold.token == all.largest_written)) return true;
   return hold.token > (hold.shared ? all.largest_written : all.largest);
 }
 

@@ -12,8 +12,10 @@
 #include "simulation/scene/zookeeper_lost_words.hpp"
 #include "simulation/scene/zookeeper_runs.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
+#include "zookeeper/queue.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -150,6 +152,10 @@ class ZooKeeperStand final : public Stand {
       const std::size_t left = ensemble_->children("/locks/" + escaped(name));
       if (left > 0) return name + " has " + std::to_string(left) + " nodes";
     }
+    for (const char* const part : {"leases", "locks"}) {
+      const std::size_t left = ensemble_->children(std::string("/locks/%permits/gate/") + part);
+      if (left > 0) return "the semaphore has " + std::to_string(left) + " " + part;
+    }
     return runs_->leftovers();
   }
 
@@ -261,7 +267,10 @@ class ZooKeeperStand final : public Stand {
   }
   /// Its node is about to go; or not, where the leader can commit nothing.
   void take(std::size_t name, const zookeeper::Holder& whose) {
-    const auto grant = static_cast<std::uint64_t>(whose.czxid);
+    auto grant = static_cast<std::uint64_t>(whose.czxid);
+    // Of a reader that was the owner, and has the number of that.
+    const std::string_view mark = mortise::zookeeper::mark_in(whose.node);
+    static_cast<void>(std::from_chars(mark.data(), mark.data() + mark.size(), grant, 16));
     taken(name, grant, never);
     await_the_end(name, grant, queue_of(name) + "/" + whose.node);
   }
