@@ -75,7 +75,7 @@ MORTISE_TEST(Cancelling, AWaiterBehindAWaiterKnowsTheHolder) {
     const auto attempt = other.probe->last_attempt("name");
     return attempt && attempt->progress() == Acquisition::Progress::queued;
   }));
-  const Guard guard(wanted, {.wait = 20ms});
+  const Guard guard(wanted, {.wait = answer_time});
   EXPECT_EQ(guard.error(), Errc::timeout);
   ASSERT_TRUE(guard.holder().has_value());
   EXPECT_EQ(guard.holder()->label, "the holder");

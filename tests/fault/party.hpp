@@ -24,6 +24,7 @@ namespace mortise::fault {
 using namespace std::chrono_literals;
 using contract::Record;
 using contract::Worker;
+using test::answer_time;
 using test::duration_of;
 using test::eventually;
 using test::least_duration_of;

@@ -20,7 +20,7 @@ TEST_F(RedisLastWords, NoFirstCallIsRefusedForTheLackOfItsScript) {
   Lock lock = mine.lock("a", {.lease = 1s});
   Lock other = theirs.lock("a");
   lock.lock();
-  EXPECT_FALSE(other.try_lock_for(20ms));  // joins the queue, and leaves it
+  EXPECT_FALSE(other.try_lock_for(answer_time));  // joins the queue, and leaves it
   EXPECT_TRUE(other.holder());
   const std::chrono::nanoseconds left = lock.valid_for();
   EXPECT_TRUE(eventually([&] { return lock.valid_for() > left; })) << "it is not renewed";

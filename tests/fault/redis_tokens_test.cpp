@@ -160,7 +160,7 @@ TEST_F(RedisScripts, ThatAreFlushedInAllWaysOfLeavingLeaveNothing) {
   RedisTalk talk = server().talk();
   for (int i = 0; i < 10; ++i) {
     Worker worker;
-    auto gives_up = worker.start([&] { return waits.try_lock_for(60ms); });
+    auto gives_up = worker.start([&] { return waits.try_lock_for(answer_time); });
     ASSERT_TRUE(come_to_wait("a", 1));
     talk.expect_ok({"SCRIPT", "FLUSH"});
     EXPECT_FALSE(gives_up.get());

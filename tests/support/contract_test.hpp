@@ -25,6 +25,7 @@
 namespace mortise::contract {
 
 using namespace std::chrono_literals;
+using test::answer_time;
 using test::best_of;
 using test::duration_of;
 using test::eventually;
@@ -34,9 +35,6 @@ using test::Signal;
 
 /// What "within 50 ms" adds to a time in the promises.
 inline constexpr std::chrono::milliseconds allowance{50};
-/// The wait of a call that is to be told "no". With no answer at all, as of a machine that does
-/// much else, it is told that the store cannot be reached.
-inline constexpr std::chrono::milliseconds answer_time{100};
 /// A waiter asks again this often though nobody called it.
 inline constexpr std::chrono::milliseconds fallback_period{1'000};
 

@@ -12,6 +12,9 @@ namespace mortise::test {
 
 /// How long a condition that must come may take on a machine that has other things to do.
 inline constexpr std::chrono::seconds patience{20};
+/// The wait of a call that is to be told "no". With no answer at all, as of a machine that does
+/// much else, it is told that the store cannot be reached.
+inline constexpr std::chrono::milliseconds answer_time{200};
 
 /// @return whether the condition came to hold in time.
 template <class Condition>
