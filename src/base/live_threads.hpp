@@ -19,25 +19,25 @@ namespace mortise::base {
 /// that a thread can always ask for its number; and nothing to destroy, so that threads may end,
 /// and be asked for, while the program ends.
 /// @thread_safety every member may be called concurrently.
-template <std::size_t size, std::size_t reach>
+template <std::size_t Size, std::size_t Reach>
 class LiveThreads {
  public:
   /// @return false: no room within reach. Then the thread needs a number that is no thread's.
   [[nodiscard]] bool enter(std::uint64_t id) noexcept {
-    for (std::size_t i = 0; i < reach; ++i) {
+    for (std::size_t i = 0; i < Reach; ++i) {
       std::uint64_t none = 0;
       if (place(id, i).compare_exchange_strong(none, id)) return true;
     }
     return false;
   }
   void leave(std::uint64_t id) noexcept {
-    for (std::size_t i = 0; i < reach; ++i) {
+    for (std::size_t i = 0; i < Reach; ++i) {
       std::uint64_t own = id;
       if (place(id, i).compare_exchange_strong(own, 0)) return;
     }
   }
   [[nodiscard]] bool has(std::uint64_t id) noexcept {
-    for (std::size_t i = 0; i < reach; ++i) {
+    for (std::size_t i = 0; i < Reach; ++i) {
       if (place(id, i).load() == id) return true;
     }
     return false;
@@ -46,10 +46,10 @@ class LiveThreads {
  private:
   // Numbers are drawn one after the other: threads that live are spread over all of it.
   [[nodiscard]] std::atomic<std::uint64_t>& place(std::uint64_t id, std::size_t i) noexcept {
-    return words_[((id >> 1U) + i) % size];
+    return words_[((id >> 1U) + i) % Size];
   }
 
-  std::array<std::atomic<std::uint64_t>, size> words_{};
+  std::array<std::atomic<std::uint64_t>, Size> words_{};
 };
 
 /// @return whether that is a thread, and one that has ended. Its destructors of thread_local

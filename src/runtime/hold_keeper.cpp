@@ -59,13 +59,13 @@ void HoldKeeper::forget_the_dead_locked() noexcept {
 }
 
 std::stop_token HoldKeeper::lost_locked(Owner owner, std::stop_source& lost) {
-  if (!lost.stop_possible()) {
-    // With it what tells the loss: a loss needs no memory.
-    auto notice = std::make_unique<LossNotice>(owner);
-    lost = notice->lost;
-    notices_.add(std::move(notice));
-  }
-  return lost.get_token();
+  if (lost.stop_possible()) return lost.get_token();
+  // With it what tells the loss: a loss needs no memory.
+  auto notice = std::make_unique<LossNotice>(owner);
+  std::stop_token token = notice->lost.get_token();
+  lost = notice->lost;
+  notices_.add(std::move(notice));
+  return token;
 }
 
 void HoldKeeper::unpin_if_idle_locked(Aftermath& after) noexcept {
