@@ -8,6 +8,7 @@
 #include "handoff.hpp"
 #include "process.hpp"
 #include "raw_file.hpp"
+#include "shape_cycles.hpp"
 
 #include <cstdlib>
 #include <memory>
@@ -116,6 +117,10 @@ void add_file_cases(Cases& cases) {
        .unit = "us",
        .ours = flushed_cycle,
        .floor = unflushed_cycle});
+  add_shape_cycles(cases, {same}, "file", 8, [](Mode) {
+    auto directory = std::make_shared<TemporaryDirectory>();
+    return Bed{"file://" + directory->path(), directory};
+  });
 }
 
 }  // namespace mortise::bench

@@ -2,7 +2,9 @@
 // The cases of the PostgreSQL backend. Each figure has a server of its own, fresh and empty.
 #include "case.hpp"
 #include "postgres_cycles.hpp"
+#include "shape_cycles.hpp"
 
+#include <memory>
 #include <string>
 
 namespace mortise::bench {
@@ -18,20 +20,12 @@ void add_postgres_cases(Cases& cases) {
       {.name = "postgres/cycle_in_memory", .unit = "us", .both = [](Mode mode) {
          return postgres_cycle(mode, Medium::memory);
        }});
-  for (const bool in_memory : {false, true}) {
-    const Medium medium = in_memory ? Medium::memory : Medium::disk;
-    const std::string where = in_memory ? "_in_memory" : "";
-    // Beside the cycle of an owner, by the library.
-    add(cases, {same, crossed},
-        {.name = "postgres/shared_cycle" + where,
-         .unit = "us",
-         .both = [medium](Mode mode) { return postgres_shared_cycle(mode, medium); },
-         .goal = 1.10});
-    add(cases, {same, crossed},
-        {.name = "postgres/permit_cycle" + where,
-         .unit = "us",
-         .both = [medium](Mode mode) { return postgres_permit_cycle(mode, medium); },
-         .goal = 1.10});
+  for (const Medium medium : {Medium::disk, Medium::memory}) {
+    const std::string where = medium == Medium::memory ? "_in_memory" : "";
+    add_shape_cycles(cases, {same, crossed}, "postgres" + where, 1, [medium](Mode mode) {
+      auto bed = std::make_shared<PostgresBed>(mode, medium);
+      return Bed{bed->url(), bed};
+    });
   }
   add(cases, {same, crossed},
       {.name = "postgres/failed_try", .unit = "us", .both = postgres_failed_try, .goal = 1.2});

@@ -24,7 +24,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* name = "bench/postgres";
 constexpr std::chrono::milliseconds portion{200};
-constexpr std::uint32_t permits = 20;
 
 /// @return so many in a row, in microseconds, each by itself: a flush has outliers.
 template <class Work>
@@ -136,33 +135,6 @@ Pair postgres_cycle(Mode mode, Medium medium) {
   };
   return in_turn(
       mode, 150, [&] { return our_owner(bed); }, floor);
-}
-
-Pair postgres_shared_cycle(Mode mode, Medium medium) {
-  const PostgresBed bed(mode, medium);
-  const auto reader = [&] {
-    const auto client = std::make_shared<Client>(bed.url());
-    const auto lock = std::make_shared<Lock>(
-        client->lock("bench/postgres_read", {.mode = mortise::Mode::shared}));
-    return each_of(20, [client, lock] {
-      lock->lock();
-      lock->unlock();
-    });
-  };
-  return in_turn(mode, 150, reader, [&] { return our_owner(bed); });
-}
-
-Pair postgres_permit_cycle(Mode mode, Medium medium) {
-  const PostgresBed bed(mode, medium);
-  const auto porter = [&] {
-    const auto client = std::make_shared<Client>(bed.url());
-    const auto gate =
-        std::make_shared<Semaphore>(client->semaphore("bench/postgres_gate", permits));
-    return each_of(20, [client, gate] {
-      if (!gate->acquire()) throw std::runtime_error("a free permit was not given");
-    });
-  };
-  return in_turn(mode, 150, porter, [&] { return our_owner(bed); });
 }
 
 Pair postgres_failed_try(Mode mode) {

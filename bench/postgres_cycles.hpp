@@ -11,10 +11,6 @@ namespace mortise::bench {
 /// The p50 in microseconds of one lock() and unlock(); and of the floor, by blocking libpq: an
 /// upsert, and a release whose commit waits for no disk.
 [[nodiscard]] Pair postgres_cycle(Mode mode, Medium medium);
-/// The p50 in microseconds of taking a free name as a reader and giving it back, or a permit of a
-/// free semaphore; and of an owner's lock() and unlock().
-[[nodiscard]] Pair postgres_shared_cycle(Mode mode, Medium medium);
-[[nodiscard]] Pair postgres_permit_cycle(Mode mode, Medium medium);
 
 /// The p50 in microseconds of a try_lock() of a lock that another client holds; and of a plain
 /// SELECT of such a row.

@@ -8,7 +8,9 @@
 #include "redis_server.hpp"
 #include "redis_shapes.hpp"
 #include "redis_workers.hpp"
+#include "shape_cycles.hpp"
 
+#include <memory>
 #include <string>
 
 namespace mortise::bench {
@@ -127,18 +129,10 @@ void add_shapes(Cases& cases) {
        .ours = redis_opposed_pairs,
        .floor = redis_cycle,
        .goal = 100});
-  add(cases, {same, crossed},
-      {.name = "shapes/shared_cycle",
-       .unit = "us",
-       .ours = redis_shared_cycle,
-       .floor = redis_cycle,
-       .goal = 1.10});
-  add(cases, {same, crossed},
-      {.name = "shapes/permit_cycle",
-       .unit = "us",
-       .ours = redis_permit_cycle,
-       .floor = redis_cycle,
-       .goal = 1.10});
+  add_shape_cycles(cases, {same, crossed}, "redis", 1, [](Mode mode) {
+    auto server = std::make_shared<RedisServer>(mode);
+    return Bed{server->url(), server};
+  });
   add(cases, {crossed},
       {.name = "shapes/readers_of_eight",
        .unit = "holds/s",

@@ -22,7 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int cycles = 4000;
 constexpr const char* name_read = "bench/read";
 constexpr auto held_for = 5ms;
 constexpr std::size_t most_processes = 8;
@@ -75,28 +74,6 @@ double holds_a_second(Mode mode, std::size_t processes) {
 }
 
 }  // namespace
-
-double redis_shared_cycle(Mode mode) {
-  const RedisServer server(mode);
-  Client client(server.url());
-  Lock lock = client.lock(name_read, {.mode = mortise::Mode::shared});
-  return p50(cycles,
-             [&] {
-               return timed(1, [&] {
-                 lock.lock();
-                 lock.unlock();
-               });
-             }) /
-         1000;
-}
-
-double redis_permit_cycle(Mode mode) {
-  const RedisServer server(mode);
-  Client client(server.url());
-  Semaphore semaphore = client.semaphore(name_read, 20);
-  return p50(cycles, [&] { return timed(1, [&] { static_cast<void>(semaphore.acquire()); }); }) /
-         1000;
-}
 
 double redis_readers_of_eight(Mode mode) { return holds_a_second(mode, most_processes); }
 

@@ -6,10 +6,6 @@
 
 namespace mortise::bench {
 
-/// The p50 of taking a free name as a reader and giving it back, in microseconds.
-[[nodiscard]] double redis_shared_cycle(Mode mode);
-/// The p50 of taking a free permit and giving it back, in microseconds.
-[[nodiscard]] double redis_permit_cycle(Mode mode);
 /// Holds of one name as a reader, for 5 ms at a time, a second: of eight processes, and of one.
 [[nodiscard]] double redis_readers_of_eight(Mode mode);
 [[nodiscard]] double redis_readers_of_one(Mode mode);

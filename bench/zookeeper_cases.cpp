@@ -7,6 +7,7 @@
 #include "distance.hpp"
 #include "figure.hpp"
 #include "remote_handoff.hpp"
+#include "shape_cycles.hpp"
 #include "zookeeper_server.hpp"
 
 #include <atomic>
@@ -135,6 +136,8 @@ void add_zookeeper_cases(Cases& cases) {
        }});
   add(cases, {crossed},
       {.name = "zookeeper/distant_handoff", .unit = "rtt", .ours = distant_handoff, .goal = 1.3});
+  add_shape_cycles(cases, {same, crossed}, "zookeeper", 1,
+                   [](Mode mode) { return Bed{ZooKeeperServer::warm(mode).url() + in_long}; });
 }
 
 }  // namespace mortise::bench
