@@ -158,6 +158,9 @@ void ZooKeeperBackend::session_up(Session& session) {
 void ZooKeeperBackend::session_down(Session& session) {
   for (const auto& [attempt, contender] : contenders_) {
     if (contender->session != &session) continue;
+    // Of what becomes of a node meanwhile the server tells the last alone: that an owner has gone,
+    // and not that it reads on.
+    contender->event_grants = false;
     if (contender->operation) contender->operation->trouble(session.trouble());
     for (const auto& release : contender->releases) release->trouble(session.trouble());
   }

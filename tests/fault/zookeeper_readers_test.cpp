@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace mortise::fault {
@@ -138,6 +139,29 @@ TEST_F(ZooKeeperReaders, AnOwnerThatReadsOnLeavesNoGap) {
       expect_free("a");
     }
   }
+}
+
+// Behind an owner whose end alone was to be waited for. It is away while the owner reads on and ends
+// its own hold, and is told of the last of that alone when it is back.
+// Promise: S1
+TEST_F(ZooKeeperReaders, WhoWasAwayAsItsOwnerReadOnHasNotTheLockWithThatOnesEnd) {
+  Client mine = client();
+  ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+  lock.lock();
+  Party writer(proxied(), "a");
+  auto written = writer.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  std::this_thread::sleep_for(answer_time);  // so that it watches
+  proxy().refuse(true);
+  ASSERT_GT(proxy().cut_all(), 0U);
+  lock.lock_shared();
+  EXPECT_EQ(lock.writer().release(), Released::released);
+  proxy().refuse(false);
+  EXPECT_FALSE(comes(written, session)) << "it is read still";
+  EXPECT_EQ(lock.reader().release(), Released::released);
+  ASSERT_TRUE(comes(written));
+  EXPECT_EQ(writer.release(), Released::released);
+  expect_free("a");
 }
 
 TEST_F(ZooKeeperReaders, AnOwnersTokenIsNotSmallerAfterHandOvers) {
