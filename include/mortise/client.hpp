@@ -34,7 +34,8 @@ class ClientState;
 /// pushes), and those that deliver losses and notifications. A client must not be used by a forked
 /// child: there every call fails with `closed` (see `Errc::closed`), and the child keeps no lock
 /// alive.
-/// @thread_safety every member may be called concurrently, except destruction and move.
+/// @thread_safety every member may be called concurrently, except destruction and move. No member
+/// but `close()` may be called on a moved-from client, which is closed (asserted).
 class MORTISE_API Client {
  public:
   /// Opens a URL. Reads text only (`file:`: its directory too), so that a service starts while its

@@ -69,7 +69,7 @@ class MORTISE_API Guard {
   /// @return why the guard is empty; clear for one that holds or was released.
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
   /// @return the words to `error()`: what failed, where, and why.
-  [[nodiscard]] const std::string& error_text() const noexcept { return failure_.text; }
+  [[nodiscard]] std::string error_text() const { return failure_.words(); }
   /// @return who held the lock when the guard gave up, as far as the backend told; empty otherwise.
   [[nodiscard]] const std::optional<Holder>& holder() const noexcept { return holder_; }
 

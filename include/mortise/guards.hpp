@@ -69,7 +69,7 @@ class MORTISE_API Guards {
   /// @return why it holds nothing; clear for what holds or was released.
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
   /// @return the words to `error()`: which lock, what failed, and why.
-  [[nodiscard]] const std::string& error_text() const noexcept { return failure_.text; }
+  [[nodiscard]] std::string error_text() const { return failure_.words(); }
   /// @return the name of the lock of which `error()` is told: by contention, of the one that was
   /// busy.
   [[nodiscard]] const std::string& failed_name() const noexcept { return failed_name_; }

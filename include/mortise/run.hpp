@@ -95,7 +95,7 @@ class MORTISE_API Run {
   /// @return why it did not begin, where that was an error or contention (`timeout`, `cancelled`).
   [[nodiscard]] const std::error_code& error() const noexcept { return failure_.code; }
   /// @return the words to `error()`, or to what `succeed()` or `fail()` reported last.
-  [[nodiscard]] const std::string& error_text() const noexcept { return failure_.text; }
+  [[nodiscard]] std::string error_text() const { return failure_.words(); }
 
   /// For backends that record the outcome by themselves, such as `postgres::conclude()`.
   /// @return the hold as the store knows it; its number is 0 where the run is not open.

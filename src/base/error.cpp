@@ -13,7 +13,7 @@ class Category final : public std::error_category {
       case Errc::timeout: return "held by somebody else until the time was up";
       case Errc::cancelled: return "the wait was cancelled";
       case Errc::unavailable: return "the lock store cannot be reached";
-      case Errc::denied: return "the lock store refused the credentials or the right";
+      case Errc::denied: return "credentials, a right or a certificate were refused";
       case Errc::lost: return "the hold was lost";
       case Errc::not_owner: return "the caller does not hold the lock";
       case Errc::in_doubt: return "the outcome of the request was not learned";

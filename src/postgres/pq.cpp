@@ -95,6 +95,17 @@ std::optional<Keywords> parse_url(const std::string& url) {
   return keywords_of(options);
 }
 
+bool is_keyword(const std::string& name) {
+  if (name == "ssl") return true;
+  PQconninfoOption* const all = PQconndefaults();
+  bool known = false;
+  for (const PQconninfoOption* each = all; each != nullptr && each->keyword != nullptr; ++each) {
+    known = known || name == each->keyword;
+  }
+  PQconninfoFree(all);
+  return known;
+}
+
 Keywords default_keywords() { return keywords_of(PQconndefaults()); }
 
 std::int64_t integer_of(std::string_view bytes) noexcept {

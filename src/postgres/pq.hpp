@@ -29,6 +29,8 @@ using Keywords = std::vector<std::pair<std::string, std::string>>;
 /// @return nothing: libpq does not understand it. Its words are not handed on, since they may quote
 /// a password.
 [[nodiscard]] std::optional<Keywords> parse_url(const std::string& url);
+/// @return whether this libpq has a keyword of that name. (`ssl=true` is one in a URL.)
+[[nodiscard]] bool is_keyword(const std::string& name);
 /// @return what libpq takes for keywords that a URL does not give: environment, service file.
 [[nodiscard]] Keywords default_keywords();
 

@@ -65,7 +65,7 @@ std::string one_line(std::string_view words) {
   return text;
 }
 
-ServerError server_error(const std::string& where, const PqError& error) {
+ServerError server_error(const std::string& where, const PqError& error, Advice advice) {
   const auto found = std::find_if(meanings.begin(), meanings.end(), [&](const Meaning& meaning) {
     return error.state.starts_with(meaning.begins);
   });
@@ -79,7 +79,8 @@ ServerError server_error(const std::string& where, const PqError& error) {
     return known;
   }
   known.kind = found->kind;
-  known.failure = Failure(found->code, text + std::string(found->advice));
+  if (advice == Advice::given) text += found->advice;
+  known.failure = Failure(found->code, std::move(text));
   return known;
 }
 

@@ -20,8 +20,12 @@ struct ServerError {
   Failure failure{};
 };
 
+/// Whether the words end with what to do about it.
+enum class Advice { given, none };
+
 /// @param where begins the words
-[[nodiscard]] ServerError server_error(const std::string& where, const PqError& error);
+[[nodiscard]] ServerError server_error(const std::string& where, const PqError& error,
+                                       Advice advice = Advice::given);
 
 /// @return a text that may stand in one line of a log.
 [[nodiscard]] std::string one_line(std::string_view words);

@@ -33,15 +33,37 @@ void refuse_open_password(std::string_view url) {
   }
 }
 
-/// Takes our own parameters out of a URL's query, and leaves every other byte as it is.
-Keywords take_ours(std::string& url) {
-  Keywords taken;
-  // As libpq does: whatever comes before the '@' of the authority is no query.
+/// @return where the query begins, by its '?'. As libpq does: whatever comes before the '@' of the
+/// authority is no query.
+std::size_t query_of(std::string_view url) {
   const std::size_t authority = url.find("//");
   const std::size_t stop =
       authority == std::string::npos ? 0 : url.find_first_of("@/", authority + 2);
-  const std::size_t begin = stop != std::string::npos && url[stop] == '@' ? stop : 0;
-  const std::size_t mark = url.find('?', begin);
+  return url.find('?', stop != std::string::npos && url[stop] == '@' ? stop : 0);
+}
+
+/// libpq's own words may quote a piece of a password, so ours say what is wrong.
+[[noreturn]] void refuse_for_libpq(std::string_view url) {
+  const std::size_t mark = query_of(url);
+  std::string_view query = mark == std::string::npos ? std::string_view() : url.substr(mark + 1);
+  // Behind an '@' this would be the rest of a password whose '?' nobody escaped.
+  if (query.find('@') != std::string_view::npos) query = {};
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::string key(pair.substr(0, pair.find('=')));
+    const bool word = key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+    if (word && !is_keyword(key)) refuse("URL: unknown parameter for postgresql: " + key);
+  }
+  refuse(
+      "URL: libpq does not understand it: a parameter without a value, a bad percent escape, or a "
+      "password in which '/', '?', '@' or '%' is not written as %2F, %3F, %40 or %25");
+}
+
+/// Takes our own parameters out of a URL's query, and leaves every other byte as it is.
+Keywords take_ours(std::string& url) {
+  Keywords taken;
+  const std::size_t mark = query_of(url);
   if (mark == std::string::npos) return taken;
   std::string rest;
   std::string_view query = std::string_view(url).substr(mark + 1);
@@ -193,12 +215,7 @@ Settings read(std::string_view url) {
   Settings settings;
   read_ours(take_ours(text), settings);
   std::optional<Keywords> parsed = parse_url(text);
-  // libpq's own words may quote a piece of a password.
-  if (!parsed) {
-    refuse(
-        "URL: libpq does not understand it: an unknown parameter, a bad percent escape, or a "
-        "password in which '/', '?', '@' or '%' is not written as %2F, %3F, %40 or %25");
-  }
+  if (!parsed) refuse_for_libpq(text);
   const bool gss = !is_default(*parsed, "gssencmode");
   settings.keywords = std::move(*parsed);
   complete(settings);

@@ -85,7 +85,7 @@ void Connection::check_time(Instant now) {
   const End end = link_.end(now);
   if (end == End::none && (link_.state() != State::up || deadline_.get() > now)) return;
   if (end == End::connection_is_late && !endpoints_.empty()) {
-    return connect_next(unavailable(remote::Link::words(end)));
+    return connect_next(unavailable(words_of(end)));
   }
   // Nothing is taken for done before it is dropped: what fails for want of memory is done again.
   std::optional<Failure> why;
@@ -94,8 +94,17 @@ void Connection::check_time(Instant now) {
     if (end == End::broken) why = why_broken_;
     if (end == End::none && calls_.deadline() <= now) why = unavailable("no answer in time");
   }
-  if (end != End::none && !why) why = unavailable(remote::Link::words(end));
+  if (end != End::none && !why) why = unavailable(words_of(end));
   if (why) drop(*why);
+}
+
+// A server without TLS takes our hello for the beginning of a command, and waits for the rest.
+const char* Connection::words_of(remote::Link::End end) const noexcept {
+  const bool late = end == remote::Link::End::connection_is_late;
+  if (late && link_.state() == State::connecting && stream_ && stream_->shakes_hands()) {
+    return "the TLS handshake is not answered in time; is that a port for TLS?";
+  }
+  return remote::Link::words(end);
 }
 
 Failure Connection::unavailable(const char* words) const {

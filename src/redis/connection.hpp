@@ -183,6 +183,7 @@ class Connection final : public base::TunedSource {
   UnderWay::Place append(Call* call, std::string_view bytes) noexcept;
   void note_calls() noexcept;
   [[nodiscard]] bool begin_writing() noexcept;
+  [[nodiscard]] const char* words_of(remote::Link::End end) const noexcept;
   [[nodiscard]] Failure unavailable(const char* words) const;
 
   const Settings& settings_;

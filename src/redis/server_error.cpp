@@ -19,7 +19,7 @@ struct Meaning {
 using enum ServerError::Kind;
 
 // By the first words of the reply. The order counts: the first that fits.
-constexpr std::array<Meaning, 23> meanings{{
+constexpr std::array<Meaning, 25> meanings{{
     {"NOSCRIPT", script, Errc::unavailable},
     {"LOADING", passing, Errc::unavailable},
     {"BUSY ", passing, Errc::unavailable},
@@ -41,6 +41,8 @@ constexpr std::array<Meaning, 23> meanings{{
     {"DENIED", final, Errc::denied},
     {"ERR The user executing the script", final, Errc::denied},
     {"The user executing the script", final, Errc::denied},
+    {"ERR DB index is out of range", final, Errc::misconfigured},
+    {"ERR invalid DB index", final, Errc::misconfigured},
     {"MOVED", final, Errc::unsupported},
     {"ASK", final, Errc::unsupported},
 }};

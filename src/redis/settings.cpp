@@ -43,6 +43,9 @@ void read_place(base::Url& url, Settings& settings) {
     }
     settings.address = {.host = {}, .port = 0, .path = url.path()};
   } else {
+    if (!url.has_authority()) {
+      refuse("URL: '//' is missing: " + url.scheme() + "://host:port");
+    }
     if (url.hosts().size() != 1) {
       refuse("URL: " + url.scheme() + " wants one host (for several see redlock://)");
     }

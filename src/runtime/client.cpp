@@ -11,11 +11,23 @@
 #include "runtime/slot.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <memory>
 #include <system_error>
 
 namespace mortise {
 
 using runtime::raise_if;
+
+namespace {
+
+/// @return what every member but close() works with. A client that was moved from has none.
+runtime::ClientState& opened(const std::shared_ptr<runtime::ClientState>& state) noexcept {
+  assert(state && "no member of a moved-from mortise::Client may be called");
+  return *state;
+}
+
+}  // namespace
 
 Client::Client(std::unique_ptr<Backend> backend, ClientOptions options) {
   if (!backend) throw LockError({Errc::misconfigured, "the client was given no backend"});
@@ -51,8 +63,8 @@ Client::~Client() {
 Lock Client::lock(std::string_view name, const LockOptions& options) {
   raise_if(core::check_name(name));
   raise_if(core::check(options));
-  if (!state_->alive()) throw LockError(state_->closed_failure());
-  const Backend& backend = state_->backend();
+  if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
+  const Backend& backend = opened(state_).backend();
   const Capabilities can = backend.capabilities();
   if (options.mode == Mode::shared && can.shared_mode != Support::yes) {
     throw LockError({Errc::unsupported, backend.describe() + ": it has no readers, only owners"});
@@ -63,7 +75,7 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
                                 ": LockOptions::min_hold: a name is free there as soon as "
                                 "its client is gone; Client::once() is remembered"});
   }
-  return {state_->slot(name), state_->terms(options)};
+  return {opened(state_).slot(name), opened(state_).terms(options)};
 }
 
 ReadWriteLock Client::read_write_lock(std::string_view name, const LockOptions& options) {
@@ -78,36 +90,36 @@ Semaphore Client::semaphore(std::string_view name, std::uint32_t permits,
                             const LockOptions& options) {
   raise_if(core::check_semaphore(name));
   raise_if(core::check(permits, options));
-  if (!state_->alive()) throw LockError(state_->closed_failure());
-  const Backend& backend = state_->backend();
+  if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
+  const Backend& backend = opened(state_).backend();
   if (backend.capabilities().permits != Support::yes) {
     throw LockError({Errc::unsupported, backend.describe() + ": it has no semaphores"});
   }
-  return {state_->permit(name, Owner::unique()), state_->terms(options, permits)};
+  return {opened(state_).permit(name, Owner::unique()), opened(state_).terms(options, permits)};
 }
 
 Once Client::once(std::string_view key, const OnceOptions& options) {
   raise_if(core::check_key(key));
   raise_if(core::check(options));
-  if (!state_->alive()) throw LockError(state_->closed_failure());
-  Backend& backend = state_->backend();
+  if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
+  Backend& backend = opened(state_).backend();
   if (backend.capabilities().once != Support::yes) {
     throw LockError({Errc::unsupported, backend.describe() + ": it cannot remember keys"});
   }
   const LockOptions hold{.lease = options.lease, .label = options.label};
-  return {state_->key(key), state_->terms(hold),
+  return {opened(state_).key(key), opened(state_).terms(hold),
           std::make_shared<const Memory>(Memory{
               .fingerprint = options.fingerprint, .repeat = options.repeat, .keep = options.keep}),
           options};
 }
 
-void Client::check(std::chrono::nanoseconds wait) { raise_if(state_->check(wait)); }
+void Client::check(std::chrono::nanoseconds wait) { raise_if(opened(state_).check(wait)); }
 
 void Client::check(std::chrono::nanoseconds wait, std::error_code& ec) {
-  ec = state_->check(wait).code;
+  ec = opened(state_).check(wait).code;
 }
 
-Capabilities Client::capabilities() const { return state_->backend().capabilities(); }
+Capabilities Client::capabilities() const { return opened(state_).backend().capabilities(); }
 
 void Client::close() noexcept {
   // A copy: a callback that runs during close() may destroy this very object.

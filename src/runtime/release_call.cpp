@@ -38,6 +38,16 @@ Released ReleaseCall::run(Owner owner, Failure& failure, Unlocking by) {
   return outcome;
 }
 
+// Whoever locked in one thread and unlocks in another is to find that out by the words.
+Failure ReleaseCall::not_owner_locked() const {
+  const bool others = name_.state.live() != nullptr;
+  return {Errc::not_owner,
+          others ? name_.name +
+                       ": another owner of this client holds it (each thread is one; see "
+                       "mortise::Owner)"
+                 : name_.name};
+}
+
 void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
   // Silent for the guards of a closed client, and in a forked child, where the mutex is not to be
   // touched.
@@ -56,7 +66,7 @@ void ReleaseCall::begin(Owner owner, Failure& failure, Unlocking by) {
   switch (departure.exit) {
     case core::NameState::Exit::not_owner:
       // A thread at its very end may unlock what was lost and is forgotten.
-      if (!base::has_ended(owner)) failure = Failure(Errc::not_owner, name_.name);
+      if (!base::has_ended(owner)) failure = not_owner_locked();
       break;
     case core::NameState::Exit::nested: outcome_ = Released::released; break;
     case core::NameState::Exit::was_lost: keeper_.unpin_if_idle_locked(after_); break;

@@ -78,6 +78,7 @@ class ReleaseCall {
   void tell_failed(const core::Hold& ended, Failure why);
 
   void look_after_readers_locked(Instant now) noexcept;
+  [[nodiscard]] Failure not_owner_locked() const;
 
   Slot& slot_;
   const Mode mode_;  // `shared`: of a reader

@@ -137,6 +137,7 @@ MORTISE_TEST(Cancelling, IsNotThrown) {
   const Guard guard(wanted, {.stop = stop.get_token()});
   EXPECT_FALSE(guard);
   EXPECT_EQ(guard.error(), Errc::cancelled);
+  EXPECT_EQ(guard.error_text(), "name: the wait was cancelled");
   held.unlock();
 }
 

@@ -148,7 +148,9 @@ MORTISE_TEST(ExactHold, UnlockByAStrangerIsRefusedAndChangesNothing) {
     FAIL() << "unlock by a stranger was accepted";
   } catch (const LockError& error) {
     EXPECT_EQ(error.errc(), Errc::not_owner);
-    EXPECT_NE(std::string(error.what()).find("name"), std::string::npos) << error.what();
+    const std::string words = error.what();
+    EXPECT_EQ(words.find("name: another owner of this client holds it"), 0U) << words;
+    EXPECT_NE(words.find("mortise::Owner"), std::string::npos) << words;
   }
   EXPECT_EQ(holder.probe->counts().all(), before.all()) << "the server was asked";
   EXPECT_EQ(held.hold_count(), 1U);

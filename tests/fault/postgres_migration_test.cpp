@@ -107,6 +107,14 @@ TEST_F(PostgresMigration, OfEachOlderVersionComesToTheSameAndKeepsLocksAndRights
   }
 }
 
+// The advice to run what has just been run would lead in a circle.
+TEST_F(PostgresMigration, ForARoleThatIsNotThereNamesItAndGivesNoAdvice) {
+  const Failure failure = failure_of([&] { migrate("nobody"); });
+  EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("\"nobody\" does not exist"));
+  EXPECT_THAT(failure.text, Not(HasSubstr("migrate")));
+}
+
 TEST_F(PostgresMigration, ByPsqlIsTheSame) {
   ASSERT_EQ(psql("-o /dev/null -f " MORTISE_SQL_DIR "/schema.sql"), 0);
   ASSERT_EQ(psql("-v role=shop -f " MORTISE_SQL_DIR "/application.sql"), 0);

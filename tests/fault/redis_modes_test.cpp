@@ -36,6 +36,22 @@ TEST_F(RedisServers, ThatEvictKeysAreMisconfiguredUnlessThatIsAccepted) {
   EXPECT_EQ(also.release(), Released::released);
 }
 
+TEST_F(RedisServers, WithoutTheDatabaseThatIsWantedAreMisconfigured) {
+  Client mine(server().url() + "/99");
+  Lock lock = mine.lock("a");
+  Failure failure;
+  EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { lock.lock(); }); }), 1s);
+  EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("DB index"));
+}
+
+TEST_F(RedisServers, WithoutTlsLeaveItsHandshakeUnanswered) {
+  Client mine("rediss://127.0.0.1:" + std::to_string(server().port()));
+  const Failure failure = failure_of([&] { mine.check(10s); });
+  EXPECT_EQ(failure.code, Errc::unavailable);
+  EXPECT_THAT(failure.text, HasSubstr("TLS handshake is not answered"));
+}
+
 TEST_F(RedisServers, ThatBelongToAClusterAreUnsupported) {
   serve({"cluster-enabled yes"});
   Client mine = client();

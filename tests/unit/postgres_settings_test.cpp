@@ -122,6 +122,10 @@ TEST(PostgresSettings, RefuseWhatMakesNoSenseByName) {
   EXPECT_NE(refusal_of("postgresql://db:70000/x").find("port"), std::string::npos);
   EXPECT_NE(refusal_of("postgresql://db/x?service=shop").find("service"), std::string::npos);
   EXPECT_NE(refusal_of("mysql://db/x").find("mysql"), std::string::npos);
+  const std::string unknown = "unknown parameter for postgresql: nope";
+  EXPECT_NE(refusal_of("postgresql://db/x?ssl=true&sslmode=require&nope=1").find(unknown),
+            std::string::npos);
+  EXPECT_NE(refusal_of("postgresql://shop:secret@db/x?nope").find(unknown), std::string::npos);
 }
 
 TEST(PostgresSettings, DoNotEndAtANul) {
@@ -140,7 +144,9 @@ TEST(PostgresSettings, NeverQuoteAPassword) {
            "postgresql://shop:a@b?mortise.fair=secret@db/x",
            "postgresql://shop:a/b?mortise.secret@db/x",
            "postgresql://shop:secret@db/x?password=secret=2",
-           "postgresql://shop:secret@db/x?secret=1",
+           "postgresql://shop:secret@db/x?nope=secret",
+           "postgresql://shop:a@b?secret=1@db/x",
+           "postgresql://shop:a/b?secret=1@db/x",
            "postgresql://shop:secret@db:port/x",
            "postgresql://shop:sec ret@[db/x",
            "postgresql://shop:secret@db/x?sslpassword",

@@ -50,6 +50,8 @@ TEST(RedisServerErrorTest, EachHasItsMeaning) {
       {"ERR The user executing the script can't run this command", Meaning::final, Errc::denied},
       {"The user executing the script can't access at least one of the keys", Meaning::final,
        Errc::denied},
+      {"ERR DB index is out of range", Meaning::final, Errc::misconfigured},
+      {"ERR invalid DB index", Meaning::final, Errc::misconfigured},
       {"MOVED 3999 127.0.0.1:6381", Meaning::final, Errc::unsupported},
       {"ASK 3999 127.0.0.1:6381", Meaning::final, Errc::unsupported},
       {"WRONGTYPE Operation against a key holding the wrong kind of value", Meaning::final,

@@ -124,6 +124,7 @@ TEST(RedisSettingsTest, RefusalsNameThePart) {
   for (const auto& each : cases) {
     EXPECT_THAT(refusal(std::string("redis://") + each.rest), HasSubstr(each.part)) << each.rest;
   }
+  EXPECT_THAT(refusal("redis:127.0.0.1"), HasSubstr("'//' is missing"));
   EXPECT_THAT(refusal("rediss://h?cert=/c"), HasSubstr("cert and key"));
   EXPECT_THAT(refusal("rediss://h?verify=maybe"), HasSubstr("verify"));
   EXPECT_THAT(refusal("memcached://h"), HasSubstr("memcached"));

@@ -144,9 +144,9 @@ TEST(RemoteTlsTest, AnotherAuthorityIsNotTrusted) {
   const TlsServer server;
   TlsSettings settings;
   settings.ca_file = certificates().other_ca();
-  expect_denied(*server.open(settings), "the server's certificate is not trusted: ");
+  expect_denied(*server.open(settings), "we do not trust the server's certificate: ");
   // The system's authorities did not sign it either.
-  expect_denied(*server.open(TlsSettings{}), "the server's certificate is not trusted: ");
+  expect_denied(*server.open(TlsSettings{}), "we do not trust the server's certificate: ");
 }
 
 TEST(RemoteTlsTest, TheCertificateIsForTheHost) {

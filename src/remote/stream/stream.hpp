@@ -34,6 +34,8 @@ class Stream {
   /// Goes on connecting and shaking hands. @return `done` = connected; `again` = call again when
   /// `interest()` has come; `closed`, `failed` = see `failure()`
   [[nodiscard]] virtual Status advance() = 0;
+  /// @return whether it is connected, and waits for the other side to shake hands.
+  [[nodiscard]] virtual bool shakes_hands() const noexcept { return false; }
   /// @return what to poll for while `advance()` is not `done`, or beside POLLIN afterwards (a TLS
   /// read may have to write).
   [[nodiscard]] virtual short interest() const noexcept = 0;

@@ -113,6 +113,10 @@ class TlsStream final : public Stream {
   [[nodiscard]] short interest() const noexcept override {
     return interest_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] bool shakes_hands() const noexcept override {
+    const std::lock_guard lock(mutex_);
+    return connected_ && !encrypted_ && !ended_;
+  }
   [[nodiscard]] Moved read(std::span<char> into) override;
   [[nodiscard]] Moved write(std::span<const char> from) override;
   [[nodiscard]] Failure failure() const override;
@@ -293,8 +297,9 @@ Failure TlsStream::explain(unsigned long error) const {
   const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     const long verdict = ::SSL_get_verify_result(ssl_.get());
-    return {Errc::denied, std::string("TLS: the server's certificate is not trusted: ") +
-                              ::X509_verify_cert_error_string(verdict)};
+    return {Errc::denied, std::string("TLS: we do not trust the server's certificate: ") +
+                              ::X509_verify_cert_error_string(verdict) +
+                              " (who signed it, or itself, goes into ca=FILE)"};
   }
   if (refuses_us(reason)) {
     return {Errc::denied, "TLS: the server refuses us or our certificate: " + reason_of(error)};

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Goal: whoever mistypes a URL is told what to type. Method: what people type, and the words.
+#include <mortise/mortise.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mortise {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Refusal {
+  Errc code{};
+  std::string words{};
+};
+
+Refusal refusal(const std::string& url) {
+  try {
+    const Client client(url);
+  } catch (const LockError& error) {
+    return {error.errc(), error.what()};
+  }
+  ADD_FAILURE() << "opened: " << url;
+  return {};
+}
+
+TEST(ClientUrl, OfAnUnknownSchemeNamesWhatIsBuilt) {
+  const Refusal refused = refusal("mysql://host");
+  EXPECT_EQ(refused.code, Errc::unsupported);
+  EXPECT_THAT(refused.words, AllOf(HasSubstr("'mysql'"), HasSubstr("memory"), HasSubstr("file"),
+                                   HasSubstr("redlock"), HasSubstr("postgresql")));
+  EXPECT_THAT(refused.words, AllOf(Not(HasSubstr("sentinel")), Not(HasSubstr("cluster"))));
+}
+
+TEST(ClientUrl, WithoutASchemeSaysWhichIsMeant) {
+  const struct {
+    const char* url;
+    const char* meant;
+  } cases[] = {{"127.0.0.1:6379", "redis://"},
+               {"localhost:6380/1", "redis://"},
+               {"db.example:5432", "postgresql://"},
+               {"zk1:2181", "zookeeper://"}};
+  for (const auto& each : cases) {
+    const Refusal refused = refusal(each.url);
+    EXPECT_EQ(refused.code, Errc::misconfigured) << each.url;
+    EXPECT_THAT(refused.words, HasSubstr(std::string("did you mean ") + each.meant)) << each.url;
+  }
+}
+
+TEST(ClientUrl, QuotesNoPassword) {
+  for (const char* const url : {"user:123/4@host:6379", "user:1234?password=567@host"}) {
+    EXPECT_THAT(refusal(url).words, AllOf(Not(HasSubstr("123")), Not(HasSubstr("567")))) << url;
+  }
+}
+
+}  // namespace
+}  // namespace mortise
