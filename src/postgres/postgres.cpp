@@ -17,7 +17,8 @@ std::unique_ptr<Backend> backend(std::string_view url) {
 
 std::string migration(const Migration& options) {
   check_identifier("the schema", options.schema);
-  std::string text = fill_in(sql::migration, options.schema);
+  std::string text;
+  for (const char* const piece : sql::migration) text += fill_in(piece, options.schema);
   if (!options.role.empty()) {
     check_identifier("the role", options.role);
     text += fill_in(sql::role, options.schema, options.role) + "\n";

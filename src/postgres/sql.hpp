@@ -2,11 +2,14 @@
 // The SQL of src/postgres/sql as text, with @schema@ and @role@ still in it.
 #pragma once
 
+#include <span>
+
 namespace mortise::postgres::sql {
 
 // Made by cmake/PostgresSql.cmake.
-extern const char* const migration;  ///< the schema, table and functions; a transaction without end
-extern const char* const role;       ///< the rights of an application
+/// The schema, tables and functions, one piece after the other; a transaction without end.
+extern const std::span<const char* const> migration;
+extern const char* const role;  ///< the rights of an application
 
 extern const char* const look;
 extern const char* const peek;

@@ -157,7 +157,7 @@ TEST(RedisGreetingTest, WhoWeAreIsRefused) {
   EXPECT_EQ(code(with_password, error("LOADING wait")), make_error_code(Errc::unavailable));
   EXPECT_EQ(code(with_password, bulk("OK")), make_error_code(Errc::protocol));
   EXPECT_EQ(code("redis://h/9?client-name=", error("ERR DB index is out of range")),
-            make_error_code(Errc::protocol));
+            make_error_code(Errc::misconfigured));
   EXPECT_EQ(code("redis://h/9?client-name=", Reply{}), make_error_code(Errc::protocol));
   EXPECT_FALSE(code("redis://h", error("NOPERM no permissions to run 'client|setname'")));
   EXPECT_EQ(code("redis://h", error("NOAUTH Authentication required.")),
