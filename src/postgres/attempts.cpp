@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace mortise::postgres {
@@ -16,6 +17,12 @@ namespace {
 constexpr std::chrono::minutes late_copies_live{6};
 // The number of what is sent while nothing is known of late copies.
 constexpr std::uint64_t first_copy = 1;
+
+// Who waits for readers without a ticket: see mortise.take_row() of sql/take_row.sql.
+bool keeps_readers_out(const Acquisition& operation) {
+  const std::optional<Holder> holder = operation.holder();
+  return operation.request().mode == Mode::exclusive && holder && holder->mode == Mode::shared;
+}
 
 }  // namespace
 
@@ -181,7 +188,8 @@ bool Attempts::cancelled(const Operation& operation) {
   Pending& pending = found->second;
   pending.cancelled = true;
   const bool known = pending.open > 0 || late_.find({.attempt = attempt}) != nullptr ||
-                     doubtful_locked(attempt) || (tickets_ && pending.asked);
+                     doubtful_locked(attempt) ||
+                     (pending.asked && (tickets_ || keeps_readers_out(*operation)));
   if (!known) forget_locked(found);
   return known;
 }

@@ -38,10 +38,14 @@ BEGIN
   END IF;
   DELETE FROM @schema@.@ticket@ WHERE name = the_name AND attempt = me;
   -- It may have been told of a free lock that the next one waits for; or have kept readers out.
-  IF FOUND AND (l.expires_at <= t OR (@shares@ AND l.lease <= 0)) THEN
-    next_one := wakes;
-    IF NOT wakes THEN PERFORM @schema@.tell@of@(the_name, t); END IF;
+  next_one := FOUND AND (l.expires_at <= t OR (@shares@ AND l.lease <= 0));
+  IF @shares@ AND l.lease = 0 THEN
+    -- Without a ticket as well: see take_row(). Who waits besides says so again when it is told.
+    UPDATE @schema@.@share@ SET expires_at = '-infinity'
+     WHERE name = the_name AND attempt = '' AND label = me AND expires_at > t;
+    next_one := next_one OR FOUND;
   END IF;
+  IF next_one AND NOT wakes THEN PERFORM @schema@.tell@of@(the_name, t); END IF;
   IF @shares@ AND l.lease = 0 AND l.expires_at > t THEN
     SELECT attempt, number, lease, expires_at INTO s
       FROM @schema@.@share@ WHERE name = the_name AND attempt = me AND me <> '' AND expires_at > t;
@@ -57,6 +61,6 @@ BEGIN
     RETURN 'G ' || l.number || ' '
            || abs(l.lease) - round(extract(epoch FROM l.expires_at - t) * 1000000)::bigint || ' ' || abs(l.lease);
   END IF;
-  RETURN CASE WHEN next_one THEN 'W' ELSE 'B' END;
+  RETURN CASE WHEN next_one AND wakes THEN 'W' ELSE 'B' END;
 END
 $function$;

@@ -10,7 +10,8 @@
 -- by one, counts for nothing.
 --
 -- A row with an empty attempt is not one of them: its `number` is the largest that is known to have ended other than
--- by a release, or one before theirs; until `expires_at` somebody who draws no ticket waits to have the name alone.
+-- by a release, or one before theirs; until `expires_at` somebody who draws no ticket waits to have the name alone,
+-- whose attempt is in `label`.
 CREATE TABLE IF NOT EXISTS @schema@.share (
   name       bytea       NOT NULL,
   attempt    bytea       NOT NULL,

@@ -121,7 +121,8 @@ BEGIN
     ELSIF shared THEN
       -- Nobody joins those who share it, as long as it goes on asking.
       IF l.lease < 0 THEN PERFORM @schema@.spread@of@(the_name); END IF;
-      UPDATE @schema@.@share@ SET expires_at = t + interval '3 seconds' WHERE name = the_name AND attempt = '';
+      UPDATE @schema@.@share@ SET expires_at = t + interval '3 seconds', label = me
+       WHERE name = the_name AND attempt = '';
     END IF;
     IF l.waiters_until < t + interval '5 seconds' THEN
       UPDATE @schema@.@lock@ SET waiters_until = t + interval '30 seconds' WHERE name = the_name;

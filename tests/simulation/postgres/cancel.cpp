@@ -43,7 +43,14 @@ Task<std::string> cancel(Session& session, const std::string& name, const std::s
       !session.db.makes(Mistake::cancel_leaves_ticket) && delete_ticket(session, name, attempt);
   co_await session.step();
   const bool shared = !is_run(name) && row.lease == 0;
-  const bool next_one = found && (row.expires_at <= t || (!is_run(name) && row.lease <= 0));
+  bool next_one = found && (row.expires_at <= t || (!is_run(name) && row.lease <= 0));
+  const LockRow* const head = shared ? session.see(share_name(name, "")) : nullptr;
+  if (head != nullptr && head->label == attempt && head->expires_at > t) {
+    LockRow opened = *head;
+    opened.expires_at = opened.waiters_until = minus_infinity;
+    rewrite_share(session, std::move(opened));
+    next_one = true;
+  }
   if (next_one && !wakes) co_await tell(session, name, t);
   if (const LockRow* const its = share(session, name, attempt);
       shared && row.expires_at > t && its != nullptr && its->expires_at > t) {

@@ -82,6 +82,7 @@ Task<void> wait_in(Session& session, LockTuple& tuple, const TakeRequest& reques
     if (const LockRow* const there = session.see(share_name(request.name, ""))) {
       LockRow head = *there;
       head.waiters_until = t + ticket_lasts;  // for those who judge
+      head.label = request.attempt;
       const bool unseen = session.db.makes(Mistake::writer_is_not_seen_to_wait);
       if (!unseen) head.expires_at = t + ticket_lasts;
       rewrite_share(session, std::move(head));
