@@ -15,15 +15,14 @@
 #include <mortise/zookeeper.hpp>
 #endif
 
-#include "base/url.hpp"
+#include "base/schemes.hpp"
 
-#include <string>
 #include <utility>
 
 namespace mortise {
 namespace {
 
-using Factory = std::unique_ptr<Backend> (*)(std::string_view url);
+using Factory = decltype(base::Scheme::open);
 
 // What a component has where this build has it.
 #ifdef MORTISE_WITH_POSTGRES
@@ -44,14 +43,7 @@ constexpr Factory zookeeper_factory = &zookeeper::backend;
 constexpr Factory zookeeper_factory = nullptr;
 #endif
 
-struct Scheme {
-  std::string_view name;
-  Factory factory;
-  std::string_view component = {};  ///< the CMake option that it is built by; empty: always there
-  bool built = true;                ///< false: refused, in words of its backend
-};
-
-constexpr Scheme schemes[] = {
+constexpr base::Scheme schemes[] = {
     {"memory", &memory::backend},
     {"file", &file::backend},
     {"postgresql", postgres_factory, "MORTISE_WITH_POSTGRES"},
@@ -67,41 +59,9 @@ constexpr Scheme schemes[] = {
     {"zookeeper", zookeeper_factory, "MORTISE_WITH_ZOOKEEPER"},
 };
 
-/// Of "10.0.0.1:6379" or "localhost:2181" everything before the colon reads as a scheme.
-std::string_view scheme_by_port(std::string_view url) {
-  std::string_view port = url.substr(url.find(':') + 1);
-  port = port.substr(0, port.find_first_of("/?"));
-  if (port.empty() || port.find_first_not_of("0123456789") != std::string_view::npos) return {};
-  if (port == "2181") return "zookeeper";
-  return port == "5432" ? "postgresql" : "redis";
-}
-
-std::unique_ptr<Backend> open(std::string_view url) {
-  const std::string scheme = base::url_scheme(url);
-  std::string known;
-  for (const Scheme& each : schemes) {
-    if (each.name == scheme && each.factory != nullptr) return each.factory(url);
-    if (each.name == scheme) {
-      throw LockError({Errc::unsupported, "URL: the backend of the scheme '" + scheme +
-                                              "' is not in this build; configure with " +
-                                              std::string(each.component) + "=ON"});
-    }
-    if (each.factory == nullptr || !each.built) continue;
-    known += (known.empty() ? "" : ", ") + std::string(each.name);
-  }
-  const std::string_view meant = scheme_by_port(url);
-  if (!meant.empty()) {
-    // Not quoted: it may have a password in it.
-    throw LockError({Errc::misconfigured, "URL: the scheme is missing; did you mean " +
-                                              std::string(meant) + "://host:port?"});
-  }
-  throw LockError({Errc::unsupported, "URL: no backend for the scheme '" + scheme +
-                                          "' in this build, which has " + known});
-}
-
 }  // namespace
 
 Client::Client(std::string_view url, ClientOptions options)
-    : Client(open(url), std::move(options)) {}
+    : Client(base::scheme_of(url, schemes).open(url), std::move(options)) {}
 
 }  // namespace mortise

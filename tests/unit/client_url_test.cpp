@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Goal: whoever mistypes a URL is told what to type. Method: what people type, and the words.
+#include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
+
+#include "base/schemes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,6 +38,21 @@ TEST(ClientUrl, OfAnUnknownSchemeNamesWhatIsBuilt) {
   EXPECT_THAT(refused.words, AllOf(HasSubstr("'mysql'"), HasSubstr("memory"), HasSubstr("file"),
                                    HasSubstr("redlock"), HasSubstr("postgresql")));
   EXPECT_THAT(refused.words, AllOf(Not(HasSubstr("sentinel")), Not(HasSubstr("cluster"))));
+}
+
+TEST(ClientUrl, OfABackendThatIsNotInTheBuildNamesTheOption) {
+  const base::Scheme known[] = {
+      {.name = "memory", .open = &memory::backend},
+      {.name = "redis", .open = nullptr, .option = "MORTISE_WITH_REDIS"},
+  };
+  try {
+    static_cast<void>(base::scheme_of("redis://h", known));
+    FAIL() << "it was found";
+  } catch (const LockError& error) {
+    EXPECT_EQ(error.errc(), Errc::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("MORTISE_WITH_REDIS=ON"));
+  }
+  EXPECT_EQ(base::scheme_of("memory:", known).name, "memory");
 }
 
 TEST(ClientUrl, WithoutASchemeSaysWhichIsMeant) {
