@@ -21,88 +21,89 @@
 namespace mortise::core {
 namespace {
 
-using Do = AcquireAll::Do;
-using End = AcquireAll::End;
+using AllDo = AcquireAll::Do;
+using AllEnd = AcquireAll::End;
 using Fate = AcquireAll::Fate;
 
-void expect_action(const AcquireAll::Action& action, Do what, std::size_t name) {
+void expect_action(const AcquireAll::Action& action, AllDo what, std::size_t name) {
   EXPECT_EQ(action.what, what);
   EXPECT_EQ(action.name, name);
 }
-void expect_end(AcquireAll& all, const AcquireAll::Action& action, End end, std::size_t name) {
-  expect_action(action, Do::give_back, 0);
+void expect_end(AcquireAll& all, const AcquireAll::Action& action, AllEnd end, std::size_t name) {
+  expect_action(action, AllDo::give_back, 0);
   const AcquireAll::Action last = all.given_back();
-  expect_action(last, Do::end, name);
+  expect_action(last, AllDo::end, name);
   EXPECT_EQ(last.end, end);
 }
 
 TEST(AcquireAllTest, AsksForAllAtOnceAndHasThem) {
   AcquireAll all(true);
-  EXPECT_EQ(AcquireAll::start().what, Do::fly);
+  EXPECT_EQ(AcquireAll::start().what, AllDo::fly);
   const AcquireAll::Action last = all.step(AcquireAll::Flown{});
-  EXPECT_EQ(last.what, Do::end);
-  EXPECT_EQ(last.end, End::held);
+  EXPECT_EQ(last.what, AllDo::end);
+  EXPECT_EQ(last.end, AllEnd::held);
 }
 
 TEST(AcquireAllTest, GivesAllBackWhereItMayNotWait) {
   AcquireAll all(false);
-  expect_end(all, all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 2}), End::contended, 2);
+  expect_end(all, all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 2}), AllEnd::contended,
+             2);
   AcquireAll other(false);
   expect_end(other, other.step(AcquireAll::Flown{.worst = Fate::unanswered, .name = 1}),
-             End::failed, 1);
+             AllEnd::failed, 1);
 }
 
 TEST(AcquireAllTest, GivesAllBackWhereOneFailsForGood) {
   AcquireAll all(true);
-  expect_end(all, all.step(AcquireAll::Flown{.worst = Fate::failed, .name = 1}), End::failed, 1);
+  expect_end(all, all.step(AcquireAll::Flown{.worst = Fate::failed, .name = 1}), AllEnd::failed, 1);
   AcquireAll waits(true);
   waits.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
-  expect_end(waits, waits.step(AcquireAll::Waited{.fate = Fate::failed}), End::failed, 1);
+  expect_end(waits, waits.step(AcquireAll::Waited{.fate = Fate::failed}), AllEnd::failed, 1);
 }
 
 TEST(AcquireAllTest, WaitsWithNothingAtFirstAndThenWithWhatComesBefore) {
   AcquireAll all(true);
   for (int round = 0; round < rounds_with_nothing_held; ++round) {
-    expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 3}), Do::give_back, 0);
-    expect_action(all.given_back(), Do::wait, 3);
-    EXPECT_EQ(all.step(AcquireAll::Waited{}).what, Do::fly);
+    expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 3}), AllDo::give_back, 0);
+    expect_action(all.given_back(), AllDo::wait, 3);
+    EXPECT_EQ(all.step(AcquireAll::Waited{}).what, AllDo::fly);
   }
-  expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 3}), Do::give_back, 3);
-  expect_action(all.given_back(), Do::wait, 3);
-  EXPECT_EQ(all.step(AcquireAll::Waited{}).what, Do::fly);
-  expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 5}), Do::give_back, 5);
-  expect_action(all.given_back(), Do::wait, 5);
+  expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 3}), AllDo::give_back, 3);
+  expect_action(all.given_back(), AllDo::wait, 3);
+  EXPECT_EQ(all.step(AcquireAll::Waited{}).what, AllDo::fly);
+  expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 5}), AllDo::give_back, 5);
+  expect_action(all.given_back(), AllDo::wait, 5);
   const AcquireAll::Action last = all.step(AcquireAll::Waited{.all_held = true});
-  EXPECT_EQ(last.what, Do::end);
-  EXPECT_EQ(last.end, End::held);
+  EXPECT_EQ(last.what, AllDo::end);
+  EXPECT_EQ(last.end, AllEnd::held);
 }
 
 TEST(AcquireAllTest, WaitsForAStoreThatDoesNotAnswerWithNothing) {
   AcquireAll all(true);
   for (int round = 0; round < 3 * rounds_with_nothing_held; ++round) {
-    expect_action(all.step(AcquireAll::Flown{.worst = Fate::unanswered, .name = 3}), Do::give_back,
-                  0);
-    expect_action(all.given_back(), Do::wait, 3);
-    EXPECT_EQ(all.step(AcquireAll::Waited{}).what, Do::fly);
+    expect_action(all.step(AcquireAll::Flown{.worst = Fate::unanswered, .name = 3}),
+                  AllDo::give_back, 0);
+    expect_action(all.given_back(), AllDo::wait, 3);
+    EXPECT_EQ(all.step(AcquireAll::Waited{}).what, AllDo::fly);
   }
 }
 
 TEST(AcquireAllTest, SaysWhyItsTimeIsUp) {
   AcquireAll busy(true);
   expect_end(busy, busy.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1, .time_is_up = true}),
-             End::contended, 1);
+             AllEnd::contended, 1);
   AcquireAll silent(true);
   expect_end(silent,
              silent.step(AcquireAll::Flown{
                  .worst = Fate::unanswered, .name = 1, .time_is_up = true, .cut_short = true}),
-             End::failed, 1);
+             AllEnd::failed, 1);
   AcquireAll waits(true);
   waits.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
   expect_end(waits, waits.step(AcquireAll::Waited{.fate = Fate::busy, .time_is_up = true}),
-             End::contended, 1);
+             AllEnd::contended, 1);
   AcquireAll late(true);
   late.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
-  expect_end(late, late.step(AcquireAll::Waited{.time_is_up = true}), End::contended, 1);
+  expect_end(late, late.step(AcquireAll::Waited{.time_is_up = true}), AllEnd::contended, 1);
 }
 
 TEST(AcquireAllTest, BlamesNoStoreForTheTimeThatAHolderTook) {
@@ -112,14 +113,14 @@ TEST(AcquireAllTest, BlamesNoStoreForTheTimeThatAHolderTook) {
   expect_end(all,
              all.step(AcquireAll::Flown{
                  .worst = Fate::unanswered, .name = 0, .time_is_up = true, .cut_short = true}),
-             End::contended, 1);
+             AllEnd::contended, 1);
   AcquireAll other(true);
   other.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
   other.step(AcquireAll::Waited{});
   expect_end(
       other,
       other.step(AcquireAll::Flown{.worst = Fate::unanswered, .name = 0, .time_is_up = true}),
-      End::failed, 0);
+      AllEnd::failed, 0);
 }
 
 /// Who holds the names, and who waits for each, in order.
@@ -155,13 +156,13 @@ class Party {
   }
   void step() {
     switch (action_.what) {
-      case Do::fly: return fly();
-      case Do::give_back:
+      case AllDo::fly: return fly();
+      case AllDo::give_back:
         for (std::size_t i = action_.name; i < wanted_.size(); ++i) free(i);
         action_ = machine_->given_back();
         return;
-      case Do::wait: return wait();
-      case Do::end: break;
+      case AllDo::wait: return wait();
+      case AllDo::end: break;
     }
     ++served_;
     for (std::size_t i = 0; i < wanted_.size(); ++i) free(i);
