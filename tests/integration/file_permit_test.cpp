@@ -187,6 +187,34 @@ TEST_F(FilePermitTest, ALostOneIsFoundAtItsRelease) {
   EXPECT_TRUE(permit(*client, 1));
 }
 
+TEST_F(FilePermitTest, OneOfADeletedFileIsNotGranted) {
+  const auto client = user();
+  const auto before = permit(*client, 1);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(client->release(*before), Released::released);
+  ASSERT_EQ(::unlink((directory() + "/" + file_name("a", Mode::permit)).c_str()), 0);
+  const auto other = user();
+  ASSERT_TRUE(permit(*other, 1));
+  EXPECT_FALSE(permit(*client, 1)) << "one more than there are";
+}
+
+// The old file has changed since it was new, and does not any more.
+TEST_F(FilePermitTest, WhoWaitsBesideALostOneSleeps) {
+  const auto client = user();
+  const auto before = permit(*client, 1);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(client->release(*before), Released::released);
+  const auto hold = permit(*client, 1);
+  ASSERT_TRUE(hold);
+  ASSERT_EQ(::unlink((directory() + "/" + file_name("a", Mode::permit)).c_str()), 0);
+  const Attempt attempt = waits(*client, Mode::permit, 1);
+  constexpr std::chrono::milliseconds while_asleep{100};
+  const Instant began = BootClock::now();
+  client->backend().wait(*attempt, attempt->signal(), while_asleep);
+  EXPECT_GE(BootClock::now() - began, while_asleep / 2) << "it asks again and again";
+  EXPECT_EQ(client->release(*hold), Released::was_lost);
+}
+
 TEST_F(FilePermitTest, AnotherProgramsFileIsLeftAsItIs) {
   const std::string path = directory() + "/" + file_name("a", Mode::permit);
   FileTest::write(path, "something else", 14);

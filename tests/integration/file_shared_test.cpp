@@ -123,6 +123,21 @@ TEST_F(FileSharedTest, AReaderWhoseFileIsDeletedIsTold) {
   EXPECT_TRUE(write(*client));
 }
 
+// An idle client has the old file open still.
+TEST_F(FileSharedTest, AReaderOfADeletedFileReadsTheNewOne) {
+  const auto client = user();
+  const auto before = read(*client);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(client->release(*before), Released::released);
+  ASSERT_EQ(::unlink(path_of("a").c_str()), 0);
+  const auto other = user();
+  const auto hold = write(*other);
+  ASSERT_TRUE(hold);
+  EXPECT_FALSE(read(*client)) << "it holds beside an owner";
+  EXPECT_EQ(other->release(*hold), Released::released);
+  EXPECT_TRUE(read(*client));
+}
+
 TEST_F(FileSharedTest, ADiskThatHasToKeepItHasItOfReadersToo) {
   Settings flushes = settings();
   flushes.flush = true;

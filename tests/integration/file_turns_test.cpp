@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Goal: neither readers nor writers wait for ever, and no wake-up is lost. Method: clients that ask
 // in a given order, threads that never ask again, writers that are killed or stopped as they wait.
+#include "base/unique_fd.hpp"
+#include "file/lock_bytes.hpp"
 #include "file/lock_file.hpp"
 #include "integration/file_sharing_fixture.hpp"
 #include "model/seed.hpp"
 #include "support/asleep.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include <csignal>
 #include <random>
 #include <vector>
 
@@ -42,6 +47,10 @@ TEST_F(FileTurnsTest, AReaderWaitsForOneWriterOnly) {
   const auto one = user();
   const auto two = user();
   const auto late = user();
+  // Each turn is another one, and not the first alone.
+  const auto before = write(*late);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(late->release(*before), Released::released);
   const auto hold = read(*reading);
   ASSERT_TRUE(hold);
   const Attempt first = waits(*one, Mode::exclusive);
@@ -172,26 +181,73 @@ TEST_F(FileTurnsTest, AReleaseOfAnOwnerWakesAllReaders) {
 }
 
 // The owner's release wakes one: a writer that is stopped, and does nothing with it.
+// The release wakes one of them, and that one the other.
 TEST_F(FileTurnsTest, WhoReadsFirstAfterAnOwnerWakesTheOtherReaders) {
   const auto owner = user();
   const auto hold = write(*owner);
   ASSERT_TRUE(hold);
-  model::Process child = model::Process::fork_child([this] {
-    const auto mine = user();
-    return mine->lock("a", 2 * soon, 100ms) ? 0 : 1;
-  });
-  ASSERT_TRUE(test::falls_asleep(child.pid(), {SYS_futex_waitv, SYS_futex}));
-  ASSERT_TRUE(child.stop());
   const auto one = user();
   const auto other = user();
   const Attempt first = waits(*one, Mode::shared);
   const Attempt second = waits(*other, Mode::shared);
-  EXPECT_TRUE(served(*other, second, [&] {
-    EXPECT_EQ(owner->release(*hold), Released::released);
-    one->backend().acquire(first);
-    EXPECT_TRUE(granted(first));
+  EXPECT_TRUE(served(*one, first, [&] {
+    EXPECT_TRUE(served(*other, second,
+                       [&] { EXPECT_EQ(owner->release(*hold), Released::released); }));
   }));
-  child.resume();
+}
+
+// The last grant was to a reader, so whoever is woken alone and reads wakes nobody.
+TEST_F(FileTurnsTest, AnOwnerThatIsNotGrantedWakesAllWhoSleep) {
+  // It has the lock, and can write nothing.
+  model::Process child = model::Process::fork_child([this] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit nothing{};
+    if (!reaches(1) || ::setrlimit(RLIMIT_FSIZE, &nothing) != 0) return 1;
+    const auto mine = user();
+    return failure_of(*mine, Mode::exclusive) ? 0 : 2;
+  });
+  const auto before = user();
+  const auto hold = read(*before);
+  ASSERT_TRUE(hold);
+  EXPECT_EQ(before->release(*hold), Released::released);
+  const base::UniqueFd raw =
+      base::UniqueFd::open([&] { return ::open(path_of("a").c_str(), O_RDWR | O_CLOEXEC); });
+  bool locked = false;
+  ASSERT_EQ(try_lock_bytes(raw.get(), owned_bytes, ByteLock::exclusive, locked), 0);
+  ASSERT_TRUE(locked);
+  const auto one = user();
+  const auto other = user();
+  const Attempt first = waits(*one, Mode::shared);
+  const Attempt second = waits(*other, Mode::shared);
+  EXPECT_TRUE(served(*one, first, [&] {
+    EXPECT_TRUE(served(*other, second, [&] {
+      EXPECT_EQ(unlock_bytes(raw.get(), owned_bytes), 0);
+      board().stage.store(1);
+    }));
+  }));
+  const auto exit = child.wait_for(std::chrono::milliseconds(soon));
+  EXPECT_TRUE(exit && exit->code == 0);
+}
+
+// Its own release has woken the first of two writers; it comes before the second.
+TEST_F(FileTurnsTest, AReaderThatLeavesTheTurnToAnotherOneWaitsForThatOneOnly) {
+  const auto client = user();
+  const auto one = user();
+  const auto two = user();
+  const auto hold = read(*client);
+  ASSERT_TRUE(hold);
+  const Attempt first = waits(*one, Mode::exclusive);
+  const Attempt second = waits(*two, Mode::exclusive);
+  const Attempt again = request(*client, Mode::shared, true);
+  ASSERT_TRUE(served(*one, first, [&] {
+    EXPECT_EQ(client->release(*hold), Released::released);
+    client->backend().acquire(again);
+  }));
+  ASSERT_FALSE(again->done());
+  EXPECT_EQ(one->release(User::hold_of(*first)), Released::released);
+  client->backend().acquire(again);
+  EXPECT_TRUE(granted(again)) << "it waits for the second one as well";
+  two->backend().cancel(second);
 }
 
 TEST_F(FileTurnsTest, AnOwnerThatHasReadWakesAllReadersInTheEnd) {
