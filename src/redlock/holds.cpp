@@ -81,7 +81,7 @@ std::vector<std::shared_ptr<Freeing>> Holds::renewed(const std::vector<Renewal::
   std::vector<std::shared_ptr<Freeing>> released;
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (answers[i] != '1') continue;
+    if (!renews(answers[i])) continue;
     const auto found = entries_.find(items[i].hold.attempt);
     if (found == entries_.end()) {
       // It was released, and a majority has said so: this answer was not read yet.

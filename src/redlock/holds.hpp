@@ -21,6 +21,9 @@ struct AttemptHash {
   std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
 };
 
+/// @return whether that letter of renew.lua says so; '2' = and somebody waits who is kept out
+[[nodiscard]] constexpr bool renews(char answer) noexcept { return answer == '1' || answer == '2'; }
+
 /// A vote ends so much later than its hold, at most: the margin of a hold, and the way to the
 /// server.
 inline constexpr std::chrono::seconds end_at_the_servers{2};
@@ -46,7 +49,7 @@ class Holds {
   /// any more
   std::shared_ptr<Freeing> doubted(const HoldId& hold, const Trail::Stop& stop);
   /// A server has answered a renewal, and for what it has renewed it has votes.
-  /// @param answers one letter for each, '1' = renewed
+  /// @param answers one letter for each, as renew.lua gives it
   /// @return the ends of those that were released meanwhile, and of which it was not told, perhaps
   std::vector<std::shared_ptr<Freeing>> renewed(const std::vector<Renewal::Item>& items,
                                                 const std::string& answers,

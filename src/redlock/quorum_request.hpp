@@ -11,6 +11,7 @@
 #include "redlock/quorum.hpp"
 #include "redlock/roll.hpp"
 #include "redlock/trail.hpp"
+#include "redlock/vote.hpp"
 #include "redlock/vote_round.hpp"
 
 #include <algorithm>
@@ -115,6 +116,7 @@ struct QuorumAttempt final : QuorumRequest {
   std::atomic<std::uint64_t> proposal{0};  ///< of this round
   std::atomic<std::uint64_t> number{0};    ///< what the votes were settled on
   std::atomic<bool> polite{false};         ///< this round steps back for others
+  std::atomic<bool> bold{false};           ///< it steps back for nobody
   std::atomic<bool> leaves{false};         ///< it is cancelled: no server shall tell it any more
 
   // Under the mutex.
@@ -145,19 +147,25 @@ struct Freeing final : QuorumRequest {
   void give_up(const Failure& why) override { asked_for().failed(why); }
   /// @return what is told of its trouble.
   [[nodiscard]] Operation& asked_for() const noexcept {
-    return forced ? static_cast<Operation&>(*forced) : *release;
+    return forced ? static_cast<Operation&>(*forced->operation) : *release;
   }
 
   const std::shared_ptr<Release> release;
-  std::shared_ptr<ForcedRelease> forced{};  ///< by an administrator; null = by its client
-  std::optional<Holder> ended{};            ///< whose hold it is
-  const bool known;                         ///< exactly this hold was granted here
-  const Instant until;      ///< when it ends by itself; long ago where that is not known
+  /// By an administrator, who may end several at once: those who read.
+  struct Force {
+    std::shared_ptr<ForcedRelease> operation;
+    std::optional<Holder> ended{};  ///< whose hold it is
+    std::atomic<std::size_t> left{1};
+  };
+  std::shared_ptr<Force> forced{};  ///< null = by its client
+  const bool known;                 ///< exactly this hold was granted here
+  const Instant until;              ///< when it ends by itself; long ago where that is not known
   const bool if_it_lapses;  ///< nobody has released it: it is told once the hold stands no more
   std::atomic<bool> untold{true};  ///< a server that it concerns was not told, nor is owed it
   Tally tally{};                   // under the mutex, as what follows
   Roll roll{};                     // newcomers count: the outbox is sent on later connections
   NodeSet refused = 0;             // servers that answered with an error
+  bool heard = false;              // `forced`: by a majority
 };
 
 /// @tparam Request what such a call carries, as its `ask_of()` says
@@ -188,8 +196,11 @@ constexpr std::chrono::hours kept_without_end{1};
 
 /// A batch of renewals.
 struct Renewing final : QuorumRequest {
-  explicit Renewing(std::shared_ptr<Renewal> wanted)
-      : renewal(std::move(wanted)), tallies(renewal->items().size()), free(tallies.size()) {}
+  explicit Renewing(std::shared_ptr<Renewal> asked_for)
+      : renewal(std::move(asked_for)),
+        tallies(renewal->items().size()),
+        free(tallies.size()),
+        wanted(tallies.size()) {}
   void give_up(const Failure& why) override { renewal->failed(why); }
 
   const std::shared_ptr<Renewal> renewal;
@@ -197,7 +208,8 @@ struct Renewing final : QuorumRequest {
   NodeSet open = 0;  // under the mutex, as what follows
   Roll roll{};
   std::vector<Tally> tallies;
-  std::vector<NodeSet> free;  ///< servers where nobody holds the lock
+  std::vector<NodeSet> free;  ///< servers where nobody holds the lock who would exclude it
+  std::vector<bool> wanted;   ///< a server says that somebody waits whom it keeps out
   bool over = false;
 };
 
@@ -259,8 +271,8 @@ struct Looking final : QuorumRequest {
   NodeSet asked = 0;
   NodeSet heard = 0;  // addresses that an answer came from
   Roll roll{};
-  std::vector<std::pair<std::size_t, redis::Answer>> answers{};
-  std::vector<std::pair<std::size_t, AttemptId>> attempts{};  ///< `forced`: whose votes they are
+  std::vector<std::pair<std::size_t, Told>> answers{};
+  std::vector<std::pair<std::size_t, HoldId>> holds{};  ///< `forced`: whose votes they are
 };
 
 /// @return the same of a call.

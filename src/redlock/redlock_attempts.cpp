@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t fewest_attempts_to_sweep = 256;
 // An attempt that does not wait tries again so often where nobody has won.
 constexpr int most_splits = 4;
+// So often a writer steps back for readers that came before it, where nobody has won: servers
+// disagree who that was, or the readers are gone.
+constexpr int patient_splits = 3;
 
 }  // namespace
 
@@ -98,6 +101,7 @@ void RedlockBackend::ask(const std::shared_ptr<QuorumAttempt>& attempt) {
   attempt->untold = false;
   attempt->next = never;
   attempt->proposal.store(propose());
+  attempt->bold.store(attempt->splits >= patient_splits);
   std::fill(attempt->failures.begin(), attempt->failures.end(), Failure{});
   attempt->round.begin();
   attempt->awaited.begin(awaited_);
@@ -153,7 +157,12 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
                              .ways = only(node->index())};
       static_cast<void>(attempt->polled.add(stop));
       fresh = attempt->maybe.add(stop);
-      if (interested) attempt->hears |= only(node->index());
+      if (interested) {
+        attempt->hears |= only(node->index());
+        // Also where the answer comes when the round is over: it has its place there.
+        static_cast<void>(
+            attempt->listed.add({.server = server, .node = node->index(), .since = now}));
+      }
     }
     if (written != passage || written_interested != interested) {
       bytes.clear();
@@ -243,11 +252,17 @@ void RedlockBackend::win(const std::shared_ptr<QuorumAttempt>& attempt, Lock loc
   const Grant grant{.number = attempt->round.number(),
                     .counted_from = attempt->round.counted_from(),
                     .lease = request.lease};
-  const HoldId hold{.name = request.name, .attempt = request.attempt, .number = grant.number};
+  const HoldId hold{.name = request.name,
+                    .attempt = request.attempt,
+                    .number = grant.number,
+                    .mode = request.mode};
   Trail doubtful;
   for (const Trail::Stop& stop : attempt->maybe) {
     if (late_.has(stop.server, request.attempt)) static_cast<void>(doubtful.add(stop));
   }
+  // Where it was refused it may have its place among those who wait, which its release is to end: a
+  // writer's keeps readers out.
+  if (!base::mutant("redlock.place_outlives_the_hold")) attempt->maybe.add(attempt->listed);
   // Before a server that may have a vote yet is noted for a hold that nobody knows. What needs
   // memory comes first: a round that was won, and of which nobody is told, is never taken back.
   holds_.add(hold, end_of_hold(grant.counted_from, grant.lease), std::move(attempt->maybe),

@@ -38,6 +38,7 @@ Capabilities RedlockBackend::capabilities() const {
           .survives_restart = Support::unknown,
           // Of any minority.
           .survives_failover = Support::yes,
+          .shared_mode = Support::yes,
           .min_hold = Support::yes,
           .forces = Support::yes};
 }
@@ -102,8 +103,8 @@ bool RedlockBackend::open(Operation& operation) {
 
 void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
-  if (operation->request().mode != Mode::exclusive) {
-    operation->failed(no_keys());
+  if (operation->request().mode == Mode::permit || operation->request().mode == Mode::once) {
+    operation->failed(operation->request().mode == Mode::once ? no_keys() : no_permits());
     return;
   }
   if (const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(operation, true)) {
@@ -120,6 +121,15 @@ void RedlockBackend::recall(const std::shared_ptr<Recollection>& operation) {
 Failure RedlockBackend::no_keys() const {
   return {Errc::unsupported,
           describe() + ": no keys with a memory: a quorum does not write an outcome in one step"};
+}
+
+// With N permits of which each has a majority, N holds share any server's votes only if it votes
+// for several; and no two of those majorities tell how many there are.
+Failure RedlockBackend::no_permits() const {
+  return {Errc::unsupported,
+          describe() +
+              ": no semaphores: a majority of votes tells two owners apart, and does not "
+              "count them"};
 }
 
 void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
@@ -153,7 +163,6 @@ void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
 
 void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   if (!open(*operation)) return;
-  const HoldId& hold = operation->hold();
   const NodeSet reachable = usable();
   want_missing(reachable, !operation->in_trouble());
   const Holds::End end = holds_.end(operation);
@@ -166,7 +175,7 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
     if (why) operation->trouble(std::move(why));
   }
   const std::shared_ptr<Acquisition>& next = operation->successor();
-  if (!next || next->done() || hold.mode != Mode::exclusive) return;
+  if (!next || next->done()) return;
   const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(next, true);
   if (!attempt) return;
   attempt->polite.store(attempt->step.load() == 0);
@@ -280,9 +289,11 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
 
 void RedlockBackend::write_take(std::string& bytes, const Passage& passage,
                                 const QuorumAttempt& attempt, bool interested) const {
+  Manners::StepsBack steps_back = Manners::StepsBack::for_readers;
+  if (attempt.bold.load()) steps_back = Manners::StepsBack::not_at_all;
+  if (attempt.polite.load()) steps_back = Manners::StepsBack::for_others;
   requests_.take(bytes, passage, attempt.request(),
-                 {.interested = interested, .polite = attempt.polite.load()},
-                 attempt.proposal.load());
+                 {.interested = interested, .steps_back = steps_back}, attempt.proposal.load());
 }
 
 bool RedlockBackend::withdrawn(const redis::Call& call) const {

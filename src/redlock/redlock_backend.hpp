@@ -60,6 +60,7 @@ class RedlockBackend final : public Backend, private Node::User {
 
  private:
   [[nodiscard]] Failure no_keys() const;
+  [[nodiscard]] Failure no_permits() const;
   using Lock = std::unique_lock<std::mutex>;
   using Calls = std::list<redis::Call>;  // they go from hand to hand without memory
 
@@ -198,11 +199,12 @@ class RedlockBackend final : public Backend, private Node::User {
   void judge(const std::shared_ptr<Freeing>& freeing, Lock lock);
   void judge(const std::shared_ptr<Looking>& looking, Lock lock);
   [[nodiscard]] std::optional<Holder> holder_of(
-      const std::vector<std::pair<std::size_t, redis::Answer>>& answers, bool& decided) const;
+      const std::vector<std::pair<std::size_t, Told>>& answers, bool& decided) const;
 
   // Administrators: redlock_forcing.cpp.
-  [[nodiscard]] static std::optional<redis::Answer> read_whose(std::string_view text,
-                                                               std::optional<AttemptId>& whose);
+  [[nodiscard]] static std::optional<Told> read_whose(std::string_view text,
+                                                      std::vector<HoldId>& holds);
+  [[nodiscard]] std::vector<HoldId> holds_of_a_majority(const Looking& looking) const;
   void end_by_force(Looking& looking, const Holder& holder);
   [[nodiscard]] bool judge_forced(Freeing& freeing);
 

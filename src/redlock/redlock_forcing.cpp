@@ -40,47 +40,76 @@ void RedlockBackend::force_release(const std::shared_ptr<ForcedRelease>& operati
   look(looking);
 }
 
-/// @return the answer behind the attempt; nothing = it makes no sense
-std::optional<Answer> RedlockBackend::read_whose(std::string_view text,
-                                                 std::optional<AttemptId>& whose) {
+/// @return the answer behind the holds; nothing = it makes no sense
+std::optional<Told> RedlockBackend::read_whose(std::string_view text, std::vector<HoldId>& holds) {
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
-  std::optional<Answer> answer = Answer::parse(text.substr(space + 1));
-  if (answer && answer->kind == Answer::Kind::held) {
-    whose = redis::parse_attempt(text.substr(0, space));
-    if (!whose) return std::nullopt;
+  std::optional<Told> told = Told::parse(text.substr(space + 1));
+  if (!told || told->answer.kind != Answer::Kind::held) return told;
+  std::string_view rest = text.substr(0, space);
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::size_t dot = one.find('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    const std::optional<AttemptId> attempt = redis::parse_attempt(one.substr(0, dot));
+    const std::optional<std::uint64_t> number =
+        vote_number(std::string("G ").append(one.substr(dot + 1)));
+    if (!attempt || !number) return std::nullopt;
+    holds.push_back({.attempt = *attempt, .number = *number});
   }
-  return answer;
+  return holds.empty() ? std::nullopt : told;
+}
+
+/// Of two attempts one may have the number of the other: it is attempts that are ended.
+/// @return those that a majority names, as one of these servers does
+std::vector<HoldId> RedlockBackend::holds_of_a_majority(const Looking& looking) const {
+  std::vector<HoldId> all;
+  for (const auto& [node, hold] : looking.holds) {
+    const auto same = [&attempt = hold.attempt](const HoldId& other) {
+      return other.attempt == attempt;
+    };
+    NodeSet votes = 0;
+    for (const auto& [other, theirs] : looking.holds) {
+      if (same(theirs)) votes |= only(other);
+    }
+    if (count(votes) < quorum_.majority() || std::any_of(all.begin(), all.end(), same)) continue;
+    all.push_back(hold);
+  }
+  return all;
 }
 
 void RedlockBackend::end_by_force(Looking& looking, const Holder& holder) {
   const std::shared_ptr<ForcedRelease>& operation = looking.forced;
-  if (!operation->means(holder.token)) return operation->answered(std::nullopt);
-  const std::uint64_t number = holder.token.value() / core::tokens_in_a_grant;
-  // Of two attempts one may have the number of the other: it is the attempt that is ended.
-  std::optional<AttemptId> whose;
+  std::vector<HoldId> holds;
   {
     const Lock lock(looking.mutex);
     if (std::exchange(looking.ending, true)) return;  // another answer has come
-    for (const auto& [node, attempt] : looking.attempts) {
-      NodeSet votes = 0;
-      for (const auto& [other, theirs] : looking.attempts) {
-        if (theirs == attempt) votes |= only(other);
-      }
-      if (count(votes) >= quorum_.majority()) whose = attempt;
-    }
+    holds = holds_of_a_majority(looking);
   }
-  if (!whose) {
+  if (holds.empty()) {
     operation->failed({Errc::unavailable, describe() + ": its servers disagree whose hold it is"});
     return;
   }
-  const HoldId hold{.name = operation->name(), .attempt = *whose, .number = number};
+  // Of one hold a majority knows the number; of those who read each is asked by its own.
+  if (holds.size() > 1 || !operation->means(holder.token)) {
+    std::erase_if(holds, [&](const HoldId& hold) {
+      return !operation->means(Token(hold.number * core::tokens_in_a_grant));
+    });
+    if (holds.empty()) return operation->answered(std::nullopt);
+  }
+  const auto force = std::make_shared<Freeing::Force>();
+  force->operation = operation;
+  force->ended = holder;
+  force->left.store(holds.size());
   const Instant until = clock_->now() + holder.expires_in.value_or(core::longest_lease);
-  const auto freeing =
-      std::make_shared<Freeing>(std::make_shared<Release>(hold), true, until + end_at_the_servers);
-  freeing->forced = operation;
-  freeing->ended = holder;
-  tell_all({.freeing = freeing, .maybe = everywhere(), .known = true});
+  for (HoldId& hold : holds) {
+    hold.name = operation->name();
+    const auto freeing = std::make_shared<Freeing>(std::make_shared<Release>(std::move(hold)), true,
+                                                   until + end_at_the_servers);
+    freeing->forced = force;
+    tell_all({.freeing = freeing, .maybe = everywhere(), .known = true});
+  }
 }
 
 /// @return whether that is what it is: then it is answered as soon as a majority has heard of it
@@ -88,7 +117,8 @@ bool RedlockBackend::judge_forced(Freeing& freeing) {
   if (!freeing.forced) return false;
   if (count(freeing.tally.yes | freeing.tally.no) < quorum_.majority()) return true;
   freeing.awaited.end();
-  freeing.forced->answered(freeing.ended);
+  if (std::exchange(freeing.heard, true)) return true;
+  if (--freeing.forced->left == 0) freeing.forced->operation->answered(freeing.forced->ended);
   return true;
 }
 

@@ -47,21 +47,23 @@ void RedlockBackend::look_at(const std::shared_ptr<Looking>& looking, NodeSet no
 }
 
 std::optional<Holder> RedlockBackend::holder_of(
-    const std::vector<std::pair<std::size_t, Answer>>& answers, bool& decided) const {
+    const std::vector<std::pair<std::size_t, Told>>& answers, bool& decided) const {
   std::size_t free = quorum_.nodes - answers.size();  // who has not answered may say anything
   decided = false;
   bool any_may = false;
-  for (const auto& [node, answer] : answers) {
+  // Those whom a server names first: where several read they are the first at most of them.
+  for (const auto& [node, told] : answers) {
+    const Answer& answer = told.answer;
     if (answer.kind != Answer::Kind::held) continue;
     Tally same;
     std::optional<Holder> holder = answer.holder();
     for (const auto& [other, theirs] : answers) {
-      if (theirs.kind != Answer::Kind::held || theirs.holder_number != answer.holder_number)
-        continue;
+      if (theirs.answer.kind != Answer::Kind::held || !theirs.names(answer.holder_number)) continue;
       same.yes |= only(other);
-      if (holder && theirs.holder()) {
-        holder->waiters = std::max(holder->waiters.value_or(0), theirs.waiters);
-        if (holder->label.empty()) holder->label = theirs.label;
+      if (holder && theirs.answer.holder()) {
+        holder->waiters = std::max(holder->waiters.value_or(0), theirs.answer.waiters);
+        const bool of_it = theirs.answer.holder_number == answer.holder_number;
+        if (holder->label.empty() && of_it) holder->label = theirs.answer.label;
       }
     }
     if (count(same.yes) >= quorum_.majority()) {
@@ -76,17 +78,18 @@ std::optional<Holder> RedlockBackend::holder_of(
 
 void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::Reply& reply) {
   const auto looking = shared_request_in<Looking>(call);
-  std::optional<AttemptId> whose;
-  const std::optional<Answer> answer =
-      looking->forced ? read_whose(reply.text, whose) : Answer::parse(reply.text);
-  if (!answer || (answer->kind != Answer::Kind::held && answer->kind != Answer::Kind::free)) {
+  std::vector<HoldId> holds;
+  std::optional<Told> told =
+      looking->forced ? read_whose(reply.text, holds) : Told::parse(reply.text);
+  if (!told ||
+      (told->answer.kind != Answer::Kind::held && told->answer.kind != Answer::Kind::free)) {
     return nonsense(node, call);
   }
   Lock lock(looking->mutex);
   looking->heard |= only(node.index());
   if (looking->roll.counts(node.index(), node.server())) {
-    looking->answers.emplace_back(node.index(), *answer);
-    if (whose) looking->attempts.emplace_back(node.index(), *whose);
+    looking->answers.emplace_back(node.index(), std::move(*told));
+    for (HoldId& hold : holds) looking->holds.emplace_back(node.index(), std::move(hold));
   }
   judge(looking, std::move(lock));
 }

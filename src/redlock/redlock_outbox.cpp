@@ -214,8 +214,10 @@ void RedlockBackend::in_doubt(const std::shared_ptr<QuorumAttempt>& attempt,
   if (attempt->phase == QuorumAttempt::Phase::won) {
     const Acquisition::Request& request = attempt->request();
     lock.unlock();
-    const HoldId hold{
-        .name = request.name, .attempt = request.attempt, .number = attempt->number.load()};
+    const HoldId hold{.name = request.name,
+                      .attempt = request.attempt,
+                      .number = attempt->number.load(),
+                      .mode = request.mode};
     return end_there(hold, where, where.asked + request.lease);
   }
   static_cast<void>(attempt->maybe.add(where));

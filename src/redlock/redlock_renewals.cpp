@@ -18,7 +18,7 @@ void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) 
   std::vector<Renewal::Item>& items = renewing->renewal->items();
   const NodeSet bit = only(node.index());
   if (text.size() != renewing->tallies.size() ||
-      text.find_first_not_of("01E") != std::string::npos) {
+      text.find_first_not_of("012E") != std::string::npos) {
     return nonsense(node, call);
   }
   // What it has renewed is a vote there, whoever gave it: a server may have it of the one that it
@@ -37,7 +37,11 @@ void RedlockBackend::on_renew(Node& node, const Call& call, const Reply& reply) 
                       renewing->roll.counts(node.index(), node.server());
   for (std::size_t i = 0; counts && i < text.size(); ++i) {
     Tally& tally = renewing->tallies[i];
-    (text[i] == '1' ? tally.yes : tally.no) |= bit;
+    (renews(text[i]) ? tally.yes : tally.no) |= bit;
+    // One is enough: of those who have noted a writer that waits there is one in each majority.
+    if (text[i] == '2' && !base::mutant("redlock.nobody_says_that_a_writer_waits")) {
+      renewing->wanted[i] = true;
+    }
     if (text[i] != 'E') continue;
     renewing->free[i] |= bit;
     // The majority's answers were in already: this server was not asked for its vote yet.
@@ -59,6 +63,7 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
   renewing->awaited.end();
   const std::vector<Tally> verdicts = tallies;
   const std::vector<NodeSet> free = renewing->free;
+  const std::vector<bool> wanted = renewing->wanted;
   lock.unlock();
   if (renewing->renewal->done()) return;
   give_back_what_is_lost(*renewing, verdicts);
@@ -74,6 +79,7 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
       case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
       case Tally::Verdict::yes:
         item.answer = Renewal::Answer::renewed;
+        item.wanted = wanted[i];
         holds_.extend(item.hold, end_of_hold(item.counted_from, item.lease));
         if (free[i] != 0) again.emplace_back(item, free[i]);
         break;

@@ -37,9 +37,9 @@ bool makes_sense(const Call& call, const std::string& text) {
     case Ask::take:
     case Ask::relock: {
       if (vote_number(text)) return true;
-      const std::optional<Answer> answer = Answer::parse(text);
-      return answer &&
-             (answer->kind == Answer::Kind::busy || answer->kind == Answer::Kind::refused);
+      const std::optional<Told> told = Told::parse(text);
+      return told && (told->answer.kind == Answer::Kind::busy ||
+                      told->answer.kind == Answer::Kind::refused);
     }
     case Ask::settle: return vote_number(text) || letter("NH");
     case Ask::undo:
@@ -213,7 +213,7 @@ void RedlockBackend::no_vote(Node& node, const Call& call, const Failure& why, b
 
 void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
   const std::optional<std::uint64_t> number = vote_number(reply.text);
-  const std::optional<Answer> answer = number ? std::nullopt : Answer::parse(reply.text);
+  std::optional<Told> told = number ? std::nullopt : Told::parse(reply.text);
   const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_in(call);
   const std::size_t index = node.index();
   Lock lock(attempt->mutex);
@@ -262,18 +262,15 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     }
     return judge(attempt, std::move(lock));
   }
-  if (attempt->request().wait) {
-    static_cast<void>(
-        attempt->listed.add({.server = call.server, .node = index, .since = call.since}));
-  }
-  attempt->round.refused(index, answer->holder_number, answer->left);
+  const Answer& answer = told->answer;
+  attempt->round.refused(index, answer.holder_number, answer.left, std::move(told->numbers));
   if ((attempt->round.holders_nodes() & only(index)) != 0) {
-    std::optional<Holder> holder = answer->holder();
+    std::optional<Holder> holder = answer.holder();
     // A vote that only a renewal brought there has no label; another server's has.
-    const bool known = attempt->holder && attempt->holder_number == answer->holder_number;
+    const bool known = attempt->holder && attempt->holder_number == answer.holder_number;
     if (holder && holder->label.empty() && known) holder->label = attempt->holder->label;
     attempt->holder = std::move(holder);
-    attempt->holder_number = answer->holder_number;
+    attempt->holder_number = answer.holder_number;
   }
   judge(attempt, std::move(lock));
 }

@@ -26,6 +26,12 @@ Digits lease_digits(std::chrono::nanoseconds lease) {
 
 char flag(bool value) { return value ? '1' : '0'; }
 
+/// Whether older copies may be on their way, of a request for a vote in that mode.
+char copies_flag(bool copies, Mode mode) {
+  if (mode == Mode::shared) return copies ? 'S' : 's';
+  return flag(copies);
+}
+
 /// Appends the call of a script for one lock.
 void append_call(std::string& out, const redis::Script& script, const Passage& passage,
                  std::string_view prefix, std::string_view name,
@@ -53,13 +59,20 @@ void append_release(std::string& out, const Passage& passage, std::string_view p
 void Requests::take(std::string& out, const Passage& passage, const Acquisition::Request& request,
                     Manners manners, std::uint64_t proposal) const {
   const AttemptText attempt(request.attempt);
-  const std::array<char, 4> flags{'q', flag(passage.copies), flag(manners.interested),
-                                  flag(manners.polite)};
+  const std::array<char, 4> flags{'q', copies_flag(passage.copies, request.mode),
+                                  flag(manners.interested), static_cast<char>(manners.steps_back)};
   const Digits step(passage.step);
   const Digits lease = lease_digits(request.lease);
   const Digits number(proposal);
+  const std::string_view all{flags.data(), flags.size()};
+  if (request.mode != Mode::shared) {
+    return append_call(out, scripts::acquire, passage, prefix_, request.name,
+                       {attempt.view(), all, step, lease, request.label, number});
+  }
+  const AttemptText beside(request.beside.value_or(AttemptId{}));
   append_call(out, scripts::acquire, passage, prefix_, request.name,
-              {attempt.view(), {flags.data(), flags.size()}, step, lease, request.label, number});
+              {attempt.view(), all, step, lease, request.label, number,
+               request.beside ? beside.view() : std::string_view()});
 }
 
 void Requests::settle(std::string& out, const Passage& passage, const HoldId& hold) const {
@@ -107,7 +120,7 @@ void Requests::renew(std::string& out, const Passage& passage,
 void Requests::relock(std::string& out, const Passage& passage, const HoldId& hold,
                       std::chrono::nanoseconds lease) const {
   const AttemptText ours(hold.attempt, hold.number);
-  const std::array<char, 2> flags{'q', flag(passage.copies)};
+  const std::array<char, 2> flags{'q', copies_flag(passage.copies, hold.mode)};
   const Digits step(passage.step);
   const Digits time = lease_digits(lease);
   append_call(out, scripts::relock, passage, prefix_, hold.name,

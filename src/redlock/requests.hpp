@@ -14,8 +14,14 @@ namespace mortise::redlock {
 
 /// How an attempt takes part in what happens when it is refused.
 struct Manners {
+  enum class StepsBack : char {
+    not_at_all = '0',
+    for_others = '1',   ///< for all who want a hint
+    for_readers = '2',  ///< that came before it
+  };
   bool interested = false;  ///< wants a hint when the lock may be free
-  bool polite = false;      ///< steps back for others who want one
+  StepsBack steps_back =
+      StepsBack::not_at_all;  ///< of a writer; a reader does for writers before it
 };
 
 /// How a request travels.

@@ -6,6 +6,7 @@
 #include "base/mutant.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::redlock {
 
@@ -24,7 +25,10 @@ void VoteRound::granted(std::size_t node, std::uint64_t number, Instant since) {
   since_[node] = since;
 }
 
-void VoteRound::refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left) {
+void VoteRound::refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left,
+                        std::vector<std::uint64_t> others) {
+  if (!others.empty()) others_.resize(quorum_.nodes);  // first: there may be no memory for it
+  if (!others_.empty()) others_[node] = std::move(others);
   asked_ &= ~only(node);
   refused_ |= only(node);
   numbers_[node] = holder;
@@ -80,15 +84,31 @@ Instant VoteRound::counted_from() const noexcept {
   return first;
 }
 
+NodeSet VoteRound::that_name(std::uint64_t holder) const noexcept {
+  NodeSet all = 0;
+  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
+    if ((refused_ & only(i)) == 0) continue;
+    const std::span<const std::uint64_t> others = others_at(i);
+    const bool beside = std::find(others.begin(), others.end(), holder) != others.end();
+    if (numbers_[i] == holder || beside) all |= only(i);
+  }
+  return all;
+}
+
+std::span<const std::uint64_t> VoteRound::others_at(std::size_t node) const noexcept {
+  return others_.empty() ? std::span<const std::uint64_t>() : others_[node];
+}
+
 NodeSet VoteRound::holders_nodes() const noexcept {
   NodeSet most = 0;
-  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
-    if ((refused_ & only(i)) == 0 || numbers_[i] == 0) continue;
-    NodeSet same = 0;
-    for (std::size_t j = 0; j < quorum_.nodes; ++j) {
-      if ((refused_ & only(j)) != 0 && numbers_[j] == numbers_[i]) same |= only(j);
-    }
+  const auto look_at = [&](std::uint64_t holder) {
+    const NodeSet same = holder == 0 ? 0 : that_name(holder);
     if (count(same) > count(most)) most = same;
+  };
+  for (std::size_t i = 0; i < quorum_.nodes; ++i) {
+    if ((refused_ & only(i)) == 0) continue;
+    look_at(numbers_[i]);
+    for (const std::uint64_t other : others_at(i)) look_at(other);
   }
   return most;
 }

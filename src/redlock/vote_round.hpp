@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace mortise::redlock {
@@ -35,7 +36,9 @@ class VoteRound {
   /// It voted for us. @param since our clock before it was asked
   void granted(std::size_t node, std::uint64_t number, Instant since);
   /// Somebody else has it there. @param holder the number of its hold; 0 = nobody, it stepped back
-  void refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left);
+  /// @param others who has it as well: readers
+  void refused(std::size_t node, std::uint64_t holder, std::chrono::microseconds left,
+               std::vector<std::uint64_t> others = {});
   /// There will be no answer; also for one that has not answered `settle()`.
   void silent(std::size_t node);
   /// Its hold has that number now.
@@ -62,6 +65,8 @@ class VoteRound {
 
  private:
   [[nodiscard]] NodeSet with_number(std::uint64_t number) const noexcept;
+  [[nodiscard]] NodeSet that_name(std::uint64_t holder) const noexcept;
+  [[nodiscard]] std::span<const std::uint64_t> others_at(std::size_t node) const noexcept;
 
   Quorum quorum_;
   NodeSet asked_ = 0;
@@ -69,6 +74,7 @@ class VoteRound {
   NodeSet refused_ = 0;
   std::uint64_t decided_ = 0;           // the number, once there was a reason to decide on one
   std::vector<std::uint64_t> numbers_;  // of our hold, or the holder's
+  std::vector<std::vector<std::uint64_t>> others_;  // beside that; empty = of nobody
   std::vector<Instant> since_;
   std::vector<std::chrono::microseconds> left_;
 };

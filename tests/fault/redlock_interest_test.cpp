@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: who wants to hear that a lock may be free is known to each server, in the order of arrival,
-// as long as it asks; one of them is told at a release, who can be told; and the polite step back.
-// Also: what arrives late changes nothing there. Method: one server's scripts, and inboxes that are
-// open for some clients only.
+// as long as it asks; one of them is told at a release, who can be told, and keeps its place until
+// it has a vote; and the polite step back. Also: what arrives late changes nothing there. Method:
+// one server's scripts, and inboxes that are open for some clients only.
 #include "fault/redlock_script.hpp"
 
 namespace mortise::fault {
@@ -47,9 +47,25 @@ TEST_F(RedlockInterest, IsToldOnceAndInTheOrderOfArrival) {
   EXPECT_EQ(undo('a'), "F");
   EXPECT_TRUE(hears(inboxes_of, 'b'));
   EXPECT_FALSE(inboxes_of.receive(soon)) << "one of them";
-  EXPECT_EQ(interested(), "cd");
+  EXPECT_EQ(interested(), "bcd");
   EXPECT_EQ(undo('a'), "A");
-  EXPECT_TRUE(hears(inboxes_of, 'c'));
+  EXPECT_TRUE(hears(inboxes_of, 'c')) << "the first may have died since it was told";
+  EXPECT_EQ(vote('b', {.flags = "q010", .number = proposal + 1}), granted(proposal + 1));
+  EXPECT_EQ(interested(), "cd");
+  EXPECT_TRUE(vote('c', {.flags = "q010"}).starts_with("B"));
+  EXPECT_EQ(interested(), "dc") << "it came too late";
+  EXPECT_EQ(undo('b'), "F");
+  EXPECT_TRUE(hears(inboxes_of, 'd'));
+}
+
+TEST_F(RedlockInterest, OfTheFutureIsOver) {
+  ASSERT_EQ(vote('a'), granted(proposal));
+  ASSERT_NO_FATAL_FAILURE(interest("bc"));
+  std::string all = get("i");
+  all.replace(all.find(' ') + 1, 16, std::to_string(ahead));
+  set("i", all);
+  EXPECT_EQ(undo('c'), "N");
+  EXPECT_EQ(interested(), "") << "the clock was set back, and nobody knows when it was heard of";
 }
 
 TEST_F(RedlockInterest, OfWhoCanNotBeToldOrIsSilentIsPassedOver) {
@@ -59,6 +75,8 @@ TEST_F(RedlockInterest, OfWhoCanNotBeToldOrIsSilentIsPassedOver) {
   silence('c');
   EXPECT_EQ(undo('a'), "F");
   EXPECT_TRUE(hears(inboxes_of, 'd'));
+  EXPECT_EQ(interested(), "d");
+  EXPECT_EQ(vote('d', {.number = proposal + 1}), granted(proposal + 1));
   EXPECT_FALSE(has("i")) << "the quick way is closed";
 }
 
@@ -116,7 +134,7 @@ TEST_F(RedlockInterest, StaysWhereARoundIsTakenBack) {
   EXPECT_TRUE(hears(inboxes_of, 'b'));
   EXPECT_EQ(undo('b', "q00"), "N") << "nothing was freed that another one has to hear of";
   EXPECT_FALSE(inboxes_of.receive(soon));
-  EXPECT_EQ(interested(), "c");
+  EXPECT_EQ(interested(), "bc");
   ASSERT_EQ(vote('b', {.flags = "q010", .number = proposal + 1}), granted(proposal + 1));
   EXPECT_EQ(undo('b', "q00"), "F");
   EXPECT_TRUE(hears(inboxes_of, 'c'));
@@ -131,6 +149,8 @@ TEST_F(RedlockInterest, OfOthersIsRespectedByThePolite) {
   EXPECT_EQ(vote('c', {.flags = "q010"}), granted(proposal + 1)) << "whom nothing is asked of";
   lapse();
   silence('d');
+  EXPECT_TRUE(vote('e', {.flags = "q011"}).starts_with("B")) << "who was told has its place";
+  silence('b');
   EXPECT_EQ(vote('e', {.flags = "q011"}), granted(proposal + 2)) << "only the dead are before it";
 }
 

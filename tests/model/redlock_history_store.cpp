@@ -156,7 +156,7 @@ HistoryBackend redlock_processes(const std::string& name, RedlockQuorum quorum) 
                                return std::make_unique<RedlockHistoryStore>(quorum);
                              },
                          .hooks = distant_hooks(),
-                         .qualities = {contract::Quality::leases},
+                         .qualities = {contract::Quality::leases, contract::Quality::shared},
                          .missing = test::RedisServer::missing,
                          .answers_at_once = false},
           .disturbances = redlock_disturbances(),

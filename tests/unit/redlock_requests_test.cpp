@@ -52,9 +52,30 @@ TEST(RedlockRequestsTest, AVoteIsAskedForWithTheNumberThatIsProposed) {
                                      .wait = true};
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
               requests.take(out, {.step = 7, .copies = true}, request,
-                            {.interested = false, .polite = true}, 4711);
+                            {.interested = false, .steps_back = Manners::StepsBack::for_others},
+                            4711);
             }),
             call(scripts::acquire, {text, "q101", "7", "1500", "label", "4711"}));
+}
+
+TEST(RedlockRequestsTest, AReaderIsLeftAloneByTheQuickWay) {
+  Acquisition::Request request{
+      .attempt = attempt, .name = "na{me", .mode = Mode::shared, .lease = 1500ms};
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.take(out, {.step = 7}, request, {.interested = true}, 4711);
+            }),
+            call(scripts::acquire, {text, "qs10", "7", "1500", "", "4711", ""}));
+  request.beside = AttemptId{.client_high = 1, .client_low = 2, .sequence = 0xac};
+  EXPECT_EQ(
+      written([&](const Requests& requests, std::string& out) {
+        requests.take(out, {.step = 7, .copies = true}, request, {}, 4711);
+      }),
+      call(scripts::acquire, {text, "qS00", "7", "1500", "", "4711", text.substr(0, 16) + "Cs"}));
+  const HoldId hold{.name = "na{me", .attempt = attempt, .number = 9, .mode = Mode::shared};
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
+              requests.relock(out, {.step = 2}, hold, 30s);
+            }),
+            call(scripts::relock, {text + " 9", "qs", "2", "30000"}));
 }
 
 TEST(RedlockRequestsTest, AStrangersHoldIsReleasedByItsNumberAndAnOwnOneByItsAttempt) {

@@ -201,5 +201,31 @@ TEST(RedlockVoteRoundTest, EveryWayToAnswerHasTheOutcomeOfItsCounts) {
   }
 }
 
+TEST(RedlockVoteRoundTest, ReadersHaveTheNameWhereOneOfThemHasAMajority) {
+  VoteRound round = asked(3);
+  round.refused(0, 4, 1s, {4, 6});
+  round.refused(1, 5, 1s, {5});
+  EXPECT_EQ(count(round.holders_nodes()), 1U) << "nobody is named twice";
+  EXPECT_FALSE(round.held_elsewhere() && count(round.holders_nodes()) >= 2);
+  round.refused(2, 6, 2s, {6, 7});
+  EXPECT_EQ(round.holders_nodes(), only(0) | only(2))
+      << "one that no server names first everywhere";
+  EXPECT_TRUE(round.held_elsewhere());
+  EXPECT_EQ(round.free_in(), std::chrono::microseconds(1s));
+}
+
+TEST(RedlockVoteRoundTest, ReadersThatHaveNoMajorityKeepNobodyWaiting) {
+  VoteRound round = asked(3);
+  round.refused(0, 4, 1s, {4});
+  round.refused(1, 5, 1s, {5});
+  round.granted(2, 9, began);
+  EXPECT_EQ(round.outcome(), Outcome::lost);
+  EXPECT_FALSE(round.held_elsewhere());
+  round.begin();
+  round.asked(0);
+  round.refused(0, 0, 0s);
+  EXPECT_EQ(round.holders_nodes(), 0U) << "what was told in an earlier round";
+}
+
 }  // namespace
 }  // namespace mortise::redlock

@@ -12,16 +12,18 @@ exhume()
 local me, exact = string.match(ARGV[1], '^(%S+) (%d*)$')
 local late = comes_late(me, ARGV[3])
 local outcome = 'N'
-if not late and owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
+if not late and readers then
+  outcome = leave(me, exact)
+elseif not late and owner == me and (exact == '' or owner .. ' ' .. digits(number) == ARGV[1]) then
   outcome = held and 'F' or (ends and 'L' or 'A')
   if ends then redis.call('HDEL', K, 'g') end
-  held = false
+  held, owns = false, false
 end
 if string.sub(ARGV[2], 2, 2) == '1' then refuse_what_is_older(me, ARGV[3]) end
 if late then return 'N' end
 local leaves = string.sub(ARGV[2], 3, 3) == '1'
 if interested and (leaves or outcome ~= 'N') then
   if leaves then forget(me) end
-  if not held then hint() end
+  hint()
 end
 return outcome

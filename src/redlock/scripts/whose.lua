@@ -1,5 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- As inspect.lua, with the attempt that holds it in front: "-" = nobody does. For administrators, who end a hold
--- as its own client would.
+-- As inspect.lua, with the holds in front, "<attempt>.<number>," each: "-" = there is none. For administrators, who
+-- end a hold as its own client would.
 open(KEYS[1])
-return (held and owner or '-') .. ' ' .. occupied(held and 'O' or 'E')
+local holds = '-'
+if readers and held then
+  holds = name_all()
+elseif held then
+  holds = owner .. '.' .. digits(number) .. ','
+end
+return holds .. ' ' .. occupied(held and 'O' or 'E')

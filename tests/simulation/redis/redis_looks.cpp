@@ -51,6 +51,21 @@ std::vector<HoldSeen> readers_in(std::string_view text) {
   return all;
 }
 
+/// As a quorum's scripts/readers.lua writes it.
+std::vector<HoldSeen> readers_of_a_vote(std::string_view text) {
+  std::vector<HoldSeen> all;
+  while (!text.empty()) {
+    std::string_view words = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(words.size() + 1, text.size()));
+    HoldSeen its{.attempt = std::string(next_word(words)), .reads = true};
+    its.number = static_cast<std::uint64_t>(number_of(next_word(words)));
+    its.since = number_of(next_word(words));
+    its.ends = its.since + number_of(next_word(words)) * 1000;
+    all.push_back(std::move(its));
+  }
+  return all;
+}
+
 }  // namespace
 
 const HoldSeen* LockSeen::hold(std::uint64_t of_number) const {
@@ -114,10 +129,11 @@ LockSeen RedisModel::lock(std::string_view key) {
     seen.ends = from + behind * millisecond;
     seen.held = seen.ends > time;
   }
-  const char sign = vote || seen.attempt.empty() ? ' ' : seen.attempt.front();
-  const bool alone = sign == '*';  // who reads: it is noted as an owner is
-  seen.read = alone || sign == '&' || sign == '+';
-  HoldSeen its{.attempt = seen.attempt, .number = seen.number, .ends = seen.ends};
+  const char sign = seen.attempt.empty() ? ' ' : seen.attempt.front();
+  const bool alone = !vote && sign == '*';  // who reads: it is noted as an owner is
+  seen.read = sign == '*' || sign == '&' || sign == '+';
+  HoldSeen its{
+      .attempt = seen.attempt, .number = seen.number, .since = seen.since, .ends = seen.ends};
   if (seen.read) {
     const std::size_t behind = std::min(seen.attempt.find('.'), seen.attempt.size());
     if (behind < seen.attempt.size())
@@ -125,7 +141,8 @@ LockSeen RedisModel::lock(std::string_view key) {
     its.attempt = seen.attempt = seen.attempt.substr(1, behind - 1);
     its.reads = alone;
     if (!alone) its.ends = sign == '+' ? number_of(field(key, "k").value_or("")) : 0;
-    if (seen.held && !alone) seen.holds = readers_in(field(key, "s").value_or(""));
+    if (seen.held && vote) seen.holds = readers_of_a_vote(field(key, "r").value_or(""));
+    if (seen.held && !vote && !alone) seen.holds = readers_in(field(key, "s").value_or(""));
   }
   if (seen.held) seen.holds.push_back(std::move(its));
   std::erase_if(seen.holds, [&](const HoldSeen& each) { return each.ends <= time; });

@@ -25,7 +25,8 @@ namespace simulation::redis {
 struct HoldSeen {
   std::string attempt{};
   std::uint64_t number = 0;
-  std::int64_t ends = 0;  ///< in us since 1970
+  std::int64_t since = 0;  ///< in us since 1970; of a reader in a quorum, and of an owner
+  std::int64_t ends = 0;   ///< the same
   bool reads = false;
 };
 

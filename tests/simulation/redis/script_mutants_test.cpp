@@ -20,13 +20,13 @@ namespace {
 namespace shipped = mortise::redis::scripts;
 namespace shipped_redlock = mortise::redlock::scripts;
 
-std::array<mortise::redis::Script, 16> all_scripts() {
+std::array<mortise::redis::Script, 17> all_scripts() {
   return {shipped::acquire,         shipped::cancel,          shipped::force_release,
           shipped::inspect,         shipped::release,         shipped::renew,
           shipped::once::begin,     shipped::once::cancel,    shipped::once::conclude,
           shipped::once::recall,    shipped_redlock::acquire, shipped_redlock::inspect,
           shipped_redlock::release, shipped_redlock::relock,  shipped_redlock::renew,
-          shipped_redlock::settle};
+          shipped_redlock::settle,  shipped_redlock::whose};
 }
 
 TEST(ScriptMutants, EachChangesAScriptAndLeavesItLua) {

@@ -52,7 +52,7 @@ std::string RedisCopies::look(const redis::ScriptRun& run) {
   if (std::string wrong = check(run.connection, attempt, number, takes); !wrong.empty()) {
     return wrong;
   }
-  const bool refuses = words[1][1] == '1';
+  const bool refuses = words[1][1] == '1' || words[1][1] == 'S';  // 'S': of a reader
   if (!refuses && tombstones_.empty()) return {};
   const Nanos now = room_.world.now();
   const std::string key = std::string(run.keys[0]).append(" ").append(attempt);

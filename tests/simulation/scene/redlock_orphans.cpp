@@ -4,6 +4,7 @@
 #include "simulation/scene/bounds.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 namespace simulation {
 namespace {
@@ -21,7 +22,11 @@ constexpr Nanos soon = 5s;
 // Of all scripts that ask for something in its name an attempt comes first.
 void RedlockOrphans::runs(const redis::ScriptRun& run) {
   if (run.arguments.empty() || run.arguments[0].size() <= client_size) return;
-  if (run.arguments[0].find_first_not_of("0123456789abcdef") < client_size) return;
+  const auto is_digit = [](char each) {
+    return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '-' || each == '_';
+  };
+  const std::string_view client = run.arguments[0].substr(0, client_size);
+  if (!std::all_of(client.begin(), client.end(), is_digit)) return;
   const Connection* const from = room_.network.find(run.connection);
   if (from == nullptr) return;
   clients_.try_emplace(std::string(run.arguments[0].substr(0, client_size)), &from->process());
@@ -32,31 +37,34 @@ bool RedlockOrphans::lives(const std::string& attempt) const {
   return found != clients_.end() && !found->second->dead() && !gone_.contains(found->second);
 }
 
-std::optional<RedlockOrphans::Grant> RedlockOrphans::holder(std::size_t name) const {
+std::set<RedlockOrphans::Grant> RedlockOrphans::holders(std::size_t name) const {
   std::map<Grant, std::size_t> votes;
   for (redis::RedisModel* const server : servers_) {
-    redis::LockSeen seen = server->lock("mortise:{" + lock_name(name) + "}");
-    if (!seen.held) continue;
-    Grant grant(std::move(seen.attempt), seen.number);
-    if (++votes[grant] * 2 > servers_.size()) return grant;
+    for (const redis::HoldSeen& hold : server->lock("mortise:{" + lock_name(name) + "}").holds) {
+      ++votes[{hold.attempt, hold.number}];
+    }
   }
-  return std::nullopt;
+  std::set<Grant> all;
+  for (const auto& [grant, count] : votes) {
+    if (count * 2 > servers_.size()) all.insert(grant);
+  }
+  return all;
 }
 
 std::optional<Verdict> RedlockOrphans::look(const Judge& judge, Nanos quiet) {
   const Nanos now = room_.world.now();
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    Name& name = names_[i];
-    const std::optional<Grant> grant = holder(i);
-    const bool another = !grant || std::exchange(name.grant, *grant) != *grant;
-    if (another || judge.knows(i, grant->second) || !lives(grant->first)) {
-      name.since = now;
-      continue;
+    std::map<Grant, Nanos> unknown;
+    for (const Grant& grant : holders(i)) {
+      if (judge.knows(i, grant.second) || !lives(grant.first)) continue;
+      const auto before = names_[i].find(grant);
+      const Nanos since = unknown[grant] = before == names_[i].end() ? now : before->second;
+      // Where a server's clock was set back it keeps what has lapsed for its owner.
+      if (steps_ || std::min(now - since, quiet) < soon) continue;
+      return Verdict{"S5", lock_name(i) + " is held by " + grant.first +
+                               ", of whom nobody knows, number " + std::to_string(grant.second)};
     }
-    // Where a server's clock was set back it keeps what has lapsed for its owner.
-    if (steps_ || std::min(now - name.since, quiet) < soon) continue;
-    return Verdict{"S5", lock_name(i) + " is held by " + grant->first +
-                             ", of whom nobody knows, number " + std::to_string(grant->second)};
+    names_[i] = std::move(unknown);
   }
   return std::nullopt;
 }

@@ -32,17 +32,13 @@ class RedlockOrphans {
 
  private:
   using Grant = std::pair<std::string, std::uint64_t>;  // an attempt, and the number of its hold
-  struct Name {
-    Grant grant{};
-    Nanos since{0};  ///< when somebody knew of it last
-  };
-  [[nodiscard]] std::optional<Grant> holder(std::size_t name) const;
+  [[nodiscard]] std::set<Grant> holders(std::size_t name) const;
   [[nodiscard]] bool lives(const std::string& attempt) const;
 
   Room& room_;
   const bool steps_;
   std::vector<redis::RedisModel*> servers_;
-  std::vector<Name> names_;
+  std::vector<std::map<Grant, Nanos>> names_;      // of which nobody knows, since when
   std::map<std::string, const Process*> clients_;  // by the beginning of their attempts
   std::set<const Process*> gone_;
 };

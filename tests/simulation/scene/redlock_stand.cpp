@@ -11,6 +11,7 @@
 #include "simulation/scene/redis_copies.hpp"
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
+#include "simulation/scene/redlock_readers.hpp"
 #include "simulation/scene/redlock_returns.hpp"
 #include "simulation/scene/redlock_strangers.hpp"
 #include "simulation/scene/redlock_twins.hpp"
@@ -27,6 +28,7 @@ namespace {
 using redis::RedisModel;
 
 constexpr std::uint64_t newcomers_stream = 22;
+constexpr std::uint64_t readers_stream = 27;
 
 class RedlockStand final : public Stand {
  public:
@@ -111,6 +113,9 @@ class RedlockStand final : public Stand {
     newcomers_.emplace(room_, *judge, url_, hand_over(), Random::of({seed_, newcomers_stream}));
     newcomers_->come();
     if (judge->verdict()) return;
+    readers_.emplace(room_, *judge, url_, Random::of({seed_, readers_stream}));
+    readers_->come();
+    if (judge->verdict()) return;
     voices_.emplace(room_, *judge, url_);
     voices_->come();
     if (judge->verdict()) return;
@@ -149,6 +154,7 @@ class RedlockStand final : public Stand {
   RedlockTwins twins_;
   RedlockOrphans orphans_;
   std::optional<RedlockNewcomers> newcomers_;
+  std::optional<RedlockReaders> readers_;
   std::optional<RedlockVoices> voices_;
   std::optional<RedlockReturns> returns_;
   std::optional<RedlockStrangers> strangers_;
@@ -291,12 +297,14 @@ std::optional<Verdict> RedlockStand::look(Judge& its_judge, Nanos quiet) {
     for (std::size_t n = 0; n < names_; ++n) {
       const std::string name = lock_name(n);
       const redis::LockSeen seen = server.lock("mortise:{" + name + "}");
-      if (!seen.held || now - std::chrono::microseconds(seen.since) < old) continue;
-      if (orphaned_grants_.votes(name, seen.attempt) * 2 > servers_.size()) continue;
-      if (orphaned_grants_.owns(name, seen.attempt)) continue;
-      if (!lives(server, seen.attempt.substr(0, client_size))) continue;
-      return Verdict{"L1", "a vote for " + seen.attempt + ", which holds nothing, stands at " +
-                               room_.network.hosts()[i]->name()};
+      for (const redis::HoldSeen& vote : seen.holds) {
+        if (now - std::chrono::microseconds(vote.since) < old) continue;
+        if (orphaned_grants_.votes(name, vote.attempt) * 2 > servers_.size()) continue;
+        if (orphaned_grants_.owns(name, vote.attempt)) continue;
+        if (!lives(server, vote.attempt.substr(0, client_size))) continue;
+        return Verdict{"L1", "a vote for " + vote.attempt + ", which holds nothing, stands at " +
+                                 room_.network.hosts()[i]->name()};
+      }
     }
   }
   return std::nullopt;
