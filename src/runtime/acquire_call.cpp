@@ -121,9 +121,11 @@ std::shared_ptr<RenewalBatch> AcquireCall::news_locked(core::NameState::Entry en
   return news;
 }
 
+// Its own name has others to serve: nobody of this client need be waiting for anything.
 void AcquireCall::look_for_others(const std::shared_ptr<RenewalBatch>& news) noexcept {
   try {
     client_.backend().renew(news);
+    if (!base::mutant("core.news_lies_unread")) client_.have_answers_read();
   } catch (const std::exception&) {
     // As if it was lost on its way.
   }

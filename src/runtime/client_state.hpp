@@ -105,6 +105,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   /// Has a caller that is about to sleep woken after the machine was suspended: its sleep does not
   /// count that time.
   void watch_for_suspend() noexcept;
+  /// The caller has asked the backend for something that it does not wait for: has the answer read.
+  void have_answers_read() noexcept { engine_.have_replies_read(); }
   /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
   Failure prepare(const core::Terms& terms);
   /// Has the backend keep requests back, where it can: the caller is about to make several, and

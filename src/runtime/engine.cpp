@@ -223,6 +223,11 @@ void Engine::send_gathered(Lock& lock) {
   });
 }
 
+void Engine::have_replies_read() noexcept {
+  const Lock lock(mutex_);
+  readers_.have_replies_read_locked();
+}
+
 void Engine::keep_requests_back() {
   Lock lock(mutex_);
   each_tuned(lock, [](base::TunedSource& source) { source.gather(); });

@@ -49,6 +49,9 @@ class Engine {
   bool background(Instant until);
   /// Ends `background()` early, once, also when it comes first.
   void interrupt() noexcept;
+  /// The caller has sent a request whose reply it does not wait for: has it read. The background
+  /// thread, asleep since before it was sent, does not look for it by itself.
+  void have_replies_read() noexcept;
   /// Has the sources of replies keep requests back, for the caller is about to make several; it
   /// calls the other one when it has. May do nothing.
   void keep_requests_back();

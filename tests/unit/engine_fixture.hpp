@@ -5,10 +5,14 @@
 
 #include "runtime/engine.hpp"
 
+#include "support/asleep.hpp"
+#include "support/eventually.hpp"
+
 #include <gtest/gtest.h>
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -133,15 +137,21 @@ class BackgroundThread {
   }
   [[nodiscard]] std::thread::id id() const noexcept { return thread_.get_id(); }
   [[nodiscard]] int rounds() const noexcept { return rounds_.load(); }
+  [[nodiscard]] bool sleeps() const {
+    if (!test::eventually([&] { return kernel_id_.load() != 0; })) return false;
+    return test::falls_asleep(kernel_id_.load(), {SYS_ppoll});
+  }
 
  private:
   void run() {
+    kernel_id_.store(static_cast<pid_t>(::syscall(SYS_gettid)));
     for (; !stop_.load(); rounds_.fetch_add(1)) engine_.background(never);
   }
 
   Engine& engine_;
   std::atomic<bool> stop_{false};
   std::atomic<int> rounds_{0};
+  std::atomic<pid_t> kernel_id_{0};
   std::thread thread_{[this] { run(); }};
 };
 

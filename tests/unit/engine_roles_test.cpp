@@ -122,6 +122,18 @@ class PushWaiter {
   std::optional<std::thread> thread_;
 };
 
+// News of writers that wait is asked for by a reader that has what it came for: what said that one
+// does lay unread until a renewal was due.
+TEST_F(EngineRoles, WhatItsCallerDoesNotAwaitIsReadAtOnceWhereItSaysSo) {
+  const BackgroundThread background(engine_);
+  ASSERT_TRUE(background.sleeps());
+  const auto news = std::make_shared<Check>();
+  replies_.request(news);
+  engine_.have_replies_read();
+  replies_.answer(1);
+  EXPECT_TRUE(eventually([&] { return news->done(); }, 5s));
+}
+
 // A release over with the majority's answers left the last one unread until a renewal was due.
 TEST_F(EngineRoles, WhatNobodyAwaitsIsReadWhenItIsDue) {
   UnawaitedReplies votes(false);
