@@ -21,6 +21,8 @@ std::vector<Kind> kinds_of(std::string_view name) {
   if (name.starts_with("redlock.")) return {Kind::redlock};
   if (name.starts_with("zookeeper.")) return {Kind::zookeeper};
   if (name.starts_with("postgres.")) return {Kind::postgres};
+  // By other ways the servers tell as well, by themselves.
+  if (name == "core.news_lies_unread") return {Kind::redlock};
   // One clock and no connections: what these do there is right.
   constexpr std::array needs_a_network{std::string_view("core.leave_without_a_call"),
                                        std::string_view("core.moment_after_linger"),
