@@ -4,7 +4,6 @@
 #pragma once
 
 #include "runtime/engine.hpp"
-
 #include "support/asleep.hpp"
 #include "support/eventually.hpp"
 

@@ -22,27 +22,29 @@ class OrphanedGrants {
  public:
   void watch(redis::RedisModel& server) { servers_.push_back(&server); }
 
-  /// An owner was told of its hold.
+  /// An owner was told of its hold, or a reader of its part in one.
   void told(const std::string& name, mortise::Token token) {
-    // One server alone may have given the same number to another attempt.
+    // One server alone may have given the same number to another attempt; and readers of a quorum
+    // may have equal numbers.
     std::map<std::string, std::size_t> votes;
     for (redis::RedisModel* const server : servers_) {
-      const redis::LockSeen seen = server->lock(key_of(name));
-      const redis::HoldSeen* const hold = seen.hold(number_of(token));
-      if (!seen.there || (hold == nullptr && seen.number != number_of(token))) continue;
-      const std::string& attempt = hold == nullptr ? seen.attempt : hold->attempt;
-      if (++votes[attempt] * 2 > servers_.size()) {
-        told_[{name, number_of(token)}] = attempt;
-        return;
+      for (std::string& attempt : attempts_of(server->lock(key_of(name)), number_of(token))) {
+        ++votes[std::move(attempt)];
       }
     }
+    for (const auto& [attempt, count] : votes) {
+      if (count * 2 > servers_.size()) told_[{name, number_of(token)}].attempts.insert(attempt);
+    }
+    const auto found = told_.find({name, number_of(token)});
+    if (found != told_.end()) ++found->second.owners;
   }
-  /// It was told that its hold is freed. Inside a client the hold may have gone to the next one.
+  /// It was told that its hold is freed. Inside a client the hold may have gone to the next one, or
+  /// stand for others who read.
   void released(const std::string& name, mortise::Token token) {
     const auto found = told_.find({name, number_of(token)});
-    if (found == told_.end()) return;
-    if (votes(name, found->second) * 2 <= servers_.size()) {
-      gone_[name].insert(std::move(found->second));
+    if (found == told_.end() || --found->second.owners > 0) return;
+    for (const std::string& attempt : found->second.attempts) {
+      if (votes(name, attempt) * 2 <= servers_.size()) gone_[name].insert(attempt);
     }
     told_.erase(found);
   }
@@ -58,7 +60,7 @@ class OrphanedGrants {
   /// @return whether an owner was told that this attempt holds, and not yet that it is freed.
   [[nodiscard]] bool owns(const std::string& name, const std::string& attempt) const {
     return std::any_of(told_.begin(), told_.end(), [&](const auto& each) {
-      return each.first.first == name && each.second == attempt;
+      return each.first.first == name && each.second.attempts.contains(attempt);
     });
   }
   /// @return what must not be; empty = nothing
@@ -77,12 +79,25 @@ class OrphanedGrants {
   }
 
  private:
+  struct Told {
+    std::set<std::string> attempts{};  // of that number
+    std::size_t owners = 0;            // who have yet to be told that it is freed
+  };
+  [[nodiscard]] static std::vector<std::string> attempts_of(const redis::LockSeen& seen,
+                                                            std::uint64_t number) {
+    std::vector<std::string> all;
+    for (const redis::HoldSeen& hold : seen.holds) {
+      if (hold.number == number) all.push_back(hold.attempt);
+    }
+    if (all.empty() && seen.there && seen.number == number) all.push_back(seen.attempt);
+    return all;
+  }
   static std::string key_of(const std::string& name) { return "mortise:{" + name + "}"; }
   static std::uint64_t number_of(mortise::Token token) {
     return static_cast<std::uint64_t>(token.value()) / mortise::core::tokens_in_a_grant;
   }
   std::vector<redis::RedisModel*> servers_;
-  std::map<std::pair<std::string, std::uint64_t>, std::string> told_;
+  std::map<std::pair<std::string, std::uint64_t>, Told> told_;
   std::map<std::string, std::set<std::string>> gone_;
 };
 
