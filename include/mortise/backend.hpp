@@ -7,6 +7,7 @@
 #include <mortise/clock.hpp>
 #include <mortise/export.hpp>
 #include <mortise/listing.hpp>
+#include <mortise/mode.hpp>
 #include <mortise/operation.hpp>
 
 #include <chrono>
@@ -82,6 +83,9 @@ class MORTISE_API Backend {
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
   /// @return the backend in words for messages, without credentials: "redis 10.0.0.1:6379".
   [[nodiscard]] virtual std::string describe() const = 0;
+  /// @return why it has no holds of a mode, for the message to who asks for one: `unsupported`. By
+  /// default there is no more to say.
+  [[nodiscard]] virtual std::string why_not(Mode mode) const;
   /// Called once, before any request; `host` outlives the backend.
   virtual void start(Host& host) = 0;
   /// Ends everything: descriptors closed, pending operations completed with `closed`. Bounded.

@@ -104,7 +104,7 @@ bool RedlockBackend::open(Operation& operation) {
 void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (!open(*operation)) return;
   if (operation->request().mode == Mode::permit || operation->request().mode == Mode::once) {
-    operation->failed(operation->request().mode == Mode::once ? no_keys() : no_permits());
+    operation->failed(without(operation->request().mode));
     return;
   }
   if (const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(operation, true)) {
@@ -113,23 +113,27 @@ void RedlockBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
 }
 
 void RedlockBackend::recall(const std::shared_ptr<Recollection>& operation) {
-  operation->failed(no_keys());
+  operation->failed(without(Mode::once));
 }
 
 // On several servers a release with its outcome is no single step: one that has reached a minority
 // would be told by some majorities and not by others, and nothing decides which of them is right.
-Failure RedlockBackend::no_keys() const {
-  return {Errc::unsupported,
-          describe() + ": no keys with a memory: a quorum does not write an outcome in one step"};
+// And a server that votes for N at once has as many votes for more majorities than N: of three
+// servers with two votes each three owners have a majority (see docs/redlock.md).
+std::string RedlockBackend::why_not(Mode mode) const {
+  switch (mode) {
+    case Mode::once: return "a quorum does not write an outcome in one step";
+    case Mode::permit:
+      return "a majority of votes tells two owners apart, and does not count: where each server "
+             "votes for N, more than N have a majority";
+    case Mode::exclusive:
+    case Mode::shared: break;
+  }
+  return {};
 }
 
-// With N permits of which each has a majority, N holds share any server's votes only if it votes
-// for several; and no two of those majorities tell how many there are.
-Failure RedlockBackend::no_permits() const {
-  return {Errc::unsupported,
-          describe() +
-              ": no semaphores: a majority of votes tells two owners apart, and does not "
-              "count them"};
+Failure RedlockBackend::without(Mode mode) const {
+  return {Errc::unsupported, describe() + ": " + why_not(mode)};
 }
 
 void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {

@@ -45,6 +45,7 @@ class RedlockBackend final : public Backend, private Node::User {
 
   [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] std::string describe() const override { return words_; }
+  [[nodiscard]] std::string why_not(Mode mode) const override;
   void start(Host& host) override;
   void stop() noexcept override;
   void acquire(const std::shared_ptr<Acquisition>& operation) override;
@@ -59,8 +60,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void force_release(const std::shared_ptr<ForcedRelease>& operation) override;
 
  private:
-  [[nodiscard]] Failure no_keys() const;
-  [[nodiscard]] Failure no_permits() const;
+  [[nodiscard]] Failure without(Mode mode) const;
   using Lock = std::unique_lock<std::mutex>;
   using Calls = std::list<redis::Call>;  // they go from hand to hand without memory
 

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cassert>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 namespace mortise {
@@ -25,6 +27,12 @@ namespace {
 runtime::ClientState& opened(const std::shared_ptr<runtime::ClientState>& state) noexcept {
   assert(state && "no member of a moved-from mortise::Client may be called");
   return *state;
+}
+
+Failure without(const Backend& backend, Mode mode, std::string_view words) {
+  const std::string why = backend.why_not(mode);
+  return {Errc::unsupported,
+          backend.describe() + std::string(words) + (why.empty() ? why : ": " + why)};
 }
 
 }  // namespace
@@ -67,7 +75,7 @@ Lock Client::lock(std::string_view name, const LockOptions& options) {
   const Backend& backend = opened(state_).backend();
   const Capabilities can = backend.capabilities();
   if (options.mode == Mode::shared && can.shared_mode != Support::yes) {
-    throw LockError({Errc::unsupported, backend.describe() + ": it has no readers, only owners"});
+    throw LockError(without(backend, Mode::shared, ": it has no readers, only owners"));
   }
   if (options.min_hold > std::chrono::milliseconds(0) && can.min_hold != Support::yes) {
     throw LockError(
@@ -93,7 +101,7 @@ Semaphore Client::semaphore(std::string_view name, std::uint32_t permits,
   if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
   const Backend& backend = opened(state_).backend();
   if (backend.capabilities().permits != Support::yes) {
-    throw LockError({Errc::unsupported, backend.describe() + ": it has no semaphores"});
+    throw LockError(without(backend, Mode::permit, ": it has no semaphores"));
   }
   return {opened(state_).permit(name, Owner::unique()), opened(state_).terms(options, permits)};
 }
@@ -104,7 +112,7 @@ Once Client::once(std::string_view key, const OnceOptions& options) {
   if (!opened(state_).alive()) throw LockError(opened(state_).closed_failure());
   Backend& backend = opened(state_).backend();
   if (backend.capabilities().once != Support::yes) {
-    throw LockError({Errc::unsupported, backend.describe() + ": it cannot remember keys"});
+    throw LockError(without(backend, Mode::once, ": it cannot remember keys"));
   }
   const LockOptions hold{.lease = options.lease, .label = options.label};
   return {opened(state_).key(key), opened(state_).terms(hold),

@@ -171,6 +171,10 @@ TEST_F(RedlockSharing, SemaphoresAreRefusedWithAReason) {
   Client one = client();
   const Failure failure = failure_of([&] { static_cast<void>(one.semaphore("a", 3)); });
   EXPECT_EQ(failure.code, Errc::unsupported);
+  EXPECT_NE(failure.text.find("does not count: where each server votes for N, more than N have a "
+                              "majority"),
+            std::string::npos)
+      << failure.text;
 }
 
 }  // namespace
