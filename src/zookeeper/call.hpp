@@ -49,8 +49,14 @@ struct Contender {
   bool wait = false;
   Mode mode = Mode::exclusive;
   std::optional<AttemptId> beside{};  ///< its owner's hold, where it goes on as a reader
-  bool wanted = false;                ///< a reader: somebody waits for it to end
-  std::int64_t beside_number = 0;     ///< ... and the number of that; 0: it queues as any other
+  // Of a permit, and of the lock that those who wait for one queue at.
+  std::uint32_t permits = 0;             ///< how many there are
+  std::shared_ptr<Contender> gate{};     ///< its own in that queue; null: it has not come to it
+  bool gate_is_wanted = false;           ///< others stand there, as far as is known
+  std::weak_ptr<Contender> opens_for{};  ///< of a gate: for whom
+  bool is_gate = false;
+  bool wanted = false;             ///< a reader: somebody waits for it to end
+  std::int64_t beside_number = 0;  ///< ... and the number of that; 0: it queues as any other
   Session* session = nullptr;
 
   std::shared_ptr<Acquisition> operation{};          ///< until it is completed
@@ -117,6 +123,7 @@ struct Call {
     remove,       ///< the own node
     own_watch,    ///< the own node of a hold
     go_on,        ///< an owner's node is told of, and one as a reader is made beside it
+    gate,         ///< the list of those who wait for a permit
     crowd,        ///< the list: does anybody wait for a reader to end?
     beat,         ///< a sync that shows the leader what the pulse before has told
     beat_write,   ///< the write that proves it
@@ -148,6 +155,7 @@ struct Call {
     tidy_look,      ///< what is kept of a key
     tidy_queue,     ///< the list, which tells whether it runs
     gather,         ///< a list, and a look at each of what it tells: see zookeeper_listing.cpp
+    gather_queue,   ///< one of the lists that a queue is told from
     ignore,
   };
   Step step = Step::ignore;

@@ -137,7 +137,9 @@ struct Handle::Callbacks {
                       void* /*context*/) {
     User& user = current->user_;
     if (type != ZOO_SESSION_EVENT) {
-      if (path == nullptr || (type != ZOO_DELETED_EVENT && type != ZOO_CHANGED_EVENT)) return;
+      const bool known =
+          type == ZOO_DELETED_EVENT || type == ZOO_CHANGED_EVENT || type == ZOO_CHILD_EVENT;
+      if (path == nullptr || !known) return;
       user.watched(path, type == ZOO_DELETED_EVENT);
     } else if (state == ZOO_CONNECTED_STATE) {
       user.connected();
@@ -212,9 +214,12 @@ void Handle::end(Instant until) noexcept {
 bool Handle::create_ephemeral(const std::string& prefix, std::string_view data,
                               std::uint64_t call) {
   const Callbacks::Scope scope(*this);
+  const bool stays =
+      base::mutant("zookeeper.permit_is_lost_with_its_client") && prefix.ends_with("-lease-");
   return zoo_acreate2(handle_, prefix.c_str(), data.data(), static_cast<int>(data.size()),
                       creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE,
-                      ZOO_EPHEMERAL_SEQUENTIAL, &Callbacks::made, data_of(call)) == ZOK;
+                      stays ? ZOO_PERSISTENT_SEQUENTIAL : ZOO_EPHEMERAL_SEQUENTIAL,
+                      &Callbacks::made, data_of(call)) == ZOK;
 }
 
 bool Handle::create_parent(const std::string& path, bool container, std::uint64_t call) {
@@ -230,10 +235,10 @@ bool Handle::remove(const std::string& path, std::uint64_t call) {
   return zoo_adelete(handle_, path.c_str(), -1, &Callbacks::done, data_of(call)) == ZOK;
 }
 
-bool Handle::list(const std::string& path, std::uint64_t call) {
+bool Handle::list(const std::string& path, bool watch, std::uint64_t call) {
   const Callbacks::Scope scope(*this);
-  return zoo_awget_children(handle_, path.c_str(), nullptr, nullptr, &Callbacks::listed,
-                            data_of(call)) == ZOK;
+  return zoo_awget_children(handle_, path.c_str(), watch ? &Callbacks::watched : nullptr, nullptr,
+                            &Callbacks::listed, data_of(call)) == ZOK;
 }
 
 bool Handle::get(const std::string& path, bool watch, std::uint64_t call) {

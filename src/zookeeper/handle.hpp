@@ -78,7 +78,7 @@ class Handle {
     virtual void expired() = 0;
     virtual void refused() = 0;  ///< the credentials
     virtual void replied(std::uint64_t call, const Reply& reply) = 0;
-    /// A watched node has gone, or has changed.
+    /// A watched node has gone, or has changed; or one below it has come or gone.
     virtual void watched(std::string_view path, bool gone) = 0;
   };
   struct Options {
@@ -100,7 +100,8 @@ class Handle {
   bool create_ephemeral(const std::string& prefix, std::string_view data, std::uint64_t call);
   bool create_parent(const std::string& path, bool container, std::uint64_t call);
   bool remove(const std::string& path, std::uint64_t call);
-  bool list(const std::string& path, std::uint64_t call);
+  /// @param watch the next one that comes or goes is told by `watched()`
+  bool list(const std::string& path, bool watch, std::uint64_t call);
   bool get(const std::string& path, bool watch, std::uint64_t call);
   bool exists(const std::string& path, std::uint64_t call);
   bool sync(const std::string& path, std::uint64_t call);

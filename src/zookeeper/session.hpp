@@ -84,7 +84,7 @@ class Session final : public Source, private Handle::User {
   /// @param while_needed it is to go when it has been empty for a while
   bool create_parent(const std::string& path, bool while_needed, Call call);
   bool remove(const std::string& path, Call call);
-  bool list(const std::string& path, Call call);
+  bool list(const std::string& path, Call call, bool watch = false);
   bool get(const std::string& path, bool watch, Call call);
   bool exists(const std::string& path, Call call);
   /// See `Handle::write()`.
@@ -104,6 +104,8 @@ class Session final : public Source, private Handle::User {
   std::vector<std::shared_ptr<Contender>> unwatch(std::string_view path);
   /// The caller does not any more: where nobody is left the server is told, too.
   void unwatch(const std::string& path, const Contender& contender);
+  /// The server is not told: it may tell once more.
+  void forget_watch(const std::string& path, const Contender& contender);
   void forget_watches() noexcept;
 
   /// Bytes of nodes that it owns: the server writes all of them into one packet when it ends.

@@ -49,10 +49,10 @@ bool Session::remove(const std::string& path, Call call) {
   return sent(handle_->remove(path, number), number);
 }
 
-bool Session::list(const std::string& path, Call call) {
+bool Session::list(const std::string& path, Call call, bool watch) {
   if (!up()) return false;
   const std::uint64_t number = note(std::move(call), Kind::read);
-  return sent(handle_->list(path, number), number);
+  return sent(handle_->list(path, watch, number), number);
 }
 
 bool Session::get(const std::string& path, bool watch, Call call) {
@@ -74,7 +74,7 @@ bool Session::list_in_sync(const std::string& path, Call call) {
   if (!sync(path, Call{})) return false;
   const std::uint64_t number = note(std::move(call), Kind::read);
   calls_.at(number).in_sync = true;
-  return sent(handle_->list(path, number), number);
+  return sent(handle_->list(path, false, number), number);
 }
 
 bool Session::get_in_sync(const std::string& path, Call call) {
@@ -144,18 +144,24 @@ std::vector<std::shared_ptr<Contender>> Session::unwatch(std::string_view path) 
   return contenders;
 }
 
-void Session::unwatch(const std::string& path, const Contender& contender) {
+void Session::forget_watch(const std::string& path, const Contender& contender) {
   const auto found = watches_.find(path);
-  if (found == watches_.end() || !up()) return;
+  if (found == watches_.end()) return;
   std::erase_if(found->second, [&](const auto& each) {
     const std::shared_ptr<Contender> other = each.lock();
     return !other || other.get() == &contender;
   });
   if (!found->second.empty()) return;
   watched_bytes_ -= found->first.size();
+  watches_.erase(found);
+}
+
+void Session::unwatch(const std::string& path, const Contender& contender) {
+  if (!watches_.contains(path) || !up()) return;
+  forget_watch(path, contender);
+  if (watches_.contains(path)) return;
   const std::uint64_t number = note(Call{}, Kind::read);
   static_cast<void>(sent(handle_->unwatch(path, number), number));
-  watches_.erase(found);
 }
 
 void Session::forget_watches() noexcept {

@@ -47,6 +47,7 @@ Capabilities ZooKeeperBackend::capabilities() const {
           // An ensemble does; whether there is more than one server a client cannot tell.
           .survives_failover = settings_.servers.size() > 1 ? Support::yes : Support::unknown,
           .shared_mode = Support::yes,
+          .permits = Support::yes,
           .once = Support::yes,
           .safety_margin = {.permille = margin_permille, .least = least_margin},
           .lists = Support::yes,
@@ -169,7 +170,8 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   if (!open(operation)) return;
   const Acquisition::Request& request = operation->request();
   const bool once = request.mode == Mode::once && request.memory;
-  if (request.mode != Mode::exclusive && request.mode != Mode::shared && !once) {
+  const bool permit = request.mode == Mode::permit && request.permits > 0;
+  if (request.mode != Mode::exclusive && request.mode != Mode::shared && !permit && !once) {
     then([operation, why = Failure(Errc::unsupported, describe() + ": mode")] {
       operation->failed(why);
     });
@@ -186,6 +188,9 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
     contender->key->memory = request.memory;
     contender->key->place = KeyPlace::of(settings_.root, request.name);
     contender->path = contender->key->place.queue;
+  } else if (permit) {
+    contender->permits = request.permits;
+    contender->path = GatePlace::of(settings_.root, request.name).leases;
   } else {
     contender->path = lock_path(settings_.root, request.name);
   }
@@ -194,8 +199,8 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   contender->lease = request.lease;
   contender->wait = request.wait;
   contender->operation = operation;
-  const std::size_t bytes =
-      contender->prefix.size() + digits + (request.beside ? marked_digits : 0);
+  std::size_t bytes = contender->prefix.size() + digits + (request.beside ? marked_digits : 0);
+  if (permit) bytes *= 2;  // its gate's
   // With the owner's hold its own is to end.
   const ContenderPtr owner = owner_of(*contender);
   contender->session = owner ? owner->session : &session_for(bytes);
@@ -211,13 +216,15 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
 }
 
 void ZooKeeperBackend::ask_again(const ContenderPtr& contender) {
-  if (contender->leaving || contender->held || !contender->operation) return;
+  if (contender->leaving || contender->held) return;
+  if (!contender->operation && !contender->is_gate) return;
   Session& session = *contender->session;
   if (!session.up()) {
-    if (session.trouble()) contender->operation->trouble(session.trouble());
+    if (contender->operation && session.trouble()) contender->operation->trouble(session.trouble());
     return;
   }
   if (contender->flight > 0) return;
+  if (contender->gate && !contender->gate->held) return ask_again(contender->gate);
   if (!contender->watching) return drive(contender);
   if (base::mutant("zookeeper.waiter_never_looks")) return;
   // The event that tells of the predecessor's end may be lost, others ahead may have gone, and a
@@ -243,6 +250,8 @@ void ZooKeeperBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
   if (!contender->leaving) ask_for_holder(contender);
   contender->leaving = true;
   contender->withdrawn = false;
+  if (contender->gate) leave_gate(contender->gate);
+  if (contender->erased) return;
   const bool forgets = base::mutant("zookeeper.cancel_forgets_flight") && contender->node.empty();
   if (forgets || base::mutant("zookeeper.cancel_leaves_node") ||
       (contender->node.empty() && !contender->unsure && contender->flight == 0)) {
@@ -334,6 +343,7 @@ void ZooKeeperBackend::submit(Call call) {
     case Step::force_remove: sent = session.remove(call.path, call); break;
     case Step::look_up:
     case Step::recognise: sent = send_look(session, call); break;
+    case Step::gather: sent = send_gathering(session, call); break;
     default: sent = session.list_in_sync(call.path, call);
   }
   if (sent) return;

@@ -13,6 +13,7 @@
 #include "base/timer_source.hpp"
 #include "remote/timer.hpp"
 #include "zookeeper/call.hpp"
+#include "zookeeper/lease_place.hpp"
 #include "zookeeper/session.hpp"
 #include "zookeeper/settings.hpp"
 
@@ -148,6 +149,20 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void ask_who_waits(const ContenderPtr& contender);
   void told_who_waits(const ContenderPtr& contender, const Reply& reply);
 
+  // Permits.
+  void take_permit(const ContenderPtr& contender);
+  void peeked_at_permits(const ContenderPtr& contender, const Children& children);
+  void stand_for_permit(const ContenderPtr& contender, const Children& children);
+  void leave_without_permit(const ContenderPtr& contender, const LeasePlace& place);
+  void fail_by_number(const ContenderPtr& contender, std::uint32_t number);
+  void permits_changed(const ContenderPtr& contender);
+  void look_at_gate(const ContenderPtr& contender);
+  void come_to_gate(const ContenderPtr& contender);
+  void gate_opens(const ContenderPtr& gate);
+  void leave_gate(const ContenderPtr& gate);
+  void without_gate(const ContenderPtr& contender);
+  static void waits_at_gate(const Contender& gate);
+
   // Keys.
   void take_key(const ContenderPtr& contender);
   void ask_for_time(Session& session, bool precisely);
@@ -219,12 +234,16 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
   void looked_for_holders(Session& session, const Call& call, const Reply& reply);
   void force(Session& session, const Call& call, const Children& children);
+  void force_no_more(const Call& call);
   void forced(const Call& call, const Reply& reply);
 
   // Lists.
   void gathered(Session& session, const Call& call, const Reply& reply);
   void gather_again(const Call& call);
-  void look_at_each(Session& session, const Call& call, const Reply& reply);
+  [[nodiscard]] bool send_gathering(Session& session, const Call& call);
+  void gathered_queue(Session& session, const Call& call, const Children& children);
+  void look_at_each(Session& session, const Call& call,
+                    const std::shared_ptr<Gathering>& gathering);
   void answer(const Call& call, Gathering& gathering);
   [[nodiscard]] static Holder holder_of(const Reply& reply, std::string_view node,
                                         std::size_t waiters);
@@ -259,6 +278,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void tick(Instant now);
 
   [[nodiscard]] std::string prefix_of(const Contender& contender) const;
+  [[nodiscard]] Naming naming_of(const Contender& contender) const;
   [[nodiscard]] static HoldId hold_id_of(const Contender& contender);
   void remember_queue(const std::string& path);
   static void set(Contender& contender, bool Contender::*flag, bool value) noexcept;

@@ -11,6 +11,10 @@
 namespace mortise::zookeeper {
 
 void ZooKeeperBackend::fail(const ContenderPtr& contender, Failure why) {
+  if (const ContenderPtr main = contender->opens_for.lock(); main && main->gate == contender) {
+    return fail(main, std::move(why));  // which leaves its gate
+  }
+  without_gate(contender);
   if (const auto operation = std::exchange(contender->operation, nullptr)) {
     then([operation, why = std::move(why)] { operation->failed(why); });
   }
@@ -28,13 +32,23 @@ void ZooKeeperBackend::gone(const ContenderPtr& contender, Released outcome) {
     forget_node(contender);
     return drive(contender);
   }
+  // Whoever asks next is not to find it waiting still.
+  if (contender->gate && contender->session->up()) {
+    contender->node.clear();
+    return leave_gate(contender->gate);
+  }
   for (const auto& release : std::exchange(contender->releases, {})) {
     then([release, outcome] { release->answered(outcome); });
   }
   if (const auto operation = std::exchange(contender->operation, nullptr)) {
     then([operation] { operation->busy(operation->holder()); });
   }
+  const ContenderPtr behind = contender->opens_for.lock();
   erase(contender);
+  if (behind && behind->gate == contender) {
+    behind->gate.reset();
+    drive(behind);
+  }
 }
 
 void ZooKeeperBackend::erase(const ContenderPtr& contender) {
@@ -42,6 +56,7 @@ void ZooKeeperBackend::erase(const ContenderPtr& contender) {
   set(*contender, &Contender::own_watch, false);
   set(*contender, &Contender::held, false);
   contender->erased = true;
+  without_gate(contender);
   contender->session->owned_bytes -= contender->bytes;
   contenders_.erase(contender->attempt);
 }
@@ -77,9 +92,18 @@ std::string ZooKeeperBackend::prefix_of(const Contender& contender) const {
     return contender.path + '/' +
            node_prefix(contender.attempt, contender.round, contender.key->place.mark);
   }
+  if (contender.mode == Mode::permit) {
+    return contender.path + '/' +
+           lease_prefix(contender.attempt, contender.round, contender.permits);
+  }
   return contender.path + '/' +
          node_prefix(contender.attempt, contender.round, {}, contender.mode == Mode::shared,
-                     settings_.naming);
+                     naming_of(contender));
+}
+
+// Of a key's queue and a semaphore's the names are always the same.
+Naming ZooKeeperBackend::naming_of(const Contender& contender) const {
+  return contender.key || contender.is_gate ? Naming::mutex : settings_.naming;
 }
 
 HoldId ZooKeeperBackend::hold_id_of(const Contender& contender) {
@@ -101,6 +125,7 @@ void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
   if (contender->held && base::mutant("zookeeper.expiry_not_told")) return;
   // Our own doing: the answer to it tells.
   if (contender->leaving || contender->withdrawn) return;
+  if (contender->is_gate) set(*contender, &Contender::held, false);
   if (contender->held) {
     lose(contender, "its node was deleted by somebody else");
     erase(contender);
@@ -113,7 +138,9 @@ void ZooKeeperBackend::own_node_gone(const ContenderPtr& contender) {
 void ZooKeeperBackend::watched(Session& session, std::string_view path, bool gone) {
   for (const ContenderPtr& contender : session.unwatch(path)) {
     if (contender->erased) continue;
-    if (contender->key && contender->key->place.kept == path) {
+    if (contender->mode == Mode::permit && contender->path == path) {
+      permits_changed(contender);
+    } else if (contender->key && contender->key->place.kept == path) {
       kept_changed(contender);
     } else if (contender->node == path) {
       set(*contender, &Contender::own_watch, false);
@@ -175,7 +202,9 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
     if (contender->session == &session) mine.push_back(contender);
   }
   for (const ContenderPtr& contender : mine) {
+    if (contender->erased) continue;  // with whoever it opened for
     if (contender->held && base::mutant("zookeeper.expiry_not_told")) continue;
+    if (contender->is_gate) set(*contender, &Contender::held, false);
     if (contender->held) {
       lose(contender, "the session expired");
       erase(contender);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What administrators ask: parts of ZooKeeperBackend. A list in sync with the leader comes first,
-// of the locks or of a queue, and then a look at each of what it tells. All of it in one session:
-// where that loses its connection, it begins anew.
+// of the locks or of those who hold and want a name, and then a look at each of what it tells. All
+// of it in one session: where that loses its connection, it begins anew.
 #include "base/path_name.hpp"
 #include "core/figures.hpp"
 #include "zookeeper/gathering.hpp"
@@ -58,23 +58,51 @@ std::shared_ptr<Gathering> locks_of(const Listing& listing, const Children& chil
   return gathering;
 }
 
-/// Who stands in a queue, in order.
-std::shared_ptr<Gathering> contenders_of(const QueueLook& look, const Children& children) {
-  auto gathering = std::make_shared<Gathering>();
+void add(Gathering& gathering, Gathering::From from, const Children& nodes) {
+  for (const std::string_view node : nodes) {
+    gathering.parts.push_back({.node = std::string(node), .from = from});
+  }
+}
+
+/// Who stands in a lock's queue, in order, as many holders and as many waiters as are asked for.
+void add_lock(Gathering& gathering, const Children& children, std::size_t limit) {
   std::vector<std::pair<Standing, std::string_view>> nodes;
   for (const std::string_view node : children) {
     if (const auto standing = Standing::of(node)) nodes.emplace_back(*standing, node);
   }
   std::sort(nodes.begin(), nodes.end(),
             [](const auto& left, const auto& right) { return left.first.is_before(right.first); });
-  gathering->in_all = nodes.size();
-  gathering->holders = holders_of(children).size();
+  gathering.in_all = nodes.size();
+  gathering.holders = holders_of(children).size();
+  Children wanted;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const bool holds = i < gathering->holders;
-    const std::size_t before = holds ? i : i - gathering->holders;
-    if (before < look.limit()) gathering->parts.push_back({.node = std::string(nodes[i].second)});
+    const std::size_t before = i < gathering.holders ? i : i - gathering.holders;
+    if (before < limit) wanted.push_back(nodes[i].second);
   }
-  return gathering;
+  add(gathering, Gathering::From::lock, wanted);
+}
+
+/// Where the lock leaves room.
+void add_permits(Gathering& gathering, const Children& children, std::size_t limit) {
+  Children held = permits_held(children);
+  const std::size_t room = limit - std::min(limit, gathering.holders);
+  if (held.size() > room) held.resize(room);
+  add(gathering, Gathering::From::permits, held);
+}
+
+void add_gate(Gathering& gathering, const Children& children, std::size_t limit) {
+  std::vector<std::pair<std::int64_t, std::string_view>> nodes;
+  for (const std::string_view node : children) {
+    if (const auto number = sequence_of(node)) nodes.emplace_back(*number, node);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  const std::size_t room = limit - std::min(limit, gathering.in_all - gathering.holders);
+  gathering.in_all += nodes.size();
+  Children wanted;
+  for (const auto& [number, node] : nodes) {
+    if (wanted.size() < room) wanted.push_back(node);
+  }
+  add(gathering, Gathering::From::gate, wanted);
 }
 
 NamePage page_of(Gathering& gathering) {
@@ -89,30 +117,32 @@ NamePage page_of(Gathering& gathering) {
 
 // Whoever has gone in the meantime stands in it no more; the first of the others have the lock.
 NameQueue queue_of(const Gathering& gathering, std::size_t limit) {
+  using From = Gathering::From;
   NameQueue queue;
-  Children there;
+  Children there;  // at the lock
   for (const Gathering::Part& part : gathering.parts) {
-    if (part.there) there.push_back(part.node);
+    if (part.there && part.from == From::lock) there.push_back(part.node);
   }
   // Where not all of them were looked at, whoever stands behind those is left out as well.
   const bool all = gathering.holders <= limit;
   const std::size_t holders = all ? holders_of(there).size() : limit;
+  std::size_t left = gathering.in_all;
   for (const Gathering::Part& part : gathering.parts) {
-    if (!part.there) continue;
+    if (!part.there) {
+      if (part.from != From::permits) --left;
+      continue;
+    }
     const std::optional<std::chrono::milliseconds> age = age_since(part.created);
-    if (queue.holders.size() < holders) {
-      queue.holders.push_back({.label = part.holder.label,
-                               .mode = part.holder.mode,
-                               .token = part.holder.token,
-                               .age = age});
+    const Mode mode = part.from == From::lock ? part.holder.mode : Mode::permit;
+    const bool has_lock = part.from == From::lock && queue.holders.size() < holders;
+    if (has_lock || part.from == From::permits) {
+      queue.holders.push_back(
+          {.label = part.holder.label, .mode = mode, .token = part.holder.token, .age = age});
     } else if (queue.waiters.size() < limit) {
-      queue.waiters.push_back({.label = part.holder.label, .mode = part.holder.mode, .age = age});
+      queue.waiters.push_back({.label = part.holder.label, .mode = mode, .age = age});
     }
   }
-  const std::size_t gone = gathering.parts.size() - there.size();
-  const std::size_t left = gathering.in_all - gone;
-  const std::size_t held = all ? queue.holders.size() : gathering.holders;
-  queue.waiters_in_all = left - std::min(left, held);
+  queue.waiters_in_all = left - std::min(left, all ? holders : gathering.holders);
   return queue;
 }
 
@@ -147,11 +177,18 @@ void ZooKeeperBackend::gathered(Session& session, const Call& call, const Reply&
   if (again) return gather_again(call);
   if (reply.code != Code::ok && reply.code != Code::no_node) {
     if (call.gathering) call.gathering->over = true;
-    const std::string& what = call.gathering ? call.gathering->parts[call.count].node : call.path;
+    const bool looks = call.gathering && call.step == Step::gather;
+    const std::string& what = looks ? call.gathering->parts[call.count].node : call.path;
     then([operation = call.operation, why = failure_of(reply, what)] { operation->failed(why); });
     return;
   }
-  if (!call.gathering) return look_at_each(session, call, reply);
+  const Children none;
+  const Children& children = reply.children != nullptr ? *reply.children : none;
+  if (call.step == Step::gather_queue) return gathered_queue(session, call, children);
+  if (!call.gathering) {
+    const auto& listing = static_cast<const Listing&>(*call.operation);
+    return look_at_each(session, call, locks_of(listing, children));
+  }
   Gathering& gathering = *call.gathering;
   Gathering::Part& part = gathering.parts[call.count];
   if (reply.code == Code::ok && reply.children != nullptr) {
@@ -169,24 +206,57 @@ void ZooKeeperBackend::gather_again(const Call& call) {
   outbox_.push_back({.step = Step::gather, .operation = call.operation, .path = call.path});
 }
 
-void ZooKeeperBackend::look_at_each(Session& session, const Call& call, const Reply& reply) {
-  const auto* const listing = dynamic_cast<const Listing*>(call.operation.get());
-  const Children none;
-  const Children& children = reply.children != nullptr ? *reply.children : none;
-  const std::shared_ptr<Gathering> gathering =
-      listing != nullptr ? locks_of(*listing, children)
-                         : contenders_of(static_cast<const QueueLook&>(*call.operation), children);
+// Of a queue all lists leave in one flight.
+bool ZooKeeperBackend::send_gathering(Session& session, const Call& call) {
+  const auto* const look = dynamic_cast<const QueueLook*>(call.operation.get());
+  if (look == nullptr) return session.list_in_sync(call.path, call);
+  const GatePlace gate = GatePlace::of(settings_.root, look->name());
+  Call each = call;
+  each.step = Step::gather_queue;
+  each.gathering = std::make_shared<Gathering>();
+  const auto next = [&each](Gathering::From from) {
+    each.count = static_cast<std::size_t>(from);
+    return each;
+  };
+  const bool sent = session.list_in_sync(call.path, next(Gathering::From::lock)) &&
+                    session.list(gate.leases, next(Gathering::From::permits)) &&
+                    session.list(gate.locks, next(Gathering::From::gate));
+  each.gathering->over = !sent;
+  return sent;
+}
+
+void ZooKeeperBackend::gathered_queue(Session& session, const Call& call,
+                                      const Children& children) {
+  const std::size_t limit = static_cast<const QueueLook&>(*call.operation).limit();
+  Gathering& gathering = *call.gathering;
+  switch (static_cast<Gathering::From>(call.count)) {
+    case Gathering::From::lock: return add_lock(gathering, children, limit);
+    case Gathering::From::permits: return add_permits(gathering, children, limit);
+    case Gathering::From::gate: break;
+  }
+  add_gate(gathering, children, limit);
+  look_at_each(session, call, call.gathering);
+}
+
+void ZooKeeperBackend::look_at_each(Session& session, const Call& call,
+                                    const std::shared_ptr<Gathering>& gathering) {
+  const auto* const look = dynamic_cast<const QueueLook*>(call.operation.get());
   gathering->awaited = gathering->parts.size();
   if (gathering->awaited == 0) return answer(call, *gathering);
+  const GatePlace gate = GatePlace::of(settings_.root, look != nullptr ? look->name() : "");
   for (std::size_t i = 0; i < gathering->parts.size(); ++i) {
-    const std::string path = path_below(call.path, gathering->parts[i].node);
+    const Gathering::From from = gathering->parts[i].from;
+    const std::string& parent = from == Gathering::From::lock      ? call.path
+                                : from == Gathering::From::permits ? gate.leases
+                                                                   : gate.locks;
+    const std::string path = path_below(parent, gathering->parts[i].node);
     Call each{.step = Step::gather,
               .operation = call.operation,
               .path = call.path,
               .count = i,
               .gathering = gathering};
-    const bool sent = listing != nullptr ? session.list(path, std::move(each))
-                                         : session.get(path, false, std::move(each));
+    const bool sent = look == nullptr ? session.list(path, std::move(each))
+                                      : session.get(path, false, std::move(each));
     if (sent) continue;
     Call all = call;
     all.gathering = gathering;

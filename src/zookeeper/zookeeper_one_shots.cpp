@@ -70,12 +70,14 @@ void ZooKeeperBackend::looked_for_holders(Session& session, const Call& call, co
     });
     return;
   }
-  const Place place = reply.code == Code::ok ? Place::of(*reply.children, {}) : Place{};
+  const Children none;
+  const Children& children = reply.code == Code::ok ? *reply.children : none;
+  if (call.step == Step::force) return force(session, call, children);
+  const Place place = Place::of(children, {});
   if (place.count == 0) {
     then([inspection] { inspection->answered(std::nullopt); });
     return;
   }
-  if (call.step == Step::force) return force(session, call, *reply.children);
   const std::string head = path_below(call.path, place.head);
   static_cast<void>(session.get(head, false,
                                 {.step = Step::inspect_head,
@@ -84,13 +86,17 @@ void ZooKeeperBackend::looked_for_holders(Session& session, const Call& call, co
                                  .count = place.waiters()}));
 }
 
-// Who has it is looked at, all of them: readers are several.
+// Who has it is looked at, all of them: readers are several. A certain hold may be a permit of the
+// semaphore of that name, which is looked at behind the lock.
 void ZooKeeperBackend::force(Session& session, const Call& call, const Children& children) {
+  const bool lock = call.path == lock_path(settings_.root,
+                                           static_cast<const Inspection&>(*call.operation).name());
   auto gathering = std::make_shared<Gathering>();
-  for (const std::string_view node : holders_of(children)) {
+  for (const std::string_view node : lock ? holders_of(children) : permits_held(children)) {
     gathering->parts.push_back({.node = path_below(call.path, node)});
   }
   gathering->awaited = gathering->parts.size();
+  if (gathering->awaited == 0) return force_no_more(call);
   const std::size_t waiters = Place::of(children, {}).waiters();
   for (std::size_t i = 0; i < gathering->parts.size(); ++i) {
     gathering->parts[i].holder.waiters = waiters;
@@ -101,6 +107,15 @@ void ZooKeeperBackend::force(Session& session, const Call& call, const Children&
                                    .count = i,
                                    .gathering = gathering}));
   }
+}
+
+void ZooKeeperBackend::force_no_more(const Call& call) {
+  const auto asked = std::static_pointer_cast<ForcedRelease>(call.operation);
+  std::string leases = GatePlace::of(settings_.root, asked->name()).leases;
+  if (asked->of() && call.path != leases) {
+    return submit({.step = Step::force, .operation = asked, .path = std::move(leases)});
+  }
+  then([asked] { asked->answered(std::nullopt); });
 }
 
 void ZooKeeperBackend::forced(const Call& call, const Reply& reply) {
@@ -123,10 +138,7 @@ void ZooKeeperBackend::forced(const Call& call, const Reply& reply) {
   if (gone) return submit(Step::force, asked);  // the next one has it by now
   keep_those_meant(*asked, holders);
   if (base::mutant("zookeeper.force_ends_one_reader") && holders.size() > 1) holders.resize(1);
-  if (holders.empty()) {
-    then([asked] { asked->answered(std::nullopt); });
-    return;
-  }
+  if (holders.empty()) return force_no_more(call);
   gathering.awaited = holders.size();
   for (std::size_t i = 0; i < holders.size(); ++i) {
     submit({.step = Step::force_remove,

@@ -79,7 +79,10 @@ void ZooKeeperBackend::look_at_queue(const ContenderPtr& contender, Step step) {
       ++contender->flight;
     }
   }
-  if (contender->session->list(contender->path, {.step = step, .contender = contender})) {
+  // Who is to have the next permit is told of each that comes free.
+  const bool watch = contender->gate && contender->gate->held;
+  if (contender->mode == Mode::permit && !watch) look_at_gate(contender);
+  if (contender->session->list(contender->path, {.step = step, .contender = contender}, watch)) {
     ++contender->flight;
   }
 }
@@ -98,6 +101,7 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
     return;
   }
   if (contender->key) return take_key(contender);
+  if (contender->mode == Mode::permit) return take_permit(contender);
   if (const ContenderPtr owner = owner_of(*contender)) return go_on_as_reader(contender, *owner);
   if (!contender->wait && !contender->peeked && seen_held(*contender, now)) {
     // Whoever has been told that the lock is free is not to find it held.
@@ -112,7 +116,8 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
 void ZooKeeperBackend::make_own_node(const ContenderPtr& contender) {
   Session& session = *contender->session;
   const Instant now = clock_->now();
-  contender->operation->sent(now);
+  const ContenderPtr asked = contender->is_gate ? contender->opens_for.lock() : contender;
+  if (asked && asked->operation) asked->operation->sent(now);
   make_parents(contender, now);
   if (!session.create(contender->prefix, contender->label,
                       {.step = Step::create, .contender = contender})) {
@@ -141,7 +146,8 @@ void ZooKeeperBackend::make_levels(const ContenderPtr& contender, const std::str
   const bool stays = !while_needed;
   if (!all && known != queues_.end() && (stays || now - known->second < memory_of_queues)) return;
   const std::vector<std::string> levels = levels_of(path);
-  for (std::size_t i = all ? 0 : levels.size() - 1; i < levels.size(); ++i) {
+  const std::size_t missing = contender->mode == Mode::permit || contender->is_gate ? 2 : 1;
+  for (std::size_t i = all ? 0 : levels.size() - missing; i < levels.size(); ++i) {
     if (contender->session->create_parent(levels[i], while_needed,
                                           {.step = Step::parent, .contender = contender})) {
       ++contender->flight;
@@ -154,6 +160,7 @@ void ZooKeeperBackend::place(const ContenderPtr& contender, const Children& chil
   remember_queue(contender->path);
   sweep(*contender->session, contender->path, children);
   if (contender->key) return place_key(contender, children);
+  if (contender->mode == Mode::permit) return stand_for_permit(contender, children);
   stand(contender, children);
 }
 
@@ -164,7 +171,7 @@ void ZooKeeperBackend::remember_queue(const std::string& path) {
 
 void ZooKeeperBackend::stand(const ContenderPtr& contender, const Children& children) {
   const std::string_view own = std::string_view(contender->node).substr(contender->path.size() + 1);
-  const Place place = Place::of(children, own, contender->key ? Naming::mutex : settings_.naming);
+  const Place place = Place::of(children, own, naming_of(*contender));
   const std::int64_t number = sequence_of(own).value_or(last_sequence);
   switch (place.kind) {
     case Place::Kind::missing:
@@ -284,6 +291,7 @@ void ZooKeeperBackend::check_own(const ContenderPtr& contender) {
 // its last proof, where the process stood still for example. What proves it is a write that is
 // committed: see life.hpp.
 void ZooKeeperBackend::believe(const ContenderPtr& contender) {
+  if (contender->is_gate) return gate_opens(contender);
   Session& session = *contender->session;
   if (session.is_proven(clock_->now())) return grant(contender);
   if (session.refused_write(
@@ -310,6 +318,7 @@ void ZooKeeperBackend::grant(const ContenderPtr& contender) {
   contender->counted = base::mutant("zookeeper.grant_from_now") ? clock_->now() : session.proven();
   contender->lapse = contender->counted + session.timeout();
   next_look_ = std::min(next_look_, contender->lapse);
+  without_gate(contender);
   const Grant grant{.number = number,
                     .counted_from = contender->counted,
                     .lease = session.timeout(),
@@ -342,7 +351,11 @@ void ZooKeeperBackend::remove(const ContenderPtr& contender) {
   // A waiter that leaves before its turn is not to be woken by it.
   if (contender->watching) {
     set(*contender, &Contender::watching, false);
-    contender->session->unwatch(contender->predecessor, *contender);
+    if (contender->mode == Mode::permit) {
+      contender->session->forget_watch(contender->path, *contender);
+    } else {
+      contender->session->unwatch(contender->predecessor, *contender);
+    }
   }
   if (contender->key && std::exchange(contender->key->watching, false)) {
     contender->session->unwatch(contender->key->place.kept, *contender);

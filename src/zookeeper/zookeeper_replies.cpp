@@ -28,6 +28,7 @@ Holder ZooKeeperBackend::holder_of(const Reply& reply, std::string_view node, st
   const std::string_view name = node.substr(node.rfind('/') + 1);
   const auto standing = Standing::of(name);
   const bool shared = standing && standing->shared;
+  const bool permit = !standing && name.find("-lease-") != std::string_view::npos;
   auto number = static_cast<std::uint64_t>(reply.czxid);
   // Of a reader that was the owner before.
   const std::string_view mark = shared ? mark_in(name) : std::string_view();
@@ -37,7 +38,9 @@ Holder ZooKeeperBackend::holder_of(const Reply& reply, std::string_view node, st
           .token = Token(number * core::tokens_in_a_grant),
           .expires_in = {},
           .waiters = waiters,
-          .mode = shared ? Mode::shared : Mode::exclusive};
+          .mode = shared   ? Mode::shared
+                  : permit ? Mode::permit
+                           : Mode::exclusive};
 }
 
 Failure ZooKeeperBackend::failure_of(const Reply& reply, const std::string& what) const {
@@ -81,7 +84,9 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
     case Step::tidy_queue: return tidied(session, call, reply);
     default: break;
   }
-  if (call.step == Step::gather) return gathered(session, call, reply);
+  if (call.step == Step::gather || call.step == Step::gather_queue) {
+    return gathered(session, call, reply);
+  }
   if (!contender) return replied_to_one_shot(session, call, reply);
   if (call.step == Step::own_watch) {
     if (!contender->erased) own_watched(contender, reply);
@@ -124,6 +129,10 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::confirm: return confirmed(contender, call, reply);
     case Step::holder: return told_of_holder(contender, call, reply);
     case Step::go_on: return went_on(contender, reply);
+    case Step::gate:
+      contender->gate_is_wanted =
+          reply.code == Code::ok ? !reply.children->empty() : reply.code != Code::no_node;
+      return drive(contender);
     case Step::crowd: return told_who_waits(contender, reply);
     case Step::remove: return removed(contender, reply);
     case Step::shelf:
@@ -157,6 +166,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::force_head:
     case Step::force_remove:
     case Step::gather:
+    case Step::gather_queue:
     case Step::ignore: return;
   }
 }
@@ -202,6 +212,7 @@ void ZooKeeperBackend::listed(const ContenderPtr& contender, const Call& call, c
   }
   contender->peeked = true;
   if (contender->key) return peeked_at_key(contender, *reply.children);
+  if (contender->mode == Mode::permit) return peeked_at_permits(contender, *reply.children);
   const Place place = Place::of(*reply.children, {});
   const bool shares =
       contender->mode == Mode::shared && place.head_is_shared && place.holders == place.count;
@@ -259,6 +270,7 @@ void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& repl
   const bool tells = before && (before->ours || before->naming != Naming::read_write);
   if (tells && reply.version == 0) contender->event_grants = true;
   set(*contender, &Contender::watching, true);
+  if (contender->is_gate) waits_at_gate(*contender);
   const bool holds = contender->predecessor == contender->head;
   if (holds) contender->head_told = true;
   if (contender->operation) {

@@ -8,6 +8,18 @@
 #include <map>
 
 namespace mortise::test {
+namespace {
+
+/// Who waits for a permit, of whatever semaphore.
+std::size_t at_gates(ZooKeeperTalk& talk, const std::string& semaphores) {
+  std::size_t sum = 0;
+  for (const std::string& each : talk.children(semaphores)) {
+    sum += talk.children(semaphores + "/" + each + "/locks").size();
+  }
+  return sum;
+}
+
+}  // namespace
 
 std::string ZooKeeperLocks::path(const std::string& name) const {
   return zookeeper::lock_path(root_, name);
@@ -27,6 +39,10 @@ std::size_t ZooKeeperLocks::waiters(ZooKeeperTalk& talk) const {
   std::size_t sum = 0;
   bool has_keys = false;
   for (const std::string& name : talk.children(root_)) {
+    if (name == "%permits") {
+      sum += at_gates(talk, root_ + "/" + name);
+      continue;
+    }
     if (name == "%once") {
       has_keys = true;
       continue;

@@ -75,11 +75,12 @@ std::string missing(ZooKeeperLibrary library) {
 }
 
 ZooKeeperStranger::ZooKeeperStranger(ZooKeeperLibrary library, const std::string& servers,
-                                     const std::string& path) {
+                                     const std::string& path, const std::string& kind,
+                                     const std::string& patterns) {
   const model::TemporaryDirectory directory;
   const std::string meeting = directory.file("socket");
   const int listener = listen_at(meeting);
-  process_ = start(library, {meeting, servers, path});
+  process_ = start(library, {meeting, servers, path, kind, patterns});
   if (readable(listener, to_come)) fd_ = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   ::close(listener);
   if (fd_ < 0) throw std::runtime_error(std::string(name_of(library)) + " does not come");

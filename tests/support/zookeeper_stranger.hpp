@@ -23,7 +23,10 @@ class ZooKeeperStranger {
  public:
   /// @param servers "127.0.0.1:2181,..."
   /// @param path of the lock: what its nodes are made below
-  ZooKeeperStranger(ZooKeeperLibrary library, const std::string& servers, const std::string& path);
+  /// @param kind "mutex"; "read" or "write"; of Curator, how many permits a semaphore has
+  /// @param patterns what kazoo is told of the names of others' nodes, by commas
+  ZooKeeperStranger(ZooKeeperLibrary library, const std::string& servers, const std::string& path,
+                    const std::string& kind = "mutex", const std::string& patterns = "-lock-");
   ZooKeeperStranger(ZooKeeperStranger&& other) noexcept;
   ZooKeeperStranger& operator=(ZooKeeperStranger&&) = delete;
   ~ZooKeeperStranger();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The other side of the interoperability tests: a process that takes locks by Apache Curator's
-// InterProcessMutex. It connects to the unix socket of the test and obeys, one order a line:
-// `take`, `try MILLISECONDS`, `free`, `cycle TIMES FILE`; it answers each in one line.
+// InterProcessMutex, either lock of its InterProcessReadWriteLock (the fourth argument: `mutex`,
+// `read`, `write`), or permits of its InterProcessSemaphoreV2 (a number). It connects to the unix
+// socket of the test and obeys, one order a line: `take`, `try MILLISECONDS`, `free`, `cycle TIMES
+// FILE [PLACES]`; it answers each in one line.
 
 import java.io.BufferedReader;
 import java.io.File;
@@ -17,12 +19,78 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.retry.RetryOneTime;
 
 public final class CuratorWorker {
-    private final InterProcessMutex mutex;
+    /** What all of them can do. */
+    private interface Lockable {
+        void acquire() throws Exception;
 
-    private CuratorWorker(InterProcessMutex mutex) {
+        boolean acquire(long time, TimeUnit unit) throws Exception;
+
+        void release() throws Exception;
+    }
+
+    private static Lockable of(InterProcessMutex mutex) {
+        return new Lockable() {
+            @Override
+            public void acquire() throws Exception {
+                mutex.acquire();
+            }
+
+            @Override
+            public boolean acquire(long time, TimeUnit unit) throws Exception {
+                return mutex.acquire(time, unit);
+            }
+
+            @Override
+            public void release() throws Exception {
+                mutex.release();
+            }
+        };
+    }
+
+    private static Lockable of(InterProcessSemaphoreV2 semaphore) {
+        return new Lockable() {
+            private Lease lease;
+
+            @Override
+            public void acquire() throws Exception {
+                lease = semaphore.acquire();
+            }
+
+            @Override
+            public boolean acquire(long time, TimeUnit unit) throws Exception {
+                lease = semaphore.acquire(time, unit);
+                return lease != null;
+            }
+
+            @Override
+            public void release() throws Exception {
+                lease.close();
+            }
+        };
+    }
+
+    private static Lockable of(CuratorFramework client, String path, String kind) {
+        switch (kind) {
+            case "mutex":
+                return of(new InterProcessMutex(client, path));
+            case "read":
+                return of(new InterProcessReadWriteLock(client, path).readLock());
+            case "write":
+                return of(new InterProcessReadWriteLock(client, path).writeLock());
+            default:
+                return of(new InterProcessSemaphoreV2(client, path, Integer.parseInt(kind)));
+        }
+    }
+
+    private final Lockable mutex;
+
+    private CuratorWorker(Lockable mutex) {
         this.mutex = mutex;
     }
 
@@ -32,7 +100,7 @@ public final class CuratorWorker {
                         arguments[1], 20_000, 20_000, new RetryOneTime(100))) {
             client.start();
             CuratorWorker worker =
-                    new CuratorWorker(new InterProcessMutex(client, arguments[2]));
+                    new CuratorWorker(of(client, arguments[2], arguments[3]));
             BufferedReader orders =
                     new BufferedReader(Channels.newReader(test, StandardCharsets.UTF_8));
             for (String order; (order = orders.readLine()) != null; ) {
@@ -54,25 +122,37 @@ public final class CuratorWorker {
                 mutex.release();
                 return "freed";
             case "cycle":
-                return cycle(Integer.parseInt(order[1]), new File(order[2]));
+                return cycle(Integer.parseInt(order[1]), order[2],
+                        order.length > 3 ? Integer.parseInt(order[3]) : 1);
             default:
                 return "unknown";
         }
     }
 
-    /** The file is there exactly while somebody holds the lock; another one counts them. */
-    private String cycle(int times, File inside) throws Exception {
+    /** A file is there exactly while somebody holds it, one for each; another one counts them. */
+    private String cycle(int times, String inside, int places) throws Exception {
         for (int i = 0; i < times; ++i) {
             mutex.acquire();
-            boolean alone = inside.createNewFile();
+            File place = enter(inside, places);
             Files.write(Path.of(inside + ".count"), new byte[1],
                     StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-            alone = inside.delete() && alone;
+            boolean alone = place != null && place.delete();
             mutex.release();
             if (!alone) {
                 return "overlap";
             }
         }
         return "done";
+    }
+
+    /** Null: all places are taken. */
+    private static File enter(String inside, int places) throws Exception {
+        for (int i = 0; i < places; ++i) {
+            File place = new File(i == 0 ? inside : inside + "." + i);
+            if (place.createNewFile()) {
+                return place;
+            }
+        }
+        return null;
     }
 }

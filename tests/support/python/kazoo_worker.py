@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The other side of the interoperability tests: a process that takes locks by kazoo's Lock.
+"""The other side of the interoperability tests: a process that takes locks by kazoo.
 
-It connects to the unix socket of the test and obeys, one order a line: `take`,
-`try MILLISECONDS`, `free`, `cycle TIMES FILE`; it answers each in one line.
+Which one says the fourth argument: `mutex` is its Lock, `read` and `write` its ReadLock and
+WriteLock; with the patterns that are given behind it, by commas. It connects to the unix socket of
+the test and obeys, one order a line: `take`, `try MILLISECONDS`, `free`, `cycle TIMES FILE`; it
+answers each in one line.
 """
 import os
 import socket
@@ -51,12 +53,13 @@ def obey(lock, order):
     return "unknown"
 
 
-def main(path, servers, node):
+def main(path, servers, node, kind, patterns=""):
     """Obeys until the test has gone."""
     client = KazooClient(hosts=servers, timeout=20)
     client.start()
+    kinds = {"mutex": client.Lock, "read": client.ReadLock, "write": client.WriteLock}
     # What docs/zookeeper.md tells users of kazoo to say.
-    lock = client.Lock(node, extra_lock_patterns=["-lock-"])
+    lock = kinds[kind](node, extra_lock_patterns=[each for each in patterns.split(",") if each])
     with socket.socket(socket.AF_UNIX) as test:
         test.connect(path)
         for line in test.makefile("r"):
