@@ -27,11 +27,6 @@ constexpr std::chrono::seconds a_look{1};
 /// What one clock's reading loses in another's.
 constexpr std::chrono::milliseconds rounding{1};
 
-/// @return the number that the store gave to a grant.
-std::uint64_t grant_of(const Judge::Hold& hold) {
-  return hold.token.value() / mortise::core::tokens_in_a_grant;
-}
-
 std::string seconds(Nanos time) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6f s", static_cast<double>(time.count()) / 1e9);
@@ -39,6 +34,10 @@ std::string seconds(Nanos time) {
 }
 
 }  // namespace
+
+std::uint64_t Judge::grant_of(const Hold& hold) {
+  return hold.token.value() / mortise::core::tokens_in_a_grant;
+}
 
 std::string Judge::words(const Hold& hold) const {
   return hold.process->name() + " (token " + std::to_string(hold.token.value()) + ", granted at " +
@@ -114,7 +113,7 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   const Nanos now = room_.world.now();
   const HoldNumber number = ++grants_;
   hold.granted_at = now;
-  const auto taken = all.taken.find(grant_of(hold));
+  const auto taken = all.taken.find({grant_of(hold), hold.shared});
   hold.taken = taken != all.taken.end();
   if (hold.token && !hold.taken && !excused(name, hold.token) && !has_grown(all, hold) &&
       believes(hold)) {
@@ -126,7 +125,10 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
     blame("S8", "a grant is believed of which its owner had heard that it is over: " + words(hold));
   }
   all.largest = std::max(all.largest, hold.token);
-  if (!hold.shared) all.largest_written = std::max(all.largest_written, hold.token);
+  if (!hold.shared && hold.token >= all.largest_written) {
+    all.largest_written = hold.token;
+    all.writer = hold.process;
+  }
   std::erase_if(all.holds, [](const auto& each) { return each.second.process->dead(); });
   all.holds.emplace(number, hold);
   if (taken != all.taken.end() && taken->second != never) {
@@ -202,10 +204,15 @@ bool Judge::believes(const Process& process) {
   return false;
 }
 
-// Readers share a token with each other, and with no writer. Which of two permits was given first
-// nobody has seen.
-bool Judge::has_grown(const Name& all, const Hold& hold) {
+// Readers share a token with each other, and with no writer; but, where the store has it so, with
+// the one of their own client who went on as a reader. Which of two permits was given first nobody
+// has seen.
+bool Judge::has_grown(const Name& all, const Hold& hold) const {
   if (hold.others > 0) return true;
+  if (reads_on_by_one_token_ && hold.shared && hold.process == all.writer &&
+      hold.token == all.largest_written) {
+    return true;
+  }
   return hold.token > (hold.shared ? all.largest_written : all.largest);
 }
 
@@ -308,60 +315,6 @@ void Judge::releasing(std::size_t name, HoldNumber number) {
   all.holds.erase(number);
   if (!valid) return;  // since it ended the name has been somebody else's, perhaps
   is_free(all, true);
-}
-
-void Judge::taken(std::size_t name, std::uint64_t grant, Nanos bound) {
-  Name& all = names_[name];
-  const Nanos by = bound == never ? never : room_.world.now() + bound;
-  all.taken.insert_or_assign(grant, by);
-  for (auto& [number, hold] : all.holds) {
-    if (grant_of(hold) != grant) continue;
-    hold.taken = true;
-    if (by != never) expect_the_end(name, number, by);
-  }
-}
-
-void Judge::expect_the_end(std::size_t name, HoldNumber number, Nanos by) {
-  const Process& process = *names_[name].holds.at(number).process;
-  room_.world.at(by, [this, name, number, &process, stolen = room_.world.stolen(process)] {
-    const auto found = names_[name].holds.find(number);
-    if (found == names_[name].holds.end() || process.dead() || !believes(found->second)) return;
-    if (room_.world.stolen(process) != stolen) return;
-    blame("taken",
-          "a hold that was taken by force is believed long after: " + words(found->second));
-  });
-}
-
-bool Judge::was_taken(std::size_t name, mortise::Token token) const {
-  const auto all = names_.find(name);
-  return all != names_.end() &&
-         all->second.taken.contains(token.value() / mortise::core::tokens_in_a_grant);
-}
-
-bool Judge::was_taken(std::size_t name, HoldNumber number) {
-  return names_[name].holds.at(number).taken;
-}
-
-void Judge::forced(std::size_t name, std::uint64_t number, Nanos until) {
-  names_[name].forced.emplace(number, until);
-}
-
-bool Judge::excused(std::size_t name, const Hold& hold) const {
-  return hold.token ? excused(name, hold.token) : hold.granted_at < excused_before_;
-}
-
-bool Judge::excused(std::size_t name, mortise::Token token) const {
-  const std::uint64_t number = token.value() / mortise::core::tokens_in_a_grant;
-  if (number == 0) return false;
-  const auto found = names_.find(name);
-  return number < excused_below_ ||
-         (found != names_.end() && found->second.forced.contains(number));
-}
-
-bool Judge::outlives_its_end(std::size_t name, const Hold& hold) {
-  const auto& forced = names_[name].forced;
-  const auto found = forced.find(grant_of(hold));
-  return found != forced.end() && room_.world.now() > found->second;
 }
 
 std::vector<std::uint64_t> Judge::believed(std::size_t name) {

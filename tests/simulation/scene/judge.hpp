@@ -68,9 +68,10 @@ class Judge {
 
   /// Somebody whom no lock binds has taken a name away from its holder.
   /// @param grant the number of the grant, which the tokens of the hold begin with
+  /// @param shared whether it is a reader's
   /// @param bound in which time the owner, if nothing stops it, no longer believes; never: it is
   /// under way, and may come to nothing
-  void taken(std::size_t name, std::uint64_t grant, Nanos bound);
+  void taken(std::size_t name, std::uint64_t grant, bool shared, Nanos bound);
   /// @return whether the hold was taken by force.
   [[nodiscard]] bool was_taken(std::size_t name, HoldNumber number);
   /// @return whether the hold with this token was, or may be at any time, although it is released.
@@ -99,7 +100,11 @@ class Judge {
   /// Not every client of the run gets its turns in the order of arrival.
   void expect_no_order() noexcept { ordered_ = false; }
   /// Some holds are shared: readers of one client join each other, and have one token.
-  void expect_readers() noexcept { readers_ = true; }
+  /// @param by_one_token whoever goes on as a reader has the token of its own hold
+  void expect_readers(bool by_one_token) noexcept {
+    readers_ = true;
+    reads_on_by_one_token_ = by_one_token;
+  }
   /// A call that has waited since then comes back with nothing: at its time limit (L2).
   void gave_up(std::size_t name, const Process& who, Nanos asked_at);
   /// @return whether that process believes in a hold.
@@ -151,6 +156,7 @@ class Judge {
     std::map<HoldNumber, Hold> holds;
     mortise::Token largest{};
     mortise::Token largest_written{};  ///< of those that nobody shares
+    const Process* writer = nullptr;   ///< whose that is
     Nanos free_since{0};
     Nanos wanted_since{0};
     bool released = false;  ///< by its owner in time; otherwise nobody is told that it is free
@@ -158,11 +164,14 @@ class Judge {
     Nanos later{0};  ///< by which the server may count a lease that ended from later on
     std::vector<const Process*> waiters;
     std::map<const Process*, Standing> standings;
-    Nanos armed = never;                      ///< when the judge looks at the holds next
-    std::map<std::uint64_t, Nanos> taken;     ///< grants, and until when they may be believed
-    std::map<std::uint64_t, Nanos> forced{};  ///< by number: until when it is believed in
+    Nanos armed = never;  ///< when the judge looks at the holds next
+    /// Grants, whether a reader's, and until when they may be believed.
+    std::map<std::pair<std::uint64_t, bool>, Nanos> taken;
+    std::map<std::uint64_t, Nanos> forced{};          ///< by number: until when it is believed in
     std::map<const Process*, std::uint64_t> heard{};  ///< up to which number grants are over
   };
+  /// @return the number that the store gave to a grant.
+  [[nodiscard]] static std::uint64_t grant_of(const Hold& hold);
   [[nodiscard]] Nanos left_of(const Hold& hold);
   [[nodiscard]] bool believes(const Hold& hold) { return left_of(hold) > Nanos(0); }
   void arm(std::size_t name, Nanos when);
@@ -174,7 +183,7 @@ class Judge {
   void look_for_order(std::size_t name, const Hold& hold);
   void look_at_end(Hold& hold, bool valid);
   void is_free(Name& all, bool released);
-  [[nodiscard]] static bool has_grown(const Name& all, const Hold& hold);
+  [[nodiscard]] bool has_grown(const Name& all, const Hold& hold) const;
   void look_for_rivals(std::size_t name, HoldNumber number);
   [[nodiscard]] bool excused(std::size_t name, const Hold& hold) const;
   [[nodiscard]] std::string words(const Hold& hold) const;
@@ -190,6 +199,7 @@ class Judge {
   Nanos serve_from_ = never;
   bool ordered_ = true;
   bool readers_ = false;
+  bool reads_on_by_one_token_ = false;
   bool ends_by_time_ = false;
   std::set<const Process*> leavers_;
   std::function<Nanos()> hand_over_{};

@@ -2,6 +2,7 @@
 // What the threads of a client do with a semaphore, and what each tells the judge of its permits.
 #include "core/figures.hpp"
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/gate.hpp"
 #include "simulation/scene/scene.hpp"
 #include "simulation/scene/time_taken.hpp"
 
@@ -17,9 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t permit_stream = 11;
 constexpr std::size_t calm_permits = 6;
-constexpr const char* gate = "gate";
-/// The judge's number of that name; locks and keys have those below.
-constexpr std::size_t name_of_gate = 2'000;
 
 }  // namespace
 

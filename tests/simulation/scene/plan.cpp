@@ -281,8 +281,8 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.keep = keys.chance(0.5) ? keys.between(second, 4 * second) : Nanos(3'600 * second);
   }
   Random readers = Random::of({seed, readers_stream, static_cast<std::uint64_t>(kind)});
-  const bool knows_permits =
-      kind == Kind::memory || kind == Kind::postgres || (kind == Kind::redis && seed % 16 != 7);
+  const bool knows_permits = kind == Kind::memory || kind == Kind::postgres ||
+                             kind == Kind::zookeeper || (kind == Kind::redis && seed % 16 != 7);
   const bool knows_readers = knows_permits || kind == Kind::redlock;
   if (knows_readers && readers.chance(part_with_readers)) {
     plan.readers = 0.2 + readers.unit() * 0.7;

@@ -55,8 +55,8 @@ Scene::Scene(Plan plan, bool tells)
   if (luck_.chance(0.25)) room_.world.spurious = 0.02;
   usual_.latency = luck_.spread(Nanos(1'000), Nanos(20'000));
   stand_ = make_stand(plan_, room_);
-  stand_->taken = [this](std::size_t name, std::uint64_t grant, Nanos bound) {
-    judge_.taken(name, grant, bound);
+  stand_->taken = [this](std::size_t name, std::uint64_t grant, bool shared, Nanos bound) {
+    judge_.taken(name, grant, shared, bound);
   };
   stand_->keep = [this](const Process& process, Nanos until) {
     keeps_[&process] = std::min(until, plan_.storm);
@@ -64,7 +64,7 @@ Scene::Scene(Plan plan, bool tells)
   stand_->judge = &judge_;
   if (plan_.kind == Kind::memory) judge_.expect_no_early_end();
   if (plan_.readers > 0) {
-    judge_.expect_readers();
+    judge_.expect_readers(stand_->reads_on_by_one_token());
     // Whoever joins the readers of its own client comes before whoever waits elsewhere.
     judge_.expect_no_order();
   }

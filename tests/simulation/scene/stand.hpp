@@ -28,7 +28,7 @@ class Stand {
   /// @return in words, for the trace
   virtual std::string special(std::uint64_t which, Random& random, Nanos length) = 0;
   /// Told of a hold that a special takes by force: see Judge.
-  std::function<void(std::size_t name, std::uint64_t grant, Nanos bound)> taken;
+  std::function<void(std::size_t name, std::uint64_t grant, bool shared, Nanos bound)> taken;
   /// Told of a process whose threads are to keep until then what they hold or are granted.
   std::function<void(const Process& process, Nanos until)> keep;
   /// What must be left of a hold...
@@ -80,6 +80,8 @@ class Stand {
   [[nodiscard]] virtual bool holds_came_back() const { return false; }
   /// @return what a key is told to be by now to somebody who asked then is not older than this.
   [[nodiscard]] virtual Nanos seen_from(Nanos asked) const { return asked; }
+  /// @return whether an owner that goes on as a reader has one token for both.
+  [[nodiscard]] virtual bool reads_on_by_one_token() const { return false; }
   /// @return whether it has keys with a memory: `Keys`.
   [[nodiscard]] virtual bool remembers() const { return false; }
   /// The owner of a hold does something with it that only this kind of store has. On its thread.

@@ -5,6 +5,8 @@
 
 #include "simulation/zookeeper/jute.hpp"
 #include "simulation/zookeeper/numbers.hpp"
+#include "zookeeper/lock_path.hpp"
+#include "zookeeper/queue.hpp"
 
 #include <chrono>
 #include <utility>
@@ -36,9 +38,10 @@ std::string ZooKeeperAdministrators::take(const std::string& url, const std::str
 void ZooKeeperAdministrators::begin(const std::string& url, const std::string& name, double loses) {
   Process& administrator = room_.world.process("administrator");
   one_shots_[&administrator].loses = loses;
-  room_.world.spawn(administrator, [url, name] {
+  room_.world.spawn(administrator, [this, url, name] {
+    const std::set<std::string> held = holders_with(mortise::zookeeper::lock_path("/locks", name));
     try {
-      mortise::zookeeper::force_release(url, name, patience);
+      if (mortise::zookeeper::force_release(url, name, patience)) look_at_rest(held);
     } catch (const mortise::LockError&) {
       // Its own connection suffers like everybody's.
     }
@@ -71,15 +74,45 @@ void ZooKeeperAdministrators::asked(OneShot& one_shot, std::string_view bytes, C
   if (luck_.chance(one_shot.loses)) lose_answer(from);
 }
 
-// S3: a call removes one node, and removes it again where it does not know what has come of that.
-void ZooKeeperAdministrators::look_at_removal(OneShot& one_shot, const std::string& path) const {
-  if (one_shot.removed.empty()) {
-    removes(path);
-    one_shot.removed = path;
+// @return who has the lock now.
+std::set<std::string> ZooKeeperAdministrators::holders_with(const std::string& queue) const {
+  std::set<std::string> paths;
+  const zookeeper::Node* const node = ensemble->committed().find(queue);
+  if (node == nullptr) return paths;
+  const mortise::zookeeper::Children children(node->children.begin(), node->children.end());
+  for (const std::string_view each : mortise::zookeeper::holders_of(children)) {
+    paths.insert(queue + "/" + std::string(each));
   }
-  if (one_shot.removed == path) return;
+  return paths;
+}
+
+// S3: a call removes the node of whoever had the lock, or those of all who read then; and removes
+// each again where it does not know what has come of that. What has gone by then is no matter.
+void ZooKeeperAdministrators::look_at_removal(OneShot& one_shot, const std::string& path) const {
+  std::set<std::string>& ends = one_shot.ends;
+  if (ends.empty()) {
+    one_shot.removed = path;
+    ends = holders_with(path.substr(0, path.rfind('/')));
+    ends.insert(path);
+  }
+  if (one_shot.told.insert(path).second) removes(path);
+  if (ends.contains(path) || ensemble->committed().find(path) == nullptr) return;
   judge->blame("S3",
                "a release by force that has removed " + one_shot.removed + " removes " + path);
+}
+
+// S4: whoever had the lock when it was asked for, and has it still, was to be ended with the
+// others.
+void ZooKeeperAdministrators::look_at_rest(const std::set<std::string>& held) const {
+  for (const std::string& path : held) {
+    if (ensemble->committed().find(path) == nullptr) continue;
+    judge->blame("S4", "a release by force leaves a holder: " + path);
+  }
+}
+
+bool ZooKeeperAdministrators::is_readers(std::string_view node) {
+  const auto standing = mortise::zookeeper::Standing::of(node);
+  return standing && standing->shared;
 }
 
 void ZooKeeperAdministrators::lose_answer(Connection& connection) {

@@ -6,9 +6,11 @@
 #include "simulation/scene/judge.hpp"
 #include "simulation/server.hpp"
 #include "simulation/world/room.hpp"
+#include "simulation/zookeeper/ensemble.hpp"
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,22 +24,30 @@ class ZooKeeperAdministrators {
   std::string take(const std::string& url, const std::string& name, Random& random);
   /// A server is sent something.
   void sent(ConnectionId connection, std::string_view bytes);
+  /// @return whether a reader has made that node.
+  [[nodiscard]] static bool is_readers(std::string_view node);
   /// Told of the path of a node that one of them is about to remove.
   std::function<void(const std::string& path)> removes;
+  /// What is there when they do.
+  const zookeeper::Ensemble* ensemble = nullptr;
   /// Whom it tells.
   Judge* judge = nullptr;
 
  private:
   /// One call.
   struct OneShot {
-    double loses = 0;  // how often the answer is lost
-    std::string removed{};
-    ConnectionId connection{};  // the last one, and what of a request has come on it
+    double loses = 0;              // how often the answer is lost
+    std::string removed{};         // first
+    std::set<std::string> ends{};  // who had it then
+    std::set<std::string> told{};  // of which the judge knows
+    ConnectionId connection{};     // the last one, and what of a request has come on it
     std::string unread{};
   };
   void begin(const std::string& url, const std::string& name, double loses);
   void asked(OneShot& one_shot, std::string_view bytes, Connection& from);
+  [[nodiscard]] std::set<std::string> holders_with(const std::string& queue) const;
   void look_at_removal(OneShot& one_shot, const std::string& path) const;
+  void look_at_rest(const std::set<std::string>& held) const;
   void lose_answer(Connection& connection);
 
   Room& room_;

@@ -3,17 +3,23 @@
 #include <mortise/zookeeper.hpp>
 
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/gate.hpp"
 #include "simulation/scene/keys.hpp"
 #include "simulation/scene/stands.hpp"
 #include "simulation/scene/zookeeper_administrators.hpp"
+#include "simulation/scene/zookeeper_crowded_readers.hpp"
 #include "simulation/scene/zookeeper_late_node.hpp"
 #include "simulation/scene/zookeeper_leaders.hpp"
 #include "simulation/scene/zookeeper_lost_watch.hpp"
 #include "simulation/scene/zookeeper_lost_words.hpp"
 #include "simulation/scene/zookeeper_runs.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
+#include "zookeeper/lock_path.hpp"
+#include "zookeeper/queue.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +40,7 @@ class ZooKeeperStand final : public Stand {
         storm_(plan.storm),
         names_(plan.names),
         has_keys_(plan.keys > 0),
+        has_readers_(plan.readers > 0),
         administrators_(room) {
     Random luck = Random::of({plan.seed, stand_stream});
     const std::size_t count = plan.seed % 8 == 0 ? 1 : plan.seed % 8 == 1 ? 5 : 3;
@@ -53,6 +60,7 @@ class ZooKeeperStand final : public Stand {
     }
     if (has_keys_) leaders_.emplace(room_, *ensemble_);
     administrators_.removes = [this](const std::string& path) { removed_by_force(path); };
+    administrators_.ensemble = ensemble_.get();
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
     return mortise::zookeeper::backend(url_of(client) + terms());
@@ -136,19 +144,28 @@ class ZooKeeperStand final : public Stand {
     if (judge->verdict()) return;
     lost_watch_.emplace(room_, *judge, *ensemble_, url_of(0) + terms(), session);
     lost_watch_->come();
+    if (has_readers_ && !judge->verdict()) {
+      crowded_readers_.emplace(room_, *judge, url_of(0) + terms(), session);
+      crowded_readers_->come();
+    }
     if (judge->verdict() || !has_keys_) return;
     lost_words_.emplace(room_, *judge, *ensemble_, url_of(0) + terms(), session);
     lost_words_->come();
   }
+  [[nodiscard]] bool reads_on_by_one_token() const override { return true; }
   [[nodiscard]] bool remembers() const override { return true; }
   [[nodiscard]] Nanos seen_from(Nanos asked) const override {
     return leaders_->seen_from(asked) - rest_of_a_try();
   }
   [[nodiscard]] std::size_t open_sessions() const override { return ensemble_->sessions(); }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
+    std::vector<std::string> queues{queue_of(name_of_gate), "/locks/%permits/gate/locks"};
     for (const std::string& name : names) {
-      const std::size_t left = ensemble_->children("/locks/" + escaped(name));
-      if (left > 0) return name + " has " + std::to_string(left) + " nodes";
+      queues.push_back(mortise::zookeeper::lock_path("/locks", name));
+    }
+    for (const std::string& queue : queues) {
+      const std::size_t left = ensemble_->children(queue);
+      if (left > 0) return queue + " has " + std::to_string(left) + " nodes";
     }
     return runs_->leftovers();
   }
@@ -169,18 +186,14 @@ class ZooKeeperStand final : public Stand {
         std::chrono::duration_cast<std::chrono::milliseconds>(options_.tick).count() / 2 + 1;
     return "?session=" + std::to_string(ms) + "ms&margin=" + std::to_string(margin) + "ms";
   }
-  static std::string escaped(const std::string& name) {
-    std::string text;
-    for (const char each : name) text += each == '/' ? std::string("%2F") : std::string(1, each);
-    return text;
-  }
   /// All is over when the storm is.
   [[nodiscard]] Nanos ends(Nanos time) const { return std::min(room_.world.now() + time, storm_); }
   static std::string name_of(std::size_t server) {
     return "zookeeper " + std::to_string(server + 1);
   }
   static std::string queue_of(std::size_t name) {
-    return "/locks/" + escaped("name/" + std::to_string(name));
+    if (name == name_of_gate) return "/locks/%permits/gate/leases";
+    return mortise::zookeeper::lock_path("/locks", "name/" + std::to_string(name));
   }
   std::string cut_off(std::size_t which, Nanos time, const std::string& words) {
     ensemble_->cut(which, true);
@@ -261,22 +274,26 @@ class ZooKeeperStand final : public Stand {
   }
   /// Its node is about to go; or not, where the leader can commit nothing.
   void take(std::size_t name, const zookeeper::Holder& whose) {
-    const auto grant = static_cast<std::uint64_t>(whose.czxid);
-    taken(name, grant, never);
-    await_the_end(name, grant, queue_of(name) + "/" + whose.node);
+    auto grant = static_cast<std::uint64_t>(whose.czxid);
+    // Of a reader that was the owner, and has the number of that.
+    const std::string_view mark = mortise::zookeeper::mark_in(whose.node);
+    static_cast<void>(std::from_chars(mark.data(), mark.data() + mark.size(), grant, 16));
+    const bool shared = ZooKeeperAdministrators::is_readers(whose.node);
+    taken(name, grant, shared, never);
+    await_the_end(name, grant, shared, queue_of(name) + "/" + whose.node);
   }
-  void await_the_end(std::size_t name, std::uint64_t grant, const std::string& path) {
+  void await_the_end(std::size_t name, std::uint64_t grant, bool shared, const std::string& path) {
     if (ensemble_->committed().find(path) == nullptr) {
       // At once, if its owner can be reached; otherwise nothing renews it.
-      taken(name, grant, session_ + session_ / 2);
+      taken(name, grant, shared, session_ + session_ / 2);
     } else if (room_.world.now() < storm_) {
-      room_.world.after(session_ / 20, [=, this] { await_the_end(name, grant, path); });
+      room_.world.after(session_ / 20, [=, this] { await_the_end(name, grant, shared, path); });
     }
   }
   void take(const ZooKeeperRuns::Run& run) {
     const std::size_t name = Keys::first_name + run.key;
-    taken(name, run.grant, never);
-    await_the_end(name, run.grant, run.node);
+    taken(name, run.grant, false, never);
+    await_the_end(name, run.grant, false, run.node);
   }
   /// An administrator ends the session of whoever runs a key, or deletes its node.
   std::string take_a_key_by_force(bool session) {
@@ -333,20 +350,21 @@ class ZooKeeperStand final : public Stand {
   }
   /// All goes that it holds, or has its turn for before its server hears of this.
   std::string end_session_of(std::int64_t session, const std::string& whose) {
-    std::vector<std::vector<zookeeper::Holder>> before;
-    for (std::size_t name = 0; name < names_; ++name) {
-      before.push_back(ensemble_->queue(queue_of(name)));
+    std::map<std::size_t, std::vector<zookeeper::Holder>> before;
+    for (std::size_t i = 0; i <= names_; ++i) {
+      const std::size_t name = i < names_ ? i : name_of_gate;
+      before[name] = ensemble_->queue(queue_of(name));
       // Also what comes before the end does, with the answer still on its way.
       const auto coming = ensemble_->coming(queue_of(name));
-      before.back().insert(before.back().end(), coming.begin(), coming.end());
+      before[name].insert(before[name].end(), coming.begin(), coming.end());
     }
     learns(session);
     if (!ensemble_->leader()) return "nobody is there to end a session";
     const std::vector<ZooKeeperRuns::Run> runs = runs_->of(session);
     ensemble_->end_session(session);
     for (const ZooKeeperRuns::Run& run : runs) take(run);
-    for (std::size_t name = 0; name < names_; ++name) {
-      for (const zookeeper::Holder& each : before[name]) {
+    for (const auto& [name, holders] : before) {
+      for (const zookeeper::Holder& each : holders) {
         if (each.session == session) take(name, each);
       }
     }
@@ -359,6 +377,7 @@ class ZooKeeperStand final : public Stand {
   const Nanos storm_;
   const std::size_t names_;
   const bool has_keys_;
+  const bool has_readers_;
   bool knows_one_ = false;  // each client: it comes back to the same server
   zookeeper::Options options_;
   std::unique_ptr<zookeeper::Ensemble> ensemble_;
@@ -369,6 +388,7 @@ class ZooKeeperStand final : public Stand {
   std::optional<ZooKeeperLateNode> late_node_;
   std::optional<ZooKeeperLostWatch> lost_watch_;
   std::optional<ZooKeeperLostWords> lost_words_;
+  std::optional<ZooKeeperCrowdedReaders> crowded_readers_;
 };
 
 }  // namespace

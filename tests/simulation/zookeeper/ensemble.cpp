@@ -72,7 +72,8 @@ std::vector<Holder> Ensemble::queue(std::string_view path) const {
   const Tree& tree = committed();
   const Node* const node = tree.find(path);
   if (node == nullptr) return {};
-  std::map<std::uint64_t, const std::string*> in_order;
+  // An owner that goes on as a reader has two nodes with one number.
+  std::multimap<std::uint64_t, const std::string*> in_order;
   for (const std::string& child : node->children) {
     if (const auto number = number_of(child)) in_order.emplace(*number, &child);
   }
