@@ -128,7 +128,8 @@ HistoryBackend zookeeper_processes(const std::string& name, ZooKeeperSize size) 
                                return std::make_unique<ZooKeeperHistoryStore>(size, in_short);
                              },
                          .hooks = std::move(hooks),
-                         .qualities = {contract::Quality::leases},
+                         .qualities = {contract::Quality::leases, contract::Quality::shared,
+                                       contract::Quality::permits},
                          .missing = test::ZooKeeperServer::missing,
                          .short_lease = session,
                          .answers_at_once = false},
