@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -272,7 +273,13 @@ struct Looking final : QuorumRequest {
   NodeSet heard = 0;  // addresses that an answer came from
   Roll roll{};
   std::vector<std::pair<std::size_t, Told>> answers{};
-  std::vector<std::pair<std::size_t, HoldId>> holds{};  ///< `forced`: whose votes they are
+  /// What one server tells of a hold.
+  struct Vote {
+    std::size_t node = 0;
+    HoldId hold{};
+    std::string label{};
+  };
+  std::vector<Vote> votes{};  ///< `forced`: whose they are
 };
 
 /// @return the same of a call.

@@ -203,8 +203,11 @@ class RedlockBackend final : public Backend, private Node::User {
 
   // Administrators: redlock_forcing.cpp.
   [[nodiscard]] static std::optional<Told> read_whose(std::string_view text,
-                                                      std::vector<HoldId>& holds);
-  [[nodiscard]] std::vector<HoldId> holds_of_a_majority(const Looking& looking) const;
+                                                      std::vector<Looking::Vote>& votes);
+  /// Under its mutex, as what follows. @return whether servers that have not answered yet may make
+  /// a majority of the votes that others tell of.
+  [[nodiscard]] bool may_name_more(const Looking& looking) const;
+  [[nodiscard]] std::vector<Looking::Vote> holds_to_end(const Looking& looking) const;
   void end_by_force(Looking& looking, const Holder& holder);
   [[nodiscard]] bool judge_forced(Freeing& freeing);
 

@@ -78,9 +78,9 @@ std::optional<Holder> RedlockBackend::holder_of(
 
 void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::Reply& reply) {
   const auto looking = shared_request_in<Looking>(call);
-  std::vector<HoldId> holds;
+  std::vector<Looking::Vote> votes;
   std::optional<Told> told =
-      looking->forced ? read_whose(reply.text, holds) : Told::parse(reply.text);
+      looking->forced ? read_whose(reply.text, votes) : Told::parse(reply.text);
   if (!told ||
       (told->answer.kind != Answer::Kind::held && told->answer.kind != Answer::Kind::free)) {
     return nonsense(node, call);
@@ -89,7 +89,10 @@ void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::R
   looking->heard |= only(node.index());
   if (looking->roll.counts(node.index(), node.server())) {
     looking->answers.emplace_back(node.index(), std::move(*told));
-    for (HoldId& hold : holds) looking->holds.emplace_back(node.index(), std::move(hold));
+    for (Looking::Vote& vote : votes) {
+      vote.node = node.index();
+      looking->votes.push_back(std::move(vote));
+    }
   }
   judge(looking, std::move(lock));
 }
@@ -99,12 +102,15 @@ void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
   const std::size_t answers = looking->answers.size();
   bool decided = false;
   const std::optional<Holder> holder = holder_of(looking->answers, decided);
+  const bool unsure = looking->forced && may_name_more(*looking);
   lock.unlock();
   // One server under two addresses shows when both have answered, so all are given their time.
   const bool settled = std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
     return (heard & only(node->index())) != 0 || (!node->usable() && node->why());
   });
   if (looking->check) decided = settled && answers >= quorum_.majority();
+  // All whose hold it is are to be ended, and one of them may have its majority elsewhere.
+  if (unsure && !settled) decided = false;
   // Asked last: what it tells of was known before a server counts as settled.
   bool final = false;
   Failure why = unreachable({}, final);

@@ -210,10 +210,17 @@ function make_readers()
     return front, '*' .. digits(largest) .. ' ' .. digits(all[1].number), '@' .. all[1].attempt
   end
 
-  -- Who holds it, each "<attempt>.<number>,"
+  -- Who holds it, each "<attempt>.<number>.<label, two hexadecimal digits a byte>,"
   function name_all()
-    local names = owns and owner .. '.' .. digits(number) .. ',' or ''
-    for _, each in ipairs(live()) do names = names .. each.attempt .. '.' .. digits(each.number) .. ',' end
+    local names = ''
+    local function name(attempt, its_number, field)
+      local label = string.gsub(redis.call('HGET', K, field) or '', '.', function(byte)
+        return string.format('%02x', string.byte(byte))
+      end)
+      names = names .. attempt .. '.' .. digits(its_number) .. '.' .. label .. ','
+    end
+    if owns then name(owner, number, 'l') end
+    for _, each in ipairs(live()) do name(each.attempt, each.number, '@' .. each.attempt) end
     return names
   end
 end
