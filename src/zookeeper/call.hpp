@@ -44,19 +44,18 @@ struct Contender {
   std::string path{};    ///< of the queue
   std::string prefix{};  ///< of the node in this round: path and guid
   std::uint32_t round = 0;
+  std::uint32_t permits = 0;  ///< of a semaphore: how many there are
   std::string label{};
   std::chrono::nanoseconds lease{};
   bool wait = false;
   Mode mode = Mode::exclusive;
-  std::optional<AttemptId> beside{};  ///< its owner's hold, where it goes on as a reader
-  // Of a permit, and of the lock that those who wait for one queue at.
-  std::uint32_t permits = 0;             ///< how many there are
-  std::shared_ptr<Contender> gate{};     ///< its own in that queue; null: it has not come to it
-  bool gate_is_wanted = false;           ///< others stand there, as far as is known
+  bool wanted = false;                ///< a reader: somebody waits for it to end
+  bool is_gate = false;               ///< in the lock that those who wait for a permit queue at
+  bool gate_is_wanted = false;        ///< others stand there, as far as is known
+  std::shared_ptr<Contender> gate{};  ///< of a permit: its own there; null: it has not come to it
   std::weak_ptr<Contender> opens_for{};  ///< of a gate: for whom
-  bool is_gate = false;
-  bool wanted = false;             ///< a reader: somebody waits for it to end
-  std::int64_t beside_number = 0;  ///< ... and the number of that; 0: it queues as any other
+  std::optional<AttemptId> beside{};     ///< its owner's hold, where it goes on as a reader
+  std::int64_t beside_number = 0;        ///< ... and the number of that; 0: it queues as any other
   Session* session = nullptr;
 
   std::shared_ptr<Acquisition> operation{};          ///< until it is completed
