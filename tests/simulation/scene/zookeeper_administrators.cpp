@@ -3,6 +3,7 @@
 
 #include <mortise/zookeeper.hpp>
 
+#include "simulation/scene/bounds.hpp"
 #include "simulation/zookeeper/jute.hpp"
 #include "simulation/zookeeper/numbers.hpp"
 #include "zookeeper/lock_path.hpp"
@@ -24,8 +25,15 @@ constexpr Nanos longest_loss = 200ms;
 
 }  // namespace
 
-std::string ZooKeeperAdministrators::take(const std::string& url, const std::string& name,
+std::string ZooKeeperAdministrators::take(const std::string& url, std::size_t names,
                                           Random& random) {
+  std::size_t which = random.below(names);
+  // Those who read together are to end together.
+  for (std::size_t i = 0; i < names && random.chance(0.8); ++i) {
+    const std::string queue = mortise::zookeeper::lock_path("/locks", lock_name(i));
+    if (holders_with(queue).size() > 1) which = i;
+  }
+  const std::string name = lock_name(which);
   luck_ = Random(random.next());
   const double loses = random.chance(0.7) ? 0.7 : 0;
   const bool two = random.chance(0.3);

@@ -20,8 +20,8 @@ class ZooKeeperAdministrators {
  public:
   explicit ZooKeeperAdministrators(Room& room) : room_(room) {}
 
-  /// One of them takes the name; or two at once. @return in words, for the trace
-  std::string take(const std::string& url, const std::string& name, Random& random);
+  /// One of them takes one of the names; or two at once. @return in words, for the trace
+  std::string take(const std::string& url, std::size_t names, Random& random);
   /// A server is sent something.
   void sent(ConnectionId connection, std::string_view bytes);
   /// @return whether a reader has made that node.

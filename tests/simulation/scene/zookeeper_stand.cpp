@@ -107,7 +107,7 @@ class ZooKeeperStand final : public Stand {
             random, random.between(session_ / 3, std::max(session_ / 3, options_.tick * 4)));
       default:
         administrators_.judge = judge;
-        return administrators_.take(url_of(any), lock_name(random.below(names_)), random);
+        return administrators_.take(url_of(any), names_, random);
     }
   }
   void calm() override {
