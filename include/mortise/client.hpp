@@ -105,7 +105,7 @@ class MORTISE_API Client {
   [[nodiscard]] Capabilities capabilities() const;
 
   /// For administrators: names of locks that are held, one page of them, without keeping the store
-  /// from others. Go on with `NamePage::cursor` until it is empty.
+  /// from others; no semaphores. Go on with `NamePage::cursor` until it is empty.
   ///
   /// A name that is held all the while is in one page at least, and in no other but where
   /// the backend's page says so (Redis). One that is taken or freed meanwhile may be there or not.
@@ -120,7 +120,7 @@ class MORTISE_API Client {
   [[nodiscard]] NamePage list(std::string_view prefix, const ListOptions& options,
                               std::error_code& ec) const;
 
-  /// For administrators: who holds a name and who waits for it at the store.
+  /// For administrators: who holds and who waits for the lock, or for the permits, of a name.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options see `QueueOptions`
@@ -132,13 +132,13 @@ class MORTISE_API Client {
   [[nodiscard]] NameQueue queue(std::string_view name, const QueueOptions& options,
                                 std::error_code& ec) const;
 
-  /// For administrators: takes a name from whoever holds it, this client included. Every later
-  /// token is larger. The holder is told by `lost()`, at its next renewal at the latest; what it
-  /// does before it looks, only a store that checks tokens can refuse.
+  /// For administrators: takes a lock from all who hold it, this client included; of a semaphore one
+  /// permit, by its token. Every later token is larger. A holder is told by `lost()`, at its next
+  /// renewal at the latest; what it does before it looks, only a store that checks tokens refuses.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options which hold, and how long to wait
-  /// @return whose holds were ended; empty = there was none, or not the one that was meant
+  /// @return whose holds were ended, of several readers the first; empty = none, or not those meant
   /// @errors as `list()`; `unsupported` goes by `Capabilities::forces`. `in_doubt`: no answer came;
   /// the hold may have been ended, and no other has been
   /// @blocking at most `ForceOptions::wait`

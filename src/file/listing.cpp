@@ -24,8 +24,7 @@
 namespace mortise::file {
 namespace {
 
-/// The first so many files behind one, in order, without what they end with: the name of a lock
-/// and the same one of a semaphore are told together.
+/// The first so many files behind one, in order, without what they end with.
 class FirstFiles {
  public:
   FirstFiles(const std::string& behind, std::size_t most) : behind_(behind), most_(most) {}
@@ -42,7 +41,6 @@ class FirstFiles {
   }
   [[nodiscard]] std::vector<std::string> take() {
     std::sort_heap(first_.begin(), first_.end());
-    first_.erase(std::unique(first_.begin(), first_.end()), first_.end());
     return std::move(first_);
   }
   [[nodiscard]] bool all() const noexcept { return !left_out_; }
@@ -63,10 +61,6 @@ bool may_begin_with(std::string_view stem, std::string_view prefix) {
   return begins.starts_with("%h-") || stem.starts_with(begins);
 }
 
-bool is_of_a_name(std::string_view file) {
-  return file.ends_with(lock_suffix) || file.ends_with(semaphore_suffix);
-}
-
 Failure read_files(const Directory& directory, std::string_view prefix, FirstFiles& files) {
   base::UniqueFd folder;
   if (Failure why = directory.open(folder)) return why;
@@ -83,34 +77,23 @@ Failure read_files(const Directory& directory, std::string_view prefix, FirstFil
       std::memcpy(&name, names.data() + at, entry_name_offset);
       const std::string_view file(names.data() + at + entry_name_offset);
       const std::string_view stem = file.substr(0, file.rfind('.'));
-      if (is_of_a_name(file) && may_begin_with(stem, prefix)) files.see(stem);
+      if (file.ends_with(lock_suffix) && may_begin_with(stem, prefix)) files.see(stem);
       at += name.size;
     }
   }
 }
 
-/// @param name what is held by it; empty = it is none of ours, or is free
-Failure look_at(const Directory& directory, const std::string& file, Mode mode, std::string& name) {
+/// @param name what is held by it; empty = it is no lock of ours, or is free
+Failure look_at(const Directory& directory, const std::string& file, std::string& name) {
   name.clear();
   std::shared_ptr<LockFile> found;
   // A stranger's is left out, and so is one that went in the meantime.
   if (LockFile::open_any(directory, file, found) || !found) return {};
-  const ByteRange held = mode == Mode::permit ? permit_bytes : owned_bytes;
-  Conflict others;
-  if (Failure why = found->conflict(held, ByteLock::exclusive, others)) return why;
-  if (!others.there || read_name(found->descriptor(), name) != 0) return {};
+  bool locked = false;
+  if (Failure why = found->locked_elsewhere(locked)) return why;
+  if (!locked || read_name(found->descriptor(), name) != 0) return {};
   // It was put there by hand, or its holder has not yet written whose it is: then it is just taken.
-  if (file_name(name, mode) != file) name.clear();
-  return {};
-}
-
-/// Looks at both.
-Failure look_at(const Directory& directory, const std::string& stem, std::string& name) {
-  for (const Mode mode : {Mode::exclusive, Mode::permit}) {
-    const std::string_view suffix = mode == Mode::permit ? semaphore_suffix : lock_suffix;
-    Failure why = look_at(directory, stem + std::string(suffix), mode, name);
-    if (why || !name.empty()) return why;
-  }
+  if (file_name(name) != file) name.clear();
   return {};
 }
 
@@ -123,7 +106,7 @@ Failure list_held(const Directory& directory, const std::string& prefix, const s
   for (const std::string& stem : first.take()) {
     if (out.names.size() == limit) return {};
     std::string name;
-    if (Failure why = look_at(directory, stem, name)) return why;
+    if (Failure why = look_at(directory, stem + std::string(lock_suffix), name)) return why;
     if (!name.empty() && name.starts_with(prefix)) out.names.push_back(std::move(name));
     out.cursor = stem;
   }

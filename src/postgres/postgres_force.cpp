@@ -63,6 +63,8 @@ void PostgresBackend::answered_force(const Call& call, const Result& result) {
   std::vector<Holder> found;
   for (HolderEntry& each : queue->holders) {
     if (!each.token || !asked.means(each.token)) continue;
+    // Without a token whoever has the lock: a semaphore of that name is something else.
+    if (!asked.of() && each.mode == Mode::permit) continue;
     found.push_back({.label = std::move(each.label),
                      .token = each.token,
                      .expires_in = each.expires_in,

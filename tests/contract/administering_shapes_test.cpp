@@ -145,6 +145,16 @@ MORTISE_TEST(Administering, ANameThatIsReadIsListed, Quality::lists, Quality::sh
   EXPECT_TRUE(asking.list("", {.wait = patience}).names.empty());
 }
 
+MORTISE_TEST(Administering, ASemaphoreIsNotListed, Quality::lists, Quality::permits) {
+  Client one = client();
+  Semaphore gate = one.semaphore("name", 2, {.lease = 60s});
+  const Permit permit = gate.acquire();
+  EXPECT_TRUE(one.list("", {.wait = patience}).names.empty()) << "it is no lock";
+  Lock lock = one.lock("name", {.lease = 60s});
+  const std::lock_guard hold(lock);
+  EXPECT_EQ(one.list("", {.wait = patience}).names, std::vector<std::string>{"name"});
+}
+
 MORTISE_TEST(Administering, OneReaderIsEndedAndTheOthersReadOn, Quality::forces, Quality::shared) {
   Client other = client();
   std::deque<Reads> readers;

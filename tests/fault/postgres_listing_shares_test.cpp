@@ -120,7 +120,7 @@ TEST_F(PostgresSharedListings, AQueueTellsEachPermit) {
   EXPECT_EQ(one.list("", {.wait = patience}).names, Names{});
 }
 
-TEST_F(PostgresSharedListings, SemaphoresAreListedInTheirPlaceAndOnce) {
+TEST_F(PostgresSharedListings, SemaphoresAreNotListedAndDelayNoPage) {
   Client mine = client();
   std::deque<Lock> locks;
   for (const char* name : {"a", "c", "e"}) {
@@ -132,7 +132,7 @@ TEST_F(PostgresSharedListings, SemaphoresAreListedInTheirPlaceAndOnce) {
     Semaphore gate = mine.semaphore(name, three);
     permits.push_back(take(gate));
   }
-  // Rows that are free, of either kind, more than one page looks at, and unevenly so.
+  // Rows that are free, of either kind, more than one page looks at.
   for (const auto& [table, rows] : {std::pair<std::string, int>{"lock", 2'500}, {"gate", 6'100}}) {
     server().talk().run("insert into mortise." + table +
                         " (name, number, attempt, lease, expires_at, label)"
@@ -148,7 +148,7 @@ TEST_F(PostgresSharedListings, SemaphoresAreListedInTheirPlaceAndOnce) {
       names.insert(names.end(), page.names.begin(), page.names.end());
       options.cursor = page.cursor;
     } while (!options.cursor.empty());
-    EXPECT_EQ(names, (Names{"a", "b", "c", "d", "e"})) << limit;
+    EXPECT_EQ(names, (Names{"a", "c", "e"})) << limit;
   }
 }
 
@@ -211,8 +211,8 @@ TEST_F(PostgresSharedListings, APermitThatIsEndedComesBackAndIsTold) {
   EXPECT_EQ(ended.front().mode, Mode::permit);
   EXPECT_GT(served.get(), second.token());
   EXPECT_EQ(first.release(), Released::was_lost);
-  EXPECT_EQ(administrator.force_release("gate", {.wait = patience}).size(), 1U);
-  EXPECT_EQ(second.release(), Released::was_lost);
+  EXPECT_TRUE(administrator.force_release("gate", {.wait = patience}).empty()) << "no lock";
+  EXPECT_EQ(second.release(), Released::released);
 }
 
 // By hand, as the page says: whoever holds it, by whatever right.
