@@ -132,9 +132,9 @@ class MORTISE_API Client {
   [[nodiscard]] NameQueue queue(std::string_view name, const QueueOptions& options,
                                 std::error_code& ec) const;
 
-  /// For administrators: takes a lock from all who hold it, this client included; of a semaphore one
-  /// permit, by its token. Every later token is larger. A holder is told by `lost()`, at its next
-  /// renewal at the latest; what it does before it looks, only a store that checks tokens refuses.
+  /// For administrators: takes a lock from all who hold it, this client included; of a semaphore
+  /// one permit, by its token. Every later token is larger. A holder is told by `lost()`, at its
+  /// next renewal at the latest; what it does before that, only a store that checks tokens refuses.
   ///
   /// @param name 1 to 512 bytes of any value
   /// @param options which hold, and how long to wait

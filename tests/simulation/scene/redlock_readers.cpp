@@ -38,7 +38,7 @@ mortise::LockOptions reading() {
 }  // namespace
 
 void RedlockReaders::come() {
-  judge_.expect_readers();
+  judge_.expect_readers(false);
   judge_.expect_no_order();
   for (std::size_t i = 0; i < clients; ++i) {
     begin("reader", [this](Process& process) { read(process); });
