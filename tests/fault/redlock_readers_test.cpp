@@ -277,8 +277,10 @@ TEST_F(RedlockReaders, IsToldWithTheNumbersOfThoseWhoRead) {
                                std::to_string(proposal + 1) + " 0 label a"))
       << answer;
   const std::string whose = call(redlock::scripts::whose, {"", "q"});
-  EXPECT_TRUE(whose.starts_with(attempt('a') + "." + std::to_string(proposal + 1) + "," +
-                                attempt('b') + "." + std::to_string(proposal + 3) + ", V "))
+  // With the labels "label a" and "label b", by two digits a byte.
+  EXPECT_TRUE(whose.starts_with(attempt('a') + "." + std::to_string(proposal + 1) +
+                                ".6c6162656c2061," + attempt('b') + "." +
+                                std::to_string(proposal + 3) + ".6c6162656c2062, V "))
       << whose;
 }
 
