@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The first lock on Redis: is the server one that can hold locks, what does it promise, and a hold
+// with its token, its end, and what the release found. The same program takes every other URL.
+// usage: hello_redis redis://127.0.0.1:6379
+#include <mortise/mortise.hpp>
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <string>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// [redis]
+int greet(const std::string& url) {
+  mortise::Client client(url);  // reads the text only: a service starts while its store is down
+  client.check(5s);             // connects; throws what is wrong, with the server's name
+
+  mortise::Lock lock = client.lock("greeting", {.lease = 10s, .label = "hello"});
+  mortise::Guard guard(lock, {.wait = 3s});
+  if (!guard) {
+    std::cout << "busy: " << (guard.holder() ? guard.holder()->label : "somebody") << "\n";
+    return 1;
+  }
+  const auto left = std::chrono::ceil<std::chrono::seconds>(guard.valid_for());
+  std::cout << "held, token " << guard.token().value() << ", for " << left.count()
+            << " s unless it is renewed\n";
+  const bool stood = guard.release() == mortise::Released::released;
+  std::cout << (stood ? "freed\n" : "it was lost, or nobody has answered\n");
+  return stood ? 0 : 1;
+}
+// [/redis]
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return greet(argc > 1 ? argv[1] : "redis://127.0.0.1:6379");
+} catch (const std::exception& e) {
+  std::cerr << "hello_redis: " << e.what() << "\n";
+  return 2;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The first lock on ZooKeeper. What is different there: the session is the lease of every hold, and
+// the servers have the last word on how long it is; a lease that is longer than you can bear is
+// better found at the start of a service than after a crash.
+// usage: hello_zookeeper zookeeper://127.0.0.1/locks?session=10s
+#include <mortise/mortise.hpp>
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <string>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// [zookeeper]
+int greet(const std::string& url) {
+  mortise::Client client(url);
+  client.check(10s);  // makes the session: from now on its time-out is known
+
+  const auto session = client.capabilities().effective_lease;
+  if (!session || *session > 30s) {
+    std::cerr << "the servers' session time-out is longer than this service can wait\n";
+    return 1;
+  }
+  std::cout << "a dead holder is free after " << session->count() << " ms, and some ticks\n";
+
+  // `LockOptions::lease` says nothing here; a lock of this name is the node /locks/greeting.
+  mortise::Lock lock = client.lock("greeting", {.label = "hello"});
+  mortise::Guard guard(lock, {.wait = 3s});
+  if (!guard) {
+    std::cout << guard.error_text() << "\n";
+    return 1;
+  }
+  std::cout << "held, token " << guard.token().value() << "\n";
+  return guard.release() == mortise::Released::released ? 0 : 1;
+}
+// [/zookeeper]
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return greet(argc > 1 ? argv[1] : "zookeeper://127.0.0.1/locks");
+} catch (const std::exception& e) {
+  std::cerr << "hello_zookeeper: " << e.what() << "\n";
+  return 2;
+}
