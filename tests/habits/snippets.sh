@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Goal: the code in README.md, in that of the examples and in docs/once.md is code that compiles. Method: a ```cpp
+# Goal: the code in README.md, in that of the examples and in the pages for users is code that compiles. Method: a ```cpp
 # block that follows a line
 #   <!-- snippet: examples/quickstart.cpp#region -->
 # is equal to the lines between `// [region]` and `// [/region]` of that file, without their common
@@ -10,7 +10,7 @@ export LC_ALL=C
 cd "$1"
 
 pages=(README.md)
-for page in examples/README.md docs/once.md; do [ ! -f "$page" ] || pages+=("$page"); done
+for page in examples/README.md docs/{once,choosing,moving-in,operations,faq}.md; do [ ! -f "$page" ] || pages+=("$page"); done
 awk '
 function complain(text) { print FILENAME ":" FNR ": " text; bad = 1 }
 function dedent(text,    lines, count, i, indent, least, result) {
