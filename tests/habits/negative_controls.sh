@@ -118,6 +118,8 @@ rm examples/README.md
 fails snippets 'no block was compared'
 sed -i 's/int a = 1/int a = 2/' examples/README.md
 fails snippets 'examples/README.md:4: the block above is not'
+sed 's/int a = 1/int a = 2/' README.md >docs/faq.md
+fails snippets 'docs/faq.md:4: the block above is not'
 
 sed -i 's|docs/promises.md|docs/gone.md|' README.md
 fails links 'README.md: no such file: docs/gone.md'
