@@ -13,11 +13,11 @@ template <class For>
 class Scratch {
  public:
   Scratch() noexcept {
-    if (!ended_) text_.swap(kept());
+    if (!has_ended) text_.swap(kept());
     text_.clear();
   }
   ~Scratch() {
-    if (!ended_) text_.swap(kept());
+    if (!has_ended) text_.swap(kept());
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -27,14 +27,14 @@ class Scratch {
  private:
   struct Kept {
     std::string text;
-    ~Kept() { ended_ = true; }
+    ~Kept() { has_ended = true; }
   };
   [[nodiscard]] static std::string& kept() noexcept {
     thread_local Kept kept;
     return kept.text;
   }
 
-  static constinit inline thread_local bool ended_ = false;  // has no destructor
+  static constinit inline thread_local bool has_ended = false;  // has no destructor
   std::string text_;
 };
 

@@ -113,6 +113,25 @@ void RedlockBackend::ask(const std::shared_ptr<QuorumAttempt>& attempt) {
   ask_nodes(attempt, nodes, step);
 }
 
+// Before it is sent: whoever takes it back then knows of it, and an inbox that breaks and comes
+// back afterwards takes away what was heard.
+std::optional<bool> RedlockBackend::note_asked(QuorumAttempt& attempt, std::uint32_t step,
+                                               const Trail::Stop& at, bool interested) {
+  const Lock lock(attempt.mutex);
+  if (attempt.step.load() != step) return std::nullopt;
+  Trail::Stop stop = at;
+  stop.asked = at.since;
+  stop.ways = only(at.node);
+  static_cast<void>(attempt.polled.add(stop));
+  const bool fresh = attempt.maybe.add(stop);
+  if (interested) {
+    attempt.hears |= only(at.node);
+    // Also where the answer comes when the round is over: it has its place there.
+    static_cast<void>(attempt.listed.add(at));
+  }
+  return fresh;
+}
+
 // The same bytes for most servers, as a rule.
 void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, NodeSet nodes,
                                std::uint32_t step) {
@@ -141,28 +160,11 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
                           .copies = late_.has(server, request.attempt),
                           .whole = !node->loaded().has(script, epoch)};
     const bool interested = request.wait && node->listens();
-    bool fresh = false;
-    {
-      // Before it is sent: whoever takes it back then knows of it, and an inbox that breaks and
-      // comes back afterwards takes away what was heard.
-      const Lock lock(attempt->mutex);
-      if (attempt->step.load() != step) {
-        unasked |= only(node->index());
-        continue;
-      }
-      const Trail::Stop stop{.server = server,
-                             .node = node->index(),
-                             .since = now,
-                             .asked = now,
-                             .ways = only(node->index())};
-      static_cast<void>(attempt->polled.add(stop));
-      fresh = attempt->maybe.add(stop);
-      if (interested) {
-        attempt->hears |= only(node->index());
-        // Also where the answer comes when the round is over: it has its place there.
-        static_cast<void>(
-            attempt->listed.add({.server = server, .node = node->index(), .since = now}));
-      }
+    const std::optional<bool> fresh = note_asked(
+        *attempt, step, {.server = server, .node = node->index(), .since = now}, interested);
+    if (!fresh) {
+      unasked |= only(node->index());
+      continue;
     }
     if (written != passage || written_interested != interested) {
       bytes.clear();
@@ -184,7 +186,7 @@ void RedlockBackend::ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, No
       case redis::Connection::Sent::sent: attempt->operation->sent(now); break;
       case redis::Connection::Sent::withdrawn: unasked |= only(node->index()); break;
       case redis::Connection::Sent::refused:
-        if (fresh) not_asked(attempt, server, now);
+        if (*fresh) not_asked(attempt, server, now);
         no_vote(*node, call, node->why());
         break;
     }

@@ -158,6 +158,10 @@ class RedlockBackend final : public Backend, private Node::User {
   void forget(const QuorumAttempt& attempt);
   void ask(const std::shared_ptr<QuorumAttempt>& attempt);
   void ask_nodes(const std::shared_ptr<QuorumAttempt>& attempt, NodeSet nodes, std::uint32_t step);
+  /// @param at the server that is about to be asked, and now
+  /// @return whether it is for the first time; nothing: another round has begun
+  static std::optional<bool> note_asked(QuorumAttempt& attempt, std::uint32_t step,
+                                        const Trail::Stop& at, bool interested);
   void not_asked(const std::shared_ptr<QuorumAttempt>& attempt, std::uint64_t server,
                  Instant asked);
   void join(const std::shared_ptr<QuorumAttempt>& attempt, Node& node);

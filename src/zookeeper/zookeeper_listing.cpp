@@ -255,9 +255,11 @@ void ZooKeeperBackend::look_at_each(Session& session, const Call& call,
               .path = call.path,
               .count = i,
               .gathering = gathering};
-    const bool sent = look == nullptr ? session.list(path, std::move(each))
-                                      : session.get(path, false, std::move(each));
-    if (sent) continue;
+    if (look == nullptr) {
+      if (session.list(path, std::move(each))) continue;
+    } else if (session.get(path, false, std::move(each))) {
+      continue;
+    }
     Call all = call;
     all.gathering = gathering;
     return gather_again(all);
