@@ -6,7 +6,7 @@ set -euo pipefail
 export LC_ALL=C
 cd "$1"
 
-{ find include src tests examples bench -name '*.[ch]pp' -print0 2>/dev/null || true; } |
+{ find include src tests examples bench tool -name '*.[ch]pp' -print0 2>/dev/null || true; } |
     xargs -0r awk "$(cat <<'AWK'
 function complain(text) { print FILENAME ": " text; bad = 1 }
 function exists(path,    line, found) {

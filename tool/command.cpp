@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "command.hpp"
+
+#include "status.hpp"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+namespace mortise::tool {
+namespace {
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> environment_with(const std::vector<std::string>& added) {
+  std::vector<std::string> all = added;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable(*each);
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    const bool ours = std::any_of(added.begin(), added.end(),
+                                  [&](const std::string& one) { return one.starts_with(name); });
+    if (!ours || name.empty()) all.emplace_back(variable);
+  }
+  return all;
+}
+
+/// From here on only calls that are safe in a child of a process with threads (signal-safety(7)).
+void write_error(const char* text) noexcept {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, ::strlen(text));
+}
+
+[[noreturn]] void become(char* const* words, char* const* environment, const Outputs& outputs,
+                         int go, pid_t parent, const sigset_t& mask) noexcept {
+  ::setpgid(0, 0);
+  // Before the look at the parent: who has died in between is seen by one or the other.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(internal);
+  if (outputs.out >= 0) ::dup2(outputs.out, STDOUT_FILENO);
+  if (outputs.err >= 0) ::dup2(outputs.err, STDERR_FILENO);
+  char byte = 0;
+  ssize_t size = 0;
+  do {
+    size = ::read(go, &byte, 1);
+  } while (size < 0 && errno == EINTR);
+  if (size != 1) ::_exit(internal);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::execvpe(words[0], words, environment);
+  const int error = errno;
+  const char* const reason = ::strerrordesc_np(error);
+  write_error("mortise: cannot run ");
+  write_error(words[0]);
+  write_error(": ");
+  write_error(reason != nullptr ? reason : "unknown error");
+  write_error("\n");
+  ::_exit(error == ENOENT || error == ENOTDIR ? not_found : not_executable);
+}
+
+}  // namespace
+
+Command::Command(const std::vector<std::string>& words, const std::vector<std::string>& added,
+                 const Outputs& outputs, const sigset_t& mask) {
+  std::vector<std::string> own_words = words;
+  std::vector<std::string> environment = environment_with(added);
+  const std::vector<char*> argv = pointers_to(own_words);
+  const std::vector<char*> envp = pointers_to(environment);
+  int go[2];
+  must(::pipe2(go, O_CLOEXEC), "pipe");
+  const Descriptor read_end(go[0]);
+  go_ = Descriptor(go[1]);
+  const pid_t parent = ::getpid();
+  pid_ = must(::fork(), "fork");
+  if (pid_ == 0) {
+    go_.reset();  // else it would wait for itself
+    become(argv.data(), envp.data(), outputs, read_end.get(), parent, mask);
+  }
+  ::setpgid(pid_, pid_);  // as the child does: whoever comes first
+}
+
+void Command::begin() noexcept {
+  [[maybe_unused]] const ssize_t written = ::write(go_.get(), "", 1);
+  go_.reset();
+}
+
+}  // namespace mortise::tool

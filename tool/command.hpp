@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The command: a child in a process group of its own, which the kernel kills when the thread that
+// started it dies.
+#pragma once
+
+#include "descriptor.hpp"
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace mortise::tool {
+
+/// What the command's standard output and error are, where they are not the tool's.
+struct Outputs {
+  int out = -1;
+  int err = -1;
+};
+
+class Command {
+ public:
+  /// Forks. The child waits for `begin()`, and ends by itself where that never comes.
+  /// @param words the program and its arguments
+  /// @param added to the environment, "NAME=value"
+  /// @param mask the signal mask that it gets
+  Command(const std::vector<std::string>& words, const std::vector<std::string>& added,
+          const Outputs& outputs, const sigset_t& mask);
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  void begin() noexcept;
+  /// To its group. Not once it was reaped: its number may be somebody else's then.
+  void signal(int number) const noexcept { ::kill(-pid_, number); }
+
+ private:
+  Descriptor go_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace mortise::tool

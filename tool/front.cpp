@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The process that the shell sees: forwards its signals, gives the command the terminal, stops and
+// goes on as a job does, and ends the command if the keeper dies.
+#include <mortise/error.hpp>
+
+#include "alarm.hpp"
+#include "keeper.hpp"
+#include "link.hpp"
+#include "offspring.hpp"
+#include "signals.hpp"
+#include "status.hpp"
+#include "terminal.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+class Front {
+ public:
+  Front(pid_t keeper, Link link, const SharedMoment& alive_until, const Signals& signals,
+        const Offspring& offspring)
+      : keeper_(keeper),
+        link_(std::move(link)),
+        alive_until_(alive_until),
+        signals_(signals),
+        offspring_(offspring),
+        heard_(Signals::descriptor(signals.handled())) {}
+
+  int serve() {
+    while (!status_) {
+      alarm_.set(alive_until_.get());
+      pollfd sources[] = {
+          {link_.fd(), POLLIN, 0}, {heard_.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}};
+      ::poll(sources, std::size(sources), -1);
+      if (sources[0].revents != 0) hear();
+      if (sources[1].revents != 0) {
+        while (const int number = next_signal(heard_.get())) on_signal(number);
+      }
+      // The keeper stands still while the lease goes on, and cannot end the command.
+      if (!status_ && alive_until_.get() <= BootClock::now()) keeper_failed("stands still");
+    }
+    terminal_.take_back(group_);
+    ::waitpid(keeper_, nullptr, 0);
+    return *status_;
+  }
+
+ private:
+  void hear() {
+    Message message;
+    for (;;) {
+      switch (link_.hear(message)) {
+        case Link::Heard::nothing: return;
+        case Link::Heard::end: keeper_failed("has died"); return;
+        case Link::Heard::message: break;
+      }
+      switch (message.kind) {
+        case Message::started:
+          group_ = message.value;
+          resume();
+          link_.say(Message::go);
+          break;
+        case Message::stopped: stop_too(message.value); break;
+        case Message::ended: status_ = message.value; return;
+        case Message::go:
+        case Message::forward: break;
+      }
+    }
+  }
+
+  void on_signal(int number) {
+    if (number == SIGCONT) {
+      if (group_ > 0) resume();
+    } else if (number == SIGTSTP && group_ <= 0) {
+      stop(number);
+    } else {
+      link_.say(Message::forward, number);
+    }
+  }
+
+  /// The command was stopped, so that the shell is to see a stopped job: this process, and what
+  /// else is in the job. SIGSTOP was meant for the command alone.
+  void stop_too(int number) {
+    if (number == SIGSTOP) return;
+    terminal_.take_back(group_);
+    stop(number);
+    resume();
+  }
+
+  /// Stops as the signal does by default; returns when this process goes on. (Where no shell would
+  /// see it, in an orphaned group, the kernel does not stop it at all.)
+  void stop(int number) const {
+    ::kill(terminal_.there() ? 0 : ::getpid(), number);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
+    if (sigismember(&signals_.handled(), number) != 0 || number == SIGTTOU) {
+      ::sigprocmask(SIG_BLOCK, &one, nullptr);
+    }
+  }
+
+  void resume() {
+    terminal_.give(group_);
+    if (group_ > 0) link_.say(Message::forward, SIGCONT);
+  }
+
+  /// No lock protects the command any more: whatever is left of it ends here and now.
+  void keeper_failed(const char* how) {
+    ::kill(keeper_, SIGKILL);
+    ::waitpid(keeper_, nullptr, 0);
+    offspring_.kill_all();  // it was the keeper's, and became ours
+    complain(std::string("the process that holds the lock ") + how + "; the command was ended");
+    status_ = hold_lost;
+  }
+
+  pid_t keeper_;
+  Link link_;
+  const SharedMoment& alive_until_;
+  const Signals& signals_;
+  const Offspring& offspring_;
+  Descriptor heard_;
+  Alarm alarm_;
+  Terminal terminal_;
+  pid_t group_ = 0;  ///< the command's
+  std::optional<int> status_;
+};
+
+int keep(const Order& order, const Link& link, SharedMoment& alive_until, const Signals& signals) {
+  int status = internal;
+  try {
+    Keeper keeper(order, link, alive_until, signals);
+    status = keeper.keep();
+  } catch (const LockError& error) {
+    complain(error.what());
+    status = status_of(error.code());
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  alive_until.set(never);
+  link.say(Message::ended, status);
+  return status;
+}
+
+}  // namespace
+
+int run_front(const Order& order) {
+  const Signals signals;
+  SharedMoment alive_until;
+  int ends[2];
+  must(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
+  Link front_end{Descriptor(ends[0])};
+  Link keeper_end{Descriptor(ends[1])};
+  // What the keeper leaves when it dies becomes this process's, and is found by that.
+  must(::prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
+  const Offspring offspring;
+  std::fflush(nullptr);
+  // Before any thread is there: the library's threads are the keeper's.
+  const pid_t keeper = must(::fork(), "fork");
+  if (keeper == 0) {
+    { const Link closed(std::move(front_end)); }
+    ::_exit(keep(order, keeper_end, alive_until, signals));
+  }
+  { const Link closed(std::move(keeper_end)); }
+  return Front(keeper, std::move(front_end), alive_until, signals, offspring).serve();
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "keeper.hpp"
+
+#include "capture.hpp"
+#include "status.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+/// How often KILL is said again: to what was forked between the look and the signal.
+constexpr nanoseconds between_kills = 10ms;
+
+sigset_t only(int number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  return set;
+}
+
+void wake(int eventfd) noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(eventfd, &one, sizeof one);
+}
+
+void clear(int eventfd) noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t size = ::read(eventfd, &count, sizeof count);
+}
+
+}  // namespace
+
+Keeper::Keeper(const Order& order, const Link& link, SharedMoment& alive_until,
+               const Signals& signals)
+    : order_(order),
+      link_(link),
+      alive_until_(alive_until),
+      signals_(signals),
+      children_(Signals::descriptor(only(SIGCHLD))),
+      woken_(must(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")) {
+  ::setpgid(0, 0);
+  must(::prctl(PR_SET_CHILD_SUBREAPER, 1), "prctl");
+  ::prctl(PR_SET_NAME, "mortise-keeper");
+}
+
+int Keeper::keep() {
+  hold_ = order_.verb == "once" ? key_hold(order_) : lock_hold(order_);
+  if (!take()) return cancelled_by_ != 0 ? by_signal + cancelled_by_ : hold_->status();
+  span_ = hold_->lease();
+  try {
+    start();
+  } catch (...) {
+    hold_->give_back();
+    throw;
+  }
+  const std::stop_callback lost(hold_->lost(), [this] { wake(woken_.get()); });
+  serve();
+  return conclude();
+}
+
+bool Keeper::take() {
+  std::stop_source stop;
+  bool taken = false;
+  bool answered = false;
+  // Another thread: this one hears the front meanwhile. The command will be this one's child, since
+  // the kernel ends it with the thread that forked it.
+  std::jthread taker([&] {
+    taken = hold_->take(stop.get_token());
+    wake(woken_.get());
+  });
+  while (!answered) {
+    pollfd sources[] = {{woken_.get(), POLLIN, 0}, {front_gone_ ? -1 : link_.fd(), POLLIN, 0}};
+    ::poll(sources, std::size(sources), -1);
+    if (sources[1].revents != 0) hear();
+    if (cancelled_by_ != 0 || front_gone_) stop.request_stop();
+    answered = sources[0].revents != 0;
+  }
+  taker.join();
+  clear(woken_.get());
+  if (taken && (cancelled_by_ != 0 || front_gone_)) {
+    hold_->give_back();
+    return false;
+  }
+  return taken;
+}
+
+void Keeper::start() {
+  Capture* const capture = hold_->capture();
+  command_.emplace(order_.command, hold_->environment(),
+                   capture != nullptr ? capture->outputs() : Outputs{}, signals_.before());
+  if (capture != nullptr) capture->started();
+  link_.say(Message::started, command_->pid());
+}
+
+void Keeper::serve() {
+  Capture* const capture = hold_->capture();
+  while (!(wait_status_ && nothing_left_)) {
+    look_at_hold();
+    pollfd sources[] = {{children_.get(), POLLIN, 0},
+                        {woken_.get(), POLLIN, 0},
+                        {alarm_.fd(), POLLIN, 0},
+                        {front_gone_ ? -1 : link_.fd(), POLLIN, 0},
+                        {capture != nullptr ? capture->out() : -1, POLLIN, 0},
+                        {capture != nullptr ? capture->err() : -1, POLLIN, 0}};
+    ::poll(sources, std::size(sources), -1);
+    clear(woken_.get());
+    if (sources[3].revents != 0) hear();
+    if (capture != nullptr) capture->read();
+    while (next_signal(children_.get()) != 0) {
+    }
+    reap();
+  }
+  if (capture != nullptr) capture->read();  // what the last ones wrote
+}
+
+void Keeper::hear() {
+  Message message;
+  for (;;) {
+    switch (link_.hear(message)) {
+      case Link::Heard::nothing: return;
+      case Link::Heard::end:
+        front_gone_ = true;
+        if (command_ && !begun_) command_->signal(SIGKILL);  // it waits for what will not come
+        if (command_) end_command(Reason::front_gone, part_of_lease(6));
+        return;
+      case Link::Heard::message: break;
+    }
+    if (message.kind == Message::go && command_) {
+      begun_ = true;
+      command_->begin();
+    } else if (message.kind == Message::forward && !command_) {
+      if (ends_wait(message.value)) cancelled_by_ = message.value;
+    } else if (message.kind == Message::forward && !wait_status_) {
+      command_->signal(message.value);
+    }
+  }
+}
+
+void Keeper::reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+    if (pid < 0) nothing_left_ = errno == ECHILD;
+    if (pid <= 0) break;
+    if (pid != command_->pid()) continue;  // an orphan of the command's
+    if (WIFSTOPPED(status)) {
+      link_.say(Message::stopped, WSTOPSIG(status));
+    } else {
+      wait_status_ = status;
+    }
+  }
+  if (wait_status_ && !nothing_left_) end_command(Reason::leftovers, part_of_lease(6));
+}
+
+// The hold has thirds: in the first the watchdog renews, in the second it is late, in the last the
+// command is ended: asked to in the first half, made to in the second.
+void Keeper::look_at_hold() {
+  const Instant now = BootClock::now();
+  const nanoseconds valid = hold_->valid_for();
+  Instant next = never;
+  if (hold_->lost().stop_requested() || valid.count() == 0) {
+    end_command(Reason::hold_lost, std::min<nanoseconds>(part_of_lease(6), 1s));
+  } else if (valid != nanoseconds::max()) {
+    if (valid > valid_) span_ = valid;
+    valid_ = valid;
+    alive_until_.set(now + valid - part_of_lease(12));
+    const nanoseconds left = valid - part_of_lease(3);
+    if (left.count() <= 0) {
+      end_command(Reason::hold_ends, std::max<nanoseconds>(valid - part_of_lease(6), 0ns));
+    } else {
+      next = now + std::min(left, part_of_lease(6));
+    }
+  }
+  if (kill_at_ <= now) {
+    offspring_.signal(SIGKILL);
+    next = now + between_kills;
+  }
+  alarm_.set(std::min(next, std::max(kill_at_, now + between_kills)));
+}
+
+void Keeper::end_command(Reason reason, nanoseconds grace) {
+  kill_at_ = std::min(kill_at_, BootClock::now() + grace);
+  if (reason <= reason_) return;  // it is being ended already
+  const bool first = reason_ == Reason::none;
+  reason_ = reason;
+  if (reason == Reason::hold_lost || reason == Reason::hold_ends) {
+    if (!wait_status_) cut_off_ = true;
+    complain(std::string(reason == Reason::hold_lost ? "the hold of '"
+                                                     : "the hold cannot be renewed: '") +
+             order_.name + (reason == Reason::hold_lost ? "' was lost" : "'") +
+             "; its command is ended");
+  }
+  if (wait_status_) {
+    if (first || reason == Reason::leftovers) offspring_.signal(SIGTERM);
+  } else if (first) {
+    command_->signal(SIGTERM);
+    command_->signal(SIGCONT);  // one that is stopped does not end
+  }
+}
+
+int Keeper::conclude() {
+  alive_until_.set(never);  // nothing is left that the front would have to end
+  if (!cut_off_ && !front_gone_) return hold_->conclude(shell_status(*wait_status_));
+  hold_->give_back();
+  return hold_lost;
+}
+
+}  // namespace mortise::tool

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The process that has the lock and the command. It has a process group of its own, so that what
+// the terminal and the shell send does not reach it; a front that is stopped does not stop it, and
+// one that dies makes it end the command and free the lock.
+#pragma once
+
+#include "alarm.hpp"
+#include "command.hpp"
+#include "hold.hpp"
+#include "link.hpp"
+#include "offspring.hpp"
+#include "signals.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace mortise::tool {
+
+class Keeper {
+ public:
+  /// @param alive_until told to the front: it ends all if that passes
+  Keeper(const Order& order, const Link& link, SharedMoment& alive_until, const Signals& signals);
+  /// Takes the lock, runs the command, frees the lock. @return the status to exit with
+  int keep();
+
+ private:
+  enum class Reason { none, front_gone, leftovers, hold_ends, hold_lost };
+
+  /// @return whether the lock is held, and there is somebody to run the command for
+  bool take();
+  void start();
+  void serve();
+  void hear();
+  void reap();
+  void look_at_hold();
+  void end_command(Reason reason, std::chrono::nanoseconds grace);
+  int conclude();
+  [[nodiscard]] std::chrono::nanoseconds part_of_lease(int parts) const { return span_ / parts; }
+
+  const Order& order_;
+  const Link& link_;
+  SharedMoment& alive_until_;
+  const Signals& signals_;
+  Descriptor children_;
+  Descriptor woken_;  ///< an eventfd: taken, or lost
+  Alarm alarm_;
+  Offspring offspring_;
+  std::unique_ptr<Hold> hold_;
+  /// The lease as it was counted last. Not the one that was asked for: what is handed over by a
+  /// queue may come with a shorter one at first, which the first renewal raises.
+  std::chrono::nanoseconds span_{};
+  std::chrono::nanoseconds valid_{};  ///< at the last look; more now: it was renewed meanwhile
+  std::optional<Command> command_;
+  int cancelled_by_ = 0;  ///< the signal that ended the wait
+  bool front_gone_ = false;
+  bool begun_ = false;              ///< the front has said `go`
+  std::optional<int> wait_status_;  ///< of the command, once it has ended
+  bool nothing_left_ = false;       ///< no child, and so nothing that descends from one
+  Reason reason_ = Reason::none;    ///< why the command is being ended
+  bool cut_off_ = false;            ///< it had not ended by itself then
+  Instant kill_at_ = never;
+};
+
+}  // namespace mortise::tool

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The hold of a lock, for `mortise run`.
+#include <mortise/client.hpp>
+#include <mortise/guard.hpp>
+
+#include "hold.hpp"
+#include "status.hpp"
+
+#include <utility>
+
+namespace mortise::tool {
+namespace {
+
+class LockHold final : public Hold {
+ public:
+  explicit LockHold(const Order& order)
+      : order_(order), client_(order.url), lock_(client_.lock(order.name, options_of(order))) {}
+
+  bool take(std::stop_token stop) override {
+    std::error_code ec;
+    guard_ = Guard(lock_, {.wait = order_.wait, .stop = std::move(stop)}, ec);
+    if (guard_) return true;
+    status_ = status_of(ec);
+    if (ec == Errc::timeout) {
+      const auto& holder = guard_.holder();
+      complain("'" + order_.name + "' is busy" +
+               (holder && !holder->label.empty() ? ": held by " + holder->label : ""));
+    } else if (ec != Errc::cancelled) {
+      complain(guard_.error_text());
+    }
+    return false;
+  }
+  std::chrono::nanoseconds lease() const override {
+    return client_.capabilities().effective_lease.value_or(order_.lease);
+  }
+  std::chrono::nanoseconds valid_for() const override { return guard_.valid_for(); }
+  const std::stop_token& lost() const override { return guard_.lost(); }
+  std::vector<std::string> environment() const override {
+    return {"MORTISE_TOKEN=" + std::to_string(guard_.token().value()),
+            "MORTISE_NAME=" + order_.name};
+  }
+  int conclude(int command_status) override {
+    switch (guard_.release()) {
+      case Released::released: return command_status;
+      case Released::was_lost:
+        complain("the hold of '" + order_.name + "' was lost; the command ended with status " +
+                 std::to_string(command_status));
+        return hold_lost;
+      case Released::unknown:
+        complain("the store did not answer the release of '" + order_.name +
+                 "'; it is free when its lease ends, at the latest");
+        break;
+    }
+    return command_status;
+  }
+  void give_back() noexcept override { guard_.release(); }
+
+ private:
+  static LockOptions options_of(const Order& order) {
+    LockOptions options;
+    options.lease = order.lease;
+    options.label = order.label;
+    options.min_hold = order.min_hold;
+    if (order.shared) options.mode = Mode::shared;
+    return options;
+  }
+
+  const Order& order_;
+  Client client_;
+  Lock lock_;
+  Guard guard_;
+};
+
+}  // namespace
+
+std::unique_ptr<Hold> lock_hold(const Order& order) { return std::make_unique<LockHold>(order); }
+
+}  // namespace mortise::tool

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// mortise: locks for the shell. See mortise(1).
+#include <mortise/error.hpp>
+
+#include "order.hpp"
+#include "status.hpp"
+
+#include <exception>
+#include <string_view>
+#include <utility>
+
+namespace {
+
+using mortise::tool::Order;
+
+int carry_out(const Order& order) {
+  constexpr std::pair<std::string_view, int (*)(const Order&)> verbs[] = {
+      {"run", mortise::tool::run_front},      {"once", mortise::tool::run_front},
+      {"holder", mortise::tool::look_holder}, {"queue", mortise::tool::look_queue},
+      {"list", mortise::tool::look_list},     {"watch", mortise::tool::watch},
+      {"release", mortise::tool::release},    {"check", mortise::tool::check},
+      {"migrate", mortise::tool::migrate}};
+  for (const auto& [verb, call] : verbs) {
+    if (order.verb == verb) return call(order);
+  }
+  return mortise::tool::usage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    Order order;
+    int status = mortise::tool::done;
+    if (!mortise::tool::read_order(argc, argv, order, status)) return status;
+    return carry_out(order);
+  } catch (const mortise::LockError& error) {
+    mortise::tool::complain(error.what());
+    return mortise::tool::status_of(error.code());
+  } catch (const std::exception& error) {
+    mortise::tool::complain(error.what());
+    return mortise::tool::internal;
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// A live table of what is held, redrawn on a terminal; elsewhere its lines again and again.
+#include <mortise/client.hpp>
+
+#include "duration.hpp"
+#include "look.hpp"
+#include "status.hpp"
+#include "text.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <thread>
+
+namespace mortise::tool {
+namespace {
+
+constexpr std::size_t columns = 7;
+using Row = std::array<std::string, columns>;
+
+std::string words(const std::optional<std::chrono::milliseconds>& time) {
+  return time ? short_text(*time) : "-";
+}
+
+/// How many characters it takes; of UTF-8, each counts as one.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80;
+  }));
+}
+
+/// At most so many characters of it.
+std::string cut(const std::string& text, std::size_t width) {
+  if (width_of(text) <= width) return text;
+  std::size_t end = 0;
+  for (std::size_t seen = 0; end < text.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80;
+    if (begins && ++seen > width - 1) break;
+  }
+  return text.substr(0, end) + "~";
+}
+
+void append_rows(std::vector<Row>& rows, const std::string& name, const NameQueue& queue) {
+  const std::string waiters =
+      queue.waiters_in_all ? std::to_string(*queue.waiters_in_all) : std::string("-");
+  for (const HolderEntry& each : queue.holders) {
+    rows.push_back({printable(name), printable(each.label), std::string(word_of(each.mode)),
+                    each.token ? std::to_string(each.token.value()) : "-", words(each.age),
+                    words(each.expires_in), waiters});
+  }
+}
+
+std::string table_of(const std::vector<Row>& rows, const winsize* screen) {
+  std::array<std::size_t, columns> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  // On a screen, one row is one line, and a long name does not push the rest away.
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    if (screen != nullptr) widths[i] = std::min<std::size_t>(widths[i], screen->ws_col / 3U);
+  }
+  const std::size_t lines =
+      screen != nullptr ? std::max<std::size_t>(screen->ws_row, 2) - 1 : rows.size();
+  std::string text;
+  for (std::size_t r = 0; r < std::min(rows.size(), lines); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < columns; ++i) {
+      const std::string cell =
+          screen != nullptr ? cut(rows[r][i], std::max<std::size_t>(widths[i], 1)) : rows[r][i];
+      line += cell;
+      if (i + 1 < columns)
+        line += std::string(widths[i] - std::min(widths[i], width_of(cell)) + 2, ' ');
+    }
+    text += (screen != nullptr ? cut(line, screen->ws_col) + "\x1b[K" : line) + "\n";
+  }
+  return text;
+}
+
+std::string look(const Client& client, const Order& order, const winsize* screen) {
+  std::vector<Row> rows{{"NAME", "HOLDER", "MODE", "TOKEN", "AGE", "LEFT", "WAITERS"}};
+  std::string json;
+  for (const std::string& name : all_names(client, order).names) {
+    const NameQueue queue = queue_of(client, order, name);
+    if (order.json) {
+      if (!queue.holders.empty()) json += (json.empty() ? "" : ",") + json_of(name, queue);
+    } else {
+      append_rows(rows, name, queue);
+    }
+  }
+  return order.json ? "{\"names\":[" + json + "]}\n" : table_of(rows, screen);
+}
+
+}  // namespace
+
+int watch(const Order& order) {
+  const Client client(order.url);
+  if (order.once) return print(look(client, order, nullptr));
+  for (;;) {
+    winsize screen{};
+    const bool drawn = ::isatty(STDOUT_FILENO) == 1 &&
+                       ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) == 0 && screen.ws_col > 0;
+    const std::string text = look(client, order, drawn ? &screen : nullptr);
+    // To the corner, over the lines of before, and nothing below: a cleared screen would flicker.
+    print(drawn ? "\x1b[H" + text + "\x1b[J" : text);
+    std::this_thread::sleep_for(
+        std::max<std::chrono::milliseconds>(order.every, std::chrono::milliseconds(100)));
+  }
+}
+
+}  // namespace mortise::tool
