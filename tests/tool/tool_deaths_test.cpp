@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Goal: nothing of a command outlives its hold, whoever of the two processes dies or stands still.
+// Method: kill and stop them, take the lock away; look for what the command has started.
+#include "tool/tool_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+using ToolDeaths = ToolTest;
+
+// A child in the background, and one that has left group and session; both deaf to TERM.
+constexpr const char* family =
+    "trap '' TERM; sh -c 'echo $$ > $F/child; exec sleep 1000' & "
+    "setsid sh -c 'echo $$ > $F/stray.new; mv $F/stray.new $F/stray; exec sleep 1000' & "
+    "until [ -s $F/child -a -e $F/stray ]; do sleep 0.01; done; ";
+
+TEST_F(ToolDeaths, EndsWhatTheCommandLeavesBeforeTheLockIsFree) {
+  const ToolResult result =
+      call(with_shell({"run", url(), "a", "--lease", "600ms"}, std::string(family) + "exit 3"));
+  EXPECT_EQ(result.status, 3) << result.err;
+  EXPECT_TRUE(is_gone(noted("child")));
+  EXPECT_TRUE(is_gone(noted("stray")));
+  EXPECT_TRUE(is_free(url(), "a"));
+}
+
+TEST_F(ToolDeaths, AsksLeftoversBeforeItKillsThem) {
+  const ToolResult result = call(
+      with_shell({"run", url(), "a"},
+                 "sh -c 'trap \"echo tidied > $F/tidied; exit\" TERM; echo > $F/ready; "
+                 "while :; do sleep 0.01; done' & until [ -e $F/ready ]; do sleep 0.01; done"));
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(content_of(file("tidied")), "tidied\n");
+}
+
+TEST_F(ToolDeaths, OfTheFrontEndTheCommandAndFreeTheLock) {
+  RunningTool tool = start(with_shell({"run", url(), "a", "--lease", "600ms"},
+                                      std::string(family) + "note t; sleep 1000"));
+  const pid_t command = noted("t");
+  EXPECT_FALSE(is_free(url(), "a"));
+  tool.signal(SIGKILL);
+  const ToolResult next = call({"run", url(), "a", "--wait", "20s", "--", "true"});
+  EXPECT_EQ(next.status, 0) << next.err;
+  for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
+}
+
+TEST_F(ToolDeaths, OfAFrontThatWaitsTakeItsPlaceInTheQueueAway) {
+  RunningTool holder = start(with_shell({"run", url(), "a"}, "note h; exec sleep 1000"));
+  const pid_t command = noted("h");
+  RunningTool waiter = start(with_shell({"run", url(), "a"}, "note wrong"));
+  pid_t keeper = 0;
+  ASSERT_TRUE(eventually([&] { return (keeper = waiter.keeper()) > 0; }));
+  waiter.signal(SIGKILL);
+  EXPECT_TRUE(eventually([&] { return is_gone(keeper); }));
+  ::kill(command, SIGKILL);
+  holder.wait();
+  EXPECT_TRUE(is_free(url(), "a"));
+  EXPECT_FALSE(is_there("wrong"));
+}
+
+TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAtOnce) {
+  RunningTool tool =
+      start(with_shell({"run", url(), "a"}, std::string(family) + "note t; sleep 1000"));
+  const pid_t command = noted("t");
+  const pid_t keeper = tool.keeper();
+  ASSERT_GT(keeper, 0);
+  ::kill(keeper, SIGKILL);
+  const ToolResult result = tool.wait();
+  EXPECT_EQ(result.status, 76);
+  EXPECT_THAT(result.err, HasSubstr("has died"));
+  for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
+  EXPECT_TRUE(is_free(url(), "a"));
+}
+
+TEST_F(ToolDeaths, LeaveAloneWhatWasNotTheCommands) {
+  // A shell with a job becomes the tool by exec(): the job is a child of the tool's then.
+  RunningTool tool = start_program({"/bin/sh", "-c", "sleep 1000 & echo $! > $F/own; exec \"$@\"",
+                                    "sh", MORTISE_TOOL, "run", url(), "a", "--", "sh", "-c",
+                                    "echo $$ > $F/t.new; mv $F/t.new $F/t; sleep 1000"});
+  const pid_t command = noted("t");
+  const pid_t own = noted("own");
+  const std::string children = content_of("/proc/" + std::to_string(tool.pid()) + "/task/" +
+                                          std::to_string(tool.pid()) + "/children");
+  const std::string first = std::to_string(own) + " ";
+  ASSERT_EQ(children.find(first), 0U) << children;
+  ::kill(std::atoi(children.c_str() + first.size()), SIGKILL);  // the keeper
+  EXPECT_EQ(tool.wait().status, 76);
+  EXPECT_TRUE(is_gone(command));
+  EXPECT_FALSE(is_gone(own));
+  ::kill(own, SIGKILL);
+}
+
+TEST_F(ToolDeaths, OfTheHoldEndACommandThatListens) {
+  RunningTool tool =
+      start(with_shell({"run", url(), "a"},
+                       "trap 'echo tidied; exit 0' TERM; note t; while :; do sleep 0.01; done"));
+  ASSERT_GT(noted("t"), 0);
+  std::filesystem::remove(file("locks/a.lock"));
+  const ToolResult result = tool.wait();
+  EXPECT_EQ(result.status, 76);
+  EXPECT_EQ(result.out, "tidied\n");
+  EXPECT_THAT(result.err, HasSubstr("the hold of 'a' was lost"));
+}
+
+TEST_F(ToolDeaths, OfTheHoldEndACommandThatDoesNot) {
+  RunningTool tool = start(with_shell({"run", url(), "a", "--lease", "600ms"},
+                                      std::string(family) + "note t; sleep 1000"));
+  const pid_t command = noted("t");
+  std::filesystem::remove(file("locks/a.lock"));
+  EXPECT_EQ(tool.wait().status, 76);
+  for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
+}
+
+}  // namespace
+}  // namespace mortise::test

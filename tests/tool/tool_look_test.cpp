@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Goal: the looks tell what is held, and names of any bytes neither break JSON nor move a terminal.
+// Method: hold hostile names by the library, and read what the program prints as others would.
+#include <mortise/client.hpp>
+#include <mortise/guard.hpp>
+
+#include "support/hostile_names.hpp"
+#include "tool/tool_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ToolLook : public ToolTest {
+ protected:
+  void hold(const std::vector<std::string>& names) {
+    if (!client_) client_ = std::make_unique<Client>(url());
+    for (const std::string& name : names) {
+      guards_.emplace_back(
+          client_->lock(name, {.label = "host:1"}),
+          AcquireOptions{.wait = std::chrono::seconds(10), .owner = Owner::unique()});
+    }
+  }
+
+ private:
+  std::unique_ptr<Client> client_;
+  std::vector<Guard> guards_;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_F(ToolLook, ListsHostileNamesInALineEachThatLeadsBackToThem) {
+  hold(hostile_names());
+  const ToolResult result = call({"list", url()});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::vector<std::string> lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), hostile_names().size());
+  EXPECT_TRUE(std::none_of(result.out.begin(), result.out.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) < 0x20 && byte != '\n') || byte == 0x7F;
+  }));
+  for (const std::string& line : lines) {
+    const ToolResult holder = call({"holder", "--escaped", url(), "--", line});
+    EXPECT_EQ(holder.status, 0) << line << holder.err;
+    EXPECT_THAT(holder.out, HasSubstr("host:1"));
+  }
+}
+
+TEST_F(ToolLook, SpeaksJsonWhateverTheNames) {
+  hold(hostile_names());
+  // Prints each name's bytes, as another program reads them.
+  const std::string reader =
+      "import json, sys\n"
+      "for each in json.load(sys.stdin)['names']:\n"
+      "  print(each.get('name_hex') or each['name'].encode().hex())\n";
+  std::vector<std::string> wanted;
+  for (const std::string& name : hostile_names()) {
+    std::string hex;
+    for (const char byte : name) {
+      char text[3];
+      std::snprintf(text, sizeof text, "%02x", static_cast<unsigned char>(byte));
+      hex += text;
+    }
+    wanted.push_back(hex);
+  }
+  for (const Words& words :
+       {Words{"list", url(), "--json"}, Words{"watch", url(), "--once", "--json"}}) {
+    const ToolResult result = call(words);
+    ASSERT_EQ(result.status, 0) << result.err;
+    std::ofstream(file("json")) << result.out;
+    std::ofstream(file("reader.py")) << reader;
+    const std::string command =
+        "python3 " + file("reader.py") + " < " + file("json") + " > " + file("read");
+    ASSERT_EQ(std::system(command.c_str()), 0) << words[0] << " is no JSON";
+    EXPECT_THAT(lines_of(content_of(file("read"))), ::testing::UnorderedElementsAreArray(wanted));
+  }
+}
+
+TEST_F(ToolLook, TellsWhoHoldsAName) {
+  EXPECT_EQ(call({"holder", url(), "a"}).status, 1);
+  EXPECT_EQ(call({"holder", url(), "a"}).out, "free\n");
+  EXPECT_EQ(call({"holder", url(), "a", "--json"}).out, "{\"name\":\"a\",\"holder\":null}\n");
+  hold({"a", "ab", "c"});
+  EXPECT_THAT(call({"holder", url(), "a"}).out, HasSubstr("host:1 (exclusive, token "));
+  EXPECT_THAT(call({"holder", url(), "a", "--json"}).out, HasSubstr("\"label\":\"host:1\""));
+  EXPECT_EQ(call({"list", url(), "a"}).out, "a\nab\n");
+  EXPECT_THAT(call({"queue", url(), "a"}).out, HasSubstr("holds\thost:1\texclusive\ttoken "));
+  EXPECT_THAT(call({"queue", url(), "a", "--json"}).out,
+              HasSubstr("\"holders\":[{\"label\":\"host:1\""));
+  EXPECT_EQ(call({"queue", url(), "b"}).out, "free\n");
+}
+
+TEST_F(ToolLook, WatchesInATable) {
+  hold({"orders/1", "two\nlines"});
+  const ToolResult once = call({"watch", url(), "--once"});
+  ASSERT_EQ(once.status, 0) << once.err;
+  const std::vector<std::string> lines = lines_of(once.out);
+  ASSERT_EQ(lines.size(), 3U) << once.out;
+  EXPECT_EQ(lines[0].find("NAME"), 0U);
+  EXPECT_EQ(lines[1].find("orders/1"), 0U);
+  EXPECT_EQ(lines[2].find("two\\x0alines"), 0U);
+  EXPECT_EQ(lines[0].find("HOLDER"), lines[1].find("host:1"));
+  EXPECT_EQ(once.out.find('\x1b'), std::string::npos);
+
+  RunningTool live = start({"watch", url(), "--every", "100ms"});
+  EXPECT_TRUE(eventually([&] {
+    const std::string seen = content_of(file("call2.out"));
+    const std::size_t first = seen.find("NAME");
+    return first != std::string::npos && seen.find("NAME", first + 1) != std::string::npos;
+  })) << "it looks again";
+  live.signal(SIGINT);
+  EXPECT_EQ(live.wait().status, 1'000 + SIGINT);
+}
+
+TEST_F(ToolLook, SaysWhetherLocksCanBeTaken) {
+  const ToolResult good = call({"check", url()});
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("fencing: yes"));
+  EXPECT_THAT(call({"check", url(), "--json"}).out, HasSubstr("\"ok\":true"));
+  EXPECT_EQ(call({"check", "redis://127.0.0.1:1", "--answer", "200ms"}).status, 69);
+}
+
+TEST_F(ToolLook, RefusesToReleaseWithoutForce) {
+  hold({"a"});
+  const ToolResult refused = call({"release", url(), "a"});
+  EXPECT_EQ(refused.status, 64);
+  EXPECT_THAT(refused.err, HasSubstr("--force"));
+  EXPECT_FALSE(is_free(url(), "a"));
+}
+
+}  // namespace
+}  // namespace mortise::test

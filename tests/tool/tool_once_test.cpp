@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Goal: `mortise once` runs a command once, and whoever comes later gets its output. Method: call
+// it again and again, on `file:`, with commands that count.
+#include "tool/tool_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+using ToolOnce = ToolTest;
+
+TEST_F(ToolOnce, GivesTheSecondCallerTheFirstOnesOutput) {
+  const Words words =
+      with_shell({"once", url(), "order/42"}, "echo x >> $F/ran; printf 'receipt \\000 1\\n\\n'");
+  const ToolResult first = call(words);
+  const ToolResult second = call(words);
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(first.out, std::string("receipt \0 1\n\n", 13));
+  EXPECT_EQ(second.status, 0) << second.err;
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_EQ(content_of(file("ran")), "x\n");
+  EXPECT_EQ(call(with_shell({"once", url(), "order/43"}, "echo other")).out, "other\n");
+}
+
+TEST_F(ToolOnce, RunsWhatHasFailedAgainAndSaysSo) {
+  const Words words = with_shell(
+      {"once", url(), "k"},
+      "echo \"run $MORTISE_RUN\"; echo why >&2; echo no money >&2; test $MORTISE_RUN = 2");
+  const ToolResult failed = call(words);
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_EQ(failed.out, "run 1\n");
+  EXPECT_EQ(failed.err, "why\nno money\n");
+  const ToolResult again = call(words);
+  EXPECT_EQ(again.status, 0);
+  EXPECT_EQ(again.out, "run 2\n");
+  EXPECT_EQ(call(words).out, "run 2\n");
+}
+
+TEST_F(ToolOnce, RefusesTheSameKeyForAnotherOrder) {
+  EXPECT_EQ(call({"once", url(), "k", "--fingerprint", "a", "--", "echo", "1"}).status, 0);
+  const ToolResult other = call({"once", url(), "k", "--fingerprint", "b", "--", "echo", "1"});
+  EXPECT_EQ(other.status, 65);
+  EXPECT_EQ(other.out, "");
+}
+
+TEST_F(ToolOnce, RemembersAsMuchAsFitsAndNoMore) {
+  const ToolResult fits = call({"once", url(), "a", "--", "head", "-c", "65536", "/dev/zero"});
+  EXPECT_EQ(fits.status, 0) << fits.err;
+  EXPECT_EQ(fits.out.size(), 65'536U);
+  EXPECT_EQ(call({"once", url(), "a", "--", "false"}).out, fits.out);
+  const ToolResult longer = call({"once", url(), "b", "--", "head", "-c", "65537", "/dev/zero"});
+  EXPECT_EQ(longer.status, 65);
+  EXPECT_THAT(longer.err, HasSubstr("longer than 65536 bytes"));
+  EXPECT_EQ(call({"once", url(), "b", "--", "sh", "-c", "echo $MORTISE_RUN"}).out, "2\n");
+}
+
+TEST_F(ToolOnce, WaitsForTheRunnerOrSaysThatItIsPending) {
+  RunningTool runner = start(with_shell(
+      {"once", url(), "k"}, "note t; until [ -e $F/go ]; do sleep 0.01; done; echo receipt"));
+  ASSERT_GT(noted("t"), 0);
+  const ToolResult pending = call({"once", url(), "k", "--wait", "0", "--", "echo", "wrong"});
+  EXPECT_EQ(pending.status, 75);
+  EXPECT_EQ(pending.out, "");
+  RunningTool waiter = start({"once", url(), "k", "--", "echo", "wrong"});
+  ASSERT_TRUE(eventually([&] { return waiter.keeper() > 0; }));
+  touch("go");
+  EXPECT_EQ(runner.wait().out, "receipt\n");
+  const ToolResult waited = waiter.wait();
+  EXPECT_EQ(waited.status, 0);
+  EXPECT_EQ(waited.out, "receipt\n");
+}
+
+TEST_F(ToolOnce, StaysPendingWhereItsRunnerIsKilled) {
+  RunningTool runner = start(with_shell({"once", url(), "k"}, "note t; echo half; sleep 1000"));
+  const pid_t command = noted("t");
+  runner.signal(SIGKILL);
+  const ToolResult next = call(with_shell({"once", url(), "k"}, "echo run $MORTISE_RUN"));
+  EXPECT_EQ(next.out, "run 2\n") << next.err;
+  EXPECT_TRUE(is_gone(command));
+}
+
+}  // namespace
+}  // namespace mortise::test

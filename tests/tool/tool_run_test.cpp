@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Goal: `mortise run` runs the command while nobody else does, and says by its status what became
+// of it. Method: run it beside itself, on `file:`.
+#include "tool/tool_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace mortise::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using ToolRun = ToolTest;
+
+TEST_F(ToolRun, ExitsWithTheCommandsStatus) {
+  EXPECT_EQ(call({"run", url(), "a", "--", "true"}).status, 0);
+  EXPECT_EQ(call({"run", url(), "a", "--", "sh", "-c", "exit 7"}).status, 7);
+  EXPECT_EQ(call({"run", url(), "a", "--", "sh", "-c", "kill -9 $$"}).status, 128 + 9);
+  const ToolResult none = call({"run", url(), "a", "--", "/nowhere/at/all"});
+  EXPECT_EQ(none.status, 127);
+  EXPECT_THAT(none.err, HasSubstr("cannot run /nowhere/at/all: No such file"));
+  EXPECT_EQ(call({"run", url(), "a", "--", "/etc/passwd"}).status, 126);
+}
+
+TEST_F(ToolRun, HandsTheCommandItsArgumentsOutputTokenAndName) {
+  const Words words{"run",
+                    url(),
+                    "orders/42",
+                    "--",
+                    "sh",
+                    "-c",
+                    "printf '%s|' \"$MORTISE_NAME\" \"$MORTISE_TOKEN\" \"$@\"",
+                    "sh",
+                    "-x",
+                    "",
+                    "[a, b]"};
+  const ToolResult first = call(words);
+  const ToolResult second = call(words);
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, ::testing::MatchesRegex(R"(orders/42\|[1-9][0-9]*\|-x\|\|\[a, b\]\|)"));
+  const auto token_of = [](const ToolResult& result) {
+    return std::stoull(result.out.substr(result.out.find('|') + 1));
+  };
+  EXPECT_GT(token_of(second), token_of(first));
+}
+
+// One of ours in there would keep the tool from seeing that a process of its own has died.
+TEST_F(ToolRun, LeavesTheCommandNoDescriptorOfItsOwn) {
+  const Words look{"/bin/sh", "-c", "ls /proc/$$/fd"};
+  const std::string plain = start_program(look).wait().out;  // what the test was started with
+  EXPECT_NE(plain, "");
+  for (const char* verb : {"run", "once"}) {
+    Words words{verb, url(), "a", "--"};
+    words.insert(words.end(), look.begin(), look.end());
+    EXPECT_EQ(call(words).out, plain);
+  }
+}
+
+TEST_F(ToolRun, SaysThatItIsBusyAndByWhom) {
+  RunningTool other =
+      start(with_shell({"run", url(), "a", "--label", "the other"}, "note there; exec sleep 1000"));
+  const pid_t command = noted("there");
+  const ToolResult tried = call(with_shell({"run", url(), "a", "--try"}, "note wrong"));
+  EXPECT_EQ(tried.status, 75);
+  EXPECT_THAT(tried.err, HasSubstr("'a' is busy"));
+  EXPECT_THAT(tried.err, HasSubstr("the other"));
+  EXPECT_EQ(call(with_shell({"run", url(), "a", "--wait", "50ms"}, "note wrong")).status, 75);
+  EXPECT_FALSE(is_there("wrong"));
+  EXPECT_TRUE(is_free(url(), "b"));
+  ::kill(command, SIGKILL);
+  EXPECT_EQ(other.wait().status, 128 + 9);
+  EXPECT_TRUE(is_free(url(), "a"));
+}
+
+TEST_F(ToolRun, WaitsForItsTurn) {
+  RunningTool first =
+      start(with_shell({"run", url(), "a"}, "note first; until [ -e $F/go ]; do sleep 0.01; done"));
+  ASSERT_GT(noted("first"), 0);
+  RunningTool second = start(with_shell({"run", url(), "a"}, "note second"));
+  ASSERT_TRUE(eventually([&] { return second.keeper() > 0; }));
+  EXPECT_FALSE(is_there("second"));
+  touch("go");
+  EXPECT_EQ(first.wait().status, 0);
+  EXPECT_EQ(second.wait().status, 0);
+  EXPECT_TRUE(is_there("second"));
+}
+
+TEST_F(ToolRun, LetsReadersInTogether) {
+  RunningTool reader = start(with_shell({"run", url(), "a", "--shared"}, "note r; sleep 1000"));
+  ASSERT_GT(noted("r"), 0);
+  EXPECT_EQ(call({"run", url(), "a", "--try", "--shared", "--", "true"}).status, 0);
+  EXPECT_EQ(call({"run", url(), "a", "--try", "--", "true"}).status, 75);
+}
+
+TEST_F(ToolRun, RunsTheNightlyJobOnOneOfFiveHosts) {
+  const Words job = with_shell({"run", url(), "nightly", "--try"},
+                               "echo $$ >> $F/ran; until [ -e $F/go ]; do sleep 0.01; done");
+  std::vector<RunningTool> hosts;
+  for (int i = 0; i < 5; ++i) hosts.push_back(start(job));
+  const auto sleeping = [&] {
+    return std::count_if(hosts.begin(), hosts.end(),
+                         [](const RunningTool& host) { return !is_gone(host.pid()); });
+  };
+  EXPECT_TRUE(eventually([&] { return sleeping() <= 1; }));
+  touch("go");
+  std::vector<int> statuses;
+  for (RunningTool& host : hosts) statuses.push_back(host.wait().status);
+  EXPECT_THAT(statuses, ::testing::UnorderedElementsAre(0, 75, 75, 75, 75));
+  const std::string ran = content_of(file("ran"));
+  EXPECT_EQ(std::count(ran.begin(), ran.end(), '\n'), 1);
+}
+
+TEST_F(ToolRun, TellsMistakesByTheirStatus) {
+  EXPECT_EQ(call({"run", url(), "a"}).status, 64);
+  EXPECT_EQ(call({"run", url(), "a", "--"}).status, 64);
+  EXPECT_EQ(call({"run", url(), "--", "true"}).status, 64);
+  EXPECT_EQ(call({"run", url(), "a", "--wait", "soon", "--", "true"}).status, 64);
+  EXPECT_EQ(call({"run", url(), "a", "--try", "--wait", "1s", "--", "true"}).status, 64);
+  EXPECT_EQ(call({"lend"}).status, 64);
+  EXPECT_EQ(call({}).status, 64);
+  EXPECT_EQ(call({"--help"}).status, 0);
+  EXPECT_EQ(call({"run", "nowhere://", "a", "--", "true"}).status, 78);
+  EXPECT_EQ(call({"run", url(), "a", "--lease", "1ms", "--", "true"}).status, 78);
+  EXPECT_EQ(call({"run", url(), "a", "--min-hold", "1s", "--", "true"}).status, 78);
+  EXPECT_EQ(call({"run", "redis://127.0.0.1:1", "a", "--try", "--", "true"}).status, 69);
+}
+
+TEST_F(ToolRun, NeverShowsThePassword) {
+  const std::string secret = "redis://shop:hush-hush@127.0.0.1:1";
+  for (const Words& words : {Words{"run", secret, "a", "--try", "--", "true"},
+                             Words{"run", secret, "a", "b", "--", "true"},
+                             Words{"check", secret + "?nonsense=1", "--answer", "100ms"},
+                             Words{"list", secret, "--answer", "100ms", "--what"},
+                             Words{"release", secret, "a"}, Words{secret, "run"}}) {
+    const ToolResult result = call(words);
+    EXPECT_NE(result.status, 0);
+    EXPECT_THAT(result.out + result.err, Not(HasSubstr("hush-hush"))) << words[0];
+  }
+}
+
+}  // namespace
+}  // namespace mortise::test
