@@ -11,7 +11,7 @@ namespace mortise::contract {
 namespace {
 
 // Promise: L5
-MORTISE_TEST(Sharing, ReadersThatJoinForEverLetAWriterIn, Quality::shared) {
+MORTISE_TEST(Sharing, ReadersThatJoinForEverLetAWriterIn, Quality::shared, Quality::no_chance) {
   Client busy = client({.turn = 20ms});
   Client other = client();
   Lock lock = busy.lock("name", reading);

@@ -41,6 +41,7 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::no_leases: return !qualities.contains(Quality::leases);
     case Quality::loss:
       return qualities.contains(Quality::leases) || hooks.contains(Hook::take_away);
+    case Quality::no_chance: return !qualities.contains(Quality::chance);
     case Quality::no_once: return !qualities.contains(Quality::once);
     case Quality::no_min_hold: return !qualities.contains(Quality::min_hold);
     case Quality::no_permits: return !qualities.contains(Quality::permits);
@@ -50,6 +51,7 @@ bool BackendUnderTest::has(const Need& need) const {
     case Quality::shared:
     case Quality::permits:
     case Quality::fair:
+    case Quality::chance:
     case Quality::lists:
     case Quality::lists_once:
     case Quality::lists_long_names:

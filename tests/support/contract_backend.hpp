@@ -39,6 +39,8 @@ enum class Quality {
   no_leases,    ///< they do not
   fair,         ///< turns in the order of arrival at the store
   one_wake,     ///< one release wakes one waiter
+  chance,       ///< a freed name is whose look comes first: no order, and nobody is woken
+  no_chance,    ///< there is one of both
   loss,         ///< a test can have a hold be lost: by time, or `Hook::take_away`
   once,         ///< keys with a memory
   no_once,      ///< there are none

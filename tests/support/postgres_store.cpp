@@ -113,6 +113,20 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
   // Without tickets nobody stands in a queue: a release calls all who wait.
   if (!fair) hooks.erase(Hook::counts);
   hooks.insert(Hook::take_key_away);
+  std::set qualities = fair ? std::set{Quality::leases,         Quality::fair,
+                                       Quality::one_wake,       Quality::once,
+                                       Quality::min_hold,       Quality::shared,
+                                       Quality::permits,        Quality::lists,
+                                       Quality::lists_once,     Quality::lists_long_names,
+                                       Quality::queues,         Quality::queues_of_many,
+                                       Quality::queues_of_both, Quality::waiters}
+                            : std::set{Quality::leases,        Quality::once,
+                                       Quality::min_hold,      Quality::shared,
+                                       Quality::permits,       Quality::lists,
+                                       Quality::lists_once,    Quality::lists_long_names,
+                                       Quality::queues,        Quality::queues_of_many,
+                                       Quality::queues_of_both};
+  if (!fair && way == PostgresWay::pooled) qualities.insert(Quality::chance);
   return {
       .name = word_for(way),
       .open =
@@ -120,15 +134,7 @@ BackendUnderTest postgres_backend(PostgresWay way, const std::string& parameters
             return std::make_unique<PostgresStore>(way, parameters);
           },
       .hooks = std::move(hooks),
-      .qualities =
-          fair ? std::set{Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
-                          Quality::min_hold, Quality::shared, Quality::permits, Quality::lists,
-                          Quality::lists_once, Quality::lists_long_names, Quality::queues,
-                          Quality::queues_of_many, Quality::queues_of_both, Quality::waiters}
-               : std::set{Quality::leases, Quality::once, Quality::min_hold, Quality::shared,
-                          Quality::permits, Quality::lists, Quality::lists_once,
-                          Quality::lists_long_names, Quality::queues, Quality::queues_of_many,
-                          Quality::queues_of_both},
+      .qualities = std::move(qualities),
       .missing = way == PostgresWay::pooled ? test::Pgbouncer::missing : PostgresServer::missing,
       .answers_at_once = false};
 }
