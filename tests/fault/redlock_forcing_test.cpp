@@ -85,7 +85,7 @@ TEST_F(RedlockForcing, AMinorityThatHasHeardOfItIsNotToldAsTheEnd) {
   EXPECT_GE(holds("a"), 3U) << words("a");
   EXPECT_TRUE(other.lock("a").holder()) << "a majority has it still";
   may_write("0");
-  // What was in doubt is repeated, and may have ended the hold by now: then there is none to be told.
+  // What was in doubt is repeated, and may have ended the hold by now: then none is told.
   EXPECT_LE(other.force_release("a", {.wait = patience}).size(), 1U);
   EXPECT_TRUE(eventually([&] { return holds("a") == 0; }));
 }
