@@ -79,6 +79,19 @@ TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAtOnce) {
   EXPECT_TRUE(is_free(url(), "a"));
 }
 
+// Nobody of ours is there to do it: the kernel ends the command itself.
+TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAlsoWhereTheFrontStandsStill) {
+  RunningTool tool = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"));
+  const pid_t command = noted("t");
+  const pid_t keeper = tool.keeper();
+  ASSERT_GT(keeper, 0);
+  tool.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return state_of(tool.pid()) == 'T'; }));
+  ::kill(keeper, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return is_gone(command); }));
+  EXPECT_EQ(state_of(tool.pid()), 'T');
+}
+
 TEST_F(ToolDeaths, LeaveAloneWhatWasNotTheCommands) {
   // A shell with a job becomes the tool by exec(): the job is a child of the tool's then.
   RunningTool tool = start_program({"/bin/sh", "-c", "sleep 1000 & echo $! > $F/own; exec \"$@\"",

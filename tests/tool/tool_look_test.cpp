@@ -68,7 +68,8 @@ TEST_F(ToolLook, SpeaksJsonWhateverTheNames) {
   // Prints each name's bytes, as another program reads them.
   const std::string reader =
       "import json, sys\n"
-      "for each in json.load(sys.stdin)['names']:\n"
+      "text = sys.stdin.buffer.read().decode('utf-8', 'strict')\n"
+      "for each in json.loads(text)['names']:\n"
       "  print(each.get('name_hex') or each['name'].encode().hex())\n";
   std::vector<std::string> wanted;
   for (const std::string& name : hostile_names()) {

@@ -43,14 +43,18 @@ TEST_F(ToolSignals, ForwardsEach) {
   EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
 }
 
+// As with nohup.
 TEST_F(ToolSignals, LeavesIgnoredOnesIgnored) {
-  RunningTool tool =
-      start(with_shell({"run", url(), "a"}, std::string("note t; ") + until_gone), {SIGHUP});
+  RunningTool tool = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"), {SIGHUP});
   const pid_t command = noted("t");
+  RunningTool waiter = start({"run", url(), "a", "--", "true"}, {SIGHUP});
+  ASSERT_TRUE(eventually([&] { return waiter.keeper() > 0; }));
   tool.signal(SIGHUP);
+  waiter.signal(SIGHUP);
   tool.signal(SIGTERM);
-  EXPECT_EQ(tool.wait().status, 128 + SIGTERM) << "as with nohup: HUP came first, and was nothing";
+  EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
   EXPECT_TRUE(is_gone(command));
+  EXPECT_EQ(waiter.wait().status, 0);
 }
 
 TEST_F(ToolSignals, EndAWaitForTheLock) {
