@@ -125,7 +125,10 @@ TEST_F(RedlockSharing, AnOwnerThatAMinorityDoesNotKnowGoesOnAsAReader) {
   EXPECT_TRUE(beside.try_lock_for(patience));
   Client third = client();
   EXPECT_FALSE(writer(third).try_lock());
-  std::this_thread::sleep_for(2s);  // renewed meanwhile
+  for (const Lock* const each : {&lock.reader(), &beside}) {
+    const std::chrono::nanoseconds left = each->valid_for();
+    EXPECT_TRUE(eventually([&] { return each->valid_for() > left; })) << "it is not renewed";
+  }
   EXPECT_EQ(lock.reader().release(), Released::released);
   EXPECT_EQ(beside.release(), Released::released);
   EXPECT_TRUE(writer(third).try_lock_for(patience));

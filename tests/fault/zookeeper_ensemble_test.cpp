@@ -126,7 +126,7 @@ TEST_F(ZooKeeperQuorum, ALeaderThatStandsStillIsReplacedAndFindsNoFollowers) {
   EXPECT_TRUE(free.try_lock_for(patience, error)) << error.message();
   EXPECT_EQ(free.release(), Released::released);
   Lock wanted = other.lock("a");
-  EXPECT_FALSE(wanted.try_lock_for(100ms)) << "two hold the lock";
+  EXPECT_FALSE(wanted.try_lock_for(answer_time)) << "two hold the lock";
   all_.server(led).resume();
   all_.complete();
   mine.check(patience);

@@ -96,7 +96,7 @@ TEST_P(ZooKeeperOtherReaders, TheirWriterWaitsForOurReader) {
   EXPECT_FALSE(ours().lock("a", reading).try_lock()) << "it would overtake a writer";
   EXPECT_EQ(reader.release(), Released::released);
   EXPECT_EQ(other.answer(), "taken");
-  EXPECT_FALSE(reader.try_lock_for(100ms));
+  EXPECT_FALSE(reader.try_lock_for(answer_time));
   EXPECT_EQ(other.ask("free"), "freed");
   EXPECT_TRUE(reader.try_lock_for(patience));
   EXPECT_EQ(reader.release(), Released::released);
@@ -108,7 +108,7 @@ TEST_P(ZooKeeperOtherReaders, OurWriterWaitsForTheirReader) {
   EXPECT_EQ(other.ask("take"), "taken");
   Client mine = ours();
   Lock writer = mine.lock("a", writing);
-  EXPECT_FALSE(writer.try_lock_for(100ms));
+  EXPECT_FALSE(writer.try_lock_for(answer_time));
   Party waiter(ours(), "a", writing);
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));

@@ -65,7 +65,7 @@ TEST_P(ZooKeeperOthers, WaitForUs) {
   EXPECT_EQ(other.answer(300ms), "");
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_EQ(other.answer(), "taken");
-  EXPECT_FALSE(lock.try_lock_for(100ms));
+  EXPECT_FALSE(lock.try_lock_for(answer_time));
   EXPECT_EQ(other.ask("free"), "freed");
   EXPECT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
@@ -78,7 +78,7 @@ TEST_P(ZooKeeperOthers, AreWaitedForByUs) {
   Client mine = client();
   Lock lock = mine.lock("a");
   EXPECT_FALSE(lock.try_lock());
-  EXPECT_FALSE(lock.try_lock_for(100ms));
+  EXPECT_FALSE(lock.try_lock_for(answer_time));
   Party waiter(client(), "a");
   auto served = waiter.start();
   ASSERT_TRUE(come_to_wait("a"));

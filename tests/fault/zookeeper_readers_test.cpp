@@ -141,17 +141,18 @@ TEST_F(ZooKeeperReaders, AnOwnerThatReadsOnLeavesNoGap) {
   }
 }
 
-// Behind an owner whose end alone was to be waited for. It is away while the owner reads on and ends
-// its own hold, and is told of the last of that alone when it is back.
-// Promise: S1
+// Behind an owner whose end alone was to be waited for. It is away while the owner reads on and
+// ends its own hold, and is told of the last of that alone when it is back. Promise: S1
 TEST_F(ZooKeeperReaders, WhoWasAwayAsItsOwnerReadOnHasNotTheLockWithThatOnesEnd) {
   Client mine = client();
   ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
   lock.lock();
+  const auto watched = [&] { return server().figure("watch_count"); };
+  const std::int64_t before = watched();
   Party writer(proxied(), "a");
   auto written = writer.start();
   ASSERT_TRUE(come_to_wait("a"));
-  std::this_thread::sleep_for(answer_time);  // so that it watches
+  ASSERT_TRUE(eventually([&] { return watched() > before; }));
   proxy().refuse(true);
   ASSERT_GT(proxy().cut_all(), 0U);
   lock.lock_shared();
