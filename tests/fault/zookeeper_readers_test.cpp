@@ -142,7 +142,8 @@ TEST_F(ZooKeeperReaders, AnOwnerThatReadsOnLeavesNoGap) {
 }
 
 // Behind an owner whose end alone was to be waited for. It is away while the owner reads on and
-// ends its own hold, and is told of the last of that alone when it is back. Promise: S1
+// ends its own hold, and is told of the last of that alone when it is back.
+// Promise: S1
 TEST_F(ZooKeeperReaders, WhoWasAwayAsItsOwnerReadOnHasNotTheLockWithThatOnesEnd) {
   Client mine = client();
   ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
