@@ -88,7 +88,10 @@ std::optional<Told> RedlockBackend::read_whose(std::string_view text,
     const std::optional<std::uint64_t> number = vote_number(std::string("G ").append(up_to('.')));
     const std::optional<std::string> label = label_in(up_to(','));
     if (!attempt || !number || !label) return std::nullopt;
-    votes.push_back({.hold = {.attempt = *attempt, .number = *number}, .label = *label});
+    Looking::Vote& vote = votes.emplace_back();  // GCC 12 warns of a temporary, wrongly
+    vote.hold.attempt = *attempt;
+    vote.hold.number = *number;
+    vote.label = *label;
   }
   return votes.empty() ? std::nullopt : told;
 }
