@@ -200,15 +200,15 @@ Handle::~Handle() {
   zookeeper_close(handle_);
 }
 
-void Handle::end(Instant until) noexcept {
-  {
-    const Callbacks::Scope scope(*this);
-    wire_.keep_open();
-    zookeeper_close(std::exchange(handle_, nullptr));
-  }
+void Handle::end() noexcept {
+  const Callbacks::Scope scope(*this);
+  wire_.keep_open();
+  zookeeper_close(std::exchange(handle_, nullptr));
   descriptor_ = -1;
-  if (base::mutant("zookeeper.close_leaves_the_session")) return;
-  wire_.farewell(until);
+}
+
+void Handle::farewell(Instant until) noexcept {
+  if (!base::mutant("zookeeper.close_leaves_the_session")) wire_.farewell(until);
 }
 
 bool Handle::create_ephemeral(const std::string& prefix, std::string_view data,

@@ -129,8 +129,10 @@ class Handle {
   /// Has the connection made anew.
   void mark_broken(int error);
   void set_servers(const std::string& servers);
-  /// Ends the session at the server, which frees what it owns.
-  void end(Instant until) noexcept;
+  /// Ends the session at the server, which frees what it owns; nothing but `farewell()` may follow.
+  void end() noexcept;
+  /// Waits until then for the server to confirm that.
+  void farewell(Instant until) noexcept;
 
   [[nodiscard]] int descriptor() const noexcept;
   [[nodiscard]] short interest() const noexcept;

@@ -270,11 +270,15 @@ bool Session::publish() {
   return shown_due_.exchange(due) > due || moved || other;
 }
 
-void Session::end(Instant until) noexcept {
-  if (handle_) handle_->end(until);
-  handle_.reset();
+void Session::end() noexcept {
+  if (handle_) handle_->end();
   state_ = State::idle;
   next_ = never;
+}
+
+void Session::farewell(Instant until) noexcept {
+  if (handle_) handle_->farewell(until);
+  handle_.reset();
 }
 
 Failure Session::unavailable(const std::string& words) const {

@@ -53,8 +53,10 @@ class Session final : public Source, private Handle::User {
   void tick(Instant now);
   /// Sends what was asked for. @return whether whoever polls has to look at the source again
   [[nodiscard]] bool publish();
-  /// Ends it at the server.
-  void end(Instant until) noexcept;
+  /// Ends it at the server, by a request that nobody has answered yet.
+  void end() noexcept;
+  /// Behind `end()`: waits until then for the server to confirm it, and needs no mutex.
+  void farewell(Instant until) noexcept;
 
   [[nodiscard]] bool up() const noexcept { return state_ == State::up; }
   [[nodiscard]] std::int64_t id() const noexcept { return handle_ ? handle_->session_id() : 0; }

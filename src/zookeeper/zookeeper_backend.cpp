@@ -71,6 +71,7 @@ void ZooKeeperBackend::stop() noexcept {
   for (const auto& session : sessions_) host_->detach(*session);
   host_->detach(alarm_);
   std::vector<std::shared_ptr<Operation>> open;
+  std::vector<std::unique_ptr<Session>> sessions;
   {
     const std::lock_guard lock(mutex_);
     // Where there is no memory for it, whoever waits sees by itself that the client is closed.
@@ -86,13 +87,16 @@ void ZooKeeperBackend::stop() noexcept {
     outbox_.clear();
     renewals_.clear();
     doubts_.clear();
-    const Instant until = BootClock::now() + farewell_time;
-    for (const auto& session : sessions_) session->end(until);
+    for (const auto& session : sessions_) session->end();
     completions_.clear();
+    sessions = std::exchange(sessions_, {});
   }
   for (const auto& operation : open) {
     base::farewell(*operation, [this] { return describe(); });
   }
+  // Without the mutex: whoever releases a lock at this moment waits for no server.
+  const Instant until = BootClock::now() + farewell_time;
+  for (const auto& session : sessions) session->farewell(until);
 }
 
 ZooKeeperBackend::CompletionScope::CompletionScope(ZooKeeperBackend& backend)
