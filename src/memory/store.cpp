@@ -226,10 +226,8 @@ void Store::leave_tombstone(Name& entry, const AttemptId& attempt, Instant now) 
   // Only a network that delays messages can bring an attempt back after its end; so can one that
   // did, by what is still under way when it is mended.
   if (!has_been_faulty_) return;
-  while (!entry.tombstones.empty() && entry.tombstones.front().second < now) {
-    entry.tombstones.pop_front();
-  }
-  entry.tombstones.emplace_back(attempt, now + tombstone_time);
+  entry.tombstones.remove_if([now](const auto& tombstone) { return tombstone.second < now; });
+  entry.tombstones.emplace_front(attempt, now + tombstone_time);
 }
 
 bool Store::has_tombstone(const Name& entry, const AttemptId& attempt) {

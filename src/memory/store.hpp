@@ -126,8 +126,8 @@ class Store : public std::enable_shared_from_this<Store> {
     std::forward_list<Held> sharing{};
     std::uint32_t permits = 0;  // of a semaphore: how many may be held
     std::list<Queued> queue{};  // not a deque: that takes 576 bytes even where it is empty
-    std::list<std::pair<AttemptId, Instant>>
-        tombstones{};  // attempts that are over, and until when
+    // Attempts that are over, and until when.
+    std::forward_list<std::pair<AttemptId, Instant>> tombstones{};
   };
   using Pushes = std::vector<Push>;
 
