@@ -70,7 +70,7 @@ class MORTISE_API Client {
 
   /// Makes a reader's and a writer's handle on a name; touches no server.
   ///
-  /// @param options as those of `lock()`; the mode is that of each handle
+  /// @param name, options as those of `lock()`; the mode is that of each handle
   /// @errors as `lock()`
   [[nodiscard]] ReadWriteLock read_write_lock(std::string_view name,
                                               const LockOptions& options = {});
