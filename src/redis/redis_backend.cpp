@@ -42,9 +42,8 @@ RedisBackend::~RedisBackend() = default;
 void RedisBackend::start(Host& host) {
   host_ = &host;
   clock_ = host.clock();
-  Connection::User& user = *this;
-  commands_ =
-      std::make_unique<Connection>(host, settings_, tls_.get(), std::string(), user, &line_);
+  Server::User& user = *this;
+  server_ = std::make_unique<Server>(host, settings_, tls_.get(), line_, user);
 }
 
 bool RedisBackend::open(Operation& operation) {
@@ -56,27 +55,20 @@ bool RedisBackend::open(Operation& operation) {
   if (!attached_.load()) {
     const std::lock_guard lock(mutex_);
     if (!stopped_.load() && !attached_.load()) {
-      host_->attach(*commands_);  // may throw: the next call tries again
+      server_->attach();  // may throw: the next call tries again
       attached_.store(true);
     }
   }
   return true;
 }
 
-void RedisBackend::open_inbox(const AttemptId& of_client) {
-  if (inbox_.load() != nullptr) return;
+// Made with the first attempt, which names it.
+void RedisBackend::open_inbox(Server& server, const AttemptId& of_client) {
+  if (server.has_inbox()) return;
   const std::lock_guard lock(mutex_);
-  if (inbox_.load() != nullptr || stopped_.load()) return;
-  if (!inbox_owner_) {
-    Connection::User& user = *this;
-    inbox_channel_ = requests_.inbox(of_client);
-    inbox_owner_ =
-        std::make_unique<Connection>(*host_, settings_, tls_.get(), inbox_channel_, user);
-  }
-  host_->attach(*inbox_owner_);  // may throw, as the next: the next call tries again
-  host_->attach(alarm_);
-  inbox_.store(inbox_owner_.get());
-  if (commands_->up()) inbox_owner_->want_at(commands_->endpoint(), true);
+  if (server.has_inbox() || stopped_.load()) return;
+  host_->attach(alarm_);  // may throw, as the next: the next call tries again
+  server.open_inbox(requests_.inbox(of_client));
 }
 
 void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
@@ -88,7 +80,7 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (Failure bad = requests_.check_name(request.name); bad && request.mode == Mode::exclusive) {
     return operation->failed(std::move(bad));
   }
-  open_inbox(request.attempt);
+  open_inbox(server_of(*operation), request.attempt);
   ask(operation);
 }
 
@@ -159,17 +151,19 @@ void RedisBackend::force_release(const std::shared_ptr<ForcedRelease>& operation
 }
 
 void RedisBackend::submit(Call call) {
+  Server& server = server_of(call);
+  Connection& commands = server.commands();
   if (call.since == Instant{}) call.since = call.asked;
   // Its number first: of a connection that broke the copies are noted before the next one is up.
-  call.epoch = commands_->generation();
+  call.epoch = commands.generation();
   call.script = script_of(call);
-  call.whole = call.whole || !commands_->loaded().has(call.script, call.epoch);
-  if (commands_->up()) {
+  call.whole = call.whole || !commands.loaded().has(call.script, call.epoch);
+  if (commands.up()) {
     Operation& operation = *call.operation;
-    auto sent = send(call);
+    auto sent = send(server, call);
     // Its successor was taken back after that was written: it goes alone.
     while (sent == Connection::Sent::withdrawn && call.kind == Call::Kind::release) {
-      sent = send(call);
+      sent = send(server, call);
     }
     if (sent == Connection::Sent::sent) note_sent(call, operation);
     if (sent != Connection::Sent::refused) return;
@@ -181,13 +175,13 @@ void RedisBackend::submit(Call call) {
   put_in_outbox(std::move(alone));
 }
 
-Connection::Sent RedisBackend::send(Call& call) {
+Connection::Sent RedisBackend::send(Server& server, Call& call) {
   // First, by itself: it notes in the call what was written. Compilers differ in which argument of
   // a call they make first, and the connection would be given a copy from before that.
   base::Scratch<struct RequestBytes> scratch;
   std::string& bytes = scratch.text();
-  write(bytes, call);
-  return commands_->send(call, bytes);
+  write(server, bytes, call);
+  return server.commands().send(call, bytes);
 }
 
 bool RedisBackend::admits(const Call& call) {
@@ -211,13 +205,13 @@ void RedisBackend::note_sent(const Call& call, Operation& operation) {
   }
 }
 
-void RedisBackend::write(std::string& bytes, Call& call) {
+void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
   Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
   if (base::mutant("redis.epoch_does_not_grow")) passage.epoch = 1;
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      const bool wait = request.wait && inbox_up_.load();
+      const bool wait = request.wait && server.listens();
       passage.copies = attempts_.has_copies(request.attempt);
       if (request.mode == Mode::once) {
         requests_.begin(bytes, passage, request, wait, attempts_.concluded(request.attempt));
@@ -247,7 +241,7 @@ void RedisBackend::write(std::string& bytes, Call& call) {
       passage.heard =
           redisson(release.hold().mode) && redisson_->is_still_counted(release.hold().name);
       requests_.release(bytes, passage, release.hold(), call.goes_on ? &next->request() : nullptr,
-                        call.goes_on && next->request().wait && inbox_up_.load(), copies_of_next);
+                        call.goes_on && next->request().wait && server.listens(), copies_of_next);
       break;
     }
     case Call::Kind::renew: requests_.renew(bytes, passage, call.renewal().items()); break;
@@ -278,16 +272,13 @@ void RedisBackend::put_in_outbox(Calls alone) {
   // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
   // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
+  Server& server = server_of(call);
   keep(std::move(alone));
-  Failure why;
-  {
-    const std::lock_guard lock(mutex_);
-    why = no_commands_;
-  }
-  commands_->want(at_once);
-  // It may have come up in between, and have looked into the outbox too early.
-  if (commands_->up()) {
-    submit_outbox();
+  Failure why = server.why_down();
+  server.commands().want(at_once);
+  // It may have come up in between, and have looked for what is kept too early.
+  if (server.commands().up()) {
+    submit_kept(server);
   } else if (why) {
     operation->trouble(std::move(why));
   }
@@ -300,15 +291,14 @@ void RedisBackend::keep(Calls alone) noexcept {
   // Attempts wait in their own table, and so does what takes them back behind their callers.
   if (call.kind == Call::Kind::acquire) return;
   if (call.kind == Call::Kind::cancel && attempts_.is_to_be_taken_back(call.attempt())) return;
-  const std::lock_guard lock(mutex_);
-  outbox_.add(std::move(alone));
+  server_of(call).keep(std::move(alone));
 }
 
 // There was no memory for what has to be said on it. The next one begins with what is wanted by
 // then.
 void RedisBackend::break_commands() noexcept {
-  commands_->mark_broken({Errc::exhausted, std::string()});
-  commands_->want();
+  server_->commands().mark_broken({Errc::exhausted, std::string()});
+  server_->commands().want();
 }
 
 bool RedisBackend::is_over(const Call& call, Instant now) const {
@@ -329,16 +319,12 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   return unwanted && remote::was_tried_enough(call.since, lease, now);
 }
 
-void RedisBackend::submit_outbox() {
-  Calls outbox;
-  {
-    const std::lock_guard lock(mutex_);
-    outbox = outbox_.take();
-  }
-  send_again(std::move(outbox));
+void RedisBackend::submit_kept(Server& server) {
+  send_again(server.take_kept());
   // Whoever found the connection just up does this beside its reader: the second copy of a try
   // would take for nobody what was freed in between.
-  for (const auto& operation : attempts_.undecided(commands_->generation())) {
+  for (const auto& operation : attempts_.undecided(server.commands().generation())) {
+    if (&server_of(*operation) != &server) continue;
     Call call = Call::acquire(operation, clock_->now());
     call.once = true;
     submit(std::move(call));

@@ -6,12 +6,11 @@
 #include <mortise/backend.hpp>
 
 #include "redis/attempts.hpp"
-#include "redis/connection.hpp"
 #include "redis/hearing.hpp"
 #include "redis/long_holds.hpp"
 #include "redis/requests.hpp"
+#include "redis/server.hpp"
 #include "redis/settings.hpp"
-#include "remote/outbox.hpp"
 #include "remote/stream/tls.hpp"
 #include "remote/timer.hpp"
 
@@ -27,11 +26,11 @@
 
 namespace mortise::redis {
 
-/// Two connections: `commands_`, shared by all threads of the client, and the inbox, which is told
-/// of grants; the inbox follows the other to the very same server. While there is no inbox nobody
-/// joins a queue; while there is no connection, requests wait here, and those that were not
-/// answered are sent once more: every script may be repeated.
-class RedisBackend final : public Backend, private Connection::User {
+/// A server is two connections: one for commands, shared by all threads of the client, and the
+/// inbox, which is told of grants. While there is no inbox nobody joins a queue; while there is no
+/// connection, requests wait here, and those that were not answered are sent once more: every
+/// script may be repeated.
+class RedisBackend final : public Backend, private Server::User {
  public:
   /// @throws LockError (`misconfigured`): a file of the TLS settings
   explicit RedisBackend(Settings settings);
@@ -68,73 +67,67 @@ class RedisBackend final : public Backend, private Connection::User {
     RedisBackend& backend_;
   };
 
-  using Calls = remote::Outbox<Call>::Calls;
+  using Calls = Server::Calls;
 
-  /// What the reply says that is being read, of an attempt or of a release, and how that was noted.
-  struct Told {
-    std::optional<Answer> answer{};
-    std::optional<ReleaseAnswer> release{};
-    bool release_in_doubt = false;
-    std::uint64_t hold = 0;  // the number of the attempt's hold, as it is recorded now
-
-    /// In place: a new one would have to be written as a whole, and be moved here.
-    void forget() noexcept {
-      answer.reset();
-      release.reset();
-      release_in_doubt = false;
-      hold = 0;
-    }
-  };
-
-  // Connection::User
-  void greeted(Connection& connection, const ServerFacts& facts) override;
-  void connected(Connection& connection) override;
-  void answered(const Call& call, const Reply& reply) override;
+  // Server::User
+  void is_another(Server& server) override;
+  void is_up(Server& server) override { submit_kept(server); }
+  void listens(Server& server) override;
+  void answered(Server& server, const Call& call, const Reply& reply) override;
   [[nodiscard]] bool admits(const Call& call) override;
-  void matched(const Call& call, const Reply& reply) override;
-  void changed(Connection& connection) override { host_->changed(connection); }
-  void pushed(const Reply& message) override;
-  void dropped(Connection& connection, const Failure& why, bool was_up,
-               std::list<Call> unanswered) override;
+  void matched(Server& server, const Call& call, const Reply& reply) override;
+  void pushed(Server& server, const Reply& message) override;
+  void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
+                     std::list<Call> unanswered) override;
+  void lost_inbox(Server& server, const Failure& why, bool final) override;
+
+  /// @return the server that has that name.
+  [[nodiscard]] Server& server_of(const std::string& /*name*/) noexcept { return *server_; }
+  [[nodiscard]] Server& server_of(const Acquisition& operation) noexcept {
+    return server_of(operation.request().name);
+  }
+  [[nodiscard]] Server& server_of(const Call& /*call*/) noexcept { return *server_; }
 
   [[nodiscard]] bool open(Operation& operation);
-  void open_inbox(const AttemptId& of_client);
+  void open_inbox(Server& server, const AttemptId& of_client);
   void ask(const std::shared_ptr<Acquisition>& operation);
   /// @param call whoever asks keeps its operation until this returns
   void submit(Call call);
-  Connection::Sent send(Call& call);
+  Connection::Sent send(Server& server, Call& call);
   static void note_sent(const Call& call, Operation& operation);
-  void write(std::string& bytes, Call& call);
+  void write(const Server& server, std::string& bytes, Call& call);
   [[nodiscard]] bool is_withdrawn(const Acquisition& operation) const;
-  void submit_outbox();
+  void submit_kept(Server& server);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
-  void lead_inbox(bool now);
 
-  void refused(const Call& call, const Reply& reply);
+  void refused(Server& server, const Call& call, const Reply& reply);
   void run_again_later(const Call& call);
   void send_repeats(Instant now);
   void send_again(Calls calls);
   void keep(Calls call) noexcept;
   void break_commands() noexcept;
-  void nonsense(const Call& call);
+  void nonsense(Server& server, const Call& call);
   void fail_protocol(const Call& call, const Failure& why);
-  void answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
-                        const Answer& answer);
-  void granted(Acquisition& operation, Instant asked, const Answer& answer);
+  void answered_attempt(Server& server, const std::shared_ptr<Acquisition>& operation,
+                        Instant asked, const Answer& answer);
+  void granted(const Server::Told& told, Acquisition& operation, Instant asked,
+               const Answer& answer);
   void recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer);
-  void note_grant(const Acquisition::Request& request, Instant asked, const Answer& answer);
+  [[nodiscard]] std::uint64_t note_grant(const Acquisition::Request& request, Instant asked,
+                                         const Answer& answer);
   void end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept;
   void end_leftover_of(const AttemptId& attempt);
   void answered_leftover(const Call& call, const Answer& answer);
-  void answered_release(const Call& call);
-  void answered_renewal(const Call& call, const std::string& text);
+  void answered_release(Server& server, const Call& call);
+  void answered_renewal(Server& server, const Call& call, const std::string& text);
   void answered_force(const Call& call, const Answer& answer);
   void answered_recall(const Call& call, const Answer& answer);
-  void answered_list(const Call& call, const std::string& text);
-  void answered_queue(const Call& call, const std::string& text);
+  void answered_list(Server& server, const Call& call, const std::string& text);
+  void answered_queue(Server& server, const Call& call, const std::string& text);
   [[nodiscard]] static Released outcome_of(ReleaseAnswer::Outcome told, bool before,
                                            bool concluded) noexcept;
-  void waits(const std::shared_ptr<Acquisition>& operation, Instant asked, const Answer& answer);
+  void waits(Server& server, const std::shared_ptr<Acquisition>& operation, Instant asked,
+             const Answer& answer);
   void cancel_behind(const std::shared_ptr<Acquisition>& operation) noexcept;
   void take_back(const std::shared_ptr<Acquisition>& operation) noexcept;
   void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
@@ -145,10 +138,10 @@ class RedisBackend final : public Backend, private Connection::User {
   }
   [[nodiscard]] bool outbox_pending();
   void give_back_the_rest();
-  void refused_inbox(const std::string& words);
+  void refused_inbox(Server& server, const std::string& words);
   void pushed_grant(const Push& push);
   void heard_of(const std::string& channel);
-  void probe_inbox();
+  void probe_inbox(Server& server);
   void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);
   // Beside Redisson (mode r), to which keys of `Once` mean nothing.
   [[nodiscard]] Hearing* redisson(Mode mode) const noexcept {
@@ -161,11 +154,9 @@ class RedisBackend final : public Backend, private Connection::User {
   void look_at_long_hold(const HoldId& hold, Instant now);
   void look_for_holder(const std::string& channel);
 
-  void lost_commands(const Failure& why, std::list<Call> unanswered, bool final, bool was_up);
   void note_unanswered(std::list<Call>& calls, Instant now) noexcept;
   void left_behind(Calls& alone, const Failure& why, bool final, bool was_up);
-  void tell_undecided(const Failure& why, bool final);
-  void lost_inbox(const Failure& why, bool final);
+  void tell_undecided(Server& server, const Failure& why, bool final);
   void put_in_outbox(Calls call);
 
   const Settings settings_;
@@ -175,29 +166,17 @@ class RedisBackend final : public Backend, private Connection::User {
   std::shared_ptr<Clock> clock_;
   std::mutex line_;  // of the connection for commands, and of the attempts that are asked for by it
   Attempts attempts_{line_};
-  Told told_;                                // of the reader's role of that connection
   const std::unique_ptr<Hearing> redisson_;  // in mode r only, as the next; null = nobody is beside
   LongHolds long_holds_;
   Alarm alarm_{*this};
-  std::unique_ptr<Connection> commands_;
-  std::atomic<Connection*> inbox_{nullptr};  // made with the first attempt, which names it
-  std::unique_ptr<Connection> inbox_owner_;
+  std::unique_ptr<Server> server_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> attached_{false};
-  std::atomic<bool> inbox_up_{false};
-  std::string inbox_channel_;              // written before `inbox_`
-  std::atomic<Instant::rep> probed_{0};    // the inbox was asked for a word then
-  std::atomic<bool> awaits_probe_{false};  // ... and has not answered
 
   std::mutex mutex_;
-  remote::Outbox<Call> outbox_;  // to be sent when there is a connection
-  std::string run_id_;
-  std::string inbox_run_id_;
   Calls repeats_;  // that a server has refused, and no library repeats
   std::vector<std::weak_ptr<Release>> given_back_;  // and perhaps not answered yet
   remote::Moment repeats_due_;
-  Failure no_commands_;  // why there is no connection
-  Failure no_inbox_;     // why there will be none
 };
 
 }  // namespace mortise::redis

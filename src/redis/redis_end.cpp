@@ -16,32 +16,19 @@ constexpr std::chrono::milliseconds a_look{5};
 }  // namespace
 
 void RedisBackend::stop() noexcept {
-  if (stopped_.load() || !commands_) return;
+  if (stopped_.load() || !server_) return;
   // Where there is no memory for that, what is left ends with its lease.
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true)) return;
-  Connection* inbox = nullptr;
   {
-    const std::lock_guard lock(mutex_);
-    inbox = inbox_owner_.get();
+    const std::lock_guard lock(mutex_);  // whoever opens an inbox has done so, or will not
   }
-  // Whatever was attached, also where that failed halfway.
-  host_->detach(*commands_);
-  if (inbox != nullptr) {
-    host_->detach(*inbox);
-    host_->detach(alarm_);
-  }
+  host_->detach(alarm_);
   const auto say_farewell = [this](Operation& operation) {
     base::farewell(operation, [this] { return describe(); });
   };
-  if (inbox != nullptr) static_cast<void>(inbox->close());
-  for (const Call& call : commands_->close()) say_farewell(*call.operation);
-  Calls outbox;
-  {
-    const std::lock_guard lock(mutex_);
-    outbox = outbox_.take();
-  }
-  for (const Call& call : outbox) say_farewell(*call.operation);
+  for (const Call& call : server_->end()) say_farewell(*call.operation);
+  for (const Call& call : server_->take_kept()) say_farewell(*call.operation);
   // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
   base::without_memory([&] {
     for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
@@ -63,7 +50,7 @@ bool RedisBackend::outbox_pending() {
 void RedisBackend::give_back_the_rest() {
   const Instant until = BootClock::now() + patience_at_the_end;
   while (outbox_pending() && BootClock::now() < until) {
-    base::poll_sources({&alarm_, commands_.get()}, *clock_, clock_->now() + a_look);
+    base::poll_sources({&alarm_, &server_->commands()}, *clock_, clock_->now() + a_look);
   }
 }
 

@@ -12,13 +12,13 @@
 
 namespace mortise::redis {
 
-void RedisBackend::pushed(const Reply& message) {
-  if (message.is_error()) return refused_inbox(message.text);
+void RedisBackend::pushed(Server& server, const Reply& message) {
+  if (message.is_error()) return refused_inbox(server, message.text);
   if (message.kind != Reply::Kind::array || message.items.size() != 3) return;
   if (message.items[0].text != "message") {
     // Others are the answers to subscriptions.
-    if (message.items[1].text == inbox_channel_) {
-      awaits_probe_.store(false);
+    if (message.items[1].text == server.channel()) {
+      server.end_probe();
     } else if (message.items[0].text == "unsubscribe") {
       if (redisson_) redisson_->ended(message.items[1].text);
     } else {
@@ -49,10 +49,9 @@ void RedisBackend::pushed(const Reply& message) {
 // What it was told is not done: a server that is busy with a script takes no UNSUBSCRIBE either,
 // and went on counting a client that had left among those who wait. The next connection begins with
 // what is wanted by then. A client that may not listen to a channel does without.
-void RedisBackend::refused_inbox(const std::string& words) {
-  const ServerError error = server_error(describe(), words);
-  Connection* const inbox = inbox_.load();
-  if (error.kind != ServerError::Kind::final && inbox != nullptr) inbox->mark_broken(error.failure);
+void RedisBackend::refused_inbox(Server& server, const std::string& words) {
+  const ServerError error = server_error(server.where(), words);
+  if (error.kind != ServerError::Kind::final) server.break_inbox(error.failure);
 }
 
 void RedisBackend::pushed_grant(const Push& push) {
@@ -102,26 +101,11 @@ void RedisBackend::end_what_it_held(const Acquisition::Request& request, std::ui
       {Errc::lost, request.name + ": over at the server, which has its owner wait again"});
 }
 
-// An inbox that something on the way has forgotten looks like one to which nothing has come: the
-// server passes its waiters over, or waits for each. As long as somebody waits it is asked for a
-// word now and then, by what it is allowed to say anyway: a subscription that it has already.
-void RedisBackend::probe_inbox() {
-  constexpr std::chrono::seconds interval{1};
-  constexpr std::chrono::seconds patience_of_a_probe{2};
-  Connection* const inbox = inbox_.load();
-  if (inbox == nullptr || !inbox_up_.load()) return;
-  const Instant now = clock_->now();
-  const Instant before{Instant::duration(probed_.load())};
-  if (awaits_probe_.load()) {
-    if (now - before < patience_of_a_probe || !awaits_probe_.exchange(false)) return;
-    inbox->mark_broken({Errc::unavailable, inbox->where() + ": the inbox does not answer"});
-    return;
-  }
-  if (now - before < interval || awaits_probe_.exchange(true)) return;
-  probed_.store(now.time_since_epoch().count());
+void RedisBackend::probe_inbox(Server& server) {
+  if (!server.begins_probe(clock_->now())) return;
   std::string bytes;
-  requests_.subscribe(bytes, inbox_channel_);
-  if (base::mutant("redis.inbox_is_not_probed") || !inbox->send(bytes)) awaits_probe_.store(false);
+  requests_.subscribe(bytes, server.channel());
+  if (base::mutant("redis.inbox_is_not_probed") || !server.say_to_inbox(bytes)) server.end_probe();
 }
 
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {

@@ -32,16 +32,16 @@ void RedisBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   submit(Call::queue(operation));
 }
 
-void RedisBackend::answered_list(const Call& call, const std::string& text) {
+void RedisBackend::answered_list(Server& server, const Call& call, const std::string& text) {
   std::optional<ListCursor> list = parse_list(settings_.prefix, text);
-  if (!list) return nonsense(call);
+  if (!list) return nonsense(server, call);
   auto& listing = static_cast<Listing&>(*call.operation);
   listing.answered(list->take(listing.limit(), listing.prefix()));
 }
 
-void RedisBackend::answered_queue(const Call& call, const std::string& text) {
+void RedisBackend::answered_queue(Server& server, const Call& call, const std::string& text) {
   std::optional<NameQueue> queue = parse_queue(text);
-  if (!queue) return nonsense(call);
+  if (!queue) return nonsense(server, call);
   auto& look = static_cast<QueueLook&>(*call.operation);
   // Of the lock and of the semaphore together.
   if (queue->holders.size() > look.limit()) queue->holders.resize(look.limit());

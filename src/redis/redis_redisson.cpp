@@ -42,14 +42,13 @@ class LookAtHold final : public Inspection {
 // What is noted and was not said would stay so: the server would never tell, or each release would
 // keep the lock for a waiter that is none. The next connection begins with what is wanted by then.
 bool RedisBackend::subscribe(bool begins, const std::string& channel) {
-  Connection* const inbox = inbox_.load();
-  if (inbox == nullptr) return false;
+  if (!server_->has_inbox()) return false;
   try {
     std::string bytes;
     begins ? requests_.subscribe(bytes, channel) : requests_.unsubscribe(bytes, channel);
-    return inbox->send(bytes);
+    return server_->say_to_inbox(bytes);
   } catch (const std::bad_alloc&) {
-    inbox->mark_broken({Errc::exhausted, "no memory"});
+    server_->break_inbox({Errc::exhausted, "no memory"});
     return false;
   }
 }
@@ -95,7 +94,7 @@ void RedisBackend::look_at_long_hold(const HoldId& hold, Instant now) {
   if (!attempts_.stands(hold, now)) return redisson_->stop_holding(hold);
   long_holds_.again(hold, now);  // first: whatever fails below is tried then
   // Again each time: the inbox may have broken since.
-  if (inbox_up_.load()) redisson_->hold(hold);
+  if (server_->listens()) redisson_->hold(hold);
 }
 
 void RedisBackend::look_for_holder(const std::string& channel) {

@@ -44,58 +44,58 @@ bool fits(const Call& call, const Answer& answer) {
 // What was sent of the same attempts before is refused at the server from now on, and what they
 // hold, or held, is recorded before anybody is told: whoever was queued may be told by a push as
 // well, before or after this reply.
-void RedisBackend::matched(const Call& call, const Reply& reply) {
-  told_.forget();
+void RedisBackend::matched(Server& server, const Call& call, const Reply& reply) {
+  Server::Told& told = server.told();
+  told.forget();
   if (reply.kind != Reply::Kind::string || call.kind == Call::Kind::renew) return;
   if (call.kind != Call::Kind::release) {
-    told_.answer = Answer::parse(reply.text);
-    if (told_.answer && !fits(call, *told_.answer)) told_.answer.reset();
+    told.answer = Answer::parse(reply.text);
+    if (told.answer && !fits(call, *told.answer)) told.answer.reset();
     // What makes no sense does not say that anything was executed.
-    if (!told_.answer || !call.is_about_an_attempt()) return;
+    if (!told.answer || !call.is_about_an_attempt()) return;
     attempts_.answered(call.attempt(), call.epoch);
     if (!call.leftover) {
-      note_grant(call.acquisition().request(), call.asked, *told_.answer);
+      told.hold = note_grant(call.acquisition().request(), call.asked, *told.answer);
     }
     return;
   }
-  told_.release = ReleaseAnswer::parse(reply.text);
-  if (!told_.release) return;
+  told.release = ReleaseAnswer::parse(reply.text);
+  if (!told.release) return;
   const HoldId& hold = call.releasing().hold();
   attempts_.answered(hold.attempt, call.epoch, false);
   const Acquisition* const next = call.releasing().successor().get();
   if (call.goes_on) attempts_.answered(next->request().attempt, call.epoch);
-  told_.release_in_doubt = attempts_.released(hold.attempt, hold.number);
-  if (next != nullptr && told_.release->successor) {
-    note_grant(next->request(), call.asked, *told_.release->successor);
+  told.release_in_doubt = attempts_.released(hold.attempt, hold.number);
+  if (next != nullptr && told.release->successor) {
+    told.hold = note_grant(next->request(), call.asked, *told.release->successor);
   }
 }
 
-void RedisBackend::note_grant(const Acquisition::Request& request, Instant asked,
-                              const Answer& answer) {
-  if (answer.kind != Answer::Kind::granted) return;
+std::uint64_t RedisBackend::note_grant(const Acquisition::Request& request, Instant asked,
+                                       const Answer& answer) {
+  if (answer.kind != Answer::Kind::granted) return 0;
   const Grant grant = grant_of(request, asked, answer);
-  told_.hold =
-      attempts_.held(request.attempt, grant.number, asked, grant.counted_from + grant.lease);
+  return attempts_.held(request.attempt, grant.number, asked, grant.counted_from + grant.lease);
 }
 
-void RedisBackend::answered(const Call& call, const Reply& reply) {
-  if (reply.is_error()) return refused(call, reply);
-  if (reply.kind != Reply::Kind::string) return nonsense(call);
-  if (call.kind == Call::Kind::renew) return answered_renewal(call, reply.text);
-  if (call.kind == Call::Kind::release) return answered_release(call);
-  if (call.kind == Call::Kind::list) return answered_list(call, reply.text);
-  if (call.kind == Call::Kind::queue) return answered_queue(call, reply.text);
-  if (!told_.answer) return nonsense(call);
-  const Answer& answer = *told_.answer;
+void RedisBackend::answered(Server& server, const Call& call, const Reply& reply) {
+  if (reply.is_error()) return refused(server, call, reply);
+  if (reply.kind != Reply::Kind::string) return nonsense(server, call);
+  if (call.kind == Call::Kind::renew) return answered_renewal(server, call, reply.text);
+  if (call.kind == Call::Kind::release) return answered_release(server, call);
+  if (call.kind == Call::Kind::list) return answered_list(server, call, reply.text);
+  if (call.kind == Call::Kind::queue) return answered_queue(server, call, reply.text);
+  if (!server.told().answer) return nonsense(server, call);
+  const Answer& answer = *server.told().answer;
   switch (call.kind) {
     case Call::Kind::acquire:
     case Call::Kind::cancel:
       if (call.leftover) return answered_leftover(call, answer);
       // As nearly always, and it needs no reference of its own.
       if (answer.kind == Answer::Kind::granted) {
-        return granted(call.acquisition(), call.asked, answer);
+        return granted(server.told(), call.acquisition(), call.asked, answer);
       }
-      return answered_attempt(call.shared_acquisition(), call.asked, answer);
+      return answered_attempt(server, call.shared_acquisition(), call.asked, answer);
     case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
     case Call::Kind::check: return call.checking().answered();
     case Call::Kind::force: return answered_force(call, answer);
@@ -107,8 +107,8 @@ void RedisBackend::answered(const Call& call, const Reply& reply) {
   }
 }
 
-void RedisBackend::refused(const Call& call, const Reply& reply) {
-  ServerError error = server_error(describe(), reply.text);
+void RedisBackend::refused(Server& server, const Call& call, const Reply& reply) {
+  ServerError error = server_error(server.where(), reply.text);
   Operation& operation = *call.operation;
   if (error.kind == ServerError::Kind::script && !call.whole) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
@@ -116,7 +116,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
     if (call.kind == Call::Kind::acquire && attempts_.is_withdrawn(call.attempt())) {
       return;
     }
-    commands_->loaded().forget();
+    server.commands().loaded().forget();
     Call again = call;
     again.whole = true;
     again.once = false;  // it was refused
@@ -130,7 +130,7 @@ void RedisBackend::refused(const Call& call, const Reply& reply) {
   }
   if (error.kind == ServerError::Kind::elsewhere) {
     if (call.kind != Call::Kind::acquire) put_in_outbox(Calls{call});
-    commands_->drop(error.failure);
+    server.commands().drop(error.failure);
     return;
   }
   if (call.kind == Call::Kind::renew) {
@@ -181,8 +181,8 @@ void RedisBackend::fail_protocol(const Call& call, const Failure& why) {
   cancel_behind(operation);
 }
 
-void RedisBackend::nonsense(const Call& call) {
-  const Failure why(Errc::protocol, describe() + ": an answer that makes no sense");
+void RedisBackend::nonsense(Server& server, const Call& call) {
+  const Failure why(Errc::protocol, server.where() + ": an answer that makes no sense");
   if (call.frees()) {
     // It may not have been executed, and nobody else would free that: it is as if no answer had
     // come, and is said again by the next connection.
@@ -194,19 +194,19 @@ void RedisBackend::nonsense(const Call& call) {
   } else {
     fail_protocol(call, why);
   }
-  commands_->drop(why);
+  server.commands().drop(why);
 }
 
-void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operation, Instant asked,
-                                    const Answer& answer) {
+void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquisition>& operation,
+                                    Instant asked, const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   switch (answer.kind) {
-    case Answer::Kind::granted: return granted(*operation, asked, answer);
-    case Answer::Kind::queued: return waits(operation, asked, answer);
+    case Answer::Kind::granted: return granted(server.told(), *operation, asked, answer);
+    case Answer::Kind::queued: return waits(server, operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
       if (request.wait && !attempts_.is_withdrawn(request.attempt)) {
-        return waits(operation, asked, answer);
+        return waits(server, operation, asked, answer);
       }
       [[fallthrough]];
     case Answer::Kind::refused:
@@ -228,10 +228,11 @@ void RedisBackend::answered_attempt(const std::shared_ptr<Acquisition>& operatio
 }
 
 /// @param operation kept by the call that is answered
-void RedisBackend::granted(Acquisition& operation, Instant asked, const Answer& answer) {
+void RedisBackend::granted(const Server::Told& told, Acquisition& operation, Instant asked,
+                           const Answer& answer) {
   const Acquisition::Request& request = operation.request();
   if (base::mutant("redis.count_from_the_reply")) asked = clock_->now();
-  const std::uint64_t noted = told_.hold;
+  const std::uint64_t noted = told.hold;
   operation.granted(grant_of(request, asked, answer));
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
@@ -255,8 +256,8 @@ void RedisBackend::recorded(const std::shared_ptr<Acquisition>& operation, const
   attempts_.over(request.attempt);
 }
 
-void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant asked,
-                         const Answer& answer) {
+void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& operation,
+                         Instant asked, const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   const Reading reading{asked, answer.now};
   const bool queued = answer.kind == Answer::Kind::queued;
@@ -277,7 +278,7 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
     return;
   }
   operation->queued(answer.holder());
-  if (queued) probe_inbox();
+  if (queued) probe_inbox(server);
   if (queued && answer.first && answer.left < core::fallback_period) {
     // Free, and not all who wait were looked at, or dropped: the next look gets further.
     const bool at_once = answer.left.count() == 0;
@@ -289,11 +290,7 @@ void RedisBackend::waits(const std::shared_ptr<Acquisition>& operation, Instant 
     // This thread stood still, and meanwhile a message granted it, and it stopped to listen.
     if (operation->done()) redisson_->stop_waiting(request.name);
   }
-  Failure why;
-  if (!inbox_up_.load()) {
-    const std::lock_guard lock(mutex_);
-    why = no_inbox_;
-  }
+  const Failure why = server.listens() ? Failure{} : server.why_deaf();
   if (why) {
     operation->failed(why);
     cancel_behind(operation);
@@ -306,16 +303,17 @@ void RedisBackend::cancel_behind(const std::shared_ptr<Acquisition>& operation) 
   if (attempts_.taken_back(operation, clock_->now())) take_back(operation);
 }
 
-void RedisBackend::answered_release(const Call& call) {
-  if (!told_.release) return nonsense(call);
-  const ReleaseAnswer answer = *std::move(told_.release);
-  const bool before = told_.release_in_doubt;
+void RedisBackend::answered_release(Server& server, const Call& call) {
+  Server::Told& told = server.told();
+  if (!told.release) return nonsense(server, call);
+  const ReleaseAnswer answer = *std::move(told.release);
+  const bool before = told.release_in_doubt;
   Release& release = call.releasing();
   // Its successor may be noted as the holder by now, and is to know.
   base::OneByOne each;
   if (redisson(release.hold().mode)) each([&] { redisson_->stop_holding(release.hold()); });
   if (answer.successor && release.successor()) {
-    each([&] { answered_attempt(release.successor(), call.asked, *answer.successor); });
+    each([&] { answered_attempt(server, release.successor(), call.asked, *answer.successor); });
   }
   const bool concluded = release.conclusion() != nullptr;
   const Released outcome = outcome_of(answer.outcome, before, concluded);
@@ -364,11 +362,11 @@ void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
   its.answered(record);
 }
 
-void RedisBackend::answered_renewal(const Call& call, const std::string& text) {
+void RedisBackend::answered_renewal(Server& server, const Call& call, const std::string& text) {
   Renewal& renewal = call.renewal();
   std::vector<Renewal::Item>& items = renewal.items();
   if (text.size() != items.size() || text.find_first_not_of("012") != std::string::npos) {
-    return nonsense(call);
+    return nonsense(server, call);
   }
   if (renewal.done()) return;
   for (std::size_t i = 0; i < items.size(); ++i) {

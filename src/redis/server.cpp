@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// How the two connections of one server come and go together.
+#include "redis/server.hpp"
+
+#include "base/farewell.hpp"
+#include "base/mutant.hpp"
+
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+// The code says enough where there is no memory for the words.
+void note(Failure& as, const Failure& why) noexcept {
+  as.code = why.code;
+  as.text.clear();
+  base::without_memory([&] { as.text = why.text; });
+}
+
+}  // namespace
+
+Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, std::mutex& line,
+               User& user)
+    : host_(host),
+      settings_(settings),
+      tls_(tls),
+      user_(user),
+      commands_(host, settings, tls, std::string(), *this, &line) {}
+
+Server::~Server() = default;
+
+void Server::open_inbox(const std::string& channel) {
+  if (!inbox_owner_) {
+    channel_ = channel;
+    Connection::User& user = *this;
+    inbox_owner_ = std::make_unique<Connection>(host_, settings_, tls_, channel_, user);
+  }
+  host_.attach(*inbox_owner_);  // may throw: the next call tries again
+  inbox_.store(inbox_owner_.get());
+  if (commands_.up()) inbox_owner_->want_at(commands_.endpoint(), true);
+}
+
+std::list<Call> Server::end() noexcept {
+  ended_.store(true);
+  // Whatever was attached, also where that failed halfway.
+  host_.detach(commands_);
+  if (inbox_owner_) {
+    host_.detach(*inbox_owner_);
+    static_cast<void>(inbox_owner_->close());
+  }
+  return commands_.close();
+}
+
+Failure Server::why_down() const {
+  const std::lock_guard lock(mutex_);
+  return why_down_;
+}
+
+Failure Server::why_deaf() const {
+  const std::lock_guard lock(mutex_);
+  return why_deaf_;
+}
+
+void Server::keep(Calls alone) noexcept {
+  const std::lock_guard lock(mutex_);
+  outbox_.add(std::move(alone));
+}
+
+Server::Calls Server::take_kept() noexcept {
+  const std::lock_guard lock(mutex_);
+  return outbox_.take();
+}
+
+bool Server::say_to_inbox(std::string_view bytes) {
+  Connection* const inbox = inbox_.load();
+  return inbox != nullptr && inbox->send(bytes);
+}
+
+void Server::break_inbox(const Failure& why) noexcept {
+  if (Connection* const inbox = inbox_.load()) inbox->mark_broken(why);
+}
+
+// An inbox that something on the way has forgotten looks like one to which nothing has come: the
+// server passes its waiters over, or waits for each. As long as somebody waits it is asked for a
+// word now and then, by what it is allowed to say anyway.
+bool Server::begins_probe(Instant now) {
+  constexpr std::chrono::seconds interval{1};
+  constexpr std::chrono::seconds patience_of_a_probe{2};
+  Connection* const inbox = inbox_.load();
+  if (inbox == nullptr || !inbox_up_.load()) return false;
+  const Instant before{Instant::duration(probed_.load())};
+  if (awaits_probe_.load()) {
+    if (now - before < patience_of_a_probe || !awaits_probe_.exchange(false)) return false;
+    inbox->mark_broken({Errc::unavailable, inbox->where() + ": the inbox does not answer"});
+    return false;
+  }
+  if (now - before < interval || awaits_probe_.exchange(true)) return false;
+  probed_.store(now.time_since_epoch().count());
+  return true;
+}
+
+void Server::greeted(Connection& connection, const ServerFacts& facts) {
+  if (&connection != &commands_) {
+    const std::lock_guard lock(mutex_);
+    inbox_run_id_ = facts.run_id;
+    return;
+  }
+  bool another = false;
+  {
+    const std::lock_guard lock(mutex_);
+    another = std::exchange(run_id_, facts.run_id) != facts.run_id;
+    why_down_ = Failure{};
+  }
+  if (another) user_.is_another(*this);
+}
+
+Failure Server::started_anew() const {
+  return {Errc::unavailable, where() + ": the server was started anew"};
+}
+
+void Server::connected(Connection& connection) {
+  bool same = false;
+  {
+    const std::lock_guard lock(mutex_);
+    same = run_id_ == inbox_run_id_;
+    if (&connection != &commands_) why_deaf_ = Failure{};
+  }
+  if (&connection == &commands_) {
+    Connection* const inbox = inbox_.load();
+    if (inbox != nullptr && inbox->up() && !same) inbox->mark_broken(started_anew());
+    lead_inbox(true);
+    user_.is_up(*this);
+    return;
+  }
+  if (!same) {
+    // It leads to a server that was started since: the other connection is a dead one.
+    commands_.mark_broken(started_anew());
+    connection.drop(started_anew());
+    return;
+  }
+  inbox_up_.store(true);
+  user_.listens(*this);
+}
+
+void Server::lead_inbox(bool now) {
+  Connection* const inbox = inbox_.load();
+  if (inbox != nullptr && !inbox->up() && commands_.up()) {
+    inbox->want_at(commands_.endpoint(), now);
+  }
+}
+
+void Server::dropped(Connection& connection, const Failure& why, bool was_up,
+                     std::list<Call> unanswered) {
+  if (ended_.load()) return;
+  const bool final = remote::is_final(why);
+  if (&connection == &commands_) {
+    {
+      const std::lock_guard lock(mutex_);
+      note(why_down_, why);
+    }
+    user_.lost_commands(*this, why, final, was_up, std::move(unanswered));
+    return;
+  }
+  // Whoever may publish can send rubbish to an inbox: that costs the connection, not the waiters,
+  // who ask again.
+  const bool for_good = final && why.code != Errc::protocol;
+  inbox_up_.store(false);
+  awaits_probe_.store(false);
+  if (for_good) {
+    const std::lock_guard lock(mutex_);
+    note(why_deaf_, why);
+  }
+  lead_inbox(false);  // whatever fails below: without one nobody joins a queue
+  user_.lost_inbox(*this, why, for_good);
+  // Whatever broke it may have broken the other one, which nobody may be looking at.
+  if (was_up) commands_.suspect();
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// One server as a client has it: the connection for commands, the inbox, and what waits for them.
+// It knows nothing of locks, and nothing of other servers.
+#pragma once
+
+#include <mortise/backend.hpp>
+
+#include "redis/answer.hpp"
+#include "redis/connection.hpp"
+#include "redis/settings.hpp"
+#include "remote/outbox.hpp"
+#include "remote/stream/tls.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mortise::redis {
+
+/// The two connections have to lead to the same server, started once: a grant that one tells of
+/// must not be of a server that the other one has not met. So the inbox follows the connection for
+/// commands to where that leads.
+/// @thread_safety every member may be called concurrently, but for those that say otherwise.
+class Server final : private Connection::User {
+ public:
+  using Calls = remote::Outbox<Call>::Calls;
+
+  /// Whom it tells; called under no mutex, but for `admits()` and `matched()`, in the reader's role
+  /// of the connection that it is about.
+  class User {
+   public:
+    virtual ~User() = default;
+    /// It is not the one that was met here before, or was started since.
+    virtual void is_another(Server& server) = 0;
+    /// Calls can be sent.
+    virtual void is_up(Server& server) = 0;
+    /// Pushes can come.
+    virtual void listens(Server& server) = 0;
+    /// As of Connection::User, the next three.
+    virtual void answered(Server& server, const Call& call, const Reply& reply) = 0;
+    [[nodiscard]] virtual bool admits(const Call& call) = 0;
+    virtual void matched(Server& server, const Call& call, const Reply& reply) = 0;
+    virtual void pushed(Server& server, const Reply& message) = 0;
+    /// @param final asking again will not help
+    virtual void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
+                               std::list<Call> unanswered) = 0;
+    virtual void lost_inbox(Server& server, const Failure& why, bool final) = 0;
+  };
+
+  /// What the reply says that is being read, of an attempt or of a release, and how that was noted.
+  struct Told {
+    std::optional<Answer> answer{};
+    std::optional<ReleaseAnswer> release{};
+    bool release_in_doubt = false;
+    std::uint64_t hold = 0;  // the number of the attempt's hold, as it is recorded now
+
+    /// In place: a new one would have to be written as a whole, and be moved here.
+    void forget() noexcept {
+      answer.reset();
+      release.reset();
+      release_in_doubt = false;
+      hold = 0;
+    }
+  };
+
+  /// @param settings, tls, line, user outlive it; tls may be null
+  /// @param line guards what the user notes of calls, with the calls themselves: see Connection
+  Server(Host& host, const Settings& settings, const remote::Tls* tls, std::mutex& line,
+         User& user);
+  ~Server() override;
+
+  /// Has the library poll the connection for commands. May throw: say it again then.
+  void attach() { host_.attach(commands_); }
+  /// The same of the inbox, which is made with the first one of these; not more than one thread.
+  void open_inbox(const std::string& channel);
+  [[nodiscard]] bool has_inbox() const noexcept { return inbox_.load() != nullptr; }
+  /// The end of both: nothing is told from now on. @return what was not answered
+  std::list<Call> end() noexcept;
+
+  [[nodiscard]] Connection& commands() noexcept { return commands_; }
+  [[nodiscard]] const Connection& commands() const noexcept { return commands_; }
+  /// @return "redis 10.0.0.1:6379".
+  [[nodiscard]] const std::string& where() const noexcept { return commands_.where(); }
+  /// @return whether whoever waits can be told: otherwise nobody joins a queue.
+  [[nodiscard]] bool listens() const noexcept { return inbox_up_.load(); }
+  /// @return why there is no connection for commands; none = there is, or that is not known.
+  [[nodiscard]] Failure why_down() const;
+  /// @return why there will be no inbox.
+  [[nodiscard]] Failure why_deaf() const;
+
+  /// @param alone one call, for the next connection
+  void keep(Calls alone) noexcept;
+  /// @return all that is kept.
+  [[nodiscard]] Calls take_kept() noexcept;
+
+  /// @return whether it was handed to the inbox.
+  bool say_to_inbox(std::string_view bytes);
+  void break_inbox(const Failure& why) noexcept;
+  /// Somebody waits to be told by the inbox: it has to show that it lives. One that has not, when
+  /// it was asked to, is broken here.
+  /// @return whether to ask it now, by a subscription to its `channel()`
+  [[nodiscard]] bool begins_probe(Instant now);
+  /// It has answered, or was not asked.
+  void end_probe() noexcept { awaits_probe_.store(false); }
+  /// @return that of the inbox, once there is one.
+  [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
+
+  /// Of the reader's role of the connection for commands.
+  [[nodiscard]] Told& told() noexcept { return told_; }
+
+ private:
+  // Connection::User
+  void greeted(Connection& connection, const ServerFacts& facts) override;
+  void connected(Connection& connection) override;
+  void answered(const Call& call, const Reply& reply) override {
+    user_.answered(*this, call, reply);
+  }
+  [[nodiscard]] bool admits(const Call& call) override { return user_.admits(call); }
+  void matched(const Call& call, const Reply& reply) override { user_.matched(*this, call, reply); }
+  void changed(Connection& connection) override { host_.changed(connection); }
+  void pushed(const Reply& message) override { user_.pushed(*this, message); }
+  void dropped(Connection& connection, const Failure& why, bool was_up,
+               std::list<Call> unanswered) override;
+
+  void lead_inbox(bool now);
+  [[nodiscard]] Failure started_anew() const;
+
+  Host& host_;
+  const Settings& settings_;
+  const remote::Tls* const tls_;
+  User& user_;
+  Connection commands_;
+  Told told_;
+  std::atomic<Connection*> inbox_{nullptr};
+  std::unique_ptr<Connection> inbox_owner_;
+  std::string channel_;  // written before `inbox_`
+  std::atomic<bool> ended_{false};
+  std::atomic<bool> inbox_up_{false};
+  std::atomic<Instant::rep> probed_{0};    // the inbox was asked for a word then
+  std::atomic<bool> awaits_probe_{false};  // ... and has not answered
+
+  mutable std::mutex mutex_;
+  remote::Outbox<Call> outbox_;  // to be sent when there is a connection
+  std::string run_id_;
+  std::string inbox_run_id_;
+  Failure why_down_;
+  Failure why_deaf_;
+};
+
+}  // namespace mortise::redis
