@@ -6,6 +6,7 @@
 #       FOLDERS redis redlock                           # folders of src/ that it is made of
 #       DEPENDS core                                    # other components, linked PUBLIC
 #       FIND Hiredis OpenSSL                            # packages, found here and by static users
+#       DEBIAN libhiredis-dev libssl-dev                # in what Debian has them, for who lacks one
 #       FIND_MODULES FindHiredis.cmake                  # find modules of cmake/ that users need too
 #       PRIVATE_LIBS hiredis::hiredis OpenSSL::SSL      # C libraries; never visible to users
 #       PC_REQUIRES hiredis openssl                     # the same for pkg-config, where they have a
@@ -96,7 +97,7 @@ endfunction()
 
 function(mortise_component name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL" ""
-        "FOLDERS;FILES;DEPENDS;FIND;FIND_MODULES;PUBLIC_LIBS;PRIVATE_LIBS;PC_REQUIRES;PC_LIBS")
+        "FOLDERS;FILES;DEPENDS;FIND;DEBIAN;FIND_MODULES;PUBLIC_LIBS;PRIVATE_LIBS;PC_REQUIRES;PC_LIBS")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "mortise_component(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
     endif()
@@ -107,9 +108,18 @@ function(mortise_component name)
             return()
         endif()
     endif()
-    foreach(package IN LISTS arg_FIND)
-        find_package(${package} REQUIRED)
+    set(missing)
+    foreach(package debian IN ZIP_LISTS arg_FIND arg_DEBIAN)
+        find_package(${package} QUIET)
+        if(NOT ${package}_FOUND)
+            list(APPEND missing "${package} (Debian: ${debian})")
+        endif()
     endforeach()
+    if(missing)
+        list(JOIN missing " and " missing)
+        message(FATAL_ERROR
+            "The component ${name} needs ${missing}. Without it: -D ${option}=OFF")
+    endif()
 
     set(target mortise_${name})
     set(output mortise-${name})
@@ -182,29 +192,28 @@ macro(_mortise_install_component)
 
     # A static library has nobody but its user to name what it needs, so for a static build all is
     # public: `pkg-config --libs` is right with and without --static. Both mean our archives and the
-    # shared libraries of the system.
+    # shared libraries of the system. A shared one names what it needs itself, and an install has no
+    # archives beside it: nothing is private, so that users need no files of what is below.
     list(TRANSFORM arg_DEPENDS PREPEND "mortise-" OUTPUT_VARIABLE pc_requires)
-    set(pc_requires_private ${arg_PC_REQUIRES})
     set(pc_libs -L\${libdir} -l${output})
-    set(pc_libs_private ${arg_PC_LIBS})
-    if(arg_PC_LIBS)
-        foreach(package IN LISTS arg_FIND)
-            # Where a find module has found them; a compiler looks into its own folders anyway.
-            set(dirs ${${package}_LIBRARY_DIRS})
-            list(REMOVE_ITEM dirs ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
-            list(TRANSFORM dirs PREPEND "-L")
-            list(PREPEND pc_libs_private ${dirs})
-        endforeach()
-    endif()
     set(pc_cflags -I\${includedir})
     if(type STREQUAL "STATIC_LIBRARY")
-        list(APPEND pc_requires ${pc_requires_private})
-        set(pc_requires_private)
-        list(APPEND pc_libs ${pc_libs_private})
-        set(pc_libs_private)
+        list(APPEND pc_requires ${arg_PC_REQUIRES})
+        if(arg_PC_LIBS)
+            foreach(package IN LISTS arg_FIND)
+                # Where a find module has found them; a compiler looks into its own folders anyway.
+                set(dirs ${${package}_LIBRARY_DIRS})
+                list(REMOVE_ITEM dirs ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
+                list(TRANSFORM dirs PREPEND "-L" OUTPUT_VARIABLE dirs)
+                list(APPEND pc_libs ${dirs})
+            endforeach()
+            list(APPEND pc_libs ${arg_PC_LIBS})
+        endif()
         list(APPEND pc_cflags -DMORTISE_STATIC)
+    elseif(arg_PUBLIC_LIBS)
+        list(APPEND pc_libs ${arg_PC_LIBS})
     endif()
-    foreach(field requires requires_private libs libs_private cflags)
+    foreach(field requires libs cflags)
         string(JOIN " " pc_${field} ${pc_${field}})
     endforeach()
     file(RELATIVE_PATH pc_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")

@@ -25,9 +25,9 @@ set(configure "${CMAKE_COMMAND}" -G Ninja -B "${WORK_DIR}/build"
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 "-DCMAKE_PREFIX_PATH=${PREFIX}")
 set(build "${CMAKE_COMMAND}" --build "${WORK_DIR}/build" --parallel 2)
 
-# Configures the consumer, which has to be refused with `words`.
-function(refused words)
-    execute_process(COMMAND ${configure} -S "${consumer}" -D USE=find_package ${ARGN}
+# Configures `source`, which has to be refused with `words`.
+function(refused source words)
+    execute_process(COMMAND ${configure} -S "${source}" ${ARGN}
         RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
     string(REGEX REPLACE "[ \n]+" " " output "${output}")
     if(result EQUAL 0 OR NOT output MATCHES "${words}")
@@ -113,10 +113,29 @@ elseif(STEP STREQUAL "beside_zookeeper_mt")
     run_consumer(bash "${CMAKE_CURRENT_LIST_DIR}/with_zookeeper.sh" "${WORK_DIR}/build/consumer")
 
 elseif(STEP STREQUAL "unknown_component")
-    refused("mortise has no component 'sundial' here; installed: core, mortise" -D COMPONENTS=sundial)
+    refused("${consumer}" "mortise has no component 'sundial' here; installed: core, mortise"
+        -D USE=find_package -D COMPONENTS=sundial)
 
 elseif(STEP STREQUAL "other_version")
-    refused("compatible with requested version \"0.2\"" -D VERSION=0.2)
+    refused("${consumer}" "compatible with requested version \"0.2\""
+        -D USE=find_package -D VERSION=0.2)
+
+elseif(STEP STREQUAL "missing")
+    # What a newcomer's machine lacks: the package to install, or the option to do without.
+    foreach(each IN ITEMS
+            "Hiredis|redis needs Hiredis .Debian: libhiredis-dev.. Without it: -D MORTISE_WITH_REDIS=OFF"
+            "OpenSSL|redis needs OpenSSL .Debian: libssl-dev.. Without it: -D MORTISE_WITH_REDIS=OFF"
+            "PostgreSQL|postgres needs PostgreSQL .Debian: libpq-dev.. Without it: -D MORTISE_WITH_POSTGRES=OFF"
+            "GTest|GoogleTest .Debian: libgtest-dev libgmock-dev.. Without them: -D MORTISE_BUILD_TESTS=OFF")
+        string(REPLACE "|" ";" each "${each}")
+        list(POP_FRONT each package)
+        file(REMOVE_RECURSE "${WORK_DIR}/build")
+        refused("${SOURCE_DIR}" "${each}" -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+    endforeach()
+    file(REMOVE_RECURSE "${WORK_DIR}/build")
+    refused("${SOURCE_DIR}"
+        "Debian: libzookeeper-st-dev.. Without it: -D MORTISE_WITH_ZOOKEEPER=OFF"
+        -D ZOOKEEPER_ST_ARCHIVE=)
 
 elseif(STEP STREQUAL "examples")
     run(${configure} -S "${SOURCE_DIR}/examples")
