@@ -120,6 +120,27 @@ elseif(STEP STREQUAL "other_version")
     refused("${consumer}" "compatible with requested version \"0.2\""
         -D USE=find_package -D VERSION=0.2)
 
+elseif(STEP STREQUAL "language")
+    # The first error is ours, whichever header is first: of an older language, and of a library
+    # without std::stop_token.
+    file(WRITE "${WORK_DIR}/no_stop_token" "#include <version>\n#undef __cpp_lib_jthread\n")
+    file(GLOB headers "${SOURCE_DIR}/include/mortise/*.hpp")
+    list(FILTER headers EXCLUDE REGEX "/version.hpp$") # macros only
+    foreach(header IN LISTS headers)
+        foreach(each IN ITEMS "-std=c++17|Mortise needs C..20: compile with -std=c..20"
+                "-std=c++20;-include;${WORK_DIR}/no_stop_token|Mortise needs std::stop_token")
+            string(REGEX REPLACE "[|].*" "" flags "${each}")
+            string(REGEX REPLACE ".*[|]" "" words "${each}")
+            execute_process(COMMAND "${CXX}" ${flags} -E -x c++
+                -I "${SOURCE_DIR}/include" "${header}"
+                RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE output)
+            string(REGEX MATCH "error: [^\n]*" first "${output}")
+            if(result EQUAL 0 OR NOT first MATCHES "${words}")
+                message(FATAL_ERROR "${header}: expected '${words}', got (${result}): ${output}")
+            endif()
+        endforeach()
+    endforeach()
+
 elseif(STEP STREQUAL "missing")
     # What a newcomer's machine lacks: the package to install, or the option to do without.
     foreach(each IN ITEMS
