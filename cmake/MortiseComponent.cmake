@@ -5,16 +5,20 @@
 #   mortise_component(redis OPTIONAL
 #       FOLDERS redis redlock                           # folders of src/ that it is made of
 #       DEPENDS core                                    # other components, linked PUBLIC
-#       FIND Hiredis OpenSSL                            # packages, found here and by static users
-#       DEBIAN libhiredis-dev libssl-dev                # in what Debian has them, for who lacks one
+#       HELPERS stream                                  # what it shares with other components
+#       FIND Hiredis                                    # packages, found here and by static users
+#       DEBIAN libhiredis-dev                           # in what Debian has them, for who lacks one
 #       FIND_MODULES FindHiredis.cmake                  # find modules of cmake/ that users need too
-#       PRIVATE_LIBS hiredis::hiredis OpenSSL::SSL      # C libraries; never visible to users
-#       PC_REQUIRES hiredis openssl                     # the same for pkg-config, where they have a
+#       PRIVATE_LIBS hiredis::hiredis                   # C libraries; never visible to users
+#       PC_REQUIRES hiredis                             # the same for pkg-config, where they have a
 #       PC_LIBS -lpq)                                   # .pc file that serves, and where not
 #
 # It makes the target mortise_redis, called mortise::redis by everybody, and the option
 # MORTISE_WITH_REDIS. A public header that bears the name of a folder of src/ belongs to the
 # component with that folder; all others belong to core.
+#
+# A HELPER is there where one of the components is built that it is a helper OF. It is an archive:
+# static libraries leave it to the linker, which needs it once; in shared ones each has its own, hidden.
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 
@@ -95,18 +99,33 @@ function(_mortise_shape_library target)
     endif()
 endfunction()
 
+# Sets `out` to whether the component is to be built, which the user may say.
+function(_mortise_wanted out component)
+    string(TOUPPER "MORTISE_WITH_${component}" option)
+    option(${option} "Build the component mortise::${component}" ON)
+    set(${out} ${${option}} PARENT_SCOPE)
+endfunction()
+
 function(mortise_component name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL" ""
-        "FOLDERS;FILES;DEPENDS;FIND;DEBIAN;FIND_MODULES;PUBLIC_LIBS;PRIVATE_LIBS;PC_REQUIRES;PC_LIBS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL;HELPER" ""
+        "FOLDERS;FILES;OF;DEPENDS;HELPERS;FIND;DEBIAN;FIND_MODULES;PUBLIC_LIBS;PRIVATE_LIBS;PC_REQUIRES;PC_LIBS")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "mortise_component(${name}): unknown ${arg_UNPARSED_ARGUMENTS}")
     endif()
+    set(wanted ON)
     if(arg_OPTIONAL)
-        string(TOUPPER "MORTISE_WITH_${name}" option)
-        option(${option} "Build the component mortise::${name}" ON)
-        if(NOT ${option})
-            return()
-        endif()
+        _mortise_wanted(wanted ${name})
+    elseif(arg_HELPER)
+        set(wanted OFF)
+        foreach(user IN LISTS arg_OF)
+            _mortise_wanted(used ${user})
+            if(used)
+                set(wanted ON)
+            endif()
+        endforeach()
+    endif()
+    if(NOT wanted)
+        return()
     endif()
     set(missing)
     foreach(package debian IN ZIP_LISTS arg_FIND arg_DEBIAN)
@@ -117,8 +136,14 @@ function(mortise_component name)
     endforeach()
     if(missing)
         list(JOIN missing " and " missing)
-        message(FATAL_ERROR
-            "The component ${name} needs ${missing}. Without it: -D ${option}=OFF")
+        set(users ${name})
+        if(arg_HELPER)
+            set(users ${arg_OF})
+        endif()
+        list(TRANSFORM users TOUPPER)
+        list(TRANSFORM users REPLACE "(.+)" "-D MORTISE_WITH_\\1=OFF")
+        list(JOIN users " " users)
+        message(FATAL_ERROR "The component ${name} needs ${missing}. Without it: ${users}")
     endif()
 
     set(target mortise_${name})
@@ -135,12 +160,34 @@ function(mortise_component name)
         list(APPEND sources ${found})
     endforeach()
 
-    add_library(${target} ${sources})
+    set(inside OFF) # of shared libraries, and of no interest to anybody else
+    if(arg_HELPER AND BUILD_SHARED_LIBS)
+        set(inside ON)
+        add_library(${target} STATIC ${sources})
+    else()
+        add_library(${target} ${sources})
+    endif()
     add_library(mortise::${name} ALIAS ${target})
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} OUTPUT_NAME ${output})
     target_compile_features(${target} PUBLIC cxx_std_20)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
     mortise_warnings(${target})
+    if(inside)
+        _mortise_base_helpers()
+        set_target_properties(${target} PROPERTIES
+            CXX_VISIBILITY_PRESET hidden
+            VISIBILITY_INLINES_HIDDEN ON
+            POSITION_INDEPENDENT_CODE ON)
+        target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+        target_link_libraries(${target} PRIVATE mortise_base_helpers ${arg_PRIVATE_LIBS})
+        return()
+    endif()
+    if(BUILD_SHARED_LIBS)
+        list(TRANSFORM arg_HELPERS PREPEND "mortise::" OUTPUT_VARIABLE helpers)
+        target_link_libraries(${target} PRIVATE ${helpers})
+    else()
+        list(APPEND arg_DEPENDS ${arg_HELPERS})
+    endif()
     _mortise_shape_library(${target})
 
     _mortise_headers(headers "${name}" "${arg_FOLDERS}")

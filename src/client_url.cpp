@@ -57,6 +57,7 @@ constexpr base::Scheme schemes[] = {
     {"redlocks", redlock_factory, "MORTISE_WITH_REDIS"},
     {"redlock+unix", redlock_factory, "MORTISE_WITH_REDIS"},
     {"zookeeper", zookeeper_factory, "MORTISE_WITH_ZOOKEEPER"},
+    {"zookeeper+tls", zookeeper_factory, "MORTISE_WITH_ZOOKEEPER"},
 };
 
 }  // namespace

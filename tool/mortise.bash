@@ -42,7 +42,7 @@ _mortise() {
         mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$word")
     elif [ "$COMP_CWORD" -eq 2 ]; then
         mapfile -t COMPREPLY < <(compgen -W \
-            'file:/// redis:// rediss:// redlock:// zookeeper:// postgresql://' -- "$word")
+            'file:/// redis:// rediss:// redlock:// zookeeper:// zookeeper+tls:// postgresql://' -- "$word")
     fi
 }
 complete -F _mortise mortise

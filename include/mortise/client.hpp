@@ -42,7 +42,7 @@ class MORTISE_API Client {
   /// store is down; `check()` connects.
   ///
   /// Schemes: `memory:`, `file:`, `redis:`, `rediss:`, `redis+unix:`, `redlock:`, `redlocks:`,
-  /// `redlock+unix:`, `zookeeper:`, `postgresql:`; see docs/ for each one's
+  /// `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:`; see docs/ for each one's
   /// parameters. Linked from the target `mortise::mortise`, which knows every backend of the build.
   /// @param url the backend; its password never appears in a message
   /// @param options see `ClientOptions`

@@ -17,6 +17,7 @@ std::string_view meant_by_port(std::string_view url) {
   port = port.substr(0, port.find_first_of("/?"));
   if (port.empty() || port.find_first_not_of("0123456789") != std::string_view::npos) return {};
   if (port == "2181") return "zookeeper";
+  if (port == "2281") return "zookeeper+tls";
   return port == "5432" ? "postgresql" : "redis";
 }
 

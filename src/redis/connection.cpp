@@ -102,7 +102,7 @@ void Connection::check_time(Instant now) {
 const char* Connection::words_of(remote::Link::End end) const noexcept {
   const bool late = end == remote::Link::End::connection_is_late;
   if (late && link_.state() == State::connecting && stream_ && stream_->shakes_hands()) {
-    return "the TLS handshake is not answered in time; is that a port for TLS?";
+    return remote::no_handshake;
   }
   return remote::Link::words(end);
 }

@@ -70,35 +70,6 @@ void read_credentials(base::Url& url, remote::Credentials& credentials) {
   }
 }
 
-void read_tls(base::Url& url, std::string_view encrypted, Settings& settings) {
-  remote::TlsSettings tls;
-  bool any = false;
-  const auto take = [&](const char* key, std::string& into) {
-    if (const auto value = url.take(key)) {
-      into = *value;
-      any = true;
-    }
-  };
-  take("ca", tls.ca_file);
-  take("cert", tls.certificate);
-  take("key", tls.key);
-  take("server-name", tls.server_name);
-  std::string verify = "yes";
-  take("verify", verify);
-  if (verify != "yes" && verify != "no") {
-    refuse("URL: parameter verify is yes or no, not '" + verify + "'");
-  }
-  tls.verify = verify == "yes";
-  if (tls.certificate.empty() != tls.key.empty()) {
-    refuse("URL: cert and key belong together");
-  }
-  if (url.scheme() == encrypted) {
-    settings.tls = std::move(tls);
-  } else if (any) {
-    refuse("URL: ca, cert, key, server-name and verify need the scheme " + std::string(encrypted));
-  }
-}
-
 void read_habits(base::Url& url, Settings& settings) {
   if (const auto name = url.take("client-name")) settings.client_name = *name;
   if (!printable(settings.client_name)) refuse("URL: client-name holds a space or worse");
@@ -168,7 +139,7 @@ Settings Settings::parse(std::string_view text) {
 void read_manners(base::Url& url, std::string_view encrypted, Settings& settings) {
   read_database(url, settings);
   read_credentials(url, settings.credentials);
-  read_tls(url, encrypted, settings);
+  settings.tls = remote::read_tls(url, encrypted);
   read_habits(url, settings);
 }
 

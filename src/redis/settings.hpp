@@ -5,7 +5,7 @@
 #include "base/address.hpp"
 #include "base/url.hpp"
 #include "remote/credentials.hpp"
-#include "remote/stream/tls.hpp"
+#include "remote/stream/tls_settings.hpp"
 
 #include <optional>
 #include <string>

@@ -168,7 +168,8 @@ struct Handle::Callbacks {
 };
 
 Handle::Handle(const Options& options, User& user)
-    : user_(user), creator_only_(options.creator_only) {
+    : user_(user), wire_(options.tls), creator_only_(options.creator_only) {
+  wire_.set_hosts(options.hosts);
   static std::once_flag once;
   std::call_once(once, [] {
     zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // the library never prints
@@ -342,6 +343,10 @@ bool Handle::process_frame(int events) {
 
 void Handle::process(short events) {
   const Callbacks::Scope scope(*this);
+  if (!wire_.settled()) {
+    if (events == 0 || !wire_.advance()) return;
+    events |= POLLOUT;  // which the C client waits for
+  }
   if ((wanted_ & ZOOKEEPER_WRITE) != 0 && (events & (POLLOUT | POLLERR | POLLHUP)) != 0) {
     wanted_ &= ~ZOOKEEPER_WRITE;
     static_cast<void>(process_frame(ZOOKEEPER_WRITE));
@@ -358,8 +363,9 @@ void Handle::mark_broken(int error) {
   if (wire_.readable()) static_cast<void>(process_frame(ZOOKEEPER_READ));
 }
 
-void Handle::set_servers(const std::string& servers) {
+void Handle::set_servers(const std::string& servers, Hosts hosts) {
   const Callbacks::Scope scope(*this);
+  wire_.set_hosts(std::move(hosts));
   zoo_set_servers(handle_, servers.c_str());
 }
 
@@ -371,7 +377,8 @@ int Handle::descriptor() const noexcept {
 
 short Handle::interest() const noexcept {
   if (descriptor() < 0) return 0;
-  int events = POLLIN;
+  if (!wire_.settled()) return wire_.interest();
+  int events = POLLIN | wire_.interest();
   if ((wanted_ & ZOOKEEPER_WRITE) != 0 || wire_.blocked()) events |= POLLOUT;
   return static_cast<short>(events);
 }

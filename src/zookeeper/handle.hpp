@@ -83,6 +83,8 @@ class Handle {
   };
   struct Options {
     std::string servers{};      ///< numbers: "10.0.0.1:2181,[::1]:2181"
+    const remote::Tls* tls{};   ///< outlives it; null: not encrypted
+    Hosts hosts{};              ///< of those servers, where it is encrypted
     std::string credentials{};  ///< "user:password" of the digest scheme; empty: none
     bool creator_only = false;
     std::chrono::milliseconds session{};
@@ -128,7 +130,7 @@ class Handle {
   void flush() noexcept { wire_.flush(); }
   /// Has the connection made anew.
   void mark_broken(int error);
-  void set_servers(const std::string& servers);
+  void set_servers(const std::string& servers, Hosts hosts);
   /// Ends the session at the server, which frees what it owns; nothing but `farewell()` may follow.
   void end() noexcept;
   /// Waits until then for the server to confirm that.

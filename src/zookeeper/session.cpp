@@ -23,8 +23,10 @@ constexpr milliseconds resolve_time{2'000};
 
 }  // namespace
 
-Session::Session(const Settings& settings, std::shared_ptr<Clock> clock, Owner& owner)
+Session::Session(const Settings& settings, const remote::Tls* tls, std::shared_ptr<Clock> clock,
+                 Owner& owner)
     : settings_(settings),
+      tls_(tls),
       clock_(std::move(clock)),
       owner_(owner),
       where_("zookeeper " + settings.text()),
@@ -34,7 +36,9 @@ Session::Session(const Settings& settings, std::shared_ptr<Clock> clock, Owner& 
 Session::~Session() = default;
 
 void Session::want(Instant now) {
-  if (state_ == State::idle) begin(now);
+  if (state_ != State::idle) return;
+  begin(now);
+  next_ = limit_;  // whatever comes, or does not
 }
 
 void Session::urge(Instant now) {
@@ -85,18 +89,27 @@ void Session::resolved(Instant now) {
               all.end());
   std::string list;
   for (const std::string& endpoint : all) list += (list.empty() ? "" : ",") + endpoint;
+  Hosts hosts;
+  for (std::size_t i = 0; tls_ != nullptr && i < endpoints_.size(); ++i) {
+    for (const std::string& endpoint : endpoints_[i]) {
+      hosts[endpoint].push_back(settings_.servers[i].host);
+    }
+  }
   endpoint_count_ = all.size();
-  open(list, now);
+  denied_ = 0;
+  open(list, std::move(hosts), now);
 }
 
-void Session::open(const std::string& servers, Instant now) {
+void Session::open(const std::string& servers, Hosts hosts, Instant now) {
   if (handle_) {
     // Only while disconnected: otherwise the C client loses track of its requests.
-    if (servers != servers_) handle_->set_servers(servers);
+    if (servers != servers_) handle_->set_servers(servers, std::move(hosts));
   } else {
     try {
       handle_ = std::make_unique<Handle>(
           Handle::Options{.servers = servers,
+                          .tls = tls_,
+                          .hosts = std::move(hosts),
                           .credentials = settings_.digest().value_or(std::string()),
                           .creator_only = settings_.creator_only,
                           .session = settings_.session},
@@ -126,8 +139,14 @@ void Session::connect(Instant now) {
 }
 
 void Session::attempt_failed(Instant now) {
+  Failure why = failure();
+  // A certificate that is refused, ours or theirs, at every server: asking again cannot help. Where
+  // there is a session it may live on, and what it holds.
+  if (why.code == Errc::denied && ++denied_ == endpoint_count_ && id() == 0) {
+    return over(now, why);
+  }
   ++failures_;
-  trouble_ = unavailable(failure_words());
+  trouble_ = std::move(why);
   if (failures_ % endpoint_count_ == 0) {
     pause(now);
   } else {
@@ -172,7 +191,7 @@ void Session::look(Instant now) {
       next_ = now;
       owner_.session_up(*this);
       return;
-    case News::down: lost(now, unavailable(failure_words())); return;
+    case News::down: lost(now, failure()); return;
     case News::expired: over(now, {Errc::lost, where_ + ": the session expired"}); return;
     case News::refused:
       over(now, {Errc::denied, where_ + ": the server refuses the credentials"});
@@ -285,12 +304,15 @@ Failure Session::unavailable(const std::string& words) const {
   return {Errc::unavailable, where_ + ": " + words};
 }
 
-std::string Session::failure_words() const {
-  if (timed_out_)
-    return state_ == State::connecting ? "no connection in time" : "no answer in time";
-  const int error = handle_ ? handle_->wire().error() : 0;
-  if (error == 0) return "no answer";
-  return std::generic_category().message(error);
+Failure Session::failure() const {
+  if (!handle_) return unavailable("no answer");
+  const Wire& wire = handle_->wire();
+  if (const Failure& why = wire.why()) return {Errc(why.code.value()), where_ + ": " + why.text};
+  if (timed_out_) {
+    return unavailable(state_ == State::connecting ? "no connection in time" : "no answer in time");
+  }
+  if (wire.error() == 0) return unavailable("no answer");
+  return unavailable(std::generic_category().message(wire.error()));
 }
 
 void Session::drain_calls(Code code) {

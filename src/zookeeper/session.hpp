@@ -41,7 +41,9 @@ class Session final : public Source, private Handle::User {
     virtual void watched(Session& session, std::string_view path, bool gone) = 0;
   };
 
-  Session(const Settings& settings, std::shared_ptr<Clock> clock, Owner& owner);
+  /// @param settings, tls outlive it; tls is null where nothing is encrypted
+  Session(const Settings& settings, const remote::Tls* tls, std::shared_ptr<Clock> clock,
+          Owner& owner);
   ~Session() override;
 
   /// Has it connect, and stay so.
@@ -160,7 +162,7 @@ class Session final : public Source, private Handle::User {
   bool sent(bool done, std::uint64_t number);
   void begin(Instant now);
   void resolved(Instant now);
-  void open(const std::string& servers, Instant now);
+  void open(const std::string& servers, Hosts hosts, Instant now);
   void connect(Instant now);
   void look(Instant now);
   void attempt_failed(Instant now);
@@ -170,11 +172,12 @@ class Session final : public Source, private Handle::User {
   void check_time(Instant now);
   void drain_calls(Code code);
   [[nodiscard]] Failure unavailable(const std::string& words) const;
-  [[nodiscard]] std::string failure_words() const;
+  [[nodiscard]] Failure failure() const;
 
   enum class News : std::uint8_t { none, up, down, expired, refused };
 
   const Settings& settings_;
+  const remote::Tls* const tls_;
   const std::shared_ptr<Clock> clock_;
   Owner& owner_;
   const std::string where_;
@@ -188,6 +191,7 @@ class Session final : public Source, private Handle::User {
   std::string resolve_error_;
   std::string servers_;
   std::size_t endpoint_count_ = 1;
+  std::size_t denied_ = 0;  // of them, since they were resolved
   std::unique_ptr<Handle> handle_;
   std::chrono::milliseconds timeout_;
   Instant limit_ = never;  // of this state

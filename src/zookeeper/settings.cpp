@@ -17,6 +17,9 @@ using std::chrono::milliseconds;
 // The path of a node costs its session's budget, and each list and watch.
 constexpr std::size_t longest_root = 200;
 constexpr std::size_t most_servers = 32;
+constexpr std::string_view encrypted = "zookeeper+tls";
+constexpr std::uint16_t usual_port = 2181;
+constexpr std::uint16_t usual_port_for_tls = 2281;  // of ZooKeeper's own pages
 constexpr milliseconds shortest_session{100};
 constexpr milliseconds longest_session{24 * 60 * 60 * 1'000};
 
@@ -59,8 +62,9 @@ void check_root(const std::string& root) {
 void read_place(base::Url& url, Settings& settings) {
   if (url.hosts().empty()) refuse("URL: zookeeper wants a host: zookeeper://a,b,c/locks");
   if (url.hosts().size() > most_servers) refuse("URL: zookeeper has at most 32 hosts");
+  const std::uint16_t port = url.scheme() == encrypted ? usual_port_for_tls : usual_port;
   for (const std::string& host : url.hosts()) {
-    settings.servers.push_back(base::Address::parse(host, "zookeeper", 2181));
+    settings.servers.push_back(base::Address::parse(host, "zookeeper", port));
   }
   if (!url.path().empty()) {
     settings.root = url.path();
@@ -94,12 +98,15 @@ void read_habits(base::Url& url, Settings& settings) {
            std::to_string(settings.margin.count() * 2) + " ms, or margin shorter");
   }
   const bool known = !settings.credentials.user.empty();
+  const bool certified = settings.tls && !settings.tls->certificate.empty();
   const std::string acl = url.take("acl").value_or(known ? "creator" : "world");
   if (acl != "world" && acl != "creator") {
     refuse("URL: acl is world or creator, not '" + acl + "'");
   }
   settings.creator_only = acl == "creator";
-  if (settings.creator_only && !known) refuse("URL: acl=creator needs a user and a password");
+  if (settings.creator_only && !known && !certified) {
+    refuse("URL: acl=creator needs a user and a password, or cert and key of zookeeper+tls");
+  }
 }
 
 void read_interop(base::Url& url, Settings& settings) {
@@ -114,13 +121,7 @@ void read_interop(base::Url& url, Settings& settings) {
 }
 
 void refuse_what_is_not_there(base::Url& url) {
-  for (const char* const key : {"tls", "ca", "cert", "key", "server-name", "verify"}) {
-    if (url.take(key)) {
-      refuse("URL: " + std::string(key) +
-             ": the ZooKeeper C client of this build has no TLS; lead through a TLS proxy "
-             "instead (docs/zookeeper.md)");
-    }
-  }
+  if (url.take("tls")) refuse("URL: tls: TLS is meant by the scheme, zookeeper+tls://");
   for (const char* const key : {"sasl", "mechanism", "principal", "keytab"}) {
     if (url.take(key)) {
       refuse("URL: " + std::string(key) +
@@ -131,11 +132,14 @@ void refuse_what_is_not_there(base::Url& url) {
 
 Settings read(std::string_view text) {
   base::Url url(text);
-  if (url.scheme() != "zookeeper") refuse("URL: not the scheme zookeeper: " + url.scheme());
+  if (url.scheme() != "zookeeper" && url.scheme() != encrypted) {
+    refuse("URL: not a ZooKeeper scheme: " + url.scheme());
+  }
   Settings settings;
   read_place(url, settings);
   read_credentials(url, settings.credentials);
   refuse_what_is_not_there(url);
+  settings.tls = remote::read_tls(url, encrypted);
   read_habits(url, settings);
   read_interop(url, settings);
   url.refuse_the_rest();

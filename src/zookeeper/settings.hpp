@@ -4,6 +4,7 @@
 
 #include "base/address.hpp"
 #include "remote/credentials.hpp"
+#include "remote/stream/tls_settings.hpp"
 #include "zookeeper/queue.hpp"
 
 #include <chrono>
@@ -20,12 +21,14 @@ inline constexpr std::chrono::milliseconds least_margin{20};
 struct Settings {
   std::vector<base::Address> servers{};
   remote::Credentials credentials{};          ///< of the scheme `digest`
+  std::optional<remote::TlsSettings> tls{};   ///< empty: not encrypted
   std::string root = "/mortise";              ///< of all locks; never ends with '/'
   std::chrono::milliseconds session{10'000};  ///< the time-out that is asked for
   std::chrono::milliseconds margin{1'000};    ///< how long a follower keeps signs of life to itself
   Naming naming = Naming::mutex;              ///< of the nodes of locks
   bool creator_only = false;                  ///< nodes are for the same credentials alone
 
+  /// Reads `zookeeper://` and `zookeeper+tls://` URLs.
   /// @throws LockError (`misconfigured`)
   static Settings parse(std::string_view text);
   /// @return "user:password" of now; nothing = no credentials

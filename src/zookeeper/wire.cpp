@@ -2,6 +2,7 @@
 // The C client's system calls lead here instead of to a socket.
 #include "zookeeper/wire.hpp"
 
+#include "base/farewell.hpp"
 #include "zookeeper/frame.hpp"
 
 #include <netdb.h>
@@ -40,7 +41,9 @@ constexpr std::int32_t of_watches = -8;
 thread_local Wire* Wire::in_use = nullptr;
 
 int Wire::open_socket(int family, int type, int protocol) noexcept {
-  *this = Wire();
+  Wire fresh(tls_);
+  fresh.hosts_ = std::move(hosts_);
+  *this = std::move(fresh);
   socket_ = base::UniqueFd::open(
       [&] { return ::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol); });
   if (!socket_) error_ = errno;
@@ -50,23 +53,67 @@ int Wire::open_socket(int family, int type, int protocol) noexcept {
 
 int Wire::connect_socket(const void* address, unsigned length) noexcept {
   const int answer = ::connect(number_, static_cast<const sockaddr*>(address), length);
-  if (answer < 0 && errno != EINPROGRESS && errno != EWOULDBLOCK) error_ = errno;
-  return answer;
+  if (answer < 0 && errno != EINPROGRESS && errno != EWOULDBLOCK) {
+    error_ = errno;
+    return answer;
+  }
+  try {
+    base::Endpoint endpoint;
+    std::memcpy(&endpoint.address, address,
+                std::min(static_cast<std::size_t>(length), sizeof endpoint.address));
+    endpoint.length = length;
+    stream_ = remote::adopt_stream(std::move(socket_), endpoint, tls_, host_of(endpoint));
+  } catch (const std::exception&) {
+    errno = error_ = ENOMEM;
+    return -1;
+  }
+  errno = EINPROGRESS;  // it waits until the socket is writable, which we say it is: see Handle
+  return -1;
 }
 
-int Wire::get_option(int level, int name, void* value, unsigned* length) noexcept {
-  const int answer = ::getsockopt(number_, level, name, value, length);
-  if (answer == 0 && level == SOL_SOCKET && name == SO_ERROR && *length == sizeof(int)) {
-    int error = 0;
-    std::memcpy(&error, value, sizeof error);
-    if (error != 0) error_ = error;
+// Several hosts may lead to one address, where a proxy in front of the servers goes by the name
+// that is asked for: each has its turn.
+std::string Wire::host_of(const base::Endpoint& endpoint) {
+  if (tls_ == nullptr) return {};
+  const auto found = hosts_.find(endpoint.text());
+  if (found == hosts_.end() || found->second.empty()) return {};
+  std::rotate(found->second.begin(), found->second.begin() + 1, found->second.end());
+  return found->second.back();
+}
+
+bool Wire::advance() noexcept {
+  if (settled()) return true;
+  if (!stream_) return false;
+  remote::Stream::Status status = remote::Stream::Status::failed;
+  try {
+    status = stream_->advance();
+  } catch (const std::exception&) {
+    fail(ENOMEM);
+    return true;
   }
-  return answer;
+  if (status == remote::Stream::Status::again) return false;
+  if (status == remote::Stream::Status::done) {
+    connected_ = true;
+  } else {
+    fail_with_stream(status);
+  }
+  return true;
+}
+
+// The C client asks whether it is connected.
+int Wire::get_option(int level, int name, void* value, unsigned* length) noexcept {
+  if (level != SOL_SOCKET || name != SO_ERROR || *length != sizeof(int)) {
+    return ::getsockopt(number_, level, name, value, length);
+  }
+  std::memcpy(value, &error_, sizeof error_);
+  return 0;
 }
 
 int Wire::close_socket() noexcept {
   number_ = -1;
-  if (!keeps_) socket_.reset();
+  if (keeps_) return 0;
+  socket_.reset();
+  stream_.reset();
   return 0;
 }
 
@@ -75,7 +122,27 @@ void Wire::fail(int error) noexcept {
   ended_ = true;
 }
 
-void Wire::mark_broken(int error) noexcept { fail(error); }
+void Wire::fail_with_stream(remote::Stream::Status status) noexcept {
+  fail(status == remote::Stream::Status::closed ? ECONNRESET : EIO);
+  const bool without_a_word = connected_ && !greeted_ && in_.empty();
+  base::without_memory([&] {  // the number says as much as there is memory for
+    if (why_) return;
+    why_ = stream_->failure();
+    // A port for TLS does so, and a server without an ensemble, too.
+    if (without_a_word && tls_ == nullptr) {
+      why_.text +=
+          " before a word: it serves nobody now, or that is a port for TLS (zookeeper+tls)";
+    }
+  });
+}
+
+void Wire::mark_broken(int error) noexcept {
+  const bool late = error == ETIMEDOUT && shakes_hands();
+  fail(error);
+  base::without_memory([&] {
+    if (late && !why_) why_ = {Errc::unavailable, remote::no_handshake};
+  });
+}
 
 ssize_t Wire::send_bytes(const void* bytes, std::size_t size) noexcept {
   if (ended_) {
@@ -119,17 +186,23 @@ void Wire::note_sent_frames() {
 void Wire::flush() noexcept {
   std::size_t done = 0;
   blocked_ = false;
-  while (socket_ && !ended_ && done < out_.size()) {
-    const ssize_t sent =
-        ::send(socket_.get(), out_.data() + done, out_.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
-      done += static_cast<std::size_t>(sent);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOTCONN) {
+  while (connected_ && !ended_ && done < out_.size()) {
+    remote::Stream::Moved moved{remote::Stream::Status::failed};
+    try {
+      moved = stream_->write(std::span<const char>(out_).subspan(done));
+    } catch (const std::exception&) {
+      fail(ENOMEM);
+      break;
+    }
+    if (moved.status == remote::Stream::Status::again) {
       blocked_ = true;
       break;
-    } else if (errno != EINTR) {
-      fail(errno);
     }
+    if (moved.status != remote::Stream::Status::done) {
+      fail_with_stream(moved.status);
+      break;
+    }
+    done += moved.bytes;
   }
   if (done == 0) return;
   out_.erase(0, done);
@@ -141,22 +214,23 @@ void Wire::fill() {
     in_.clear();
     read_ = sound_ = 0;
   }
-  while (socket_ && !ended_) {
+  while (connected_ && !ended_) {
     const std::size_t before = in_.size();
     in_.resize(before + read_size);
-    const ssize_t got = ::recv(socket_.get(), in_.data() + before, read_size, MSG_DONTWAIT);
-    in_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOTCONN)) break;
-    if (got <= 0) {
-      fail(got == 0 ? ECONNRESET : errno);
+    const remote::Stream::Moved moved = stream_->read(std::span<char>(in_).subspan(before));
+    in_.resize(before + moved.bytes);
+    if (moved.status == remote::Stream::Status::again) break;
+    if (moved.status != remote::Stream::Status::done) {
+      fail_with_stream(moved.status);
       break;
     }
     if (!sound_frames()) {
       fail(EPROTO);
       break;
     }
-    if (static_cast<std::size_t>(got) < read_size) break;
+    // A socket that gave less than it was asked for is empty. Of what TLS has taken from it, a
+    // goodbye as well, no poll tells.
+    if (tls_ == nullptr && moved.bytes < read_size) break;
   }
 }
 
@@ -218,20 +292,27 @@ ssize_t Wire::receive_bytes(void* into, std::size_t size) noexcept {
 void Wire::farewell(Instant until) noexcept {
   flush();
   std::array<char, 4096> rest{};
-  while (socket_ && !ended_) {
+  while (connected_ && !ended_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now());
-    pollfd polled{.fd = socket_.get(),
-                  .events = static_cast<short>(blocked_ ? POLLIN | POLLOUT : POLLIN),
-                  .revents = 0};
+    const int events = POLLIN | interest() | (blocked_ ? POLLOUT : 0);
+    pollfd polled{.fd = stream_->descriptor(), .events = static_cast<short>(events), .revents = 0};
     if (left.count() <= 0 || ::poll(&polled, 1, static_cast<int>(left.count())) <= 0) break;
     if ((polled.revents & POLLOUT) != 0) flush();
     // The server answers, and then hangs up.
-    if ((polled.revents & ~POLLOUT) != 0 &&
-        ::recv(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT) <= 0) {
-      break;
-    }
+    if ((polled.revents & ~POLLOUT) != 0 && !take_leave(rest)) break;
   }
   socket_.reset();
+  stream_.reset();
+}
+
+// Reads what is of no interest any more. @return whether more may come
+bool Wire::take_leave(std::span<char> rest) noexcept {
+  try {
+    const remote::Stream::Status status = stream_->read(rest).status;
+    return status == remote::Stream::Status::done || status == remote::Stream::Status::again;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 namespace {

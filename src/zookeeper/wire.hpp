@@ -2,24 +2,34 @@
 // The bytes of one session, under the ZooKeeper C client: its socket calls are renamed to those at
 // the end of wire.cpp when its archive is prepared (cmake/ZooKeeperClient.cmake). So nothing that
 // it does blocks, a flight of requests leaves in one write, its socket is closed in a forked child,
-// and replies that it could not survive do not reach it.
+// replies that it could not survive do not reach it, and it knows nothing of TLS.
 #pragma once
 
 #include <mortise/clock.hpp>
+#include <mortise/error.hpp>
 
 #include "base/unique_fd.hpp"
+#include "remote/stream/stream.hpp"
 
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mortise::zookeeper {
+
+/// The hosts of the URL that lead to an address, which is as the C client connects to it: a
+/// server's certificate has to be for one of them.
+using Hosts = std::map<std::string, std::vector<std::string>>;
 
 /// One socket of the C client at a time, and what is buffered for it.
 /// @thread_safety one thread at a time
@@ -38,6 +48,13 @@ class Wire {
   };
   [[nodiscard]] static Wire* current() noexcept { return in_use; }
 
+  /// @param tls outlives it; null = not encrypted
+  explicit Wire(const remote::Tls* tls = nullptr) : tls_(tls) {}
+  void set_hosts(Hosts hosts) noexcept { hosts_ = std::move(hosts); }
+
+  /// Goes on connecting, and shaking hands. @return whether that has come to an end, be it a good
+  /// one: the C client is to hear of no connection that is not encrypted yet.
+  [[nodiscard]] bool advance() noexcept;
   /// Sends what is buffered, as far as the socket takes it.
   void flush() noexcept;
   /// Reads what there is.
@@ -47,7 +64,13 @@ class Wire {
   /// The session ends: sends the rest, and waits for the server to hang up.
   void farewell(Instant until) noexcept;
 
-  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(socket_); }
+  [[nodiscard]] bool is_open() const noexcept { return socket_ || stream_; }
+  /// @return whether `advance()` has nothing to do any more.
+  [[nodiscard]] bool settled() const noexcept { return connected_ || ended_; }
+  /// @return whether the server is reached, and has not shaken hands.
+  [[nodiscard]] bool shakes_hands() const noexcept { return stream_ && stream_->shakes_hands(); }
+  /// @return what to poll for while it is not settled, or beside POLLIN afterwards.
+  [[nodiscard]] short interest() const noexcept { return stream_ ? stream_->interest() : 0; }
   /// @return whether the C client has something to read: bytes, an end, or an error.
   [[nodiscard]] bool readable() const noexcept;
   /// @return whether the socket takes no more bytes now.
@@ -56,6 +79,8 @@ class Wire {
   [[nodiscard]] bool awaits_pong() const noexcept { return pings_ > 0; }
   /// @return the errno of the last failure; 0 = none. Cleared by a new socket.
   [[nodiscard]] int error() const noexcept { return error_; }
+  /// @return the words of it, where it has any beside that number.
+  [[nodiscard]] const Failure& why() const noexcept { return why_; }
   /// Keeps its descriptor open although the C client closes it, for `farewell()`.
   void keep_open() noexcept { keeps_ = true; }
 
@@ -72,15 +97,23 @@ class Wire {
   void note_sent_frames();
   [[nodiscard]] bool sound_frames();
   [[nodiscard]] bool sound_frame(std::string_view frame);
+  [[nodiscard]] std::string host_of(const base::Endpoint& endpoint);
   void fail(int error) noexcept;
+  void fail_with_stream(remote::Stream::Status status) noexcept;
+  [[nodiscard]] bool take_leave(std::span<char> rest) noexcept;
 
   static thread_local Wire* in_use;
 
-  base::UniqueFd socket_;
+  const remote::Tls* tls_;
+  Hosts hosts_;
+  base::UniqueFd socket_;  // until it connects
+  std::unique_ptr<remote::Stream> stream_;
+  bool connected_ = false;
   int number_ = -1;  // as the C client knows it
   bool keeps_ = false;
   bool blocked_ = false;
   int error_ = 0;
+  Failure why_{};
   bool ended_ = false;  // no more bytes will come
 
   std::string out_;

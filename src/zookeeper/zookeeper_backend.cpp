@@ -31,7 +31,9 @@ constexpr std::size_t marked_digits = 17;  // of the grant of whoever was its ow
 }  // namespace
 
 ZooKeeperBackend::ZooKeeperBackend(Settings settings)
-    : settings_(std::move(settings)), where_("zookeeper " + settings_.text()) {}
+    : settings_(std::move(settings)),
+      tls_(settings_.tls ? std::make_unique<remote::Tls>(*settings_.tls, "zookeeper") : nullptr),
+      where_("zookeeper " + settings_.text()) {}
 
 ZooKeeperBackend::~ZooKeeperBackend() = default;
 
@@ -143,7 +145,7 @@ Session& ZooKeeperBackend::session_for(std::size_t bytes) {
   Session::Owner& owner = *this;
   sessions_.reserve(sessions_.size() + 1);
   if (sessions_.empty()) host_->attach(alarm_);
-  auto made = std::make_unique<Session>(settings_, clock_, owner);
+  auto made = std::make_unique<Session>(settings_, tls_.get(), clock_, owner);
   host_->attach(*made);
   sessions_.push_back(std::move(made));  // there is room
   Session& session = *sessions_.back();

@@ -11,6 +11,7 @@
 #include <mortise/backend.hpp>
 
 #include "base/timer_source.hpp"
+#include "remote/stream/tls.hpp"
 #include "remote/timer.hpp"
 #include "zookeeper/call.hpp"
 #include "zookeeper/lease_place.hpp"
@@ -288,6 +289,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void then(std::function<void()> completion) { completions_.push_back(std::move(completion)); }
 
   const Settings settings_;
+  const std::unique_ptr<remote::Tls> tls_;  // null: not encrypted
   const std::string where_;
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;

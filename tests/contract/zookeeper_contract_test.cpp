@@ -18,10 +18,13 @@ const BackendUnderTest direct =
     zookeeper_backend(ZooKeeperWay::direct, milliseconds(800), "margin=80ms");
 const BackendUnderTest ensemble =
     zookeeper_backend(ZooKeeperWay::ensemble, milliseconds(1'200), "margin=120ms");
+const BackendUnderTest encrypted =
+    zookeeper_backend(ZooKeeperWay::encrypted, milliseconds(800), "margin=80ms");
 
 MORTISE_CONTRACT(ZooKeeper, network);
 MORTISE_CONTRACT_OF(ZooKeeperDirect, direct, Exclusion, Crash, Fork, Traits);
 MORTISE_CONTRACT_OF(ZooKeeperEnsemble, ensemble, Exclusion, Fencing, Waiting, Traits);
 MORTISE_CONTRACT(ZooKeeperEnsembleLong, ensemble);
+MORTISE_CONTRACT(ZooKeeperTls, encrypted);
 
 }  // namespace mortise::contract

@@ -69,7 +69,7 @@ std::string parsed(std::string_view scheme, std::string_view text) {
   }
 #endif
 #ifdef MORTISE_WITH_ZOOKEEPER
-  if (scheme == "zookeeper") {
+  if (scheme.starts_with("zookeeper")) {
     const auto settings = mortise::zookeeper::Settings::parse(text);
     expect(settings.root.starts_with('/') && !settings.root.ends_with('/'), "a path of its own");
     expect(settings.session >= settings.margin * 2, "the session outlives its margin");

@@ -23,10 +23,14 @@ constexpr std::chrono::seconds to_start{30};
 constexpr const char* java = "/usr/bin/java";
 constexpr const char* jars = "/usr/share/java/";
 constexpr const char* needed_jars[] = {"slf4j-simple.jar", "zookeeper.jar"};  // names the others
+// Of Netty's it names some; what those need it does not.
+constexpr const char* secure_jars[] = {"netty-codec.jar", "netty-resolver.jar",
+                                       "netty-transport-native-unix-common.jar"};
 
 std::string class_path() {
   std::string out = MORTISE_BIN_DIR "/java";
   for (const char* const jar : needed_jars) out.append(":").append(jars).append(jar);
+  for (const char* const jar : secure_jars) out.append(":").append(jars).append(jar);
   return out;
 }
 
@@ -37,6 +41,7 @@ ZooKeeperServer::ZooKeeperServer(Options options) : options_(std::move(options))
   // Somebody may take a port between its choice and its use.
   for (int attempt = 0; attempt < 20; ++attempt) {
     port_ = free_port();
+    secure_port_ = options_.security ? free_port() : 0;
     write_configuration();
     if (launch()) return;
   }
@@ -48,6 +53,27 @@ ZooKeeperServer& ZooKeeperServer::shared() {
   if (!server.runs()) server.start();
   server.resume();
   return server;
+}
+
+ZooKeeperServer& ZooKeeperServer::shared_secure() {
+  static ZooKeeperServer server(
+      {.security = ZooKeeperSecurity{.certificate = certificates().server_certificate(),
+                                     .key = certificates().server_key(),
+                                     .ca = certificates().ca(),
+                                     .demands_clients = true}});
+  if (!server.runs()) server.start();
+  server.resume();
+  return server;
+}
+
+const Certificates& ZooKeeperServer::certificates() {
+  static const Certificates made;
+  return made;
+}
+
+std::string ZooKeeperServer::secure_parameters() {
+  const Certificates& made = certificates();
+  return "ca=" + made.ca() + "&cert=" + made.client_certificate() + "&key=" + made.client_key();
 }
 
 std::string ZooKeeperServer::fresh_root() {
@@ -113,6 +139,9 @@ std::string ZooKeeperServer::missing() {
   for (const char* const jar : needed_jars) {
     if (!std::filesystem::exists(std::string(jars) + jar)) return std::string(jars) + jar;
   }
+  for (const char* const jar : secure_jars) {
+    if (!std::filesystem::exists(std::string(jars) + jar)) return std::string(jars) + jar;
+  }
   return {};
 }
 
@@ -133,10 +162,31 @@ void ZooKeeperServer::write_configuration() const {
        << "maxClientCnxns=0\n"
        << "admin.enableServer=false\n"
        << "4lw.commands.whitelist=*\n";
+  if (options_.security) write_security(file);
   for (const std::string& line : options_.lines) file << line << '\n';
   file.close();
   if (options_.member != 0) std::ofstream(directory_.file("data/myid")) << options_.member;
   if (!file) throw std::runtime_error("cannot write the configuration of ZooKeeper");
+}
+
+// It wants its key and its certificate in one file.
+void ZooKeeperServer::write_security(std::ostream& file) const {
+  const ZooKeeperSecurity& security = *options_.security;
+  const std::string identity = directory_.file("identity.pem");
+  std::ofstream both(identity, std::ios::trunc);
+  both << std::ifstream(security.key).rdbuf() << std::ifstream(security.certificate).rdbuf();
+  if (!both.flush()) throw std::runtime_error("cannot write " + identity);
+  file << "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"
+       << "secureClientPort=" << secure_port_ << '\n'
+       << "secureClientPortAddress=127.0.0.1\n"
+       << "ssl.keyStore.location=" << identity << '\n'
+       << "ssl.trustStore.location=" << security.ca << '\n'
+       << "ssl.clientAuth=" << (security.demands_clients ? "need" : "none") << '\n';
+  if (security.newest) {
+    file << "ssl.protocol=TLSv1.3\n"
+         << "ssl.enabledProtocols=TLSv1.3\n"
+         << "ssl.ciphersuites=TLS_AES_128_GCM_SHA256\n";  // by default it has older ones alone
+  }
 }
 
 std::vector<std::string> ZooKeeperServer::arguments() const {

@@ -6,6 +6,7 @@
 
 #include "model/process.hpp"
 #include "model/temporary.hpp"
+#include "support/certificates.hpp"
 #include "support/needs.hpp"
 #include "support/zookeeper_talk.hpp"
 
@@ -13,10 +14,21 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mortise::test {
+
+/// By what a server is known on its secure port; files, all PEM.
+struct ZooKeeperSecurity {
+  std::string certificate;
+  std::string key;
+  std::string ca;                ///< who vouches for clients
+  bool demands_clients = false;  ///< a certificate of theirs
+  bool newest = false;           ///< TLS 1.3; by default a server speaks 1.2
+};
 
 struct ZooKeeperServerOptions {
   /// The server's unit of time: it ends sessions in steps of it, and grants none of under two.
@@ -28,6 +40,8 @@ struct ZooKeeperServerOptions {
   int member = 0;
   /// Run by the helper of tests/support/java, which does what no client can ask for.
   bool handled = false;
+  /// Has a secure port beside the plain one; both are served by Netty then.
+  std::optional<ZooKeeperSecurity> security{};
 };
 
 /// Starts with the object, ends with it. Not thread-safe. The thread that calls `start()`, by way
@@ -44,6 +58,10 @@ class ZooKeeperServer {
   /// works in a path of its own. It runs, whatever was done to it before. Call it from the main
   /// thread.
   static ZooKeeperServer& shared();
+  /// The same with a secure port, for `certificates()`, which demands that clients have one, too.
+  static ZooKeeperServer& shared_secure();
+  /// What `shared_secure()` is known by, and its clients.
+  static const Certificates& certificates();
   /// @return a path of one part, without a slash, that no other test of this machine uses.
   [[nodiscard]] static std::string fresh_root();
 
@@ -51,6 +69,12 @@ class ZooKeeperServer {
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   /// @return zookeeper://127.0.0.1:PORT/rest
   [[nodiscard]] std::string url(const std::string& rest) const;
+  [[nodiscard]] std::uint16_t secure_port() const noexcept { return secure_port_; }
+  [[nodiscard]] std::string secure_address() const {
+    return "127.0.0.1:" + std::to_string(secure_port_);
+  }
+  /// @return what a client of `shared_secure()` says in its URL.
+  [[nodiscard]] static std::string secure_parameters();
   [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
   [[nodiscard]] ZooKeeperTalk talk() const { return ZooKeeperTalk(port_); }
   /// What it answers to a four-letter word; empty where it does not.
@@ -87,6 +111,7 @@ class ZooKeeperServer {
 
  private:
   void write_configuration() const;
+  void write_security(std::ostream& file) const;
   [[nodiscard]] std::vector<std::string> arguments() const;
   [[nodiscard]] bool launch();
   [[nodiscard]] bool answers() const;
@@ -96,6 +121,7 @@ class ZooKeeperServer {
   Options options_;
   model::TemporaryDirectory directory_;
   std::uint16_t port_ = 0;
+  std::uint16_t secure_port_ = 0;
   // Last, so that the server is dead before its directory goes.
   model::Process process_;
 };

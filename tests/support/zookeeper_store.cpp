@@ -33,7 +33,7 @@ class ZooKeeperStore final : public NetworkStore {
   // Of an ensemble that which leads: the others go on without it.
   void restart() override {
     if (way_ != ZooKeeperWay::ensemble) {
-      test::ZooKeeperServer::shared().restart();
+      server().restart();
       return;
     }
     test::ZooKeeperEnsemble& ensemble = test::ZooKeeperEnsemble::shared();
@@ -67,13 +67,20 @@ class ZooKeeperStore final : public NetworkStore {
       case ZooKeeperWay::protected_:
         return test::ZooKeeperServer::shared().url(rest).insert(12, std::string(user) + "@");
       case ZooKeeperWay::ensemble: return test::ZooKeeperEnsemble::shared().url(rest);
+      case ZooKeeperWay::encrypted:
+        return "zookeeper+tls://" + server().secure_address() + "/" + rest + "&" +
+               test::ZooKeeperServer::secure_parameters();
     }
     return {};
   }
+  /// Where there is one.
+  [[nodiscard]] test::ZooKeeperServer& server() const {
+    return way_ == ZooKeeperWay::encrypted ? test::ZooKeeperServer::shared_secure()
+                                           : test::ZooKeeperServer::shared();
+  }
   [[nodiscard]] test::ZooKeeperTalk administrator() const {
-    test::ZooKeeperTalk talk = way_ == ZooKeeperWay::ensemble
-                                   ? test::ZooKeeperEnsemble::shared().talk()
-                                   : test::ZooKeeperServer::shared().talk();
+    test::ZooKeeperTalk talk =
+        way_ == ZooKeeperWay::ensemble ? test::ZooKeeperEnsemble::shared().talk() : server().talk();
     if (way_ == ZooKeeperWay::protected_) talk.authenticate("digest", user);
     return talk;
   }
@@ -89,6 +96,7 @@ std::string word_for(ZooKeeperWay way) {
     case ZooKeeperWay::direct: return "zookeeper_direct";
     case ZooKeeperWay::protected_: return "zookeeper_acl";
     case ZooKeeperWay::ensemble: return "zookeeper_ensemble";
+    case ZooKeeperWay::encrypted: return "zookeeper_tls";
   }
   return {};
 }

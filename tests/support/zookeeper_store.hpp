@@ -16,6 +16,7 @@ enum class ZooKeeperWay {
   direct,      ///< one server
   protected_,  ///< one server, with nodes that only a user with a password can change
   ensemble,    ///< three servers
+  encrypted,   ///< one server, by TLS, with certificates on both sides
 };
 
 /// @param session the session's time-out, which is the lease of every hold

@@ -35,8 +35,9 @@ Refusal refusal(const std::string& url) {
 TEST(ClientUrl, OfAnUnknownSchemeNamesWhatIsBuilt) {
   const Refusal refused = refusal("mysql://host");
   EXPECT_EQ(refused.code, Errc::unsupported);
-  EXPECT_THAT(refused.words, AllOf(HasSubstr("'mysql'"), HasSubstr("memory"), HasSubstr("file"),
-                                   HasSubstr("redlock"), HasSubstr("postgresql")));
+  EXPECT_THAT(refused.words,
+              AllOf(HasSubstr("'mysql'"), HasSubstr("memory"), HasSubstr("file"),
+                    HasSubstr("redlock"), HasSubstr("zookeeper+tls"), HasSubstr("postgresql")));
   EXPECT_THAT(refused.words, AllOf(Not(HasSubstr("sentinel")), Not(HasSubstr("cluster"))));
 }
 
@@ -62,7 +63,8 @@ TEST(ClientUrl, WithoutASchemeSaysWhichIsMeant) {
   } cases[] = {{"127.0.0.1:6379", "redis://"},
                {"localhost:6380/1", "redis://"},
                {"db.example:5432", "postgresql://"},
-               {"zk1:2181", "zookeeper://"}};
+               {"zk1:2181", "zookeeper://"},
+               {"zk1:2281", "zookeeper+tls://"}};
   for (const auto& each : cases) {
     const Refusal refused = refusal(each.url);
     EXPECT_EQ(refused.code, Errc::misconfigured) << each.url;

@@ -84,10 +84,33 @@ TEST(ZooKeeperSettingsTest, RefusesWhatCanNotBeMeant) {
   EXPECT_THAT(refusal("zookeeper://a?sesion=1s"), HasSubstr("sesion"));
 }
 
+TEST(ZooKeeperSettingsTest, TlsIsMeantByTheScheme) {
+  EXPECT_FALSE(Settings::parse("zookeeper://a").tls);
+  const Settings plain = Settings::parse("zookeeper+tls://a,b:1/locks");
+  ASSERT_TRUE(plain.tls);
+  EXPECT_TRUE(plain.tls->verify);
+  EXPECT_EQ(plain.tls->ca_file, "");
+  EXPECT_EQ(plain.text(), "a:2281,b:1");
+  const Settings all = Settings::parse(
+      "zookeeper+tls://a?ca=/ca.pem&cert=/c.pem&key=/k.pem&server-name=zk&verify=no&acl=creator");
+  ASSERT_TRUE(all.tls);
+  EXPECT_EQ(all.tls->ca_file, "/ca.pem");
+  EXPECT_EQ(all.tls->certificate, "/c.pem");
+  EXPECT_EQ(all.tls->key, "/k.pem");
+  EXPECT_EQ(all.tls->server_name, "zk");
+  EXPECT_FALSE(all.tls->verify);
+  EXPECT_TRUE(all.creator_only) << "whoever shows a certificate is somebody";
+  EXPECT_THAT(refusal("zookeeper+tls://a?cert=/c.pem"), HasSubstr("belong together"));
+  EXPECT_THAT(refusal("zookeeper+tls://a?verify=maybe"), HasSubstr("yes or no"));
+  EXPECT_THAT(refusal("zookeeper+tls://a?acl=creator"), HasSubstr("needs a user"));
+  EXPECT_THAT(refusal("zookeeper://a?ca=/x.pem"), HasSubstr("need the scheme zookeeper+tls"));
+  EXPECT_THAT(refusal("zookeeper://a?tls=yes"), HasSubstr("zookeeper+tls://"));
+  EXPECT_THAT(refusal("zookeeper+ssl://a"), HasSubstr("not a ZooKeeper scheme"));
+}
+
 TEST(ZooKeeperSettingsTest, SaysWhatTheCClientLacks) {
-  EXPECT_THAT(refusal("zookeeper://a?tls=yes"), HasSubstr("TLS proxy"));
-  EXPECT_THAT(refusal("zookeeper://a?ca=/x.pem"), HasSubstr("no TLS"));
   EXPECT_THAT(refusal("zookeeper://a?sasl=gssapi"), HasSubstr("no SASL"));
+  EXPECT_THAT(refusal("zookeeper+tls://a?sasl=gssapi"), HasSubstr("no SASL"));
 }
 
 TEST(ZooKeeperSettingsTest, APasswordComesFromOnePlace) {

@@ -72,6 +72,7 @@ class ZooKeeperWireTest : public ::testing::Test {
     wire_.connect_socket(&address, size);
     if (server_ >= 0) ::close(server_);
     server_ = ::accept(listener_, nullptr, nullptr);
+    EXPECT_TRUE(wire_.advance());
   }
   void ask(const std::string& bytes) {
     ASSERT_EQ(wire_.send_bytes(bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 namespace mortise::remote {
 namespace {
@@ -26,6 +27,8 @@ void set_option(int fd, int level, int name, const void* value, socklen_t size) 
 class SocketStream final : public Stream {
  public:
   explicit SocketStream(const Endpoint& endpoint);
+  SocketStream(base::UniqueFd socket, const Endpoint& endpoint)
+      : endpoint_(endpoint), socket_(std::move(socket)) {}
 
   [[nodiscard]] int descriptor() const noexcept override { return socket_.get(); }
   [[nodiscard]] Status advance() override;
@@ -193,6 +196,13 @@ Failure SocketStream::failure() const {
 std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
                                     const std::string& host) {
   auto plain = std::make_unique<SocketStream>(endpoint);
+  if (tls == nullptr) return plain;
+  return tls->wrap(std::move(plain), host);
+}
+
+std::unique_ptr<Stream> adopt_stream(base::UniqueFd socket, const Endpoint& endpoint,
+                                     const Tls* tls, const std::string& host) {
+  auto plain = std::make_unique<SocketStream>(std::move(socket), endpoint);
   if (tls == nullptr) return plain;
   return tls->wrap(std::move(plain), host);
 }

@@ -6,6 +6,7 @@
 #include <mortise/error.hpp>
 
 #include "base/resolver.hpp"
+#include "base/unique_fd.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -17,6 +18,12 @@ namespace mortise::remote {
 using base::Endpoint;
 
 class Tls;
+
+/// What to say where the handshake of TLS was begun in vain: a server that does not speak TLS takes
+/// our hello for something of its own, and waits for the rest of it, or hangs up.
+inline constexpr const char* no_handshake =
+    "the TLS handshake is not answered in time; is that a port for TLS?";
+inline constexpr const char* no_port_for_tls = "; is that a port for TLS?";
 
 /// @thread_safety `read()` and `write()` may run at the same time on two threads, each by one at a
 /// time; `advance()` and the destructor need exclusion.
@@ -63,5 +70,9 @@ class Stream {
 /// @throws nothing: a socket that cannot be made shows in `advance()`
 [[nodiscard]] std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
                                                   const std::string& host);
+/// The same over a socket that connects already, or is connected. It is kept as it is: what could
+/// not be sent arrives after its end as well.
+[[nodiscard]] std::unique_ptr<Stream> adopt_stream(base::UniqueFd socket, const Endpoint& endpoint,
+                                                   const Tls* tls, const std::string& host);
 
 }  // namespace mortise::remote

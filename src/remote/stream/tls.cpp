@@ -40,6 +40,7 @@ std::string reason_of(unsigned long error) {
 struct Transport {
   std::unique_ptr<Stream> plain;
   Stream::Status status = Stream::Status::done;  ///< of the last call
+  bool heard = false;                            ///< anything of the server
 };
 
 Transport& transport_of(BIO* bio) { return *static_cast<Transport*>(::BIO_get_data(bio)); }
@@ -48,6 +49,7 @@ int bio_read(BIO* bio, char* into, std::size_t size, std::size_t* bytes) {
   Transport& transport = transport_of(bio);
   const Stream::Moved moved = transport.plain->read({into, size});
   transport.status = moved.status;
+  if (moved.bytes > 0) transport.heard = true;
   *bytes = moved.bytes;
   BIO_clear_retry_flags(bio);
   if (moved.status == Stream::Status::again) BIO_set_retry_read(bio);
@@ -288,6 +290,7 @@ Stream::Status TlsStream::outcome(int result, short& wanted) {
   if (transport == Status::closed || transport == Status::failed) {
     why = transport_.plain->failure();
     if (!encrypted_) why.text += " during the TLS handshake";
+    if (!encrypted_ && !transport_.heard) why.text += no_port_for_tls;
     return give_up(transport, std::move(why));
   }
   return give_up(Status::failed, std::move(why));

@@ -4,20 +4,12 @@
 #pragma once
 
 #include "remote/stream/stream.hpp"
+#include "remote/stream/tls_settings.hpp"
 
 #include <memory>
 #include <string>
 
 namespace mortise::remote {
-
-/// From the URL's parameters; files are PEM.
-struct TlsSettings {
-  std::string ca_file{};      ///< empty: what the system trusts
-  std::string certificate{};  ///< ours, for servers that ask; with `key`
-  std::string key{};
-  std::string server_name{};  ///< what the certificate has to be for; empty: the host
-  bool verify = true;
-};
 
 /// Shared by the connections of a client.
 class Tls {
