@@ -37,7 +37,10 @@ Fate fate_of(const Failure& failure) noexcept {
 }
 
 Failure told_by_name(const std::string& name, Failure failure) {
-  if (failure.text.compare(0, name.size(), name) != 0) failure.text.insert(0, name + ": ");
+  const std::string& text = failure.text;
+  const bool named = text.compare(0, name.size(), name) == 0 &&
+                     (text.size() == name.size() || text[name.size()] == ':');
+  if (!named) failure.text.insert(0, name + ": ");
   return failure;
 }
 

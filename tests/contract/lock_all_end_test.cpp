@@ -85,24 +85,26 @@ MORTISE_TEST(LockAll, TellsAFailureByItsName) {
   Client one = client();
   Client other = client();
   Client closed = client();
+  // As the backend's own words begin, "memory server: ...", which are not the lock's name.
+  const std::string begins = store().backend()->describe().substr(0, 1);
   Lock a = one.lock("a");
-  Lock b = closed.lock("b");
-  Lock c = one.lock("c");
+  Lock b = closed.lock(begins);
+  Lock c = one.lock("~");
   closed.close();
   try {
     static_cast<void>(lock_all({a, b, c}));
     FAIL() << "a lock of a closed client was taken";
   } catch (const LockError& error) {
     EXPECT_EQ(error.errc(), Errc::closed);
-    EXPECT_EQ(std::string(error.what()).find("b: "), 0U) << error.what();
+    EXPECT_EQ(std::string(error.what()).find(begins + ": "), 0U) << error.what();
   }
   std::error_code ec;
   const Several none = lock_all({a, b, c}, {}, ec);
   EXPECT_FALSE(none);
   EXPECT_EQ(ec, Errc::closed);
-  EXPECT_EQ(none.failed_name(), "b");
+  EXPECT_EQ(none.failed_name(), begins);
   EXPECT_TRUE(is_free_for(other, "a"));
-  EXPECT_TRUE(is_free_for(other, "c"));
+  EXPECT_TRUE(is_free_for(other, "~"));
 }
 
 MORTISE_TEST(LockAll, IsRefusedWithALostHold, Quality::loss) {
