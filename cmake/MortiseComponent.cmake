@@ -127,6 +127,9 @@ function(mortise_component name)
     if(NOT wanted)
         return()
     endif()
+    if(NOT arg_OPTIONAL)
+        string(TOUPPER "MORTISE_${name}" option)
+    endif()
     set(missing)
     foreach(package debian IN ZIP_LISTS arg_FIND arg_DEBIAN)
         find_package(${package} QUIET)
@@ -216,11 +219,13 @@ macro(_mortise_install_component)
     set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/mortise")
     set(file_set)
     if(headers)
-        set(file_set FILE_SET HEADERS)
+        set(file_set FILE_SET HEADERS COMPONENT development)
     endif()
-    install(TARGETS ${target} EXPORT mortise-${name} ${file_set})
+    install(TARGETS ${target} EXPORT mortise-${name}
+        LIBRARY COMPONENT library NAMELINK_COMPONENT development
+        ARCHIVE COMPONENT development ${file_set})
     install(EXPORT mortise-${name} NAMESPACE mortise:: FILE mortise-${name}-targets.cmake
-        DESTINATION "${package_dir}")
+        DESTINATION "${package_dir}" COMPONENT development)
 
     get_target_property(type ${target} TYPE)
     set(finds "${arg_FIND}")
@@ -235,7 +240,8 @@ macro(_mortise_install_component)
     set(component_file "${PROJECT_BINARY_DIR}/package/mortise-${name}-component.cmake")
     configure_file("${PROJECT_SOURCE_DIR}/cmake/component.cmake.in" "${component_file}" @ONLY)
     list(TRANSFORM arg_FIND_MODULES PREPEND "${PROJECT_SOURCE_DIR}/cmake/")
-    install(FILES "${component_file}" ${arg_FIND_MODULES} DESTINATION "${package_dir}")
+    install(FILES "${component_file}" ${arg_FIND_MODULES}
+        DESTINATION "${package_dir}" COMPONENT development)
 
     # A static library has nobody but its user to name what it needs, so for a static build all is
     # public: `pkg-config --libs` is right with and without --static. Both mean our archives and the
@@ -267,5 +273,5 @@ macro(_mortise_install_component)
     configure_file("${PROJECT_SOURCE_DIR}/cmake/component.pc.in"
         "${PROJECT_BINARY_DIR}/package/${output}.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/package/${output}.pc"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
 endmacro()

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
 # The part of the package that belongs to no component: what find_package(mortise) reads first.
+#
+# CMake has components of an installation, too, which are others: `library` (shared libraries),
+# `development` (all that compiles and links), `tool`, and `licenses`. A package is made of each but
+# the last, whose texts have their own place in it: packaging/README.md.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -15,5 +19,9 @@ write_basic_package_version_file(
 install(FILES
     "${PROJECT_BINARY_DIR}/package/mortiseConfig.cmake"
     "${PROJECT_BINARY_DIR}/package/mortiseConfigVersion.cmake"
-    DESTINATION "${package_dir}")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+    DESTINATION "${package_dir}" COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licenses)
+if(PROJECT_IS_TOP_LEVEL)
+    include("${PROJECT_SOURCE_DIR}/packaging/debian/packages.cmake")
+endif()

@@ -64,6 +64,6 @@ function(mortise_add_zookeeper_client target)
             "${PROJECT_SOURCE_DIR}/LICENSES/Apache-2.0.txt"
             "${PROJECT_SOURCE_DIR}/LICENSES/hashtable.txt"
             "${PROJECT_SOURCE_DIR}/LICENSES/NOTICE.txt"
-            DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+            DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT licenses)
     endif()
 endfunction()

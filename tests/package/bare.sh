@@ -6,7 +6,8 @@
 # Usage: bare.sh <directory> <step>...
 #   root             make the bare root, which the steps below change
 #   install          what README.md says under Install, and then a user's program and the tool
-#   packages <dir>   the same with the packages that lie in <dir>
+#   packages <dir>   the same with the .deb packages that lie in <dir>, which then go without a trace
+# shellcheck disable=SC2016 # what stands in single quotes is another shell's
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
 root=$1/root
@@ -14,7 +15,6 @@ shift
 
 # inside <command>...: in the root, with mounts that end with the command.
 inside() {
-    # shellcheck disable=SC2016 # the inner shell's
     unshare --mount --fork -- bash -euc '
         mount -t proc proc "$1/proc"
         mount --rbind /dev "$1/dev"
@@ -35,8 +35,7 @@ block() {
 
 make_root() {
     local release sources
-    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    # shellcheck disable=SC2016 # apt's
+    release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
     sources=$(apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' \
         'Created-By: Packages' 'Origin: Debian' | sort -u)
     rm -rf "$root"
@@ -67,10 +66,23 @@ use() {
         mortise run --help >/dev/null'
 }
 
-for step; do
+while [ $# -gt 0 ]; do
+    step=$1
+    shift
     printf '== bare: %s\n' "$step" >&2
     case $step in
         root) make_root ;;
+        packages)
+            cp "$1"/*.deb "$root/"
+            inside sh -euxc 'apt-get -q install --no-install-recommends /*.deb cmake make g++'
+            inside sh -euxc 'test -f /usr/share/man/man1/mortise.1.gz
+                grep -q "Apache Software Foundation" /usr/share/doc/libmortise*/NOTICE
+                grep -q "Christopher Clark" /usr/share/doc/libmortise*/copyright'
+            use
+            inside sh -euxc 'apt-get -q purge --auto-remove mortise libmortise-dev "libmortise*"
+                test -z "$(find /usr -name "*mortise*")"'
+            shift
+            ;;
         install)
             inside sh -euxc "cd /src; $(block install)"
             use
