@@ -9,6 +9,7 @@
 #include <mortise/holder.hpp>
 #include <mortise/mode.hpp>
 #include <mortise/record.hpp>
+#include <mortise/token.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -46,6 +47,13 @@ struct Grant {
   std::uint64_t run =
       0;  ///< `Mode::once`: the number of the run, from 1; the same when asked again
 };
+
+/// @return the token of a hold with that grant number, as `Holder::token` has it. (The library
+/// gives those that follow, up to the next grant's, to the threads of a client that pass the hold
+/// on.)
+[[nodiscard]] constexpr Token token_of(std::uint64_t number) noexcept {
+  return Token(number * 1024);
+}
 
 /// The exact hold that a renewal or a release acts for.
 struct HoldId {

@@ -162,6 +162,26 @@ elseif(STEP STREQUAL "examples")
     run(${configure} -S "${SOURCE_DIR}/examples")
     run(${build})
 
+elseif(STEP STREQUAL "contract")
+    # A user's own backend, alone with what is installed; and a backend that breaks a promise.
+    file(COPY "${SOURCE_DIR}/examples/own_backend" DESTINATION "${WORK_DIR}")
+    run(${configure} -S "${WORK_DIR}/own_backend"
+        -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=8)
+    run(${build})
+    run(ctest --test-dir "${WORK_DIR}/build" --output-on-failure)
+    file(READ "${WORK_DIR}/own_backend/board.cpp" text)
+    string(REPLACE "++name.number" "name.number = 1" broken "${text}")
+    if(broken STREQUAL text)
+        message(FATAL_ERROR "nothing was broken")
+    endif()
+    file(WRITE "${WORK_DIR}/own_backend/board.cpp" "${broken}")
+    run(${build})
+    execute_process(COMMAND "${WORK_DIR}/build/own_backend_contract" --gtest_brief=1
+        OUTPUT_VARIABLE output RESULT_VARIABLE result)
+    if(result EQUAL 0 OR NOT output MATCHES "FAILED  . Board/Fencing\\.")
+        message(FATAL_ERROR "a token that does not grow was not found (${result}): ${output}")
+    endif()
+
 elseif(STEP STREQUAL "exported_symbols")
     file(GLOB libraries "${PREFIX}/${LIBDIR}/libmortise*.so")
     run(bash "${SOURCE_DIR}/tests/habits/exported_symbols.sh" "${SOURCE_DIR}" ${libraries})

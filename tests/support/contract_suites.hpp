@@ -47,9 +47,9 @@ class Traits : public ContractTest {};          // the ground is what it says
 
 }  // namespace mortise::contract
 
-/// Runs those suites on a backend, or the whole contract where none is named. Write it in namespace
-/// mortise::contract. It runs while the program starts, so that the backend is made of nothing that
-/// another source keeps in a variable.
+/// Runs those suites, of mortise::contract, on a backend, or the whole contract where none is
+/// named. It runs while the program starts, so that the backend is made of nothing that another
+/// source keeps in a variable.
 #define MORTISE_CONTRACT_OF(prefix, backend, ...)    \
   [[maybe_unused]] const bool prefix##_is_a_ground = \
       ::mortise::test::add_ground<__VA_ARGS__>(#prefix, backend)

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "board.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace own {
+
+using mortise::Acquisition;
+using mortise::Support;
+
+void Board::News::tell() const {
+  if (!granted.request) return;
+  mortise::Grant grant;
+  grant.number = number;
+  grant.counted_from = granted.client->clock()->now();
+  granted.request->granted(grant);  // no lease: it is held until it is released
+}
+
+bool Board::is_of(const Name& name, const mortise::AttemptId& attempt) {
+  return name.holder && name.holder->request->request().attempt == attempt;
+}
+
+std::optional<mortise::Holder> Board::holder_of(const Name& name) {
+  if (!name.holder) return std::nullopt;
+  mortise::Holder holder;
+  holder.label = name.holder->request->request().label;
+  holder.token = mortise::token_of(name.number);
+  holder.waiters = name.line.size();
+  return holder;
+}
+
+Board::News Board::grant(Name& name, const Entry& entry) {
+  name.holder = entry;
+  return {entry, ++name.number};
+}
+
+Board::News Board::free(Name& name) {
+  name.holder.reset();
+  if (name.line.empty()) return {};
+  const Entry next = std::move(name.line.front());
+  name.line.pop_front();
+  return grant(name, next);
+}
+
+void Board::acquire(const Entry& entry) {
+  const Acquisition::Request& request = entry.request->request();
+  std::optional<mortise::Holder> busy;
+  News news;
+  {
+    const std::scoped_lock lock(mutex_);
+    Name& name = names_[request.name];
+    if (is_of(name, request.attempt)) {
+      news = {entry, name.number};  // asked again: the same answer
+    } else if (!name.holder) {
+      news = grant(name, entry);
+    } else {
+      busy = holder_of(name);
+      const bool waits = std::any_of(name.line.begin(), name.line.end(), [&](const Entry& each) {
+        return each.request == entry.request;
+      });
+      if (request.wait && !waits) name.line.push_back(entry);
+      // Under the mutex, so that it cannot come behind the grant.
+      if (request.wait) entry.request->queued(busy);
+    }
+  }
+  news.tell();
+  if (busy && !request.wait) entry.request->busy(busy);
+}
+
+void Board::cancel(const Entry& entry) {
+  std::optional<mortise::Holder> busy;
+  News late;
+  {
+    const std::scoped_lock lock(mutex_);
+    Name& name = names_[entry.request->request().name];
+    if (is_of(name, entry.request->request().attempt)) late = {entry, name.number};
+    std::erase_if(name.line, [&](const Entry& each) { return each.request == entry.request; });
+    busy = holder_of(name);
+  }
+  late.tell();
+  entry.request->busy(busy);  // a second completion is ignored
+}
+
+mortise::Released Board::release(const mortise::HoldId& hold) {
+  News news;
+  {
+    const std::scoped_lock lock(mutex_);
+    Name& name = names_[hold.name];
+    if (!is_of(name, hold.attempt) || name.number != hold.number) {
+      return mortise::Released::was_lost;
+    }
+    news = free(name);
+  }
+  news.tell();
+  return mortise::Released::released;
+}
+
+bool Board::stands(const mortise::HoldId& hold) {
+  const std::scoped_lock lock(mutex_);
+  const Name& name = names_[hold.name];
+  return is_of(name, hold.attempt) && name.number == hold.number;
+}
+
+std::optional<mortise::Holder> Board::holder(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  return holder_of(names_[name]);
+}
+
+void Board::leave(const mortise::Host* client) {
+  std::vector<News> news;
+  std::vector<Entry> closed;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto& [text, name] : names_) {
+      std::erase_if(name.line, [&](const Entry& each) {
+        if (each.client == client) closed.push_back(each);
+        return each.client == client;
+      });
+      if (name.holder && name.holder->client == client) news.push_back(free(name));
+    }
+  }
+  for (const News& each : news) each.tell();
+  for (const Entry& each : closed) each.request->failed({mortise::Errc::closed, "board"});
+}
+
+void Board::wipe(const std::string& text) {
+  mortise::HoldId hold;
+  mortise::Host* client = nullptr;
+  News news;
+  {
+    const std::scoped_lock lock(mutex_);
+    Name& name = names_[text];
+    if (!name.holder) return;
+    client = name.holder->client;
+    hold = {text, name.holder->request->request().attempt, name.number};
+    news = free(name);
+  }
+  client->hold_lost(hold, {mortise::Errc::lost, text + ": wiped off the board"});
+  news.tell();
+}
+
+mortise::Capabilities BoardBackend::capabilities() const {
+  return {.leases = Support::no,
+          .fencing = Support::yes,
+          .fair = Support::yes,
+          .push_wakeup = Support::yes,
+          .one_wake = Support::yes,
+          .survives_restart = Support::no,
+          .survives_failover = Support::no};
+}
+
+void BoardBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
+  operation->sent(host_->clock()->now());
+  board_->acquire({host_, operation});
+}
+
+void BoardBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
+  board_->cancel({host_, operation});
+}
+
+void BoardBackend::renew(const std::shared_ptr<mortise::Renewal>& operation) {
+  for (mortise::Renewal::Item& item : operation->items()) {
+    item.counted_from = host_->clock()->now();
+    item.granted = mortise::no_lease;
+    item.answer = board_->stands(item.hold) ? mortise::Renewal::Answer::renewed
+                                            : mortise::Renewal::Answer::lost;
+  }
+  operation->answered();
+}
+
+void BoardBackend::release(const std::shared_ptr<mortise::Release>& operation) {
+  operation->answered(board_->release(operation->hold()));
+  // Behind those who wait already, or at once where nobody does.
+  if (const auto& successor = operation->successor()) acquire(successor);
+}
+
+void BoardBackend::inspect(const std::shared_ptr<mortise::Inspection>& operation) {
+  operation->answered(board_->holder(operation->name()));
+}
+
+}  // namespace own

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A store of one's own: a board of names in this process, on which whoever comes first is written
+// and the others wait in line. Behind mortise::Backend it has all that mortise::Lock does.
+#pragma once
+
+#include <mortise/backend.hpp>
+#include <mortise/mortise.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace own {
+
+/// One request, and the client that it came from.
+struct Entry {
+  mortise::Host* client = nullptr;
+  std::shared_ptr<mortise::Acquisition> request;
+};
+
+/// What clients share. A real one would be a server behind a connection.
+/// @thread_safety every member may be called concurrently.
+class Board {
+ public:
+  void acquire(const Entry& entry);
+  void cancel(const Entry& entry);
+  [[nodiscard]] mortise::Released release(const mortise::HoldId& hold);
+  [[nodiscard]] bool stands(const mortise::HoldId& hold);
+  [[nodiscard]] std::optional<mortise::Holder> holder(const std::string& name);
+  /// Forgets all that a client waits for and holds.
+  void leave(const mortise::Host* client);
+  /// Wipes the holder of a name off, as an administrator would; it is told.
+  void wipe(const std::string& name);
+
+ private:
+  struct Name {
+    std::optional<Entry> holder;
+    std::uint64_t number = 0;  // of the last grant
+    std::deque<Entry> line;
+  };
+  /// What is told once the mutex is free: a completion may call the backend again.
+  struct News {
+    Entry granted;
+    std::uint64_t number = 0;
+    void tell() const;
+  };
+  [[nodiscard]] static bool is_of(const Name& name, const mortise::AttemptId& attempt);
+  [[nodiscard]] static std::optional<mortise::Holder> holder_of(const Name& name);
+  [[nodiscard]] static News grant(Name& name, const Entry& entry);
+  [[nodiscard]] static News free(Name& name);
+
+  std::mutex mutex_;
+  std::map<std::string, Name> names_;
+};
+
+/// One client's way to the board.
+class BoardBackend final : public mortise::Backend {
+ public:
+  explicit BoardBackend(std::shared_ptr<Board> board) : board_(std::move(board)) {}
+
+  [[nodiscard]] mortise::Capabilities capabilities() const override;
+  [[nodiscard]] std::string describe() const override { return "board"; }
+  void start(mortise::Host& host) override { host_ = &host; }
+  void stop() noexcept override { board_->leave(host_); }
+  void acquire(const std::shared_ptr<mortise::Acquisition>& operation) override;
+  void cancel(const std::shared_ptr<mortise::Acquisition>& operation) override;
+  void renew(const std::shared_ptr<mortise::Renewal>& operation) override;
+  void release(const std::shared_ptr<mortise::Release>& operation) override;
+  void inspect(const std::shared_ptr<mortise::Inspection>& operation) override;
+  void check(const std::shared_ptr<mortise::Check>& operation) override { operation->answered(); }
+
+ private:
+  const std::shared_ptr<Board> board_;
+  mortise::Host* host_ = nullptr;
+};
+
+}  // namespace own
