@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Goal: what docs/postgresql.md has somebody do once, by hand, is done by `mortise migrate`, and
+// what goes wrong there is told. Method: a PostgreSQL of the test's own, whose owner and
+// application are two roles; the application takes locks by the tool before and after.
+#include "support/postgres_server.hpp"
+#include "tool/tool_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+
+namespace mortise::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ToolPostgres : public ToolTest {
+ protected:
+  void SetUp() override {
+    MORTISE_NEEDS_POSTGRES_SERVER();
+    server_.emplace();
+  }
+  [[nodiscard]] PostgresServer& server() { return *server_; }
+  [[nodiscard]] ToolResult migrate(const Words& more = {}) {
+    Words words{"migrate", server().owner_url(), "--role", postgres_application};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(words);
+  }
+  /// As the application, with the schema that is named behind its URL.
+  [[nodiscard]] ToolResult take(const std::string& more = {}) {
+    const std::string url = server().url();
+    const char sign = url.find('?') == std::string::npos ? '?' : '&';
+    return call(with_shell({"run", more.empty() ? url : url + sign + more, "a"},
+                           "echo token $MORTISE_TOKEN"));
+  }
+
+ private:
+  std::optional<PostgresServer> server_;
+};
+
+TEST_F(ToolPostgres, MigratesWhatTheApplicationThenUses) {
+  const ToolResult before = take();
+  EXPECT_EQ(before.status, 78);
+  EXPECT_THAT(before.err, HasSubstr("migrate"));
+  const ToolResult made = migrate();
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(made.out, "the schema is up to date\n");
+  const ToolResult after = take();
+  EXPECT_EQ(after.status, 0) << after.err;
+  EXPECT_THAT(after.out, ::testing::ContainsRegex("^token [1-9]"));
+  const ToolResult looked = call({"check", server().url()});
+  EXPECT_EQ(looked.status, 0) << looked.err;
+}
+
+TEST_F(ToolPostgres, MigratesAgainWhileALockIsHeld) {
+  ASSERT_EQ(migrate().status, 0);
+  RunningTool holder = start(with_shell({"run", server().url(), "a"},
+                                        "note held; while [ ! -e $F/go ]; do sleep 0.01; done"));
+  ASSERT_GT(noted("held"), 0);
+  EXPECT_EQ(migrate().status, 0);
+  EXPECT_FALSE(is_free(server().url(), "a"));
+  touch("go");
+  EXPECT_EQ(holder.wait().status, 0);
+}
+
+TEST_F(ToolPostgres, MigratesIntoASchemaOfAnotherName) {
+  const ToolResult made = migrate({"--schema", "other"});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(take("mortise.schema=other").status, 0);
+  EXPECT_EQ(take().status, 78) << "the one by default was not made";
+}
+
+TEST_F(ToolPostgres, PrintsWhatPsqlThenRuns) {
+  const ToolResult printed = call({"migrate", "--print", "--role", postgres_application});
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  PostgresTalk(server().owner_url()).run(printed.out);
+  EXPECT_EQ(take().status, 0);
+}
+
+TEST_F(ToolPostgres, SaysWhoMayNotMigrate) {
+  const ToolResult refused = call({"migrate", server().url()});
+  EXPECT_EQ(refused.status, 77) << refused.err;
+  EXPECT_EQ(take().status, 78) << "a part of it was made";
+}
+
+TEST_F(ToolPostgres, NamesARoleThatIsNotThere) {
+  const ToolResult unknown = call({"migrate", server().owner_url(), "--role", "nobody_here"});
+  EXPECT_EQ(unknown.status, 78) << unknown.err;
+  EXPECT_THAT(unknown.err, HasSubstr("nobody_here"));
+  EXPECT_EQ(migrate().status, 0) << "what failed has left nothing";
+}
+
+TEST_F(ToolPostgres, SaysThatNobodyAnswers) {
+  server().kill();
+  const ToolResult result = migrate();
+  EXPECT_EQ(result.status, 69) << result.err;
+}
+
+}  // namespace
+}  // namespace mortise::test
