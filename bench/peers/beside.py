@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Mortise beside Redisson and Curator: see README.md."""
+"""Mortise beside other libraries that lock: see README.md."""
 import argparse
 import contextlib
 import json
 import os
 import pathlib
 import platform
-import subprocess
 import sys
 import time
 
@@ -16,111 +15,122 @@ sys.dont_write_bytecode = True
 import figures  # noqa: E402
 import processes  # noqa: E402
 import report  # noqa: E402
+import workers  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
+PEERS = {
+    "jars": "a folder with Redisson's and Curator's jars, and those that they need",
+    "python": "a virtual environment with redis-py and kazoo",
+    "node": "a folder with node_modules: redlock and ioredis",
+    "redis-plus-plus": "where redis-plus-plus is installed: include/ and lib/",
+}
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jars", type=pathlib.Path, required=True,
-                        help="a folder with Redisson, Curator and what they need")
-    parser.add_argument("--mortise-src", type=pathlib.Path, default=HERE.parents[1],
+    parser = argparse.ArgumentParser(
+        prog="./dev bench peers", description=__doc__,
+        epilog="A peer whose option is not given is left out. Nothing is downloaded.")
+    for name, what in PEERS.items():
+        parser.add_argument(f"--{name}", type=pathlib.Path, metavar="DIR", help=what)
+    parser.add_argument("--mortise-src", type=pathlib.Path, default=HERE.parents[1], metavar="DIR",
                         help="Mortise's sources (default: around this script)")
-    parser.add_argument("--mortise-build", type=pathlib.Path,
+    parser.add_argument("--mortise-build", type=pathlib.Path, metavar="DIR",
                         help="where they are built (default: build/release of the sources)")
-    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("build/peers"),
-                        help="where the two workers are built (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("build/peers"), metavar="DIR",
+                        help="where the workers are built (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--only", choices=["redis", "zookeeper"])
     parser.add_argument("--quick", action="store_true",
                         help="small numbers: shows that everything runs, measures nothing")
-    parser.add_argument("--server-cpu", type=int, default=0)
-    parser.add_argument("--client-cpu", type=int, default=1)
-    parser.add_argument("--json", type=pathlib.Path, help="all figures of all rounds go here")
+    parser.add_argument("--server-cpu", type=int, default=0, metavar="N")
+    parser.add_argument("--client-cpu", type=int, default=1, metavar="N")
+    parser.add_argument("--json", type=pathlib.Path, metavar="PATH",
+                        help="all figures of all rounds go here, for page.py and plots.py")
     given = parser.parse_args()
     given.mortise_build = given.mortise_build or given.mortise_src / "build/release"
     return given
 
 
-def run(command):
-    subprocess.run([str(word) for word in command], check=True)
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
 
 
-def build_ours(given):
-    """@return the command that starts Mortise's worker"""
-    program = given.work / "worker"
-    archives = sorted(given.mortise_build.glob("libmortise*.a"))
-    if not archives:
-        sys.exit(f"no libmortise*.a in {given.mortise_build}: build the preset release first")
-    uses = ["hiredis", "openssl"]
-    if any("postgres" in archive.name for archive in archives):
-        uses.append("libpq")
-    libraries = subprocess.run(["pkg-config", "--libs", *uses], check=True, text=True,
-                               capture_output=True).stdout.split()
-    run(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror", "-DMORTISE_STATIC",
-         "-I", given.mortise_src / "include", *sorted((HERE / "ours").glob("*.cpp")),
-         "-Wl,--start-group", *archives, "-Wl,--end-group", *libraries, "-pthread",
-         "-o", program])
-    return [program]
+def command(given):
+    """The run in one line, without the folders of this machine."""
+    words = [f"--{name} DIR" for name in PEERS if getattr(given, name.replace("-", "_"))]
+    words += [f"--only {given.only}"] * bool(given.only) + ["--quick"] * given.quick
+    return " ".join(["./dev bench peers", *words, f"--rounds {given.rounds}", "--json PATH"])
 
 
-def build_peers(given):
-    """@return the command that starts a peer's worker"""
-    for needed in ("redisson-[0-9]*.jar", "curator-recipes-*.jar"):
-        if not list(given.jars.glob(needed)):
-            sys.exit(f"no {needed} in {given.jars}: README.md says what has to be there")
-    classes = given.work / "classes"
-    run(["javac", "-cp", given.jars / "*", "-d", classes, *sorted((HERE / "java").glob("*.java"))])
-    return ["java", "-cp", f"{classes}:{given.jars}/*", "Worker"]
+class Run:
+    """What one run has measured so far."""
 
+    def __init__(self, given, versions, benches, sizes):
+        self.given = given
+        self.begin = time.monotonic()
+        self.results = report.Results()
+        self.about = {
+            "command": command(given),
+            "quick": given.quick,
+            "held": sizes.held,
+            "machine": f"{processor()}, {os.cpu_count()} CPUs, Linux {platform.release()}",
+            "versions": versions,
+            "benches": [{"title": bench.title,
+                         "ours": [side.title for side in bench.sides if side.ours],
+                         "peers": [side.title for side in bench.sides if not side.ours],
+                         "shares": {side.title: side.shares_with for side in bench.sides
+                                    if side.shares_with}}
+                        for bench in benches],
+        }
 
-def about(given, servers):
-    """What was measured, and on what."""
-    def said(*command, where=None):
-        done = subprocess.run(command, cwd=where, text=True, capture_output=True, check=False)
-        return (done.stdout or done.stderr).strip().splitlines()[:1]
+    def seconds(self):
+        return round(time.monotonic() - self.begin)
 
-    jars = [jar.stem for name in ("redisson-[0-9]*", "curator-recipes-*", "zookeeper-[0-9]*")
-            for jar in given.jars.glob(name + ".jar")]
-    return [*(server.version() for server in servers.values()), *jars,
-            *said("java", "-version"),
-            *("Mortise " + line for line in
-              said("git", "rev-parse", "--short", "HEAD", where=given.mortise_src)),
-            f"Linux {platform.release()}, {os.cpu_count()} CPUs"]
+    def keep(self, rounds):
+        """After each part of a round: a later one may fail."""
+        if self.given.json:
+            everything = {**self.about, "rounds": rounds, "seconds": self.seconds(),
+                          "figures": self.results.all()}
+            self.given.json.write_text(json.dumps(everything, indent=1, ensure_ascii=False) + "\n")
+
+    def show(self):
+        print("; ".join([*self.about["versions"], self.about["machine"]]))
+        for bench in self.about["benches"]:
+            print("\n" + self.results.table(bench["title"], bench["ours"] + bench["peers"]))
+            for line in self.results.between(bench["title"]):
+                print(line)
 
 
 def main():
     given = arguments()
     given.work.mkdir(parents=True, exist_ok=True)
     given.work = given.work.resolve()
-    ours, peers = build_ours(given), build_peers(given)
+    found = workers.Workers(given)
     # This script wakes up between the figures only, and never on the server's CPU.
     os.sched_setaffinity(0, {given.client_cpu})
     sizes = figures.QUICK if given.quick else figures.FULL
-    begin = time.monotonic()
-    results = report.Results()
     with contextlib.ExitStack() as stack:
         servers = {}
         for name, kind in (("redis", processes.Redis), ("zookeeper", processes.ZooKeeper)):
             if given.only in (None, name):
                 servers[name] = kind(given.server_cpu)
                 stack.callback(servers[name].end)
-        benches = [figures.BENCHES[name](server, ours, peers, given.client_cpu, sizes)
+        benches = [figures.BENCHES[name](server, found.commands, given.client_cpu, sizes)
                    for name, server in servers.items()]
-        what = about(given, servers)
+        run = Run(given, [*(server.version() for server in servers.values()), *found.versions],
+                  benches, sizes)
         for bench in benches:
             bench.warm_up()
         for number in range(given.rounds):
             for bench in benches:
-                bench.round(number, results)
-                if given.json:  # also where a later round fails
-                    given.json.write_text(
-                        json.dumps({"about": what, "rounds": results.all()}, indent=1) + "\n")
-                print(f"{bench.title}, round {number + 1} of {given.rounds}: "
-                      f"{time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
-    print("; ".join(what) + f"; {given.rounds} rounds, {time.monotonic() - begin:.0f} s")
-    for bench in benches:
-        print("\n" + results.table(bench.title, [side.title for side in bench.sides]))
+                bench.round(number, run.results)
+                run.keep(number + 1)
+                print(f"{bench.title}, round {number + 1} of {given.rounds}: {run.seconds()} s",
+                      file=sys.stderr, flush=True)
+    run.show()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import tempfile
 import time
 
 import processes
+import sides
 from report import percentile
 
 
@@ -18,39 +19,32 @@ class Sizes:
     calls: int         # that count
     warm_ms: int       # the same for rates
     rate_ms: int
-    turns: int         # of a hand-off; the first fifty do not count
-    held: dict         # by server: up to how many locks one thread holds
-    hold_seconds: dict
+    turns: int         # of a hand-off; a twelfth of them, the first, does not count
+    held: int          # how many locks one thread holds
+    hold_seconds: dict  # by server: how long one watches
 
 
-FULL = Sizes(warm=10_000, calls=10_000, warm_ms=1_500, rate_ms=2_000, turns=600,
-             held={"Redis": (10_000, 100_000), "ZooKeeper": (10_000,)},
-             hold_seconds={"Redis": 30, "ZooKeeper": 15})
-QUICK = Sizes(warm=200, calls=200, warm_ms=200, rate_ms=300, turns=120,
-              held={"Redis": (300, 1_000), "ZooKeeper": (300,)},
-              hold_seconds={"Redis": 11, "ZooKeeper": 3})
-UNCOUNTED_TURNS = 50
+FULL = Sizes(warm=10_000, calls=10_000, warm_ms=1_500, rate_ms=2_000, turns=600, held=10_000,
+             hold_seconds={"Redis": 30, "ZooKeeper": 10})
+QUICK = Sizes(warm=200, calls=200, warm_ms=200, rate_ms=300, turns=120, held=300,
+              hold_seconds={"Redis": 3, "ZooKeeper": 3})
+LEAST_CALLS = 20
+UNCOUNTED = 12  # one of so many
 RIVALS = 8
 THREADS = 32
 ASKED = 200  # held locks that another client tries afterwards
 
 
-@dataclasses.dataclass(frozen=True)
-class Side:
-    """One library, or one mode of it."""
-    letter: str  # of its names
-    title: str
-    command: tuple
-
-
 class Bench:
     """A server, the sides that take locks there, and their figures."""
 
+    title = ""
     requests_title = ""
+    question = 0  # requests that asking for their number makes
 
-    def __init__(self, server, sides, cpu, sizes):
+    def __init__(self, server, found, cpu, sizes):
         self.server = server
-        self.sides = sides
+        self.sides = found
         self.cpu = cpu
         self.sizes = sizes
 
@@ -65,67 +59,78 @@ class Bench:
             worker.end()
 
     def round(self, number, results):
-        """All figures once; each side is the first in every other round."""
-        sides = self.sides[::-1] if number % 2 else self.sides
+        """All figures once; the sides' order is the other way round in every other round."""
+        order = self.sides[::-1] if number % 2 else self.sides
         with contextlib.ExitStack() as stack:
             pairs = {}
-            for side in sides:
+            for side in order:
                 pairs[side] = self.start(side), self.start(side)
                 for worker in pairs[side]:
                     stack.callback(worker.end)
             for part in (self.cycles, self.rate, self.failed_try, self.contention, self.handoff):
-                for side in sides:
+                for side in order:
                     add = self.adder(results, side)
-                    part(*pairs[side], f"{side.letter}{number:02}{part.__name__[:2]}", add)
+                    part(side, *pairs[side], f"{side.letter}{number:02}{part.__name__[:2]}", add)
             self.mixed(results, pairs, number)
-        for side in sides:
+        for side in order:
             self.held(side, f"{side.letter}{number:02}he", self.adder(results, side))
 
     def adder(self, results, side):
         return lambda figure, value: results.add(self.title, figure, side.title, value)
 
-    def cycles(self, one, _, prefix, add):
-        taken = self.samples(one.ask("cycles", prefix, self.sizes.warm, self.sizes.calls))
+    def counts(self, side):
+        """@return how many calls do not count, and how many do"""
+        return [max(LEAST_CALLS, int(side.calls * each))
+                for each in (self.sizes.warm, self.sizes.calls)]
+
+    def cycles(self, side, one, _, prefix, add):
+        taken = self.samples(one.ask("cycles", prefix, *self.counts(side)))
         add("lock + unlock, 1 thread, p50, µs", percentile(taken, 0.5))
         add("lock + unlock, 1 thread, p99, µs", percentile(taken, 0.99))
 
-    def rate(self, one, _, prefix, add):
+    def rate(self, _, one, __, prefix, add):
         rate = one.ask("threads", prefix, THREADS, self.sizes.warm_ms, self.sizes.rate_ms)
         add(f"{THREADS} threads, a name each, cycles/s", float(rate))
 
-    def failed_try(self, one, other, prefix, add):
+    def failed_try(self, side, one, other, prefix, add):
         other.ask("hold", prefix, 0, 1)
-        taken = self.samples(one.ask("tries", prefix, self.sizes.warm, self.sizes.calls))
+        taken = self.samples(one.ask("tries", prefix, *self.counts(side)))
         other.ask("drop", 1)
         add("failed try, p50, µs", percentile(taken, 0.5))
 
-    def contention(self, one, _, prefix, add):
+    def contention(self, side, one, _, prefix, add):
         one.ask("rivals", prefix, RIVALS)
         one.ask("contend", prefix, self.sizes.warm_ms)
-        before = self.server.requests()
+        before = self.server.requests(side.also)
         grants = int(one.ask("contend", prefix, self.sizes.rate_ms))
-        requests = self.server.requests() - before - self.question
+        requests = self.server.requests(side.also) - before - self.question
         one.ask("rivals", prefix, 0)
         add(f"{self.requests_title} a grant, {RIVALS} clients", requests / grants)
         add(f"{RIVALS} clients, held 1 ms, grants/s", grants / self.sizes.rate_ms * 1000)
 
-    def handoff(self, one, other, prefix, add):
-        taken = self.relay(one, other, prefix)
+    def handoff(self, side, one, other, prefix, add):
+        taken = self.relay(one, other, prefix, side.turns)
         add("hand-off between processes, p50, µs", percentile(taken, 0.5))
         add("hand-off between processes, p99, µs", percentile(taken, 0.99))
 
     def mixed(self, results, pairs, number):
-        """Hand-offs between the peer and that side of ours that shares its locks."""
-        peer, ours = self.sides[0], self.sides[-1]
-        taken = self.relay(pairs[ours][0], pairs[peer][0], f"m{number:02}mi")
-        for figure, some in ((f"ours frees, {peer.title} gets", taken[1::2]),
-                             (f"{peer.title} frees, ours gets", taken[0::2])):
-            results.add(self.title, f"{figure}, p50, µs", ours.title, percentile(some, 0.5))
-            results.add(self.title, f"{figure}, p99, µs", ours.title, percentile(some, 0.99))
+        """Hand-offs between a peer and that side of ours that shares its locks."""
+        named = {side.title: side for side in pairs}
+        for ours in pairs:
+            peer = named.get(ours.shares_with)
+            if peer is None:
+                continue
+            taken = self.relay(pairs[ours][0], pairs[peer][0], f"x{number:02}mi", 1)
+            for figure, some in ((f"ours frees, {peer.title} gets", taken[1::2]),
+                                 (f"{peer.title} frees, ours gets", taken[0::2])):
+                for name, share in (("p50", 0.5), ("p99", 0.99)):
+                    results.add(self.title, f"{figure}, {name}, µs", ours.title,
+                                percentile(some, share))
 
-    def relay(self, first, second, prefix):
+    def relay(self, first, second, prefix, share):
         """How long each turn's taker waited from the call of unlock(), in µs."""
-        turns = self.sizes.turns
+        turns = int(share * self.sizes.turns)
+        uncounted = turns // UNCOUNTED // 2 * 2
         with tempfile.NamedTemporaryFile(dir=self.server.folder) as board:
             board.write(bytes(8 * (5 + turns)))
             board.flush()
@@ -134,44 +139,47 @@ class Bench:
             first.answer()
             second.answer()
             words = array.array("q", pathlib.Path(board.name).read_bytes())
-        return [word / 1000 for word in words[5 + UNCOUNTED_TURNS:]]
+        # The first turn of all was handed over by nobody.
+        return [word / 1000 for word in words[5 + max(2, uncounted):]]
 
     def held(self, side, prefix, add):
         """One thread holds many locks, in a process that has done little else."""
+        count = self.sizes.held
         self.make_room()
         holder = self.start(side)
-        holder.ask("cycles", f"{prefix}w", self.sizes.warm, 1)
-        self.hold_one(holder, prefix, add)
+        holder.ask("cycles", f"{prefix}w", max(LEAST_CALLS, int(side.calls * self.sizes.warm)), 1)
+        self.hold_one(side, holder, prefix, add)
         before = holder.memory_mb()
         stored = self.stored()
-        start, seconds = 0, 0.0
-        for count in self.sizes.held[self.title]:
-            seconds += float(holder.ask("hold", prefix, start, count))
-            start = count
-            add(f"take {count:,}, s", seconds)
+        add(f"take {count:,}, s", float(holder.ask("hold", prefix, 0, count)))
         time.sleep(1)  # what the takes have left to do
-        add(f"client memory that {start:,} held add, MB", holder.memory_mb() - before)
-        add(f"client memory with {start:,} held, all, MB", holder.memory_mb())
-        self.tell_stored(stored, start, add)
-        self.watch(holder, start, add)
-        self.ask_another(side, prefix, start)
-        self.let_go(holder, start)
+        add(f"client memory that {count:,} held add, MB", holder.memory_mb() - before)
+        add(f"client memory with {count:,} held, all, MB", holder.memory_mb())
+        self.tell_stored(stored, count, add)
+        self.watch(side, holder, count, add)
+        self.ask_another(side, prefix, count)
+        self.let_go(holder, count)
 
-    def hold_one(self, holder, prefix, add):
+    def hold_one(self, side, holder, prefix, add):
         """What many holds cost begins with what one does."""
 
-    def watch(self, holder, count, add):
-        seconds = self.sizes.hold_seconds[self.title]
+    def watch(self, side, holder, count, add):
+        figures = (f"client CPU while holding {count:,}, %",
+                   f"server CPU while holding {count:,}, %",
+                   f"{self.requests_title} a second while holding {count:,}")
+        if not side.renews:
+            for figure in figures:
+                add(figure, None)
+            return
         begin = time.monotonic()
         client, server = holder.cpu_seconds(), self.server.cpu_seconds()
-        requests = self.server.requests()
-        time.sleep(seconds)
-        requests = self.server.requests() - requests - self.question
+        requests = self.server.requests(side.also)
+        time.sleep(self.sizes.hold_seconds[self.title])
+        requests = self.server.requests(side.also) - requests - self.question
         client, server = holder.cpu_seconds() - client, self.server.cpu_seconds() - server
         elapsed = time.monotonic() - begin
-        add(f"client CPU while holding {count:,}, %", 100 * client / elapsed)
-        add(f"server CPU while holding {count:,}, %", 100 * server / elapsed)
-        add(f"{self.requests_title} a second while holding {count:,}", requests / elapsed)
+        for figure, value in zip(figures, (100 * client, 100 * server, requests)):
+            add(figure, value / elapsed)
 
     def ask_another(self, side, prefix, count):
         """Figures of holds that did not last would be worth nothing."""
@@ -189,20 +197,14 @@ class Bench:
 
 class RedisBench(Bench):
     title = "Redis"
-    requests_title = "calls of scripts"
-    question = 0  # requests that asking for their number makes
+    requests_title = "commands"
 
-    def __init__(self, server, ours, peers, cpu, sizes):
-        where = f"redis://127.0.0.1:{server.port}"
-        super().__init__(server, [
-            Side("r", "Redisson", (*peers, "redisson", where)),
-            Side("m", "Mortise", (*ours, where)),
-            Side("i", "Mortise interop=redisson", (*ours, where + "?interop=redisson")),
-        ], cpu, sizes)
+    def __init__(self, server, commands, cpu, sizes):
+        super().__init__(server, sides.at_redis(server.port, commands), cpu, sizes)
         self.started = 0
 
     def start(self, side):
-        """Holds one lock from the start. Redisson 3.52 starts a timer with the first lock that it
+        """Holds one lock from the start. Redisson starts a timer with the first lock that it
         holds and leaves it when it frees the last: one for each lock + unlock, each of which renews
         all that is held ten seconds later. Where something is held all the time there is one."""
         worker = super().start(side)
@@ -229,17 +231,13 @@ class ZooKeeperBench(Bench):
     requests_title = "requests"
     question = 1
 
-    def __init__(self, server, ours, peers, cpu, sizes):
-        where = f"127.0.0.1:{server.port}/peers"
-        super().__init__(server, [
-            Side("c", "Curator", (*peers, "curator", where)),
-            Side("m", "Mortise", (*ours, f"zookeeper://{where}")),
-        ], cpu, sizes)
+    def __init__(self, server, commands, cpu, sizes):
+        super().__init__(server, sides.at_zookeeper(server.port, commands), cpu, sizes)
 
     def make_room(self):
         """Each name is new."""
 
-    def hold_one(self, holder, prefix, add):
+    def hold_one(self, side, holder, prefix, add):
         holder.ask("hold", f"{prefix}o", 0, 1)
         time.sleep(1)
         begin, requests = time.monotonic(), self.server.requests()

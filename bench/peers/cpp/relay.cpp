@@ -7,13 +7,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 
-namespace mortise::bench {
+namespace peers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,19 +67,29 @@ void wait_until(const Board& board, Condition&& condition) {
   }
 }
 
-void take_turns(Lock& lock, int side, int turns, const Board& board) {
+/// Turn by turn another part of the period, by the golden ratio: evenly, however many turns.
+std::chrono::microseconds part_of(std::chrono::microseconds period, int turn) {
+  const double part = 0.618034 * turn;
+  return std::chrono::microseconds(
+      static_cast<std::int64_t>(static_cast<double>(period.count()) * (part - std::floor(part))));
+}
+
+void take_turns(Handle& lock, std::chrono::microseconds period, int side, int turns,
+                const Board& board, bool& holds) {
   if (side == 1) wait_until(board, [&] { return board.turns().load() > 0; });
   for (int turn = side; turn < turns; turn += 2) {
     board.coming(side).store(1);
     lock.lock();
     board.taken(turn).store(now() - board.given_at().load());
+    holds = true;
     board.coming(side).store(0);
     board.turns().store(turn + 1);
     const bool last = turn + 1 == turns;
     if (!last) {
       wait_until(board, [&] { return board.coming(1 - side).load() != 0; });
-      std::this_thread::sleep_for(rest);
+      std::this_thread::sleep_for(rest + part_of(period, turn));
     }
+    holds = false;
     board.given_at().store(now());
     lock.unlock();
     if (!last) wait_until(board, [&] { return board.turns().load() > turn + 1; });
@@ -87,15 +98,17 @@ void take_turns(Lock& lock, int side, int turns, const Board& board) {
 
 }  // namespace
 
-void run_relay(Lock& lock, int side, int turns, const std::string& board) {
+void run_relay(Handle& lock, std::chrono::microseconds period, int side, int turns,
+               const std::string& board) {
   const Board shared(board, turns);
+  bool holds = false;
   try {
-    take_turns(lock, side, turns, shared);
+    take_turns(lock, period, side, turns, shared, holds);
   } catch (...) {
     shared.failed().store(1);
-    if (lock.hold_count() > 0) lock.unlock();  // the other side must not wait for ever
+    if (holds) lock.unlock();  // the other side must not wait for ever
     throw;
   }
 }
 
-}  // namespace mortise::bench
+}  // namespace peers

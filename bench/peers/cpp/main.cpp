@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process that takes locks by Mortise: it is given a URL, and then orders, one a line, on its
-// standard input; it answers each in one line. ../beside.py starts it, beside its peers.
+// A process that takes locks by one library, Mortise or a peer: it is given a URL, and then orders,
+// one a line, on its standard input; it answers each in one line. ../beside.py starts it.
 #include "worker.hpp"
 
 #include <exception>
@@ -12,7 +12,7 @@
 int main(int count, char** arguments) {
   try {
     if (count != 2) throw std::invalid_argument("usage: worker URL");
-    mortise::bench::Worker worker(arguments[1]);
+    peers::Worker worker(arguments[1]);
     std::cout << "ready" << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
       std::istringstream order(line);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Mortise's side of the comparison with its peers: one client, used as a program uses it, that
-// obeys orders. java/Worker.java takes the same ones.
+// One client of a library that locks, used as a program uses it, that obeys orders. ../java,
+// ../python and ../node have workers that take the same ones.
 #pragma once
 
-#include <mortise/mortise.hpp>
+#include "peer.hpp"
 
 #include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace mortise::bench {
+namespace peers {
 
 /// Names are made of a prefix and a number, so that all sides' are of one length.
 class Worker {
  public:
-  explicit Worker(std::string url);
+  explicit Worker(const std::string& url);
   /// @param order a word and what it needs (worker.cpp has the list)
   /// @return the answer, in one line
   std::string obey(std::istream& order);
@@ -31,10 +31,9 @@ class Worker {
   std::string contend(std::istream& order);
   std::string relay(std::istream& order);
 
-  std::string url_;
-  Client client_;
-  std::vector<Lock> held_;
-  std::vector<std::unique_ptr<Client>> rivals_;
+  std::unique_ptr<Peer> peer_;
+  std::vector<std::unique_ptr<Handle>> held_;
+  std::vector<std::unique_ptr<Peer>> rivals_;
 };
 
-}  // namespace mortise::bench
+}  // namespace peers

@@ -13,13 +13,12 @@
 #include <thread>
 #include <utility>
 
-namespace mortise::bench {
+namespace peers {
 namespace {
 
 using namespace std::chrono_literals;
 using Now = std::chrono::steady_clock;
 
-constexpr auto to_connect = 10s;
 constexpr auto hold_time = 1ms;  // of a rival, and its pause before it wants the lock again
 
 std::string name_of(const std::string& prefix, int number) {
@@ -55,7 +54,7 @@ std::string times(int warm, int count, const std::function<void()>& call) {
 
 }  // namespace
 
-Worker::Worker(std::string url) : url_(std::move(url)), client_(url_) { client_.check(to_connect); }
+Worker::Worker(const std::string& url) : peer_(make_peer(url)) {}
 
 std::string Worker::obey(std::istream& order) {
   const auto word = next<std::string>(order);
@@ -73,20 +72,20 @@ std::string Worker::obey(std::istream& order) {
 
 /// cycles PREFIX WARM COUNT: locks and unlocks one name.
 std::string Worker::cycles(std::istream& order) {
-  Lock lock = client_.lock(name_of(next<std::string>(order), 0));
+  const auto lock = peer_->handle(name_of(next<std::string>(order), 0));
   const int warm = next<int>(order);
   return times(warm, next<int>(order), [&] {
-    lock.lock();
-    lock.unlock();
+    lock->lock();
+    lock->unlock();
   });
 }
 
 /// tries PREFIX WARM COUNT: tries one name, which somebody else holds.
 std::string Worker::tries(std::istream& order) {
-  Lock lock = client_.lock(name_of(next<std::string>(order), 0));
+  const auto lock = peer_->handle(name_of(next<std::string>(order), 0));
   const int warm = next<int>(order);
   return times(warm, next<int>(order), [&] {
-    if (lock.try_lock()) throw std::runtime_error("a try took a lock that somebody holds");
+    if (lock->try_lock()) throw std::runtime_error("a try took a lock that somebody holds");
   });
 }
 
@@ -100,10 +99,10 @@ std::string Worker::threads(std::istream& order) {
   std::atomic<std::int64_t> cycles{0};
   std::vector<std::jthread> threads;
   for (int i = 0; i < count; ++i) {
-    threads.emplace_back([&, lock = client_.lock(name_of(prefix, i))]() mutable {
+    threads.emplace_back([&, lock = peer_->handle(name_of(prefix, i))] {
       for (; !over.load(); cycles.fetch_add(1, std::memory_order_relaxed)) {
-        lock.lock();
-        lock.unlock();
+        lock->lock();
+        lock->unlock();
       }
     });
   }
@@ -125,8 +124,8 @@ std::string Worker::hold(std::istream& order) {
   const int to = next<int>(order);
   const Now::time_point begin = Now::now();
   for (int i = from; i < to; ++i) {
-    held_.push_back(client_.lock(name_of(prefix, i)));
-    held_.back().lock();
+    held_.push_back(peer_->handle(name_of(prefix, i)));
+    held_.back()->take();
   }
   return std::to_string(static_cast<double>(ns_since(begin)) / 1e9);
 }
@@ -134,7 +133,7 @@ std::string Worker::hold(std::istream& order) {
 /// drop COUNT: unlocks the last ones that `hold` took.
 std::string Worker::drop(std::istream& order) {
   for (int left = next<int>(order); left > 0; --left) {
-    if (held_.back().release() != Released::released) throw std::runtime_error("a hold was lost");
+    held_.back()->drop();
     held_.pop_back();
   }
   return "done";
@@ -148,9 +147,9 @@ std::string Worker::refused(std::istream& order) {
   const int step = next<int>(order);
   int count = 0;
   for (int i = from; i < to; i += step) {
-    Lock lock = client_.lock(name_of(prefix, i));
-    if (lock.try_lock()) {
-      lock.unlock();
+    const auto lock = peer_->handle(name_of(prefix, i));
+    if (lock->try_lock()) {
+      lock->unlock();
     } else {
       ++count;
     }
@@ -164,10 +163,10 @@ std::string Worker::rivals(std::istream& order) {
   const int count = next<int>(order);
   rivals_.clear();
   for (int i = 0; i < count; ++i) {
-    rivals_.push_back(std::make_unique<Client>(url_));
-    Lock lock = rivals_.back()->lock(name);
-    lock.lock();
-    lock.unlock();
+    rivals_.push_back(peer_->another());
+    const auto lock = rivals_.back()->handle(name);
+    lock->lock();
+    lock->unlock();
   }
   return "done";
 }
@@ -179,13 +178,13 @@ std::string Worker::contend(std::istream& order) {
   std::atomic<bool> over{false};
   std::atomic<int> grants{0};
   std::vector<std::jthread> threads;
-  for (const std::unique_ptr<Client>& rival : rivals_) {
-    threads.emplace_back([&, lock = rival->lock(name)]() mutable {
+  for (const std::unique_ptr<Peer>& rival : rivals_) {
+    threads.emplace_back([&, lock = rival->handle(name)] {
       while (!over.load()) {
-        lock.lock();
+        lock->lock();
         grants.fetch_add(1);
         std::this_thread::sleep_for(hold_time);
-        lock.unlock();
+        lock->unlock();
         std::this_thread::sleep_for(hold_time);
       }
     });
@@ -198,11 +197,11 @@ std::string Worker::contend(std::istream& order) {
 
 /// relay PREFIX SIDE TURNS BOARD: half of a hand-off between two processes.
 std::string Worker::relay(std::istream& order) {
-  Lock lock = client_.lock(name_of(next<std::string>(order), 0));
+  const auto lock = peer_->handle(name_of(next<std::string>(order), 0));
   const int side = next<int>(order);
   const int turns = next<int>(order);
-  run_relay(lock, side, turns, next<std::string>(order));
+  run_relay(*lock, peer_->period(), side, turns, next<std::string>(order));
   return "done";
 }
 
-}  // namespace mortise::bench
+}  // namespace peers

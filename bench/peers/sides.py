@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Who is measured at which server, and what each can do."""
+import dataclasses
+import typing
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One library, or one mode of it."""
+    letter: str  # of its names: nobody gets a name that another side has used
+    title: str
+    command: tuple
+    ours: bool = False
+    # Of the calls and turns that the quickest make: what is slow would take the run's time for itself.
+    calls: float = 1
+    turns: float = 1
+    # Whether it renews what it holds by itself; without that nothing can be held for long.
+    renews: bool = True
+    # Commands that it sends beside scripts and subscriptions, and that its scripts do not call.
+    also: typing.Tuple[str, ...] = ()
+    # The other side's title, where both take one lock.
+    shares_with: typing.Optional[str] = None
+
+
+def at_redis(port, commands):
+    where = f"redis://127.0.0.1:{port}"
+    ours = commands["Mortise"]
+    found = [
+        Side("m", "Mortise", (*ours, where), ours=True),
+        Side("i", "Mortise interop=redisson", (*ours, where + "?interop=redisson"), ours=True,
+             shares_with="Redisson"),
+    ]
+    if "Redisson" in commands:
+        found.append(Side("r", "Redisson", (*commands["Redisson"], where)))
+    if "redis-plus-plus" in commands:
+        found.append(Side("p", "redis-plus-plus", (*commands["redis-plus-plus"], where),
+                          calls=0.1, turns=0.5, also=("set",)))
+    if "redis-py" in commands:
+        found.append(Side("y", "redis-py", (*commands["redis-py"], where), calls=0.4, turns=0.15,
+                          renews=False, also=("set",)))
+    if "redlock" in commands:
+        found.append(Side("n", "redlock", (*commands["redlock"], where), calls=0.5, turns=0.1))
+    return found
+
+
+def at_zookeeper(port, commands):
+    where = f"127.0.0.1:{port}/peers"
+    found = [Side("m", "Mortise", (*commands["Mortise"], f"zookeeper://{where}"), ours=True,
+                  shares_with="Curator")]
+    if "Curator" in commands:
+        found.append(Side("c", "Curator", (*commands["Curator"], where)))
+    if "kazoo" in commands:
+        found.append(Side("k", "kazoo", (*commands["kazoo"], where), calls=0.2, turns=0.7))
+    return found
