@@ -34,12 +34,12 @@ def at_redis(port, commands):
         found.append(Side("r", "Redisson", (*commands["Redisson"], where)))
     if "redis-plus-plus" in commands:
         found.append(Side("p", "redis-plus-plus", (*commands["redis-plus-plus"], where),
-                          calls=0.1, turns=0.5, also=("set",)))
+                          calls=0.08, turns=0.5, also=("set",)))
     if "redis-py" in commands:
-        found.append(Side("y", "redis-py", (*commands["redis-py"], where), calls=0.4, turns=0.15,
+        found.append(Side("y", "redis-py", (*commands["redis-py"], where), calls=0.4, turns=0.12,
                           renews=False, also=("set",)))
     if "redlock" in commands:
-        found.append(Side("n", "redlock", (*commands["redlock"], where), calls=0.5, turns=0.1))
+        found.append(Side("n", "redlock", (*commands["redlock"], where), calls=0.5, turns=0.08))
     return found
 
 

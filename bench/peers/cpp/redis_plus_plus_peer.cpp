@@ -49,9 +49,7 @@ class RedMutexHandle final : public Handle {
 class RedisPlusPlusPeer final : public Peer {
  public:
   explicit RedisPlusPlusPeer(const std::string& url) : url_(url) {
-    sw::redis::ConnectionPoolOptions pool;
-    pool.size = connections;
-    redis_ = std::make_shared<sw::redis::Redis>(sw::redis::ConnectionOptions(url), pool);
+    redis_ = std::make_shared<sw::redis::Redis>(url + "?pool_size=" + std::to_string(connections));
     redis_->ping();
   }
 
