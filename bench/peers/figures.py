@@ -94,9 +94,12 @@ class Bench:
 
     def failed_try(self, side, one, other, prefix, add):
         other.ask("hold", prefix, 0, 1)
+        before = self.server.requests(side.also)
         taken = self.samples(one.ask("tries", prefix, *self.counts(side)))
+        requests = self.server.requests(side.also) - before - self.question
         other.ask("drop", 1)
         add("failed try, p50, µs", percentile(taken, 0.5))
+        add(f"{self.requests_title} a failed try", requests / sum(self.counts(side)))
 
     def contention(self, side, one, _, prefix, add):
         one.ask("rivals", prefix, RIVALS)
