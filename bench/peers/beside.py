@@ -90,7 +90,7 @@ class Run:
         return round(time.monotonic() - self.begin)
 
     def keep(self, rounds):
-        """After each part of a round: a later one may fail."""
+        """Also where the round failed."""
         if self.given.json:
             everything = {**self.about, "rounds": rounds, "seconds": self.seconds(),
                           "figures": self.results.all()}
@@ -126,8 +126,10 @@ def main():
             bench.warm_up()
         for number in range(given.rounds):
             for bench in benches:
-                bench.round(number, run.results)
-                run.keep(number + 1)
+                try:
+                    bench.round(number, run.results)
+                finally:
+                    run.keep(number + 1)
                 print(f"{bench.title}, round {number + 1} of {given.rounds}: {run.seconds()} s",
                       file=sys.stderr, flush=True)
     run.show()

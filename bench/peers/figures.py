@@ -150,8 +150,7 @@ class Bench:
         count = self.sizes.held
         self.make_room()
         holder = self.start(side)
-        holder.ask("cycles", f"{prefix}w", max(LEAST_CALLS, int(side.calls * self.sizes.warm)), 1)
-        self.hold_one(side, holder, prefix, add)
+        holder.ask("cycles", f"{prefix}w", self.counts(side)[1], 1)
         before = holder.memory_mb()
         stored = self.stored()
         add(f"take {count:,}, s", float(holder.ask("hold", prefix, 0, count)))
@@ -162,9 +161,6 @@ class Bench:
         self.watch(side, holder, count, add)
         self.ask_another(side, prefix, count)
         self.let_go(holder, count)
-
-    def hold_one(self, side, holder, prefix, add):
-        """What many holds cost begins with what one does."""
 
     def watch(self, side, holder, count, add):
         figures = (f"client CPU while holding {count:,}, %",
@@ -239,14 +235,6 @@ class ZooKeeperBench(Bench):
 
     def make_room(self):
         """Each name is new."""
-
-    def hold_one(self, side, holder, prefix, add):
-        holder.ask("hold", f"{prefix}o", 0, 1)
-        time.sleep(1)
-        begin, requests = time.monotonic(), self.server.requests()
-        time.sleep(self.sizes.hold_seconds[self.title])
-        requests = self.server.requests() - requests - self.question
-        add("requests a second while holding 1", requests / (time.monotonic() - begin))
 
     def stored(self):
         return 0
