@@ -3,12 +3,23 @@
 # X_quick.lua if there is one, then the parts that all of a backend share, then X.lua, without
 # comments and indentation, with its SHA-1, by which the server calls it. Those of keys with a memory,
 # in the folder once, have its record.lua as one part more, and some of the others are theirs, too.
+# Those of src/redis come in a second form, for a cluster: see mortise_script_of_cluster().
 function(mortise_read_script out file)
     file(READ "${file}" text)
     string(REGEX REPLACE "(^|\n)[ ]*--[^\n]*" "\\1" text "${text}")
     string(REGEX REPLACE "[ ]+-- [^\n]*" "" text "${text}")
     string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
     string(REGEX REPLACE "^\n" "" text "${text}")
+    set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# In a cluster whoever waits is told by a sharded channel in the slot of what it waits for, which only its
+# servers pass on: a plain one is sent to every server there is, for the clients of each. The channel has the hash tag
+# of the key behind the client. All keys of a call have one.
+function(mortise_script_of_cluster out text)
+    string(REPLACE "'PUBLISH'" "'SPUBLISH'" text "${text}")
+    string(REPLACE "string.sub(attempt, 1, 16)" "string.sub(attempt, 1, 16) .. string.match(KEYS[1], '{.*}')"
+        text "${text}")
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -24,15 +35,21 @@ function(mortise_script_definition out folder script common)
     set(text "${quick}${common}${body}")
     string(SHA1 sha "${text}")
     string(REPLACE "/" "::" namespace "${folder}")
-    set(${out}
-        "const redis::Script ${namespace}${name}{\"${folder}${name}\", \"${sha}\", R\"lua(${text})lua\"};\n"
-        PARENT_SCOPE)
+    set(definition
+        "const redis::Script ${namespace}${name}{\"${folder}${name}\", \"${sha}\", R\"lua(${text})lua\"")
+    if(clustered)
+        mortise_script_of_cluster(text "${text}")
+        string(SHA1 sha "${text}")
+        string(APPEND definition ", \"${sha}\", R\"lua(${text})lua\"")
+    endif()
+    set(${out} "${definition}};\n" PARENT_SCOPE)
 endfunction()
 
 # Writes generated/<backend>_scripts.cpp. @param ARGN the shared parts in their order, without ".lua":
 # of that backend's folder, or as <backend>/<part> of another one's
 function(mortise_script_source out backend)
     set(folder "${PROJECT_SOURCE_DIR}/src/${backend}/scripts")
+    string(COMPARE EQUAL "${backend}" redis clustered)
     file(GLOB scripts CONFIGURE_DEPENDS "${folder}/*.lua")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
     list(FILTER scripts EXCLUDE REGEX "_quick\\.lua$")

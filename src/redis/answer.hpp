@@ -81,6 +81,7 @@ struct Push {
   std::uint64_t run = 0;              // granted: as in Answer
   Mode mode = Mode::exclusive;        // taken: not of a key, which its name tells
   std::string key{};                  ///< of the lock, or the key of `Once`
+  std::uint64_t clock = 0;  ///< by whose clock, as in Reading; what is pushed says nothing
 
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);
 };

@@ -108,7 +108,7 @@ bool Attempts::Record::is_over(const Push& push) const noexcept {
   // a later grant before it hears of its own, whose provisional lease has not run out (S8).
   if (base::mutant("redis.believe_a_push_that_is_over")) return false;
   if (seen != 0) return push.number <= seen;
-  return reading && push.granted_at < reading->at;
+  return reading && reading->clock == push.clock && push.granted_at < reading->at;
 }
 
 std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& reading,
@@ -117,8 +117,11 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
   const auto found = records_.find(attempt);
   if (found == records_.end() || found->second.decided()) return std::nullopt;
   Record& record = found->second;
+  // Numbers go with their name from server to server, but not to one that has lost the last ones.
+  const bool same = !record.reading || record.reading->clock == reading.clock;
   record.reading = reading;
-  record.seen = std::max(record.seen, number);
+  record.seen = same ? std::max(record.seen, number) : number;
+  if (record.early && record.early->clock != reading.clock) return std::nullopt;
   std::optional<Push> early = std::exchange(record.early, std::nullopt);
   if (!early || record.is_over(*early)) return std::nullopt;
   // It is believed now.
@@ -267,9 +270,9 @@ Attempts::Verdict Attempts::granted(const Push& push) {
     return {.kind = orphaned_grant};
   }
   if (record.is_over(push)) return {.kind = known};
-  if (!record.reading) {
+  if (!record.reading || record.reading->clock != push.clock) {
     if (!record.early || record.early->number < push.number) record.early = push;
-    return {.kind = later, .operation = std::move(operation)};
+    return {.kind = record.reading ? unreadable : later, .operation = std::move(operation)};
   }
   record.decide(push.number, record.reading->not_later_than(push.granted_at) + push.lease);
   return {.kind = believe, .operation = std::move(operation), .reading = *record.reading};
@@ -297,10 +300,20 @@ bool Attempts::has_copies(const AttemptId& attempt) const {
   return late_.any_copies({.attempt = attempt});
 }
 
-void Attempts::forget_readings() {
+std::uint64_t Attempts::newest_copy(const AttemptId& attempt) const {
+  if (!any_late_.load()) return 0;
+  const std::lock_guard lock(mutex_);
+  const LateCopies::Late* const late = late_.find({.attempt = attempt});
+  return late == nullptr ? 0 : late->newest;
+}
+
+void Attempts::forget_readings(std::uint64_t clock) {
   if (base::mutant("redis.keep_readings_of_another_server")) return;
   const std::lock_guard lock(mutex_);
   for (auto& [attempt, record] : records_) {
+    const bool of_it = (record.reading && record.reading->clock == clock) ||
+                       (record.early && record.early->clock == clock);
+    if (!of_it) continue;
     record.reading.reset();
     record.early.reset();
     record.seen = 0;

@@ -107,6 +107,7 @@ class Attempts {
     enum class Kind {
       believe,         ///< the operation has the lock, by that reading
       later,           ///< the reply that makes its time readable is under way
+      unreadable,      ///< by the clock of a server of which no reply is: to be asked for
       known,           ///< told before, or of a grant that is over
       orphaned_grant,  ///< nobody wants it: to be released
     };
@@ -144,8 +145,11 @@ class Attempts {
   /// @return whether one is being taken back of which its caller was told already that it failed,
   /// or whether there are leftovers.
   [[nodiscard]] bool takes_back(Instant now) const;
-  /// The server has been started anew: its clock has to be read anew.
-  void forget_readings();
+  /// A server has been started anew: its clock has to be read anew.
+  /// @param clock as in Reading: that of before
+  void forget_readings(std::uint64_t clock);
+  /// @return the largest number that a late copy of it may have; 0 = there is none.
+  [[nodiscard]] std::uint64_t newest_copy(const AttemptId& attempt) const;
   /// @param newest those that were asked for on this connection are left out; 0 = none
   [[nodiscard]] std::vector<Operation> undecided(std::uint64_t newest = 0) const;
 

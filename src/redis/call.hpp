@@ -8,17 +8,20 @@
 #include <mortise/operation.hpp>
 
 #include "core/figures.hpp"
+#include "remote/outbox.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace mortise::redis {
 
 struct Answer;
+class Server;
 
 /// For the answer to what has no lease of its own.
 inline constexpr std::chrono::seconds patience{1};
@@ -35,6 +38,7 @@ struct Call {
     recall,
     list,
     queue,
+    slots,
   };
   Kind kind = Kind::check;
   bool whole = false;       ///< sent with the script's text: see LoadedScripts
@@ -51,6 +55,10 @@ struct Call {
   std::size_t node = 0;              ///< by which address
   std::uint64_t epoch = 0;           ///< generation of the connection that it is written for
   std::uint64_t number = 0;          ///< the connection's own
+  Server* at = nullptr;     ///< in a cluster: who is asked, whoever has the name; null = who has it
+  bool asks_first = false;  ///< an ASKING goes before it, and is answered, too
+  bool awaits_asking = false;  ///< the connection's own: the answer to that has not come
+  std::uint8_t moves = 0;      ///< how often it was sent elsewhere
   std::shared_ptr<Operation> operation{};
   /// force, recall: whose hold it ends, or which record it forgets; null = it looks for one
   std::shared_ptr<const Answer> found{};
@@ -105,6 +113,12 @@ struct Call {
   [[nodiscard]] static Call queue(std::shared_ptr<QueueLook> of) {
     return made(Kind::queue, std::move(of), {}, patience);
   }
+  /// @param of known to nobody else
+  [[nodiscard]] static Call slots(std::shared_ptr<Operation> of, Server& at) {
+    Call call = made(Kind::slots, std::move(of), {}, patience);
+    call.at = &at;
+    return call;
+  }
 
   /// Of `acquire` and `cancel`.
   [[nodiscard]] Acquisition& acquisition() const { return static_cast<Acquisition&>(*operation); }
@@ -128,6 +142,23 @@ struct Call {
   [[nodiscard]] const QueueLook& queue_look() const { return static_cast<QueueLook&>(*operation); }
   [[nodiscard]] Check& checking() const { return static_cast<Check&>(*operation); }
 
+  /// @return what it is about: of several holds the first; empty = no name.
+  [[nodiscard]] std::string_view name() const noexcept {
+    switch (kind) {
+      case Kind::acquire:
+      case Kind::cancel: return acquisition().request().name;
+      case Kind::renew: return renewal().items().front().hold.name;
+      case Kind::release: return releasing().hold().name;
+      case Kind::inspect:
+      case Kind::force: return static_cast<const Inspection&>(*operation).name();
+      case Kind::check: return remote::probed_name;
+      case Kind::recall: return static_cast<const Recollection&>(*operation).key();
+      case Kind::queue: return queue_look().name();
+      case Kind::list:
+      case Kind::slots: break;
+    }
+    return {};
+  }
   /// @return whether a lock is asked for or freed, or a key of `Once`.
   [[nodiscard]] Mode mode() const noexcept {
     if (is_about_an_attempt()) return acquisition().request().mode;
@@ -146,7 +177,7 @@ struct Call {
   [[nodiscard]] bool only_asks() const noexcept {
     return kind == Kind::inspect || kind == Kind::check || kind == Kind::force ||
            kind == Kind::acquire || kind == Kind::recall || kind == Kind::list ||
-           kind == Kind::queue;
+           kind == Kind::queue || kind == Kind::slots;
   }
 
  private:

@@ -13,7 +13,8 @@
 namespace mortise::redis {
 
 Connection::Connection(Host& host, const Settings& settings, const remote::Tls* tls,
-                       std::string inbox, User& user, std::mutex* mutex)
+                       std::string inbox, User& user, std::mutex* mutex,
+                       std::atomic<std::uint64_t>* generations)
     : settings_(settings),
       tls_(tls),
       inbox_(std::move(inbox)),
@@ -21,7 +22,8 @@ Connection::Connection(Host& host, const Settings& settings, const remote::Tls* 
       user_(user),
       clock_(host.clock()),
       link_(base::random_bits()),
-      mutex_(mutex != nullptr ? *mutex : own_mutex_) {}
+      mutex_(mutex != nullptr ? *mutex : own_mutex_),
+      calls_(generations) {}
 
 Connection::~Connection() = default;
 
@@ -183,7 +185,10 @@ void Connection::greet() {
     drop({error.errc(), where_ + ": " + error.what()});
     return;
   }
-  reader_.emplace();
+  // Who has which slot of a cluster may be a long list.
+  reader_.emplace(settings_.is_cluster() && inbox_.empty()
+                      ? ReplyLimits{.bytes = std::size_t{4} << 20U, .items = std::size_t{1} << 18U}
+                      : ReplyLimits{});
   {
     const std::lock_guard lock(mutex_);
     out_ = greeting_->bytes();

@@ -73,8 +73,10 @@ class Connection final : public base::TunedSource {
   /// @param inbox the channel to subscribe to; empty = a connection for commands
   /// @param settings, tls, user, mutex outlive it; tls may be null
   /// @param mutex what its user notes under it is guarded by it, too; null = one of its own
+  /// @param generations see UnderWay
   Connection(Host& host, const Settings& settings, const remote::Tls* tls, std::string inbox,
-             User& user, std::mutex* mutex = nullptr);
+             User& user, std::mutex* mutex = nullptr,
+             std::atomic<std::uint64_t>* generations = nullptr);
   ~Connection() override;
 
   /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
@@ -92,6 +94,11 @@ class Connection final : public base::TunedSource {
 
   /// @return the number of the connection that there is, or that will be next; grows.
   [[nodiscard]] std::uint64_t generation() const noexcept { return calls_.generation(); }
+  /// Gives it a number as if it had broken: the calls that share the counter come before.
+  void renew() noexcept {
+    const std::lock_guard lock(mutex_);
+    calls_.renew();
+  }
   /// What became of a command. Refused: not connected, or by another connection meanwhile; as where
   /// it is withdrawn, nothing was done.
   enum class Sent { sent, withdrawn, refused };

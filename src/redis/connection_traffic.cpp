@@ -114,6 +114,9 @@ void Connection::take_answer(const Reply& reply) {
     const std::lock_guard lock(mutex_);
     calls_.reuse(over_);
     answered_ = calls_.answered();
+    if (!answered_.empty() && std::exchange(answered_.front().awaits_asking, false)) {
+      return calls_.put_back(answered_);  // that of its ASKING
+    }
     note_calls();
     if (!answered_.empty()) user_.matched(answered_.front(), reply);
   }
@@ -185,6 +188,7 @@ Connection::Sent Connection::queue(Call* call, std::string_view bytes) {
 Connection::UnderWay::Place Connection::append(Call* call, std::string_view bytes) noexcept {
   out_.append(bytes);
   if (call == nullptr) return {};
+  call->awaits_asking = call->asks_first;
   const bool whole = call->whole;
   const std::uint8_t script = call->script;
   // Not of when it was made: its thread may have stood still since, and whatever else is under way

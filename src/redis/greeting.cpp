@@ -41,7 +41,7 @@ int version_number(std::string_view text) {
 }  // namespace
 
 Greeting::Greeting(const Settings& settings, const std::string& inbox)
-    : eviction_accepted_(settings.eviction_accepted) {
+    : eviction_accepted_(settings.eviction_accepted), of_cluster_(settings.is_cluster()) {
   if (const std::optional<std::string> password = settings.credentials.current()) {
     if (settings.credentials.user.empty()) {
       say(Step::authenticate, {"AUTH", *password});
@@ -55,7 +55,8 @@ Greeting::Greeting(const Settings& settings, const std::string& inbox)
   }
   say(Step::server, {"INFO", "server"});
   if (inbox.empty()) {
-    say(Step::replication, {"INFO", "replication"});
+    // A replica in a cluster executes nothing of ours, and says who does.
+    if (!of_cluster_) say(Step::replication, {"INFO", "replication"});
     say(Step::memory, {"INFO", "memory"});
   } else {
     say(Step::subscribe, {"SUBSCRIBE", inbox});
@@ -126,8 +127,17 @@ Failure Greeting::check_server(const std::string& where, const std::string& info
     return {Errc::unsupported,
             where + ": Redis " + facts_.version + " is too old; 6.2 is the oldest that will do"};
   }
-  if (field(info, "redis_mode") == "cluster") {
-    return {Errc::unsupported, where + ": a node of a cluster; only single masters are supported"};
+  const bool in_cluster = field(info, "redis_mode") == "cluster";
+  if (in_cluster && !of_cluster_) {
+    return {Errc::unsupported, where + ": a node of a cluster, which redis+cluster:// leads to"};
+  }
+  if (!in_cluster && of_cluster_) {
+    return {Errc::unsupported, where + ": not a node of a cluster; redis:// leads to one server"};
+  }
+  if (of_cluster_ && version_number(facts_.version) < 700) {
+    return {Errc::unsupported, where + ": Redis " + facts_.version +
+                                   " is too old for a cluster: 7.0 is the oldest that has sharded"
+                                   " channels"};
   }
   return {};
 }

@@ -41,6 +41,7 @@ class Greeting {
   [[nodiscard]] Failure check_server(const std::string& where, const std::string& info);
 
   bool eviction_accepted_;
+  bool of_cluster_;
   std::string bytes_;
   std::deque<Step> steps_;
   ServerFacts facts_;

@@ -111,6 +111,17 @@ NamePage ListCursor::take(std::size_t limit, std::string_view name_prefix) {
   return page;
 }
 
+ClusterCursor ClusterCursor::parse(std::string_view text) noexcept {
+  const std::size_t end = text.starts_with('@') ? text.find('@', 1) : std::string_view::npos;
+  if (end == std::string_view::npos) return {.server = {}, .at_server = text};
+  return {.server = text.substr(1, end - 1), .at_server = text.substr(end + 1)};
+}
+
+std::string ClusterCursor::text() const {
+  std::string text = "@";
+  return text.append(server).append(1, '@').append(at_server);
+}
+
 std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view reply) {
   ListCursor list;
   std::optional<std::string> at = take_cursor(reply);

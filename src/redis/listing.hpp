@@ -32,6 +32,17 @@ struct ListCursor {
   [[nodiscard]] NamePage take(std::size_t limit, std::string_view name_prefix);
 };
 
+/// Of a cluster: which server is asked, and where it goes on there. A cursor of one server is none
+/// of these, and has all of itself in `at_server`.
+struct ClusterCursor {
+  std::string_view server{};  ///< empty = the first one
+  std::string_view at_server{};
+
+  /// @return views of the text
+  [[nodiscard]] static ClusterCursor parse(std::string_view text) noexcept;
+  [[nodiscard]] std::string text() const;
+};
+
 /// @return what the server told, and where it goes on; nothing = it makes no sense
 [[nodiscard]] std::optional<ListCursor> parse_list(std::string_view prefix, std::string_view reply);
 

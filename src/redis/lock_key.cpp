@@ -21,12 +21,8 @@ std::string redis_key(std::string_view prefix, std::string_view name, Mode mode)
 
 void append_escaped(std::string& out, std::string_view name) {
   for (const char c : name) {
-    if (c == '{') {
-      out += "%7B";
-    } else if (c == '}') {
-      out += "%7D";
-    } else if (c == '%') {
-      out += "%25";
+    if (c == '{' || c == '}' || c == '%') {
+      out += escape_of(c);
     } else {
       out += c;
     }

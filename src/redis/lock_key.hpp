@@ -17,6 +17,10 @@ namespace mortise::redis {
 /// @return `prefix{name}`, with '{', '}' and '%' of the name as %7B, %7D and %25.
 [[nodiscard]] std::string lock_key(std::string_view prefix, std::string_view name);
 
+/// @return what stands in a key for one of those three.
+[[nodiscard]] constexpr std::string_view escape_of(char c) noexcept {
+  return c == '{' ? "%7B" : c == '}' ? "%7D" : "%25";
+}
 /// Appends a name, escaped.
 void append_escaped(std::string& out, std::string_view name);
 

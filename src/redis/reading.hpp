@@ -7,12 +7,15 @@
 #include "core/figures.hpp"
 #include "redis/answer.hpp"
 
+#include <cstdint>
+
 namespace mortise::redis {
 
 /// A reply told the server's time `at`; our clock was not later than that when it read `asked`.
 struct Reading {
   Instant asked{};
   ServerTime at{};
+  std::uint64_t clock = 0;  ///< by whose clock: another one after each start of a server
 
   /// @return a moment of ours that is not later than that one of the server's: the rates of the two
   /// clocks differ by at most 0.1 %.

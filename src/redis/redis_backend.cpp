@@ -6,6 +6,7 @@
 #include "base/one_by_one.hpp"
 #include "base/scratch.hpp"
 #include "core/figures.hpp"
+#include "redis/renewal_parts.hpp"
 
 #include <utility>
 
@@ -43,7 +44,14 @@ void RedisBackend::start(Host& host) {
   host_ = &host;
   clock_ = host.clock();
   Server::User& user = *this;
-  server_ = std::make_unique<Server>(host, settings_, tls_.get(), line_, user);
+  if (!settings_.is_cluster()) {
+    server_ = std::make_unique<Server>(host, settings_, tls_.get(), shared_, user);
+    return;
+  }
+  cluster_ = std::make_unique<Cluster>(settings_, [this](const Settings& settings) {
+    Server::User& its_user = *this;
+    return std::make_unique<Server>(*host_, settings, tls_.get(), shared_, its_user);
+  });
 }
 
 bool RedisBackend::open(Operation& operation) {
@@ -55,11 +63,20 @@ bool RedisBackend::open(Operation& operation) {
   if (!attached_.load()) {
     const std::lock_guard lock(mutex_);
     if (!stopped_.load() && !attached_.load()) {
-      server_->attach();  // may throw: the next call tries again
+      // May throw, each of them: the next call tries again.
+      if (cluster_) host_->attach(alarm_);
+      server_of(std::string_view()).attach();
       attached_.store(true);
+      if (cluster_) static_cast<void>(cluster_->want_look(clock_->now()));
     }
   }
   return true;
+}
+
+void RedisBackend::attach(Server& server) {
+  if (server.is_attached()) return;
+  const std::lock_guard lock(mutex_);
+  if (!stopped_.load()) server.attach();
 }
 
 // Made with the first attempt, which names it.
@@ -80,7 +97,7 @@ void RedisBackend::acquire(const std::shared_ptr<Acquisition>& operation) {
   if (Failure bad = requests_.check_name(request.name); bad && request.mode == Mode::exclusive) {
     return operation->failed(std::move(bad));
   }
-  open_inbox(server_of(*operation), request.attempt);
+  if (!cluster_) open_inbox(*server_, request.attempt);
   ask(operation);
 }
 
@@ -99,7 +116,8 @@ void RedisBackend::cancel(const std::shared_ptr<Acquisition>& operation) {
 
 void RedisBackend::renew(const std::shared_ptr<Renewal>& operation) {
   if (!open(*operation)) return;
-  submit(Call::renew(operation));
+  if (!cluster_ || operation->items().size() == 1) return submit(Call::renew(operation));
+  for (auto& part : parts_of(operation)) submit(Call::renew(std::move(part)));
 }
 
 void RedisBackend::release(const std::shared_ptr<Release>& operation) {
@@ -154,6 +172,10 @@ void RedisBackend::submit(Call call) {
   Server& server = server_of(call);
   Connection& commands = server.commands();
   if (call.since == Instant{}) call.since = call.asked;
+  if (cluster_) {
+    if (call.kind != Call::Kind::slots) server.use(clock_->now());
+    outrun_copies(server, call);
+  }
   // Its number first: of a connection that broke the copies are noted before the next one is up.
   call.epoch = commands.generation();
   call.script = script_of(call);
@@ -206,12 +228,13 @@ void RedisBackend::note_sent(const Call& call, Operation& operation) {
 }
 
 void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
+  if (call.asks_first) Requests::asking(bytes);
   Passage passage{.epoch = call.epoch, .copies = false, .whole = call.whole};
   if (base::mutant("redis.epoch_does_not_grow")) passage.epoch = 1;
   switch (call.kind) {
     case Call::Kind::acquire: {
       const Acquisition::Request& request = call.acquisition().request();
-      const bool wait = request.wait && server.listens();
+      const bool wait = request.wait && (cluster_ || server.listens());
       passage.copies = attempts_.has_copies(request.attempt);
       if (request.mode == Mode::once) {
         requests_.begin(bytes, passage, request, wait, attempts_.concluded(request.attempt));
@@ -241,7 +264,8 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       passage.heard =
           redisson(release.hold().mode) && redisson_->is_still_counted(release.hold().name);
       requests_.release(bytes, passage, release.hold(), call.goes_on ? &next->request() : nullptr,
-                        call.goes_on && next->request().wait && server.listens(), copies_of_next);
+                        call.goes_on && next->request().wait && (cluster_ || server.listens()),
+                        copies_of_next);
       break;
     }
     case Call::Kind::renew: requests_.renew(bytes, passage, call.renewal().items()); break;
@@ -262,6 +286,7 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
     case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
     case Call::Kind::list: requests_.list(bytes, passage, call.listing()); break;
     case Call::Kind::queue: requests_.waiters(bytes, passage, call.queue_look()); break;
+    case Call::Kind::slots: Requests::slots(bytes); break;
   }
 }
 
@@ -272,10 +297,14 @@ void RedisBackend::put_in_outbox(Calls alone) {
   // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
   // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = call.kind == Call::Kind::renew || !operation->in_trouble();
+  // First: where it has moved on by the time that it is kept, nobody would look for it there.
+  const std::uint64_t version = cluster_ ? cluster_->version() : 0;
   Server& server = server_of(call);
-  keep(std::move(alone));
+  keep(server, std::move(alone));
   Failure why = server.why_down();
+  if (cluster_) attach(server);
   server.commands().want(at_once);
+  if (cluster_ && cluster_->version() != version) return send_again(server.take_kept());
   // It may have come up in between, and have looked for what is kept too early.
   if (server.commands().up()) {
     submit_kept(server);
@@ -284,21 +313,28 @@ void RedisBackend::put_in_outbox(Calls alone) {
   }
 }
 
-/// @param alone one call, for the next connection
-void RedisBackend::keep(Calls alone) noexcept {
+/// @param alone one call, for the next connection of that server
+void RedisBackend::keep(Server& server, Calls alone) noexcept {
   const Call& call = alone.front();
   if (call.leftover) return attempts_.put_back(call.attempt());
-  // Attempts wait in their own table, and so does what takes them back behind their callers.
-  if (call.kind == Call::Kind::acquire) return;
+  // Attempts wait in their own table, and so does what takes them back behind their callers; but
+  // for one that was sent here although another server has its name.
+  if (call.kind == Call::Kind::acquire && !call.asks_first) return;
   if (call.kind == Call::Kind::cancel && attempts_.is_to_be_taken_back(call.attempt())) return;
-  server_of(call).keep(std::move(alone));
+  server.keep(std::move(alone));
 }
 
 // There was no memory for what has to be said on it. The next one begins with what is wanted by
 // then.
 void RedisBackend::break_commands() noexcept {
-  server_->commands().mark_broken({Errc::exhausted, std::string()});
-  server_->commands().want();
+  const auto break_it = [](Server& server) {
+    server.commands().mark_broken({Errc::exhausted, std::string()});
+    server.commands().want();
+  };
+  if (!cluster_) return break_it(*server_);
+  for (std::size_t i = 0; Server* const server = cluster_->nth(i); ++i) {
+    if (server->commands().up()) break_it(*server);
+  }
 }
 
 bool RedisBackend::is_over(const Call& call, Instant now) const {
@@ -339,18 +375,23 @@ void RedisBackend::send_again(Calls calls) {
   const auto send_one = [&](Calls& alone) {
     Call& call = alone.front();
     if (is_over(call, now)) return;
+    if (call.kind == Call::Kind::list && call.at == nullptr && cluster_) {
+      return list_cluster(std::static_pointer_cast<Listing>(call.operation));
+    }
     call.asked = now;
     call.whole = false;
     if (base::mutant("redis.force_again_takes_the_next")) call.found.reset();
     submit(call);
   };
-  const auto keep_one = [this](Calls alone) { keep(std::move(alone)); };
+  const auto keep_one = [this](Calls alone) {
+    Server& server = server_of(alone.front());
+    keep(server, std::move(alone));
+  };
   if (remote::each_or_keep(std::move(calls), send_one, keep_one)) break_commands();
 }
 
 // No library is behind it, to repeat it.
-void RedisBackend::run_again_later(const Call& call) {
-  constexpr std::chrono::milliseconds pause{500};
+void RedisBackend::run_again_later(const Call& call, std::chrono::milliseconds pause) {
   const Instant due = clock_->now() + pause;
   {
     const std::lock_guard lock(mutex_);

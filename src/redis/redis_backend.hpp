@@ -6,6 +6,7 @@
 #include <mortise/backend.hpp>
 
 #include "redis/attempts.hpp"
+#include "redis/cluster.hpp"
 #include "redis/hearing.hpp"
 #include "redis/long_holds.hpp"
 #include "redis/requests.hpp"
@@ -22,6 +23,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mortise::redis {
@@ -58,8 +60,9 @@ class RedisBackend final : public Backend, private Server::User {
    public:
     explicit Alarm(RedisBackend& backend) : backend_(backend) {}
     [[nodiscard]] Instant due() const noexcept override {
-      return std::min({backend_.attempts_.next_look(), backend_.long_holds_.next(),
-                       backend_.repeats_due_.get()});
+      const Instant due = std::min({backend_.attempts_.next_look(), backend_.long_holds_.next(),
+                                    backend_.repeats_due_.get()});
+      return backend_.cluster_ == nullptr ? due : std::min(due, backend_.cluster_->next_look());
     }
     void ready(short events, Instant now) override;
 
@@ -70,7 +73,7 @@ class RedisBackend final : public Backend, private Server::User {
   using Calls = Server::Calls;
 
   // Server::User
-  void is_another(Server& server) override;
+  void is_another(Server& server, std::uint64_t clock) override;
   void is_up(Server& server) override { submit_kept(server); }
   void listens(Server& server) override;
   void answered(Server& server, const Call& call, const Reply& reply) override;
@@ -80,15 +83,25 @@ class RedisBackend final : public Backend, private Server::User {
   void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
                      std::list<Call> unanswered) override;
   void lost_inbox(Server& server, const Failure& why, bool final) override;
+  bool says(Server& server, bool begins, const std::string& name) override;
 
-  /// @return the server that has that name.
-  [[nodiscard]] Server& server_of(const std::string& /*name*/) noexcept { return *server_; }
-  [[nodiscard]] Server& server_of(const Acquisition& operation) noexcept {
+  /// @return the server that has that name now.
+  [[nodiscard]] Server& server_of(std::string_view name) const noexcept {
+    return cluster_ == nullptr ? *server_ : cluster_->server_of(name);
+  }
+  [[nodiscard]] Server& server_of(const Acquisition& operation) const noexcept {
     return server_of(operation.request().name);
   }
-  [[nodiscard]] Server& server_of(const Call& /*call*/) noexcept { return *server_; }
+  [[nodiscard]] Server& server_of(const Call& call) const noexcept {
+    if (cluster_ == nullptr) return *server_;
+    return call.at != nullptr ? *call.at : cluster_->server_of(call.name());
+  }
+  [[nodiscard]] std::vector<Server*> servers() const {
+    return cluster_ == nullptr ? std::vector<Server*>{server_.get()} : cluster_->servers();
+  }
 
   [[nodiscard]] bool open(Operation& operation);
+  void attach(Server& server);
   void open_inbox(Server& server, const AttemptId& of_client);
   void ask(const std::shared_ptr<Acquisition>& operation);
   /// @param call whoever asks keeps its operation until this returns
@@ -101,10 +114,11 @@ class RedisBackend final : public Backend, private Server::User {
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
 
   void refused(Server& server, const Call& call, const Reply& reply);
-  void run_again_later(const Call& call);
+  void run_again_later(const Call& call,
+                       std::chrono::milliseconds pause = std::chrono::milliseconds(500));
   void send_repeats(Instant now);
   void send_again(Calls calls);
-  void keep(Calls call) noexcept;
+  void keep(Server& server, Calls alone) noexcept;
   void break_commands() noexcept;
   void nonsense(Server& server, const Call& call);
   void fail_protocol(const Call& call, const Failure& why);
@@ -139,7 +153,8 @@ class RedisBackend final : public Backend, private Server::User {
   [[nodiscard]] bool outbox_pending();
   void give_back_the_rest();
   void refused_inbox(Server& server, const std::string& words);
-  void pushed_grant(const Push& push);
+  void pushed_grant(Server& server, Push push);
+  void told_of_subscription(Server& server, const Reply& message);
   void heard_of(const std::string& channel);
   void probe_inbox(Server& server);
   void end_what_it_held(const Acquisition::Request& request, std::uint64_t last);
@@ -154,6 +169,21 @@ class RedisBackend final : public Backend, private Server::User {
   void look_at_long_hold(const HoldId& hold, Instant now);
   void look_for_holder(const std::string& channel);
 
+  // In a cluster.
+  void want_look();
+  void look_at_slots(Instant now);
+  void answered_slots(Server& server, const Reply& reply);
+  [[nodiscard]] bool redirected(Server& server, const Call& call, const std::string& words);
+  void follow(const Cluster::Slots& changed);
+  void ask_once(const std::shared_ptr<Acquisition>& operation);
+  void outrun_copies(Server& server, const Call& call);
+  void listen(Server& server, const Acquisition::Request& request);
+  void ask_for(const std::string& name);
+  void list_cluster(const std::shared_ptr<Listing>& operation);
+  [[nodiscard]] NamePage page_of(const Server& server, NamePage page) const;
+  void lost_in_cluster(Server& server, Calls& calls);
+  void leave_unused(Instant now);
+
   void note_unanswered(std::list<Call>& calls, Instant now) noexcept;
   void left_behind(Calls& alone, const Failure& why, bool final, bool was_up);
   void tell_undecided(Server& server, const Failure& why, bool final);
@@ -164,12 +194,13 @@ class RedisBackend final : public Backend, private Server::User {
   const Requests requests_;
   Host* host_ = nullptr;
   std::shared_ptr<Clock> clock_;
-  std::mutex line_;  // of the connection for commands, and of the attempts that are asked for by it
-  Attempts attempts_{line_};
+  Server::Shared shared_;  // its line is that of the attempts, too, which are asked for by servers
+  Attempts attempts_{shared_.line};
   const std::unique_ptr<Hearing> redisson_;  // in mode r only, as the next; null = nobody is beside
   LongHolds long_holds_;
   Alarm alarm_{*this};
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<Server> server_;    // null in a cluster
+  std::unique_ptr<Cluster> cluster_;  // null where there is one server
   std::atomic<bool> stopped_{false};
   std::atomic<bool> attached_{false};
 

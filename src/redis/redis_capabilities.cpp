@@ -24,6 +24,8 @@ Capabilities RedisBackend::capabilities() const {
           .forces = Support::yes};
 }
 
-std::string RedisBackend::describe() const { return "redis " + settings_.address.text(); }
+std::string RedisBackend::describe() const {
+  return (settings_.is_cluster() ? "redis cluster " : "redis ") + settings_.address.text();
+}
 
 }  // namespace mortise::redis

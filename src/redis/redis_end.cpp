@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds a_look{5};
 }  // namespace
 
 void RedisBackend::stop() noexcept {
-  if (stopped_.load() || !server_) return;
+  if (stopped_.load() || (!server_ && !cluster_)) return;
   // Where there is no memory for that, what is left ends with its lease.
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true)) return;
@@ -27,8 +27,14 @@ void RedisBackend::stop() noexcept {
   const auto say_farewell = [this](Operation& operation) {
     base::farewell(operation, [this] { return describe(); });
   };
-  for (const Call& call : server_->end()) say_farewell(*call.operation);
-  for (const Call& call : server_->take_kept()) say_farewell(*call.operation);
+  const auto end = [&](Server& server) {
+    for (const Call& call : server.end()) say_farewell(*call.operation);
+    for (const Call& call : server.take_kept()) say_farewell(*call.operation);
+  };
+  if (server_) end(*server_);
+  for (std::size_t i = 0; Server* const server = cluster_ ? cluster_->nth(i) : nullptr; ++i) {
+    end(*server);
+  }
   // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
   base::without_memory([&] {
     for (const auto& operation : attempts_.undecided()) say_farewell(*operation);
@@ -50,7 +56,9 @@ bool RedisBackend::outbox_pending() {
 void RedisBackend::give_back_the_rest() {
   const Instant until = BootClock::now() + patience_at_the_end;
   while (outbox_pending() && BootClock::now() < until) {
-    base::poll_sources({&alarm_, &server_->commands()}, *clock_, clock_->now() + a_look);
+    std::vector<Source*> sources{&alarm_};
+    for (Server* const server : servers()) sources.push_back(&server->commands());
+    base::poll_sources(sources, *clock_, clock_->now() + a_look);
   }
 }
 

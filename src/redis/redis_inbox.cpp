@@ -15,11 +15,16 @@ namespace mortise::redis {
 void RedisBackend::pushed(Server& server, const Reply& message) {
   if (message.is_error()) return refused_inbox(server, message.text);
   if (message.kind != Reply::Kind::array || message.items.size() != 3) return;
-  if (message.items[0].text != "message") {
+  const std::string& kind = message.items[0].text;
+  if (server.names() != nullptr && kind.starts_with('s') && kind.ends_with("subscribe") &&
+      message.items[1].text != server.channel()) {
+    return told_of_subscription(server, message);
+  }
+  if (kind != "message" && kind != "smessage") {
     // Others are the answers to subscriptions.
     if (message.items[1].text == server.channel()) {
       server.end_probe();
-    } else if (message.items[0].text == "unsubscribe") {
+    } else if (kind == "unsubscribe") {
       if (redisson_) redisson_->ended(message.items[1].text);
     } else {
       // What was said before it listened was told to nobody; and only by asking once more the
@@ -28,10 +33,11 @@ void RedisBackend::pushed(Server& server, const Reply& message) {
     }
     return;
   }
-  const std::optional<Push> push = Push::parse(message.items[2].text);
+  std::optional<Push> push = Push::parse(message.items[2].text);
+  if (push) push->clock = server.clock_of_inbox();
   if (!push) return heard_of(message.items[1].text);
   switch (push->kind) {
-    case Push::Kind::granted: return pushed_grant(*push);
+    case Push::Kind::granted: return pushed_grant(server, *std::move(push));
     case Push::Kind::look:
       if (push->number != 0) attempts_.told(push->attempt, push->number);
       if (const auto operation = attempts_.find(push->attempt)) ask(operation);
@@ -51,19 +57,33 @@ void RedisBackend::pushed(Server& server, const Reply& message) {
 // what is wanted by then. A client that may not listen to a channel does without.
 void RedisBackend::refused_inbox(Server& server, const std::string& words) {
   const ServerError error = server_error(server.where(), words);
+  if (server.names() != nullptr) {
+    server.names()->refused();
+    want_look();
+    if (parse_redirection(words, server.address())) return;
+  }
   if (error.kind != ServerError::Kind::final) server.break_inbox(error.failure);
 }
 
-void RedisBackend::pushed_grant(const Push& push) {
+void RedisBackend::pushed_grant(Server& server, Push push) {
   if (push.key.ends_with(once_sign) != (push.run != 0)) return;  // no script says that
+  std::optional<Named> named;
+  if (cluster_) {
+    // A master's messages come by its replicas, too, with its time; and one that was replaced is a
+    // replica.
+    named = named_by(settings_.prefix, push.key);
+    if (!named || &server_of(named->name) != &server) push.clock = 0;
+  }
   const Attempts::Verdict verdict = attempts_.granted(push);
   switch (verdict.kind) {
     case Attempts::Verdict::Kind::believe: return believe(verdict.operation, push, verdict.reading);
     case Attempts::Verdict::Kind::later:  // with the reply that is under way
     case Attempts::Verdict::Kind::known: return;
+    case Attempts::Verdict::Kind::unreadable: return ask(verdict.operation);
     case Attempts::Verdict::Kind::orphaned_grant: break;
   }
-  if (std::optional<Named> named = named_by(settings_.prefix, push.key)) {
+  if (!named) named = named_by(settings_.prefix, push.key);
+  if (named) {
     give_back({std::move(named->name), push.attempt, push.number, named->mode}, push.lease);
   }
 }
@@ -111,6 +131,7 @@ void RedisBackend::probe_inbox(Server& server) {
 void RedisBackend::Alarm::ready(short /*events*/, Instant now) {
   backend_.send_repeats(now);
   backend_.look_at_long_holds(now);
+  if (backend_.cluster_) backend_.look_at_slots(now);
   for (const auto& operation : backend_.attempts_.looks(now)) backend_.ask(operation);
 }
 

@@ -13,6 +13,7 @@ namespace mortise::redis {
 
 void RedisBackend::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
+  if (cluster_) return list_cluster(operation);
   std::optional<ListCursor> cursor = ListCursor::parse(operation->cursor());
   if (!cursor) {
     operation->failed({Errc::misconfigured, describe() + ": the cursor is not one of its own"});
@@ -36,7 +37,8 @@ void RedisBackend::answered_list(Server& server, const Call& call, const std::st
   std::optional<ListCursor> list = parse_list(settings_.prefix, text);
   if (!list) return nonsense(server, call);
   auto& listing = static_cast<Listing&>(*call.operation);
-  listing.answered(list->take(listing.limit(), listing.prefix()));
+  NamePage page = list->take(listing.limit(), listing.prefix());
+  listing.answered(cluster_ ? page_of(server, std::move(page)) : std::move(page));
 }
 
 void RedisBackend::answered_queue(Server& server, const Call& call, const std::string& text) {

@@ -8,7 +8,9 @@
 #include <utility>
 
 namespace mortise::redis {
-void RedisBackend::is_another(Server& /*server*/) { attempts_.forget_readings(); }
+void RedisBackend::is_another(Server& /*server*/, std::uint64_t clock) {
+  attempts_.forget_readings(clock);
+}
 
 void RedisBackend::listens(Server& server) {
   // Nothing was told while there was no inbox; and who was not queued for the lack of it is now. A
@@ -16,6 +18,10 @@ void RedisBackend::listens(Server& server) {
   // take for nobody what was freed in between.
   for (const auto& operation : attempts_.undecided()) {
     if (&server_of(*operation) != &server) continue;
+    if (cluster_) {
+      if (operation->request().wait) listen(server, operation->request());
+      continue;
+    }
     if (operation->request().wait || base::mutant("redis.inbox_repeats_tries")) ask(operation);
   }
 }
@@ -27,9 +33,10 @@ void RedisBackend::lost_commands(Server& server, const Failure& why, bool final,
   note_unanswered(unanswered, now);
   Calls outbox = server.take_kept();
   outbox.splice(outbox.end(), unanswered);
+  if (cluster_) lost_in_cluster(server, outbox);
   const auto leave = [&](Calls& alone) { left_behind(alone, why, final, was_up); };
   bool wanted = remote::each_or_keep(std::move(outbox), leave,
-                                     [this](Calls alone) { keep(std::move(alone)); });
+                                     [&](Calls alone) { keep(server, std::move(alone)); });
   base::OneByOne each;
   each([&] { tell_undecided(server, why, final); });
   wanted = wanted || each.failed() || attempts_.takes_back(now);
@@ -40,6 +47,7 @@ void RedisBackend::lost_commands(Server& server, const Failure& why, bool final,
 // A connection that was up is up again at once, as a rule.
 void RedisBackend::left_behind(Calls& alone, const Failure& why, bool final, bool was_up) {
   const Call& call = alone.front();
+  if (call.kind == Call::Kind::slots) return;
   if (call.leftover || is_over(call, clock_->now())) return;  // see note_unanswered()
   if (final && call.only_asks()) {
     // Releases and cancels stay: they free what others wait for.

@@ -79,6 +79,7 @@ std::uint64_t RedisBackend::note_grant(const Acquisition::Request& request, Inst
 }
 
 void RedisBackend::answered(Server& server, const Call& call, const Reply& reply) {
+  if (call.kind == Call::Kind::slots) return answered_slots(server, reply);
   if (reply.is_error()) return refused(server, call, reply);
   if (reply.kind != Reply::Kind::string) return nonsense(server, call);
   if (call.kind == Call::Kind::renew) return answered_renewal(server, call, reply.text);
@@ -103,6 +104,7 @@ void RedisBackend::answered(Server& server, const Call& call, const Reply& reply
     case Call::Kind::release:
     case Call::Kind::list:
     case Call::Kind::queue:
+    case Call::Kind::slots:
     case Call::Kind::renew: return;  // above
   }
 }
@@ -110,6 +112,14 @@ void RedisBackend::answered(Server& server, const Call& call, const Reply& reply
 void RedisBackend::refused(Server& server, const Call& call, const Reply& reply) {
   ServerError error = server_error(server.where(), reply.text);
   Operation& operation = *call.operation;
+  if (cluster_ && error.kind != ServerError::Kind::script) {
+    if (redirected(server, call, reply.text)) return;
+    if (parse_redirection(reply.text, server.address())) {  // again and again
+      error.kind = ServerError::Kind::passing;
+      error.failure.code = make_error_code(Errc::unavailable);
+    }
+    if (error.kind != ServerError::Kind::final) want_look();
+  }
   if (error.kind == ServerError::Kind::script && !call.whole) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
@@ -190,7 +200,7 @@ void RedisBackend::nonsense(Server& server, const Call& call) {
     // A leftover is noted already: not once more each time, or it would be tried for ever.
     if (!call.leftover) note_unanswered(alone, clock_->now());
     call.operation->trouble(why);
-    keep(std::move(alone));
+    keep(server, std::move(alone));
   } else {
     fail_protocol(call, why);
   }
@@ -210,6 +220,13 @@ void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquis
       }
       [[fallthrough]];
     case Answer::Kind::refused:
+      // By a number that another server's connection has gone beyond: see outrun_copies().
+      if (answer.kind == Answer::Kind::refused && cluster_ &&
+          !attempts_.is_withdrawn(request.attempt)) {
+        server.commands().renew();
+        return ask(operation);
+      }
+      [[fallthrough]];
     case Answer::Kind::held:
     case Answer::Kind::free:
       operation->busy(answer.holder());
@@ -259,7 +276,7 @@ void RedisBackend::recorded(const std::shared_ptr<Acquisition>& operation, const
 void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& operation,
                          Instant asked, const Answer& answer) {
   const Acquisition::Request& request = operation->request();
-  const Reading reading{asked, answer.now};
+  const Reading reading{asked, answer.now, server.clock()};
   const bool queued = answer.kind == Answer::Kind::queued;
   const std::optional<Push> early = attempts_.waits(request.attempt, reading, answer.last_number);
   if (early) return believe(operation, *early, reading);
@@ -279,6 +296,7 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
   }
   operation->queued(answer.holder());
   if (queued) probe_inbox(server);
+  if (queued && cluster_) listen(server, request);
   if (queued && answer.first && answer.left < core::fallback_period) {
     // Free, and not all who wait were looked at, or dropped: the next look gets further.
     const bool at_once = answer.left.count() == 0;

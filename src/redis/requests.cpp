@@ -43,6 +43,14 @@ class Flags {
   std::size_t size_ = 0;
 };
 
+std::string_view verb_of(const Passage& passage) { return passage.whole ? "EVAL" : "EVALSHA"; }
+
+/// By which a script is called, or sent whole.
+std::string_view words_of(const Script& script, const Settings& settings, const Passage& passage) {
+  if (settings.is_cluster()) return passage.whole ? script.cluster_text : script.cluster_sha;
+  return passage.whole ? script.text : script.sha;
+}
+
 /// A call for one lock. The words are put where they belong, as many as there are: room for as many
 /// as a call may have would have to be cleared first, which takes longer than to fill it.
 template <class... Arguments>
@@ -51,8 +59,8 @@ void append_call(std::string& out, const Settings& settings, const Script& scrip
   base::Scratch<struct RequestKey> scratch;
   std::string& key = scratch.text();
   append_lock_key(key, settings.prefix, name);
-  const std::string_view verb = passage.whole ? "EVAL" : "EVALSHA";
-  const std::string_view which = passage.whole ? script.text : script.sha;
+  const std::string_view verb = verb_of(passage);
+  const std::string_view which = words_of(script, settings, passage);
   if (settings.queue_mode == QueueMode::redisson) {
     append_command(out, std::array{verb, which, std::string_view("2"), std::string_view(key), name,
                                    std::string_view(arguments)...});
@@ -67,9 +75,9 @@ template <Mode mode, class... Arguments>
 void append_our_call(std::string& out, const Settings& settings, const Script& script,
                      const Passage& passage, std::string_view name, const Arguments&... arguments) {
   const std::string key = redis_key(settings.prefix, name, mode);
-  append_command(out, std::array{std::string_view(passage.whole ? "EVAL" : "EVALSHA"),
-                                 passage.whole ? script.text : script.sha, std::string_view("1"),
-                                 std::string_view(key), std::string_view(arguments)...});
+  append_command(
+      out, std::array{verb_of(passage), words_of(script, settings, passage), std::string_view("1"),
+                      std::string_view(key), std::string_view(arguments)...});
 }
 
 // Beside Redisson they wait as others do, in order.
@@ -103,6 +111,23 @@ void Requests::subscribe(std::string& out, std::string_view channel) const {
 
 void Requests::unsubscribe(std::string& out, std::string_view channel) const {
   append_command(out, std::array<std::string_view, 2>{"UNSUBSCRIBE", channel});
+}
+
+void Requests::slots(std::string& out) {
+  append_command(out, std::array<std::string_view, 2>{"CLUSTER", "SLOTS"});
+}
+
+void Requests::asking(std::string& out) {
+  append_command(out, std::array<std::string_view, 1>{"ASKING"});
+}
+
+void Requests::subscribe_to(std::string& out, std::string_view inbox, std::string_view name) const {
+  append_command(out, std::array<std::string_view, 2>{"SSUBSCRIBE", lock_key(inbox, name)});
+}
+
+void Requests::unsubscribe_from(std::string& out, std::string_view inbox,
+                                std::string_view name) const {
+  append_command(out, std::array<std::string_view, 2>{"SUNSUBSCRIBE", lock_key(inbox, name)});
 }
 
 std::string Requests::inbox(const AttemptId& of_client) const {
@@ -248,8 +273,8 @@ void Requests::renew(std::string& out, const Passage& passage,
   std::vector<std::string_view> words;
   texts.reserve(items.size() * 3 + 1);
   words.reserve(items.size() * 4 + 5);
-  words.emplace_back(passage.whole ? "EVAL" : "EVALSHA");
-  words.push_back(passage.whole ? scripts::renew.text : scripts::renew.sha);
+  words.push_back(verb_of(passage));
+  words.push_back(words_of(scripts::renew, settings_, passage));
   words.push_back(texts.emplace_back(std::to_string(items.size() * (both ? 2 : 1))));
   for (const Renewal::Item& item : items) {
     const std::string& key =
@@ -295,11 +320,11 @@ void Requests::list(std::string& out, const Passage& passage, const Listing& pag
   const std::string pattern = key_pattern(settings_.prefix, page.prefix());
   const Digits looks(std::min(page.limit(), most_looks));
   const Digits prefix(settings_.prefix.size());
-  const std::string_view at = page.cursor().empty() ? std::string_view("0") : page.cursor();
-  append_command(
-      out, std::array<std::string_view, 8>{passage.whole ? "EVAL" : "EVALSHA",
-                                           passage.whole ? scripts::list.text : scripts::list.sha,
-                                           "0", at, flags.view(), pattern, looks, prefix});
+  const std::string_view cursor = ClusterCursor::parse(page.cursor()).at_server;
+  const std::string_view at = cursor.empty() ? std::string_view("0") : cursor;
+  append_command(out, std::array<std::string_view, 8>{
+                          verb_of(passage), words_of(scripts::list, settings_, passage), "0", at,
+                          flags.view(), pattern, looks, prefix});
 }
 
 void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
@@ -308,9 +333,8 @@ void Requests::waiters(std::string& out, const Passage& passage, const QueueLook
   const std::string lock = lock_key(settings_.prefix, look.name());
   const std::string semaphore = redis_key(settings_.prefix, look.name(), Mode::permit);
   const Digits limit(look.limit());
-  std::vector<std::string_view> words{passage.whole ? "EVAL" : "EVALSHA",
-                                      passage.whole ? scripts::waiters.text : scripts::waiters.sha,
-                                      both ? "3" : "2", lock};
+  std::vector<std::string_view> words{
+      verb_of(passage), words_of(scripts::waiters, settings_, passage), both ? "3" : "2", lock};
   if (both) words.emplace_back(look.name());
   words.insert(words.end(), {semaphore, "", flags.view(), limit});
   append_command(out, words);

@@ -63,9 +63,17 @@ class Requests {
   void force_release(std::string& out, const Passage& passage, const ForcedRelease& asked,
                      const Answer& found) const;
 
+  /// Who has which slot of a cluster.
+  static void slots(std::string& out);
+  /// Before a call that was redirected for once.
+  static void asking(std::string& out);
+
   void subscribe(std::string& out, std::string_view channel) const;
   void unsubscribe(std::string& out, std::string_view channel) const;
 
+  /// The same in a cluster of the inbox for a name, which lies in its slot.
+  void subscribe_to(std::string& out, std::string_view inbox, std::string_view name) const;
+  void unsubscribe_from(std::string& out, std::string_view inbox, std::string_view name) const;
   /// @return the inbox of a client.
   [[nodiscard]] std::string inbox(const AttemptId& of_client) const;
   /// @return why a name cannot be a lock's here; none = it can.

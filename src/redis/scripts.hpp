@@ -10,6 +10,8 @@ struct Script {
   std::string_view name;  ///< of its file
   std::string_view sha;   ///< by which it is called; the server may have forgotten it (NOSCRIPT)
   std::string_view text;  ///< then it is sent whole
+  std::string_view cluster_sha = {};   ///< the same for a cluster: see cmake/RedisScripts.cmake
+  std::string_view cluster_text = {};  ///< that, too
 };
 
 // Made by cmake/RedisScripts.cmake, one of each file.

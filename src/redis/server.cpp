@@ -19,13 +19,19 @@ void note(Failure& as, const Failure& why) noexcept {
 
 }  // namespace
 
-Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, std::mutex& line,
+Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, Shared& shared,
                User& user)
     : host_(host),
       settings_(settings),
       tls_(tls),
       user_(user),
-      commands_(host, settings, tls, std::string(), *this, &line) {}
+      shared_(shared),
+      commands_(host, settings, tls, std::string(), *this, &shared.line, &shared.generations),
+      names_(settings.is_cluster()
+                 ? std::make_unique<Listening>([this](bool begins, const std::string& name) {
+                     return user_.says(*this, begins, name);
+                   })
+                 : nullptr) {}
 
 Server::~Server() = default;
 
@@ -111,7 +117,7 @@ void Server::greeted(Connection& connection, const ServerFacts& facts) {
     another = std::exchange(run_id_, facts.run_id) != facts.run_id;
     why_down_ = Failure{};
   }
-  if (another) user_.is_another(*this);
+  if (another) user_.is_another(*this, clock_.exchange(shared_.clocks.fetch_add(1) + 1));
 }
 
 Failure Server::started_anew() const {
@@ -138,6 +144,7 @@ void Server::connected(Connection& connection) {
     connection.drop(started_anew());
     return;
   }
+  clock_of_inbox_.store(clock_.load());
   inbox_up_.store(true);
   user_.listens(*this);
 }
@@ -166,6 +173,7 @@ void Server::dropped(Connection& connection, const Failure& why, bool was_up,
   const bool for_good = final && why.code != Errc::protocol;
   inbox_up_.store(false);
   awaits_probe_.store(false);
+  if (names_) names_->forget();
   if (for_good) {
     const std::lock_guard lock(mutex_);
     note(why_deaf_, why);

@@ -7,6 +7,7 @@
 
 #include "redis/answer.hpp"
 #include "redis/connection.hpp"
+#include "redis/listening.hpp"
 #include "redis/settings.hpp"
 #include "remote/outbox.hpp"
 #include "remote/stream/tls.hpp"
@@ -36,7 +37,8 @@ class Server final : private Connection::User {
    public:
     virtual ~User() = default;
     /// It is not the one that was met here before, or was started since.
-    virtual void is_another(Server& server) = 0;
+    /// @param clock that one's
+    virtual void is_another(Server& server, std::uint64_t clock) = 0;
     /// Calls can be sent.
     virtual void is_up(Server& server) = 0;
     /// Pushes can come.
@@ -50,6 +52,8 @@ class Server final : private Connection::User {
     virtual void lost_commands(Server& server, const Failure& why, bool final, bool was_up,
                                std::list<Call> unanswered) = 0;
     virtual void lost_inbox(Server& server, const Failure& why, bool final) = 0;
+    /// The inbox is to listen for a name, or not any more. @return false: that cannot be said
+    virtual bool says(Server& server, bool begins, const std::string& name) = 0;
   };
 
   /// What the reply says that is being read, of an attempt or of a release, and how that was noted.
@@ -68,14 +72,23 @@ class Server final : private Connection::User {
     }
   };
 
-  /// @param settings, tls, line, user outlive it; tls may be null
-  /// @param line guards what the user notes of calls, with the calls themselves: see Connection
-  Server(Host& host, const Settings& settings, const remote::Tls* tls, std::mutex& line,
-         User& user);
+  /// What the servers of one client share.
+  struct Shared {
+    std::mutex line{};  ///< guards what the user notes of calls, with the calls: see Connection
+    std::atomic<std::uint64_t> generations{0};  ///< of their connections: see UnderWay
+    std::atomic<std::uint64_t> clocks{0};
+  };
+
+  /// @param settings, tls, shared, user outlive it; tls may be null
+  Server(Host& host, const Settings& settings, const remote::Tls* tls, Shared& shared, User& user);
   ~Server() override;
 
   /// Has the library poll the connection for commands. May throw: say it again then.
-  void attach() { host_.attach(commands_); }
+  void attach() {
+    host_.attach(commands_);
+    attached_.store(true);
+  }
+  [[nodiscard]] bool is_attached() const noexcept { return attached_.load(); }
   /// The same of the inbox, which is made with the first one of these; not more than one thread.
   void open_inbox(const std::string& channel);
   [[nodiscard]] bool has_inbox() const noexcept { return inbox_.load() != nullptr; }
@@ -84,10 +97,22 @@ class Server final : private Connection::User {
 
   [[nodiscard]] Connection& commands() noexcept { return commands_; }
   [[nodiscard]] const Connection& commands() const noexcept { return commands_; }
+  [[nodiscard]] const base::Address& address() const noexcept { return settings_.address; }
+  /// @return by what its times are told from those of other servers, and of earlier starts.
+  [[nodiscard]] std::uint64_t clock() const noexcept { return clock_.load(); }
+  /// @return the same of the server to which the inbox leads.
+  [[nodiscard]] std::uint64_t clock_of_inbox() const noexcept { return clock_of_inbox_.load(); }
+  /// A call for it was made; and when that was last.
+  void use(Instant now) noexcept { used_.store(now.time_since_epoch().count()); }
+  [[nodiscard]] Instant used() const noexcept { return Instant(Instant::duration(used_.load())); }
   /// @return "redis 10.0.0.1:6379".
   [[nodiscard]] const std::string& where() const noexcept { return commands_.where(); }
   /// @return whether whoever waits can be told: otherwise nobody joins a queue.
   [[nodiscard]] bool listens() const noexcept { return inbox_up_.load(); }
+  /// @return whether somebody wants it, and it could not be reached: it may be replaced soon.
+  [[nodiscard]] bool is_missed() const {
+    return !commands_.up() && commands_.outstanding() && why_down();
+  }
   /// @return why there is no connection for commands; none = there is, or that is not known.
   [[nodiscard]] Failure why_down() const;
   /// @return why there will be no inbox.
@@ -109,6 +134,9 @@ class Server final : private Connection::User {
   void end_probe() noexcept { awaits_probe_.store(false); }
   /// @return that of the inbox, once there is one.
   [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
+
+  /// In a cluster: the names for which the inbox listens; null = it hears of all.
+  [[nodiscard]] Listening* names() noexcept { return names_.get(); }
 
   /// Of the reader's role of the connection for commands.
   [[nodiscard]] Told& told() noexcept { return told_; }
@@ -134,8 +162,14 @@ class Server final : private Connection::User {
   const Settings& settings_;
   const remote::Tls* const tls_;
   User& user_;
+  Shared& shared_;
   Connection commands_;
   Told told_;
+  const std::unique_ptr<Listening> names_;
+  std::atomic<bool> attached_{false};
+  std::atomic<Instant::rep> used_{0};
+  std::atomic<std::uint64_t> clock_{0};
+  std::atomic<std::uint64_t> clock_of_inbox_{0};
   std::atomic<Connection*> inbox_{nullptr};
   std::unique_ptr<Connection> inbox_owner_;
   std::string channel_;  // written before `inbox_`

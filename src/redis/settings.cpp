@@ -53,6 +53,32 @@ void read_place(base::Url& url, Settings& settings) {
   }
 }
 
+bool is_of_cluster(const base::Url& url) {
+  return url.scheme() == "redis+cluster" || url.scheme() == "rediss+cluster";
+}
+
+void read_seeds(const base::Url& url, Settings& settings) {
+  if (url.hosts().empty()) {
+    refuse("URL: " + url.scheme() + " wants servers of the cluster: " + url.scheme() +
+           "://host:port,host:port");
+  }
+  for (const std::string& host : url.hosts()) {
+    settings.seeds.push_back(base::Address::parse(host, "redis", 6379));
+  }
+  settings.address = settings.seeds.front();
+}
+
+// What a cluster does not have, or does otherwise.
+void refuse_in_cluster(const Settings& settings) {
+  if (settings.database != 0) refuse("URL: a cluster has one database, which is 0");
+  if (settings.queue_mode == QueueMode::redisson) {
+    refuse(
+        "URL: interop=redisson is for one server; in a cluster each of Redisson's releases is"
+        " sent to every server",
+        Errc::unsupported);
+  }
+}
+
 void read_database(base::Url& url, Settings& settings) {
   // The path of a unix socket is no database.
   const bool in_path = url.has_authority() && !url.hosts().empty() && url.path().size() > 1;
@@ -110,19 +136,26 @@ void read_memory(base::Url& url, Settings& settings) {
 
 Settings read(std::string_view text) {
   base::Url url(text);
-  if (url.scheme() == "redis+sentinel" || url.scheme() == "redis+cluster") {
+  if (url.scheme() == "redis+sentinel") {
     refuse("URL: " + url.scheme() + " is not built yet; redis:// leads to one master",
            Errc::unsupported);
   }
-  if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix") {
+  const bool of_cluster = is_of_cluster(url);
+  if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix" &&
+      !of_cluster) {
     refuse("URL: not a Redis scheme: " + url.scheme());
   }
   Settings settings;
-  read_place(url, settings);
-  read_manners(url, "rediss", settings);
+  if (of_cluster) {
+    read_seeds(url, settings);
+  } else {
+    read_place(url, settings);
+  }
+  read_manners(url, of_cluster ? "rediss+cluster" : "rediss", settings);
   read_queue_mode(url, settings);
   read_memory(url, settings);
   url.refuse_the_rest();
+  if (of_cluster) refuse_in_cluster(settings);
   return settings;
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mortise::redis {
 
@@ -18,7 +19,8 @@ enum class QueueMode : char { fair = 'f', unfair = 'u', redisson = 'r' };
 
 struct Settings {
   base::Address address{};
-  remote::Credentials credentials{};         ///< no user: the server's default user
+  std::vector<base::Address> seeds{};  ///< of a cluster, whose servers tell of the others; or none
+  remote::Credentials credentials{};   ///< no user: the server's default user
   std::optional<remote::TlsSettings> tls{};  ///< empty: not encrypted
   int database = 0;
   std::string client_name = "mortise";
@@ -29,8 +31,10 @@ struct Settings {
   int remembered =
       usually_remembered;  ///< seconds: a name that is not used, see scripts/prelude.lua
 
-  /// Reads `redis://`, `rediss://` and `redis+unix://` URLs.
-  /// @throws LockError (`misconfigured`, or `unsupported` for Sentinel and Cluster)
+  [[nodiscard]] bool is_cluster() const noexcept { return !seeds.empty(); }
+
+  /// Reads `redis://`, `rediss://`, `redis+unix://`, `redis+cluster://` and `rediss+cluster://`.
+  /// @throws LockError (`misconfigured`, or `unsupported` for Sentinel)
   static Settings parse(std::string_view text);
 };
 

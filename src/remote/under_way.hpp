@@ -33,7 +33,14 @@ class UnderWay {
     std::uint64_t number = 0;
   };
 
-  /// @return the number of the connection; grows, and begins with 1.
+  /// @param generations draws the numbers of all connections that share it: each is larger than
+  /// those before, whichever connection had them; null = its own. Must outlive it
+  explicit UnderWay(std::atomic<std::uint64_t>* generations = nullptr) noexcept
+      : generations_(generations) {
+    renew();
+  }
+
+  /// @return the number of the connection; grows, and begins with 1 where it shares them with none.
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(); }
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
@@ -98,8 +105,13 @@ class UnderWay {
   /// The connection broke; the next one begins.
   /// @return what was not answered
   [[nodiscard]] Calls end() noexcept {
-    generation_.fetch_add(1);
+    renew();
     return std::exchange(calls_, {});
+  }
+  /// What is sent from now on has a larger number than anything before, on any connection.
+  void renew() noexcept {
+    std::atomic<std::uint64_t>& last = generations_ != nullptr ? *generations_ : own_;
+    generation_.store(last.fetch_add(1) + 1);
   }
 
  private:
@@ -108,7 +120,9 @@ class UnderWay {
   Calls calls_;
   Calls spare_;  // each an empty call
   std::uint64_t numbers_ = 0;
-  std::atomic<std::uint64_t> generation_{1};
+  std::atomic<std::uint64_t>* const generations_;
+  std::atomic<std::uint64_t> own_{0};
+  std::atomic<std::uint64_t> generation_{0};
 };
 
 }  // namespace mortise::remote

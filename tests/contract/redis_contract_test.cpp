@@ -9,6 +9,7 @@ namespace mortise::contract {
 MORTISE_CONTRACT(Redis, redis_backend(RedisWay::network));
 MORTISE_CONTRACT(RedisSocketLong, redis_backend(RedisWay::socket));
 MORTISE_CONTRACT(RedisTls, redis_backend(RedisWay::encrypted));
+MORTISE_CONTRACT(RedisCluster, redis_cluster_backend());
 MORTISE_CONTRACT(RedisAcl, redis_backend(RedisWay::least_privilege));
 
 }  // namespace mortise::contract

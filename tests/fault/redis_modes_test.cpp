@@ -62,7 +62,7 @@ TEST_F(RedisServers, ThatBelongToAClusterAreUnsupported) {
 
 TEST_F(RedisServers, OfOtherKindsAreRefusedByTheirUrl) {
   for (const char* const url : {"redis+sentinel://:Xu8-secret@127.0.0.1:26379/master",
-                                "redis+cluster://:Xu8-secret@127.0.0.1:7000"}) {
+                                "redis+cluster://:Xu8-secret@127.0.0.1:7000?interop=redisson"}) {
     const Failure failure = failure_of([&] { const Client refused(url); });
     EXPECT_EQ(failure.code, Errc::unsupported) << failure.text;
     EXPECT_THAT(failure.text, Not(HasSubstr("Xu8-secret")));

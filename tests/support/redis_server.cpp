@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds to_start{10};
 constexpr std::chrono::seconds to_end{10};
-constexpr const char* administrator = "test-administrator";
+constexpr const char* administrators_name = "test-administrator";
 
 std::string find_program() {
   const char* const path = std::getenv("PATH");
@@ -56,7 +56,11 @@ std::string RedisServer::tls_url() const {
   return "rediss://127.0.0.1:" + std::to_string(tls_port_);
 }
 
-RedisTalk RedisServer::talk() const { return RedisTalk(port_, administrator, secret_); }
+RedisTalk RedisServer::talk() const { return RedisTalk(port_, administrators_name, secret_); }
+
+std::pair<std::string, std::string> RedisServer::administrator() const {
+  return {administrators_name, secret_};
+}
 
 void RedisServer::kill() { process_.kill(); }
 
@@ -95,10 +99,15 @@ std::string RedisServer::missing() { return find_program().empty() ? "redis-serv
 
 void RedisServer::choose_ports() {
   port_ = free_port();
+  if (options_.of_cluster) {
+    do {
+      cluster_port_ = free_port();
+    } while (cluster_port_ == port_);
+  }
   if (options_.tls == Options::Tls::none) return;
   do {
     tls_port_ = free_port();
-  } while (tls_port_ == port_);
+  } while (tls_port_ == port_ || tls_port_ == cluster_port_);
 }
 
 void RedisServer::write_configuration() const {
@@ -115,7 +124,7 @@ void RedisServer::write_configuration() const {
        << "save \"\"\n"
        << "appendonly " << (keeps ? "yes" : "no") << '\n'
        << "appendfsync " << (keeps ? "always" : "no") << '\n'
-       << "user " << administrator << " on >" << secret_ << " ~* &* +@all\n";
+       << "user " << administrators_name << " on >" << secret_ << " ~* &* +@all\n";
   if (options_.tls != Options::Tls::none) {
     const bool both = options_.tls == Options::Tls::client_certificate_too;
     file << "tls-port " << tls_port_ << '\n'
@@ -123,6 +132,11 @@ void RedisServer::write_configuration() const {
          << "tls-cert-file " << options_.certificates->server_certificate() << '\n'
          << "tls-key-file " << options_.certificates->server_key() << '\n'
          << "tls-auth-clients " << (both ? "yes" : "no") << '\n';
+  }
+  if (options_.of_cluster) {
+    file << "cluster-enabled yes\n"
+         << "cluster-port " << cluster_port_ << '\n'
+         << "cluster-config-file nodes.conf\n";
   }
   if (!options_.password.empty()) file << "requirepass " << options_.password << '\n';
   for (const std::string& user : options_.users) file << "user " << user << '\n';
@@ -156,7 +170,7 @@ bool RedisServer::launch() {
 
 bool RedisServer::answers() const {
   try {
-    RedisTalk talk(port_, administrator, secret_, std::chrono::seconds(1));
+    RedisTalk talk(port_, administrators_name, secret_, std::chrono::seconds(1));
     return !talk.command({"PING"}).text.starts_with("LOADING");
   } catch (const RedisTalkError&) {
     return false;

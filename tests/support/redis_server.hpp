@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::test {
@@ -28,6 +29,7 @@ struct RedisServerOptions {
   Tls tls = Tls::none;
   const Certificates* certificates = nullptr;  ///< must be given for TLS, and live as long
   std::string password;                        ///< of the user "default"
+  bool of_cluster = false;                     ///< with a port for the others, see RedisCluster
   std::vector<std::string> users;  ///< as in the configuration, without the word "user" before
   std::vector<std::string> lines;  ///< further lines of the configuration; they win
 };
@@ -44,6 +46,7 @@ class RedisServer {
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
+  [[nodiscard]] std::uint16_t cluster_port() const noexcept { return cluster_port_; }
   [[nodiscard]] std::string socket_path() const { return directory_.file("redis.sock"); }
   [[nodiscard]] std::string url() const;      ///< redis://127.0.0.1:PORT
   [[nodiscard]] std::string tls_url() const;  ///< rediss://127.0.0.1:PORT
@@ -51,6 +54,8 @@ class RedisServer {
 
   /// A connection that may do everything, as a user of its own, whatever the options say of others.
   [[nodiscard]] RedisTalk talk() const;
+  /// Who that is: name and password.
+  [[nodiscard]] std::pair<std::string, std::string> administrator() const;
 
   void kill();      ///< kill -9
   void shutdown();  ///< lets it end in good order
@@ -79,6 +84,7 @@ class RedisServer {
   std::string secret_;
   std::uint16_t port_ = 0;
   std::uint16_t tls_port_ = 0;
+  std::uint16_t cluster_port_ = 0;
   // Last, so that the server is dead before its directory goes.
   model::Process process_;
 };

@@ -7,6 +7,7 @@
 #include "redis/lock_key.hpp"
 #include "support/certificates.hpp"
 #include "support/contract_network.hpp"
+#include "support/redis_cluster.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -85,6 +86,28 @@ class RedisStore final : public NetworkStore {
   std::string url_;
 };
 
+class ClusterStore final : public Store {
+ public:
+  ClusterStore() { cluster().clear(); }
+  [[nodiscard]] std::unique_ptr<Backend> backend() override {
+    return redis::backend(cluster().url());
+  }
+  void take_away(const std::string& name) override { talk_of(name).expect_ok({"DEL", key_of(name)}); }
+  void take_key_away(const std::string& key) override {
+    talk_of(key).expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "g"});
+  }
+
+ private:
+  static std::string key_of(const std::string& name) { return redis::lock_key("mortise:", name); }
+  static test::RedisTalk talk_of(const std::string& name) {
+    return cluster().talk(cluster().master_of(name));
+  }
+  static test::RedisCluster& cluster() {
+    static test::RedisCluster all({.masters = 3, .replicas = 0});
+    return all;
+  }
+};
+
 std::string word_for(RedisWay way) {
   switch (way) {
     case RedisWay::network: return "redis";
@@ -106,6 +129,14 @@ std::string least_redis_privilege() {
     if (line.starts_with(begins)) return line.substr(begins.size());
   }
   throw std::runtime_error("no line '" + begins + "...' in " + page);
+}
+
+BackendUnderTest redis_cluster_backend() {
+  BackendUnderTest backend = redis_backend(RedisWay::socket);
+  backend.name = "redis_cluster";
+  backend.open = [](const std::shared_ptr<Clock>&) { return std::make_unique<ClusterStore>(); };
+  backend.hooks = {Hook::take_away, Hook::take_key_away, Hook::processes};
+  return backend;
 }
 
 BackendUnderTest redis_backend(RedisWay way, const std::string& parameters) {

@@ -23,6 +23,9 @@ enum class RedisWay {
 /// password.
 [[nodiscard]] std::string least_redis_privilege();
 
+/// A cluster of three masters, one for all tests of a process: it takes seconds to come up.
+[[nodiscard]] BackendUnderTest redis_cluster_backend();
+
 [[nodiscard]] BackendUnderTest redis_backend(RedisWay way, const std::string& parameters = {});
 
 }  // namespace mortise::contract

@@ -251,7 +251,7 @@ TEST_F(RedisAttemptsTest, AnotherServersClockIsReadAnew) {
   attempts_.waits(id_of(1), reading, 76);
   attempts_.asked(two_, 1);
   EXPECT_EQ(attempts_.granted(grant_of(2)).kind, later);
-  attempts_.forget_readings();
+  attempts_.forget_readings(reading.clock);
   EXPECT_EQ(attempts_.granted(grant_of(1)).kind, later);
   EXPECT_FALSE(attempts_.waits(id_of(2), reading, 76));  // that push was of the server before
   EXPECT_EQ(attempts_.granted(grant_of(2)).kind, believe);

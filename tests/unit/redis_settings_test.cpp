@@ -136,7 +136,27 @@ TEST(RedisSettingsTest, RefusalsNameThePart) {
 TEST(RedisSettingsTest, WhatIsNotBuiltIsUnsupported) {
   EXPECT_THAT(refusal("redis+sentinel://a,b,c/master", Errc::unsupported),
               HasSubstr("redis+sentinel"));
-  EXPECT_THAT(refusal("redis+cluster://a,b,c", Errc::unsupported), HasSubstr("redis+cluster"));
+}
+
+TEST(RedisSettingsTest, OfAClusterSeveralServersAreNamed) {
+  const Settings plain =
+      Settings::parse("redis+cluster://app:secret@a,b:7000,[::1]:7001?prefix=p:");
+  ASSERT_EQ(plain.seeds.size(), 3U);
+  EXPECT_EQ(plain.seeds[0].text(), "a:6379");
+  EXPECT_EQ(plain.seeds[1].text(), "b:7000");
+  EXPECT_EQ(plain.seeds[2].text(), "[::1]:7001");
+  EXPECT_EQ(plain.credentials.user, "app");
+  EXPECT_EQ(plain.prefix, "p:");
+  EXPECT_FALSE(plain.tls);
+  EXPECT_TRUE(plain.is_cluster());
+  EXPECT_TRUE(Settings::parse("rediss+cluster://a?ca=/ca.pem").tls);
+  EXPECT_FALSE(Settings::parse("redis://a").is_cluster());
+  EXPECT_THAT(refusal("redis+cluster:///x"), HasSubstr("wants servers of the cluster"));
+  EXPECT_THAT(refusal("redis+cluster://a?ca=/ca.pem"), HasSubstr("rediss+cluster"));
+  EXPECT_THAT(refusal("redis+cluster://a?db=1"), HasSubstr("one database"));
+  EXPECT_THAT(refusal("redis+cluster://a/1"), HasSubstr("one database"));
+  EXPECT_THAT(refusal("redis+cluster://a?interop=redisson", Errc::unsupported),
+              HasSubstr("interop"));
 }
 
 // `refusal` itself looks for the password.

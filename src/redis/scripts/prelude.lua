@@ -35,7 +35,8 @@ local function keep_what_is_there()
   redis.call('HDEL', K, '-')
 end
 
--- The channel of a client: beside its locks, whose keys begin with the prefix, too.
+-- The channel of a client: beside its locks, whose keys begin with the prefix, too. In a cluster a client has one for
+-- each name: see cmake/RedisScripts.cmake.
 local function inbox(attempt)
   return string.match(K, '^[^{]*') .. 'inbox:' .. string.sub(attempt, 1, 16)
 end

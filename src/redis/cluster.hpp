@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The servers of a cluster as a client knows them: which of them has which slot, and when they are
+// asked for that once more. It sends nothing.
+#pragma once
+
+#include "base/address.hpp"
+#include "redis/server.hpp"
+#include "redis/settings.hpp"
+#include "redis/slots.hpp"
+#include "remote/timer.hpp"
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mortise::redis {
+
+/// Every slot has a server at any time: as long as nobody has told which, it is one that the user
+/// named, and a call that should have gone elsewhere is redirected. A server that was met stays for
+/// as long as the client does, since calls name it; what has no slot any more is not connected.
+/// @thread_safety every member may be called concurrently.
+class Cluster {
+ public:
+  using Slots = std::bitset<slot_count>;
+  /// @param settings those of that server, which outlive it
+  using Make = std::function<std::unique_ptr<Server>(const Settings& settings)>;
+
+  /// @param settings outlive it; they have seeds
+  Cluster(const Settings& settings, Make make);
+  ~Cluster();
+
+  [[nodiscard]] Server& server_of(std::string_view name) const noexcept {
+    return *table_[slot_of(name)].load();
+  }
+  /// @return the server of that address, which is made if it was not met.
+  [[nodiscard]] Server& at(const base::Address& address);
+  /// @return the servers that were met, by number, from 0: it needs no memory; null = no more.
+  [[nodiscard]] Server* nth(std::size_t number) const noexcept;
+  /// @return all that were met.
+  [[nodiscard]] std::vector<Server*> servers() const;
+  /// @return those that have slots, in the order of their addresses.
+  [[nodiscard]] std::vector<Server*> masters() const;
+  /// @return whether a server has told who has what.
+  [[nodiscard]] bool is_told() const;
+  [[nodiscard]] bool has_slots(const Server& server) const noexcept;
+  /// @return a number that is another one after each change of that.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(); }
+
+  /// A server said that it has not that slot, and who has.
+  /// @return whether that is news
+  bool moved(std::uint16_t slot, Server& to);
+  /// A server told who has which. @return which have another one than was known
+  [[nodiscard]] Slots learn(const std::vector<SlotRange>& ranges);
+  /// A server cannot be reached. Where nobody has told who has what, another seed is to be asked.
+  /// @return whether that is so
+  bool pass_over(Server& server);
+
+  /// Servers are to be asked who has what. @return whether that is earlier than it was to be
+  bool want_look(Instant now);
+  /// @return when that is due.
+  [[nodiscard]] Instant next_look() const noexcept { return look_.get(); }
+  /// @return whether it is, and nobody is asked yet: `end_look()` has to follow.
+  [[nodiscard]] bool begins_look(Instant now);
+  /// @return who is to be asked now: one that is up, if any is; each in its turn.
+  [[nodiscard]] Server& whom_to_ask();
+  /// @param settled false: to be asked again after a pause, which grows
+  void end_look(bool settled, Instant now);
+
+ private:
+  struct Node {
+    Settings settings{};
+    std::unique_ptr<Server> server{};
+  };
+
+  Server& at_locked(const base::Address& address);
+
+  const Settings& settings_;
+  const Make make_;
+  std::array<std::atomic<Server*>, slot_count> table_;
+  std::atomic<std::uint64_t> version_{0};
+
+  mutable std::mutex mutex_;
+  std::list<Node> nodes_;
+  std::size_t seed_ = 0;  // which has all slots, until anybody has told
+  bool told_ = false;
+  std::size_t turn_ = 0;  // of those who are asked
+  remote::Moment look_;
+  bool looking_ = false;
+  bool again_ = false;  // it was wanted meanwhile
+  Instant looked_{};
+  std::chrono::milliseconds pause_;
+};
+
+}  // namespace mortise::redis

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Several servers, each of which has some of the names, and gives them to another one while they
+// are held and waited for: parts of RedisBackend. A lock is one key, and goes with its slot as a
+// whole: owner, queue, tombstones. What a client knows of an attempt does not depend on who has it;
+// only the clock that a time was told by does, and the channel on which it is told of grants.
+#include "base/one_by_one.hpp"
+#include "redis/listing.hpp"
+#include "redis/lock_key.hpp"
+#include "redis/redis_backend.hpp"
+#include "redis/server_error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+// From server to server: a call that was sent so often waits for the caller's next try.
+constexpr std::uint8_t most_moves = 8;
+
+/// Who has which slot: nobody but the backend asks for it.
+class LookAtSlots final : public Operation {};
+
+}  // namespace
+
+void RedisBackend::want_look() {
+  if (cluster_->want_look(clock_->now())) host_->changed(alarm_);
+}
+
+void RedisBackend::look_at_slots(Instant now) {
+  if (!cluster_->begins_look(now)) return;
+  base::OneByOne each;
+  each([&] { submit(Call::slots(std::make_shared<LookAtSlots>(), cluster_->whom_to_ask())); });
+  if (each.failed()) cluster_->end_look(false, now);
+  each.finish();
+}
+
+void RedisBackend::answered_slots(Server& server, const Reply& reply) {
+  const auto ranges = parse_slots(reply, server.address());
+  Cluster::Slots changed;
+  bool settled = ranges.has_value();
+  if (ranges) changed = cluster_->learn(*ranges);
+  for (const Server* const master : cluster_->masters()) {
+    settled = settled && !master->is_missed();
+  }
+  const Instant now = clock_->now();
+  cluster_->end_look(settled, now);
+  leave_unused(now);
+  host_->changed(alarm_);
+  follow(changed);
+}
+
+// A seed that has no slot, or a server that has given its last one away.
+void RedisBackend::leave_unused(Instant now) {
+  constexpr std::chrono::seconds kept{10};
+  const Failure why{Errc::unavailable, describe() + ": a server without a slot"};
+  for (Server* const server : cluster_->servers()) {
+    if (!server->commands().up() || cluster_->has_slots(*server)) continue;
+    if (now - server->used() < kept) {
+      static_cast<void>(cluster_->want_look(now + kept));
+    } else {
+      server->break_inbox(why);
+      server->commands().mark_broken(why);
+    }
+  }
+}
+
+// What waits for a server that has it no more goes to the one that has.
+void RedisBackend::follow(const Cluster::Slots& changed) {
+  if (changed.none()) return;
+  base::OneByOne each;
+  for (Server* const server : cluster_->servers()) {
+    each([&] { send_again(server->take_kept()); });
+  }
+  for (const auto& operation : attempts_.undecided()) {
+    if (changed.test(slot_of(operation->request().name))) each([&] { ask_once(operation); });
+  }
+  for (const auto& operation : attempts_.to_take_back(clock_->now())) take_back(operation);
+  for (const auto& operation : attempts_.leftovers()) end_leftover(operation);
+  each.finish();
+}
+
+// By each connection once: the second copy of a try would take for nobody what was freed in
+// between.
+void RedisBackend::ask_once(const std::shared_ptr<Acquisition>& operation) {
+  Call call = Call::acquire(operation, clock_->now());
+  call.once = true;
+  submit(std::move(call));
+}
+
+// A call that was refused so has done nothing.
+bool RedisBackend::redirected(Server& server, const Call& call, const std::string& words) {
+  const auto where = parse_redirection(words, server.address());
+  if (!where || call.moves == most_moves) return false;
+  if (call.whole) server.commands().loaded().forget();  // it was not read
+  Server& to = cluster_->at(where->to);
+  const bool for_once = where->for_once;
+  const bool news = !for_once && cluster_->moved(where->slot, to);
+  if (!for_once) want_look();
+  const bool acquires = call.kind == Call::Kind::acquire;
+  const bool over = acquires ? attempts_.is_withdrawn(call.attempt())
+                             : call.kind != Call::Kind::cancel && call.operation->done();
+  if (acquires) attempts_.refused(call.attempt());
+  if (!over) {
+    Call again = call;
+    again.whole = false;
+    again.at = for_once ? &to : nullptr;
+    again.asks_first = for_once;
+    again.once = acquires && !for_once && !call.acquisition().request().wait;
+    ++again.moves;
+    submit(std::move(again));
+  }
+  if (!news) return true;
+  for (const auto& operation : attempts_.undecided()) {
+    if (slot_of(operation->request().name) == where->slot) ask_once(operation);
+  }
+  return true;
+}
+
+// The server refuses late copies by their numbers, which a name takes along where it goes: there
+// the connection may be older than the one that broke.
+void RedisBackend::outrun_copies(Server& server, const Call& call) {
+  std::uint64_t newest = 0;
+  if (call.is_about_an_attempt()) {
+    newest = attempts_.newest_copy(call.attempt());
+  } else if (call.kind == Call::Kind::release) {
+    newest = attempts_.newest_copy(call.releasing().hold().attempt);
+    if (const auto& next = call.releasing().successor()) {
+      newest = std::max(newest, attempts_.newest_copy(next->request().attempt));
+    }
+  }
+  if (newest >= server.commands().generation()) server.commands().renew();
+}
+
+void RedisBackend::lost_in_cluster(Server& server, Calls& calls) {
+  const auto looks =
+      calls.remove_if([](const Call& call) { return call.kind == Call::Kind::slots; });
+  if (looks > 0) cluster_->end_look(false, clock_->now());
+  for (Call& call : calls) {
+    if (!call.asks_first) continue;
+    call.at = nullptr;  // whoever sent it here may have it again, or nobody
+    call.asks_first = false;
+  }
+  if (cluster_->has_slots(server)) want_look();
+  if (!cluster_->pass_over(server)) return;
+  base::OneByOne each;
+  for (const auto& operation : attempts_.undecided()) each([&] { ask_once(operation); });
+  each.finish();
+}
+
+// Each name has a channel in its slot. The waiter stands in the queue before anybody listens there;
+// what it is told until then reaches nobody, so it asks once more when the server has confirmed.
+void RedisBackend::listen(Server& server, const Acquisition::Request& request) {
+  if (!server.has_inbox()) return open_inbox(server, request.attempt);
+  if (server.listens()) server.names()->wait(request.name, clock_->now());
+}
+
+bool RedisBackend::says(Server& server, bool begins, const std::string& name) {
+  const std::string inbox = server.channel();
+  std::string bytes;
+  begins ? requests_.subscribe_to(bytes, inbox, name)
+         : requests_.unsubscribe_from(bytes, inbox, name);
+  return server.say_to_inbox(bytes);
+}
+
+void RedisBackend::told_of_subscription(Server& server, const Reply& message) {
+  const std::optional<std::string> name = lock_name(server.channel(), message.items[1].text);
+  if (!name) return;
+  if (message.items[0].text == "ssubscribe") {
+    if (server.names()->began(*name)) ask_for(*name);
+  } else if (server.names()->ended(*name)) {
+    // Nobody asked for that: the slot has left.
+    want_look();
+    ask_for(*name);
+  }
+}
+
+void RedisBackend::ask_for(const std::string& name) {
+  for (const auto& operation : attempts_.undecided()) {
+    if (operation->request().name == name && operation->request().wait) ask(operation);
+  }
+}
+
+// One master after the other, in the order of their addresses, each with cursors of its own. One
+// that was met by nobody yet is not left out: the cluster is asked who there is, first.
+void RedisBackend::list_cluster(const std::shared_ptr<Listing>& operation) {
+  constexpr std::chrono::milliseconds pause{10};
+  if (!cluster_->is_told()) return run_again_later(Call::list(operation), pause);
+  const ClusterCursor where = ClusterCursor::parse(operation->cursor());
+  std::optional<ListCursor> cursor = ListCursor::parse(where.at_server);
+  if (!cursor) {
+    return operation->failed(
+        {Errc::misconfigured, describe() + ": the cursor is not one of its own"});
+  }
+  const std::vector<Server*> masters = cluster_->masters();
+  const auto next = std::find_if(masters.begin(), masters.end(), [&](const Server* each) {
+    return each->address().text() >= where.server;
+  });
+  if (next == masters.end()) return operation->answered({});
+  if (!cursor->left.empty() || cursor->ended) {
+    return operation->answered(
+        page_of(**next, cursor->take(operation->limit(), operation->prefix())));
+  }
+  Call call = Call::list(operation);
+  call.at = *next;
+  submit(std::move(call));
+}
+
+NamePage RedisBackend::page_of(const Server& server, NamePage page) const {
+  const std::string here = server.address().text();
+  if (!page.cursor.empty()) {
+    page.cursor = ClusterCursor{.server = here, .at_server = page.cursor}.text();
+    return page;
+  }
+  for (const Server* const each : cluster_->masters()) {
+    const std::string there = each->address().text();
+    if (there <= here) continue;
+    page.cursor = ClusterCursor{.server = there, .at_server = {}}.text();
+    break;
+  }
+  return page;
+}
+
+}  // namespace mortise::redis

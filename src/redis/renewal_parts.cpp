@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A part may be dropped without an answer, as any call of which nobody is told: that, too, is the
+// end of it, or the whole would never be complete.
+#include "redis/renewal_parts.hpp"
+
+#include "base/farewell.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+class Whole {
+ public:
+  explicit Whole(std::shared_ptr<Renewal> renewal)
+      : renewal_(std::move(renewal)), left_(renewal_->items().size()) {}
+
+  /// @param why empty = it was answered
+  void learned(std::size_t index, const Renewal::Item& item, const Failure& why) noexcept {
+    bool complete = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (why) {
+        if (!why_) base::without_memory([&] { why_ = why; });
+      } else {
+        Renewal::Item& its = renewal_->items()[index];
+        its.answer = item.answer;
+        its.counted_from = item.counted_from;
+        its.granted = item.granted;
+        its.wanted = item.wanted;
+        any_ = true;
+      }
+      complete = --left_ == 0;
+    }
+    if (!complete) return;
+    if (any_ || !why_) {
+      renewal_->answered();
+    } else {
+      renewal_->failed(std::move(why_));
+    }
+  }
+
+ private:
+  const std::shared_ptr<Renewal> renewal_;
+  std::mutex mutex_;
+  std::size_t left_;
+  bool any_ = false;
+  Failure why_;
+};
+
+class Part final : public Renewal {
+ public:
+  Part(std::shared_ptr<Whole> whole, std::size_t index, Item item)
+      : Renewal({std::move(item)}), whole_(std::move(whole)), index_(index) {}
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  ~Part() override {
+    if (!done()) whole_->learned(index_, items().front(), {});
+  }
+
+ private:
+  void finished() noexcept override { whole_->learned(index_, items().front(), failure()); }
+
+  const std::shared_ptr<Whole> whole_;
+  const std::size_t index_;
+};
+
+}  // namespace
+
+std::vector<std::shared_ptr<Renewal>> parts_of(const std::shared_ptr<Renewal>& renewal) {
+  std::vector<std::shared_ptr<Renewal>> parts;
+  const auto whole = std::make_shared<Whole>(renewal);
+  parts.reserve(renewal->items().size());
+  for (std::size_t i = 0; i < renewal->items().size(); ++i) {
+    parts.push_back(std::make_shared<Part>(whole, i, renewal->items()[i]));
+  }
+  return parts;
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// CRC-16 as the cluster's specification has it (XMODEM: polynomial 0x1021, no reflection), and the
+// words of servers. Behind NAT, or before it has met another one, a server announces no host, or
+// "?", which means: the one by which it was asked.
+#include "redis/slots.hpp"
+
+#include "redis/lock_key.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+constexpr std::array<std::uint16_t, 256> make_table() {
+  std::array<std::uint16_t, 256> table{};
+  for (unsigned i = 0; i < table.size(); ++i) {
+    unsigned crc = i << 8U;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc << 1U) ^ ((crc & 0x8000U) != 0 ? 0x1021U : 0U);
+    }
+    table[i] = static_cast<std::uint16_t>(crc);
+  }
+  return table;
+}
+constexpr std::array<std::uint16_t, 256> crc_table = make_table();
+
+unsigned crc_of(unsigned crc, std::string_view bytes) noexcept {
+  for (const char c : bytes) {
+    crc = ((crc << 8U) & 0xffffU) ^ crc_table[(crc >> 8U) ^ static_cast<unsigned char>(c)];
+  }
+  return crc;
+}
+
+std::string host_or(std::string_view said, const base::Address& asked) {
+  return said.empty() || said == "?" ? asked.host : std::string(said);
+}
+
+std::optional<std::uint16_t> number_of(std::string_view text) {
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint16_t> slot_in(const Reply& reply) {
+  const bool good = reply.kind == Reply::Kind::integer && reply.integer >= 0 &&
+                    reply.integer < static_cast<long long>(slot_count);
+  if (!good) return std::nullopt;
+  return static_cast<std::uint16_t>(reply.integer);
+}
+
+/// The host, or nothing, and the port of a node; what stands behind them is left out.
+std::optional<base::Address> node_in(const Reply& reply, const base::Address& asked) {
+  if (reply.kind != Reply::Kind::array || reply.items.size() < 2) return std::nullopt;
+  const Reply& host = reply.items[0];
+  const Reply& port = reply.items[1];
+  const bool named = host.kind == Reply::Kind::string;
+  if (!named && host.kind != Reply::Kind::nil) return std::nullopt;
+  if (port.kind != Reply::Kind::integer || port.integer < 1 || port.integer > 65535) {
+    return std::nullopt;
+  }
+  return base::Address{.host = host_or(named ? std::string_view(host.text) : "", asked),
+                       .port = static_cast<std::uint16_t>(port.integer),
+                       .path = {}};
+}
+
+}  // namespace
+
+// Of the name as it stands in the key, without writing that.
+std::uint16_t slot_of(std::string_view name) noexcept {
+  unsigned crc = 0;
+  while (!name.empty()) {
+    const std::size_t plain = std::min(name.find_first_of("{}%"), name.size());
+    crc = crc_of(crc, name.substr(0, plain));
+    name.remove_prefix(plain);
+    if (name.empty()) break;
+    crc = crc_of(crc, escape_of(name.front()));
+    name.remove_prefix(1);
+  }
+  return static_cast<std::uint16_t>(crc % slot_count);
+}
+
+std::uint16_t slot_of_tag(std::string_view tag) noexcept {
+  return static_cast<std::uint16_t>(crc_of(0, tag) % slot_count);
+}
+
+std::optional<std::vector<SlotRange>> parse_slots(const Reply& reply, const base::Address& asked) {
+  if (reply.kind != Reply::Kind::array) return std::nullopt;
+  std::vector<SlotRange> ranges;
+  for (const Reply& item : reply.items) {
+    if (item.kind != Reply::Kind::array || item.items.size() < 3) return std::nullopt;
+    const std::optional<std::uint16_t> first = slot_in(item.items[0]);
+    const std::optional<std::uint16_t> last = slot_in(item.items[1]);
+    std::optional<base::Address> master = node_in(item.items[2], asked);
+    if (!first || !last || *first > *last || !master) return std::nullopt;
+    ranges.push_back({.first = *first, .last = *last, .master = *std::move(master)});
+  }
+  return ranges;
+}
+
+std::optional<Redirection> parse_redirection(std::string_view words, const base::Address& asked) {
+  Redirection redirection;
+  if (words.starts_with("ASK ")) {
+    redirection.for_once = true;
+    words.remove_prefix(4);
+  } else if (words.starts_with("MOVED ")) {
+    words.remove_prefix(6);
+  } else {
+    return std::nullopt;
+  }
+  const std::size_t space = words.find(' ');
+  const std::optional<std::uint16_t> slot = number_of(words.substr(0, space));
+  if (!slot || *slot >= slot_count || space == std::string_view::npos) return std::nullopt;
+  redirection.slot = *slot;
+  words.remove_prefix(space + 1);
+  // The address of IPv6 has colons of its own, and no brackets.
+  const std::size_t colon = words.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::optional<std::uint16_t> port = number_of(words.substr(colon + 1));
+  if (!port || *port == 0) return std::nullopt;
+  redirection.to = {.host = host_or(words.substr(0, colon), asked), .port = *port, .path = {}};
+  return redirection;
+}
+
+}  // namespace mortise::redis

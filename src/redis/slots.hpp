@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What a cluster says of its slots: which one a name lies in, who has which, and where a call is
+// sent instead. Pure; nothing that a server says is trusted to make sense.
+#pragma once
+
+#include "base/address.hpp"
+#include "redis/reply.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace mortise::redis {
+
+inline constexpr std::size_t slot_count = 16384;
+
+/// @return the slot of all keys of that name, which have it for a hash tag: see lock_key.hpp.
+[[nodiscard]] std::uint16_t slot_of(std::string_view name) noexcept;
+
+/// @return the slot of a hash tag.
+[[nodiscard]] std::uint16_t slot_of_tag(std::string_view tag) noexcept;
+
+/// The slots from `first` to `last` have that master.
+struct SlotRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+  base::Address master{};
+};
+/// Reads the answer to CLUSTER SLOTS.
+/// @param asked where the answer comes from: a server that does not know its own name leaves it out
+/// @return nothing = it makes no sense
+[[nodiscard]] std::optional<std::vector<SlotRange>> parse_slots(const Reply& reply,
+                                                                const base::Address& asked);
+
+/// "Not here": an error reply MOVED or ASK.
+struct Redirection {
+  bool for_once = false;  ///< ASK: this call alone, behind an ASKING
+  std::uint16_t slot = 0;
+  base::Address to{};
+};
+/// @param words the error reply, without its '-'
+/// @return nothing = it is another error
+[[nodiscard]] std::optional<Redirection> parse_redirection(std::string_view words,
+                                                           const base::Address& asked);
+
+}  // namespace mortise::redis

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// Goal: a slot that moves, and a master that is replaced, cost nobody a hold, a place or a wake-up
+// that the servers have not lost; tokens grow (S1, S2, L5, L7). Method: a cluster whose slots are
+// moved step by step, and whose masters are killed and replaced, while names are held and waited
+// for.
+#include "fault/redis_cluster_fixture.hpp"
+
+#include <thread>
+
+namespace mortise::fault {
+namespace {
+
+class RedisClusterMoves : public RedisClusterTest {
+ protected:
+  /// Another one than has the name.
+  [[nodiscard]] std::size_t other_than(std::size_t master) { return (master + 1) % 3; }
+};
+
+// Promise: S2
+TEST_F(RedisClusterMoves, ASlotMovesWhileItsNameIsHeldAndWaitedFor) {
+  cluster({.masters = 3, .replicas = 0});
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  Lock lock = mine.lock("a", {.lease = 3s});
+  lock.lock();
+  const Token token = lock.token();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_listen("a"));
+  const std::size_t to = other_than(cluster().master_of("a"));
+  cluster().move(cluster().slot_of("a"), to);
+  EXPECT_TRUE(record->told(Record::Kind::renewed, 1));
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(waiting("a"), 1U);
+  EXPECT_TRUE(comes_to_listen("a")) << "where the slot is now";
+  EXPECT_EQ(lock.release(), Released::released);
+  ASSERT_TRUE(comes(served, 500ms));
+  EXPECT_GT(served.get().value(), token.value());
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// ASK: the name has left, and its slot has not. Whoever takes that for a move asks the other server
+// for names that it has not got, and is sent back.
+TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
+  cluster({.masters = 3, .replicas = 0});
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 3s});
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_listen("a"));
+  const std::uint16_t slot = cluster().slot_of("a");
+  const std::size_t from = cluster().master_of("a");
+  const std::size_t to = other_than(from);
+  cluster().begin_move(slot, to);
+  cluster().move_keys(slot, to);
+  Client third = client();
+  Lock theirs = third.lock("a");
+  const Failure failure = failure_of([&] { EXPECT_FALSE(theirs.try_lock()); });
+  EXPECT_FALSE(failure) << failure.text;
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_FALSE(lock.lost().stop_requested()) << "renewed where it is";
+  EXPECT_EQ(lock.release(), Released::released);
+  // Without a channel there it asks: once a second.
+  ASSERT_TRUE(comes(served, 2s));
+  EXPECT_EQ(waiter.release(), Released::released);
+  cluster().end_move(slot, to);
+  ASSERT_TRUE(lock.try_lock_for(3s));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+// TRYAGAIN: one of the two keys that a look at a queue reads has left, and the other one has not.
+TEST_F(RedisClusterMoves, WhatIsInTwoPlacesForAMomentIsAskedForAgain) {
+  cluster({.masters = 3, .replicas = 0});
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  Semaphore gate = mine.semaphore("a", 2);
+  Permit permit = gate.acquire();
+  const std::uint16_t slot = cluster().slot_of("a");
+  const std::size_t from = cluster().master_of("a");
+  const std::size_t to = other_than(from);
+  cluster().begin_move(slot, to);
+  const auto [user, secret] = cluster()[to].administrator();
+  cluster().talk(from).expect_ok({"MIGRATE", "127.0.0.1", std::to_string(cluster()[to].port()),
+                                  key("a"), "0", "5000", "AUTH2", user, secret});
+  Client administrator = client();
+  const Failure failure =
+      failure_of([&] { static_cast<void>(administrator.queue("a", {.wait = 300ms})); });
+  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
+  cluster().move_keys(slot, to);
+  cluster().end_move(slot, to);
+  EXPECT_EQ(administrator.queue("a").holders.size(), 2U);
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+// Promise: L7
+TEST_F(RedisClusterMoves, APlannedFailOverCostsNothing) {
+  cluster();
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 6s});
+  lock.lock();
+  const Token token = lock.token();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_listen("a"));
+  const std::size_t replica = cluster().replica_of(cluster().master_of("a"));
+  cluster().fail_over(replica);
+  ASSERT_TRUE(eventually([&] { return cluster().master_of("a") == replica; }));
+  EXPECT_TRUE(comes_to_listen("a")) << "at the new master";
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+  ASSERT_TRUE(comes(served, 1500ms));
+  EXPECT_GT(served.get().value(), token.value());
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// Promise: L4
+TEST_F(RedisClusterMoves, AKilledMasterIsReplacedAndItsHoldsAndWaitersGoOn) {
+  cluster();
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 15s});
+  lock.lock();
+  const Token token = lock.token();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_listen("a"));
+  // The replica has it: nothing is lost.
+  const std::size_t master = cluster().master_of("a");
+  ASSERT_TRUE(eventually([&] {
+    return cluster().talk(master).expect_ok({"WAIT", "1", "1000"}).integer == 1;
+  }));
+  cluster()[master].kill();
+  cluster().wait_for_fail_over(master);
+  ASSERT_TRUE(eventually([&] { return lock.valid_for() > 10s; }, 10s)) << "renewed";
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+  ASSERT_TRUE(comes(served, 3s));
+  EXPECT_GT(served.get().value(), token.value());
+  EXPECT_EQ(waiter.release(), Released::released);
+  // It comes back as a replica.
+  cluster()[master].start();
+  cluster().wait_until_settled();
+  ASSERT_TRUE(lock.try_lock_for(3s));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+// CLUSTERDOWN: nobody takes over, so that the others refuse, too.
+TEST_F(RedisClusterMoves, AClusterThatIsDownIsUnavailableInItsWordsAndItPasses) {
+  cluster({.masters = 3, .replicas = 0});
+  Client mine = client();
+  mine.check(patience);
+  const std::string name = name_of(1);
+  Lock lock = mine.lock(name);
+  cluster()[0].kill();
+  Failure failure;
+  EXPECT_TRUE(eventually([&] {
+    failure = failure_of([&] {
+      if (lock.try_lock_for(200ms)) lock.unlock();
+    });
+    return failure.text.find("CLUSTERDOWN") != std::string::npos;
+  })) << failure.text;
+  EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
+  cluster()[0].start();
+  cluster().wait_until_settled();
+  EXPECT_TRUE(lock.try_lock_for(3s));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
+}  // namespace
+}  // namespace mortise::fault

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Goal: a Redis Cluster is many servers to the client and one store to its user: each name is asked
+// for where it lies, and only there. Method: a cluster of the test's own, and looks at its servers.
+#include "fault/redis_cluster_fixture.hpp"
+
+#include <deque>
+#include <future>
+#include <set>
+#include <thread>
+
+namespace mortise::fault {
+namespace {
+
+class RedisClusterNames : public RedisClusterTest {};
+
+TEST_F(RedisClusterNames, OnlyServersThatAreUsedHaveConnections) {
+  cluster({.masters = 3, .replicas = 0});
+  Client mine = client();
+  Lock lock = mine.lock(name_of(1));
+  lock.lock();
+  EXPECT_TRUE(eventually([&] { return connections(1, false) == 1; }));
+  EXPECT_EQ(connections(2, false), 0U);
+  EXPECT_EQ(connections(0, true) + connections(1, true) + connections(2, true), 0U)
+      << "nobody waits: no inbox";
+  Party waiter(client(), name_of(1));
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_listen(name_of(1)));
+  EXPECT_EQ(connections(1, true), 1U);
+  EXPECT_EQ(connections(0, true) + connections(2, true), 0U);
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(comes(served, 500ms)) << "told by a message";
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// What a hand-off costs: one message to one subscriber, and none over the bus but to the replicas
+// of the master that has the name.
+TEST_F(RedisClusterNames, AHandOverIsNotSentToEveryServer) {
+  constexpr int rounds = 100;
+  const std::string name = "hot";
+  const std::string prefix = "cluster_stats_messages_publish";
+  cluster();
+  Party a(client(), name);
+  Party b(client(), name);
+  static_cast<void>(a.start().get());
+  auto next = b.start();
+  ASSERT_TRUE(comes_to_listen(name));
+  const auto sent = cluster().sum(prefix + "shard_sent");
+  const auto broadcast = cluster().sum(prefix + "_sent");
+  const auto received = cluster().sum(prefix + "shard_received");
+  Party* holder = &a;
+  Party* waiter = &b;
+  for (int i = 0; i < rounds; ++i) {
+    ASSERT_EQ(holder->release(), Released::released);
+    ASSERT_TRUE(comes(next));
+    std::swap(holder, waiter);
+    next = waiter->start();
+    ASSERT_TRUE(come_to_wait(name));
+    if (i == 0) {
+      ASSERT_TRUE(eventually([&] {
+        const std::string pattern = "*{" + name + "}";
+        RedisTalk talk = cluster().talk(cluster().master_of(name));
+        return talk.expect_ok({"PUBSUB", "SHARDCHANNELS", pattern}).items.size() == 2;
+      }));
+    }
+  }
+  EXPECT_EQ(cluster().sum(prefix + "_sent"), broadcast) << "no plain channel";
+  const auto each = static_cast<double>(cluster().sum(prefix + "shard_sent") - sent) / rounds;
+  RecordProperty("bus messages a hand-off", std::to_string(each));
+  EXPECT_LE(each, 1.1) << "to the one replica of that master";
+  EXPECT_LE(cluster().sum(prefix + "shard_received") - received, 1.1 * rounds);
+  EXPECT_EQ(holder->release(), Released::released);
+  EXPECT_TRUE(comes(next));
+  EXPECT_EQ(waiter->release(), Released::released);
+}
+
+// Promise: L6
+TEST_F(RedisClusterNames, WaitersOfOneNameAreServedInTheirOrder) {
+  cluster({.masters = 3, .replicas = 0});
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  std::deque<Party> waiters;
+  std::vector<std::future<Token>> tokens;
+  for (std::size_t i = 0; i < 8; ++i) {
+    waiters.emplace_back(client(), "a");
+    tokens.push_back(waiters.back().start());
+    ASSERT_TRUE(come_to_wait("a", i + 1));
+  }
+  Token last = lock.token();
+  EXPECT_EQ(lock.release(), Released::released);
+  for (std::size_t i = 0; i < waiters.size(); ++i) {
+    ASSERT_TRUE(comes(tokens[i])) << i;
+    const Token token = tokens[i].get();
+    EXPECT_GT(token.value(), last.value());
+    last = token;
+    EXPECT_EQ(waiters[i].release(), Released::released);
+  }
+}
+
+// A renewal is for holds of many slots.
+TEST_F(RedisClusterNames, HoldsOfManySlotsAreRenewed) {
+  cluster({.masters = 3, .replicas = 0});
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  std::deque<Lock> locks;
+  for (int i = 0; i < 100; ++i) {
+    locks.push_back(mine.lock("held" + std::to_string(i), {.lease = 2s}));
+    locks.back().lock();
+  }
+  std::this_thread::sleep_for(3s);
+  for (Lock& lock : locks) {
+    EXPECT_FALSE(lock.lost().stop_requested());
+    EXPECT_GT(lock.valid_for(), 0s);
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+}
+
+TEST_F(RedisClusterNames, AListHasTheNamesOfAllServers) {
+  cluster({.masters = 3, .replicas = 0});
+  Client mine = client();
+  std::deque<Lock> locks;
+  std::set<std::string> names;
+  for (int i = 0; i < 60; ++i) {
+    names.insert("held" + std::to_string(i));
+    locks.push_back(mine.lock("held" + std::to_string(i)));
+    locks.back().lock();
+  }
+  Client administrator = client();
+  std::set<std::string> told;
+  ListOptions options{.limit = 7};
+  do {
+    NamePage page = administrator.list("held", options);
+    EXPECT_LE(page.names.size(), 7U);
+    told.insert(page.names.begin(), page.names.end());
+    options.cursor = page.cursor;
+  } while (!options.cursor.empty());
+  EXPECT_EQ(told, names);
+  for (Lock& lock : locks) EXPECT_EQ(lock.release(), Released::released);
+}
+
+TEST_F(RedisClusterNames, EitherKindOfServerRefusesTheOtherKindOfUrlInWords) {
+  const test::RedisServer one;
+  Client to_one("redis+cluster://127.0.0.1:" + std::to_string(one.port()));
+  Failure failure = failure_of([&] { to_one.check(2s); });
+  EXPECT_EQ(failure.code, Errc::unsupported);
+  EXPECT_THAT(failure.text, HasSubstr("redis:// leads to one server"));
+  cluster({.masters = 1, .replicas = 0});
+  Client to_node("redis://127.0.0.1:" + std::to_string(cluster()[0].port()));
+  failure = failure_of([&] { to_node.check(2s); });
+  EXPECT_EQ(failure.code, Errc::unsupported);
+  EXPECT_THAT(failure.text, HasSubstr("redis+cluster://"));
+}
+
+TEST_F(RedisClusterNames, AnySeedThatAnswersLeadsToAll) {
+  cluster();
+  const std::string replica = std::to_string(cluster()[5].port());
+  // The first one is nobody's; the second is a replica.
+  Client mine("redis+cluster://127.0.0.1:1,127.0.0.1:" + replica);
+  for (std::size_t master = 0; master < 3; ++master) {
+    Lock lock = mine.lock(name_of(master));
+    ASSERT_TRUE(lock.try_lock_for(5s)) << master;
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+}
+
+}  // namespace
+}  // namespace mortise::fault
