@@ -41,8 +41,8 @@ class MORTISE_API Client {
   /// Opens a URL. Reads text only (`file:`: its directory too), so that a service starts while its
   /// store is down; `check()` connects.
   ///
-  /// Schemes: `memory:`, `file:`, `redis:`, `rediss:`, `redis+unix:`, `redlock:`, `redlocks:`,
-  /// `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:`; see docs/ for each one's
+  /// Schemes: `memory:`, `file:`, `redis:`, `rediss:`, `redis+unix:`, `redis+cluster:`,
+  /// `rediss+cluster:`, `redlock:`, `redlocks:`, `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:`; see docs/ for each one's
   /// parameters. Linked from the target `mortise::mortise`, which knows every backend of the build.
   /// @param url the backend; its password never appears in a message
   /// @param options see `ClientOptions`
