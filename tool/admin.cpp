@@ -28,13 +28,14 @@ int release(const Order& order) {
   Client client(order.url);
   const std::vector<Holder> ended =
       client.force_release(order.name, {.of = Token(order.token), .wait = order.answer});
+  std::string text;
   for (const Holder& each : ended) {
-    print("released: " + printable(each.label) + ", token " + std::to_string(each.token.value()) +
-          "\n");
+    text += "released: " + printable(each.label) + ", token " + std::to_string(each.token.value()) +
+            "\n";
   }
-  if (!ended.empty()) return done;
-  print(order.token != 0 ? "no hold with that token\n" : "free\n");
-  return nothing_there;
+  if (!ended.empty()) return print(text);
+  const int printed = print(order.token != 0 ? "no hold with that token\n" : "free\n");
+  return printed == done ? nothing_there : printed;
 }
 
 int check(const Order& order) {

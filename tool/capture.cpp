@@ -3,6 +3,8 @@
 
 #include <mortise/record.hpp>
 
+#include "speaker.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -16,14 +18,17 @@ namespace {
 
 constexpr std::size_t longest_line = 4'096;
 
-/// Hands what is there to `take`, and closes the descriptor at its end.
+constexpr std::size_t one_turn = 65'536;
+
+/// Hands what is there to `take`, at most about so much, and closes the descriptor at its end.
 template <class Take>
-void drain(Descriptor& fd, Take take) {
+void drain(Descriptor& fd, std::size_t most, Take take) {
   char bytes[4'096];
-  while (fd.get() >= 0) {
+  for (std::size_t done = 0; fd.get() >= 0 && done < most;) {
     const ssize_t size = ::read(fd.get(), bytes, sizeof bytes);
     if (size > 0) {
       take(bytes, static_cast<std::size_t>(size));
+      done += static_cast<std::size_t>(size);
     } else if (size == 0) {
       fd.reset();
     } else if (errno != EINTR) {
@@ -53,15 +58,29 @@ void Capture::started() noexcept {
   err_write_.reset();
 }
 
-void Capture::read() {
-  drain(out_, [this](const char* bytes, std::size_t size) {
+void Capture::read(bool errors_too) {
+  read_out(one_turn);
+  if (errors_too) read_err(one_turn);
+}
+
+void Capture::finish() {
+  // As much as a pipe holds. Not to its end: somebody else may have been handed it, and write on.
+  read_out(static_cast<std::size_t>(std::max(::fcntl(out_.get(), F_GETPIPE_SZ), 0)));
+  read_err(static_cast<std::size_t>(std::max(::fcntl(err_.get(), F_GETPIPE_SZ), 0)));
+}
+
+void Capture::read_out(std::size_t most) {
+  drain(out_, most, [this](const char* bytes, std::size_t size) {
     const std::size_t room = std::min(size, longest_outcome - text_.size());
     text_.append(bytes, room);
     // The rest is read as well: a command that waits for its pipe would never end.
     too_long_ = too_long_ || room < size;
   });
-  drain(err_, [this](const char* bytes, std::size_t size) {
-    write_all(STDERR_FILENO, std::string(bytes, size));
+}
+
+void Capture::read_err(std::size_t most) {
+  drain(err_, most, [this](const char* bytes, std::size_t size) {
+    say({bytes, size});
     keep_line(bytes, size);
   });
 }
@@ -78,7 +97,7 @@ void Capture::keep_line(const char* bytes, std::size_t size) {
 
 const std::string& Capture::last_line() const noexcept { return line_.empty() ? last_ : line_; }
 
-void write_all(int fd, const std::string& text) noexcept {
+bool write_all(int fd, std::string_view text) noexcept {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t size = ::write(fd, text.data() + done, text.size() - done);
     if (size > 0) {
@@ -87,9 +106,10 @@ void write_all(int fd, const std::string& text) noexcept {
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
     } else if (errno != EINTR) {
-      return;  // nobody reads it any more
+      return false;  // no room, or nobody reads it any more
     }
   }
+  return true;
 }
 
 }  // namespace mortise::tool

@@ -6,7 +6,9 @@
 #include "command.hpp"
 #include "descriptor.hpp"
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace mortise::tool {
 
@@ -20,8 +22,11 @@ class Capture {
   /// For poll(); negative where it has ended.
   [[nodiscard]] int out() const noexcept { return out_.get(); }
   [[nodiscard]] int err() const noexcept { return err_.get(); }
-  /// Reads what is there.
-  void read();
+  /// Reads what is there, and no more than a pipe has: a command that writes without end is not to
+  /// keep anybody here. Standard error waits in its pipe where nobody takes what was passed on.
+  void read(bool errors_too);
+  /// Reads all that was written by those who have ended.
+  void finish();
 
   /// @return the standard output, its first `longest_outcome` bytes.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -30,6 +35,8 @@ class Capture {
   [[nodiscard]] const std::string& last_line() const noexcept;
 
  private:
+  void read_out(std::size_t most);
+  void read_err(std::size_t most);
   void keep_line(const char* bytes, std::size_t size);
 
   Descriptor out_;
@@ -42,7 +49,7 @@ class Capture {
   std::string last_;
 };
 
-/// Writes all of it to a descriptor, as far as that takes it.
-void write_all(int fd, const std::string& text) noexcept;
+/// Writes all of it to a descriptor. @return whether that has taken it
+bool write_all(int fd, std::string_view text) noexcept;
 
 }  // namespace mortise::tool

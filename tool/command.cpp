@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +24,11 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 }
 
 std::vector<std::string> environment_with(const std::vector<std::string>& added) {
-  std::vector<std::string> all = added;
+  std::vector<std::string> all;
+  for (const std::string& one : added) {
+    // What has a NUL cannot be in an environment, and the part before it would be another value.
+    if (one.find('\0') == std::string::npos) all.push_back(one);
+  }
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view variable(*each);
     const std::string_view name = variable.substr(0, variable.find('=') + 1);
@@ -32,6 +37,11 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
     if (!ours || name.empty()) all.emplace_back(variable);
   }
   return all;
+}
+
+bool is_child(idtype_t kind, pid_t number) noexcept {
+  siginfo_t info;
+  return ::waitid(kind, static_cast<id_t>(number), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /// From here on only calls that are safe in a child of a process with threads (signal-safety(7)).
@@ -89,6 +99,17 @@ Command::Command(const std::vector<std::string>& words, const std::vector<std::s
 void Command::begin() noexcept {
   [[maybe_unused]] const ssize_t written = ::write(go_.get(), "", 1);
   go_.reset();
+}
+
+bool signal_group(pid_t group, int number) noexcept {
+  return group > 0 && is_child(P_PGID, group) && ::kill(-group, number) == 0;
+}
+
+void Command::signal(int number) const noexcept {
+  // It may have left the group, which others of it are in.
+  const bool led = is_child(P_PID, pid_) && ::getpgid(pid_) == pid_;
+  signal_group(pid_, number);
+  if (!led && is_child(P_PID, pid_)) ::kill(pid_, number);
 }
 
 }  // namespace mortise::tool

@@ -29,12 +29,18 @@ class Command {
           const Outputs& outputs, const sigset_t& mask);
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   void begin() noexcept;
-  /// To its group. Not once it was reaped: its number may be somebody else's then.
-  void signal(int number) const noexcept { ::kill(-pid_, number); }
+  /// To the command, alive or not, and to what is left of its group.
+  void signal(int number) const noexcept;
 
  private:
   Descriptor go_;
   pid_t pid_ = -1;
 };
+
+/// To a group that a child of the calling process leads, or led: to all of it at once, so that
+/// nobody escapes by a fork(). Nothing is sent where it may have ended, since its number may be
+/// somebody else's then: it has not as long as one of it is a child of ours, alive or not reaped.
+/// @return whether it was sent
+bool signal_group(pid_t group, int number) noexcept;
 
 }  // namespace mortise::tool

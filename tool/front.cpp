@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The process that the shell sees: forwards its signals, gives the command the terminal, stops and
 // goes on as a job does, and ends the command if the keeper dies.
-#include <mortise/error.hpp>
-
 #include "alarm.hpp"
 #include "keeper.hpp"
 #include "link.hpp"
 #include "offspring.hpp"
 #include "signals.hpp"
+#include "speaker.hpp"
 #include "status.hpp"
 #include "terminal.hpp"
 
@@ -40,10 +39,12 @@ class Front {
   int serve() {
     while (!status_) {
       alarm_.set(alive_until_.get());
-      pollfd sources[] = {
-          {link_.fd(), POLLIN, 0}, {heard_.get(), POLLIN, 0}, {alarm_.fd(), POLLIN, 0}};
+      pollfd sources[] = {{link_.fd(), static_cast<short>(owes_go_ ? POLLIN | POLLOUT : POLLIN), 0},
+                          {heard_.get(), POLLIN, 0},
+                          {alarm_.fd(), POLLIN, 0}};
       ::poll(sources, std::size(sources), -1);
       if (sources[0].revents != 0) hear();
+      if (owes_go_) owes_go_ = !link_.say(Message::go);
       if (sources[1].revents != 0) {
         while (const int number = next_signal(heard_.get())) on_signal(number);
       }
@@ -51,7 +52,6 @@ class Front {
       if (!status_ && alive_until_.get() <= BootClock::now()) keeper_failed("stands still");
     }
     terminal_.take_back(group_);
-    ::waitpid(keeper_, nullptr, 0);
     return *status_;
   }
 
@@ -61,17 +61,20 @@ class Front {
     for (;;) {
       switch (link_.hear(message)) {
         case Link::Heard::nothing: return;
-        case Link::Heard::end: keeper_failed("has died"); return;
+        case Link::Heard::end: keeper_ended(); return;
         case Link::Heard::message: break;
       }
       switch (message.kind) {
         case Message::started:
           group_ = message.value;
           resume();
-          link_.say(Message::go);
+          owes_go_ = !link_.say(Message::go);
           break;
         case Message::stopped: stop_too(message.value); break;
-        case Message::ended: status_ = message.value; return;
+        case Message::freed:
+          terminal_.take_back(std::exchange(group_, 0));
+          freed_ = true;
+          break;
         case Message::go:
         case Message::forward: break;
       }
@@ -83,6 +86,11 @@ class Front {
       if (group_ > 0) resume();
     } else if (number == SIGTSTP && group_ <= 0) {
       stop(number);
+    } else if (freed_ && ends_wait(number)) {
+      // The keeper waits for somebody to read what it says.
+      ::kill(keeper_, SIGKILL);
+      ::waitpid(keeper_, nullptr, 0);
+      status_ = by_signal + number;
     } else {
       link_.say(Message::forward, number);
     }
@@ -115,11 +123,24 @@ class Front {
     if (group_ > 0) link_.say(Message::forward, SIGCONT);
   }
 
+  /// It exits when all is over, with the status of the whole; or it was killed.
+  void keeper_ended() {
+    int ended = 0;
+    ::waitpid(keeper_, &ended, 0);
+    if (WIFEXITED(ended)) {
+      status_ = WEXITSTATUS(ended);
+    } else if (freed_) {
+      status_ = shell_status(ended);
+    } else {
+      keeper_failed("has died");
+    }
+  }
+
   /// No lock protects the command any more: whatever is left of it ends here and now.
   void keeper_failed(const char* how) {
     ::kill(keeper_, SIGKILL);
     ::waitpid(keeper_, nullptr, 0);
-    offspring_.kill_all();  // it was the keeper's, and became ours
+    offspring_.kill_all(group_);  // it was the keeper's, and became ours
     complain(std::string("the process that holds the lock ") + how + "; the command was ended");
     status_ = hold_lost;
   }
@@ -132,29 +153,43 @@ class Front {
   Descriptor heard_;
   Alarm alarm_;
   Terminal terminal_;
-  pid_t group_ = 0;  ///< the command's
+  pid_t group_ = 0;       ///< the command's
+  bool owes_go_ = false;  ///< the command is there, and the link was full
+  bool freed_ = false;
   std::optional<int> status_;
 };
 
 int keep(const Order& order, const Link& link, SharedMoment& alive_until, const Signals& signals) {
   int status = internal;
   try {
-    Keeper keeper(order, link, alive_until, signals);
-    status = keeper.keep();
-  } catch (const LockError& error) {
-    complain(error.what());
-    status = status_of(error.code());
+    Speaker speaker;
+    try {
+      Keeper keeper(order, link, alive_until, signals, speaker);
+      status = keeper.keep();
+    } catch (const std::exception& error) {
+      status = fail(error);
+    }
+    alive_until.set(never);
+    link.say(Message::freed);
   } catch (const std::exception& error) {
-    complain(error.what());
+    status = fail(error);
   }
-  alive_until.set(never);
-  link.say(Message::ended, status);
   return status;
+}
+
+/// What others see as the holder where nothing was said: the process that the shell knows, which
+/// can be sent a signal.
+std::string own_label() {
+  char host[65] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) return {};
+  return std::string(host) + ":" + std::to_string(::getpid());
 }
 
 }  // namespace
 
-int run_front(const Order& order) {
+int run_front(const Order& asked) {
+  Order order = asked;
+  if (order.label.empty()) order.label = own_label();
   const Signals signals;
   SharedMoment alive_until;
   int ends[2];

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,11 +47,12 @@ void clear(int eventfd) noexcept {
 }  // namespace
 
 Keeper::Keeper(const Order& order, const Link& link, SharedMoment& alive_until,
-               const Signals& signals)
+               const Signals& signals, Speaker& speaker)
     : order_(order),
       link_(link),
       alive_until_(alive_until),
       signals_(signals),
+      speaker_(speaker),
       children_(Signals::descriptor(only(SIGCHLD))),
       woken_(must(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")) {
   ::setpgid(0, 0);
@@ -69,18 +71,36 @@ int Keeper::keep() {
     throw;
   }
   const std::stop_callback lost(hold_->lost(), [this] { wake(woken_.get()); });
-  serve();
+  try {
+    serve();
+  } catch (const std::exception& error) {
+    die(error.what());
+  }
   return conclude();
+}
+
+// Not by way of destructors: those would free the lock, and the command be ended behind that.
+void Keeper::die(const char* why) {
+  command_->signal(SIGKILL);
+  complain(why);
+  speaker_.wait(100ms);
+  ::kill(::getpid(), SIGKILL);
+  ::_exit(internal);
 }
 
 bool Keeper::take() {
   std::stop_source stop;
   bool taken = false;
   bool answered = false;
+  std::exception_ptr failure;
   // Another thread: this one hears the front meanwhile. The command will be this one's child, since
   // the kernel ends it with the thread that forked it.
   std::jthread taker([&] {
-    taken = hold_->take(stop.get_token());
+    try {
+      taken = hold_->take(stop.get_token());
+    } catch (...) {
+      failure = std::current_exception();
+    }
     wake(woken_.get());
   });
   while (!answered) {
@@ -91,6 +111,7 @@ bool Keeper::take() {
     answered = sources[0].revents != 0;
   }
   taker.join();
+  if (failure) std::rethrow_exception(failure);
   clear(woken_.get());
   if (taken && (cancelled_by_ != 0 || front_gone_)) {
     hold_->give_back();
@@ -104,28 +125,33 @@ void Keeper::start() {
   command_.emplace(order_.command, hold_->environment(),
                    capture != nullptr ? capture->outputs() : Outputs{}, signals_.before());
   if (capture != nullptr) capture->started();
-  link_.say(Message::started, command_->pid());
 }
 
 void Keeper::serve() {
   Capture* const capture = hold_->capture();
+  // Before the front hears of the command: it watches over this hold from then on.
+  look_at_hold();
+  link_.say(Message::started, command_->pid());
   while (!(wait_status_ && nothing_left_)) {
     look_at_hold();
+    const bool room = capture == nullptr || speaker_.has_room();
     pollfd sources[] = {{children_.get(), POLLIN, 0},
                         {woken_.get(), POLLIN, 0},
                         {alarm_.fd(), POLLIN, 0},
                         {front_gone_ ? -1 : link_.fd(), POLLIN, 0},
                         {capture != nullptr ? capture->out() : -1, POLLIN, 0},
-                        {capture != nullptr ? capture->err() : -1, POLLIN, 0}};
+                        {capture != nullptr && room ? capture->err() : -1, POLLIN, 0},
+                        {room ? -1 : speaker_.room(), POLLIN, 0}};
     ::poll(sources, std::size(sources), -1);
     clear(woken_.get());
-    if (sources[3].revents != 0) hear();
-    if (capture != nullptr) capture->read();
     while (next_signal(children_.get()) != 0) {
     }
+    // Before the front is heard, and may be gone: a command that has ended was not cut off.
     reap();
+    if (sources[3].revents != 0) hear();
+    if (capture != nullptr) capture->read(room);
   }
-  if (capture != nullptr) capture->read();  // what the last ones wrote
+  if (capture != nullptr) capture->finish();
 }
 
 void Keeper::hear() {
@@ -135,20 +161,26 @@ void Keeper::hear() {
       case Link::Heard::nothing: return;
       case Link::Heard::end:
         front_gone_ = true;
-        if (command_ && !begun_) command_->signal(SIGKILL);  // it waits for what will not come
-        if (command_) end_command(Reason::front_gone, part_of_lease(6));
+        if (command_) end_command(Reason::front_gone, BootClock::now() + part_of_lease(6));
         return;
       case Link::Heard::message: break;
     }
     if (message.kind == Message::go && command_) {
-      begun_ = true;
-      command_->begin();
+      begin();
     } else if (message.kind == Message::forward && !command_) {
       if (ends_wait(message.value)) cancelled_by_ = message.value;
-    } else if (message.kind == Message::forward && !wait_status_) {
+    } else if (message.kind == Message::forward) {
       command_->signal(message.value);
     }
   }
+}
+
+// This process may have stood still since it looked, for longer than the hold.
+void Keeper::begin() {
+  look_at_hold();
+  if (reason_ != Reason::none) return;
+  begun_ = true;
+  command_->begin();
 }
 
 void Keeper::reap() {
@@ -157,14 +189,16 @@ void Keeper::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (pid < 0) nothing_left_ = errno == ECHILD;
     if (pid <= 0) break;
-    if (pid != command_->pid()) continue;  // an orphan of the command's
+    if (pid != command_->pid() || wait_status_) continue;  // an orphan of the command's
     if (WIFSTOPPED(status)) {
       link_.say(Message::stopped, WSTOPSIG(status));
     } else {
       wait_status_ = status;
     }
   }
-  if (wait_status_ && !nothing_left_) end_command(Reason::leftovers, part_of_lease(6));
+  if (wait_status_ && !nothing_left_ && reason_ < Reason::leftovers) {
+    end_command(Reason::leftovers, BootClock::now() + part_of_lease(6));
+  }
 }
 
 // The hold has thirds: in the first the watchdog renews, in the second it is late, in the last the
@@ -174,48 +208,59 @@ void Keeper::look_at_hold() {
   const nanoseconds valid = hold_->valid_for();
   Instant next = never;
   if (hold_->lost().stop_requested() || valid.count() == 0) {
-    end_command(Reason::hold_lost, std::min<nanoseconds>(part_of_lease(6), 1s));
+    // Where this process stood still, the last moment may be long over: no grace then.
+    end_command(Reason::hold_lost,
+                std::min(now + std::min<nanoseconds>(part_of_lease(6), 1s), last_moment_));
   } else if (valid != nanoseconds::max()) {
     if (valid > valid_) span_ = valid;
     valid_ = valid;
+    last_moment_ = now + valid - part_of_lease(6);
     alive_until_.set(now + valid - part_of_lease(12));
     const nanoseconds left = valid - part_of_lease(3);
     if (left.count() <= 0) {
-      end_command(Reason::hold_ends, std::max<nanoseconds>(valid - part_of_lease(6), 0ns));
+      end_command(Reason::hold_ends, last_moment_);
     } else {
       next = now + std::min(left, part_of_lease(6));
     }
   }
   if (kill_at_ <= now) {
+    command_->signal(SIGKILL);
     offspring_.signal(SIGKILL);
     next = now + between_kills;
   }
   alarm_.set(std::min(next, std::max(kill_at_, now + between_kills)));
 }
 
-void Keeper::end_command(Reason reason, nanoseconds grace) {
-  kill_at_ = std::min(kill_at_, BootClock::now() + grace);
+void Keeper::end_command(Reason reason, Instant by) {
+  kill_at_ = std::min(kill_at_, by);
   if (reason <= reason_) return;  // it is being ended already
   const bool first = reason_ == Reason::none;
   reason_ = reason;
+  if (!wait_status_) cut_off_ = true;
+  if (!begun_) {
+    command_->signal(SIGKILL);  // it has done nothing, and never will
+  } else if (wait_status_) {
+    if (first || reason == Reason::leftovers) ask_leftovers();
+  } else if (first && kill_at_ > BootClock::now()) {
+    command_->signal(SIGTERM);
+    command_->signal(SIGCONT);  // one that is stopped does not end
+  }
   if (reason == Reason::hold_lost || reason == Reason::hold_ends) {
-    if (!wait_status_) cut_off_ = true;
     complain(std::string(reason == Reason::hold_lost ? "the hold of '"
                                                      : "the hold cannot be renewed: '") +
              order_.name + (reason == Reason::hold_lost ? "' was lost" : "'") +
              "; its command is ended");
   }
-  if (wait_status_) {
-    if (first || reason == Reason::leftovers) offspring_.signal(SIGTERM);
-  } else if (first) {
-    command_->signal(SIGTERM);
-    command_->signal(SIGCONT);  // one that is stopped does not end
-  }
+}
+
+void Keeper::ask_leftovers() {
+  if (offspring_.signal(SIGTERM) == 0) command_->signal(SIGTERM);  // they cannot be looked for
+  offspring_.signal(SIGCONT);
 }
 
 int Keeper::conclude() {
   alive_until_.set(never);  // nothing is left that the front would have to end
-  if (!cut_off_ && !front_gone_) return hold_->conclude(shell_status(*wait_status_));
+  if (!cut_off_) return hold_->conclude(shell_status(*wait_status_));
   hold_->give_back();
   return hold_lost;
 }

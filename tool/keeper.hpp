@@ -10,6 +10,7 @@
 #include "link.hpp"
 #include "offspring.hpp"
 #include "signals.hpp"
+#include "speaker.hpp"
 
 #include <chrono>
 #include <optional>
@@ -19,7 +20,9 @@ namespace mortise::tool {
 class Keeper {
  public:
   /// @param alive_until told to the front: it ends all if that passes
-  Keeper(const Order& order, const Link& link, SharedMoment& alive_until, const Signals& signals);
+  /// @param speaker outlives the keeper: what it says is written when the lock is free already
+  Keeper(const Order& order, const Link& link, SharedMoment& alive_until, const Signals& signals,
+         Speaker& speaker);
   /// Takes the lock, runs the command, frees the lock. @return the status to exit with
   int keep();
 
@@ -31,9 +34,14 @@ class Keeper {
   void start();
   void serve();
   void hear();
+  void begin();
   void reap();
   void look_at_hold();
-  void end_command(Reason reason, std::chrono::nanoseconds grace);
+  /// Asks it to end, and makes it at that moment.
+  void end_command(Reason reason, Instant by);
+  void ask_leftovers();
+  /// Ends this process and the command, without freeing the lock.
+  [[noreturn]] void die(const char* why);
   int conclude();
   [[nodiscard]] std::chrono::nanoseconds part_of_lease(int parts) const { return span_ / parts; }
 
@@ -41,6 +49,7 @@ class Keeper {
   const Link& link_;
   SharedMoment& alive_until_;
   const Signals& signals_;
+  Speaker& speaker_;
   Descriptor children_;
   Descriptor woken_;  ///< an eventfd: taken, or lost
   Alarm alarm_;
@@ -53,11 +62,12 @@ class Keeper {
   std::optional<Command> command_;
   int cancelled_by_ = 0;  ///< the signal that ended the wait
   bool front_gone_ = false;
-  bool begun_ = false;              ///< the front has said `go`
+  bool begun_ = false;              ///< the front has said `go`, in time
   std::optional<int> wait_status_;  ///< of the command, once it has ended
   bool nothing_left_ = false;       ///< no child, and so nothing that descends from one
   Reason reason_ = Reason::none;    ///< why the command is being ended
   bool cut_off_ = false;            ///< it had not ended by itself then
+  Instant last_moment_ = never;     ///< for the command, by the hold as it was when seen last
   Instant kill_at_ = never;
 };
 

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <string_view>
 #include <utility>
 
 namespace mortise::tool {
@@ -56,7 +57,7 @@ class KeyHold final : public Hold {
       if (command_status == 0) {
         status = bad_data;
         reason = "its output is longer than " + std::to_string(longest_outcome) + " bytes";
-        complain(reason + ": it is not remembered, and the failure is recorded");
+        complain(reason + ": it is not remembered, and the run is a failure");
       } else if (reason.empty()) {
         reason = "status " + std::to_string(command_status);
       }
@@ -71,16 +72,21 @@ class KeyHold final : public Hold {
       complain(run_.error_text());
       return status_of(ec);
     }
-    write_all(STDOUT_FILENO, capture_.text());
-    return status;
+    return print(capture_.text(), status);
   }
   void give_back() noexcept override { run_.give_back(); }
 
  private:
+  /// @return that status, where somebody takes the output
+  static int print(std::string_view output, int status) {
+    if (write_all(STDOUT_FILENO, output)) return status;
+    complain("the output cannot be printed");
+    return status == done ? unwritten : status;
+  }
   /// What is remembered of a key that was not run.
   int tell(const Outcome& outcome) const {
     switch (outcome.state()) {
-      case KeyState::succeeded: write_all(STDOUT_FILENO, outcome.result()); return done;
+      case KeyState::succeeded: return print(outcome.result(), done);
       case KeyState::failed: complain("it has failed: " + outcome.reason()); return nothing_there;
       case KeyState::pending:
       case KeyState::absent: break;

@@ -9,10 +9,13 @@
 
 namespace mortise::tool {
 
-void Link::say(Message::Kind kind, int value) const noexcept {
+bool Link::say(Message::Kind kind, int value) const noexcept {
   const Message message{kind, value};
-  while (::send(fd_.get(), &message, sizeof message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
+  ssize_t sent = 0;
+  do {
+    sent = ::send(fd_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  return sent >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
 Link::Heard Link::hear(Message& message) const noexcept {

@@ -22,7 +22,7 @@ struct Message {
     go,       ///< front: the terminal is given, the command may begin
     forward,  ///< front: this signal for the command
     stopped,  ///< keeper: the command was stopped by this signal
-    ended,    ///< keeper: all is over, the lock is free; the status to exit with
+    freed,    ///< keeper: the command is over, the lock is free; what is left is to say so
   };
   Kind kind{};
   std::int32_t value = 0;
@@ -35,8 +35,10 @@ class Link {
 
   explicit Link(Descriptor fd) noexcept : fd_(std::move(fd)) {}
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  /// Whether anybody hears it is not told: the end of the link tells that.
-  void say(Message::Kind kind, int value = 0) const noexcept;
+  /// Whether anybody hears it is not told: the end of the link tells that. Never waits: what one
+  /// who stands still does not hear is dropped when there is no room for it.
+  /// @return whether there was room
+  bool say(Message::Kind kind, int value = 0) const noexcept;
   [[nodiscard]] Heard hear(Message& message) const noexcept;
 
  private:

@@ -81,28 +81,28 @@ std::string json_of(const std::string& name, const NameQueue& queue) {
 }
 
 int print(const std::string& text) {
-  write_all(STDOUT_FILENO, text);
-  return done;
+  if (write_all(STDOUT_FILENO, text)) return done;
+  complain("what was found cannot be printed");
+  return unwritten;
 }
 
 int look_holder(const Order& order) {
   Client client(order.url);
   const std::optional<Holder> found = client.lock(order.name).holder();
+  std::string text = "free\n";
   if (order.json) {
-    std::string json = "{" + json_member("name", order.name) + ",\"holder\":";
-    if (found) {
-      json += json_of(HolderEntry{found->label, found->mode, found->token, {}, found->expires_in});
-    } else {
-      json += "null";
-    }
-    print(json + "}\n");
+    text =
+        "{" + json_member("name", order.name) + ",\"holder\":" +
+        (found
+             ? json_of(HolderEntry{found->label, found->mode, found->token, {}, found->expires_in})
+             : "null") +
+        "}\n";
   } else if (found) {
-    print(printable(found->label) + " (" + std::string(word_of(found->mode)) + ", token " +
-          std::to_string(found->token.value()) + ", left " + words(found->expires_in) + ")\n");
-  } else {
-    print("free\n");
+    text = printable(found->label) + " (" + std::string(word_of(found->mode)) + ", token " +
+           std::to_string(found->token.value()) + ", left " + words(found->expires_in) + ")\n";
   }
-  return found ? done : nothing_there;
+  const int printed = print(text);
+  return printed == done && !found ? nothing_there : printed;
 }
 
 int look_queue(const Order& order) {
@@ -137,11 +137,11 @@ int look_list(const Order& order) {
     return print("{\"names\":[" + text + "],\"too_long\":" + std::to_string(all.too_long) + "}\n");
   }
   for (const std::string& name : all.names) text += printable(name) + "\n";
-  print(text);
+  const int printed = print(text);
   if (all.too_long != 0) {
     complain(std::to_string(all.too_long) + " more are held, with names too long to be kept");
   }
-  return done;
+  return printed;
 }
 
 }  // namespace mortise::tool

@@ -24,7 +24,7 @@ struct Names {
 [[nodiscard]] std::string_view word_of(Mode mode) noexcept;
 /// @return `{"name":...,"holders":[...],"waiters":[...],"waiters_in_all":...}`.
 [[nodiscard]] std::string json_of(const std::string& name, const NameQueue& queue);
-/// Prints it, and fails where nobody takes it. @return the status
+/// Prints it. @return the status: whether anybody took it
 int print(const std::string& text);
 
 }  // namespace mortise::tool

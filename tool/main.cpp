@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // mortise: locks for the shell. See mortise(1).
-#include <mortise/error.hpp>
-
 #include "order.hpp"
 #include "status.hpp"
 
@@ -34,11 +32,7 @@ int main(int argc, char** argv) {
     int status = mortise::tool::done;
     if (!mortise::tool::read_order(argc, argv, order, status)) return status;
     return carry_out(order);
-  } catch (const mortise::LockError& error) {
-    mortise::tool::complain(error.what());
-    return mortise::tool::status_of(error.code());
   } catch (const std::exception& error) {
-    mortise::tool::complain(error.what());
-    return mortise::tool::internal;
+    return mortise::tool::fail(error);
   }
 }

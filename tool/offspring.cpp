@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "offspring.hpp"
 
+#include "command.hpp"
 #include "descriptor.hpp"
 
 #include <dirent.h>
@@ -113,8 +114,10 @@ std::size_t Offspring::signal(int number) const {
   return alive;
 }
 
-void Offspring::kill_all() const {
-  while (signal(SIGKILL) > 0) {
+void Offspring::kill_all(pid_t group) const {
+  while (signal_group(group, SIGKILL) || signal(SIGKILL) > 0) {
+    while (group > 0 && ::waitpid(-group, nullptr, WNOHANG) > 0) {
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until the kernel has done it
   }
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {

@@ -18,8 +18,9 @@ class Offspring {
   Offspring();
   /// @return how many were alive and got the signal, or may not be sent it; 0: none are left
   std::size_t signal(int number) const;
-  /// KILL until none is left, and reaps them.
-  void kill_all() const;
+  /// KILL until none is left, and reaps them. First to that group, a child's: whoever forks faster
+  /// than it can be found is ended by that alone.
+  void kill_all(pid_t group) const;
 
  private:
   std::vector<pid_t> strangers_;

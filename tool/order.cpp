@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <string_view>
 
@@ -30,7 +31,7 @@ void duration_option(CLI::App& app, const char* name, Duration& into, const char
            const auto read = duration_of(text);
            if (!read) {
              throw CLI::ValidationError(
-                 name, "takes a duration such as 250ms, 10s or 2h, not '" + printable(text) + "'");
+                 name, "takes a duration such as 250ms, 10s or 2h, not '" + text + "'");
            }
            into = *read;
          },
@@ -42,6 +43,17 @@ struct Flags {
   bool try_only = false;
   bool escaped = false;
 };
+
+/// @return the token that is written so, as the looks print it: no other base, and not 0.
+std::uint64_t token_of(const std::string& text) {
+  std::uint64_t token = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, token);
+  if (error != std::errc() || stop != end || text[0] == '0') {
+    throw CLI::ValidationError("--token", "takes the token of a hold, not '" + text + "'");
+  }
+  return token;
+}
 
 void hold_options(CLI::App& app, Order& order) {
   duration_option(app, "--wait", order.wait, "wait at most so long (default: as long as it takes)");
@@ -101,7 +113,11 @@ void look_verbs(CLI::App& app, Order& order, Flags& flags) {
   CLI::App* const ended =
       look_verb(app, order, flags, "release", "take a name from whoever holds it", "NAME");
   ended->add_flag("--force", order.force, "yes, from somebody who is at work with it");
-  ended->add_option("--token", order.token, "only the hold with this token");
+  ended
+      ->add_option_function<std::string>(
+          "--token", [&order](const std::string& text) { order.token = token_of(text); },
+          "only the hold with this token")
+      ->type_name("UINT");
   json(look_verb(app, order, flags, "check", "can locks be taken there?", nullptr));
 
   CLI::App* const made = verb(app, order, "migrate", "make PostgreSQL's schema, or bring it up");
@@ -109,6 +125,20 @@ void look_verbs(CLI::App& app, Order& order, Flags& flags) {
   made->add_option("--role", order.role, "the application's role, which gets its rights");
   made->add_option("--schema", order.schema, "the schema's name (mortise)");
   made->add_flag("--print", order.print, "print the SQL, and run nothing");
+}
+
+/// @return the message without those arguments that may be, or contain, a URL: where a value was
+/// forgotten, the message shows the next argument for it.
+std::string without_urls(std::string message, char** begin, char** end) {
+  for (char** each = begin; each != end; ++each) {
+    std::string_view word = *each;
+    if (word.starts_with("--")) word.remove_prefix(std::min(word.find('='), word.size() - 1) + 1);
+    if (word.find_first_of(":@") == std::string_view::npos) continue;
+    for (std::size_t at = 0; (at = message.find(word)) != std::string::npos;) {
+      message.replace(at, word.size(), "...");
+    }
+  }
+  return message;
 }
 
 /// What CLI11 cannot know of. @return what is wrong, or nothing.
@@ -120,7 +150,7 @@ std::string fault_of(Order& order, const Flags& flags) {
   if (flags.try_only) order.wait = std::chrono::nanoseconds(0);
   if (flags.escaped) {
     auto bytes = bytes_of(order.name);
-    if (!bytes) return "'" + order.name + "' is not escaped as --escaped wants it";
+    if (!bytes) return "the name is not escaped as --escaped wants it";
     order.name = *std::move(bytes);
   }
   if (order.verb == "release" && !order.force) {
@@ -161,7 +191,7 @@ bool read_order(int argc, char** argv, Order& order, int& status) {
       // Not CLI11's own words about an argument it did not expect: that may be a URL.
       const bool extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
       complain(extras ? "an argument too much, or an unknown option; see mortise --help"
-                      : std::string(error.what()));
+                      : without_urls(error.what(), argv, dashes));
       status = usage;
     }
     return false;

@@ -32,7 +32,7 @@ struct Order {
   bool once = false;  ///< `watch`: one look
   bool json = false;
   bool force = false;
-  std::uint64_t token = 0;
+  std::uint64_t token = 0;  ///< 0: of any hold
   std::string role{};
   std::string schema = "mortise";
   bool print = false;

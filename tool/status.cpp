@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "status.hpp"
 
+#include "speaker.hpp"
 #include "text.hpp"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include <cerrno>
+#include <new>
 #include <string>
+#include <system_error>
 
 namespace mortise::tool {
 
@@ -31,11 +34,24 @@ int status_of(const std::error_code& code) noexcept {
   return internal;
 }
 
+int fail(const std::exception& error) noexcept {
+  complain(error.what());
+  if (const auto* const lock_error = dynamic_cast<const LockError*>(&error)) {
+    return status_of(lock_error->code());
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return exhausted;
+  if (const auto* const refused = dynamic_cast<const std::system_error*>(&error)) {
+    for (const int lacking : {ENOMEM, EAGAIN, EMFILE, ENFILE, ENOSPC}) {
+      if (refused->code() == std::error_code(lacking, std::generic_category())) return exhausted;
+    }
+  }
+  return internal;
+}
+
 void complain(std::string_view words) noexcept {
   try {
     // One write, so that lines of several processes do not mix.
-    const std::string line = "mortise: " + printable(words) + "\n";
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    say("mortise: " + printable(words) + "\n");
   } catch (...) {
   }
 }

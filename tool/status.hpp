@@ -5,6 +5,7 @@
 
 #include <mortise/error.hpp>
 
+#include <exception>
 #include <string_view>
 
 namespace mortise::tool {
@@ -18,6 +19,7 @@ enum Status : int {
   unavailable = 69,    ///< the store could not be reached, or did not answer
   internal = 70,       ///< the store holds what is not ours, or the tool itself failed
   exhausted = 71,      ///< no room, memory, processes or descriptors
+  unwritten = 74,      ///< nobody took what was printed
   busy = 75,           ///< somebody else holds it, and the wait is over
   hold_lost = 76,      ///< the hold was lost, and the command was ended
   denied = 77,         ///< a right or a credential was refused
@@ -29,6 +31,9 @@ enum Status : int {
 
 /// @return the status for a failure.
 [[nodiscard]] int status_of(const std::error_code& code) noexcept;
+
+/// Says what is wrong. @return the status for it
+int fail(const std::exception& error) noexcept;
 
 /// Says on stderr what is wrong, with the program's name before; control characters are escaped.
 void complain(std::string_view words) noexcept;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "text.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <utility>
 
 namespace mortise::tool {
 namespace {
@@ -37,10 +40,21 @@ Character first_of(std::string_view bytes) {
   return {length, code, true};
 }
 
-/// What moves the cursor, or turns the direction of the text, so that it reads as something else.
-bool is_control(char32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0x61C;
+/// What moves the cursor, turns the direction of the text so that it reads as something else, or
+/// has no width: two names that look the same are to be the same. (By UnicodeData.txt 15: Cc, Cf,
+/// Zl, Zp, and the letters and variation selectors that show nothing.)
+bool is_unseen(char32_t code) {
+  constexpr std::pair<char32_t, char32_t> ranges[] = {
+      {0, 0x1F},          {0x7F, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},
+      {0x600, 0x605},     {0x61C, 0x61C},     {0x6DD, 0x6DD},     {0x70F, 0x70F},
+      {0x890, 0x891},     {0x8E2, 0x8E2},     {0x115F, 0x1160},   {0x17B4, 0x17B5},
+      {0x180B, 0x180F},   {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},
+      {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
+      {0xFFF0, 0xFFFB},   {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
+      {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+  return std::any_of(std::begin(ranges), std::end(ranges), [code](const auto& range) {
+    return code >= range.first && code <= range.second;
+  });
 }
 
 int digit_of(char digit) {
@@ -58,7 +72,7 @@ std::string printable(std::string_view bytes) {
     bytes.remove_prefix(next.length);
     if (raw == "\\") {
       shown += "\\\\";
-    } else if (next.valid && !is_control(next.code)) {
+    } else if (next.valid && !is_unseen(next.code)) {
       shown += raw;
     } else {
       for (const char byte : raw) {

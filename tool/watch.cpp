@@ -105,7 +105,8 @@ int watch(const Order& order) {
                        ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) == 0 && screen.ws_col > 0;
     const std::string text = look(client, order, drawn ? &screen : nullptr);
     // To the corner, over the lines of before, and nothing below: a cleared screen would flicker.
-    print(drawn ? "\x1b[H" + text + "\x1b[J" : text);
+    const int printed = print(drawn ? "\x1b[H" + text + "\x1b[J" : text);
+    if (printed != done) return printed;
     std::this_thread::sleep_for(
         std::max<std::chrono::milliseconds>(order.every, std::chrono::milliseconds(100)));
   }

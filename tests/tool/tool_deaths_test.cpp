@@ -5,8 +5,11 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace mortise::test {
@@ -77,6 +80,77 @@ TEST_F(ToolDeaths, OfTheKeeperEndTheCommandAtOnce) {
   EXPECT_THAT(result.err, HasSubstr("has died"));
   for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
   EXPECT_TRUE(is_free(url(), "a"));
+}
+
+// Each member is gone before anybody can find it in a list: only its group can be sent a signal.
+constexpr const char* chains =
+    "import os, signal\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "for i in range(4):\n"
+    "  if os.fork() == 0:\n"
+    "    while not os.path.exists(os.environ['F'] + '/stop'):\n"
+    "      if os.fork(): os._exit(0)\n"
+    "    os._exit(0)\n"
+    "open(os.environ['F'] + '/chained', 'w').close()\n";
+
+TEST_F(ToolDeaths, EndWhatForksFasterThanItCanBeFound) {
+  std::ofstream(file("chains.py")) << chains;
+  RunningTool tool = start(with_shell({"run", url(), "a", "--lease", "600ms"},
+                                      "python3 $F/chains.py; note t; exec sleep 1000"));
+  ASSERT_GT(noted("t"), 0);
+  std::filesystem::remove(file("locks/a.lock"));
+  EXPECT_EQ(tool.wait().status, 76);
+  RunningTool next = start(with_shell({"run", url(), "b", "--lease", "600ms"},
+                                      "python3 $F/chains.py; note u; exec sleep 1000"));
+  ASSERT_GT(noted("u"), 0);
+  const std::string group = std::to_string(noted("u"));
+  ::kill(next.keeper(), SIGKILL);
+  EXPECT_EQ(next.wait().status, 76);
+  EXPECT_NE(::kill(-std::atoi(group.c_str()), 0), 0) << "the front has left some";
+  touch("stop");
+}
+
+// Where there is no list at all, as in a bare root.
+TEST_F(ToolDeaths, EndTheGroupAlsoWithoutProc) {
+  const Words bare{
+      "/usr/bin/unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"};
+  Words allowed = bare;
+  allowed.emplace_back("true");
+  if (start_program(allowed).wait().status != 0) GTEST_SKIP() << "no right to unmount /proc";
+  for (const bool keeper_dies : {false, true}) {
+    const std::string name = keeper_dies ? "b" : "a";
+    Words words = with_shell({MORTISE_TOOL, "run", url(), name, "--lease", "600ms"},
+                             "trap '' TERM; sh -c 'echo $$ > $F/child" + name +
+                                 "; exec sleep 1000' & until [ -s $F/child" + name +
+                                 " ]; do sleep 0.01; done; note t" + name + "; exec sleep 1000");
+    words.insert(words.begin(), bare.begin(), bare.end());
+    RunningTool tool = start_program(words);
+    const pid_t command = noted("t" + name);
+    if (keeper_dies) {
+      ::kill(tool.keeper(), SIGKILL);
+    } else {
+      std::filesystem::remove(file("locks/a.lock"));
+    }
+    EXPECT_EQ(tool.wait().status, 76);
+    for (const pid_t pid : {command, noted("child" + name)}) EXPECT_TRUE(is_gone(pid)) << name;
+  }
+}
+
+// The lock must not be freed by a keeper that unwinds its stack while the command is at work.
+TEST_F(ToolDeaths, OfAKeeperWithoutMemoryEndTheCommand) {
+  Words words = with_shell(
+      {"/usr/bin/env", "MALLOC_ARENA_MAX=1", "MALLOC_TOP_PAD_=0", MORTISE_TOOL, "once", url(), "k"},
+      std::string(family) +
+          "note t; until [ -e $F/go ]; do sleep 0.01; done; "
+          "head -c 65536 /dev/zero; sleep 1000");
+  RunningTool tool = start_program(words);
+  const pid_t command = noted("t");
+  const rlimit none{1, 1};
+  ASSERT_EQ(::prlimit(tool.keeper(), RLIMIT_AS, &none, nullptr), 0);
+  touch("go");
+  const ToolResult result = tool.wait();
+  EXPECT_EQ(result.status, 76) << result.err;
+  for (const pid_t pid : {command, noted("child"), noted("stray")}) EXPECT_TRUE(is_gone(pid));
 }
 
 // Nobody of ours is there to do it: the kernel ends the command itself.

@@ -138,6 +138,21 @@ TEST_F(ToolLook, SaysWhetherLocksCanBeTaken) {
   EXPECT_EQ(call({"check", "redis://127.0.0.1:1", "--answer", "200ms"}).status, 69);
 }
 
+TEST_F(ToolLook, ShowsWhatCannotBeSeen) {
+  const std::string name = "a\u200bb\ufeffc\u00add\U000E0041e";
+  hold({name});
+  EXPECT_EQ(call({"list", url()}).out, R"(a\xe2\x80\x8bb\xef\xbb\xbfc\xc2\xadd\xf3\xa0\x81\x81e)"
+                                       "\n");
+}
+
+TEST_F(ToolLook, FailsWhereNobodyTakesWhatItPrints) {
+  hold({"a"});
+  for (const char* verb : {"list", "watch", "check"}) {
+    const Words full{"/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh", MORTISE_TOOL, verb, url()};
+    EXPECT_EQ(start_program(full).wait().status, 74) << verb;
+  }
+}
+
 TEST_F(ToolLook, RefusesToReleaseWithoutForce) {
   hold({"a"});
   const ToolResult refused = call({"release", url(), "a"});

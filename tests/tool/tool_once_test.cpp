@@ -75,6 +75,41 @@ TEST_F(ToolOnce, WaitsForTheRunnerOrSaysThatItIsPending) {
   EXPECT_EQ(waited.out, "receipt\n");
 }
 
+// The command has ended by itself, with success: what becomes of the tool behind it changes
+// nothing.
+TEST_F(ToolOnce, RemembersASuccessThoughTheFrontIsKilledBehindIt) {
+  RunningTool tool =
+      start(with_shell({"once", url(), "k", "--lease", "3s"},
+                       "sh -c \"trap '' TERM; echo > $F/deaf; exec sleep 1000\" & "
+                       "until [ -e $F/deaf ]; do sleep 0.01; done; echo receipt; note t"));
+  const pid_t command = noted("t");
+  EXPECT_TRUE(eventually([&] { return is_gone(command); }));
+  tool.signal(SIGKILL);
+  EXPECT_EQ(call({"once", url(), "k", "--", "echo", "again"}).out, "receipt\n");
+}
+
+TEST_F(ToolOnce, TellsAKeyOrAnOptionThatCannotWork) {
+  for (const Words& words : {Words{"once", url(), "", "--", "true"},
+                             Words{"once", url(), "k", "--lease", "1ms", "--", "true"},
+                             Words{"once", url(), "k", "--keep", "0", "--", "true"},
+                             Words{"once", url(), std::string(100'000, 'k'), "--", "true"}}) {
+    const ToolResult result = call(words);
+    EXPECT_EQ(result.status, 78) << result.err;
+  }
+}
+
+// Whoever takes the exit status for the receipt would lose it.
+TEST_F(ToolOnce, FailsWhereTheResultCannotBePrinted) {
+  const Words full{"/bin/sh", "-c",         "exec \"$@\" > /dev/full",
+                   "sh",      MORTISE_TOOL, "once",
+                   url(),     "k",          "--",
+                   "sh",      "-c",         "echo x >> $F/ran; echo receipt"};
+  EXPECT_EQ(start_program(full).wait().status, 74);
+  EXPECT_EQ(start_program(full).wait().status, 74);
+  EXPECT_EQ(call({"once", url(), "k", "--", "echo", "wrong"}).out, "receipt\n");
+  EXPECT_EQ(content_of(file("ran")), "x\n");
+}
+
 TEST_F(ToolOnce, StaysPendingWhereItsRunnerIsKilled) {
   RunningTool runner = start(with_shell({"once", url(), "k"}, "note t; echo half; sleep 1000"));
   const pid_t command = noted("t");

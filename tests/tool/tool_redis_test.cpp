@@ -46,6 +46,16 @@ TEST_F(ToolRedis, EndsACommandWhoseHoldWasForcedOpen) {
   EXPECT_EQ(call({"release", store(), "a", "--force"}).status, 1);
 }
 
+// What a script has where it has read no token is not "whatever is there".
+TEST_F(ToolRedis, ReleasesNothingByATokenThatIsNone) {
+  RunningTool tool = start(deaf("3s"));
+  ASSERT_GT(noted("t"), 0);
+  for (const char* none : {"0", "", "-1", "00", "1x", "18446744073709551616"}) {
+    EXPECT_EQ(call({"release", store(), "a", "--force", "--token", none}).status, 64) << none;
+  }
+  EXPECT_FALSE(is_free(store(), "a"));
+}
+
 TEST_F(ToolRedis, EndsTheCommandBeforeALeaseThatCannotBeRenewed) {
   RunningTool tool = start(deaf("3s"));
   const pid_t command = noted("t");

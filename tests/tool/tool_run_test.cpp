@@ -130,13 +130,49 @@ TEST_F(ToolRun, TellsMistakesByTheirStatus) {
   EXPECT_EQ(call({"run", "redis://127.0.0.1:1", "a", "--try", "--", "true"}).status, 69);
 }
 
+TEST_F(ToolRun, TellsTheShortageOfDescriptors) {
+  std::vector<int> seen;
+  for (int most = 4; seen.empty() || seen.back() != 0; most += 3) {
+    ASSERT_LT(most, 100);
+    const ToolResult result =
+        start_program({"/bin/sh", "-c", "ulimit -n " + std::to_string(most) + "; exec \"$@\"", "sh",
+                       MORTISE_TOOL, "run", url(), "a", "--", "true"})
+            .wait();
+    if (result.err.find("shared libraries") != std::string::npos) continue;  // it was not started
+    seen.push_back(result.status);
+    EXPECT_THAT(result.status, ::testing::AnyOf(71, 0)) << most << result.err;
+  }
+  EXPECT_THAT(seen, ::testing::Contains(71));
+}
+
+// An environment cannot hold it, and half of a name is another one.
+TEST_F(ToolRun, HandsOverNoNameThatHasANul) {
+  const ToolResult result =
+      start_program({"/usr/bin/env", "MORTISE_NAME=outer", MORTISE_TOOL, "run", "--escaped", url(),
+                     "a\\x00b", "--", "sh", "-c", "echo ${MORTISE_NAME-none}"})
+          .wait();
+  EXPECT_EQ(result.out, "none\n") << result.err;
+}
+
+// Whoever looks for the one who holds it finds a process that can be asked to end.
+TEST_F(ToolRun, IsKnownByTheNumberThatTheShellHas) {
+  RunningTool tool = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"));
+  ASSERT_GT(noted("t"), 0);
+  EXPECT_THAT(call({"holder", url(), "a"}).out, HasSubstr(":" + std::to_string(tool.pid()) + " ("));
+}
+
 TEST_F(ToolRun, NeverShowsThePassword) {
   const std::string secret = "redis://shop:hush-hush@127.0.0.1:1";
-  for (const Words& words : {Words{"run", secret, "a", "--try", "--", "true"},
-                             Words{"run", secret, "a", "b", "--", "true"},
-                             Words{"check", secret + "?nonsense=1", "--answer", "100ms"},
-                             Words{"list", secret, "--answer", "100ms", "--what"},
-                             Words{"release", secret, "a"}, Words{secret, "run"}}) {
+  for (const Words& words :
+       {Words{"run", secret, "a", "--try", "--", "true"},
+        Words{"run", secret, "a", "b", "--", "true"},
+        Words{"check", secret + "?nonsense=1", "--answer", "100ms"},
+        Words{"list", secret, "--answer", "100ms", "--what"}, Words{"release", secret, "a"},
+        Words{secret, "run"},
+        // A value was forgotten.
+        Words{"run", "--lease", secret, "a", "--", "true"}, Words{"watch", "--every=" + secret},
+        Words{"list", "--json=" + secret}, Words{"release", "--force", "--token", secret, "a"},
+        Words{"holder", "--escaped", "a", secret + "\\"}}) {
     const ToolResult result = call(words);
     EXPECT_NE(result.status, 0);
     EXPECT_THAT(result.out + result.err, Not(HasSubstr("hush-hush"))) << words[0];

@@ -43,6 +43,18 @@ TEST_F(ToolSignals, ForwardsEach) {
   EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
 }
 
+TEST_F(ToolSignals, ForwardsToWhatTheCommandHasLeftToo) {
+  RunningTool tool = start(with_shell(
+      {"run", url(), "a", "--lease", "1h"},
+      "sh -c \"trap '' TERM; trap 'echo > $F/got; exit' USR1; echo > $F/ready; "
+      "while :; do sleep 0.01; done\" & until [ -e $F/ready ]; do sleep 0.01; done; note t"));
+  const pid_t command = noted("t");
+  EXPECT_TRUE(eventually([&] { return ::kill(command, 0) != 0; })) << "its status is known";
+  tool.signal(SIGUSR1);
+  EXPECT_EQ(tool.wait().status, 0);
+  EXPECT_TRUE(is_there("got"));
+}
+
 // As with nohup.
 TEST_F(ToolSignals, LeavesIgnoredOnesIgnored) {
   RunningTool tool = start(with_shell({"run", url(), "a"}, "note t; exec sleep 1000"), {SIGHUP});

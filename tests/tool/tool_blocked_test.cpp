@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Goal: nobody who does not read, and nobody who writes or signals without end, keeps the tool from
+// looking after its lock and its command. Method: a standard error that is full, output without
+// end, more signals than a socket holds.
+#include "support/redis_server.hpp"
+#include "tool/tool_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+namespace mortise::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class ToolBlocked : public ToolTest {
+ protected:
+  ToolBlocked() {
+    EXPECT_EQ(::mkfifo(file("full").c_str(), 0600), 0);
+    reader_ = ::open(file("full").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    while (::write(reader_, "x", 1) == 1) {
+    }
+  }
+  ~ToolBlocked() override { ::close(reader_); }
+  /// As in `mortise ... 2>&1 | less`, with a reader who does not turn the page.
+  [[nodiscard]] RunningTool start_unread(const Words& words) {
+    Words all{"/bin/sh", "-c", "exec \"$@\" 2>$F/full", "sh", MORTISE_TOOL};
+    all.insert(all.end(), words.begin(), words.end());
+    return start_program(all);
+  }
+  void read_no_more() {
+    ::close(reader_);
+    reader_ = -1;
+  }
+
+ private:
+  int reader_ = -1;
+};
+
+constexpr const char* deaf = "trap '' TERM; note t; while :; do sleep 0.01; done";
+
+TEST_F(ToolBlocked, EndsACommandWhoseHoldIsLostThoughNobodyReadsWhy) {
+  RunningTool tool = start_unread(with_shell({"run", url(), "a", "--lease", "600ms"}, deaf));
+  const pid_t command = noted("t");
+  std::filesystem::remove(file("locks/a.lock"));
+  EXPECT_TRUE(eventually([&] { return is_gone(command); }));
+  EXPECT_TRUE(is_free(url(), "a"));
+  read_no_more();
+  EXPECT_EQ(tool.wait().status, 76);
+}
+
+TEST_F(ToolBlocked, EndsACommandOfAKilledFrontThoughNobodyReadsItsErrors) {
+  RunningTool tool =
+      start_unread(with_shell({"once", url(), "k", "--lease", "600ms"},
+                              // More than a pipe holds: the keeper has some of it.
+                              "head -c 66000 /dev/zero >&2; note t; while :; do sleep 0.01; done"));
+  const pid_t command = noted("t");
+  tool.signal(SIGKILL);
+  EXPECT_TRUE(eventually([&] { return is_gone(command); }));
+  const ToolResult next = call({"once", url(), "k", "--wait", "10s", "--", "echo", "next"});
+  EXPECT_EQ(next.out, "next\n") << next.err;
+  read_no_more();
+}
+
+TEST_F(ToolBlocked, KeepsTheKeyOfACommandWhoseErrorsNobodyReads) {
+  MORTISE_NEEDS_REDIS_SERVER();
+  RedisServer server;
+  RunningTool tool = start_unread(
+      with_shell({"once", server.url(), "k", "--lease", "400ms"},
+                 "echo a line >&2; note t; until [ -e $F/go ]; do sleep 0.01; done; echo receipt"));
+  const pid_t command = noted("t");
+  const auto since = Clock::now();
+  while (Clock::now() - since < std::chrono::milliseconds(1'600)) {  // four leases
+    ASSERT_FALSE(is_gone(command));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  touch("go");
+  // What is left to do is to say what nobody reads; the outcome does not wait for that.
+  EXPECT_EQ(call({"once", server.url(), "k", "--", "echo", "wrong"}).out, "receipt\n");
+  EXPECT_EQ(state_of(tool.pid()), 'S');
+  tool.signal(SIGTERM);
+  EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
+}
+
+TEST_F(ToolBlocked, HearsSignalsBesideOutputWithoutEnd) {
+  RunningTool tool = start(with_shell(
+      {"once", url(), "k"}, "for i in 1 2 3 4; do yes & done; sleep 0.1; note t; exec sleep 1000"));
+  ASSERT_GT(noted("t"), 0);
+  tool.signal(SIGTERM);
+  const ToolResult result = tool.wait();
+  EXPECT_EQ(result.status, 128 + SIGTERM) << result.err;
+  EXPECT_EQ(result.out.size(), 65'536U);
+}
+
+// More signals than the link takes, for a keeper that hears none.
+TEST_F(ToolBlocked, WatchesOverTheLeaseBesideSignalsWithoutEnd) {
+  MORTISE_NEEDS_REDIS_SERVER();
+  RedisServer server;
+  RunningTool tool = start(with_shell({"run", server.url(), "a", "--lease", "2s"},
+                                      std::string("trap '' USR1; ") + deaf));
+  const pid_t command = noted("t");
+  ::kill(tool.keeper(), SIGSTOP);
+  for (int i = 0; i < 5'000 && !is_gone(command); ++i) {
+    tool.signal(SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  const ToolResult next =
+      call(with_shell({"run", server.url(), "a"},
+                      "kill -0 " + std::to_string(command) + " 2>/dev/null && exit 9; true"));
+  EXPECT_EQ(next.status, 0) << "9: the other command was alive\n" << next.err;
+  EXPECT_EQ(tool.wait().status, 76);
+}
+
+}  // namespace
+}  // namespace mortise::test
