@@ -12,6 +12,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -131,7 +132,12 @@ std::string page(const std::string& name) {
 }
 
 TEST_F(PrometheusObserver, HasTheNamesThatThePageAndTheDashboardHave) {
-  const Client mine = client();
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 300ms});
+  const Guard guard(lock);
+  server().set_reachable(false);  // renewals fail, and then it is lost: now all figures are there
+  ASSERT_TRUE(comes("mortise_failed_total{"));
+  ASSERT_TRUE(comes("mortise_lost_total{"));
   const std::set<std::string> counted = names_in(scraped());
   EXPECT_EQ(names_in(page("grafana.json")), counted);
   std::set<std::string> told = names_in(page("operations.md"));
