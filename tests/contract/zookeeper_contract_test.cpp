@@ -19,7 +19,7 @@ const BackendUnderTest direct =
 const BackendUnderTest ensemble =
     zookeeper_backend(ZooKeeperWay::ensemble, milliseconds(1'200), "margin=120ms");
 const BackendUnderTest encrypted =
-    zookeeper_backend(ZooKeeperWay::encrypted, milliseconds(800), "margin=80ms");
+    zookeeper_backend(ZooKeeperWay::encrypted, milliseconds(1'200), "margin=120ms");
 
 MORTISE_CONTRACT(ZooKeeper, network);
 MORTISE_CONTRACT_OF(ZooKeeperDirect, direct, Exclusion, Crash, Fork, Traits);

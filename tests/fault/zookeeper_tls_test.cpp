@@ -39,7 +39,7 @@ void expect_works(const std::string& url) {
 void expect_denied_at_once(const std::string& url, const char* words) {
   Client mine(url);
   Failure failure;
-  EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { mine.check(10s); }); }), 2s);
+  EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { mine.check(10s); }); }), 5s);
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr(words));
   Lock lock = mine.lock("a");
@@ -109,8 +109,8 @@ TEST_F(ZooKeeperTls, ACertificateOfYesterdayIsDenied) {
       {.security = ZooKeeperSecurity{.certificate = files().expired_certificate(),
                                      .key = files().server_key(),
                                      .ca = files().ca()}});
-  expect_denied_at_once(at(bad.secure_address(), "ca=" + files().ca()), "certificate has expired");
   expect_works(at(bad.secure_address(), "verify=no"));
+  expect_denied_at_once(at(bad.secure_address(), "ca=" + files().ca()), "certificate has expired");
   for (int i = 0; i < 4; ++i) {
     Client mine(at(bad.secure_address() + "," + secure().secure_address(),
                    ZooKeeperServer::secure_parameters()));
