@@ -12,19 +12,24 @@
 #include <optional>
 #include <string_view>
 
-/// One Redis master, 6.2 or newer, or Valkey; or a Redis Cluster, 7.0 or newer.
+/// A Redis master, 6.2 or newer, or Valkey, at an address or found by its sentinels; or a Redis
+/// Cluster, 7.0 or newer.
 namespace mortise::redis {
 
 /// Opens `redis://[user[:password]@]host[:port][/database]`, `rediss://...` (TLS),
-/// `redis+unix:///path/of/socket`, or a cluster by some of its servers,
+/// `redis+unix:///path/of/socket`, a master by its sentinels,
+/// `redis+sentinel://[user[:password]@]host[:port],host[:port].../master[/database]` and
+/// `rediss+sentinel://...`, or a cluster by some of its servers,
 /// `redis+cluster://[user[:password]@]host[:port],host[:port]...` and `rediss+cluster://...`. Reads
 /// text only, and the files of the TLS parameters.
 ///
 /// Parameters: `db`, `password-file`, `password-env`, `client-name`, `prefix` (`mortise:`),
-/// `fair=yes|no` (yes), `interop=redisson`, `remember` (3600 s), `eviction=accepted`; with
-/// `rediss`: `ca`, `cert`, `key`, `server-name`, `verify=yes|no` (yes). See docs/redis.md.
-/// @errors `misconfigured` (the message names the part), `unsupported` (Sentinel; `interop` of a
-/// cluster), thrown as `LockError`
+/// `fair=yes|no` (yes), `interop=redisson`, `remember` (3600 s), `replicas=0..8` (0),
+/// `eviction=accepted`; with sentinels: `sentinel-user`, `sentinel-password-file`,
+/// `sentinel-password-env`; with `rediss`: `ca`, `cert`, `key`, `server-name`, `verify=yes|no`
+/// (yes). See docs/redis.md.
+/// @errors `misconfigured` (the message names the part), `unsupported` (`interop` and `replicas` of
+/// a cluster), thrown as `LockError`
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
 
 /// Takes a lock from whoever holds it, for an administrator: the holder is told (`lost()`), its

@@ -14,16 +14,20 @@ namespace mortise::redis {
 
 Connection::Connection(Host& host, const Settings& settings, const remote::Tls* tls,
                        std::string inbox, User& user, std::mutex* mutex,
-                       std::atomic<std::uint64_t>* generations)
+                       std::atomic<std::uint64_t>* generations, Sentinels* sentinels)
     : settings_(settings),
       tls_(tls),
       inbox_(std::move(inbox)),
-      where_("redis " + settings.address.text()),
+      where_(settings.where()),
       user_(user),
       clock_(host.clock()),
+      sentinels_(sentinels),
+      address_(settings.address),
       link_(base::random_bits()),
       mutex_(mutex != nullptr ? *mutex : own_mutex_),
-      calls_(generations) {}
+      calls_(generations) {
+  if (sentinels != nullptr) search_.emplace(settings, tls, *sentinels);
+}
 
 Connection::~Connection() = default;
 
@@ -31,10 +35,11 @@ void Connection::want(bool now) {
   if (link_.want(now)) user_.changed(*this);
 }
 
-void Connection::want_at(const base::Endpoint& endpoint, bool now) {
+void Connection::want_at(const base::Endpoint& endpoint, bool now, const std::string& host) {
   {
     const std::lock_guard lock(mutex_);
     only_ = endpoint;
+    only_host_ = host;
   }
   want(now);
 }
@@ -44,10 +49,15 @@ base::Endpoint Connection::endpoint() const {
   return endpoint_;
 }
 
+std::string Connection::host() const {
+  const std::lock_guard lock(mutex_);
+  return host_;
+}
+
 short Connection::interest_of_stream() const noexcept {
   const State state = link_.state();
   if (state == State::idle) return 0;
-  if (state == State::resolving) return POLLIN;
+  if (state == State::resolving) return search_interest_.load();
   std::shared_ptr<Stream> stream;
   {
     const std::lock_guard lock(mutex_);
@@ -66,7 +76,13 @@ void Connection::ready(short /*events*/, Instant now) {
     case State::idle:
       if (link_.is_to_begin(now)) begin(now);
       return;
-    case State::resolving: resolved(); break;
+    case State::resolving:
+      if (searching_) {
+        search(now);
+      } else {
+        resolved();
+      }
+      break;
     case State::connecting:
       advance();
       // What the server says before it hangs up is read before that is believed.
@@ -119,13 +135,43 @@ void Connection::begin(Instant now) {
   {
     const std::lock_guard lock(mutex_);
     only = only_;
+    if (only && !only_host_.empty()) address_.host = only_host_;
   }
   if (only) {
     endpoints_.assign(1, *only);
     connect_next({});
     return;
   }
-  resolver_.start(settings_.address);
+  if (!search_) return resolve();
+  search_->start(now);
+  searching_ = true;
+  link_.enter(State::resolving);
+  search(now);
+}
+
+// Each sentinel has a time of its own, and so has what comes after them.
+void Connection::search(Instant now) {
+  std::optional<SentinelAnswer> found = search_->advance(now);
+  link_.next_server(now);
+  if (!found) {
+    search_interest_.store(search_->interest());
+    search_due_.set(search_->due());
+    descriptor_.store(search_->descriptor());
+    return;
+  }
+  searching_ = false;
+  if (found->failure) {
+    found->failure.text = where_ + ": " + found->failure.text;
+    return drop(found->failure);
+  }
+  address_ = std::move(found->master);
+  resolve();
+}
+
+void Connection::resolve() {
+  search_interest_.store(POLLIN);
+  search_due_.set(never);
+  resolver_.start(address_);
   descriptor_.store(resolver_.descriptor());
   link_.enter(State::resolving);
   resolved();
@@ -145,7 +191,7 @@ void Connection::connect_next(const Failure& last) {
     return;
   }
   const base::Endpoint endpoint = endpoints_.front();
-  std::shared_ptr<Stream> stream = remote::open_stream(endpoint, tls_, settings_.address.host);
+  std::shared_ptr<Stream> stream = remote::open_stream(endpoint, tls_, address_.host);
   endpoints_.erase(endpoints_.begin());
   greeting_.reset();
   reader_.reset();
@@ -154,6 +200,7 @@ void Connection::connect_next(const Failure& last) {
     const std::lock_guard lock(mutex_);
     stream_.swap(stream);  // the last one is closed after the mutex was left
     endpoint_ = endpoint;
+    host_ = address_.host;
     out_.clear();
     blocked_.store(false);
   }
@@ -211,9 +258,19 @@ void Connection::mark_broken(const Failure& why) noexcept {
   user_.changed(*this);
 }
 
+void Connection::abandon(const Failure& why) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (link_.state() == State::idle) return;
+    break_locked([&] { return why; });
+  }
+  user_.changed(*this);
+}
+
 void Connection::drop(const Failure& why) {
   std::list<Call> unanswered;
   const bool was_up = link_.state() == State::up;
+  end_search(was_up);
   const Instant now = clock_->now();
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
   {
@@ -235,7 +292,16 @@ void Connection::drop(const Failure& why) {
   user_.dropped(*this, why, was_up, std::move(unanswered));
 }
 
+// Whom the sentinels have named, and who is none to connect to, is not asked of the same one again.
+void Connection::end_search(bool was_up) noexcept {
+  if (!search_) return;
+  search_->end();
+  search_due_.set(never);
+  if (!std::exchange(searching_, false) && !was_up) sentinels_->misled();
+}
+
 std::list<Call> Connection::close() noexcept {
+  if (search_) search_->end();
   std::shared_ptr<Stream> stream;
   const std::lock_guard lock(mutex_);
   link_.leave();

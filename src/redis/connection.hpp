@@ -11,6 +11,7 @@
 #include "redis/call.hpp"
 #include "redis/greeting.hpp"
 #include "redis/loaded_scripts.hpp"
+#include "redis/master_search.hpp"
 #include "redis/reply.hpp"
 #include "redis/settings.hpp"
 #include "remote/link.hpp"
@@ -20,6 +21,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <list>
 #include <memory>
@@ -74,21 +76,25 @@ class Connection final : public base::TunedSource {
   /// @param settings, tls, user, mutex outlive it; tls may be null
   /// @param mutex what its user notes under it is guarded by it, too; null = one of its own
   /// @param generations see UnderWay
+  /// @param sentinels who is asked for the server, where no address is given; they outlive it
   Connection(Host& host, const Settings& settings, const remote::Tls* tls, std::string inbox,
              User& user, std::mutex* mutex = nullptr,
-             std::atomic<std::uint64_t>* generations = nullptr);
+             std::atomic<std::uint64_t>* generations = nullptr, Sentinels* sentinels = nullptr);
   ~Connection() override;
 
   /// Has it connect, and stay so. @param now true: without waiting for the back-off to pass
   void want(bool now = false);
   /// The same, to exactly this endpoint.
-  void want_at(const base::Endpoint& endpoint, bool now);
+  /// @param host whom a certificate has to be for; empty: as the settings say
+  void want_at(const base::Endpoint& endpoint, bool now, const std::string& host = {});
   /// Drops it, and connects no more until it is wanted again. Only from inside its user.
   void drop(const Failure& why);
   /// Has it looked at soon, although nobody awaits a reply: it may be broken.
   void suspect();
   /// Drops it from any thread: soon, in the reader's role.
   void mark_broken(const Failure& why) noexcept;
+  /// The same, also of one that is still being made.
+  void abandon(const Failure& why) noexcept;
   /// For ever; call after the source was detached. @return what was not answered.
   std::list<Call> close() noexcept;
 
@@ -112,8 +118,12 @@ class Connection final : public base::TunedSource {
   /// @return which scripts went whole by it.
   [[nodiscard]] LoadedScripts& loaded() noexcept { return loaded_; }
   [[nodiscard]] bool up() const noexcept { return link_.is_up(); }
+  /// @return whether it is there, or somebody wants it to be.
+  [[nodiscard]] bool is_wanted() const noexcept { return link_.is_wanted(); }
   /// @return where it is connected to, or was last.
   [[nodiscard]] base::Endpoint endpoint() const;
+  /// @return the name or number of that server.
+  [[nodiscard]] std::string host() const;
   /// @return the server, for messages.
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
@@ -125,7 +135,8 @@ class Connection final : public base::TunedSource {
     return static_cast<short>(POLLIN | (blocked_.load() ? POLLOUT : 0));
   }
   [[nodiscard]] Instant due() const noexcept override {
-    return link_.due([this] { return deadline_.get(); });
+    const Instant due = link_.due([this] { return deadline_.get(); });
+    return link_.state() == State::resolving ? std::min(due, search_due_.get()) : due;
   }
   [[nodiscard]] bool pushes() const noexcept override { return !inbox_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override {
@@ -170,6 +181,9 @@ class Connection final : public base::TunedSource {
 
   [[nodiscard]] short interest_of_stream() const noexcept;
   void begin(Instant now);
+  void search(Instant now);
+  void resolve();
+  void end_search(bool was_up) noexcept;
   void resolved();
   void connect_next(const Failure& last);
   void advance();
@@ -201,6 +215,10 @@ class Connection final : public base::TunedSource {
   const std::shared_ptr<Clock> clock_;
 
   std::atomic<bool> reading_{false};  // somebody has the reader's role, of which is what follows
+  Sentinels* const sentinels_;
+  std::optional<MasterSearch> search_;
+  bool searching_ = false;
+  base::Address address_;  // of the server that is connected to, or looked up
   base::Resolver resolver_;
   std::vector<base::Endpoint> endpoints_;
   std::optional<Greeting> greeting_;
@@ -213,11 +231,15 @@ class Connection final : public base::TunedSource {
   remote::Link link_;
   std::atomic<bool> blocked_{false};  // the socket takes no more bytes: poll for POLLOUT
   std::atomic<int> descriptor_{-1};
+  std::atomic<short> search_interest_{POLLIN};
+  remote::Moment search_due_;
   std::mutex own_mutex_;
   std::mutex& mutex_;
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment
   std::optional<base::Endpoint> only_;
+  std::string only_host_;
   base::Endpoint endpoint_;
+  std::string host_;
   UnderWay calls_;  // sent, not answered
   LoadedScripts loaded_;
   std::atomic<std::size_t> unanswered_{0};  // their number

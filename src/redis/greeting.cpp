@@ -74,16 +74,8 @@ Failure Greeting::read(const std::string& where, const Reply& reply) {
   if (reply.is_error()) {
     // A name is for the administrator's convenience; who may not have one goes without.
     if (step == Step::name && reply.text.starts_with("NOPERM")) return {};
-    ServerError error = server_error(where, reply.text);
-    if (step == Step::authenticate && error.kind == ServerError::Kind::final) {
-      // Words that we do not know may repeat the command with the password in it: "ERR unknown
-      // command 'AUTH', with args beginning with: ..." of servers that have renamed it.
-      if (error.failure.code == make_error_code(Errc::protocol)) {
-        error.failure.text = where + ": the server does not take our AUTH";
-      }
-      error.failure.code = make_error_code(Errc::denied);
-    }
-    return error.failure;
+    if (step == Step::authenticate) return refusal_of_auth(where, reply.text).failure;
+    return server_error(where, reply.text).failure;
   }
   return check(step, where, reply);
 }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -126,6 +127,18 @@ class RedisBackend final : public Backend, private Server::User {
                         Instant asked, const Answer& answer);
   void granted(const Server::Told& told, Acquisition& operation, Instant asked,
                const Answer& answer);
+  void tell_granted(Acquisition& operation, const Grant& grant, std::uint64_t noted);
+  void tell_believed(const std::shared_ptr<Acquisition>& operation, const Push& push,
+                     const Grant& grant);
+  // With `replicas=n`, which no cluster has.
+  [[nodiscard]] Witness* witness() const noexcept {
+    return server_ == nullptr ? nullptr : server_->witness();
+  }
+  void attest(const std::shared_ptr<Acquisition>& operation, const Grant& grant,
+              const std::function<void()>& tell);
+  void unattested(const std::shared_ptr<Acquisition>& operation, const Grant& grant,
+                  const Failure& why);
+  void attest(const std::shared_ptr<Renewal>& renewal);
   void recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer);
   [[nodiscard]] std::uint64_t note_grant(const Acquisition::Request& request, Instant asked,
                                          const Answer& answer);

@@ -13,7 +13,8 @@ Capabilities RedisBackend::capabilities() const {
           .one_wake = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
           // With persistence at each write; the server does not tell how its disk behaves.
           .survives_restart = Support::unknown,
-          .survives_failover = Support::no,
+          // Where that many replicas are all that may be promoted, which the server does not tell.
+          .survives_failover = settings_.replicas > 0 ? Support::unknown : Support::no,
           // Redisson's RLock has no readers, and its read-write lock is another one.
           .shared_mode = settings_.queue_mode == QueueMode::redisson ? Support::no : Support::yes,
           .permits = Support::yes,
@@ -25,7 +26,7 @@ Capabilities RedisBackend::capabilities() const {
 }
 
 std::string RedisBackend::describe() const {
-  return (settings_.is_cluster() ? "redis cluster " : "redis ") + settings_.address.text();
+  return settings_.is_cluster() ? "redis cluster " + settings_.address.text() : settings_.where();
 }
 
 }  // namespace mortise::redis

@@ -90,12 +90,20 @@ void RedisBackend::pushed_grant(Server& server, Push push) {
 
 void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
                            const Reading& reading) {
-  operation->granted({.number = push.number,
-                      .counted_from = reading.not_later_than(push.granted_at),
-                      .lease = base::mutant("redis.take_a_provisional_lease_for_the_whole")
-                                   ? std::chrono::nanoseconds(operation->request().lease)
-                                   : push.lease,
-                      .run = push.run});
+  const Grant grant{.number = push.number,
+                    .counted_from = reading.not_later_than(push.granted_at),
+                    .lease = base::mutant("redis.take_a_provisional_lease_for_the_whole")
+                                 ? std::chrono::nanoseconds(operation->request().lease)
+                                 : push.lease,
+                    .run = push.run};
+  if (witness() == nullptr) return tell_believed(operation, push, grant);
+  attest(operation, grant,
+         [this, operation, push, grant] { tell_believed(operation, push, grant); });
+}
+
+void RedisBackend::tell_believed(const std::shared_ptr<Acquisition>& operation, const Push& push,
+                                 const Grant& grant) {
+  operation->granted(grant);
   while (!operation->done()) std::this_thread::yield();
   attempts_.completed(*operation);  // before the next push is read
   const Acquisition::Request& request = operation->request();

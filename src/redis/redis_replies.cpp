@@ -93,7 +93,7 @@ void RedisBackend::answered(Server& server, const Call& call, const Reply& reply
     case Call::Kind::cancel:
       if (call.leftover) return answered_leftover(call, answer);
       // As nearly always, and it needs no reference of its own.
-      if (answer.kind == Answer::Kind::granted) {
+      if (answer.kind == Answer::Kind::granted && witness() == nullptr) {
         return granted(server.told(), call.acquisition(), call.asked, answer);
       }
       return answered_attempt(server, call.shared_acquisition(), call.asked, answer);
@@ -211,7 +211,13 @@ void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquis
                                     Instant asked, const Answer& answer) {
   const Acquisition::Request& request = operation->request();
   switch (answer.kind) {
-    case Answer::Kind::granted: return granted(server.told(), *operation, asked, answer);
+    case Answer::Kind::granted: {
+      if (witness() == nullptr) return granted(server.told(), *operation, asked, answer);
+      const Grant grant = grant_of(request, asked, answer);
+      return attest(operation, grant, [this, operation, grant, noted = server.told().hold] {
+        tell_granted(*operation, grant, noted);
+      });
+    }
     case Answer::Kind::queued: return waits(server, operation, asked, answer);
     case Answer::Kind::busy:
       // Not queued for the lack of an inbox: that will come.
@@ -247,20 +253,24 @@ void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquis
 /// @param operation kept by the call that is answered
 void RedisBackend::granted(const Server::Told& told, Acquisition& operation, Instant asked,
                            const Answer& answer) {
-  const Acquisition::Request& request = operation.request();
   if (base::mutant("redis.count_from_the_reply")) asked = clock_->now();
-  const std::uint64_t noted = told.hold;
-  operation.granted(grant_of(request, asked, answer));
+  tell_granted(operation, grant_of(operation.request(), asked, answer), told.hold);
+}
+
+/// @param noted the number of its hold that is recorded
+void RedisBackend::tell_granted(Acquisition& operation, const Grant& grant, std::uint64_t noted) {
+  const Acquisition::Request& request = operation.request();
+  operation.granted(grant);
   // Where another thread completes it at this moment, its result can be read only afterwards.
   while (!operation.done()) std::this_thread::yield();
   // Before the answer to its release is read.
   if (operation.grant().number != noted) attempts_.completed(operation);
   Hearing* const beside = redisson(request.mode);
   if (beside != nullptr) beside->stop_waiting(request.name);
-  if (operation.grant().number == answer.number) {
-    if (beside != nullptr) begins_to_hold(request, answer.number);
+  if (operation.grant().number == grant.number) {
+    if (beside != nullptr) begins_to_hold(request, grant.number);
   } else {
-    give_back(request, answer.number);
+    give_back(request, grant.number);
   }
 }
 
@@ -280,6 +290,11 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
   const bool queued = answer.kind == Answer::Kind::queued;
   const std::optional<Push> early = attempts_.waits(request.attempt, reading, answer.last_number);
   if (early) return believe(operation, *early, reading);
+  if (witness() != nullptr && attempts_.is_decided(request.attempt) && !operation->done()) {
+    // It waits for the replicas' word, which this thread may have to read. If its grant is over, so
+    // is that: see attest().
+    return end_what_it_held(request, answer.last_number);
+  }
   // Another thread has read a push of it, and completes it at this moment.
   while (attempts_.is_decided(request.attempt) && !operation->done()) std::this_thread::yield();
   if (operation->done()) {
@@ -378,23 +393,6 @@ void RedisBackend::answered_recall(const Call& call, const Answer& answer) {
         Call::recall(call.recollection(), std::make_shared<const Answer>(answer), clock_->now()));
   }
   its.answered(record);
-}
-
-void RedisBackend::answered_renewal(Server& server, const Call& call, const std::string& text) {
-  Renewal& renewal = call.renewal();
-  std::vector<Renewal::Item>& items = renewal.items();
-  if (text.size() != items.size() || text.find_first_not_of("012") != std::string::npos) {
-    return nonsense(server, call);
-  }
-  if (renewal.done()) return;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    items[i].answer = text[i] == '0' ? Renewal::Answer::lost : Renewal::Answer::renewed;
-    items[i].wanted = text[i] == '2';
-    items[i].counted_from = call.asked;
-    items[i].granted = items[i].lease;
-  }
-  attempts_.renewed(items);
-  renewal.answered();
 }
 
 }  // namespace mortise::redis

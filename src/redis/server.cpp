@@ -26,7 +26,15 @@ Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, Sha
       tls_(tls),
       user_(user),
       shared_(shared),
-      commands_(host, settings, tls, std::string(), *this, &shared.line, &shared.generations),
+      sentinels_(settings.sentinels
+                     ? std::make_unique<Sentinels>(settings.sentinels->addresses.size())
+                     : nullptr),
+      commands_(host, settings, tls, std::string(), *this, &shared.line, &shared.generations,
+                sentinels_.get()),
+      watch_(sentinels_
+                 ? std::make_unique<SentinelWatch>(host, settings, tls, *sentinels_, commands_)
+                 : nullptr),
+      witness_(settings.replicas > 0 ? std::make_unique<Witness>(host, settings, tls) : nullptr),
       names_(settings.is_cluster()
                  ? std::make_unique<Listening>([this](bool begins, const std::string& name) {
                      return user_.says(*this, begins, name);
@@ -34,6 +42,13 @@ Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, Sha
                  : nullptr) {}
 
 Server::~Server() = default;
+
+void Server::attach() {
+  host_.attach(commands_);
+  if (watch_) host_.attach(*watch_);
+  if (witness_) witness_->attach();
+  attached_.store(true);
+}
 
 void Server::open_inbox(const std::string& channel) {
   if (!inbox_owner_) {
@@ -43,13 +58,21 @@ void Server::open_inbox(const std::string& channel) {
   }
   host_.attach(*inbox_owner_);  // may throw: the next call tries again
   inbox_.store(inbox_owner_.get());
-  if (commands_.up()) inbox_owner_->want_at(commands_.endpoint(), true);
+  lead_inbox(true);
 }
 
 std::list<Call> Server::end() noexcept {
   ended_.store(true);
   // Whatever was attached, also where that failed halfway.
   host_.detach(commands_);
+  if (watch_) {
+    host_.detach(*watch_);
+    watch_->close();
+  }
+  if (witness_) {
+    witness_->detach();
+    base::without_memory([&] { witness_->close(); });
+  }
   if (inbox_owner_) {
     host_.detach(*inbox_owner_);
     static_cast<void>(inbox_owner_->close());
@@ -134,6 +157,8 @@ void Server::connected(Connection& connection) {
   if (&connection == &commands_) {
     Connection* const inbox = inbox_.load();
     if (inbox != nullptr && inbox->up() && !same) inbox->mark_broken(started_anew());
+    if (watch_) watch_->rouse();
+    if (witness_) lead_witness();
     lead_inbox(true);
     user_.is_up(*this);
     return;
@@ -152,8 +177,17 @@ void Server::connected(Connection& connection) {
 void Server::lead_inbox(bool now) {
   Connection* const inbox = inbox_.load();
   if (inbox != nullptr && !inbox->up() && commands_.up()) {
-    inbox->want_at(commands_.endpoint(), now);
+    inbox->want_at(commands_.endpoint(), now, commands_.host());
   }
+}
+
+void Server::lead_witness() {
+  std::string run_id;
+  {
+    const std::lock_guard lock(mutex_);
+    run_id = run_id_;
+  }
+  witness_->follow(commands_.endpoint(), commands_.host(), run_id);
 }
 
 void Server::dropped(Connection& connection, const Failure& why, bool was_up,
@@ -165,7 +199,10 @@ void Server::dropped(Connection& connection, const Failure& why, bool was_up,
       const std::lock_guard lock(mutex_);
       note(why_down_, why);
     }
+    if (watch_) watch_->rouse();
     user_.lost_commands(*this, why, final, was_up, std::move(unanswered));
+    // What was seen as granted there may be nowhere else: it is given back where it is found.
+    if (witness_) witness_->lose(why);
     return;
   }
   // Whoever may publish can send rubbish to an inbox: that costs the connection, not the waiters,

@@ -8,7 +8,9 @@
 #include "redis/answer.hpp"
 #include "redis/connection.hpp"
 #include "redis/listening.hpp"
+#include "redis/sentinel_watch.hpp"
 #include "redis/settings.hpp"
+#include "redis/witness.hpp"
 #include "remote/outbox.hpp"
 #include "remote/stream/tls.hpp"
 
@@ -84,10 +86,7 @@ class Server final : private Connection::User {
   ~Server() override;
 
   /// Has the library poll the connection for commands. May throw: say it again then.
-  void attach() {
-    host_.attach(commands_);
-    attached_.store(true);
-  }
+  void attach();
   [[nodiscard]] bool is_attached() const noexcept { return attached_.load(); }
   /// The same of the inbox, which is made with the first one of these; not more than one thread.
   void open_inbox(const std::string& channel);
@@ -135,6 +134,9 @@ class Server final : private Connection::User {
   /// @return that of the inbox, once there is one.
   [[nodiscard]] const std::string& channel() const noexcept { return channel_; }
 
+  /// Until replicas have what it grants; null = none is asked for.
+  [[nodiscard]] Witness* witness() noexcept { return witness_.get(); }
+
   /// In a cluster: the names for which the inbox listens; null = it hears of all.
   [[nodiscard]] Listening* names() noexcept { return names_.get(); }
 
@@ -156,6 +158,7 @@ class Server final : private Connection::User {
                std::list<Call> unanswered) override;
 
   void lead_inbox(bool now);
+  void lead_witness();
   [[nodiscard]] Failure started_anew() const;
 
   Host& host_;
@@ -163,7 +166,10 @@ class Server final : private Connection::User {
   const remote::Tls* const tls_;
   User& user_;
   Shared& shared_;
+  const std::unique_ptr<Sentinels> sentinels_;  // null = the address is known, as the next but one
   Connection commands_;
+  const std::unique_ptr<SentinelWatch> watch_;
+  const std::unique_ptr<Witness> witness_;
   Told told_;
   const std::unique_ptr<Listening> names_;
   std::atomic<bool> attached_{false};

@@ -83,4 +83,16 @@ ServerError server_error(const std::string& where, std::string_view words) {
   return error;
 }
 
+ServerError refusal_of_auth(const std::string& where, std::string_view words) {
+  ServerError error = server_error(where, words);
+  if (error.kind != ServerError::Kind::final) return error;
+  // Words that we do not know may repeat the command with the password in it: "ERR unknown command
+  // 'AUTH', with args beginning with: ..." of servers that have renamed it.
+  if (error.failure.code == make_error_code(Errc::protocol)) {
+    error.failure.text = where + ": the server does not take our AUTH";
+  }
+  error.failure.code = make_error_code(Errc::denied);
+  return error;
+}
+
 }  // namespace mortise::redis

@@ -24,4 +24,7 @@ struct ServerError {
 /// @param words the error reply, without its '-'
 [[nodiscard]] ServerError server_error(const std::string& where, std::string_view words);
 
+/// The same of an answer to AUTH: no password is in its words.
+[[nodiscard]] ServerError refusal_of_auth(const std::string& where, std::string_view words);
+
 }  // namespace mortise::redis

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <utility>
 
 namespace mortise::redis {
@@ -36,6 +37,41 @@ bool printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
+bool is_by_sentinels(const base::Url& url) {
+  return url.scheme() == "redis+sentinel" || url.scheme() == "rediss+sentinel";
+}
+
+// "/master" or "/master/2".
+void read_master(base::Url& url, Settings& settings) {
+  constexpr std::size_t longest_master = 128;
+  constexpr std::uint16_t usual_port = 26379;
+  if (url.hosts().empty()) {
+    refuse("URL: " + url.scheme() + " wants the sentinels: //host,host,host/master");
+  }
+  SentinelSettings sentinels;
+  for (const std::string& host : url.hosts()) {
+    sentinels.addresses.push_back(base::Address::parse(host, "sentinel", usual_port));
+  }
+  std::string_view path = url.path();
+  if (path.starts_with('/')) path.remove_prefix(1);
+  const std::size_t slash = path.find('/');
+  sentinels.master = path.substr(0, slash);
+  if (sentinels.master.empty()) {
+    refuse("URL: " + url.scheme() + " wants the master's name: //host,host,host/master");
+  }
+  if (!printable(sentinels.master) || sentinels.master.size() > longest_master) {
+    refuse("URL: the master's name is up to 128 visible characters");
+  }
+  if (slash != std::string_view::npos) {
+    settings.database = database_of(path.substr(slash + 1), "path");
+  }
+  sentinels.credentials = remote::Credentials::of(url, "sentinel-");
+  if (!sentinels.credentials.user.empty() && !sentinels.credentials.has_password()) {
+    refuse("URL: sentinel-user without a password of its own");
+  }
+  settings.sentinels = std::move(sentinels);
+}
+
 void read_place(base::Url& url, Settings& settings) {
   if (url.scheme() == "redis+unix") {
     if (!url.hosts().empty() || url.path().size() < 2) {
@@ -46,6 +82,7 @@ void read_place(base::Url& url, Settings& settings) {
     if (!url.has_authority()) {
       refuse("URL: '//' is missing: " + url.scheme() + "://host:port");
     }
+    if (is_by_sentinels(url)) return read_master(url, settings);
     if (url.hosts().size() != 1) {
       refuse("URL: " + url.scheme() + " wants one host (for several see redlock://)");
     }
@@ -77,12 +114,19 @@ void refuse_in_cluster(const Settings& settings) {
         " sent to every server",
         Errc::unsupported);
   }
+  if (settings.replicas != 0) {
+    refuse("URL: replicas is for one master so far, not for a cluster", Errc::unsupported);
+  }
 }
 
 void read_database(base::Url& url, Settings& settings) {
   // The path of a unix socket is no database.
-  const bool in_path = url.has_authority() && !url.hosts().empty() && url.path().size() > 1;
-  if (in_path) settings.database = database_of(url.path().substr(1), "path");
+  bool in_path = url.has_authority() && !url.hosts().empty() && url.path().size() > 1;
+  if (settings.sentinels) {
+    in_path = url.path().find('/', 1) != std::string::npos;  // see read_master()
+  } else if (in_path) {
+    settings.database = database_of(url.path().substr(1), "path");
+  }
   if (const auto number = url.take("db")) {
     if (in_path) refuse("URL: the database is given in the path and as db");
     settings.database = database_of(*number, "query");
@@ -134,15 +178,20 @@ void read_memory(base::Url& url, Settings& settings) {
   }
 }
 
+void read_replicas(base::Url& url, Settings& settings) {
+  const auto text = url.take("replicas");
+  if (!text) return;
+  if (text->size() != 1 || text->front() < '0' || text->front() > '8') {
+    refuse("URL: replicas is a number from 0 to 8, not '" + *text + "'");
+  }
+  settings.replicas = text->front() - '0';
+}
+
 Settings read(std::string_view text) {
   base::Url url(text);
-  if (url.scheme() == "redis+sentinel") {
-    refuse("URL: " + url.scheme() + " is not built yet; redis:// leads to one master",
-           Errc::unsupported);
-  }
   const bool of_cluster = is_of_cluster(url);
   if (url.scheme() != "redis" && url.scheme() != "rediss" && url.scheme() != "redis+unix" &&
-      !of_cluster) {
+      !of_cluster && !is_by_sentinels(url)) {
     refuse("URL: not a Redis scheme: " + url.scheme());
   }
   Settings settings;
@@ -151,9 +200,11 @@ Settings read(std::string_view text) {
   } else {
     read_place(url, settings);
   }
-  read_manners(url, of_cluster ? "rediss+cluster" : "rediss", settings);
+  const char* const by_sentinels = is_by_sentinels(url) ? "rediss+sentinel" : "rediss";
+  read_manners(url, of_cluster ? "rediss+cluster" : by_sentinels, settings);
   read_queue_mode(url, settings);
   read_memory(url, settings);
+  read_replicas(url, settings);
   url.refuse_the_rest();
   if (of_cluster) refuse_in_cluster(settings);
   return settings;
@@ -167,6 +218,16 @@ Settings Settings::parse(std::string_view text) {
   } catch (const LockError& error) {
     base::refuse_without_password(text, error);
   }
+}
+
+std::string Settings::where() const {
+  if (!sentinels) return "redis " + address.text();
+  std::string text = "redis " + sentinels->master + " of ";
+  for (const base::Address& each : sentinels->addresses) {
+    if (&each != &sentinels->addresses.front()) text += ',';
+    text += each.text();
+  }
+  return text;
 }
 
 void read_manners(base::Url& url, std::string_view encrypted, Settings& settings) {

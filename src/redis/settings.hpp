@@ -17,8 +17,16 @@ namespace mortise::redis {
 /// What a release with waiters does: see scripts/hold.lua.
 enum class QueueMode : char { fair = 'f', unfair = 'u', redisson = 'r' };
 
+/// Who is asked where the master is.
+struct SentinelSettings {
+  std::vector<base::Address> addresses{};
+  std::string master{};               ///< its name there
+  remote::Credentials credentials{};  ///< the sentinels' own; by default none
+};
+
 struct Settings {
-  base::Address address{};
+  base::Address address{};                      ///< none where sentinels are asked
+  std::optional<SentinelSettings> sentinels{};  ///< who know the address
   std::vector<base::Address> seeds{};  ///< of a cluster, whose servers tell of the others; or none
   remote::Credentials credentials{};   ///< no user: the server's default user
   std::optional<remote::TlsSettings> tls{};  ///< empty: not encrypted
@@ -27,15 +35,19 @@ struct Settings {
   std::string prefix = "mortise:";  ///< of all keys and channels
   QueueMode queue_mode = QueueMode::fair;
   bool eviction_accepted = false;
+  int replicas = 0;  ///< that have to have a grant before it is told
   static constexpr int usually_remembered = 3600;
   int remembered =
       usually_remembered;  ///< seconds: a name that is not used, see scripts/prelude.lua
 
   [[nodiscard]] bool is_cluster() const noexcept { return !seeds.empty(); }
 
-  /// Reads `redis://`, `rediss://`, `redis+unix://`, `redis+cluster://` and `rediss+cluster://`.
-  /// @throws LockError (`misconfigured`, or `unsupported` for Sentinel)
+  /// Reads `redis://`, `rediss://`, `redis+unix://`, `redis+sentinel://`, `rediss+sentinel://`,
+  /// `redis+cluster://` and `rediss+cluster://`.
+  /// @throws LockError (`misconfigured`, or `unsupported` for what a cluster has not)
   static Settings parse(std::string_view text);
+  /// @return the server, for messages: "redis 10.0.0.1:6379", "redis mymaster of 10.0.0.1:26379".
+  [[nodiscard]] std::string where() const;
 };
 
 /// Reads what a URL says of its servers beside the place: database, credentials, TLS, client-name,

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 namespace mortise::remote {
 namespace {
@@ -17,27 +18,36 @@ constexpr std::size_t longest_password = 4096;
   throw LockError(Failure(Errc::misconfigured, words));
 }
 
-}  // namespace
-
-Credentials Credentials::of(base::Url& url) {
-  Credentials credentials{.user = url.user(), .password = url.password()};
+Credentials with_parameters(base::Url& url, const std::string& before, Credentials credentials) {
   int sources = credentials.password ? 1 : 0;
-  if (const auto file = url.take("password-file")) {
+  if (const auto file = url.take(before + "password-file")) {
     // Or it would mean no password at all.
-    if (file->empty()) refuse_credentials("URL: password-file names no file");
+    if (file->empty()) refuse_credentials("URL: " + before + "password-file names no file");
     credentials.password_file = *file;
     ++sources;
   }
-  if (const auto variable = url.take("password-env")) {
+  if (const auto variable = url.take(before + "password-env")) {
     const char* const value = std::getenv(variable->c_str());
     if (value == nullptr) {
-      refuse_credentials("URL: password-env: no environment variable " + *variable);
+      refuse_credentials("URL: " + before + "password-env: no environment variable " + *variable);
     }
     credentials.password = value;
     ++sources;
   }
   if (sources > 1) refuse_credentials("URL: the password is given more than once");
   return credentials;
+}
+
+}  // namespace
+
+Credentials Credentials::of(base::Url& url) {
+  return with_parameters(url, {}, {.user = url.user(), .password = url.password()});
+}
+
+Credentials Credentials::of(base::Url& url, const std::string& before) {
+  Credentials credentials;
+  if (const auto user = url.take(before + "user")) credentials.user = *user;
+  return with_parameters(url, before, std::move(credentials));
 }
 
 std::optional<std::string> Credentials::current() const {

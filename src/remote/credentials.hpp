@@ -18,6 +18,10 @@ struct Credentials {
   /// Takes the parameters `password-file` and `password-env`, too.
   /// @throws LockError (`misconfigured`) where the password is given more than once, or not found
   [[nodiscard]] static Credentials of(base::Url& url);
+  /// Those for other servers than the URL's own: the parameters `<before>user`,
+  /// `<before>password-file` and `<before>password-env`; no password stands in the URL itself.
+  /// @throws LockError (`misconfigured`) likewise
+  [[nodiscard]] static Credentials of(base::Url& url, const std::string& before);
   /// @return whether a password is given, wherever it is.
   [[nodiscard]] bool has_password() const noexcept { return password || !password_file.empty(); }
   /// @return the password of now; nothing = none is given

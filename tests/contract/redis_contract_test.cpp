@@ -2,6 +2,7 @@
 // Goal: the Redis backend keeps the contract, however the server is reached. Method: the contract
 // suite, on a private server a test.
 #include "support/contract_suites.hpp"
+#include "support/redis_sentinel_store.hpp"
 #include "support/redis_store.hpp"
 
 namespace mortise::contract {
@@ -11,5 +12,7 @@ MORTISE_CONTRACT(RedisSocketLong, redis_backend(RedisWay::socket));
 MORTISE_CONTRACT(RedisTls, redis_backend(RedisWay::encrypted));
 MORTISE_CONTRACT(RedisCluster, redis_cluster_backend());
 MORTISE_CONTRACT(RedisAcl, redis_backend(RedisWay::least_privilege));
+MORTISE_CONTRACT_OF(RedisSentinel, redis_sentinel_backend(), Exclusion, Crash, Traits);
+MORTISE_CONTRACT(RedisSentinelLong, redis_sentinel_backend());
 
 }  // namespace mortise::contract

@@ -61,7 +61,7 @@ TEST_F(RedisServers, ThatBelongToAClusterAreUnsupported) {
 }
 
 TEST_F(RedisServers, OfOtherKindsAreRefusedByTheirUrl) {
-  for (const char* const url : {"redis+sentinel://:Xu8-secret@127.0.0.1:26379/master",
+  for (const char* const url : {"redis+cluster://:Xu8-secret@127.0.0.1:7000?replicas=1",
                                 "redis+cluster://:Xu8-secret@127.0.0.1:7000?interop=redisson"}) {
     const Failure failure = failure_of([&] { const Client refused(url); });
     EXPECT_EQ(failure.code, Errc::unsupported) << failure.text;

@@ -150,7 +150,9 @@ bool RedisServer::launch() {
   const std::size_t before = log().size();
   const std::string program = find_program();
   if (program.empty()) throw std::runtime_error("redis-server is not installed");
-  process_ = model::Process::spawn(program, {directory_.file("redis.conf")});
+  std::vector<std::string> arguments{directory_.file("redis.conf")};
+  if (options_.sentinel) arguments.emplace_back("--sentinel");
+  process_ = model::Process::spawn(program, arguments);
   bool up = false;
   const bool decided = eventually(
       [&] {

@@ -26,6 +26,7 @@ struct RedisServerOptions {
   enum class Tls { none, server_certificate, client_certificate_too };
 
   Persistence persistence = Persistence::none;
+  bool sentinel = false;  ///< it watches others: see redis_sentinels.hpp
   Tls tls = Tls::none;
   const Certificates* certificates = nullptr;  ///< must be given for TLS, and live as long
   std::string password;                        ///< of the user "default"

@@ -133,11 +133,6 @@ TEST(RedisSettingsTest, RefusalsNameThePart) {
   EXPECT_THAT(refusal("redis://h?prefix=p" + longest), HasSubstr("128"));
 }
 
-TEST(RedisSettingsTest, WhatIsNotBuiltIsUnsupported) {
-  EXPECT_THAT(refusal("redis+sentinel://a,b,c/master", Errc::unsupported),
-              HasSubstr("redis+sentinel"));
-}
-
 TEST(RedisSettingsTest, OfAClusterSeveralServersAreNamed) {
   const Settings plain =
       Settings::parse("redis+cluster://app:secret@a,b:7000,[::1]:7001?prefix=p:");
@@ -159,6 +154,75 @@ TEST(RedisSettingsTest, OfAClusterSeveralServersAreNamed) {
               HasSubstr("interop"));
 }
 
+TEST(RedisSettingsTest, HowManyReplicasHaveToHaveAGrant) {
+  EXPECT_EQ(Settings::parse("redis://a").replicas, 0);
+  EXPECT_EQ(Settings::parse("redis://a?replicas=0").replicas, 0);
+  EXPECT_EQ(Settings::parse("redis+sentinel://a/m?replicas=8").replicas, 8);
+  for (const char* const wrong : {"9", "-1", "", "10", "all", "1.5"}) {
+    EXPECT_THAT(refusal(std::string("redis://a?replicas=") + wrong), HasSubstr("replicas"))
+        << wrong;
+  }
+  EXPECT_THAT(refusal("redis+cluster://a?replicas=1", Errc::unsupported), HasSubstr("replicas"));
+}
+
+TEST(RedisSettingsTest, SentinelsAndTheNameOfTheirMaster) {
+  const Settings settings = Settings::parse(
+      "redis+sentinel://app:secret@s1,s2:7,[::1]/my.master/3?sentinel-user=watch&"
+      "sentinel-password-file=/watch&prefix=shop/");
+  ASSERT_TRUE(settings.sentinels);
+  ASSERT_EQ(settings.sentinels->addresses.size(), 3U);
+  EXPECT_EQ(settings.sentinels->addresses[0].text(), "s1:26379");
+  EXPECT_EQ(settings.sentinels->addresses[1].text(), "s2:7");
+  EXPECT_EQ(settings.sentinels->addresses[2].text(), "[::1]:26379");
+  EXPECT_EQ(settings.sentinels->master, "my.master");
+  EXPECT_EQ(settings.sentinels->credentials.user, "watch");
+  EXPECT_EQ(settings.sentinels->credentials.password_file, "/watch");
+  EXPECT_EQ(settings.credentials.user, "app");
+  EXPECT_EQ(settings.database, 3);
+  EXPECT_EQ(settings.prefix, "shop/");
+  EXPECT_FALSE(settings.tls);
+  EXPECT_EQ(settings.where(), "redis my.master of s1:26379,s2:7,[::1]:26379");
+  const Settings plain = Settings::parse("redis+sentinel://s1/m?db=2");
+  EXPECT_EQ(plain.database, 2);
+  EXPECT_EQ(plain.sentinels->credentials.current(), std::nullopt);
+  EXPECT_EQ(Settings::parse("rediss+sentinel://s1/m?ca=/ca.pem").tls->ca_file, "/ca.pem");
+}
+
+TEST(RedisSettingsTest, WhatSentinelsCannotBeToldOf) {
+  const struct {
+    const char* rest;
+    const char* part;
+  } cases[] = {
+      {"", "the sentinels"},
+      {"/m", "the sentinels"},
+      {"s1", "the master's name"},
+      {"s1/", "the master's name"},
+      {"s1//2", "the master's name"},
+      {"s1/m%20m", "visible characters"},
+      {"s1/m/x", "database in the path"},
+      {"s1/m/", "database in the path"},
+      {"s1/m/2/3", "database in the path"},
+      {"s1/m/-1", "database in the path"},
+      {"s1/m/2?db=3", "in the path and as db"},
+      {"s1/m?db=x", "database in the query"},
+      {"s1/m?db=1&db=1", "given twice: db"},
+      {"s1,,s2/m", "empty host name"},
+      {"s1:0/m", "the port is no number"},
+      {"s1/m?sentinel-user=a", "sentinel-user without a password"},
+      {"s1/m?sentinel-password-file=", "sentinel-password-file names no file"},
+      {"s1/m?sentinel-password-env=MORTISE_NO_SUCH", "MORTISE_NO_SUCH"},
+      {"s1/m?ca=/ca.pem", "rediss+sentinel"},
+      {"s1/m?colour=red", "colour"},
+  };
+  for (const auto& each : cases) {
+    EXPECT_THAT(refusal(std::string("redis+sentinel://") + each.rest), HasSubstr(each.part))
+        << each.rest;
+  }
+  EXPECT_THAT(refusal("redis+sentinel:m"), HasSubstr("'//' is missing"));
+  EXPECT_THAT(refusal("redis://a,b"), HasSubstr("one host"));
+  EXPECT_THAT(refusal("redis://a?sentinel-user=a"), HasSubstr("sentinel-user"));
+}
+
 // `refusal` itself looks for the password.
 TEST(RedisSettingsTest, NoRefusalRepeatsThePassword) {
   for (const char* rest :
@@ -171,7 +235,7 @@ TEST(RedisSettingsTest, NoRefusalRepeatsThePassword) {
                           "redis://us@er:secret/x@h"}) {
     EXPECT_THAT(refusal(url), HasSubstr("%2F")) << url;
   }
-  EXPECT_NE(refusal("redis+sentinel://app:secret@h", Errc::unsupported), "");
+  EXPECT_NE(refusal("redis+sentinel://app:secret@h"), "");
   EXPECT_NE(refusal("memcached://app:secret@h"), "");
 }
 

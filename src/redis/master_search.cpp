@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Who does not know the master is passed over, whatever it says instead. Where nobody knows it that
+// may pass: sentinels that are just being set up know no name yet, and one that is misspelt is told
+// by the words; only who refuses us, all of them, will not come to like us by itself.
+#include "redis/master_search.hpp"
+
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+constexpr std::size_t longest_words = 600;  // of all of them together
+constexpr std::size_t longest_word = 160;
+
+}  // namespace
+
+MasterSearch::MasterSearch(const Settings& settings, const remote::Tls* tls, Sentinels& sentinels)
+    : settings_(settings), sentinels_(sentinels), talk_(settings, tls) {}
+
+void MasterSearch::start(Instant now) {
+  order_ = sentinels_.order();
+  asked_ = 0;
+  older_.reset();
+  words_.clear();
+  denials_ = 0;
+  ask_next(now);
+}
+
+void MasterSearch::ask_next(Instant now) {
+  talk_.ask(settings_.sentinels->addresses[order_[asked_]], now);
+  ++asked_;
+}
+
+std::optional<SentinelAnswer> MasterSearch::advance(Instant now) {
+  for (;;) {
+    std::optional<SentinelAnswer> answer = talk_.advance(now);
+    if (!answer) return std::nullopt;
+    const std::size_t sentinel = order_[asked_ - 1];
+    if (answer->failure) {
+      note(answer->failure);
+    } else if (sentinels_.believes(sentinel, *answer)) {
+      return answer;
+    } else if (!older_ || older_->epoch < answer->epoch) {
+      older_ = std::move(*answer);
+      older_by_ = sentinel;
+    }
+    if (asked_ == order_.size()) return conclude();
+    ask_next(now);
+  }
+}
+
+SentinelAnswer MasterSearch::conclude() {
+  if (older_) {
+    sentinels_.settle_for(older_by_, *older_);
+    return *std::move(older_);
+  }
+  const bool denied = denials_ == order_.size();
+  SentinelAnswer none;
+  none.failure = {denied ? Errc::denied : Errc::unavailable,
+                  "no sentinel tells where '" + settings_.sentinels->master + "' is: " + words_};
+  return none;
+}
+
+void MasterSearch::note(const Failure& why) {
+  if (why.code == Errc::denied) ++denials_;
+  if (words_.size() >= longest_words) return;
+  if (!words_.empty()) words_ += "; ";
+  words_ += why.text.substr(0, longest_word);
+}
+
+}  // namespace mortise::redis

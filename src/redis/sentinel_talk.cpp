@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// SENTINEL MASTER for the epoch of the configuration, then GET-MASTER-ADDR-BY-NAME for the address.
+// While a fail-over goes on the second is ahead of the first (sentinel.c,
+// sentinelGetCurrentMasterAddress()); asked in this order an epoch never belongs to an older
+// address than the one that is told with it.
+#include "redis/sentinel_talk.hpp"
+
+#include "redis/command.hpp"
+#include "redis/server_error.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <exception>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+constexpr ReplyLimits answer_limits{.bytes = std::size_t{16} << 10U, .items = 512};
+constexpr std::size_t longest_host = 255;
+
+template <class Number>
+std::optional<Number> whole_number(const std::string& text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+bool is_a_host(const std::string& text) {
+  return !text.empty() && text.size() <= longest_host &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+}  // namespace
+
+SentinelTalk::SentinelTalk(const Settings& settings, const remote::Tls* tls)
+    : settings_(settings), tls_(tls) {}
+
+SentinelTalk::~SentinelTalk() = default;
+
+void SentinelTalk::ask(const base::Address& sentinel, Instant now) {
+  end();
+  sentinel_ = sentinel;
+  answer_ = {};
+  answered_ = false;
+  resolver_.start(sentinel);
+  until_ = now + sentinel_time;
+  state_ = State::resolving;
+}
+
+void SentinelTalk::end() noexcept {
+  state_ = State::idle;
+  stream_.reset();
+  reader_.reset();
+  endpoints_.clear();
+}
+
+int SentinelTalk::descriptor() const noexcept {
+  switch (state_) {
+    case State::idle: return -1;
+    case State::resolving: return resolver_.descriptor();
+    case State::connecting:
+    case State::answering: return stream_ ? stream_->descriptor() : -1;
+  }
+  return -1;
+}
+
+short SentinelTalk::interest() const noexcept {
+  if (state_ == State::resolving) return POLLIN;
+  if (!stream_) return 0;
+  const int more = stream_->interest();
+  if (state_ == State::connecting) return static_cast<short>(more);
+  return static_cast<short>(more | POLLIN | (out_.empty() ? 0 : POLLOUT));
+}
+
+std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
+  if (state_ == State::resolving) {
+    if (std::optional<base::Resolution> found = resolver_.take()) {
+      endpoints_ = std::move(found->endpoints);
+      if (endpoints_.empty()) fail(Errc::unavailable, found->error);
+      if (!answered_) connect(now);
+    }
+  }
+  // One address after the other; what has failed at once is not waited for.
+  while (!answered_ && state_ == State::connecting) {
+    const remote::Stream::Status status = stream_->advance();
+    if (status == remote::Stream::Status::again) break;
+    if (status == remote::Stream::Status::done) {
+      say();
+    } else if (const Failure why = stream_->failure();
+               endpoints_.empty() || why.code == Errc::denied) {
+      fail({why.code == Errc::denied ? Errc::denied : Errc::unavailable,
+            sentinel_.text() + ": " + why.text});
+    } else {
+      connect(now);
+    }
+  }
+  if (!answered_ && state_ == State::answering) read();
+  if (!answered_ && asks() && until_ <= now) {
+    if (endpoints_.empty()) {
+      fail(Errc::unavailable, "no answer in time");
+    } else {
+      connect(now);
+    }
+  }
+  if (!answered_) return std::nullopt;
+  end();
+  answered_ = false;
+  return std::move(answer_);
+}
+
+void SentinelTalk::connect(Instant now) {
+  stream_ = remote::open_stream(endpoints_.front(), tls_, sentinel_.host);
+  endpoints_.erase(endpoints_.begin());
+  until_ = now + sentinel_time;
+  state_ = State::connecting;
+}
+
+void SentinelTalk::say() {
+  out_.clear();
+  steps_.clear();
+  const auto add = [this](Step step, std::initializer_list<std::string_view> words) {
+    append_command(out_, {words.begin(), words.size()});
+    steps_.push_back(step);
+  };
+  const SentinelSettings& asked = *settings_.sentinels;
+  try {
+    if (const std::optional<std::string> password = asked.credentials.current()) {
+      if (asked.credentials.user.empty()) {
+        add(Step::authenticate, {"AUTH", *password});
+      } else {
+        add(Step::authenticate, {"AUTH", asked.credentials.user, *password});
+      }
+    }
+  } catch (const LockError& error) {  // the password's file
+    return fail(error.errc(), error.what());
+  }
+  add(Step::epoch, {"SENTINEL", "MASTER", asked.master});
+  add(Step::address, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", asked.master});
+  reader_.emplace(answer_limits);
+  state_ = State::answering;
+}
+
+void SentinelTalk::read() {
+  while (!out_.empty()) {
+    const remote::Stream::Moved moved = stream_->write(out_);
+    if (moved.status == remote::Stream::Status::again) break;
+    if (moved.status != remote::Stream::Status::done) {
+      return fail(Errc::unavailable, stream_->failure().text);
+    }
+    out_.erase(0, moved.bytes);
+  }
+  std::array<char, 4096> buffer{};
+  Reply reply;
+  while (!answered_) {
+    const remote::Stream::Moved moved = stream_->read(buffer);
+    if (moved.status == remote::Stream::Status::again) return;
+    if (moved.status != remote::Stream::Status::done) {
+      return fail(Errc::unavailable, stream_->failure().text);
+    }
+    reader_->feed({buffer.data(), moved.bytes});
+    for (;;) {
+      const ReplyReader::Next next = reader_->next(reply);
+      if (next == ReplyReader::Next::more) break;
+      if (next == ReplyReader::Next::broken) return fail(Errc::protocol, reader_->error());
+      take(reply);
+      if (answered_) return;
+    }
+  }
+}
+
+void SentinelTalk::take(const Reply& reply) {
+  const Step step = steps_.front();
+  steps_.pop_front();
+  switch (step) {
+    case Step::authenticate:
+      if (reply.kind == Reply::Kind::status) return;
+      if (reply.is_error()) return fail(refusal_of_auth(sentinel_.text(), reply.text).failure);
+      return fail(Errc::protocol, "not the answer of a sentinel");
+    case Step::epoch: return take_epoch(reply);
+    case Step::address: return take_address(reply);
+  }
+}
+
+// Its user may be without the right to ask for it, and goes without: see Sentinels.
+void SentinelTalk::take_epoch(const Reply& reply) {
+  if (reply.kind != Reply::Kind::array) return;
+  for (std::size_t i = 0; i + 1 < reply.items.size(); i += 2) {
+    if (reply.items[i].text != "config-epoch") continue;
+    answer_.epoch = whole_number<std::uint64_t>(reply.items[i + 1].text).value_or(0);
+  }
+}
+
+void SentinelTalk::take_address(const Reply& reply) {
+  if (reply.is_error()) return fail(server_error(sentinel_.text(), reply.text).failure);
+  if (reply.kind == Reply::Kind::nil) {
+    return fail(Errc::unavailable, "it knows no master of that name");
+  }
+  const bool two = reply.kind == Reply::Kind::array && reply.items.size() == 2;
+  const auto port = two ? whole_number<std::uint16_t>(reply.items[1].text) : std::nullopt;
+  if (!port || *port == 0 || !is_a_host(reply.items[0].text)) {
+    return fail(Errc::protocol, "not the answer of a sentinel");
+  }
+  answer_.master = {.host = reply.items[0].text, .port = *port, .path = {}};
+  answered_ = true;
+}
+
+void SentinelTalk::fail(Errc code, const std::string& words) {
+  fail({code, sentinel_.text() + ": " + words});
+}
+
+void SentinelTalk::fail(Failure why) {
+  answer_ = {};
+  answer_.failure = std::move(why);
+  answered_ = true;
+}
+
+}  // namespace mortise::redis

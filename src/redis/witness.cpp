@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// WAIT looks at the offset of its own client: after each command up to Redis 7.0, after each that
+// was replicated since 7.2 (server.c, `c->woff`). PUBLISH is replicated by a server that is no node
+// of a cluster (pubsub.c, publishCommand()); a cluster would need a write to one of its slots.
+#include "redis/witness.hpp"
+
+#include "base/one_by_one.hpp"
+#include "redis/command.hpp"
+#include "redis/server_error.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <initializer_list>
+#include <utility>
+
+namespace mortise::redis {
+namespace {
+
+// As long as this at least, however soon the first one is over.
+constexpr std::chrono::milliseconds shortest_wait{5};
+
+}  // namespace
+
+Witness::Witness(Host& host, const Settings& settings, const remote::Tls* tls)
+    : host_(host),
+      settings_(settings),
+      clock_(host.clock()),
+      channel_(settings.prefix + "inbox:witness"),
+      connection_(host, settings, tls, std::string(), static_cast<Connection::User&>(*this)) {}
+
+Witness::~Witness() = default;
+
+void Witness::attach() {
+  host_.attach(connection_);
+  host_.attach(timer_);
+}
+
+void Witness::detach() noexcept {
+  host_.detach(timer_);
+  host_.detach(connection_);
+}
+
+void Witness::follow(const base::Endpoint& endpoint, const std::string& host,
+                     const std::string& run_id) {
+  bool another = false;
+  {
+    const std::lock_guard lock(mutex_);
+    follows_ = true;
+    endpoint_ = endpoint;
+    host_name_ = host;
+    run_id_ = run_id;
+    another = !met_.empty() && met_ != run_id;
+  }
+  if (another) {
+    connection_.abandon({Errc::unavailable, connection_.where() + ": another server now"});
+  }
+  connection_.want_at(endpoint, true, host);
+}
+
+void Witness::lose(const Failure& why) {
+  Pendings all;
+  {
+    const std::lock_guard lock(mutex_);
+    follows_ = false;
+    all.swap(under_way_);
+    all.splice(all.end(), seen_);
+    static_cast<void>(note_due_locked());
+  }
+  tell(all, why);
+}
+
+void Witness::attest(Instant until, Verdict verdict) {
+  Pendings one;
+  one.push_back({until, std::move(verdict)});
+  {
+    const std::lock_guard lock(mutex_);
+    seen_.splice(seen_.end(), one);
+  }
+  begin(clock_->now());
+}
+
+Instant Witness::first_locked() const noexcept {
+  Instant first = never;
+  for (const Pending& each : seen_) first = std::min(first, each.until);
+  return first;
+}
+
+// Under the mutex. While a WAIT is under way its end is the moment; and that has one.
+// @return whether it is an earlier one than before
+bool Witness::note_due_locked() noexcept { return due_.set(asks_ ? never : first_locked()); }
+
+void Witness::begin(Instant now) {
+  std::chrono::milliseconds time{};
+  bool sooner = false;
+  bool asks = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (asks_ || seen_.empty()) return;
+    if (follows_ && met_ == run_id_ && connection_.up()) {
+      asks = asks_ = true;
+      refused_ = Failure{};
+      time = std::max(shortest_wait,
+                      std::chrono::duration_cast<std::chrono::milliseconds>(first_locked() - now));
+      under_way_.splice(under_way_.end(), seen_);
+    }
+    sooner = note_due_locked();
+  }
+  if (sooner) host_.changed(timer_);
+  if (asks) ask(time);
+}
+
+void Witness::ask(std::chrono::milliseconds time) {
+  const std::uint64_t epoch = connection_.generation();
+  const auto say = [&](Word word, std::initializer_list<std::string_view> words) {
+    std::string bytes;
+    append_command(bytes, {words.begin(), words.size()});
+    Call call{.kind = Call::Kind::check,
+              .tag = static_cast<std::uint32_t>(word),
+              .epoch = epoch,
+              .time = time + patience};
+    return connection_.send(call, bytes) == Connection::Sent::sent;
+  };
+  bool sent = false;
+  try {
+    connection_.gather();  // one write for both
+    sent = say(Word::publish, {"PUBLISH", channel_, std::string_view()}) &&
+           say(Word::wait, {"WAIT", Digits(static_cast<std::uint64_t>(settings_.replicas)),
+                            Digits(static_cast<std::uint64_t>(time.count()))});
+    connection_.send_gathered();
+  } catch (const std::exception&) {
+    sent = false;
+  }
+  // It is dropped soon, and made anew: see dropped().
+  if (!sent) connection_.mark_broken({Errc::unavailable, std::string()});
+}
+
+void Witness::answered(const Call& call, const Reply& reply) {
+  if (static_cast<Word>(call.tag) == Word::publish) {
+    if (reply.kind == Reply::Kind::integer) return;
+    const std::lock_guard lock(mutex_);
+    refused_ = server_error(connection_.where(), reply.text).failure;
+    return;
+  }
+  Failure why;
+  {
+    const std::lock_guard lock(mutex_);
+    why = refused_;
+  }
+  if (!why && reply.is_error()) why = server_error(connection_.where(), reply.text).failure;
+  if (!why && reply.kind != Reply::Kind::integer) {
+    why = {Errc::protocol, connection_.where() + ": not the answer to WAIT"};
+  }
+  if (why.code == Errc::denied) why.text += "; replicas=n needs the rights to PUBLISH and WAIT";
+  end_round(why ? 0 : reply.integer, why);
+}
+
+// Those that have time left are asked about once more.
+void Witness::end_round(long long replicas, const Failure& why) {
+  const Instant now = clock_->now();
+  const bool enough = !why && replicas >= settings_.replicas;
+  Pendings over;
+  {
+    const std::lock_guard lock(mutex_);
+    asks_ = false;
+    for (auto each = under_way_.begin(); each != under_way_.end();) {
+      const auto next = std::next(each);
+      if (enough || why || each->until <= now) over.splice(over.end(), under_way_, each);
+      each = next;
+    }
+    seen_.splice(seen_.begin(), under_way_);
+    static_cast<void>(note_due_locked());  // begin() tells
+  }
+  if (enough) {
+    tell(over, Failure{});
+  } else {
+    tell(over, why ? why : too_few(replicas));
+  }
+  begin(now);
+}
+
+Failure Witness::too_few(long long replicas) const {
+  return {Errc::unavailable, connection_.where() + ": " + std::to_string(replicas) + " of " +
+                                 std::to_string(settings_.replicas) +
+                                 " replicas have acknowledged it in time"};
+}
+
+void Witness::tell(Pendings& those, const Failure& why) {
+  base::OneByOne each;
+  for (const Pending& one : those) {
+    each([&] { one.verdict(why); });
+  }
+  each.finish();
+}
+
+void Witness::look(Instant now) {
+  if (due_.get() > now) return;
+  Pendings over;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto each = seen_.begin(); !asks_ && each != seen_.end();) {
+      const auto next = std::next(each);
+      if (each->until <= now) over.splice(over.end(), seen_, each);
+      each = next;
+    }
+    static_cast<void>(note_due_locked());
+  }
+  tell(over, {Errc::unavailable, connection_.where() + ": nobody tells whether replicas have it"});
+}
+
+void Witness::greeted(Connection& /*connection*/, const ServerFacts& facts) {
+  const std::lock_guard lock(mutex_);
+  met_ = facts.run_id;
+}
+
+void Witness::connected(Connection& connection) {
+  bool same = false;
+  {
+    const std::lock_guard lock(mutex_);
+    same = met_ == run_id_;
+  }
+  if (!same) return connection.drop({Errc::unavailable, connection.where() + ": another server"});
+  begin(clock_->now());
+}
+
+// Whether it was acknowledged is not known, and asked about anew.
+void Witness::dropped(Connection& connection, const Failure& /*why*/, bool /*was_up*/,
+                      std::list<Call> /*unanswered*/) {
+  bool sooner = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    asks_ = false;
+    met_.clear();
+    seen_.splice(seen_.begin(), under_way_);
+    sooner = note_due_locked();
+  }
+  if (sooner) host_.changed(timer_);
+  base::Endpoint endpoint;
+  std::string host;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!follows_) return;
+    endpoint = endpoint_;
+    host = host_name_;
+  }
+  connection.want_at(endpoint, false, host);
+}
+
+void Witness::close() {
+  Pendings all;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    follows_ = false;
+    all.swap(under_way_);
+    all.splice(all.end(), seen_);
+    due_.set(never);
+  }
+  static_cast<void>(connection_.close());
+  tell(all, {Errc::closed, connection_.where()});
+}
+
+}  // namespace mortise::redis

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The ground of the fault tests on Sentinel: servers and sentinels of the test's own, clients of
+// them, and what a test has to know of where its clients are.
+#pragma once
+
+#include "fault/party.hpp"
+#include "redis/lock_key.hpp"
+#include "redis/scripts.hpp"
+#include "support/redis_sentinels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace mortise::fault {
+
+using test::RedisAnswer;
+using test::RedisSentinels;
+using test::RedisSentinelsOptions;
+using test::RedisServer;
+using test::RedisServerOptions;
+using test::RedisTalk;
+using test::RedisTalkError;
+
+class RedisSentinelTest : public ::testing::Test {
+ protected:
+  void SetUp() override { MORTISE_NEEDS_REDIS_SERVER(); }
+
+  [[nodiscard]] RedisSentinels& servers(const RedisSentinelsOptions& options = {}) {
+    if (!servers_) servers_.emplace(options);
+    return *servers_;
+  }
+  [[nodiscard]] Client client(ClientOptions options = {}, const std::string& parameters = {}) {
+    return Client(servers().url(parameters), std::move(options));
+  }
+  /// @return how many connections of ours that server has.
+  [[nodiscard]] std::size_t connections_at(std::size_t server) {
+    std::size_t count = 0;
+    try {
+      for (const auto& each : servers()[server].talk().clients()) {
+        if (each.at("name") == "mortise") ++count;
+      }
+    } catch (const RedisTalkError&) {
+      return 0;  // it is down
+    }
+    return count;
+  }
+  [[nodiscard]] std::size_t waiting(std::size_t server, const std::string& name) {
+    const std::string count =
+        servers()[server].talk().command({"HGET", redis::lock_key("mortise:", name), "w"}).text;
+    return count.empty() ? 0 : std::stoul(count);
+  }
+  [[nodiscard]] bool is_held(std::size_t server, const std::string& name) {
+    const RedisAnswer answer = servers()[server].talk().expect_ok(
+        {"EVAL", std::string(redis::scripts::inspect.text), "1", redis::lock_key("mortise:", name),
+         "mortise:inbox:", "f"});
+    return answer.text.starts_with("O");
+  }
+
+ private:
+  std::optional<RedisSentinels> servers_;
+};
+
+}  // namespace mortise::fault

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// Goal: with sentinels a client finds the master, keeps its time while there is none, and goes on
+// with the next one. Method: real servers and sentinels, which are killed, stopped, cut off and
+// told to change places, while locks are held and waited for.
+#include "fault/redis_sentinel_fixture.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace mortise::fault {
+namespace {
+
+// What a client needs beside the sentinels' own time is a second (docs/redis.md); the rest is what a
+// loaded machine adds to each of six servers.
+constexpr std::chrono::seconds to_follow{4};
+
+class RedisSentinel : public RedisSentinelTest {
+ protected:
+  /// A client that holds the name, with its inbox.
+  void expect_works(Client& mine, const std::string& name) {
+    Lock lock = mine.lock(name);
+    std::error_code error;
+    ASSERT_TRUE(lock.try_lock_for(patience, error)) << error.message();
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+};
+
+// Promise: L7
+TEST_F(RedisSentinel, AnyOneThatIsDownIsPassedOver) {
+  for (std::size_t down = 0; down < 3; ++down) {
+    servers().sentinel(down).kill();
+    Client mine = client();
+    EXPECT_LT(own_duration_of([&] { mine.check(10s); }), 1s) << down;
+    servers().sentinel(down).start();
+  }
+  servers().sentinel(0).stop();
+  Client mine = client();
+  EXPECT_LT(own_duration_of([&] { mine.check(10s); }), 1s) << "it stands still";
+  servers().sentinel(0).resume();
+}
+
+TEST_F(RedisSentinel, OneIsEnoughToFindTheMaster) {
+  servers().sentinel(0).kill();
+  servers().sentinel(1).kill();
+  Client mine = client();
+  mine.check(10s);
+  expect_works(mine, "a");
+}
+
+// Promise: L3, L7
+TEST_F(RedisSentinel, WithoutAnyCallsKeepTheirTimeAndSayWhatEachSaid) {
+  for (std::size_t i = 0; i < 3; ++i) servers().sentinel(i).kill();
+  Client mine = client();
+  Lock lock = mine.lock("a");
+  std::error_code error;
+  EXPECT_LT(own_duration_of([&] { static_cast<void>(lock.try_lock_for(300ms, error)); }),
+            300ms + allowance + slack);
+  EXPECT_TRUE(error == Errc::unavailable) << error.message();
+  const Failure failure = failure_of([&] { mine.check(500ms); });
+  EXPECT_EQ(failure.code, Errc::unavailable);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(failure.text, HasSubstr(std::to_string(servers().sentinel(i).port())));
+  }
+  servers().sentinel(1).start();
+  expect_works(mine, "a");
+}
+
+// It is served while the sentinels are down: they are asked again, and nobody is in a hurry.
+TEST_F(RedisSentinel, AMasterThatIsThereIsKeptThoughAllSentinelsAreDown) {
+  Client mine = client();
+  expect_works(mine, "a");
+  for (std::size_t i = 0; i < 3; ++i) servers().sentinel(i).kill();
+  const Guard guard(mine.lock("a", {.lease = 900ms}));
+  std::this_thread::sleep_for(2s);  // several renewals, and looks at the sentinels
+  EXPECT_GT(guard.valid_for(), 0ns);
+  EXPECT_FALSE(guard.lost().stop_requested());
+}
+
+// Sentinels that are just being set up do not know their masters yet: so it may pass.
+TEST_F(RedisSentinel, AMasterThatNobodyKnowsIsUnavailableInWords) {
+  std::string url = servers().url();
+  url.replace(url.find("mymaster"), 8, "mymasster");
+  Client mine(url);
+  const Failure failure = failure_of([&] { mine.check(1s); });
+  EXPECT_EQ(failure.code, Errc::unavailable);
+  EXPECT_THAT(failure.text, HasSubstr("it knows no master of that name"));
+  EXPECT_THAT(failure.text, HasSubstr("'mymasster'"));
+  servers().sentinel(2).talk().expect_ok(
+      {"SENTINEL", "MONITOR", "mymasster", "127.0.0.1", std::to_string(servers()[0].port()), "2"});
+  expect_works(mine, "a");
+}
+
+// Promise: L3
+TEST_F(RedisSentinel, AKilledMasterIsReplacedUnderWhoeverWaits) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 3s});
+  lock.lock();
+  Party waiter(client(), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(eventually([&] { return waiting(0, "a") == 1; }));
+  const Token token = lock.token();
+  const std::stop_token lost = lock.lost();
+  servers()[0].kill();
+  ASSERT_TRUE(servers().comes_to_another(0));
+  const std::size_t now = *servers().master();
+  EXPECT_TRUE(eventually([&] { return connections_at(now) >= 3; }, to_follow))
+      << "commands and an inbox of each, but who has no need for one";
+  // Either its hold was known to the replica, and goes on; or it is told of its loss in time.
+  if (!lost.stop_requested()) {
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+  ASSERT_TRUE(comes(served, 3s + to_follow));
+  EXPECT_GT(served.get(), token);
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// Promise: L3
+TEST_F(RedisSentinel, AMasterThatStandsStillIsReplacedAndNotBelievedWhenItGoesOn) {
+  Client mine = client();
+  expect_works(mine, "first");
+  Party waiter(client(), "a");
+  servers()[0].stop();
+  auto served = waiter.start();
+  ASSERT_TRUE(servers().comes_to_another(0));
+  ASSERT_TRUE(comes(served, to_follow)) << "its time was spent on the one that stands still";
+  const std::size_t now = *servers().master();
+  EXPECT_TRUE(is_held(now, "a"));
+  servers()[0].resume();
+  expect_works(mine, "b");
+  // It comes back as a replica; until then it says that it is a master.
+  EXPECT_TRUE(eventually([&] { return servers().is_whole(); }));
+  EXPECT_EQ(connections_at(0), 0U);
+  EXPECT_EQ(waiter.release(), Released::released);
+}
+
+// Promise: S2, L3
+TEST_F(RedisSentinel, APlannedFailOverLosesNoHoldAndServesEachWaiter) {
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 6s});
+  lock.lock();
+  Token last = lock.token();
+  Party first(client(), "a");
+  Party second(client(), "a");
+  auto one = first.start();
+  ASSERT_TRUE(eventually([&] { return waiting(0, "a") == 1; }));
+  auto two = second.start();
+  ASSERT_TRUE(eventually([&] { return waiting(0, "a") == 2; }));
+  servers().fail_over();
+  const std::size_t now = *servers().master();
+  ASSERT_TRUE(eventually([&] { return connections_at(now) >= 5; }, to_follow));
+  // By a renewal that reaches the new one.
+  const auto deadline = [&] { return std::chrono::steady_clock::now() + lock.valid_for(); };
+  const auto before = deadline();
+  EXPECT_TRUE(eventually([&] { return deadline() > before + 1s; }, 6s));
+  EXPECT_FALSE(lock.lost().stop_requested());
+  EXPECT_EQ(lock.release(), Released::released);
+  ASSERT_TRUE(comes(one, to_follow));
+  EXPECT_GT(one.get(), last);
+  last = first.run([&] { return first.lock().token(); });
+  EXPECT_EQ(first.release(), Released::released);
+  ASSERT_TRUE(comes(two, to_follow));
+  EXPECT_GT(two.get(), last);
+  EXPECT_EQ(second.release(), Released::released);
+}
+
+// The sentinels leave it alone for eight seconds, as they do by default, and it serves whoever
+// asks.
+TEST_F(RedisSentinel, AnOldMasterThatGoesOnIsLeftAsSoonAsAnotherIsNamed) {
+  RedisSentinelsOptions options;
+  options.old_master_goes_on = 8s;
+  static_cast<void>(servers(options));
+  Client mine = client();
+  expect_works(mine, "a");
+  servers().fail_over();
+  const std::size_t now = *servers().master();
+  EXPECT_TRUE(
+      eventually([&] { return connections_at(now) >= 2 && connections_at(0) == 0; }, to_follow));
+  EXPECT_EQ(servers()[0].talk().info("replication")["role"], "master") << "or it proves nothing";
+  expect_works(mine, "a");
+}
+
+// Promise: L7
+TEST_F(RedisSentinel, SentinelsWithPasswordsOfTheirOwnAreAskedWithThem) {
+  RedisSentinelsOptions options;
+  options.sentinel.password = "Xu8-watch";
+  static_cast<void>(servers(options));
+  ASSERT_EQ(::setenv("MORTISE_TEST_SENTINEL", "Xu8-watch", 1), 0);
+  Client mine = client({}, "sentinel-password-env=MORTISE_TEST_SENTINEL");
+  expect_works(mine, "a");
+  ASSERT_EQ(::setenv("MORTISE_TEST_SENTINEL", "Xu8-wrong", 1), 0);
+  for (const char* const parameters : {"", "sentinel-password-env=MORTISE_TEST_SENTINEL"}) {
+    Client refused = client({}, parameters);
+    const Failure failure = failure_of([&] { refused.check(1s); });
+    EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+    EXPECT_THAT(failure.text, Not(HasSubstr("Xu8")));
+  }
+  ::unsetenv("MORTISE_TEST_SENTINEL");
+}
+
+}  // namespace
+}  // namespace mortise::fault

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// A sentinel that lies: it answers each command with what the test says, whatever that is.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace mortise::test {
+
+/// Listens on 127.0.0.1 as long as it lives.
+class FakeSentinel {
+ public:
+  FakeSentinel();
+  FakeSentinel(const FakeSentinel&) = delete;
+  FakeSentinel& operator=(const FakeSentinel&) = delete;
+  ~FakeSentinel();
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// Names that port of 127.0.0.1 from now on, and that epoch.
+  void name(std::uint16_t port, std::uint64_t epoch);
+  /// Sends these bytes from now on, as soon as something is asked; none: nothing ever comes.
+  void say(std::string bytes);
+  /// Closes each connection as soon as something is asked, after the bytes.
+  void hang_up(bool yes) { hangs_up_.store(yes); }
+  /// @return how often it was asked.
+  [[nodiscard]] std::uint64_t asked() const noexcept { return asked_.load(); }
+
+ private:
+  void serve();
+
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::mutex mutex_;
+  std::string bytes_;
+  std::atomic<bool> hangs_up_{false};
+  std::atomic<bool> ends_{false};
+  std::atomic<std::uint64_t> asked_{0};
+  std::thread thread_;
+};
+
+}  // namespace mortise::test
