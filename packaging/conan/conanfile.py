@@ -77,7 +77,7 @@ class MortiseConan(ConanFile):
         if self.options.with_postgres:
             wanted += ["libpq-dev"]
         if self.options.with_zookeeper:
-            wanted += ["libzookeeper-st-dev"]
+            wanted += ["libzookeeper-st-dev", "libssl-dev"]
         if self.options.with_tool:
             wanted += ["libcli11-dev"]
         Apt(self).install(wanted, check=True)

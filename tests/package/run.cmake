@@ -144,14 +144,16 @@ elseif(STEP STREQUAL "language")
 elseif(STEP STREQUAL "missing")
     # What a newcomer's machine lacks: the package to install, or the option to do without.
     foreach(each IN ITEMS
-            "Hiredis|redis needs Hiredis .Debian: libhiredis-dev.. Without it: -D MORTISE_WITH_REDIS=OFF"
-            "OpenSSL|redis needs OpenSSL .Debian: libssl-dev.. Without it: -D MORTISE_WITH_REDIS=OFF"
-            "PostgreSQL|postgres needs PostgreSQL .Debian: libpq-dev.. Without it: -D MORTISE_WITH_POSTGRES=OFF"
+            "Hiredis|missing for redis: Hiredis .Debian: libhiredis-dev.. Without it: -D MORTISE_WITH_REDIS=OFF"
+            "OpenSSL|missing for redis and zookeeper: OpenSSL .Debian: libssl-dev.. Without it: -D MORTISE_WITH_REDIS=OFF -D MORTISE_WITH_ZOOKEEPER=OFF"
+            "PostgreSQL|missing for postgres: PostgreSQL .Debian: libpq-dev.. Without it: -D MORTISE_WITH_POSTGRES=OFF"
+            "PrometheusCpp|missing for prometheus: PrometheusCpp .Debian: prometheus-cpp-dev.. Without it: -D MORTISE_PROMETHEUS=OFF"
             "GTest|GoogleTest .Debian: libgtest-dev libgmock-dev.. Without them: -D MORTISE_BUILD_TESTS=OFF")
         string(REPLACE "|" ";" each "${each}")
         list(POP_FRONT each package)
         file(REMOVE_RECURSE "${WORK_DIR}/build")
-        refused("${SOURCE_DIR}" "${each}" -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+        refused("${SOURCE_DIR}" "${each}" -D MORTISE_PROMETHEUS=ON
+            -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
     endforeach()
     file(REMOVE_RECURSE "${WORK_DIR}/build")
     refused("${SOURCE_DIR}"
