@@ -40,7 +40,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
 }
 
 bool is_child(idtype_t kind, pid_t number) noexcept {
-  siginfo_t info;
+  siginfo_t info{};
   return ::waitid(kind, static_cast<id_t>(number), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 

@@ -100,6 +100,11 @@ class Front {
   /// else is in the job. SIGSTOP was meant for the command alone.
   void stop_too(int number) {
     if (number == SIGSTOP) return;
+    if ((number == SIGTTIN || number == SIGTTOU) && terminal_.give(group_)) {
+      wants_terminal_ = true;
+      link_.say(Message::forward, SIGCONT);
+      return;
+    }
     terminal_.take_back(group_);
     stop(number);
     resume();
@@ -119,7 +124,7 @@ class Front {
   }
 
   void resume() {
-    terminal_.give(group_);
+    if (wants_terminal_) terminal_.give(group_);
     if (group_ > 0) link_.say(Message::forward, SIGCONT);
   }
 
@@ -153,7 +158,10 @@ class Front {
   Descriptor heard_;
   Alarm alarm_;
   Terminal terminal_;
-  pid_t group_ = 0;       ///< the command's
+  pid_t group_ = 0;  ///< the command's
+  /// Else it is given when the command asks for it: what reads the output may be a pager in this
+  /// very job, which has to read the keyboard.
+  bool wants_terminal_ = ::isatty(STDOUT_FILENO) == 1;
   bool owes_go_ = false;  ///< the command is there, and the link was full
   bool freed_ = false;
   std::optional<int> status_;
@@ -166,6 +174,8 @@ int keep(const Order& order, const Link& link, SharedMoment& alive_until, const 
     try {
       Keeper keeper(order, link, alive_until, signals, speaker);
       status = keeper.keep();
+      link.say(Message::freed);
+      status = keeper.print(status);
     } catch (const std::exception& error) {
       status = fail(error);
     }

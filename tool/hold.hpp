@@ -24,7 +24,7 @@ class Hold {
   virtual ~Hold() = default;
 
   /// Takes it. @return whether it is held; where not, `status()` is what to exit with, and the
-  /// reason, or the recorded result, is printed
+  /// reason is said
   virtual bool take(std::stop_token stop) = 0;
   [[nodiscard]] int status() const noexcept { return status_; }
   /// @return the lease as the store has it.
@@ -40,6 +40,9 @@ class Hold {
   virtual int conclude(int command_status) = 0;
   /// Frees it: there was no command, or it was not let finish.
   virtual void give_back() noexcept = 0;
+  /// Prints what came of it, which may wait for whoever reads; nothing is held any more.
+  /// @return the status to exit with, where it was `status` until then
+  virtual int print(int status) { return status; }
 
  protected:
   int status_ = 0;

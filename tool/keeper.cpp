@@ -253,7 +253,7 @@ void Keeper::end_command(Reason reason, Instant by) {
   }
 }
 
-void Keeper::ask_leftovers() {
+void Keeper::ask_leftovers() const {
   if (offspring_.signal(SIGTERM) == 0) command_->signal(SIGTERM);  // they cannot be looked for
   offspring_.signal(SIGCONT);
 }

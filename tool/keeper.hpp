@@ -25,6 +25,8 @@ class Keeper {
          Speaker& speaker);
   /// Takes the lock, runs the command, frees the lock. @return the status to exit with
   int keep();
+  /// Prints what came of it. @return the status to exit with, where it was `status` until then
+  int print(int status) { return hold_->print(status); }
 
  private:
   enum class Reason { none, front_gone, leftovers, hold_ends, hold_lost };
@@ -39,7 +41,7 @@ class Keeper {
   void look_at_hold();
   /// Asks it to end, and makes it at that moment.
   void end_command(Reason reason, Instant by);
-  void ask_leftovers();
+  void ask_leftovers() const;
   /// Ends this process and the command, without freeing the lock.
   [[noreturn]] void die(const char* why);
   int conclude();

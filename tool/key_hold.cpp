@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include <string_view>
+#include <string>
 #include <utility>
 
 namespace mortise::tool {
@@ -72,21 +72,21 @@ class KeyHold final : public Hold {
       complain(run_.error_text());
       return status_of(ec);
     }
-    return print(capture_.text(), status);
+    output_ = capture_.text();
+    return status;
   }
   void give_back() noexcept override { run_.give_back(); }
-
- private:
-  /// @return that status, where somebody takes the output
-  static int print(std::string_view output, int status) {
-    if (write_all(STDOUT_FILENO, output)) return status;
+  int print(int status) override {
+    if (write_all(STDOUT_FILENO, output_)) return status;
     complain("the output cannot be printed");
     return status == done ? unwritten : status;
   }
+
+ private:
   /// What is remembered of a key that was not run.
-  int tell(const Outcome& outcome) const {
+  int tell(const Outcome& outcome) {
     switch (outcome.state()) {
-      case KeyState::succeeded: return print(outcome.result(), done);
+      case KeyState::succeeded: output_ = outcome.result(); return done;
       case KeyState::failed: complain("it has failed: " + outcome.reason()); return nothing_there;
       case KeyState::pending:
       case KeyState::absent: break;
@@ -99,6 +99,7 @@ class KeyHold final : public Hold {
   Client client_;
   Run run_;
   Capture capture_;
+  std::string output_{};
 };
 
 }  // namespace

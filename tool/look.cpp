@@ -43,6 +43,18 @@ std::string json_array(const Entries& entries) {
   return json + "]";
 }
 
+/// Asks again until there is an answer: the library waits a second for one.
+std::optional<Holder> holder_of(const Lock& lock, std::chrono::nanoseconds answer) {
+  const Instant until = BootClock::now() + answer;
+  for (;;) {
+    try {
+      return lock.holder();
+    } catch (const LockError& error) {
+      if (error.code() != Errc::unavailable || BootClock::now() >= until) throw;
+    }
+  }
+}
+
 }  // namespace
 
 Names all_names(const Client& client, const Order& order) {
@@ -88,7 +100,7 @@ int print(const std::string& text) {
 
 int look_holder(const Order& order) {
   Client client(order.url);
-  const std::optional<Holder> found = client.lock(order.name).holder();
+  const std::optional<Holder> found = holder_of(client.lock(order.name), order.answer);
   std::string text = "free\n";
   if (order.json) {
     text =

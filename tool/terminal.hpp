@@ -13,8 +13,8 @@ class Terminal {
  public:
   Terminal() noexcept;  ///< of the calling process; there may be none
   [[nodiscard]] bool there() const noexcept { return fd_.get() >= 0; }
-  /// To `group`, where the calling process has it.
-  void give(pid_t group) const noexcept;
+  /// To `group`, where the calling process has it. @return whether that has it now
+  bool give(pid_t group) const noexcept;
   /// Back, where `group` has it.
   void take_back(pid_t group) const noexcept;
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -20,6 +21,7 @@ namespace mortise::tool {
 namespace {
 
 constexpr std::size_t columns = 7;
+constexpr std::size_t never_full = std::numeric_limits<std::size_t>::max();
 using Row = std::array<std::string, columns>;
 
 std::string words(const std::optional<std::chrono::milliseconds>& time) {
@@ -54,6 +56,11 @@ void append_rows(std::vector<Row>& rows, const std::string& name, const NameQueu
   }
 }
 
+/// How many lines there are to draw, without the one where the cursor stays.
+std::size_t lines_of(const winsize* screen) {
+  return screen != nullptr ? std::max<std::size_t>(screen->ws_row, 3) - 1 : never_full;
+}
+
 std::string table_of(const std::vector<Row>& rows, const winsize* screen) {
   std::array<std::size_t, columns> widths{};
   for (const Row& row : rows) {
@@ -63,14 +70,12 @@ std::string table_of(const std::vector<Row>& rows, const winsize* screen) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (screen != nullptr) widths[i] = std::min<std::size_t>(widths[i], screen->ws_col / 3U);
   }
-  const std::size_t lines =
-      screen != nullptr ? std::max<std::size_t>(screen->ws_row, 2) - 1 : rows.size();
   std::string text;
-  for (std::size_t r = 0; r < std::min(rows.size(), lines); ++r) {
+  for (const Row& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < columns; ++i) {
       const std::string cell =
-          screen != nullptr ? cut(rows[r][i], std::max<std::size_t>(widths[i], 1)) : rows[r][i];
+          screen != nullptr ? cut(row[i], std::max<std::size_t>(widths[i], 1)) : row[i];
       line += cell;
       if (i + 1 < columns)
         line += std::string(widths[i] - std::min(widths[i], width_of(cell)) + 2, ' ');
@@ -83,15 +88,25 @@ std::string table_of(const std::vector<Row>& rows, const winsize* screen) {
 std::string look(const Client& client, const Order& order, const winsize* screen) {
   std::vector<Row> rows{{"NAME", "HOLDER", "MODE", "TOKEN", "AGE", "LEFT", "WAITERS"}};
   std::string json;
-  for (const std::string& name : all_names(client, order).names) {
-    const NameQueue queue = queue_of(client, order, name);
+  const std::vector<std::string> names = all_names(client, order).names;
+  const std::size_t lines = lines_of(screen);
+  std::size_t shown = 0;
+  // Of each name the store is asked anew: of a hundred thousand, only for those that can be seen.
+  for (; shown < names.size() && rows.size() < lines; ++shown) {
+    const NameQueue queue = queue_of(client, order, names[shown]);
     if (order.json) {
-      if (!queue.holders.empty()) json += (json.empty() ? "" : ",") + json_of(name, queue);
+      if (!queue.holders.empty()) {
+        json += (json.empty() ? "" : ",") + json_of(names[shown], queue);
+      }
     } else {
-      append_rows(rows, name, queue);
+      append_rows(rows, names[shown], queue);
     }
   }
-  return order.json ? "{\"names\":[" + json + "]}\n" : table_of(rows, screen);
+  if (order.json) return "{\"names\":[" + json + "]}\n";
+  if (shown == names.size() && rows.size() <= lines) return table_of(rows, screen);
+  rows.resize(std::min(rows.size(), lines - 1));
+  return table_of(rows, screen) + "... and more, of " + std::to_string(names.size()) +
+         " names in all\x1b[K\n";
 }
 
 }  // namespace

@@ -90,10 +90,36 @@ TEST_F(ToolBlocked, KeepsTheKeyOfACommandWhoseErrorsNobodyReads) {
   EXPECT_EQ(tool.wait().status, 128 + SIGTERM);
 }
 
+// The lock is free, and who ends the tool then is not to need KILL.
+TEST_F(ToolBlocked, CanBeEndedWhileNobodyReadsTheResult) {
+  const Words words{"once", url(), "k", "--", "echo", "receipt"};
+  Words all{"/bin/sh", "-c", "exec \"$@\" >$F/full", "sh", MORTISE_TOOL};
+  all.insert(all.end(), words.begin(), words.end());
+  RunningTool tool = start_program(all);
+  EXPECT_TRUE(eventually([&] {
+    return call({"once", url(), "k", "--", "false"}).out == "receipt\n";
+  })) << "it is recorded";
+  RunningTool second = start_program(all);
+  ASSERT_TRUE(eventually([&] { return second.keeper() > 0; }));
+  for (RunningTool* each : {&tool, &second}) {
+    // Until it is heard: it may not have come so far.
+    EXPECT_TRUE(eventually([&] {
+      each->signal(SIGTERM);
+      return is_gone(each->pid());
+    }));
+    EXPECT_EQ(each->wait().status, 128 + SIGTERM);
+  }
+}
+
+// What the keeper reads is written again before it reads on.
 TEST_F(ToolBlocked, HearsSignalsBesideOutputWithoutEnd) {
-  RunningTool tool = start(with_shell(
-      {"once", url(), "k"}, "for i in 1 2 3 4; do yes & done; sleep 0.1; note t; exec sleep 1000"));
-  ASSERT_GT(noted("t"), 0);
+  RunningTool tool = start(with_shell({"once", url(), "k"},
+                                      "note t; until [ -e $F/go ]; do sleep 0.01; done; "
+                                      "for i in 1 2 3 4; do yes & done; note u; exec sleep 1000"));
+  put_behind(noted("t"), tool.keeper());
+  touch("go");
+  ASSERT_GT(noted("u"), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until they write
   tool.signal(SIGTERM);
   const ToolResult result = tool.wait();
   EXPECT_EQ(result.status, 128 + SIGTERM) << result.err;

@@ -2,6 +2,7 @@
 #include "tool/tool_fixture.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +85,17 @@ char state_of(pid_t pid) {
 std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void put_behind(pid_t first, pid_t last) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
+  const sched_param none{};
+  for (const pid_t pid : {first, last}) {
+    EXPECT_EQ(::sched_setaffinity(pid, sizeof one, &one), 0);
+    ::sched_setscheduler(pid, pid == last ? SCHED_IDLE : SCHED_OTHER, &none);
+  }
 }
 
 ToolTest::ToolTest() : url_("file://" + directory_.path() + "/locks") {

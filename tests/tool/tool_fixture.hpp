@@ -55,6 +55,8 @@ class RunningTool {
 [[nodiscard]] char state_of(pid_t pid);
 [[nodiscard]] inline bool is_gone(pid_t pid) { return state_of(pid) == 'Z'; }
 [[nodiscard]] std::string content_of(const std::string& path);
+/// Has both on one processor, on which `last` goes on only while `first` has nothing to do.
+void put_behind(pid_t first, pid_t last);
 
 class ToolTest : public ::testing::Test {
  protected:

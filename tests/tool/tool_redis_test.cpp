@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: MIT
 // Goal: on a store with leases the command ends before its lease does, whoever stands still, and a
 // front that stands still costs nothing. Method: a Redis of the test's own; stops and forced ends.
+#include <mortise/client.hpp>
+#include <mortise/guard.hpp>
+
 #include "support/redis_server.hpp"
 #include "tool/tool_fixture.hpp"
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace mortise::test {
 namespace {
@@ -54,6 +66,19 @@ TEST_F(ToolRedis, ReleasesNothingByATokenThatIsNone) {
     EXPECT_EQ(call({"release", store(), "a", "--force", "--token", none}).status, 64) << none;
   }
   EXPECT_FALSE(is_free(store(), "a"));
+}
+
+TEST_F(ToolRedis, WaitsForAnAnswerAsLongAsItSays) {
+  EXPECT_EQ(call({"holder", store(), "a"}).status, 1);
+  server().stop();
+  RunningTool holder = start({"holder", store(), "a"});
+  const auto began = Clock::now();
+  while (Clock::now() - began < std::chrono::milliseconds(1'500)) {
+    ASSERT_FALSE(is_gone(holder.pid())) << holder.wait().err;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  server().resume();
+  EXPECT_EQ(holder.wait().status, 1);
 }
 
 TEST_F(ToolRedis, EndsTheCommandBeforeALeaseThatCannotBeRenewed) {
@@ -123,6 +148,43 @@ TEST_F(ToolRedis, TellsTheQueue) {
       << seen.err;
   EXPECT_THAT(call({"watch", store(), "--once"}).out,
               ::testing::ContainsRegex("a +[^ ]+ +exclusive"));
+}
+
+TEST_F(ToolRedis, WatchesAsMuchAsCanBeSeen) {
+  Client client(store());
+  std::vector<Guard> guards;
+  for (int i = 0; i < 300; ++i) {
+    guards.emplace_back(client.lock("name" + std::to_string(i)),
+                        AcquireOptions{.owner = Owner::unique()});
+  }
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(::grantpt(master) | ::unlockpt(master), 0);
+  winsize size{};
+  size.ws_row = 10;
+  size.ws_col = 80;
+  ASSERT_EQ(::ioctl(master, TIOCSWINSZ, &size), 0);
+  RedisTalk talk = server().talk();
+  const auto asked = [&] { return std::stoll(talk.info("stats")["total_commands_processed"]); };
+  const auto before = asked();
+  RunningTool watch = start_program({"/bin/sh", "-c", "exec \"$@\" > \"$0\"", ::ptsname(master),
+                                     MORTISE_TOOL, "watch", store(), "--every", "1h"});
+  std::string seen;
+  const std::string all = "... and more, of 300 names in all";
+  EXPECT_TRUE(eventually([&] {
+    pollfd ready{master, POLLIN, 0};
+    char bytes[4'096];
+    if (::poll(&ready, 1, 10) != 1) return false;
+    const ssize_t size_read = ::read(master, bytes, sizeof bytes);
+    seen.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(size_read, 0)));
+    return seen.find(all) != std::string::npos;
+  })) << seen;
+  EXPECT_LT(asked() - before, 150);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), '\n'), 9) << seen;
+  EXPECT_THAT(seen, HasSubstr("name0"));
+  watch.signal(SIGTERM);
+  watch.wait();
+  ::close(master);
 }
 
 }  // namespace

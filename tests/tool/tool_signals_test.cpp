@@ -160,5 +160,71 @@ TEST_F(ToolSignals, IsAJobOfAShellOnATerminal) {
   ::close(master);
 }
 
+/// A shell with a job of two, `tool | pager`: 0, or the number of the step that went wrong.
+int shell_of_a_pager(const char* terminal, char* const* words) {
+  ::setsid();
+  const int fd = ::open(terminal, O_RDWR);
+  if (fd < 0 || ::ioctl(fd, TIOCSCTTY, 0) != 0) return 1;
+  for (const int each : {0, 1, 2}) ::dup2(fd, each);
+  ::signal(SIGTTOU, SIG_IGN);
+  int ends[2];
+  if (::pipe(ends) != 0) return 1;
+  const pid_t job = ::fork();
+  if (job == 0) {
+    ::setpgid(0, 0);
+    ::tcsetpgrp(0, ::getpid());
+    ::signal(SIGTTOU, SIG_DFL);
+    ::dup2(ends[1], 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    ::execv(words[0], words);
+    ::_exit(125);
+  }
+  ::setpgid(job, job);
+  ::tcsetpgrp(0, job);
+  const pid_t pager = ::fork();
+  if (pager == 0) {
+    ::setpgid(0, job);
+    char byte = 0;
+    if (::read(ends[0], &byte, 1) != 1) ::_exit(1);            // the page
+    ::_exit(::read(0, &byte, 1) == 1 && byte == 'q' ? 0 : 2);  // the key
+  }
+  ::setpgid(pager, job);
+  int status = 0;
+  if (::waitpid(pager, &status, WUNTRACED) != pager || !WIFEXITED(status)) return 2;
+  if (WEXITSTATUS(status) != 0) return 3;
+  if (::waitpid(job, &status, WUNTRACED) != job || !WIFEXITED(status)) return 4;
+  return WEXITSTATUS(status);
+}
+
+// The keyboard is the pager's; and the command's as soon as that asks for it.
+TEST_F(ToolSignals, LeavesTheTerminalToAPagerOfTheSameJob) {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(::grantpt(master) | ::unlockpt(master), 0);
+  const std::string terminal = ::ptsname(master);
+  Words words = with_shell({"run", url(), "a"},
+                           "echo page; note t; until [ -e $F/go ]; do sleep 0.01; done; "
+                           "read answer; test \"$answer\" = yes");
+  words.insert(words.begin(), MORTISE_TOOL);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const pid_t shell = ::fork();
+  if (shell == 0) ::_exit(shell_of_a_pager(terminal.c_str(), pointers.data()));
+
+  const pid_t command = noted("t");
+  EXPECT_EQ(::write(master, "q\n", 2), 2);
+  touch("go");
+  EXPECT_TRUE(eventually([&] { return ::tcgetpgrp(master) == command; })) << "it has asked for it";
+  EXPECT_EQ(::write(master, "yes\n", 4), 4);
+  int status = 0;
+  const bool ended = eventually([&] { return ::waitpid(shell, &status, WNOHANG) == shell; });
+  if (!ended) ::kill(shell, SIGKILL);
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ::close(master);
+}
+
 }  // namespace
 }  // namespace mortise::test

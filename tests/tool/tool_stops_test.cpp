@@ -6,8 +6,6 @@
 
 #include <gmock/gmock.h>
 
-#include <sched.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -105,14 +103,7 @@ TEST_F(ToolStops, WatchesOverTheKeeperFromTheBeginning) {
                                       "trap '' TERM; note t; while :; do sleep 0.01; done"));
   pid_t keeper = 0;
   ASSERT_TRUE(eventually([&] { return (keeper = tool.keeper()) > 0; }));
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
-  const sched_param none{};
-  for (const pid_t pid : {tool.pid(), keeper}) {
-    ASSERT_EQ(::sched_setaffinity(pid, sizeof one, &one), 0);
-    ::sched_setscheduler(pid, pid == keeper ? SCHED_IDLE : SCHED_OTHER, &none);
-  }
+  put_behind(tool.pid(), keeper);
   touch("over");
   EXPECT_EQ(first.wait().status, 0);
   const pid_t command = noted("t");
