@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // mortise: locks for the shell. See mortise(1).
+#include "descriptor.hpp"
 #include "order.hpp"
 #include "status.hpp"
 
@@ -28,6 +29,7 @@ int carry_out(const Order& order) {
 
 int main(int argc, char** argv) {
   try {
+    mortise::tool::occupy_standard_descriptors();
     Order order;
     int status = mortise::tool::done;
     if (!mortise::tool::read_order(argc, argv, order, status)) return status;

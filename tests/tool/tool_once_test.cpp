@@ -110,6 +110,25 @@ TEST_F(ToolOnce, FailsWhereTheResultCannotBePrinted) {
   EXPECT_EQ(content_of(file("ran")), "x\n");
 }
 
+// Else what the tool opens takes their place: its own link, a connection, the file of a lock.
+TEST_F(ToolOnce, NeedsNoStandardDescriptors) {
+  const Words closed{"/bin/sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh", MORTISE_TOOL};
+  Words once = closed;
+  for (const char* word : {"once", url().c_str(), "k", "--", "sh", "-c"}) once.emplace_back(word);
+  once.emplace_back("echo receipt; echo error >&2; echo x >> $F/ran");
+  EXPECT_EQ(start_program(once).wait().status, 74);
+  EXPECT_EQ(call({"once", url(), "k", "--", "echo", "wrong"}).out, "receipt\n");
+  EXPECT_EQ(content_of(file("ran")), "x\n");
+  Words list = closed;
+  for (const char* word : {"list", url().c_str()}) list.emplace_back(word);
+  EXPECT_EQ(start_program(list).wait().status, 74);
+  Words look = closed;
+  for (const char* word : {"run", url().c_str(), "a", "--", "sh", "-c"}) look.emplace_back(word);
+  look.emplace_back("ls /proc/$$/fd > $F/fds");
+  EXPECT_EQ(start_program(look).wait().status, 0);
+  EXPECT_THAT(content_of(file("fds")), ::testing::Not(HasSubstr("0\n1\n2\n")));
+}
+
 TEST_F(ToolOnce, StaysPendingWhereItsRunnerIsKilled) {
   RunningTool runner = start(with_shell({"once", url(), "k"}, "note t; echo half; sleep 1000"));
   const pid_t command = noted("t");
