@@ -45,11 +45,16 @@ class Front {
       ::poll(sources, std::size(sources), -1);
       if (sources[0].revents != 0) hear();
       if (owes_go_) owes_go_ = !link_.say(Message::go);
-      if (sources[1].revents != 0) {
-        while (const int number = next_signal(heard_.get())) on_signal(number);
+      while (!status_) {
+        const int number = next_signal(heard_.get());
+        if (number == 0) break;
+        on_signal(number);
       }
       // The keeper stands still while the lease goes on, and cannot end the command.
-      if (!status_ && alive_until_.get() <= BootClock::now()) keeper_failed("stands still");
+      if (!status_ && alive_until_.get() <= BootClock::now()) {
+        end_keeper();
+        end_command("stands still");
+      }
     }
     terminal_.take_back(group_);
     return *status_;
@@ -88,8 +93,7 @@ class Front {
       stop(number);
     } else if (freed_ && ends_wait(number)) {
       // The keeper waits for somebody to read what it says.
-      ::kill(keeper_, SIGKILL);
-      ::waitpid(keeper_, nullptr, 0);
+      end_keeper();
       status_ = by_signal + number;
     } else {
       link_.say(Message::forward, number);
@@ -132,19 +136,20 @@ class Front {
   void keeper_ended() {
     int ended = 0;
     ::waitpid(keeper_, &ended, 0);
-    if (WIFEXITED(ended)) {
-      status_ = WEXITSTATUS(ended);
-    } else if (freed_) {
+    if (WIFEXITED(ended) || freed_) {
       status_ = shell_status(ended);
     } else {
-      keeper_failed("has died");
+      end_command("has died");
     }
   }
 
-  /// No lock protects the command any more: whatever is left of it ends here and now.
-  void keeper_failed(const char* how) {
+  void end_keeper() const {
     ::kill(keeper_, SIGKILL);
     ::waitpid(keeper_, nullptr, 0);
+  }
+
+  /// No lock protects the command any more: whatever is left of it ends here and now.
+  void end_command(const char* how) {
     offspring_.kill_all(group_);  // it was the keeper's, and became ours
     complain(std::string("the process that holds the lock ") + how + "; the command was ended");
     status_ = hold_lost;
