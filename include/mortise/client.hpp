@@ -41,9 +41,9 @@ class MORTISE_API Client {
   /// Opens a URL. Reads text only (`file:`: its directory too), so that a service starts while its
   /// store is down; `check()` connects.
   ///
-  /// Schemes: `memory:`, `file:`, `redis:`, `rediss:`, `redis+unix:`, `redis+cluster:`,
-  /// `rediss+cluster:`, `redlock:`, `redlocks:`, `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`, `postgresql:`; see docs/ for each one's
-  /// parameters. Linked from the target `mortise::mortise`, which knows every backend of the build.
+  /// Schemes: `memory:`, `file:`, `redis:`, `redis+unix:`, `redis+sentinel:`, `redis+cluster:` (by
+  /// TLS `rediss...`), `redlock:`, `redlocks:`, `redlock+unix:`, `zookeeper:`, `zookeeper+tls:`,
+  /// `postgresql:`; see docs/ for their parameters. From `mortise::mortise`, which knows them all.
   /// @param url the backend; its password never appears in a message
   /// @param options see `ClientOptions`
   /// @errors `misconfigured` (scheme, host, parameter: the message names it), `unsupported` (a
