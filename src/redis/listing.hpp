@@ -32,14 +32,17 @@ struct ListCursor {
   [[nodiscard]] NamePage take(std::size_t limit, std::string_view name_prefix);
 };
 
-/// Of a cluster: which server is asked, and where it goes on there. A cursor of one server is none
-/// of these, and has all of itself in `at_server`.
+/// Of a cluster: which server is asked, and where it goes on there.
 struct ClusterCursor {
   std::string_view server{};  ///< empty = the first one
   std::string_view at_server{};
 
   /// @return views of the text
   [[nodiscard]] static ClusterCursor parse(std::string_view text) noexcept;
+  /// @return where it goes on at that server, which may have taken the place of one that is gone.
+  [[nodiscard]] std::string_view at(std::string_view which) const noexcept {
+    return which == server ? at_server : std::string_view();
+  }
   [[nodiscard]] std::string text() const;
 };
 

@@ -5,6 +5,7 @@
 #include "base/mutant.hpp"
 #include "base/scratch.hpp"
 #include "core/figures.hpp"
+#include "redis/listing.hpp"
 #include "redis/renewal_parts.hpp"
 
 #include <utility>
@@ -283,7 +284,12 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
       requests_.recall(bytes, passage, call.recollection()->key(), call.found.get());
       break;
     case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
-    case Call::Kind::list: requests_.list(bytes, passage, call.listing()); break;
+    case Call::Kind::list: {
+      const std::string& cursor = call.listing().cursor();
+      requests_.list(bytes, passage, call.listing(),
+                     cluster_ ? ClusterCursor::parse(cursor).at(server.address().text()) : cursor);
+      break;
+    }
     case Call::Kind::queue: requests_.waiters(bytes, passage, call.queue_look()); break;
     case Call::Kind::slots: Requests::slots(bytes); break;
   }

@@ -193,7 +193,7 @@ class RedisBackend final : public Backend, private Server::User {
   void listen(Server& server, const Acquisition::Request& request);
   void ask_for(const std::string& name);
   void list_cluster(const std::shared_ptr<Listing>& operation);
-  [[nodiscard]] NamePage page_of(const Server& server, NamePage page) const;
+  void answered_page(Server& server, const Call& call, NamePage page);
   void lost_in_cluster(Server& server, Calls& calls);
   void leave_unused(Instant now);
 

@@ -187,38 +187,48 @@ void RedisBackend::list_cluster(const std::shared_ptr<Listing>& operation) {
   constexpr std::chrono::milliseconds pause{10};
   if (!cluster_->is_told()) return run_again_later(Call::list(operation), pause);
   const ClusterCursor where = ClusterCursor::parse(operation->cursor());
-  std::optional<ListCursor> cursor = ListCursor::parse(where.at_server);
-  if (!cursor) {
-    return operation->failed(
-        {Errc::misconfigured, describe() + ": the cursor is not one of its own"});
-  }
   const std::vector<Server*> masters = cluster_->masters();
-  const auto next = std::find_if(masters.begin(), masters.end(), [&](const Server* each) {
+  const auto at = std::find_if(masters.begin(), masters.end(), [&](const Server* each) {
     return each->address().text() >= where.server;
   });
-  if (next == masters.end()) return operation->answered({});
-  if (!cursor->left.empty() || cursor->ended) {
-    return operation->answered(
-        page_of(**next, cursor->take(operation->limit(), operation->prefix())));
+  if (at == masters.end()) return operation->answered({});
+  Server& server = **at;
+  std::optional<ListCursor> cursor = ListCursor::parse(where.at(server.address().text()));
+  const bool of_ours = !where.server.empty() || where.at_server.empty();
+  if (!cursor || !of_ours) {
+    operation->failed({Errc::misconfigured, describe() + ": the cursor is not one of its own"});
+  } else if (!cursor->left.empty() || cursor->ended) {
+    NamePage page = cursor->take(operation->limit(), operation->prefix());
+    answered_page(server, Call::list(operation), std::move(page));
+  } else {
+    Call call = Call::list(operation);
+    call.at = &server;
+    submit(std::move(call));
   }
-  Call call = Call::list(operation);
-  call.at = *next;
-  submit(std::move(call));
 }
 
-NamePage RedisBackend::page_of(const Server& server, NamePage page) const {
+// A server that has none leads to the next one.
+void RedisBackend::answered_page(Server& server, const Call& call, NamePage page) {
   const std::string here = server.address().text();
-  if (!page.cursor.empty()) {
-    page.cursor = ClusterCursor{.server = here, .at_server = page.cursor}.text();
-    return page;
+  Server* next = nullptr;
+  if (page.cursor.empty()) {
+    for (Server* const each : cluster_->masters()) {
+      if (each->address().text() <= here) continue;
+      next = each;
+      break;
+    }
   }
-  for (const Server* const each : cluster_->masters()) {
-    const std::string there = each->address().text();
-    if (there <= here) continue;
-    page.cursor = ClusterCursor{.server = there, .at_server = {}}.text();
-    break;
+  if (next != nullptr && page.names.empty()) {
+    Call more = call;
+    more.whole = false;
+    more.at = next;
+    return submit(std::move(more));
   }
-  return page;
+  const std::string there = next == nullptr ? here : next->address().text();
+  if (next != nullptr || !page.cursor.empty()) {
+    page.cursor = ClusterCursor{.server = there, .at_server = page.cursor}.text();
+  }
+  static_cast<Listing&>(*call.operation).answered(std::move(page));
 }
 
 }  // namespace mortise::redis

@@ -38,7 +38,8 @@ void RedisBackend::answered_list(Server& server, const Call& call, const std::st
   if (!list) return nonsense(server, call);
   auto& listing = static_cast<Listing&>(*call.operation);
   NamePage page = list->take(listing.limit(), listing.prefix());
-  listing.answered(cluster_ ? page_of(server, std::move(page)) : std::move(page));
+  if (cluster_) return answered_page(server, call, std::move(page));
+  listing.answered(std::move(page));
 }
 
 void RedisBackend::answered_queue(Server& server, const Call& call, const std::string& text) {

@@ -313,14 +313,14 @@ void Requests::inspect(std::string& out, const Passage& passage, const ForcedRel
   }
 }
 
-void Requests::list(std::string& out, const Passage& passage, const Listing& page) const {
+void Requests::list(std::string& out, const Passage& passage, const Listing& page,
+                    std::string_view cursor) const {
   // As long as others wait for that many: a third of a millisecond, if all are ours.
   constexpr std::size_t most_looks = 100;
   const Flags flags({mode_}, settings_.remembered);
   const std::string pattern = key_pattern(settings_.prefix, page.prefix());
   const Digits looks(std::min(page.limit(), most_looks));
   const Digits prefix(settings_.prefix.size());
-  const std::string_view cursor = ClusterCursor::parse(page.cursor()).at_server;
   const std::string_view at = cursor.empty() ? std::string_view("0") : cursor;
   append_command(out, std::array<std::string_view, 8>{
                           verb_of(passage), words_of(scripts::list, settings_, passage), "0", at,

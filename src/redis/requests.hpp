@@ -56,8 +56,9 @@ class Requests {
   /// @param mode `permit`: of the semaphore of that name
   void inspect(std::string& out, const Passage& passage, const ForcedRelease& asked,
                Mode mode) const;
-  /// Of a list whose cursor is the server's own.
-  void list(std::string& out, const Passage& passage, const Listing& page) const;
+  /// @param cursor where it goes on, as that server said; empty = at the beginning
+  void list(std::string& out, const Passage& passage, const Listing& page,
+            std::string_view cursor) const;
   void waiters(std::string& out, const Passage& passage, const QueueLook& look) const;
   /// @param found the answer to `inspect()`: the hold that it ends, and no other
   void force_release(std::string& out, const Passage& passage, const ForcedRelease& asked,
