@@ -45,6 +45,7 @@ const std::string& any_name(const Stage& stage, Dice& dice) {
 // The replica has all that its master had acknowledged: the master waits for that.
 void fail_over(Stage& stage, Dice& dice) {
   test::RedisCluster& cluster = cluster_of(stage);
+  cluster.wait_until_settled();
   const std::size_t master = cluster.master_of(any_name(stage, dice));
   cluster.fail_over(cluster.replica_of(master));
   cluster.wait_until_settled();

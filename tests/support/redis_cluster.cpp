@@ -50,7 +50,8 @@ RedisCluster::RedisCluster(Options options) : options_(std::move(options)) {
   each.lines.emplace_back("cluster-replica-validity-factor 0");
   each.lines.emplace_back("repl-diskless-sync-delay 0");
   if (each.tls != RedisServerOptions::Tls::none) each.lines.emplace_back("tls-cluster yes");
-  for (std::size_t i = 0; i < options_.masters + options_.replicas; ++i) servers_.emplace_back(each);
+  for (std::size_t i = 0; i < options_.masters + options_.replicas; ++i)
+    servers_.emplace_back(each);
   join();
 }
 
@@ -163,12 +164,21 @@ std::size_t RedisCluster::master_of(std::uint16_t slot) const {
 }
 
 std::size_t RedisCluster::replica_of(std::size_t master) const {
-  RedisTalk talk = any();
-  for (const RedisAnswer& row : talk.expect_ok({"CLUSTER", "REPLICAS", ids_.at(master)}).items) {
-    const auto id = std::find(ids_.begin(), ids_.end(), row.text.substr(0, row.text.find(' ')));
-    const auto number = static_cast<std::size_t>(id - ids_.begin());
-    if (runs(number)) return number;
-  }
+  std::size_t number = size();
+  const bool found = eventually(
+      [&] {
+        RedisTalk talk = any();
+        for (const RedisAnswer& row :
+             talk.command({"CLUSTER", "REPLICAS", ids_.at(master)}).items) {
+          const std::string its = row.text.substr(0, row.text.find(' '));
+          number =
+              static_cast<std::size_t>(std::find(ids_.begin(), ids_.end(), its) - ids_.begin());
+          if (runs(number)) return true;
+        }
+        return false;
+      },
+      to_settle);
+  if (found) return number;
   throw std::runtime_error("no replica of server " + std::to_string(master) + " runs");
 }
 
@@ -180,16 +190,21 @@ void RedisCluster::begin_move(std::uint16_t slot, std::size_t to) {
 
 void RedisCluster::move_keys(std::uint16_t slot, std::size_t to) {
   RedisTalk from = talk(master_of(slot));
-  for (;;) {
-    RedisAnswer keys = from.expect_ok({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"});
-    if (keys.items.empty()) return;
-    std::vector<std::string> words{"MIGRATE", "127.0.0.1", std::to_string(servers_.at(to).port()),
-                                   "", "0", "5000", "REPLACE"};
+  // Again where the other one takes nothing at this moment: the cluster is down, or it stands
+  // still.
+  const auto empty = [&] {
+    const RedisAnswer keys =
+        from.expect_ok({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"});
+    if (keys.items.empty()) return true;
+    std::vector<std::string> words{
+        "MIGRATE", "127.0.0.1", std::to_string(servers_.at(to).port()), "", "0", "5000", "REPLACE"};
     const auto [user, secret] = servers_.at(to).administrator();
     words.insert(words.end(), {"AUTH2", user, secret, "KEYS"});
     for (const RedisAnswer& key : keys.items) words.push_back(key.text);
-    from.expect_ok(words);
-  }
+    from.command(words);
+    return false;
+  };
+  if (!eventually(empty, to_settle)) throw std::runtime_error("what is in a slot does not move");
 }
 
 void RedisCluster::end_move(std::uint16_t slot, std::size_t to) {
@@ -205,11 +220,17 @@ void RedisCluster::move(std::uint16_t slot, std::size_t to) {
   end_move(slot, to);
 }
 
+// A try that the others do not agree to in time (they vote once each two time-outs) is given up.
 void RedisCluster::fail_over(std::size_t replica) {
-  talk(replica).expect_ok({"CLUSTER", "FAILOVER"});
-  const bool done = eventually(
-      [&] { return talk(replica).info("replication")["role"] == "master"; }, to_settle);
-  if (!done) throw std::runtime_error("the replica does not take over");
+  constexpr int tries = 10;
+  for (int i = 0; i < tries; ++i) {
+    talk(replica).command({"CLUSTER", "FAILOVER"});
+    const auto time =
+        std::max<std::chrono::milliseconds>(options_.node_timeout * 2, std::chrono::seconds(2));
+    const auto done = [&] { return talk(replica).info("replication")["role"] == "master"; };
+    if (eventually(done, time)) return;
+  }
+  throw std::runtime_error("the replica does not take over");
 }
 
 void RedisCluster::wait_for_fail_over(std::size_t killed) {
