@@ -168,7 +168,7 @@ TEST_F(RedisReplicas, WithoutTheOptionAKilledMasterMayTakeAGrantWithIt) {
 
 // Promise: S1
 TEST_F(RedisReplicas, AKilledMasterTakesNoGrantWithIt) {
-  for (int i = 0; i < 3; ++i) expect_a_kill_takes_nothing();
+  for (int i = 0; i < 2; ++i) expect_a_kill_takes_nothing();
 }
 
 TEST_F(RedisReplicasLong, AKilledMasterTakesNoGrantWithItInTwoHundredTries) {

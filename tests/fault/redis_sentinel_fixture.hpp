@@ -33,6 +33,7 @@ class RedisSentinelTest : public ::testing::Test {
     return *servers_;
   }
   [[nodiscard]] Client client(ClientOptions options = {}, const std::string& parameters = {}) {
+    options.give_up = 1min;  // a loaded machine takes its time for a fail-over
     return Client(servers().url(parameters), std::move(options));
   }
   /// @return how many connections of ours that server has.

@@ -10,8 +10,8 @@
 namespace mortise::fault {
 namespace {
 
-// What a client needs beside the sentinels' own time is a second (docs/redis.md); the rest is what a
-// loaded machine adds to each of six servers.
+// What a client needs beside the sentinels' own time is a second (docs/redis.md); the rest is what
+// a loaded machine adds to each of six servers.
 constexpr std::chrono::seconds to_follow{4};
 
 class RedisSentinel : public RedisSentinelTest {
