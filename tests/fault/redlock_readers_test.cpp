@@ -237,6 +237,20 @@ TEST_F(RedlockReaders, AnOwnersEndLeavesTheReaderBesideIt) {
   EXPECT_TRUE(refused(vote('x')));
 }
 
+// The owner's vote has lapsed here, since this server missed its renewals. The votes of those who
+// read beside it stand, and each of them may be one of a majority.
+// Promise: S1
+TEST_F(RedlockReaders, OutlastAnOwnerThatIsToHaveItsVoteOnceMore) {
+  ASSERT_EQ(vote('w'), granted(proposal));
+  ASSERT_EQ(read('r', proposal, false, 1, attempt('w')), granted(proposal + 1));
+  set("k", "1000000");
+  EXPECT_EQ(renew(hold_of('w', proposal)), "E");
+  EXPECT_TRUE(refused(relock('w', proposal, "q0", 9)));
+  EXPECT_EQ(renew(hold_of('r', proposal + 1)), "1");
+  EXPECT_EQ(undo('w', "q01", 10), "N");
+  EXPECT_TRUE(refused(vote('x'))) << "it is read";
+}
+
 // Promise: S5
 TEST_F(RedlockReaders, LateCopiesChangeNothing) {
   ASSERT_EQ(read('a', proposal, false, 3, {}, 'S'), granted(proposal));

@@ -17,7 +17,7 @@ if late then return 'R' end
 if reads and not owns then
   make_readers()
   read(me, tonumber(settled), ARGV[4], ARGV[3], '', true)
-elseif reads or (held and owner ~= me) then
+elseif reads or (held and not (owns and owner == me)) then -- those who read beside an owner may outlast it here
   return occupied('B')
 else
   own(me, tonumber(settled), ARGV[4], ARGV[3], '')
