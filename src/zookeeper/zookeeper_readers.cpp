@@ -26,8 +26,7 @@ ZooKeeperBackend::ContenderPtr ZooKeeperBackend::owner_of(const Contender& reade
 // the reader's is the owner's; its name says so to those who look at it.
 void ZooKeeperBackend::go_on_as_reader(const ContenderPtr& contender, const Contender& owner) {
   const std::string digits = owner.node.substr(owner.prefix.size());
-  contender->beside_number = owner.number;
-  contender->prefix =
+  std::string node =
       contender->path + '/' +
       node_prefix(contender->attempt, contender->round,
                   hexadecimal(static_cast<std::uint64_t>(owner.number)), true, settings_.naming) +
@@ -39,12 +38,13 @@ void ZooKeeperBackend::go_on_as_reader(const ContenderPtr& contender, const Cont
   } else {
     writes.push_back({.kind = Write::Kind::set, .path = owner.node, .data = owner.label});
   }
-  writes.push_back(
-      {.kind = Write::Kind::create_own, .path = contender->prefix, .data = contender->label});
+  writes.push_back({.kind = Write::Kind::create_own, .path = node, .data = contender->label});
   if (!contender->session->write(std::move(writes),
                                  {.step = Step::go_on, .contender = contender})) {
     return;
   }
+  contender->beside_number = owner.number;
+  contender->prefix = std::move(node);
   contender->unsure = true;
   ++contender->flight;
 }
@@ -65,9 +65,10 @@ void ZooKeeperBackend::went_on(const ContenderPtr& contender, const Reply& reply
       forget_node(contender);
       break;
     case Code::not_done:
-      contender->unsure = false;
+      // Nothing was made. Its owner may be gone when it asks again, and it queue as any other: by a
+      // name that the server puts a number behind, and not by one that has the owner's.
       if (contender->operation) contender->operation->trouble(failure_of(reply, contender->path));
-      return;
+      return forget_node(contender);
     default: contender->unsure = false; return fail(contender, failure_of(reply, contender->path));
   }
   if (contender->node.empty() || contender->leaving || contender->withdrawn) {
