@@ -55,12 +55,15 @@ void ZooKeeperBackend::beaten(Session& session, const Call& call, const Reply& r
   if (call.step == Step::beat && reply.code == Code::ok && proves &&
       !base::mutant("zookeeper.sync_renews")) {
     const ContenderPtr contender = next_to_write(session);
-    session.pulse.beats = session.refused_write(contender ? contender->node : settings_.root,
-                                                {.step = Step::beat_write, .contender = contender});
+    const std::string& node = contender ? contender->node : settings_.root;
+    session.pulse.beats = session.refused_write(
+        node, {.step = Step::beat_write, .contender = contender, .path = node});
     return;
   }
   const ContenderPtr& contender = call.contender;
-  if (contender && !contender->erased && reply.code == Code::no_node) own_node_gone(contender);
+  // Of a node that is no more it says nothing of the next one, which may be on its way already.
+  const bool present = contender && !contender->erased && call.path == contender->node;
+  if (present && reply.code == Code::no_node) own_node_gone(contender);
   session.pulse.wanted = false;
   settle_renewals();
 }
