@@ -2,6 +2,8 @@
 // Goal: a Redis Cluster is many servers to the client and one store to its user: each name is asked
 // for where it lies, and only there. Method: a cluster of the test's own, and looks at its servers.
 #include "fault/redis_cluster_fixture.hpp"
+#include "support/certificates.hpp"
+#include "support/redis_store.hpp"
 
 #include <deque>
 #include <future>
@@ -149,6 +151,42 @@ TEST_F(RedisClusterNames, EitherKindOfServerRefusesTheOtherKindOfUrlInWords) {
   failure = failure_of([&] { to_node.check(2s); });
   EXPECT_EQ(failure.code, Errc::unsupported);
   EXPECT_THAT(failure.text, HasSubstr("redis+cluster://"));
+}
+
+/// Two clients hand a name of each master over.
+void expect_hand_overs(const std::string& url, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    Client mine(url);
+    Lock lock = mine.lock(name);
+    ASSERT_TRUE(lock.try_lock_for(5s)) << name;
+    Party waiter(Client(url), name);
+    auto served = waiter.start();
+    EXPECT_TRUE(eventually([&] { return mine.queue(name).waiters.size() == 1; }));
+    EXPECT_EQ(lock.release(), Released::released);
+    ASSERT_TRUE(comes(served, 3s)) << name;
+    EXPECT_EQ(waiter.release(), Released::released);
+  }
+}
+
+TEST_F(RedisClusterNames, AreAskedForByTls) {
+  const test::Certificates certificates;
+  RedisClusterOptions options{.masters = 3, .replicas = 0};
+  options.each.tls = test::RedisServerOptions::Tls::server_certificate;
+  options.each.certificates = &certificates;
+  cluster(options);
+  expect_hand_overs(cluster().tls_url("ca=" + certificates.ca()),
+                    {name_of(0), name_of(1), name_of(2)});
+}
+
+// What docs/redis.md says is enough.
+TEST_F(RedisClusterNames, NeedNoMoreThanTheRightsOfTheManual) {
+  RedisClusterOptions options{.masters = 3, .replicas = 0};
+  options.each.users = {"shop on >secret " + contract::least_redis_privilege() +
+                        " +ssubscribe +sunsubscribe +spublish +cluster|slots +asking"};
+  cluster(options);
+  const std::string url =
+      "redis+cluster://shop:secret@127.0.0.1:" + std::to_string(cluster()[0].port());
+  expect_hand_overs(url, {name_of(0), name_of(1), name_of(2)});
 }
 
 TEST_F(RedisClusterNames, AnySeedThatAnswersLeadsToAll) {
