@@ -90,7 +90,9 @@ HistoryBackend redis_cluster() {
                            {.name = "slot moved", .bring_about = move_slot},
                            {.name = "master stopped", .bring_about = stop_master}},
           .oversleeps = 0.01,
-          .long_holds = 0.02};
+          .long_holds = 0.02,
+          // While a master is replaced, or stands still, a third of the names is nobody's.
+          .fewest_grants_a_second = 5};
 }
 
 }  // namespace
