@@ -58,7 +58,10 @@ std::string parsed(std::string_view scheme, std::string_view text) {
 #ifdef MORTISE_WITH_REDIS
   if (scheme.starts_with("redis")) {
     const auto settings = mortise::redis::Settings::parse(text);
-    expect(settings.address.path.empty() != settings.address.host.empty(), "one place");
+    const bool by_path = !settings.address.path.empty();
+    const bool by_host = !settings.address.host.empty();
+    const bool by_sentinels = settings.sentinels.has_value();
+    expect(by_path + by_host + by_sentinels == 1, "one place, or sentinels that tell it");
     expect(settings.database >= 0, "a database");
     return settings.address.path.empty() ? settings.address.text() : "";
   }

@@ -113,7 +113,7 @@ elseif(STEP STREQUAL "beside_zookeeper_mt")
     run_consumer(bash "${CMAKE_CURRENT_LIST_DIR}/with_zookeeper.sh" "${WORK_DIR}/build/consumer")
 
 elseif(STEP STREQUAL "unknown_component")
-    refused("${consumer}" "mortise has no component 'sundial' here; installed: core, mortise"
+    refused("${consumer}" "mortise has no component 'sundial' here; installed: contract, core, mortise"
         -D USE=find_package -D COMPONENTS=sundial)
 
 elseif(STEP STREQUAL "other_version")

@@ -18,7 +18,8 @@ namespace mortise::test {
 struct RedisClusterOptions {
   std::size_t masters = 3;
   std::size_t replicas = 3;  ///< of the masters in turn
-  std::chrono::milliseconds node_timeout{1000};  ///< a master that is silent for so long is replaced
+  std::chrono::milliseconds node_timeout{
+      1000};  ///< a master that is silent for so long is replaced
   RedisServerOptions each{};
 };
 

@@ -92,7 +92,9 @@ class ClusterStore final : public Store {
   [[nodiscard]] std::unique_ptr<Backend> backend() override {
     return redis::backend(cluster().url());
   }
-  void take_away(const std::string& name) override { talk_of(name).expect_ok({"DEL", key_of(name)}); }
+  void take_away(const std::string& name) override {
+    talk_of(name).expect_ok({"DEL", key_of(name)});
+  }
   void take_key_away(const std::string& key) override {
     talk_of(key).expect_ok({"HDEL", redis::redis_key("mortise:", key, Mode::once), "g"});
   }
