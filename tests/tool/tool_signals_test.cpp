@@ -185,9 +185,9 @@ int shell_of_a_pager(const char* terminal, char* const* words) {
   const pid_t pager = ::fork();
   if (pager == 0) {
     ::setpgid(0, job);
-    char byte = 0;
-    if (::read(ends[0], &byte, 1) != 1) ::_exit(1);            // the page
-    ::_exit(::read(0, &byte, 1) == 1 && byte == 'q' ? 0 : 2);  // the key
+    char line[8] = {};
+    if (::read(ends[0], line, 1) != 1) ::_exit(1);  // the page
+    ::_exit(::read(0, line, sizeof line) == 2 && line[0] == 'q' ? 0 : 2);
   }
   ::setpgid(pager, job);
   int status = 0;
