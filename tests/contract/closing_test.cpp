@@ -273,11 +273,16 @@ std::string what_is_open() {
 // Promise: L7
 MORTISE_TEST(Closing, LeavesNothingBehind, Quality::loss) {
   take_any_clock();
-  // What a process keeps that has had a client. One that lives may have more in a while: that of a
-  // cluster meets its servers one after the other.
+  // What a process keeps that has had a client, once the way to the store has seen it leave. One
+  // that lives may have more in a while: that of a cluster meets its servers one after the other.
   client().check(patience);
+  std::size_t descriptors = 0;
+  ASSERT_TRUE(eventually([&] {
+    descriptors = open_descriptors();
+    std::this_thread::sleep_for(100ms);
+    return open_descriptors() == descriptors;
+  }));
   const std::string before = what_is_open();
-  const std::size_t descriptors = open_descriptors();
   const std::size_t threads = running_threads();
   {
     Client one = client();
