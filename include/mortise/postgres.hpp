@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mortise/backend.hpp>
+#include <mortise/connector.hpp>
 #include <mortise/export.hpp>
 #include <mortise/guard.hpp>
 #include <mortise/holder.hpp>
@@ -28,6 +29,14 @@ namespace mortise::postgres {
 /// out). The schema must be there: see `migrate()`. See docs/postgresql.md.
 /// @errors `misconfigured` (the message names the part), thrown as `LockError`
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
+
+/// The same over connections that `connector` makes, each for one host of the URL. libpq's own
+/// second try without TLS, or with it (`sslmode=prefer`, `allow`), needs a connection that it does
+/// not get: where the first is refused, the try has failed.
+/// @param connector see `Connector`
+/// @errors as `backend(url)`; `misconfigured` (an empty connector), thrown as `LockError`
+[[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url,
+                                                           Connector connector);
 
 /// Where the table of locks is, and who may use it.
 struct Migration {

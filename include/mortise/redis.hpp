@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mortise/backend.hpp>
+#include <mortise/connector.hpp>
 #include <mortise/export.hpp>
 #include <mortise/holder.hpp>
 #include <mortise/token.hpp>
@@ -31,6 +32,13 @@ namespace mortise::redis {
 /// @errors `misconfigured` (the message names the part), `unsupported` (`interop` and `replicas` of
 /// a cluster), thrown as `LockError`
 [[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url);
+
+/// The same over connections that `connector` makes: two at a time, both to one server.
+/// @param connector see `Connector`
+/// @errors as `backend(url)`; `misconfigured` (an empty connector), `unsupported` (sentinels,
+/// a cluster), thrown as `LockError`
+[[nodiscard]] MORTISE_API std::unique_ptr<Backend> backend(std::string_view url,
+                                                           Connector connector);
 
 /// Takes a lock from whoever holds it, for an administrator: the holder is told (`lost()`), its
 /// renewals and its release find nothing, and every later token is larger than its own.

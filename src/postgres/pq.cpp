@@ -3,19 +3,23 @@
 #include "postgres/pq.hpp"
 
 #include "base/span.hpp"
+#include "postgres/lure.hpp"
 
 #include <libpq-fe.h>
 
 #include <endian.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <system_error>
 
 namespace mortise::postgres {
 namespace {
@@ -163,15 +167,46 @@ PqError Result::error() const {
   return error;
 }
 
-Pq::Pq(const Keywords& keywords) {
-  const KeywordList list(keywords);
-  descriptor_ = base::BorrowedFd::open([&] {
-    connection_ = PQconnectStartParams(list.keys.data(), list.values.data(), 0);
-    return connection_ != nullptr ? PQsocket(connection_) : -1;
-  });
+Pq::Pq(const Keywords& keywords, base::UniqueFd connected) {
+  if (connected) {
+    adopt(keywords, connected);
+  } else {
+    const KeywordList list(keywords);
+    descriptor_ = base::BorrowedFd::open([&] {
+      connection_ = PQconnectStartParams(list.keys.data(), list.values.data(), 0);
+      return connection_ != nullptr ? PQsocket(connection_) : -1;
+    });
+  }
   if (connection_ == nullptr) return;
   PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
   PQsetNoticeReceiver(connection_, &Pq::note, this);
+}
+
+// libpq sends no byte before it is asked whether it is connected, and knows its socket by the
+// number: until then that becomes the other one's. (A relay in between would take away what the
+// kernel knows of the connection: see `arrived()` and `abandon()`.)
+void Pq::adopt(Keywords keywords, const base::UniqueFd& connected) {
+  const Lure lure = Lure::laid();
+  trouble_ = lure.trouble;
+  if (!trouble_.empty()) return;
+  keywords.emplace_back("hostaddr", lure.number);
+  keywords.emplace_back("port", lure.port);
+  const KeywordList list(keywords);
+  int error = 0;
+  descriptor_ = base::BorrowedFd::open([&] {
+    connection_ = PQconnectStartParams(list.keys.data(), list.values.data(), 0);
+    const int number = connection_ != nullptr ? PQsocket(connection_) : -1;
+    if (number < 0) return -1;
+    if (::dup3(connected.get(), number, O_CLOEXEC) >= 0) return number;
+    error = errno;
+    return -1;
+  });
+  if (error != 0) {
+    trouble_ = "no descriptor: " + std::generic_category().message(error);
+    PQfinish(std::exchange(connection_, nullptr));
+  } else if (connection_ != nullptr) {
+    adopted_ = base::identity_of(PQsocket(connection_));
+  }
 }
 
 void Pq::note(void* itself, const pg_result* notice) {
@@ -191,6 +226,10 @@ Pq::Progress Pq::advance() {
     status = PQconnectPoll(connection_);
     return PQsocket(connection_);
   });
+  // What was refused it would try once more, at what is nobody's server.
+  if (adopted_.inode != 0 && base::identity_of(PQsocket(connection_)) != adopted_) {
+    return Progress::failed;
+  }
   switch (status) {
     case PGRES_POLLING_READING: return Progress::reading;
     case PGRES_POLLING_WRITING: return Progress::writing;
@@ -201,7 +240,9 @@ Pq::Progress Pq::advance() {
   return ready ? Progress::connected : Progress::failed;
 }
 
-PqError Pq::error() const { return error_of(connection_); }
+PqError Pq::error() const {
+  return trouble_.empty() ? error_of(connection_) : PqError{{}, trouble_};
+}
 
 int Pq::descriptor() const noexcept { return connection_ != nullptr ? PQsocket(connection_) : -1; }
 

@@ -8,7 +8,8 @@
 namespace mortise::postgres {
 
 void Route::restart() {
-  if (!resolver_) resolver_.emplace();
+  if (!resolver_ && !dialer_) resolver_.emplace();
+  socket_.reset();
   host_ = 0;
   resolving_ = false;
   endpoints_.clear();
@@ -29,8 +30,21 @@ void Route::lead_to(const Server& host, const std::string& number, const std::st
   keywords_ = settings_.keywords;
   if (!host.name.empty()) keywords_.emplace_back("host", host.name);
   if (!number.empty()) keywords_.emplace_back("hostaddr", number);
-  keywords_.emplace_back("port", port);
+  if (!port.empty()) keywords_.emplace_back("port", port);
   where_ = "postgresql " + host.address.text();
+}
+
+Route::Step Route::dialed(const Server& host) {
+  if (!std::exchange(resolving_, true)) dialer_->start(host.address);
+  std::optional<remote::Dialed> made = dialer_->take();
+  if (!made) return Step::resolving;
+  resolving_ = false;
+  ++host_;
+  // Whoever is led there knows the port.
+  lead_to(host, {}, {});
+  error_ = std::move(made->error);
+  socket_ = std::move(made->socket);
+  return socket_ ? Step::server : Step::failed;
 }
 
 Route::Step Route::next() {
@@ -47,6 +61,7 @@ Route::Step Route::next() {
     }
     if (host_ >= settings_.servers.size()) return Step::end;
     const Server& host = settings_.servers[host_];
+    if (dialer_) return dialed(host);
     if (!host.address.path.empty()) {
       const std::size_t dot = host.address.path.rfind('.');
       lead_to(host, {}, host.address.path.substr(dot + 1));

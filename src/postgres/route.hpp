@@ -4,9 +4,11 @@
 
 #include "base/resolver.hpp"
 #include "postgres/settings.hpp"
+#include "remote/dialer.hpp"
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mortise::postgres {
@@ -14,7 +16,9 @@ namespace mortise::postgres {
 /// @thread_safety one thread at a time
 class Route {
  public:
-  explicit Route(const Settings& settings) : settings_(settings) {}
+  explicit Route(const Settings& settings) : settings_(settings) {
+    if (settings.connector) dialer_.emplace(settings.connector);
+  }
 
   /// Begins with the first host.
   void restart();
@@ -29,7 +33,16 @@ class Route {
   void give_up_name();
   /// It is not needed for now, and keeps no descriptor, unless a name server keeps it waiting.
   void rest();
-  [[nodiscard]] int descriptor() const noexcept { return resolver_ ? resolver_->descriptor() : -1; }
+  [[nodiscard]] int descriptor() const noexcept {
+    if (dialer_) return dialer_->descriptor();
+    return resolver_ ? resolver_->descriptor() : -1;
+  }
+  /// @return what is connected to this server, by the user's connector; empty: libpq connects.
+  [[nodiscard]] base::UniqueFd take_socket() noexcept { return std::move(socket_); }
+  /// @return what is said of a name that leads nowhere in time.
+  [[nodiscard]] const char* late_words(const char* of_a_name) const noexcept {
+    return dialer_ ? remote::connector_is_late : of_a_name;
+  }
   /// @return all that libpq has to know to connect to this server, and to no other.
   [[nodiscard]] const Keywords& keywords() const noexcept { return keywords_; }
   /// @return the server, for messages.
@@ -37,10 +50,13 @@ class Route {
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
 
  private:
+  [[nodiscard]] Step dialed(const Server& host);
   void lead_to(const Server& host, const std::string& number, const std::string& port);
 
   const Settings& settings_;
   std::optional<base::Resolver> resolver_;
+  std::optional<remote::Dialer> dialer_;  // where connections are the user's
+  base::UniqueFd socket_;
   std::size_t host_ = 0;
   bool resolving_ = false;
   bool hangs_ = false;                     // a lookup was given up, and may still be answered

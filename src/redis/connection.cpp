@@ -27,6 +27,7 @@ Connection::Connection(Host& host, const Settings& settings, const remote::Tls* 
       mutex_(mutex != nullptr ? *mutex : own_mutex_),
       calls_(generations) {
   if (sentinels != nullptr) search_.emplace(settings, tls, *sentinels);
+  if (settings.connector) dialer_.emplace(settings.connector);
 }
 
 Connection::~Connection() = default;
@@ -77,7 +78,9 @@ void Connection::ready(short /*events*/, Instant now) {
       if (link_.is_to_begin(now)) begin(now);
       return;
     case State::resolving:
-      if (searching_) {
+      if (dialer_) {
+        dialed();
+      } else if (searching_) {
         search(now);
       } else {
         resolved();
@@ -118,6 +121,7 @@ void Connection::check_time(Instant now) {
 
 // A server without TLS takes our hello for the beginning of a command, and waits for the rest.
 const char* Connection::words_of(remote::Link::End end) const noexcept {
+  if (dialer_ && end == remote::Link::End::name_is_late) return remote::connector_is_late;
   const bool late = end == remote::Link::End::connection_is_late;
   if (late && link_.state() == State::connecting && stream_ && stream_->shakes_hands()) {
     return remote::no_handshake;
@@ -131,6 +135,14 @@ Failure Connection::unavailable(const char* words) const {
 
 void Connection::begin(Instant now) {
   link_.begin(now);
+  if (dialer_) {
+    search_interest_.store(POLLIN);
+    dialer_->start(settings_.address);
+    descriptor_.store(dialer_->descriptor());
+    link_.enter(State::resolving);
+    dialed();
+    return;
+  }
   std::optional<base::Endpoint> only;
   {
     const std::lock_guard lock(mutex_);
@@ -184,15 +196,29 @@ void Connection::resolved() {
   connect_next({Errc::unavailable, where_ + ": " + found->error});
 }
 
+void Connection::dialed() {
+  std::optional<remote::Dialed> made = dialer_->take();
+  if (!made) return;
+  if (!made->socket) return drop({Errc::unavailable, where_ + ": " + made->error});
+  link_.next_server(clock_->now());
+  follow(remote::adopt_stream(std::move(made->socket), made->peer, remote::Unsent::dropped, tls_,
+                              settings_.address.host));
+}
+
 // Each address of a name has the whole time: one that is silent must not stand for the others.
 void Connection::connect_next(const Failure& last) {
   if (endpoints_.empty()) {
     drop(last);
     return;
   }
-  const base::Endpoint endpoint = endpoints_.front();
-  std::shared_ptr<Stream> stream = remote::open_stream(endpoint, tls_, address_.host);
+  std::shared_ptr<Stream> stream = remote::open_stream(endpoints_.front(), tls_, address_.host);
   endpoints_.erase(endpoints_.begin());
+  link_.next_server(clock_->now());
+  follow(std::move(stream));
+}
+
+void Connection::follow(std::shared_ptr<Stream> stream) {
+  const base::Endpoint endpoint = stream->endpoint();
   greeting_.reset();
   reader_.reset();
   descriptor_.store(stream->descriptor());
@@ -204,7 +230,6 @@ void Connection::connect_next(const Failure& last) {
     out_.clear();
     blocked_.store(false);
   }
-  link_.next_server(clock_->now());
   link_.enter(State::connecting);
   advance();
 }
