@@ -182,7 +182,7 @@ std::shared_ptr<const Record> Store::recall(const std::string& key, Recollection
 
 std::shared_ptr<const Record> Store::answer_to(const Memory& asked, const std::string& key,
                                                const Name& entry) const {
-  const std::shared_ptr<const Record> record = remembered_.find(key);
+  std::shared_ptr<const Record> record = remembered_.find(key);
   if (!record) return nullptr;
   Record seen{.state = record->state,
               .run = record->run,

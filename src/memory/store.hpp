@@ -133,13 +133,14 @@ class Store : public std::enable_shared_from_this<Store> {
 
   using Names = std::unordered_map<std::string, Name>;
 
-  [[nodiscard]] const Names& names(Mode mode) const noexcept {
-    if (mode == Mode::permit) return semaphores_;
-    return mode == Mode::once ? keys_ : locks_;
+  /// Const as the store is.
+  template <class Self>
+  [[nodiscard]] static auto& names_of(Self& store, Mode mode) noexcept {
+    if (mode == Mode::permit) return store.semaphores_;
+    return mode == Mode::once ? store.keys_ : store.locks_;
   }
-  [[nodiscard]] Names& names(Mode mode) noexcept {
-    return const_cast<Names&>(std::as_const(*this).names(mode));
-  }
+  [[nodiscard]] const Names& names(Mode mode) const noexcept { return names_of(*this, mode); }
+  [[nodiscard]] Names& names(Mode mode) noexcept { return names_of(*this, mode); }
   static void expire(Name& entry, Instant now);
   /// @return what that attempt holds; null: nothing.
   [[nodiscard]] static Held* held_by(Name& entry, const AttemptId& attempt) noexcept;

@@ -194,11 +194,11 @@ Connection::UnderWay::Place Connection::append(Call* call, std::string_view byte
   // Not of when it was made: its thread may have stood still since, and whatever else is under way
   // would be in doubt with a call that the server has hardly seen. It is before it leaves, too:
   // under the mutex nobody writes what has just been queued.
-  if (call->asked == Instant{} || call->time > call->time.zero()) {
+  if (call->asked == Instant{} || call->time.count() > 0) {
     const Instant now = clock_->now();
     if (call->asked == Instant{}) call->asked = now;
     if (call->since == Instant{}) call->since = call->asked;
-    if (call->time > call->time.zero()) call->deadline = now + call->time;
+    if (call->time.count() > 0) call->deadline = now + call->time;
   }
   const UnderWay::Place place = calls_.add(std::move(*call));
   note_calls();

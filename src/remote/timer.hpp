@@ -66,7 +66,7 @@ class Timer {
   using Place = typename Things::iterator;
 
   Place add(Instant when, Thing thing) {
-    const Place place = things_.emplace(when, std::move(thing));
+    const auto place = things_.emplace(when, std::move(thing));
     note_next();
     return place;
   }
