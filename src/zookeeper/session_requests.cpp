@@ -10,7 +10,7 @@ namespace {
 
 // A session's nodes and watches go over the wire, and into the server's log, in one packet each
 // (on expiry and on reconnection), and the limit for packets is 1 MiB.
-constexpr std::size_t budget = std::size_t{256} << 10U;
+constexpr std::size_t budget = std::size_t{512} << 10U;
 
 // For how long the leader's clock is known from one word of it. It may be stepped meanwhile.
 constexpr std::chrono::minutes time_of_a_time{10};

@@ -298,22 +298,23 @@ void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
 void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
   const CompletionScope scope(*this);
   if (!open(operation)) return;
+  const Instant now = clock_->now();
+  AwaitedRenewal awaited{.operation = operation, .until = now};
   for (const Renewal::Item& item : operation->items()) {
     const ContenderPtr contender = hold_of(item.hold);
     if (!contender) continue;
     watch_own(contender);
     if (contender->mode == Mode::shared) ask_who_waits(contender);
+    await(awaited, *contender);
   }
-  const Instant now = clock_->now();
-  Instant until = now;
   for (const auto& session : sessions_) {
-    until = std::max<Instant>(until, now + session->timeout() / parts_of_unheard);
+    awaited.until = std::max<Instant>(awaited.until, now + session->timeout() / parts_of_unheard);
   }
-  if (base::mutant("zookeeper.unheard_renewal_is_awaited")) until = never;
+  if (base::mutant("zookeeper.unheard_renewal_is_awaited")) awaited.until = never;
   // Who asks again learns of the same silence: little is left of the hold, and its observer is to
   // know.
-  if (!renewals_.empty()) until = std::min(until, renewals_.front().until);
-  renewals_.push_back({.operation = operation, .until = until});
+  if (!renewals_.empty()) awaited.until = std::min(awaited.until, renewals_.front().until);
+  renewals_.push_back(std::move(awaited));
   settle_renewals();
 }
 

@@ -86,9 +86,16 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
     remote::Moment shown_;
   };
 
+  /// A renewal that waits for a pulse. It notes what its holds wait for, of which there may be
+  /// thousands, once: they are not looked up again with each thing that happens to a session.
   struct AwaitedRenewal {
+    struct Proof {
+      Session* session;
+      Instant from;  ///< the session has to be proven to live from then on
+    };
     std::shared_ptr<Renewal> operation;
     Instant until;  ///< nothing is learned from then on
+    std::vector<Proof> proofs{};
   };
 
   /// Goes round what is kept of all keys, shelf by shelf.
@@ -265,9 +272,10 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] ContenderPtr next_to_write(Session& session);
   [[nodiscard]] bool watches_holds() const;
   void watch_own(const ContenderPtr& contender);
-  [[nodiscard]] bool decided(const Renewal::Item& item, Instant now) const;
+  [[nodiscard]] static Instant renewed_from(const Contender& contender);
+  static void await(AwaitedRenewal& awaited, const Contender& contender);
+  [[nodiscard]] bool decided(const AwaitedRenewal::Proof& proof, Instant now) const;
   void settle_renewals();
-  [[nodiscard]] bool is_renewed(const Contender& contender) const;
   void answer(Renewal& operation);
 
   // Doubts.

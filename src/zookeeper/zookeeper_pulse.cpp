@@ -106,16 +106,24 @@ void ZooKeeperBackend::watch_own(const ContenderPtr& contender) {
   set(*contender, &Contender::own_watch, true);
 }
 
-bool ZooKeeperBackend::is_renewed(const Contender& contender) const {
-  const Session& session = *contender.session;
-  return session.proven() >= contender.counted + session.timeout() / parts_of_progress;
+Instant ZooKeeperBackend::renewed_from(const Contender& contender) {
+  return contender.counted + contender.session->timeout() / parts_of_progress;
 }
 
-bool ZooKeeperBackend::decided(const Renewal::Item& item, Instant now) const {
-  const ContenderPtr contender = hold_of(item.hold);
-  if (!contender || !contender->session->up()) return true;
-  Session& session = *contender->session;
-  if (is_renewed(*contender)) return true;
+// The last of a session's holds that are renewed together speaks for all of them.
+void ZooKeeperBackend::await(AwaitedRenewal& awaited, const Contender& contender) {
+  const Instant from = renewed_from(contender);
+  for (AwaitedRenewal::Proof& proof : awaited.proofs) {
+    if (proof.session != contender.session) continue;
+    proof.from = std::max(proof.from, from);
+    return;
+  }
+  awaited.proofs.push_back({.session = contender.session, .from = from});
+}
+
+bool ZooKeeperBackend::decided(const AwaitedRenewal::Proof& proof, Instant now) const {
+  Session& session = *proof.session;
+  if (!session.up() || session.proven() >= proof.from) return true;
   const bool comes_soon =
       session.pulse.beats || pulse_due(session) <= now + session.timeout() / parts_of_patience;
   if (!comes_soon) session.pulse.wanted = true;
@@ -127,13 +135,11 @@ bool ZooKeeperBackend::decided(const Renewal::Item& item, Instant now) const {
 // again.
 void ZooKeeperBackend::settle_renewals() {
   const Instant now = clock_->now();
-  std::erase_if(renewals_, [this, now](const AwaitedRenewal& awaited) {
+  std::erase_if(renewals_, [this, now](AwaitedRenewal& awaited) {
+    // Of each session it is said whether a pulse is wanted.
+    std::erase_if(awaited.proofs, [&](const auto& proof) { return decided(proof, now); });
+    if (!awaited.proofs.empty() && now < awaited.until) return false;
     const std::shared_ptr<Renewal>& operation = awaited.operation;
-    const std::vector<Renewal::Item>& items = operation->items();
-    // Of each it is said whether a pulse is wanted.
-    bool all = true;
-    for (const Renewal::Item& item : items) all = decided(item, now) && all;
-    if (!all && now < awaited.until) return false;
     answer(*operation);
     then([operation] { operation->answered(); });
     return true;
@@ -150,7 +156,8 @@ void ZooKeeperBackend::answer(Renewal& operation) {
     }
     const Session& session = *contender->session;
     if (!session.up()) continue;
-    if (!is_renewed(*contender) && !base::mutant("zookeeper.renewal_unasked")) continue;
+    const bool renewed = session.proven() >= renewed_from(*contender);
+    if (!renewed && !base::mutant("zookeeper.renewal_unasked")) continue;
     item.answer = Renewal::Answer::renewed;
     item.counted_from =
         base::mutant("zookeeper.renewal_unasked") ? clock_->now() : session.proven();
