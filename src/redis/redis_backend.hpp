@@ -200,7 +200,7 @@ class RedisBackend final : public Backend, private Server::User {
   void note_unanswered(std::list<Call>& calls, Instant now) noexcept;
   void left_behind(Calls& alone, const Failure& why, bool final, bool was_up);
   void tell_undecided(Server& server, const Failure& why, bool final);
-  void put_in_outbox(Calls call);
+  void put_in_outbox(Calls alone);
 
   const Settings settings_;
   const std::unique_ptr<remote::Tls> tls_;

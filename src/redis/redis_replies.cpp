@@ -123,9 +123,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
   if (error.kind == ServerError::Kind::script && !call.whole) {
     if (operation.done() && call.kind != Call::Kind::cancel) return;
     // An attempt that was taken back in between must not come behind its own cancel.
-    if (call.kind == Call::Kind::acquire && attempts_.is_withdrawn(call.attempt())) {
-      return;
-    }
+    if (call.kind == Call::Kind::acquire && attempts_.is_withdrawn(call.attempt())) return;
     server.commands().loaded().forget();
     Call again = call;
     again.whole = true;

@@ -71,10 +71,10 @@ void append_call(std::string& out, const Settings& settings, const Script& scrip
 }
 
 /// The same for a key of `Once`, or a semaphore, of which Redisson knows none.
-template <Mode mode, class... Arguments>
+template <Mode Which, class... Arguments>
 void append_our_call(std::string& out, const Settings& settings, const Script& script,
                      const Passage& passage, std::string_view name, const Arguments&... arguments) {
-  const std::string key = redis_key(settings.prefix, name, mode);
+  const std::string key = redis_key(settings.prefix, name, Which);
   append_command(
       out, std::array{verb_of(passage), words_of(script, settings, passage), std::string_view("1"),
                       std::string_view(key), std::string_view(arguments)...});

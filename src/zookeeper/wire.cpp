@@ -114,6 +114,8 @@ int Wire::close_socket() noexcept {
   if (keeps_) return 0;
   socket_.reset();
   stream_.reset();
+  // The C client closes by itself, too, with bytes in the buffer: nobody sends or reads any more.
+  ended_ = true;
   return 0;
 }
 

@@ -70,7 +70,7 @@ class Wire {
   /// @return whether the server is reached, and has not shaken hands.
   [[nodiscard]] bool shakes_hands() const noexcept { return stream_ && stream_->shakes_hands(); }
   /// @return what to poll for while it is not settled, or beside POLLIN afterwards.
-  [[nodiscard]] short interest() const noexcept { return stream_ ? stream_->interest() : 0; }
+  [[nodiscard]] short interest() const noexcept { return stream_ ? stream_->interest() : short{0}; }
   /// @return whether the C client has something to read: bytes, an end, or an error.
   [[nodiscard]] bool readable() const noexcept;
   /// @return whether the socket takes no more bytes now.

@@ -90,8 +90,8 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   /// thousands, once: they are not looked up again with each thing that happens to a session.
   struct AwaitedRenewal {
     struct Proof {
-      Session* session;
-      Instant from;  ///< the session has to be proven to live from then on
+      Session* session = nullptr;
+      Instant from{};  ///< the session has to be proven to live from then on
     };
     std::shared_ptr<Renewal> operation;
     Instant until;  ///< nothing is learned from then on

@@ -302,6 +302,22 @@ TEST_F(ZooKeeperWireTest, AServerThatReadsNothingBlocksNobody) {
   EXPECT_FALSE(wire_.blocked());
 }
 
+// So does a session that expires, with requests in the buffer. (Seed 13337 of the simulation.)
+TEST_F(ZooKeeperWireTest, OnceTheClientHasClosedItNothingIsSentOrRead) {
+  greet();
+  ask(request(1));
+  wire_.close_socket();
+  wire_.flush();
+  wire_.fill();
+  EXPECT_EQ(at_server(), "");
+  EXPECT_EQ(wire_.send_bytes("late", 4), -1);
+  connect();
+  greet();
+  ask(request(1));
+  wire_.flush();
+  EXPECT_EQ(at_server(), greeting + request(1)) << "nothing of the connection before it";
+}
+
 TEST_F(ZooKeeperWireTest, TheFarewellSendsTheRestAndIsBounded) {
   greet();
   ask(request(1));
