@@ -64,7 +64,7 @@ int check(const Order& order) {
       text += "  " + std::string(name) + ": " + std::string(word_of(answer)) + "\n";
     }
   }
-  if (order.json) return print("{\"ok\":true,\"capabilities\":{" + text + "}}\n");
+  if (order.json) return print(R"({"ok":true,"capabilities":{)" + text + "}}\n");
   return print("locks can be taken\n" + text);
 }
 

@@ -8,10 +8,10 @@
 #include "descriptor.hpp"
 
 #include <sys/timerfd.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 
 namespace mortise::tool {
 

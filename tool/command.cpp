@@ -4,13 +4,13 @@
 #include "status.hpp"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 
 namespace mortise::tool {
@@ -18,6 +18,7 @@ namespace {
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -88,6 +89,7 @@ Command::Command(const std::vector<std::string>& words, const std::vector<std::s
   const Descriptor read_end(go[0]);
   go_ = Descriptor(go[1]);
   const pid_t parent = ::getpid();
+  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): only behind the pipe
   pid_ = must(::fork(), "fork");
   if (pid_ == 0) {
     go_.reset();  // else it would wait for itself

@@ -5,9 +5,9 @@
 
 #include "descriptor.hpp"
 
-#include <signal.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <string>
 #include <vector>
 

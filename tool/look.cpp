@@ -23,16 +23,15 @@ std::string words(const std::optional<std::chrono::milliseconds>& time) {
 }
 
 std::string json_of(const HolderEntry& holder) {
-  return "{" + json_member("label", holder.label) + ",\"mode\":\"" +
-         std::string(word_of(holder.mode)) +
-         "\",\"token\":" + std::to_string(holder.token.value()) +
-         ",\"age_ms\":" + number(holder.age) + ",\"expires_in_ms\":" + number(holder.expires_in) +
-         "}";
+  return "{" + json_member("label", holder.label) + R"(,"mode":")" +
+         std::string(word_of(holder.mode)) + R"(","token":)" +
+         std::to_string(holder.token.value()) + ",\"age_ms\":" + number(holder.age) +
+         ",\"expires_in_ms\":" + number(holder.expires_in) + "}";
 }
 
 std::string json_of(const WaiterEntry& waiter) {
-  return "{" + json_member("label", waiter.label) + ",\"mode\":\"" +
-         std::string(word_of(waiter.mode)) + "\",\"age_ms\":" + number(waiter.age) +
+  return "{" + json_member("label", waiter.label) + R"(,"mode":")" +
+         std::string(word_of(waiter.mode)) + R"(","age_ms":)" + number(waiter.age) +
          ",\"silent_for_ms\":" + number(waiter.silent_for) + "}";
 }
 

@@ -45,7 +45,7 @@ struct Order {
 [[nodiscard]] bool read_order(int argc, char** argv, Order& order, int& status);
 
 /// Each of these does what its verb says, and returns the status to exit with.
-int run_front(const Order& order);  ///< run, once
+int run_front(const Order& asked);  ///< run, once
 int look_holder(const Order& order);
 int look_queue(const Order& order);
 int look_list(const Order& order);

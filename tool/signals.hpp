@@ -5,7 +5,7 @@
 
 #include "descriptor.hpp"
 
-#include <signal.h>
+#include <csignal>
 
 namespace mortise::tool {
 
