@@ -18,6 +18,17 @@ namespace {
 // How soon what could not be done is tried again, where this machine is out of memory.
 constexpr std::chrono::milliseconds pause_after_failure{10};
 
+// Whoever finds none goes on with those that it has.
+bool has_room_for_one(std::vector<std::shared_ptr<HoldKeeper>>& keepers) {
+  try {
+    keepers.emplace_back();
+  } catch (const std::exception&) {
+    if (keepers.empty()) throw;
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Background::Background(Engine& engine, Backend& backend, Clock& clock,
@@ -162,7 +173,7 @@ std::vector<std::shared_ptr<HoldKeeper>> Background::due_keepers(Instant now) {
   while (any && !heap_.empty() && heap_.top().due - heap_.top().early <= now) {
     auto& timer = static_cast<HoldTimer&>(heap_.top());
     // Room first: no reference must be given up under the mutex, which the slot's end takes.
-    keepers.emplace_back();
+    if (!has_room_for_one(keepers)) break;
     keepers.back() = timer.keeper->kept();
     if (!keepers.back()) {
       // Its destructor waits for this mutex.
@@ -170,11 +181,13 @@ std::vector<std::shared_ptr<HoldKeeper>> Background::due_keepers(Instant now) {
       heap_.remove(timer);
       continue;
     }
-    // The slot says when it is due next, or that it is not; where it cannot, out of memory, it must
-    // not be forgotten, or nobody would renew the hold.
+    // Behind all that may come along, or it would hide them.
     timer.early = std::chrono::nanoseconds(0);
-    heap_.set(timer, now + pause_after_failure);
+    heap_.set(timer, never);
   }
+  // The slot says when it is due next, or that it is not; where it cannot, out of memory, it must
+  // not be forgotten, or nobody would renew the hold.
+  for (const auto& keeper : keepers) heap_.set(keeper->timer(), now + pause_after_failure);
   return keepers;
 }
 

@@ -58,6 +58,7 @@ class HoldKeeper {
   [[nodiscard]] std::shared_ptr<HoldKeeper> kept() noexcept;
   /// The background's side: something may be due.
   void tick(Instant now, std::shared_ptr<RenewalBatch>& batch);
+  [[nodiscard]] HoldTimer& timer() noexcept { return timer_; }
   void renewal_answered(std::uint64_t generation, const Renewal::Item& item,
                         const Failure& failure);
   /// The server took the hold with this attempt away.
