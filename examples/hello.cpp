@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The least that does something: two runs of it at once greet one after the other.
-// usage: hello [url], such as redis://127.0.0.1 or file:///tmp/locks?create=yes
+// The first program: a lock that is held until Enter. A second run of it waits for the first one.
+// usage: hello [url], such as redis://127.0.0.1 or postgresql:///orders
+// [hello]
 #include <mortise/mortise.hpp>
 
-#include <chrono>
-#include <exception>
 #include <iostream>
-#include <mutex>
-#include <thread>
 
-int main(int argc, char** argv) try {
-  // [hello]
-  mortise::Client client(argc > 1 ? argv[1] : "memory:");
-  mortise::Lock lock = client.lock("greeting");
-
-  const std::scoped_lock hold(lock);
-  std::cout << "hello, nobody else is here\n";
-  // [/hello]
-  std::this_thread::sleep_for(std::chrono::seconds(1));
-  std::cout << "goodbye, whoever is next\n";
-} catch (const std::exception& e) {
-  std::cerr << "hello: " << e.what() << "\n";
-  return 2;
-}
+int main(int argc, char** argv) {
+  mortise::Client client(argc > 1 ? argv[1] : "file:///tmp/locks?create=yes");
+  mortise::Lock lock = client.lock("orders/42");
+  mortise::Guard guard(lock, {.wait = std::chrono::seconds(10)});
+  if (!guard) return 1;  // somebody else has it
+  std::cout << "order 42 is mine, token " << guard.token().value() << "; Enter ends it\n";
+  std::cin.get();
+}  // and here it is free
+// [/hello]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pictures of a run, one for each figure, drawn by gnuplot. page.py calls it."""
 import dataclasses
+import math
 import subprocess
 
 from report import written
@@ -33,19 +34,19 @@ def everywhere(figure):
 PLOTS = [
     Plot("cycle", "Lock and unlock a free name, one thread, median", "µs",
          everywhere("lock + unlock, 1 thread, p50, µs")),
-    Plot("threads", "32 threads of one client, a name each", "cycles/s",
+    Plot("threads", "Lock and unlock, 32 threads of one client, a name each", "cycles/s",
          everywhere("32 threads, a name each, cycles/s")),
-    Plot("try", "A failed try, median", "µs", everywhere("failed try, p50, µs")),
-    Plot("handoff", "From unlock() in one process to lock() in another, median", "µs",
+    Plot("try", "A try that finds the lock taken, median", "µs", everywhere("failed try, p50, µs")),
+    Plot("handoff", "From unlock() in one process until another one has the lock, median", "µs",
          everywhere("hand-off between processes, p50, µs")),
-    Plot("grants", "8 clients on one name, held for 1 ms", "grants/s",
+    Plot("grants", "8 clients take turns at one name, held for 1 ms each", "grants/s",
          everywhere("8 clients, held 1 ms, grants/s")),
-    Plot("requests", "What each of these grants costs the server", "requests a grant",
+    Plot("requests", "8 clients at one name: what a grant costs the server", "requests a grant",
          {"Redis": "commands a grant, 8 clients", "ZooKeeper": "requests a grant, 8 clients"}),
-    Plot("take", "Take 10,000 names, one after the other", "s", everywhere("take 10,000, s")),
-    Plot("memory", "Resident memory of a client that holds 10,000", "MB",
+    Plot("take", "Take 10,000 locks, one after the other", "s", everywhere("take 10,000, s")),
+    Plot("memory", "Resident memory of a client that holds 10,000 locks", "MB",
          everywhere("client memory with 10,000 held, all, MB")),
-    Plot("holding", "CPU of a client while it holds 10,000", "% of one core",
+    Plot("holding", "CPU of a client while it holds 10,000 locks", "% of one core",
          everywhere("client CPU while holding 10,000, %")),
     Plot("server_bytes", "Memory of the server for a held lock", "bytes",
          {"Redis": "server bytes a held lock"}),
@@ -84,6 +85,18 @@ def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def tics(start, end):
+    """Powers of ten as the tables write them, with short lines for what is between."""
+    found = []
+    for exponent in range(math.floor(math.log10(start)), math.ceil(math.log10(end))):
+        for step in range(1, 10):
+            place = step * 10.0**exponent
+            if start <= place <= end:
+                text = f"{place:,.15g}" if step == 1 else ""
+                found.append(f"{quoted(text)} {place:.9g} {int(step > 1)}")
+    return ", ".join(found)
+
+
 def script(plot, rows):
     measured = [row for row in rows if isinstance(row, Bar) and row.value]
     smallest = min(max(row.value, 1e-9) for row in measured)
@@ -105,7 +118,7 @@ def script(plot, rows):
         "unset ytics", f"set xrange [{start:.9g}:{end:.9g}]", f"set yrange [0:{len(rows)}]",
     ]
     if logarithmic:
-        lines.append("set logscale x")
+        lines += ["set logscale x", f"set xtics ({tics(start, end)})"]
     data, whiskers = [], []
     for place, row in enumerate(rows):
         y = len(rows) - place - 0.5

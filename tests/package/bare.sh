@@ -5,7 +5,8 @@
 # It needs root, the network, and mmdebstrap. `./dev package` calls it.
 # Usage: bare.sh <directory> <step>...
 #   root             make the bare root, which the steps below change
-#   install          what README.md says under Install, and then a user's program and the tool
+#   install          what README.md says under Install, then its first program by each way that it
+#                    names, and the tool
 #   packages <dir>   the same with the .deb packages that lie in <dir>, which then go without a trace
 # shellcheck disable=SC2016 # what stands in single quotes is another shell's
 set -euo pipefail
@@ -25,9 +26,9 @@ inside() {
         exec chroot "$@"' bash "$root" env HOME=/root CCACHE_BASEDIR=/src DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# The block of README.md behind the line <!-- bare: $1 -->.
+# The block of README.md behind the line <!-- $1 -->.
 block() {
-    awk -v mark="<!-- bare: $1 -->" '
+    awk -v mark="<!-- $1 -->" '
         $0 == mark { found = 1; next }
         found && /^```/ { if (inside) exit; inside = 1; next }
         inside' "$source_dir/README.md"
@@ -52,18 +53,35 @@ make_root() {
     git clone --quiet --no-hardlinks "$source_dir" "$root/src"
 }
 
-# A user's program of ten lines, by both ways, and the tool.
+# The first program of README.md in a folder of its own, and how it comes by Mortise.
+shop() { # <folder> <what finds it>
+    mkdir -p "$root$1"
+    block 'snippet: examples/hello.cpp#hello' >"$root$1/shop.cpp"
+    block 'bare: cmake' | awk -v finds="$2" '/^find_package/ { print finds; next } { print }' >"$root$1/CMakeLists.txt"
+}
+
+# It by what is installed, and the tool.
 use() {
     inside apt-get -q install --no-install-recommends pkg-config
+    shop /tmp/shop "$(block 'bare: cmake' | grep '^find_package')"
+    inside sh -euxc "cd /tmp/shop
+        $(block 'bare: build')
+        ./build/shop </dev/null
+        $(block 'bare: pkg-config')
+        ./shop </dev/null"
     inside sh -euxc '
-        cd /src/tests/package/consumer
-        c++ -std=c++20 main.cpp -o /tmp/by_pkg_config $(pkg-config --cflags --libs mortise)
-        /tmp/by_pkg_config
-        cmake -S . -B /tmp/by_find_package -D USE=find_package
-        cmake --build /tmp/by_find_package
-        /tmp/by_find_package/consumer
         mortise run "file:///tmp/locks?create=yes" nightly -- echo held
         mortise run --help >/dev/null'
+}
+
+# It by Mortise's source, with as little of that as file: needs.
+use_source() { # <folder> <what finds it>
+    shop "$1" "$2"
+    inside sh -euxc "cd $1; ln -sfn /src mortise
+        cmake -G Ninja -B build -D CMAKE_UNITY_BUILD=ON -D MORTISE_WITH_REDIS=OFF \
+            -D MORTISE_WITH_POSTGRES=OFF -D MORTISE_WITH_ZOOKEEPER=OFF
+        cmake --build build
+        ./build/shop </dev/null"
 }
 
 while [ $# -gt 0 ]; do
@@ -74,7 +92,7 @@ while [ $# -gt 0 ]; do
         root) make_root ;;
         packages)
             cp "$1"/*.deb "$root/"
-            inside sh -euxc 'apt-get -q install --no-install-recommends /*.deb cmake make g++'
+            inside sh -euxc 'apt-get -q install --no-install-recommends /*.deb cmake ninja-build g++'
             inside sh -euxc 'test -f /usr/share/man/man1/mortise.1.gz
                 grep -q "Apache Software Foundation" /usr/share/doc/libmortise*/NOTICE
                 grep -q "Christopher Clark" /usr/share/doc/libmortise*/copyright'
@@ -84,8 +102,10 @@ while [ $# -gt 0 ]; do
             shift
             ;;
         install)
-            inside sh -euxc "cd /src; $(block install)"
+            inside sh -euxc "cd /src; $(block 'bare: install')"
             use
+            use_source /tmp/by_subdirectory 'add_subdirectory(mortise)'
+            use_source /tmp/by_fetch "$(block 'bare: fetch')"
             ;;
         *) echo "unknown step: $step" >&2; exit 2 ;;
     esac
