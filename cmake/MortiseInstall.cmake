@@ -8,10 +8,14 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/mortise")
+set(contract_dir "${CMAKE_INSTALL_DATADIR}/mortise/contract")
+# It alone knows where it is, and so where the rest is: a package manager that moves these files
+# (vcpkg) corrects the first lines of this one, and of no other.
 configure_package_config_file(
     "${CMAKE_CURRENT_LIST_DIR}/mortiseConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/package/mortiseConfig.cmake"
     INSTALL_DESTINATION "${package_dir}"
+    PATH_VARS contract_dir
     NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(
     "${PROJECT_BINARY_DIR}/package/mortiseConfigVersion.cmake"
@@ -25,7 +29,6 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
 
 # The contract suite, as sources: a project that asks for it compiles it, with its own compiler and
 # its own GoogleTest. Left out is what tests the core, and what puts our own backends to it.
-set(contract_dir "${CMAKE_INSTALL_DATADIR}/mortise/contract")
 set(tests "${PROJECT_SOURCE_DIR}/tests")
 file(GLOB contract_tests RELATIVE "${tests}" CONFIGURE_DEPENDS "${tests}/contract/*_test.cpp")
 list(FILTER contract_tests EXCLUDE REGEX
@@ -40,13 +43,7 @@ foreach(file IN LISTS contract_tests contract_support)
     cmake_path(GET file PARENT_PATH folder)
     install(FILES "${tests}/${file}" DESTINATION "${contract_dir}/${folder}" COMPONENT development)
 endforeach()
-configure_package_config_file(
-    "${CMAKE_CURRENT_LIST_DIR}/contract.cmake.in"
-    "${PROJECT_BINARY_DIR}/package/mortise-contract-component.cmake"
-    INSTALL_DESTINATION "${package_dir}"
-    PATH_VARS contract_dir
-    NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
-install(FILES "${PROJECT_BINARY_DIR}/package/mortise-contract-component.cmake"
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/contract.cmake" RENAME mortise-contract-component.cmake
     DESTINATION "${package_dir}" COMPONENT development)
 
 if(PROJECT_IS_TOP_LEVEL)

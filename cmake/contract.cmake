@@ -1,8 +1,6 @@
+# SPDX-License-Identifier: MIT
 # mortise::contract: the contract suite, compiled in the project that asks for it. Included by
-# mortiseConfig.cmake.
-@PACKAGE_INIT@
-set(_mortise_contract "@PACKAGE_contract_dir@") # before others' files set what it is made of
-
+# mortiseConfig.cmake, which says where its sources are.
 include(CMakeFindDependencyMacro)
 find_dependency(GTest)
 include("${CMAKE_CURRENT_LIST_DIR}/mortise-core-component.cmake")
@@ -18,5 +16,4 @@ if(NOT TARGET mortise_contract)
     target_link_libraries(mortise_contract PUBLIC mortise::core GTest::gmock_main)
     unset(_mortise_sources)
 endif()
-unset(_mortise_contract)
 set(mortise_contract_FOUND TRUE)
