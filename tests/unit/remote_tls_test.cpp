@@ -145,6 +145,7 @@ TEST(RemoteTlsTest, AnotherAuthorityIsNotTrusted) {
   TlsSettings settings;
   settings.ca_file = certificates().other_ca();
   expect_denied(*server.open(settings), "we do not trust the server's certificate: ");
+  expect_denied(*server.open(settings), "goes into ca=FILE");
   // The system's authorities did not sign it either.
   expect_denied(*server.open(TlsSettings{}), "we do not trust the server's certificate: ");
 }
