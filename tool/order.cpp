@@ -73,7 +73,7 @@ CLI::App* look_verb(CLI::App& app, Order& order, Flags& flags, const char* name,
   if (subject != nullptr) {
     CLI::Option* const option = sub->add_option(subject, order.name, "bytes of any value");
     if (std::string_view(subject) == "NAME") option->required();
-    sub->add_flag("--escaped", flags.escaped, "it is written with \\xNN and \\\\, as list prints");
+    sub->add_flag("--escaped", flags.escaped, R"(it is written with \xNN and \\, as list prints)");
   }
   duration_option(*sub, "--answer", order.answer, "wait at most so long for the store (10s)");
   return sub;
@@ -88,7 +88,7 @@ void run_verbs(CLI::App& app, Order& order, Flags& flags) {
   run->add_option("--label", order.label, "what others see as its holder (default: host:pid)");
   duration_option(*run, "--min-hold", order.min_hold, "keep the name at least so long");
   run->add_flag("--shared", order.shared, "as one of many readers");
-  run->add_flag("--escaped", flags.escaped, "NAME is written with \\xNN and \\\\, as list prints");
+  run->add_flag("--escaped", flags.escaped, R"(NAME is written with \xNN and \\, as list prints)");
 
   CLI::App* const once = verb(app, order, "once", "run a command once, and remember its output");
   once->add_option("URL", order.url, "the store")->required();
@@ -97,7 +97,7 @@ void run_verbs(CLI::App& app, Order& order, Flags& flags) {
   duration_option(*once, "--keep", order.keep, "remember it so long (1d)");
   once->add_option("--fingerprint", order.fingerprint, "what makes two calls the same");
   once->add_option("--label", order.label, "what others see as its runner");
-  once->add_flag("--escaped", flags.escaped, "KEY is written with \\xNN and \\\\");
+  once->add_flag("--escaped", flags.escaped, R"(KEY is written with \xNN and \\)");
 }
 
 void look_verbs(CLI::App& app, Order& order, Flags& flags) {

@@ -31,7 +31,7 @@ Descriptor Signals::descriptor(const sigset_t& of) {
 }
 
 int next_signal(int descriptor) noexcept {
-  signalfd_siginfo info;
+  signalfd_siginfo info{};
   const ssize_t size = ::read(descriptor, &info, sizeof info);
   return size == static_cast<ssize_t>(sizeof info) ? static_cast<int>(info.ssi_signo) : 0;
 }
