@@ -11,7 +11,10 @@ namespace {
 
 // Nearly all holds are over by then; and so late it is learned at most.
 constexpr std::chrono::milliseconds long_from{50};
-constexpr std::chrono::seconds between_looks{1};
+constexpr std::chrono::milliseconds between_looks{900};
+// Those of the same tenth of a second are looked at together: thousands of holds would wake a
+// thread thousands of times a second.
+using Tenths = std::chrono::duration<Instant::rep, std::deci>;
 
 }  // namespace
 
@@ -49,7 +52,8 @@ std::vector<HoldId> LongHolds::due(Instant now) {
 
 void LongHolds::again(HoldId hold, Instant now) {
   const std::lock_guard lock(mutex_);
-  long_.push_back({.hold = std::move(hold), .due = now + between_looks});
+  const Instant due = std::chrono::ceil<Tenths>(now + between_looks);
+  long_.push_back({.hold = std::move(hold), .due = due});
   show_next();
 }
 
