@@ -3,7 +3,7 @@
 # X_quick.lua if there is one, then the parts that all of a backend share, then X.lua, without
 # comments and indentation, with its SHA-1, by which the server calls it. Those of keys with a memory,
 # in the folder once, have its record.lua as one part more, and some of the others are theirs, too.
-# Those of src/redis come in a second form, for a cluster: see mortise_script_of_cluster().
+# Those of src/redis have a second form, for a cluster: see mortise_script_of_cluster().
 function(mortise_read_script out file)
     file(READ "${file}" text)
     string(REGEX REPLACE "(^|\n)[ ]*--[^\n]*" "\\1" text "${text}")
@@ -16,10 +16,15 @@ endfunction()
 # In a cluster whoever waits is told by a sharded channel in the slot of what it waits for, which only its
 # servers pass on: a plain one is sent to every server there is, for the clients of each. The channel has the hash tag
 # of the key behind the client. All keys of a call have one.
+# That form is written down nowhere: the library makes it by the same two replacements when a server has to be sent
+# it, and only by which name the server calls it is known from here. A switch in the scripts would cost each run of
+# them on one server.
+set(mortise_script_plain "'PUBLISH'" "string.sub(attempt, 1, 16)")
+set(mortise_script_sharded "'SPUBLISH'" "string.sub(attempt, 1, 16) .. string.match(KEYS[1], '{.*}')")
 function(mortise_script_of_cluster out text)
-    string(REPLACE "'PUBLISH'" "'SPUBLISH'" text "${text}")
-    string(REPLACE "string.sub(attempt, 1, 16)" "string.sub(attempt, 1, 16) .. string.match(KEYS[1], '{.*}')"
-        text "${text}")
+    foreach(plain sharded IN ZIP_LISTS mortise_script_plain mortise_script_sharded)
+        string(REPLACE "${plain}" "${sharded}" text "${text}")
+    endforeach()
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -40,7 +45,7 @@ function(mortise_script_definition out folder script common)
     if(clustered)
         mortise_script_of_cluster(text "${text}")
         string(SHA1 sha "${text}")
-        string(APPEND definition ", \"${sha}\", R\"lua(${text})lua\"")
+        string(APPEND definition ", \"${sha}\"")
     endif()
     set(${out} "${definition}};\n" PARENT_SCOPE)
 endfunction()
@@ -81,6 +86,13 @@ function(mortise_script_source out backend)
             mortise_script_definition(definition once/ "${script}" "${common}${text}")
             string(APPEND definitions "${definition}")
         endforeach()
+    endif()
+    if(clustered)
+        string(APPEND definitions "const std::array<redis::ScriptReplacement, 2> of_cluster{{\n")
+        foreach(plain sharded IN ZIP_LISTS mortise_script_plain mortise_script_sharded)
+            string(APPEND definitions "    {R\"lua(${plain})lua\", R\"lua(${sharded})lua\"},\n")
+        endforeach()
+        string(APPEND definitions "}};\n")
     endif()
     set(source "${PROJECT_BINARY_DIR}/generated/${backend}_scripts.cpp")
     file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[

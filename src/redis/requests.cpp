@@ -45,10 +45,13 @@ class Flags {
 
 std::string_view verb_of(const Passage& passage) { return passage.whole ? "EVAL" : "EVALSHA"; }
 
-/// By which a script is called, or sent whole.
-std::string_view words_of(const Script& script, const Settings& settings, const Passage& passage) {
-  if (settings.is_cluster()) return passage.whole ? script.cluster_text : script.cluster_sha;
-  return passage.whole ? script.text : script.sha;
+/// By which a script is called, or sent whole. @param room where its text is made, if it has to be
+std::string_view words_of(const Script& script, const Settings& settings, const Passage& passage,
+                          std::string& room) {
+  if (!settings.is_cluster()) return passage.whole ? script.text : script.sha;
+  if (!passage.whole) return script.cluster_sha;
+  room = cluster_text(script);
+  return room;
 }
 
 /// A call for one lock. The words are put where they belong, as many as there are: room for as many
@@ -60,7 +63,8 @@ void append_call(std::string& out, const Settings& settings, const Script& scrip
   std::string& key = scratch.text();
   append_lock_key(key, settings.prefix, name);
   const std::string_view verb = verb_of(passage);
-  const std::string_view which = words_of(script, settings, passage);
+  std::string room;
+  const std::string_view which = words_of(script, settings, passage, room);
   if (settings.queue_mode == QueueMode::redisson) {
     append_command(out, std::array{verb, which, std::string_view("2"), std::string_view(key), name,
                                    std::string_view(arguments)...});
@@ -75,9 +79,10 @@ template <Mode Which, class... Arguments>
 void append_our_call(std::string& out, const Settings& settings, const Script& script,
                      const Passage& passage, std::string_view name, const Arguments&... arguments) {
   const std::string key = redis_key(settings.prefix, name, Which);
-  append_command(
-      out, std::array{verb_of(passage), words_of(script, settings, passage), std::string_view("1"),
-                      std::string_view(key), std::string_view(arguments)...});
+  std::string room;
+  const std::string_view which = words_of(script, settings, passage, room);
+  append_command(out, std::array{verb_of(passage), which, std::string_view("1"),
+                                 std::string_view(key), std::string_view(arguments)...});
 }
 
 // Beside Redisson they wait as others do, in order.
@@ -101,6 +106,17 @@ std::string asked_of(const Acquisition::Request& request) {
 }
 
 }  // namespace
+
+std::string cluster_text(const Script& script) {
+  std::string text(script.text);
+  for (const ScriptReplacement& each : scripts::of_cluster) {
+    for (std::size_t at = 0; (at = text.find(each.plain, at)) != std::string::npos;) {
+      text.replace(at, each.plain.size(), each.sharded);
+      at += each.sharded.size();
+    }
+  }
+  return text;
+}
 
 Requests::Requests(const Settings& settings)
     : settings_(settings), mode_(static_cast<char>(settings.queue_mode)) {}
@@ -274,7 +290,8 @@ void Requests::renew(std::string& out, const Passage& passage,
   texts.reserve(items.size() * 3 + 1);
   words.reserve(items.size() * 4 + 5);
   words.push_back(verb_of(passage));
-  words.push_back(words_of(scripts::renew, settings_, passage));
+  std::string room;
+  words.push_back(words_of(scripts::renew, settings_, passage, room));
   words.push_back(texts.emplace_back(std::to_string(items.size() * (both ? 2 : 1))));
   for (const Renewal::Item& item : items) {
     const std::string& key =
@@ -322,9 +339,10 @@ void Requests::list(std::string& out, const Passage& passage, const Listing& pag
   const Digits looks(std::min(page.limit(), most_looks));
   const Digits prefix(settings_.prefix.size());
   const std::string_view at = cursor.empty() ? std::string_view("0") : cursor;
-  append_command(out, std::array<std::string_view, 8>{
-                          verb_of(passage), words_of(scripts::list, settings_, passage), "0", at,
-                          flags.view(), pattern, looks, prefix});
+  std::string room;
+  const std::string_view which = words_of(scripts::list, settings_, passage, room);
+  append_command(out, std::array<std::string_view, 8>{verb_of(passage), which, "0", at,
+                                                      flags.view(), pattern, looks, prefix});
 }
 
 void Requests::waiters(std::string& out, const Passage& passage, const QueueLook& look) const {
@@ -333,8 +351,10 @@ void Requests::waiters(std::string& out, const Passage& passage, const QueueLook
   const std::string lock = lock_key(settings_.prefix, look.name());
   const std::string semaphore = redis_key(settings_.prefix, look.name(), Mode::permit);
   const Digits limit(look.limit());
-  std::vector<std::string_view> words{
-      verb_of(passage), words_of(scripts::waiters, settings_, passage), both ? "3" : "2", lock};
+  std::string room;
+  std::vector<std::string_view> words{verb_of(passage),
+                                      words_of(scripts::waiters, settings_, passage, room),
+                                      both ? "3" : "2", lock};
   if (both) words.emplace_back(look.name());
   words.insert(words.end(), {semaphore, "", flags.view(), limit});
   append_command(out, words);

@@ -2,6 +2,8 @@
 // The Lua scripts of src/redis/scripts, as the server gets them.
 #pragma once
 
+#include <array>
+#include <string>
 #include <string_view>
 
 namespace mortise::redis {
@@ -10,9 +12,15 @@ struct Script {
   std::string_view name;  ///< of its file
   std::string_view sha;   ///< by which it is called; the server may have forgotten it (NOSCRIPT)
   std::string_view text;  ///< then it is sent whole
-  std::string_view cluster_sha = {};   ///< the same for a cluster: see cmake/RedisScripts.cmake
-  std::string_view cluster_text = {};  ///< that, too
+  std::string_view cluster_sha = {};  ///< of the form for a cluster: see cmake/RedisScripts.cmake
 };
+/// What a script says otherwise there.
+struct ScriptReplacement {
+  std::string_view plain;
+  std::string_view sharded;
+};
+/// @return the text for a cluster.
+[[nodiscard]] std::string cluster_text(const Script& script);
 
 // Made by cmake/RedisScripts.cmake, one of each file.
 namespace scripts {
@@ -24,6 +32,7 @@ extern const Script list;
 extern const Script release;
 extern const Script renew;
 extern const Script waiters;
+extern const std::array<ScriptReplacement, 2> of_cluster;
 /// Of keys with a memory: scripts/once.
 namespace once {
 extern const Script begin;

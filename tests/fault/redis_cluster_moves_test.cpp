@@ -5,8 +5,6 @@
 // for.
 #include "fault/redis_cluster_fixture.hpp"
 
-#include <thread>
-
 namespace mortise::fault {
 namespace {
 
@@ -43,7 +41,8 @@ TEST_F(RedisClusterMoves, ASlotMovesWhileItsNameIsHeldAndWaitedFor) {
 // for names that it has not got, and is sent back.
 TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
   cluster({.masters = 3, .replicas = 0});
-  Client mine = client();
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
   Lock lock = mine.lock("a", {.lease = 3s});
   lock.lock();
   Party waiter(client(), "a");
@@ -58,8 +57,9 @@ TEST_F(RedisClusterMoves, ANameThatHasLeftBeforeItsSlotIsServedWhereItIs) {
   Lock theirs = third.lock("a");
   const Failure failure = failure_of([&] { EXPECT_FALSE(theirs.try_lock()); });
   EXPECT_FALSE(failure) << failure.text;
-  std::this_thread::sleep_for(1500ms);
-  EXPECT_FALSE(lock.lost().stop_requested()) << "renewed where it is";
+  EXPECT_TRUE(record->told(Record::Kind::renewed, record->count(Record::Kind::renewed) + 1))
+      << "where it is";
+  EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_EQ(lock.release(), Released::released);
   // Without a channel there it asks: once a second.
   ASSERT_TRUE(comes(served, 2s));
