@@ -21,14 +21,6 @@ namespace {
                               (quotable ? " '" + std::string(text) + "'" : "") + ": " + why));
 }
 
-bool sound(std::string_view host) noexcept {
-  const auto fine = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           std::string_view(".-_:%").find(c) != std::string_view::npos;
-  };
-  return !host.empty() && std::all_of(host.begin(), host.end(), fine);
-}
-
 std::optional<std::uint16_t> number(std::string_view text) noexcept {
   std::uint16_t port = 0;
   const char* const end = text.data() + text.size();
@@ -38,6 +30,15 @@ std::optional<std::uint16_t> number(std::string_view text) noexcept {
 }
 
 }  // namespace
+
+bool Address::is_host(std::string_view text) noexcept {
+  constexpr std::size_t longest = 255;  // of a name, and longer than any number
+  const auto fine = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view(".-_:%").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), fine);
+}
 
 Address Address::parse(std::string_view text, std::string_view backend,
                        std::uint16_t default_port) {
@@ -59,7 +60,7 @@ Address Address::parse(std::string_view text, std::string_view backend,
   }
   // With more than one colon and no brackets it is an IPv6 number, which leaves no room for a port.
   if (host.empty()) refuse(backend, text, "no host");
-  if (!sound(host)) refuse(backend, text, "a character that no host name has");
+  if (!is_host(host)) refuse(backend, text, "a character that no host name has");
   Address address;
   address.host = std::string(host);
   address.port = default_port;

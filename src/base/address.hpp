@@ -19,6 +19,8 @@ struct Address {
   /// @param default_port where the text names none
   /// @throws LockError (`misconfigured`) that names the text
   static Address parse(std::string_view text, std::string_view backend, std::uint16_t default_port);
+  /// @return whether that can be a host's name or number: what others say is not shown otherwise.
+  [[nodiscard]] static bool is_host(std::string_view text) noexcept;
   /// @return the address for messages: "10.0.0.1:6379", "[::1]:6379", "/run/redis.sock".
   [[nodiscard]] std::string text() const;
 };

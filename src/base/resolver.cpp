@@ -109,7 +109,7 @@ std::string Endpoint::text() const {
 // Shared by the resolver and its thread, which may outlive it by any time.
 struct Resolver::Lookup {
   std::mutex mutex;
-  int answered = -1;               // the resolver's eventfd; -1 = the resolver is gone
+  int answered = -1;               // the resolver's eventfd; -1 = it rests, or is gone
   bool running = false;            // the thread exists, and will look at `wanted` again
   std::optional<Question> wanted;  // nothing: what is being looked up is of no use any more
   std::optional<Resolution> answer;
@@ -139,13 +139,21 @@ void Resolver::Lookup::run() noexcept {
   running = false;
 }
 
-Resolver::Resolver() : lookup_(std::make_shared<Lookup>()) { static_cast<void>(prepare()); }
+Resolver::Resolver() : lookup_(std::make_shared<Lookup>()) {}
 
-Resolver::~Resolver() {
+Resolver::~Resolver() { rest(); }
+
+void Resolver::rest() noexcept {
   // In a forked child the mutex may be held by a thread that does not exist there.
   if (generation_ != fork_generation()) return;
-  const std::lock_guard lock(lookup_->mutex);
-  lookup_->answered = -1;
+  {
+    const std::lock_guard lock(lookup_->mutex);
+    lookup_->answered = -1;
+    lookup_->wanted.reset();
+    lookup_->answer.reset();
+  }
+  known_.reset();
+  answered_.reset();
 }
 
 // Forgets the last answer. @return false: there is no descriptor to be had

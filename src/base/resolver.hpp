@@ -30,10 +30,11 @@ struct Resolution {
 };
 
 /// At most one lookup runs at a time; numbers and unix sockets need none and are answered at once.
+/// One that rests has no descriptor: a client has one for each server that it has ever met.
 /// @thread_safety one thread at a time.
 class Resolver {
  public:
-  Resolver();
+  Resolver();  // takes no descriptor
   ~Resolver();
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
@@ -41,11 +42,13 @@ class Resolver {
   /// Begins to look an address up. Where a lookup of the same address still hangs, its answer is
   /// awaited instead of adding a thread to it.
   void start(const Address& address);
-  /// @return a descriptor that is readable once the answer of `start()` is there. Valid and the
-  /// same as long as the object.
+  /// @return a descriptor that is readable once the answer of `start()` is there; the same from
+  /// then on until it rests. -1 = it does.
   [[nodiscard]] int descriptor() const noexcept;
   /// @return the answer, once; nothing = not yet, or taken already.
   [[nodiscard]] std::optional<Resolution> take();
+  /// Nobody awaits an answer: closes the descriptor, until the next `start()`.
+  void rest() noexcept;
 
  private:
   struct Lookup;

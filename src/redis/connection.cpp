@@ -4,6 +4,8 @@
 // mark it, and have it looked at.
 #include "redis/connection.hpp"
 
+#include "redis/slots.hpp"
+
 #include <poll.h>
 
 #include <array>
@@ -72,6 +74,18 @@ void Connection::ready(short /*events*/, Instant now) {
   // Whoever lingers will see what there is.
   const Role role(reading_);
   if (!role) return;
+  read_and_advance(now);
+  if (link_.state() == State::idle) let_go();
+}
+
+// In a cluster there are ever more servers that have no slot any more, and those cost nothing.
+void Connection::let_go() noexcept {
+  resolver_.rest();
+  read_buffer_ = {};
+  reply_ = {};
+}
+
+void Connection::read_and_advance(Instant now) {
   switch (link_.state()) {
     case State::idle:
       if (link_.is_to_begin(now)) begin(now);
@@ -182,6 +196,7 @@ void Connection::resolved() {
   if (!found) return;
   endpoints_ = std::move(found->endpoints);
   connect_next({Errc::unavailable, where_ + ": " + found->error});
+  resolver_.rest();  // nobody polls its descriptor any more
 }
 
 // Each address of a name has the whole time: one that is silent must not stand for the others.
@@ -232,10 +247,7 @@ void Connection::greet() {
     drop({error.errc(), where_ + ": " + error.what()});
     return;
   }
-  // Who has which slot of a cluster may be a long list.
-  reader_.emplace(settings_.is_cluster() && inbox_.empty()
-                      ? ReplyLimits{.bytes = std::size_t{4} << 20U, .items = std::size_t{1} << 18U}
-                      : ReplyLimits{});
+  reader_.emplace(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});
   {
     const std::lock_guard lock(mutex_);
     out_ = greeting_->bytes();

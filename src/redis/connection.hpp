@@ -180,6 +180,8 @@ class Connection final : public base::TunedSource {
   };
 
   [[nodiscard]] short interest_of_stream() const noexcept;
+  void read_and_advance(Instant now);
+  void let_go() noexcept;
   void begin(Instant now);
   void search(Instant now);
   void resolve();

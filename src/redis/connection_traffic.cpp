@@ -33,7 +33,9 @@ bool Connection::linger() {
   const Role role(reading_);
   if (!role) return false;
   if (unanswered_.load() == 0) return false;
-  return receive(true);
+  const bool came = receive(true);
+  if (link_.state() == State::idle) let_go();
+  return came;
 }
 
 bool Connection::receive(bool sleep) {

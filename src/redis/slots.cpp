@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -35,8 +36,11 @@ unsigned crc_of(unsigned crc, std::string_view bytes) noexcept {
   return crc;
 }
 
-std::string host_or(std::string_view said, const base::Address& asked) {
-  return said.empty() || said == "?" ? asked.host : std::string(said);
+/// It is connected to, and stands in messages. @return nothing = it is no host
+std::optional<std::string> host_or(std::string_view said, const base::Address& asked) {
+  if (said.empty() || said == "?") return asked.host;
+  if (!base::Address::is_host(said)) return std::nullopt;
+  return std::string(said);
 }
 
 std::optional<std::uint16_t> number_of(std::string_view text) {
@@ -63,9 +67,10 @@ std::optional<base::Address> node_in(const Reply& reply, const base::Address& as
   if (port.kind != Reply::Kind::integer || port.integer < 1 || port.integer > 65535) {
     return std::nullopt;
   }
-  return base::Address{.host = host_or(named ? std::string_view(host.text) : "", asked),
-                       .port = static_cast<std::uint16_t>(port.integer),
-                       .path = {}};
+  std::optional<std::string> its = host_or(named ? std::string_view(host.text) : "", asked);
+  if (!its) return std::nullopt;
+  return base::Address{
+      .host = *std::move(its), .port = static_cast<std::uint16_t>(port.integer), .path = {}};
 }
 
 }  // namespace
@@ -91,12 +96,17 @@ std::uint16_t slot_of_tag(std::string_view tag) noexcept {
 std::optional<std::vector<SlotRange>> parse_slots(const Reply& reply, const base::Address& asked) {
   if (reply.kind != Reply::Kind::array) return std::nullopt;
   std::vector<SlotRange> ranges;
+  std::bitset<slot_count> seen;  // so that there are no more masters than slots
   for (const Reply& item : reply.items) {
     if (item.kind != Reply::Kind::array || item.items.size() < 3) return std::nullopt;
     const std::optional<std::uint16_t> first = slot_in(item.items[0]);
     const std::optional<std::uint16_t> last = slot_in(item.items[1]);
     std::optional<base::Address> master = node_in(item.items[2], asked);
     if (!first || !last || *first > *last || !master) return std::nullopt;
+    for (std::size_t slot = *first; slot <= *last; ++slot) {
+      if (seen.test(slot)) return std::nullopt;
+      seen.set(slot);
+    }
     ranges.push_back({.first = *first, .last = *last, .master = *std::move(master)});
   }
   return ranges;
@@ -122,7 +132,9 @@ std::optional<Redirection> parse_redirection(std::string_view words, const base:
   if (colon == std::string_view::npos) return std::nullopt;
   const std::optional<std::uint16_t> port = number_of(words.substr(colon + 1));
   if (!port || *port == 0) return std::nullopt;
-  redirection.to = {.host = host_or(words.substr(0, colon), asked), .port = *port, .path = {}};
+  std::optional<std::string> host = host_or(words.substr(0, colon), asked);
+  if (!host) return std::nullopt;
+  redirection.to = {.host = *std::move(host), .port = *port, .path = {}};
   return redirection;
 }
 

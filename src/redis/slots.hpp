@@ -15,6 +15,10 @@
 namespace mortise::redis {
 
 inline constexpr std::size_t slot_count = 16384;
+/// Of the answer to CLUSTER SLOTS: each slot by itself, with a master and three replicas that have
+/// names, still fits.
+inline constexpr ReplyLimits slots_limits{.bytes = std::size_t{16} << 20U,
+                                          .items = std::size_t{1} << 19U};
 
 /// @return the slot of all keys of that name, which have it for a hash tag: see lock_key.hpp.
 [[nodiscard]] std::uint16_t slot_of(std::string_view name) noexcept;

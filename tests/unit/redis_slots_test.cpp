@@ -49,6 +49,29 @@ TEST(RedisSlotsTest, RangesAreReadWithTheirMasters) {
   EXPECT_TRUE(parse_slots(list({}), asked));
 }
 
+std::string bulk(const std::string& bytes) {
+  return "$" + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
+}
+
+// As tools leave it that move slots one by one.
+TEST(RedisSlotsTest, ATableOfSingleSlotsIsReadAsAWhole) {
+  std::string node =
+      "*4\r\n" + bulk("255.255.255.255") + ":65535\r\n" + bulk(std::string(40, 'f'));
+  node += "*2\r\n" + bulk("hostname") + bulk(std::string(60, 'h'));
+  std::string bytes = "*" + std::to_string(slot_count) + "\r\n";
+  for (std::size_t slot = 0; slot < slot_count; ++slot) {
+    bytes += "*6\r\n:" + std::to_string(slot) + "\r\n:" + std::to_string(slot) + "\r\n";
+    for (int i = 0; i < 4; ++i) bytes += node;
+  }
+  ReplyReader reader(slots_limits);
+  reader.feed(bytes);
+  Reply reply;
+  ASSERT_EQ(reader.next(reply), ReplyReader::Next::reply) << reader.error();
+  const auto ranges = parse_slots(reply, asked);
+  ASSERT_TRUE(ranges);
+  EXPECT_EQ(ranges->size(), slot_count);
+}
+
 // Behind NAT, or with cluster-preferred-endpoint-type unknown-endpoint.
 TEST(RedisSlotsTest, AServerWithoutANameIsTheOneThatWasAsked) {
   for (const Reply& host : {text(""), text("?"), Reply{}}) {
@@ -70,10 +93,24 @@ TEST(RedisSlotsTest, WhatMakesNoSenseIsNotRead) {
   EXPECT_FALSE(parse_slots(list({range(0, 9, text("h"), 0)}), asked));
   EXPECT_FALSE(parse_slots(list({range(0, 9, text("h"), 65536)}), asked));
   EXPECT_FALSE(parse_slots(list({range(0, 9, number(1))}), asked));
+  // A slot has one master: so there are no more of them than slots.
+  EXPECT_FALSE(parse_slots(list({range(0, 9, text("h")), range(9, 9, text("h"))}), asked));
   for (const char* words : {"MOVED", "MOVED ", "MOVED 5", "MOVED 5 ", "MOVED 5 h",
                             "MOVED 5 h:", "MOVED 5 h:0", "MOVED 16384 h:1", "MOVED -1 h:1",
                             "MOVED x h:1", "MOVED 5 h:65536", "ASKING 5 h:1", "TRYAGAIN", ""}) {
     EXPECT_FALSE(parse_redirection(words, asked)) << words;
+  }
+}
+
+// It would be connected to, and would stand in messages, and so in logs.
+TEST(RedisSlotsTest, WhatIsNoHostIsNotRead) {
+  const std::string longest(255, 'x');
+  EXPECT_TRUE(parse_slots(list({range(0, 9, text(longest))}), asked));
+  for (const std::string& host :
+       {std::string("h\nforged: line"), std::string("h\0x", 3), std::string("a b"),
+        std::string("\x1b[2J"), longest + "x", std::string("h/path"), std::string("\xc3\xa4")}) {
+    EXPECT_FALSE(parse_slots(list({range(0, 9, text(host))}), asked)) << host;
+    EXPECT_FALSE(parse_redirection("MOVED 5 " + host + ":1", asked)) << host;
   }
 }
 

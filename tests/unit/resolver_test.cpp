@@ -66,7 +66,10 @@ TEST(ResolverTest, NumbersAndPathsAreAnsweredAtOnce) {
   EXPECT_FALSE(resolver.take());
   EXPECT_FALSE(readable(resolver));
   const std::ptrdiff_t before = threads();
+  EXPECT_EQ(resolver.descriptor(), -1) << "nobody awaits an answer";
+  resolver.start(host("127.0.0.1", 1));
   const int descriptor = resolver.descriptor();
+  EXPECT_GE(descriptor, 0);
   for (int i = 0; i < 3; ++i) {
     expect_at_once(resolver, host("127.0.0.1", 1), "127.0.0.1:1");
     expect_at_once(resolver, host("::1"), "[::1]:6379");
@@ -76,6 +79,27 @@ TEST(ResolverTest, NumbersAndPathsAreAnsweredAtOnce) {
   }
   EXPECT_EQ(threads(), before);
   EXPECT_EQ(resolver.descriptor(), descriptor);
+  resolver.rest();
+  EXPECT_EQ(resolver.descriptor(), -1);
+  expect_at_once(resolver, host("127.0.0.1", 1), "127.0.0.1:1");
+}
+
+// What it had asked for may still be looked up, and is answered to nobody.
+TEST(ResolverTest, OneThatRestsIsAskedAnew) {
+  std::mt19937_64 random(model::test_seed());
+  for (int round = 0; round < 300; ++round) {
+    Resolver resolver;
+    resolver.start(host("localhost", 1));
+    std::this_thread::sleep_for(std::chrono::nanoseconds(random() % 300'000));
+    resolver.rest();
+    EXPECT_FALSE(resolver.take());
+    resolver.start(host("localhost", 1));
+    ASSERT_TRUE(readable(resolver, test::patience));
+    const std::optional<Resolution> found = resolver.take();
+    ASSERT_TRUE(found);
+    ASSERT_FALSE(found->endpoints.empty()) << found->error;
+    ASSERT_FALSE(resolver.take());
+  }
 }
 
 TEST(ResolverTest, APathThatIsTooLongIsAnError) {
