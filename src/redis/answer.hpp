@@ -82,6 +82,7 @@ struct Push {
   Mode mode = Mode::exclusive;        // taken: not of a key, which its name tells
   std::string key{};                  ///< of the lock, or the key of `Once`
   std::uint64_t clock = 0;  ///< by whose clock, as in Reading; what is pushed says nothing
+  Instant heard_since{};    ///< in a cluster: the inbox listens for its name since then
 
   [[nodiscard]] static std::optional<Push> parse(std::string_view text);
 };

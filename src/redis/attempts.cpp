@@ -32,7 +32,7 @@ bool Attempts::asked(const Operation& operation, std::uint64_t epoch, bool once)
   Record& record = record_of(operation->request().attempt);
   if (record.decided() || record.cancelled || (once && record.epoch == epoch)) return false;
   record.operation = operation;
-  record.epoch = std::max(record.epoch, epoch);
+  record.epoch = epoch;  // in a cluster the next connection may be an older one
   ++record.open;
   return true;
 }
@@ -111,6 +111,15 @@ bool Attempts::Record::is_over(const Push& push) const noexcept {
   return reading && reading->clock == push.clock && push.granted_at < reading->at;
 }
 
+// In a cluster a replica tells its own subscribers, too, of what its master says, also of a grant
+// of which the master then finds that nobody has heard it, and that is none; and a replica takes a
+// subscription that was meant for the master that it was. So a server that has executed a request
+// since the client listens there was the master since: where it is replaced it ends the
+// subscription, before it hears of anything that its successor says.
+bool Attempts::Record::reads(const Push& push) const noexcept {
+  return reading && reading->clock == push.clock && reading->asked >= push.heard_since;
+}
+
 std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& reading,
                                     std::uint64_t number) {
   const std::lock_guard lock(mutex_);
@@ -121,7 +130,7 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
   const bool same = !record.reading || record.reading->clock == reading.clock;
   record.reading = reading;
   record.seen = same ? std::max(record.seen, number) : number;
-  if (record.early && record.early->clock != reading.clock) return std::nullopt;
+  if (record.early && !record.reads(*record.early)) return std::nullopt;
   std::optional<Push> early = std::exchange(record.early, std::nullopt);
   if (!early || record.is_over(*early)) return std::nullopt;
   // It is believed now.
@@ -270,7 +279,7 @@ Attempts::Verdict Attempts::granted(const Push& push) {
     return {.kind = orphaned_grant};
   }
   if (record.is_over(push)) return {.kind = known};
-  if (!record.reading || record.reading->clock != push.clock) {
+  if (!record.reads(push)) {
     if (!record.early || record.early->number < push.number) record.early = push;
     return {.kind = record.reading ? unreadable : later, .operation = std::move(operation)};
   }

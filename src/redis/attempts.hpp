@@ -184,6 +184,8 @@ class Attempts {
     /// the count of its references, would stay as long as the weak one does.
     void decide(std::uint64_t grant, Instant end) noexcept;
     [[nodiscard]] bool is_over(const Push& push) const noexcept;
+    /// @return whether its time can be read, and it comes from whom that reading is of.
+    [[nodiscard]] bool reads(const Push& push) const noexcept;
     [[nodiscard]] bool tried_enough(Instant now) const noexcept;  // of `taken_back`
   };
   /// What a late copy may have done.

@@ -29,29 +29,31 @@ Server& Cluster::at(const base::Address& address) {
 }
 
 Server& Cluster::at_locked(const base::Address& address) {
-  for (Node& node : nodes_) {
-    const base::Address& its = node.settings.address;
-    if (its.port == address.port && its.host == address.host) return *node.server;
+  const auto [at, added] = nodes_.try_emplace({address.host, address.port});
+  Node& node = at->second;
+  if (!added) return *node.server;
+  try {
+    node.settings = settings_;
+    node.settings.address = address;
+    node.server = make_(node.settings);
+  } catch (...) {
+    nodes_.erase(at);
+    throw;
   }
-  std::list<Node> made(1);
-  made.front().settings = settings_;
-  made.front().settings.address = address;
-  made.front().server = make_(made.front().settings);
-  nodes_.splice(nodes_.end(), made);
-  return *nodes_.back().server;
+  return *node.server;
 }
 
 Server* Cluster::nth(std::size_t number) const noexcept {
   const std::lock_guard lock(mutex_);
   if (number >= nodes_.size()) return nullptr;
-  return std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(number))->server.get();
+  return std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(number))->second.server.get();
 }
 
 std::vector<Server*> Cluster::servers() const {
   const std::lock_guard lock(mutex_);
   std::vector<Server*> all;
   all.reserve(nodes_.size());
-  for (const Node& node : nodes_) all.push_back(node.server.get());
+  for (const auto& [where, node] : nodes_) all.push_back(node.server.get());
   return all;
 }
 
@@ -60,10 +62,11 @@ std::vector<Server*> Cluster::masters() const {
   for (const auto& slot : table_) {
     if (all.empty() || slot.load() != all.back()) all.push_back(slot.load());
   }
+  std::sort(all.begin(), all.end(), std::less<>());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   std::sort(all.begin(), all.end(), [](const Server* a, const Server* b) {
     return a->address().text() < b->address().text();
   });
-  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 
@@ -88,14 +91,14 @@ Cluster::Slots Cluster::learn(const std::vector<SlotRange>& ranges) {
       if (table_[slot].exchange(&master) != &master) changed.set(slot);
     }
   }
-  told_ = told_ || !ranges.empty();
+  if (!ranges.empty()) told_ = looked_;
   version_.fetch_add(1);
   return changed;
 }
 
-bool Cluster::is_told() const {
+bool Cluster::is_told(Instant since) const {
   const std::lock_guard lock(mutex_);
-  return told_;
+  return told_ && *told_ >= since;
 }
 
 bool Cluster::pass_over(Server& server) {
@@ -129,17 +132,27 @@ bool Cluster::begins_look(Instant now) {
   return true;
 }
 
+// Those that have left may be many, and are gone, as a rule: where each of them took its time to be
+// silent, nobody would come to a seed any more by whose name there are others.
+std::vector<Server*> Cluster::who_may_tell_locked() {
+  // One that only the user has named is met here.
+  std::vector<Server*> who;
+  for (const base::Address& seed : settings_.seeds) who.push_back(&at_locked(seed));
+  for (Server* const master : masters()) {
+    if (std::find(who.begin(), who.end(), master) == who.end()) who.push_back(master);
+  }
+  return who;
+}
+
 Server& Cluster::whom_to_ask() {
   const std::lock_guard lock(mutex_);
-  // One that only the user has named is met here.
-  for (const base::Address& seed : settings_.seeds) static_cast<void>(at_locked(seed));
+  const std::vector<Server*> who = who_may_tell_locked();
   Server* next = nullptr;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const auto at = static_cast<std::ptrdiff_t>((turn_ + i) % nodes_.size());
-    Server& each = *std::next(nodes_.begin(), at)->server;
-    if (next == nullptr) next = &each;
-    if (!each.commands().up()) continue;
-    next = &each;
+  for (std::size_t i = 0; i < who.size(); ++i) {
+    Server* const each = who[(turn_ + i) % who.size()];
+    if (next == nullptr) next = each;
+    if (!each->commands().up()) continue;
+    next = each;
     break;
   }
   ++turn_;

@@ -39,17 +39,17 @@ void Listening::sweep_locked(Instant now) {
   }
 }
 
-bool Listening::hears(const std::string& name) const {
+std::optional<Instant> Listening::since(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto found = names_.find(name);
-  return found != names_.end() && found->second.began;
+  return found == names_.end() ? std::nullopt : found->second.began;
 }
 
-bool Listening::began(const std::string& name) {
+bool Listening::began(const std::string& name, Instant now) {
   const std::lock_guard lock(mutex_);
   const auto found = names_.find(name);
   if (found == names_.end()) return false;
-  found->second.began = true;
+  found->second.began = now;
   return true;
 }
 

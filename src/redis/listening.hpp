@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,11 +27,11 @@ class Listening {
   /// Somebody waits for that name. What nobody has waited for since a while is not listened to any
   /// more.
   void wait(const std::string& name, Instant now);
-  /// @return whether it listens there for that name, and the server has said so.
-  [[nodiscard]] bool hears(const std::string& name) const;
+  /// @return since when it listens there for that name, as the server has said.
+  [[nodiscard]] std::optional<Instant> since(const std::string& name) const;
 
   /// The server has answered that it listens. @return whether it was to
-  bool began(const std::string& name);
+  bool began(const std::string& name, Instant now);
   /// The server says that it does not any more. @return whether it was to: the slot has left
   bool ended(const std::string& name);
   /// The server has refused one of those that were said and not answered; not said which.
@@ -40,7 +41,7 @@ class Listening {
 
  private:
   struct State {
-    bool began = false;
+    std::optional<Instant> began{};
     Instant wanted{};  // last
   };
 

@@ -79,6 +79,12 @@ void RedisBackend::attach(Server& server) {
   if (!stopped_.load()) server.attach();
 }
 
+// Wanted first: see Server::detach().
+void RedisBackend::want(Server& server, bool now) {
+  server.commands().want(now);
+  if (cluster_) attach(server);
+}
+
 // Made with the first attempt, which names it.
 void RedisBackend::open_inbox(Server& server, const AttemptId& of_client) {
   if (server.has_inbox()) return;

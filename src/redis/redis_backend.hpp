@@ -103,6 +103,7 @@ class RedisBackend final : public Backend, private Server::User {
 
   [[nodiscard]] bool open(Operation& operation);
   void attach(Server& server);
+  void want(Server& server, bool now = false);
   void open_inbox(Server& server, const AttemptId& of_client);
   void ask(const std::shared_ptr<Acquisition>& operation);
   /// @param call whoever asks keeps its operation until this returns
@@ -192,7 +193,7 @@ class RedisBackend final : public Backend, private Server::User {
   void outrun_copies(Server& server, const Call& call);
   void listen(Server& server, const Acquisition::Request& request);
   void ask_for(const std::string& name);
-  void list_cluster(const std::shared_ptr<Listing>& operation);
+  void list_cluster(const Call& call);
   void answered_page(Server& server, const Call& call, NamePage page);
   void lost_in_cluster(Server& server, Calls& calls);
   void leave_unused(Instant now);

@@ -54,15 +54,21 @@ void RedisBackend::answered_slots(Server& server, const Reply& reply) {
 void RedisBackend::leave_unused(Instant now) {
   constexpr std::chrono::seconds kept{10};
   const Failure why{Errc::unavailable, describe() + ": a server without a slot"};
+  const std::vector<Server*> masters = cluster_->masters();
+  bool any = false;
   for (Server* const server : cluster_->servers()) {
-    if (!server->commands().up() || cluster_->has_slots(*server)) continue;
-    if (now - server->used() < kept) {
-      static_cast<void>(cluster_->want_look(now + kept));
-    } else {
-      server->break_inbox(why);
-      server->commands().mark_broken(why);
+    if (std::find(masters.begin(), masters.end(), server) != masters.end()) continue;
+    if (!server->commands().up()) {
+      const std::lock_guard lock(mutex_);
+      server->detach();
+      continue;
     }
+    any = true;
+    if (now - server->used() < kept) continue;
+    server->commands().mark_broken(why);  // first, or the inbox would be made anew
+    server->break_inbox(why);
   }
+  if (any) static_cast<void>(cluster_->want_look(now + kept));
 }
 
 // What waits for a server that has it no more goes to the one that has.
@@ -90,6 +96,13 @@ void RedisBackend::ask_once(const std::shared_ptr<Acquisition>& operation) {
 
 // A call that was refused so has done nothing.
 bool RedisBackend::redirected(Server& server, const Call& call, const std::string& words) {
+  if (call.kind == Call::Kind::list && words.starts_with("READONLY")) {
+    Call again = call;
+    again.since = clock_->now();
+    want_look();
+    run_again_later(again, std::chrono::milliseconds(50));
+    return true;
+  }
   const auto where = parse_redirection(words, server.address());
   if (!where || call.moves == most_moves) return false;
   if (call.whole) server.commands().loaded().forget();  // it was not read
@@ -136,15 +149,17 @@ void RedisBackend::lost_in_cluster(Server& server, Calls& calls) {
   const auto looks =
       calls.remove_if([](const Call& call) { return call.kind == Call::Kind::slots; });
   if (looks > 0) cluster_->end_look(false, clock_->now());
+  base::OneByOne each;
   for (Call& call : calls) {
     if (!call.asks_first) continue;
     call.at = nullptr;  // whoever sent it here may have it again, or nobody
     call.asks_first = false;
+    if (call.kind == Call::Kind::acquire) each([&] { ask_once(call.shared_acquisition()); });
   }
   if (cluster_->has_slots(server)) want_look();
-  if (!cluster_->pass_over(server)) return;
-  base::OneByOne each;
-  for (const auto& operation : attempts_.undecided()) each([&] { ask_once(operation); });
+  if (cluster_->pass_over(server)) {
+    for (const auto& operation : attempts_.undecided()) each([&] { ask_once(operation); });
+  }
   each.finish();
 }
 
@@ -167,7 +182,7 @@ void RedisBackend::told_of_subscription(Server& server, const Reply& message) {
   const std::optional<std::string> name = lock_name(server.channel(), message.items[1].text);
   if (!name) return;
   if (message.items[0].text == "ssubscribe") {
-    if (server.names()->began(*name)) ask_for(*name);
+    if (server.names()->began(*name, clock_->now())) ask_for(*name);
   } else if (server.names()->ended(*name)) {
     // Nobody asked for that: the slot has left.
     want_look();
@@ -182,10 +197,17 @@ void RedisBackend::ask_for(const std::string& name) {
 }
 
 // One master after the other, in the order of their addresses, each with cursors of its own. One
-// that was met by nobody yet is not left out: the cluster is asked who there is, first.
-void RedisBackend::list_cluster(const std::shared_ptr<Listing>& operation) {
+// that was met by nobody yet is not left out, nor are names that one has who did not: the cluster
+// is asked who there is, before the first page. A client that does nothing else is told of no
+// change, and a master that was replaced has a page without a name.
+void RedisBackend::list_cluster(const Call& call) {
   constexpr std::chrono::milliseconds pause{10};
-  if (!cluster_->is_told()) return run_again_later(Call::list(operation), pause);
+  const auto operation = std::static_pointer_cast<Listing>(call.operation);
+  const bool begins = operation->cursor().empty();
+  if (!cluster_->is_told(begins ? call.since : Instant::min())) {
+    want_look();
+    return run_again_later(call, pause);
+  }
   const ClusterCursor where = ClusterCursor::parse(operation->cursor());
   const std::vector<Server*> masters = cluster_->masters();
   const auto at = std::find_if(masters.begin(), masters.end(), [&](const Server* each) {
@@ -201,9 +223,10 @@ void RedisBackend::list_cluster(const std::shared_ptr<Listing>& operation) {
     NamePage page = cursor->take(operation->limit(), operation->prefix());
     answered_page(server, Call::list(operation), std::move(page));
   } else {
-    Call call = Call::list(operation);
-    call.at = &server;
-    submit(std::move(call));
+    Call page = call;
+    page.whole = false;
+    page.at = &server;
+    submit(std::move(page));
   }
 }
 

@@ -35,6 +35,10 @@ void RedisBackend::stop() noexcept {
   for (std::size_t i = 0; Server* const server = cluster_ ? cluster_->nth(i) : nullptr; ++i) {
     end(*server);
   }
+  // What the last of them sent to one that had ended already.
+  for (std::size_t i = 0; Server* const server = cluster_ ? cluster_->nth(i) : nullptr; ++i) {
+    for (const Call& call : server->take_kept()) say_farewell(*call.operation);
+  }
   // Where there is no memory for a list, whoever waits sees by itself that the client is closed.
   base::without_memory([&] {
     for (const auto& operation : attempts_.undecided()) say_farewell(*operation);

@@ -58,9 +58,10 @@ void RedisBackend::pushed(Server& server, const Reply& message) {
 void RedisBackend::refused_inbox(Server& server, const std::string& words) {
   const ServerError error = server_error(server.where(), words);
   if (server.names() != nullptr) {
+    // Said anew when its waiters ask the next time. A cluster that is down would refuse it of each
+    // new connection as well, and that would take the names along that are listened to.
     server.names()->refused();
-    want_look();
-    if (parse_redirection(words, server.address())) return;
+    return want_look();
   }
   if (error.kind != ServerError::Kind::final) server.break_inbox(error.failure);
 }
@@ -72,13 +73,17 @@ void RedisBackend::pushed_grant(Server& server, Push push) {
     // A master's messages come by its replicas, too, with its time; and one that was replaced is a
     // replica.
     named = named_by(settings_.prefix, push.key);
-    if (!named || &server_of(named->name) != &server) push.clock = 0;
+    const auto since = named ? server.names()->since(named->name) : std::nullopt;
+    if (!since || &server_of(named->name) != &server) push.clock = 0;
+    push.heard_since = since.value_or(Instant{});
   }
   const Attempts::Verdict verdict = attempts_.granted(push);
   switch (verdict.kind) {
     case Attempts::Verdict::Kind::believe: return believe(verdict.operation, push, verdict.reading);
-    case Attempts::Verdict::Kind::later:  // with the reply that is under way
     case Attempts::Verdict::Kind::known: return;
+    case Attempts::Verdict::Kind::later:
+      if (push.clock != 0) return;  // with the reply that is under way
+      [[fallthrough]];
     case Attempts::Verdict::Kind::unreadable: return ask(verdict.operation);
     case Attempts::Verdict::Kind::orphaned_grant: break;
   }

@@ -13,7 +13,11 @@ namespace mortise::redis {
 
 void RedisBackend::list(const std::shared_ptr<Listing>& operation) {
   if (!open(*operation)) return;
-  if (cluster_) return list_cluster(operation);
+  if (cluster_) {
+    Call call = Call::list(operation);
+    call.since = clock_->now();
+    return list_cluster(call);
+  }
   std::optional<ListCursor> cursor = ListCursor::parse(operation->cursor());
   if (!cursor) {
     operation->failed({Errc::misconfigured, describe() + ": the cursor is not one of its own"});

@@ -19,8 +19,7 @@ void RedisBackend::put_in_outbox(Calls alone) {
   Server& server = server_of(call);
   keep(server, std::move(alone));
   Failure why = server.why_down();
-  if (cluster_) attach(server);
-  server.commands().want(at_once);
+  want(server, at_once);
   if (cluster_ && cluster_->version() != version) return send_again(server.take_kept());
   // It may have come up in between, and have looked for what is kept too early.
   if (server.commands().up()) {
@@ -92,9 +91,8 @@ void RedisBackend::send_again(Calls calls) {
   const auto send_one = [&](Calls& alone) {
     Call& call = alone.front();
     if (is_over(call, now)) return;
-    if (call.kind == Call::Kind::list && call.at == nullptr && cluster_) {
-      return list_cluster(std::static_pointer_cast<Listing>(call.operation));
-    }
+    // By what is known of the masters now: the one that was asked may be gone for good.
+    if (call.kind == Call::Kind::list && cluster_) return list_cluster(call);
     call.asked = now;
     call.whole = false;
     if (base::mutant("redis.force_again_takes_the_next")) call.found.reset();

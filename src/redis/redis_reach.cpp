@@ -33,14 +33,14 @@ void RedisBackend::lost_commands(Server& server, const Failure& why, bool final,
   note_unanswered(unanswered, now);
   Calls outbox = server.take_kept();
   outbox.splice(outbox.end(), unanswered);
-  if (cluster_) lost_in_cluster(server, outbox);
+  base::OneByOne each;
+  if (cluster_) each([&] { lost_in_cluster(server, outbox); });
   const auto leave = [&](Calls& alone) { left_behind(alone, why, final, was_up); };
   bool wanted = remote::each_or_keep(std::move(outbox), leave,
                                      [&](Calls alone) { keep(server, std::move(alone)); });
-  base::OneByOne each;
   each([&] { tell_undecided(server, why, final); });
   wanted = wanted || each.failed() || attempts_.takes_back(now);
-  if (wanted) server.commands().want();
+  if (wanted) want(server);
   each.finish();
 }
 
@@ -71,7 +71,7 @@ void RedisBackend::tell_undecided(Server& server, const Failure& why, bool final
         cancel_behind(operation);
       });
     } else {
-      server.commands().want();
+      want(server);
       each([&] { operation->trouble(why); });
     }
   }

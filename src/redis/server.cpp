@@ -47,7 +47,23 @@ void Server::attach() {
   host_.attach(commands_);
   if (watch_) host_.attach(*watch_);
   if (witness_) witness_->attach();
+  if (inbox_owner_) host_.attach(*inbox_owner_);
   attached_.store(true);
+}
+
+// Whoever wants a connection from now on sees that it is not polled; or that was just before.
+void Server::detach() noexcept {
+  const auto is_wanted = [this] {
+    return commands_.is_wanted() || (inbox_owner_ && inbox_owner_->is_wanted());
+  };
+  if (!attached_.load() || is_wanted()) return;
+  attached_.store(false);
+  if (is_wanted()) {
+    attached_.store(true);
+    return;
+  }
+  host_.detach(commands_);
+  if (inbox_owner_) host_.detach(*inbox_owner_);
 }
 
 void Server::open_inbox(const std::string& channel) {

@@ -85,8 +85,10 @@ class Server final : private Connection::User {
   Server(Host& host, const Settings& settings, const remote::Tls* tls, Shared& shared, User& user);
   ~Server() override;
 
-  /// Has the library poll the connection for commands. May throw: say it again then.
+  /// Has the library poll its connections. May throw: say it again then.
   void attach();
+  /// Ends that, where nobody wants them: until it is attached again.
+  void detach() noexcept;
   [[nodiscard]] bool is_attached() const noexcept { return attached_.load(); }
   /// The same of the inbox, which is made with the first one of these; not more than one thread.
   void open_inbox(const std::string& channel);

@@ -33,10 +33,10 @@ TEST_F(RedisListeningTest, ANameIsSaidOnceAndHeardWhenThatIsAnswered) {
   names_.wait("a", start_);
   names_.wait("a", start_);
   EXPECT_THAT(said(), ElementsAre("+a"));
-  EXPECT_FALSE(names_.hears("a"));
-  EXPECT_TRUE(names_.began("a"));
-  EXPECT_TRUE(names_.hears("a"));
-  EXPECT_FALSE(names_.began("b")) << "nobody waits for that";
+  EXPECT_FALSE(names_.since("a"));
+  EXPECT_TRUE(names_.began("a", start_ + 1s));
+  EXPECT_EQ(names_.since("a"), start_ + 1s);
+  EXPECT_FALSE(names_.began("b", start_)) << "nobody waits for that";
 }
 
 TEST_F(RedisListeningTest, WhatCouldNotBeSaidIsSaidNextTime) {
@@ -49,7 +49,7 @@ TEST_F(RedisListeningTest, WhatCouldNotBeSaidIsSaidNextTime) {
 
 TEST_F(RedisListeningTest, ASlotThatLeavesTakesItsNamesAlong) {
   names_.wait("a", start_);
-  static_cast<void>(names_.began("a"));
+  static_cast<void>(names_.began("a", start_));
   EXPECT_TRUE(names_.ended("a"));
   EXPECT_FALSE(names_.ended("a"));
   said();
@@ -59,7 +59,7 @@ TEST_F(RedisListeningTest, ASlotThatLeavesTakesItsNamesAlong) {
 
 TEST_F(RedisListeningTest, OneThatWasRefusedIsSaidAgain) {
   names_.wait("a", start_);
-  static_cast<void>(names_.began("a"));
+  static_cast<void>(names_.began("a", start_));
   names_.wait("b", start_);
   names_.refused();
   said();

@@ -4,12 +4,27 @@
 --
 -- ARGV  1 where to go on, "0" = at the beginning    3 what the keys look like, as a pattern    4 at how many keys of
 --       the database to look    5 how long the prefix of ours is
--- @return where to go on ("0": this was the last page), then " <length> <key>" of each
+-- @return where to go on ("0": this was the last page), then " <length> <key>" of each; READONLY where this server of a
+--         cluster was a master, and is a replica by now
 local BYTES = 131072 -- of one page: a reply of twice as much is refused by its reader
 
+-- A server of a cluster reads no key that another one has: a replica has all of them, and its page would have no name.
+local function readonly(key, why)
+  why = tostring(type(why) == 'table' and why.err or why)
+  if not string.find(why, 'non local key', 1, true) then return nil end -- of a stranger's key
+  local told = redis.pcall('HDEL', key, '-') -- refused by either, for another reason
+  local words = type(told) == 'table' and told.err
+  return words and string.find(words, 'READONLY', 1, true) and words
+end
+
 -- A hold that Redisson knows of stands as long as Redisson's key does; and so does one of Redisson's own.
+local replica
 local function is_held(key)
-  if not pcall(open, key) then return false end -- a stranger's
+  local opened, why = pcall(open, key)
+  if not opened then
+    replica = replica or readonly(key, why)
+    return false
+  end
   if MODE ~= 'r' then return held end
   local name = string.gsub(string.sub(key, ARGV[5] + 2, -2), '%%25', '%%')
   local readable, theirs_or_ours = pcall(is_lock, name)
@@ -28,4 +43,5 @@ repeat
   end
   looks = math.floor(looks / 4)
 until bytes <= BYTES or looks < 1
+if replica then return redis.error_reply(replica) end
 return table.concat(page, ' ')
