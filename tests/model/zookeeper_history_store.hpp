@@ -27,6 +27,8 @@ class ZooKeeperHistoryStore final : public DistantStore {
   void take_away(const std::string& name) override;
 
   [[nodiscard]] test::ZooKeeperServer& server(std::size_t which);
+  /// What the locks are below, without the slash.
+  [[nodiscard]] const std::string& root() const noexcept { return root_; }
   /// The one that decides.
   [[nodiscard]] std::size_t leader();
   /// Until all of them serve.

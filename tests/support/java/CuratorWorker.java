@@ -3,7 +3,7 @@
 // InterProcessMutex, either lock of its InterProcessReadWriteLock (the fourth argument: `mutex`,
 // `read`, `write`), or permits of its InterProcessSemaphoreV2 (a number). It connects to the unix
 // socket of the test and obeys, one order a line: `take`, `try MILLISECONDS`, `free`, `cycle TIMES
-// FILE [PLACES]`; it answers each in one line.
+// FILE [PLACES]`; it answers each in one line. The last argument is the session's time-out.
 
 import java.io.BufferedReader;
 import java.io.File;
@@ -97,15 +97,21 @@ public final class CuratorWorker {
     public static void main(String[] arguments) throws Exception {
         try (SocketChannel test = SocketChannel.open(UnixDomainSocketAddress.of(arguments[0]));
                 CuratorFramework client = CuratorFrameworkFactory.newClient(
-                        arguments[1], 20_000, 20_000, new RetryOneTime(100))) {
+                        arguments[1], Integer.parseInt(arguments[5]), 20_000,
+                        new RetryOneTime(100))) {
             client.start();
             CuratorWorker worker =
                     new CuratorWorker(of(client, arguments[2], arguments[3]));
             BufferedReader orders =
                     new BufferedReader(Channels.newReader(test, StandardCharsets.UTF_8));
             for (String order; (order = orders.readLine()) != null; ) {
-                String answer = worker.obey(order.split(" ")) + "\n";
-                test.write(ByteBuffer.wrap(answer.getBytes(StandardCharsets.UTF_8)));
+                String answer;
+                try {
+                    answer = worker.obey(order.split(" "));
+                } catch (Exception why) {
+                    answer = "failed: " + why.getClass().getSimpleName();
+                }
+                test.write(ByteBuffer.wrap((answer + "\n").getBytes(StandardCharsets.UTF_8)));
             }
         }
     }

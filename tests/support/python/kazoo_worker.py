@@ -2,9 +2,9 @@
 """The other side of the interoperability tests: a process that takes locks by kazoo.
 
 Which one says the fourth argument: `mutex` is its Lock, `read` and `write` its ReadLock and
-WriteLock; with the patterns that are given behind it, by commas. It connects to the unix socket of
-the test and obeys, one order a line: `take`, `try MILLISECONDS`, `free`, `cycle TIMES FILE`; it
-answers each in one line.
+WriteLock; with the patterns that are given behind it, by commas; the last is the session's time-out.
+It connects to the unix socket of the test and obeys, one order a line: `take`, `try MILLISECONDS`,
+`free`, `cycle TIMES FILE`; it answers each in one line.
 """
 import os
 import socket
@@ -53,9 +53,17 @@ def obey(lock, order):
     return "unknown"
 
 
-def main(path, servers, node, kind, patterns=""):
+def answer_to(lock, order):
+    """The same, and what it failed of."""
+    try:
+        return obey(lock, order)
+    except Exception as why:  # pylint: disable=broad-except
+        return f"failed: {type(why).__name__}"
+
+
+def main(path, servers, node, kind, patterns, session):
     """Obeys until the test has gone."""
-    client = KazooClient(hosts=servers, timeout=20)
+    client = KazooClient(hosts=servers, timeout=int(session) / 1000)
     client.start()
     kinds = {"mutex": client.Lock, "read": client.ReadLock, "write": client.WriteLock}
     # What docs/zookeeper.md tells users of kazoo to say.
@@ -63,7 +71,7 @@ def main(path, servers, node, kind, patterns=""):
     with socket.socket(socket.AF_UNIX) as test:
         test.connect(path)
         for line in test.makefile("r"):
-            test.sendall((obey(lock, line.split()) + "\n").encode())
+            test.sendall((answer_to(lock, line.split()) + "\n").encode())
     client.stop()
 
 
