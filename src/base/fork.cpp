@@ -3,6 +3,8 @@
 // process-wide state: pthread_atfork handlers cannot be taken back and carry no argument.
 #include "base/fork.hpp"
 
+#include "base/handed_over.hpp"
+
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +94,22 @@ SocketIdentity identity_of(int fd) noexcept {
   struct stat status {};
   const bool is_socket = fd >= 0 && ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
   return is_socket ? SocketIdentity{fd, status.st_ino} : SocketIdentity{};
+}
+
+Whose whose(const SocketIdentity& socket) noexcept {
+  const Registry& all = registry();
+  const auto number = static_cast<std::size_t>(socket.fd);
+  if (number < all.ours.size() && all.ours[number]) return Whose::ours;
+  bool shared = false;
+  for (const SocketIdentity& each : all.borrowed) {
+    if (each.inode != socket.inode || identity_of(each.fd) != each) continue;
+    if (each.fd == socket.fd) return Whose::ours;
+    shared = true;
+  }
+  for (std::size_t fd = 0; fd < all.ours.size() && !shared; ++fd) {
+    shared = all.ours[fd] && identity_of(static_cast<int>(fd)).inode == socket.inode;
+  }
+  return shared ? Whose::ours_too : Whose::nobodys;
 }
 
 void expect_socket() {

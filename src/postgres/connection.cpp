@@ -72,7 +72,9 @@ void Connection::check_time(Instant now) {
   using End = remote::Link::End;
   switch (const End end = link_.end(now)) {
     case End::none: break;
-    case End::name_is_late: route_.give_up_name(); [[fallthrough]];
+    case End::name_is_late:
+      route_.give_up_name();
+      return fail_over(lost(route_.late_words(remote::Link::words(end))), now);
     case End::connection_is_late: return fail_over(lost(remote::Link::words(end)), now);
     case End::broken: return drop(broken());
   }
@@ -169,7 +171,7 @@ void Connection::next_server(Instant now) {
       case Route::Step::server: break;
     }
     link_.next_server(now);
-    auto pq = std::make_unique<Pq>(route_.keywords());
+    auto pq = std::make_unique<Pq>(route_.keywords(), route_.take_socket());
     const bool begun = pq->descriptor() >= 0;
     if (!begun) last_ = server_error(route_.where(), pq->error());
     if (!begun) continue;
@@ -259,6 +261,7 @@ void Connection::take_greeting(Instant now) {
     }
   }
   settling_ = false;
+  route_.end();
   route_.rest();
   interest_.store(POLLIN);
   link_.came_up(now);

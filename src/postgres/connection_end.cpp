@@ -54,6 +54,7 @@ void Connection::drop(const ServerError& why) {
 }
 
 Flights Connection::close() noexcept {
+  route_.end();
   std::unique_ptr<Pq> pq;
   const std::lock_guard lock(mutex_);
   link_.leave();

@@ -5,6 +5,7 @@
 #include "postgres/postgres_backend.hpp"
 #include "postgres/server_error.hpp"
 #include "postgres/sql.hpp"
+#include "remote/dialer.hpp"
 #include "remote/one_shot.hpp"
 
 #include <utility>
@@ -13,6 +14,16 @@ namespace mortise::postgres {
 
 std::unique_ptr<Backend> backend(std::string_view url) {
   return std::make_unique<PostgresBackend>(Settings::parse(url));
+}
+
+std::unique_ptr<Backend> backend(std::string_view url, Connector connector) {
+  Settings settings = Settings::parse(url);
+  // libpq asks a unix socket for its peer, and no other; what is to be checked must not be skipped.
+  if (settings.names_peer()) {
+    throw LockError({Errc::unsupported, "URL: requirepeer of a connector's connection"});
+  }
+  settings.connector = remote::shared(std::move(connector));
+  return std::make_unique<PostgresBackend>(std::move(settings));
 }
 
 std::string migration(const Migration& options) {

@@ -7,10 +7,12 @@
 #include <libpq-fe.h>
 
 #include <endian.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -163,15 +165,47 @@ PqError Result::error() const {
   return error;
 }
 
-Pq::Pq(const Keywords& keywords) {
-  const KeywordList list(keywords);
-  descriptor_ = base::BorrowedFd::open([&] {
-    connection_ = PQconnectStartParams(list.keys.data(), list.values.data(), 0);
-    return connection_ != nullptr ? PQsocket(connection_) : -1;
-  });
+Pq::Pq(const Keywords& keywords, base::UniqueFd connected) {
+  if (connected) {
+    adopt(keywords, connected);
+  } else {
+    const KeywordList list(keywords);
+    descriptor_ = base::BorrowedFd::open([&] {
+      connection_ = PQconnectStartParams(list.keys.data(), list.values.data(), 0);
+      return connection_ != nullptr ? PQsocket(connection_) : -1;
+    });
+  }
   if (connection_ == nullptr) return;
   PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
   PQsetNoticeReceiver(connection_, &Pq::note, this);
+}
+
+// libpq sends no byte before it is asked whether it is connected, and knows its socket by the
+// number: until then that becomes the other one's. See Lure.
+void Pq::adopt(Keywords keywords, const base::UniqueFd& connected) {
+  lure_.emplace();
+  trouble_ = lure_->trouble();
+  if (!trouble_.empty()) return;
+  keywords.emplace_back("hostaddr", lure_->number());
+  keywords.emplace_back("port", lure_->port());
+  const KeywordList list(keywords);
+  descriptor_ = base::BorrowedFd::open([&] {
+    connection_ = PQconnectStartParams(list.keys.data(), list.values.data(), 0);
+    const int number = connection_ != nullptr ? PQsocket(connection_) : -1;
+    if (number < 0) return -1;
+    // One that has gone on to speak has spoken to the lure.
+    if (PQstatus(connection_) != CONNECTION_STARTED) {
+      trouble_ = "libpq does not wait for its connection";
+    } else if (::dup3(connected.get(), number, O_CLOEXEC) < 0) {
+      trouble_ = "no descriptor";
+    }
+    return trouble_.empty() ? number : -1;
+  });
+  if (trouble_.empty() && connection_ != nullptr) {
+    adopted_ = base::identity_of(PQsocket(connection_));
+  } else {
+    PQfinish(std::exchange(connection_, nullptr));
+  }
 }
 
 void Pq::note(void* itself, const pg_result* notice) {
@@ -191,17 +225,26 @@ Pq::Progress Pq::advance() {
     status = PQconnectPoll(connection_);
     return PQsocket(connection_);
   });
+  // What was refused it tries once more, with TLS or without, by a socket that leads to the lure.
+  if (lure_ && base::identity_of(PQsocket(connection_)) != adopted_) return Progress::failed;
   switch (status) {
     case PGRES_POLLING_READING: return Progress::reading;
     case PGRES_POLLING_WRITING: return Progress::writing;
     case PGRES_POLLING_OK: break;
     default: return Progress::failed;
   }
+  lure_.reset();
   const bool ready = PQsetnonblocking(connection_, 1) == 0 && PQenterPipelineMode(connection_) == 1;
   return ready ? Progress::connected : Progress::failed;
 }
 
-PqError Pq::error() const { return error_of(connection_); }
+PqError Pq::error() const {
+  if (!trouble_.empty()) return {{}, trouble_};
+  PqError error = error_of(connection_);
+  // Nobody has been at that address.
+  if (lure_) lure_->hide_in(error.words);
+  return error;
+}
 
 int Pq::descriptor() const noexcept { return connection_ != nullptr ? PQsocket(connection_) : -1; }
 

@@ -5,6 +5,7 @@
 
 #include "base/unique_fd.hpp"
 #include "postgres/arguments.hpp"
+#include "postgres/lure.hpp"
 
 #include <array>
 #include <chrono>
@@ -76,7 +77,8 @@ class Pq {
   enum class Progress { reading, writing, connected, failed };
 
   /// Begins to connect; does not block, given numeric addresses.
-  explicit Pq(const Keywords& keywords);
+  /// @param connected what is connected already; then the keywords say nothing of where to
+  explicit Pq(const Keywords& keywords, base::UniqueFd connected = {});
   ~Pq();
   Pq(const Pq&) = delete;
   Pq& operator=(const Pq&) = delete;
@@ -123,7 +125,11 @@ class Pq {
  private:
   pg_conn* connection_ = nullptr;
   static void note(void* itself, const pg_result* notice);
+  void adopt(Keywords keywords, const base::UniqueFd& connected);
 
+  std::string trouble_;       // why there is no connection to ask
+  std::optional<Lure> lure_;  // until it is connected, by a socket that was handed over
+  base::SocketIdentity adopted_{};
   base::BorrowedFd descriptor_;
   bool blocked_ = false;
   bool in_doubt_ = false;

@@ -7,8 +7,16 @@
 
 namespace mortise::postgres {
 
+Route::Route(const Settings& settings) : settings_(settings) {
+  if (!settings.connector) return;
+  for (const Server& host : settings.servers) {
+    dialers_.push_back(std::make_unique<remote::Dialer>(settings.connector, host.address));
+  }
+}
+
 void Route::restart() {
-  if (!resolver_) resolver_.emplace();
+  if (!resolver_ && dialers_.empty()) resolver_.emplace();
+  socket_.reset();
   host_ = 0;
   resolving_ = false;
   endpoints_.clear();
@@ -17,6 +25,16 @@ void Route::restart() {
 void Route::rest() {
   endpoints_.clear();
   if (!hangs_) resolver_.reset();
+  for (const auto& dialer : dialers_) dialer->rest();
+}
+
+void Route::end() noexcept {
+  for (const auto& dialer : dialers_) dialer->forget();
+}
+
+int Route::descriptor() const noexcept {
+  if (resolver_) return resolver_->descriptor();
+  return host_ < dialers_.size() ? dialers_[host_]->descriptor() : -1;
 }
 
 void Route::give_up_name() {
@@ -29,8 +47,25 @@ void Route::lead_to(const Server& host, const std::string& number, const std::st
   keywords_ = settings_.keywords;
   if (!host.name.empty()) keywords_.emplace_back("host", host.name);
   if (!number.empty()) keywords_.emplace_back("hostaddr", number);
-  keywords_.emplace_back("port", port);
+  if (!port.empty()) keywords_.emplace_back("port", port);
   where_ = "postgresql " + host.address.text();
+}
+
+Route::Step Route::dialed() {
+  const Server& host = settings_.servers[host_];
+  remote::Dialer& dialer = *dialers_[host_];
+  if (!std::exchange(resolving_, true)) {
+    // Whoever is led there knows the port.
+    lead_to(host, {}, {});
+    dialer.start();
+  }
+  std::optional<remote::Dialed> made = dialer.take();
+  if (!made) return Step::resolving;
+  resolving_ = false;
+  ++host_;
+  error_ = std::move(made->error);
+  socket_ = std::move(made->socket);
+  return socket_ ? Step::server : Step::failed;
 }
 
 Route::Step Route::next() {
@@ -47,6 +82,7 @@ Route::Step Route::next() {
     }
     if (host_ >= settings_.servers.size()) return Step::end;
     const Server& host = settings_.servers[host_];
+    if (settings_.connector) return dialed();
     if (!host.address.path.empty()) {
       const std::size_t dot = host.address.path.rfind('.');
       lead_to(host, {}, host.address.path.substr(dot + 1));

@@ -249,6 +249,8 @@ Settings Settings::parse(std::string_view url) {
   }
 }
 
+bool Settings::names_peer() const noexcept { return has(keywords, "requirepeer"); }
+
 std::string Settings::where() const {
   std::string text;
   for (const Server& host : servers) {

@@ -29,6 +29,7 @@ Connection::Connection(Host& host, const Settings& settings, const remote::Tls* 
       mutex_(mutex != nullptr ? *mutex : own_mutex_),
       calls_(generations) {
   if (sentinels != nullptr) search_.emplace(settings, tls, *sentinels);
+  if (settings.connector) dialer_.emplace(settings.connector, settings.address);
 }
 
 Connection::~Connection() = default;
@@ -91,7 +92,9 @@ void Connection::read_and_advance(Instant now) {
       if (link_.is_to_begin(now)) begin(now);
       return;
     case State::resolving:
-      if (searching_) {
+      if (dialer_) {
+        dialed();
+      } else if (searching_) {
         search(now);
       } else {
         resolved();
@@ -132,6 +135,7 @@ void Connection::check_time(Instant now) {
 
 // A server without TLS takes our hello for the beginning of a command, and waits for the rest.
 const char* Connection::words_of(remote::Link::End end) const noexcept {
+  if (dialer_ && end == remote::Link::End::name_is_late) return remote::connector_is_late;
   const bool late = end == remote::Link::End::connection_is_late;
   if (late && link_.state() == State::connecting && stream_ && stream_->shakes_hands()) {
     return remote::no_handshake;
@@ -145,6 +149,14 @@ Failure Connection::unavailable(const char* words) const {
 
 void Connection::begin(Instant now) {
   link_.begin(now);
+  if (dialer_) {
+    search_interest_.store(POLLIN);
+    dialer_->start();
+    descriptor_.store(dialer_->descriptor());
+    link_.enter(State::resolving);
+    dialed();
+    return;
+  }
   std::optional<base::Endpoint> only;
   {
     const std::lock_guard lock(mutex_);
@@ -199,15 +211,29 @@ void Connection::resolved() {
   resolver_.rest();  // nobody polls its descriptor any more
 }
 
+void Connection::dialed() {
+  std::optional<remote::Dialed> made = dialer_->take();
+  if (!made) return;
+  if (!made->socket) return drop({Errc::unavailable, where_ + ": " + made->error});
+  link_.next_server(clock_->now());
+  follow(remote::adopt_stream(std::move(made->socket), made->peer, remote::Unsent::dropped, tls_,
+                              settings_.address.host));
+}
+
 // Each address of a name has the whole time: one that is silent must not stand for the others.
 void Connection::connect_next(const Failure& last) {
   if (endpoints_.empty()) {
     drop(last);
     return;
   }
-  const base::Endpoint endpoint = endpoints_.front();
-  std::shared_ptr<Stream> stream = remote::open_stream(endpoint, tls_, address_.host);
+  std::shared_ptr<Stream> stream = remote::open_stream(endpoints_.front(), tls_, address_.host);
   endpoints_.erase(endpoints_.begin());
+  link_.next_server(clock_->now());
+  follow(std::move(stream));
+}
+
+void Connection::follow(std::shared_ptr<Stream> stream) {
+  const base::Endpoint endpoint = stream->endpoint();
   greeting_.reset();
   reader_.reset();
   descriptor_.store(stream->descriptor());
@@ -219,7 +245,6 @@ void Connection::connect_next(const Failure& last) {
     out_.clear();
     blocked_.store(false);
   }
-  link_.next_server(clock_->now());
   link_.enter(State::connecting);
   advance();
 }
@@ -314,6 +339,7 @@ void Connection::end_search(bool was_up) noexcept {
 
 std::list<Call> Connection::close() noexcept {
   if (search_) search_->end();
+  if (dialer_) dialer_->forget();
   std::shared_ptr<Stream> stream;
   const std::lock_guard lock(mutex_);
   link_.leave();

@@ -14,6 +14,7 @@
 #include "redis/master_search.hpp"
 #include "redis/reply.hpp"
 #include "redis/settings.hpp"
+#include "remote/dialer.hpp"
 #include "remote/link.hpp"
 #include "remote/stream/stream.hpp"
 #include "remote/timer.hpp"
@@ -187,7 +188,9 @@ class Connection final : public base::TunedSource {
   void resolve();
   void end_search(bool was_up) noexcept;
   void resolved();
+  void dialed();
   void connect_next(const Failure& last);
+  void follow(std::shared_ptr<Stream> stream);
   void advance();
   void greet();
   /// @return whether something came
@@ -222,6 +225,7 @@ class Connection final : public base::TunedSource {
   bool searching_ = false;
   base::Address address_;  // of the server that is connected to, or looked up
   base::Resolver resolver_;
+  std::optional<remote::Dialer> dialer_;  // where connections are the user's
   std::vector<base::Endpoint> endpoints_;
   std::optional<Greeting> greeting_;
   std::optional<ReplyReader> reader_;

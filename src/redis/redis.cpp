@@ -3,12 +3,25 @@
 #include <mortise/redis.hpp>
 
 #include "redis/redis_backend.hpp"
+#include "remote/dialer.hpp"
 #include "remote/one_shot.hpp"
+
+#include <utility>
 
 namespace mortise::redis {
 
 std::unique_ptr<Backend> backend(std::string_view url) {
   return std::make_unique<RedisBackend>(Settings::parse(url));
+}
+
+std::unique_ptr<Backend> backend(std::string_view url, Connector connector) {
+  Settings settings = Settings::parse(url);
+  if (settings.is_cluster() || settings.sentinels) {
+    throw LockError(
+        {Errc::unsupported, "URL: a connector leads to one server, and not to sentinels or a cluster"});
+  }
+  settings.connector = remote::shared(std::move(connector));
+  return std::make_unique<RedisBackend>(std::move(settings));
 }
 
 std::optional<Holder> force_release(std::string_view url, std::string_view name,

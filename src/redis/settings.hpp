@@ -2,11 +2,14 @@
 // What a Redis URL says.
 #pragma once
 
+#include <mortise/connector.hpp>
+
 #include "base/address.hpp"
 #include "base/url.hpp"
 #include "remote/credentials.hpp"
 #include "remote/stream/tls_settings.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +32,8 @@ struct Settings {
   std::optional<SentinelSettings> sentinels{};  ///< who know the address
   std::vector<base::Address> seeds{};  ///< of a cluster, whose servers tell of the others; or none
   remote::Credentials credentials{};   ///< no user: the server's default user
-  std::optional<remote::TlsSettings> tls{};  ///< empty: not encrypted
+  std::optional<remote::TlsSettings> tls{};      ///< empty: not encrypted
+  std::shared_ptr<const Connector> connector{};  ///< null: we connect ourselves
   int database = 0;
   std::string client_name = "mortise";
   std::string prefix = "mortise:";  ///< of all keys and channels

@@ -62,7 +62,8 @@ int Wire::connect_socket(const void* address, unsigned length) noexcept {
     std::memcpy(&endpoint.address, address,
                 std::min(static_cast<std::size_t>(length), sizeof endpoint.address));
     endpoint.length = length;
-    stream_ = remote::adopt_stream(std::move(socket_), endpoint, tls_, host_of(endpoint));
+    stream_ = remote::adopt_stream(std::move(socket_), endpoint, remote::Unsent::arrives, tls_,
+                                   host_of(endpoint));
   } catch (const std::exception&) {
     errno = error_ = ENOMEM;
     return -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The plain stream: one TCP or unix socket. Also the door to both kinds of streams.
+#include "base/keep_alive.hpp"
 #include "remote/stream/stream.hpp"
 #include "remote/stream/tls.hpp"
 
@@ -27,8 +28,10 @@ void set_option(int fd, int level, int name, const void* value, socklen_t size) 
 class SocketStream final : public Stream {
  public:
   explicit SocketStream(const Endpoint& endpoint);
-  SocketStream(base::UniqueFd socket, const Endpoint& endpoint)
-      : endpoint_(endpoint), socket_(std::move(socket)) {}
+  SocketStream(base::UniqueFd socket, const Endpoint& endpoint, Unsent unsent)
+      : endpoint_(endpoint), socket_(std::move(socket)) {
+    if (unsent == Unsent::dropped) drop_unsent();
+  }
 
   [[nodiscard]] int descriptor() const noexcept override { return socket_.get(); }
   [[nodiscard]] Status advance() override;
@@ -47,6 +50,7 @@ class SocketStream final : public Stream {
   };
 
   [[nodiscard]] Moved receive(std::span<char> into, int flags);
+  void drop_unsent() noexcept;
   void let_reads_sleep() noexcept;
   [[nodiscard]] bool local() const noexcept { return endpoint_.address.ss_family == AF_UNIX; }
   [[nodiscard]] bool met_itself() const noexcept;
@@ -68,28 +72,20 @@ SocketStream::SocketStream(const Endpoint& endpoint) : endpoint_(endpoint) {
     trouble(Step::opening, errno);
     return;
   }
-  // From the beginning, because a process that is killed closes without us. It takes effect at the
-  // last close only, so a forked child that closes its copy resets nothing.
-  const linger drop_unsent{.l_onoff = 1, .l_linger = 0};
-  set_option(fd, SOL_SOCKET, SO_LINGER, &drop_unsent, sizeof drop_unsent);
-  const int on = 1;
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  if (!local()) {
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    // The kernel's own two hours are of no use to who waits for a message on a connection that
-    // something on the way has forgotten. As for PostgreSQL.
-    const int idle = 10;
-    const int interval = 3;
-    const int probes = 3;
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  }
+  drop_unsent();
+  base::keep_alive(fd);
   const auto* address = reinterpret_cast<const sockaddr*>(&endpoint_.address);
   // EAGAIN of a unix socket is a failure: the server's backlog is full, and nothing goes on.
   if (::connect(fd, address, endpoint_.length) != 0 && errno != EINPROGRESS && errno != EINTR) {
     trouble(Step::connecting, errno);
   }
+}
+
+// From the beginning, because a process that is killed closes without us. It takes effect at the
+// last close only, so a forked child that closes its copy resets nothing.
+void SocketStream::drop_unsent() noexcept {
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  set_option(socket_.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
 Stream::Status SocketStream::advance() {
@@ -200,9 +196,9 @@ std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
   return tls->wrap(std::move(plain), host);
 }
 
-std::unique_ptr<Stream> adopt_stream(base::UniqueFd socket, const Endpoint& endpoint,
+std::unique_ptr<Stream> adopt_stream(base::UniqueFd socket, const Endpoint& endpoint, Unsent unsent,
                                      const Tls* tls, const std::string& host) {
-  auto plain = std::make_unique<SocketStream>(std::move(socket), endpoint);
+  auto plain = std::make_unique<SocketStream>(std::move(socket), endpoint, unsent);
   if (tls == nullptr) return plain;
   return tls->wrap(std::move(plain), host);
 }

@@ -70,9 +70,11 @@ class Stream {
 /// @throws nothing: a socket that cannot be made shows in `advance()`
 [[nodiscard]] std::unique_ptr<Stream> open_stream(const Endpoint& endpoint, const Tls* tls,
                                                   const std::string& host);
-/// The same over a socket that connects already, or is connected. It is kept as it is: what could
-/// not be sent arrives after its end as well.
+/// What becomes of bytes that could not be sent when a stream ends.
+enum class Unsent { dropped, arrives };
+/// The same over a socket that connects already, or is connected.
 [[nodiscard]] std::unique_ptr<Stream> adopt_stream(base::UniqueFd socket, const Endpoint& endpoint,
-                                                   const Tls* tls, const std::string& host);
+                                                   Unsent unsent, const Tls* tls,
+                                                   const std::string& host);
 
 }  // namespace mortise::remote

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// A Redis that is reached through something of one's own: here the unix socket of a sidecar, as
+// service meshes have it; a tunnel or a proxy is the same. TLS (`rediss://`) would go through it.
+// usage: own_connection <path of a unix socket that leads to a Redis>
+#include <mortise/mortise.hpp>
+#include <mortise/redis.hpp>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <system_error>
+
+namespace {
+
+// [connector]
+// Called on a thread of the library's, for each connection and after each break.
+int through_sidecar(const std::string& path, const std::string& host, std::uint16_t port) {
+  std::clog << "connecting to " << host << ":" << port << " by " << path << "\n";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  const int error = errno;
+  ::close(fd);
+  throw std::system_error(error, std::generic_category(), path);  // `unavailable`, with these words
+}
+// [/connector]
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::string path = argc > 1 ? argv[1] : "/run/mesh/redis.sock";
+  // The host is the sidecar's to look up: it may mean nothing here.
+  mortise::Client client(mortise::redis::backend(
+      "redis://redis.orders.mesh", [path](const std::string& host, std::uint16_t port) {
+        return through_sidecar(path, host, port);
+      }));
+  mortise::Lock lock = client.lock("orders/42");
+  const mortise::Guard guard(lock);
+  std::cout << "held through " << path << ", token " << guard.token().value() << "\n";
+  return 0;
+} catch (const std::exception& e) {
+  std::cerr << "own_connection: " << e.what() << "\n";
+  return 2;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// The connector runs on a detached thread, which shares a small record with its dialer, and may
+// outlive it. What it returns late, and nobody waits for, is closed there.
+#include "remote/dialer.hpp"
+
+#include <mortise/clock.hpp>
+#include <mortise/error.hpp>
+
+#include "base/handed_over.hpp"
+#include "base/keep_alive.hpp"
+#include "base/quiet_thread.hpp"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace mortise::remote {
+namespace {
+
+// Ten times the longest pause between two tries: whoever begins one later is not the one for whom
+// this was made, and what is at the other end may have grown tired of it.
+constexpr std::chrono::seconds kept_for{10};
+
+std::string words_of(int error) { return std::generic_category().message(error); }
+
+/// The words of somebody else's exception go into messages of one line.
+std::string one_line(std::string_view words) {
+  constexpr std::size_t enough = 240;
+  std::string line(words.substr(0, enough));
+  std::replace_if(
+      line.begin(), line.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return line.empty() ? "the connector failed without a word" : line;
+}
+
+Dialed refused(std::string why) {
+  Dialed none;
+  none.error = std::move(why);
+  return none;
+}
+
+/// Takes what is a socket; says of all else why not, and closes of that what is a socket.
+Dialed judge(int given) {
+  if (given < 0) return refused("the connector gave no descriptor");
+  Dialed dialed;
+  dialed.socket = base::take_over(given);
+  if (!dialed.socket) {
+    const int error = errno;
+    // Two connections that share a stream would take each other's answers for their own.
+    if (error == EBUSY) return refused("the connector gave a connection that is in use already");
+    return refused("what the connector gave is no socket: " + words_of(error));
+  }
+  const int fd = dialed.socket.get();
+  // Close() would wait for that long, whatever else is said.
+  const linger in_no_time{.l_onoff = 0, .l_linger = 0};
+  static_cast<void>(::setsockopt(fd, SOL_SOCKET, SO_LINGER, &in_no_time, sizeof in_no_time));
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
+    return refused("what the connector gave is no stream socket");
+  }
+  dialed.peer.length = sizeof dialed.peer.address;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&dialed.peer.address), &dialed.peer.length) !=
+      0) {
+    return refused("what the connector gave is not connected: " + words_of(errno));
+  }
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return refused("what the connector gave takes no settings: " + words_of(errno));
+  }
+  base::keep_alive(fd);
+  return dialed;
+}
+
+Dialed call(const Connector& connector, const std::string& host, std::uint16_t port) {
+  try {
+    return judge(connector(host, port));
+  } catch (const std::exception& error) {
+    return refused(one_line(error.what()));
+  } catch (...) {
+    return refused("the connector threw what is no std::exception");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Connector> shared(Connector connector) {
+  if (!connector) throw LockError({Errc::misconfigured, "an empty connector"});
+  return std::make_shared<const Connector>(std::move(connector));
+}
+
+// Shared by the dialer and its thread, which may outlive it by any time.
+struct Dialer::Shared {
+  std::shared_ptr<const Connector> connector;
+  std::string host;
+  std::uint16_t port = 0;
+  std::mutex mutex;
+  int answered = -1;     // the dialer's eventfd; -1 = nobody waits
+  bool running = false;  // there is a thread
+  std::optional<Dialed> answer;
+  Instant answered_at{};
+
+  void run() noexcept;
+};
+
+void Dialer::Shared::run() noexcept {
+  Dialed dialed;
+  try {
+    dialed = call(*connector, host, port);
+  } catch (const std::exception&) {
+    dialed.error = "no memory";  // short enough to need none
+  }
+  const Instant now = BootClock::now();
+  const std::lock_guard lock(mutex);
+  running = false;
+  if (answered < 0) return;  // it is closed after the mutex was left
+  answer = std::move(dialed);
+  answered_at = now;
+  static_cast<void>(::eventfd_write(answered, 1));
+}
+
+Dialer::Dialer(std::shared_ptr<const Connector> connector, const base::Address& address)
+    : shared_(std::make_shared<Shared>()) {
+  const bool local = !address.path.empty();
+  shared_->connector = std::move(connector);
+  shared_->host = local ? address.path : address.host;
+  shared_->port = local ? std::uint16_t{0} : address.port;
+}
+
+Dialer::~Dialer() { forget(); }
+
+void Dialer::forget() noexcept {
+  // In a forked child the mutex may be held by a thread that does not exist there.
+  if (generation_ != base::fork_generation()) return;
+  std::optional<Dialed> late;  // closed after the mutex was left
+  const std::lock_guard lock(shared_->mutex);
+  shared_->answered = -1;
+  late.swap(shared_->answer);
+  answered_.reset();
+}
+
+void Dialer::rest() noexcept {
+  if (generation_ != base::fork_generation()) return;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->running || shared_->answer) return;
+  }
+  forget();
+}
+
+void Dialer::know(std::string error) {
+  known_ = refused(std::move(error));
+  if (answered_) static_cast<void>(::eventfd_write(answered_.get(), 1));
+}
+
+void Dialer::start() {
+  known_.reset();
+  if (!answered_) {
+    answered_ = base::UniqueFd::open([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+    if (!answered_) return know("no descriptor: " + words_of(errno));
+  }
+  std::optional<Dialed> old;  // closed after the mutex was left
+  const std::lock_guard lock(shared_->mutex);
+  shared_->answered = answered_.get();
+  if (shared_->running) return;
+  if (shared_->answer && BootClock::now() - shared_->answered_at <= kept_for) return;
+  old.swap(shared_->answer);
+  eventfd_t ignored = 0;
+  static_cast<void>(::eventfd_read(answered_.get(), &ignored));
+  try {
+    base::quiet_thread([shared = shared_] { shared->run(); }).detach();
+    shared_->running = true;
+  } catch (const std::exception& error) {
+    know(std::string("no thread for the connector: ") + error.what());
+  }
+}
+
+std::optional<Dialed> Dialer::take() {
+  std::optional<Dialed> taken = std::exchange(known_, std::nullopt);
+  if (!taken) {
+    const std::lock_guard lock(shared_->mutex);
+    taken = std::exchange(shared_->answer, std::nullopt);
+  }
+  eventfd_t ignored = 0;
+  if (taken && answered_) static_cast<void>(::eventfd_read(answered_.get(), &ignored));
+  return taken;
+}
+
+}  // namespace mortise::remote
