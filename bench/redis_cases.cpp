@@ -61,6 +61,19 @@ void add_cycles(Cases& cases) {
     many_threads.goal = 1.5;
     add(cases, {crossed}, many_threads);
   }
+  add(cases, {same, crossed},
+      {.name = "redis/cluster_cycle",
+       .unit = "us",
+       .ours = cluster_cycle,
+       .floor = redis_cycle,
+       .goal = 1.05});
+  add(cases, {crossed},
+      {.name = "redis/cluster_throughput_64",
+       .unit = "1/s",
+       .better = Better::higher,
+       .ours = [](Mode mode) { return cluster_throughput(mode, 64); },
+       .floor = raw_cluster_throughput,
+       .goal = 0.8});
 }
 
 void add_contended(Cases& cases) {

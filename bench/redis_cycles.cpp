@@ -5,19 +5,25 @@
 
 #include "contention.hpp"
 #include "figure.hpp"
+#include "process.hpp"
 #include "raw_redis_lock.hpp"
 #include "raw_redis_pipeline.hpp"
+#include "redis_cluster.hpp"
 #include "redis_server.hpp"
 
 #include <hiredis/hiredis.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace mortise::bench {
 namespace {
@@ -43,6 +49,18 @@ double cycle_of(Client& client) {
     lock.lock();
     lock.unlock();
   });
+}
+
+/// What threads with names of their own get through one client in a second.
+double throughput_of(const std::string& url, int threads) {
+  Client client(url);
+  client.check(10s);
+  const Grants grants = contend(threads, [&](int thread) -> Baton {
+    const auto lock =
+        std::make_shared<Lock>(client.lock(std::string(name) + std::to_string(thread)));
+    return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
+  });
+  return grants.per_second;
 }
 
 void wait_until_queued(const Lock& lock) {
@@ -133,16 +151,33 @@ double plain_redis_failed_try(Mode mode) {
   });
 }
 
+double cluster_cycle(Mode mode) {
+  const RedisCluster cluster(mode);
+  Client client(cluster.url());
+  return cycle_of(client);
+}
+
 double redis_throughput(Mode mode, int threads) {
   const RedisServer server(mode);
-  Client client(server.url());
-  client.check(10s);
-  const Grants grants = contend(threads, [&](int thread) -> Baton {
-    const auto lock =
-        std::make_shared<Lock>(client.lock(std::string(name) + std::to_string(thread)));
-    return {.take = [lock] { lock->lock(); }, .give = [lock] { lock->unlock(); }};
-  });
-  return grants.per_second;
+  return throughput_of(server.url(), threads);
+}
+
+double cluster_throughput(Mode mode, int threads) {
+  const RedisCluster cluster(mode);
+  return throughput_of(cluster.url(), threads);
+}
+
+double raw_cluster_throughput(Mode mode) {
+  std::vector<std::unique_ptr<RedisServer>> servers;
+  for (std::size_t i = 0; i < masters; ++i) servers.push_back(std::make_unique<RedisServer>(mode));
+  const Shared<std::array<double, masters>> rates;
+  std::vector<std::unique_ptr<Process>> programs;
+  for (std::size_t i = 0; i < masters; ++i) {
+    programs.push_back(std::make_unique<Process>(
+        [&, i] { (*rates)[i] = pipelined_cycles(servers[i]->port(), 50, 16); }));
+  }
+  for (const auto& program : programs) program->wait();
+  return std::accumulate(rates->begin(), rates->end(), 0.0);
 }
 
 double raw_redis_throughput(Mode mode) {

@@ -14,6 +14,8 @@ namespace mortise::bench {
 [[nodiscard]] double plain_redis_cycle(Mode mode);
 /// By the library while another thread of the client waits at the server for another lock.
 [[nodiscard]] double redis_cycle_beside_waiter(Mode mode);
+/// By the library on a cluster of three masters.
+[[nodiscard]] double cluster_cycle(Mode mode);
 
 /// The p50 of a try that finds the lock held, in microseconds: by the library, and by blocking
 /// hiredis with the plain script.
@@ -25,5 +27,9 @@ namespace mortise::bench {
 [[nodiscard]] double redis_throughput(Mode mode, int threads);
 [[nodiscard]] double raw_redis_throughput(Mode mode);
 [[nodiscard]] double connection_each(Mode mode, int threads);
+/// The same on a cluster of three masters, by one client; and as much as three such raw programs
+/// get through together, each with a server of its own.
+[[nodiscard]] double cluster_throughput(Mode mode, int threads);
+[[nodiscard]] double raw_cluster_throughput(Mode mode);
 
 }  // namespace mortise::bench

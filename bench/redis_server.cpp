@@ -14,10 +14,14 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace mortise::bench {
 namespace {
@@ -42,8 +46,16 @@ std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
+std::string folder() {
+  std::string name = std::filesystem::temp_directory_path() / "mortise-bench-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "a folder of the cluster's");
+  }
+  return name;
+}
+
 /// In the child: the server's words go nowhere.
-[[noreturn]] void become_server(Mode mode, const char* port) {
+[[noreturn]] void become_server(Mode mode, std::vector<char*>& words) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
     place(mode, Side::server);
@@ -54,30 +66,44 @@ std::uint16_t free_port() {
   ::dup2(nowhere, STDIN_FILENO);
   ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
-  ::execlp("redis-server", "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
-           "--appendonly", "no", "--daemonize", "no", static_cast<char*>(nullptr));
+  ::execvp("redis-server", words.data());
   ::_exit(not_installed);
 }
 
 }  // namespace
 
-RedisServer::RedisServer(Mode mode) {
+RedisServer::RedisServer(Mode mode, Kind kind) {
+  if (kind == Kind::of_a_cluster) folder_ = folder();
   for (int attempt = 0; attempt < attempts; ++attempt) {
     port_ = free_port();
-    if (launch(mode)) return;
+    if (kind == Kind::of_a_cluster) cluster_port_ = free_port();
+    if (launch(mode, kind)) return;
   }
   throw std::runtime_error("redis-server finds no free port");
 }
 
-RedisServer::~RedisServer() { end(); }
+RedisServer::~RedisServer() {
+  end();
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
 
 std::string RedisServer::url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
 
-bool RedisServer::launch(Mode mode) {
-  const std::string port = std::to_string(port_);
+bool RedisServer::launch(Mode mode, Kind kind) {
+  std::vector<std::string> words = {
+      "redis-server", "--port", std::to_string(port_), "--bind", "127.0.0.1", "--save", "",
+      "--appendonly", "no",     "--daemonize",         "no"};
+  if (kind == Kind::of_a_cluster) {
+    words.insert(words.end(), {"--cluster-enabled", "yes", "--cluster-port",
+                               std::to_string(cluster_port_), "--dir", folder_});
+  }
+  std::vector<char*> texts;
+  for (std::string& word : words) texts.push_back(word.data());
+  texts.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (pid_ == 0) become_server(mode, port.c_str());
+  if (pid_ == 0) become_server(mode, texts);
   const auto until = std::chrono::steady_clock::now() + to_start;
   while (std::chrono::steady_clock::now() < until) {
     if (ended()) return false;
