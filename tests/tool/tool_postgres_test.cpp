@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goal: what docs/postgresql.md has somebody do once, by hand, is done by `mortise migrate`, and
+// Goal: what docs/postgresql-running.md has somebody do by hand is done by `mortise migrate`, and
 // what goes wrong there is told. Method: a PostgreSQL of the test's own, whose owner and
 // application are two roles; the application takes locks by the tool before and after.
 #include "support/postgres_server.hpp"
