@@ -82,6 +82,7 @@ void Connection::ready(short /*events*/, Instant now) {
 // In a cluster there are ever more servers that have no slot any more, and those cost nothing.
 void Connection::let_go() noexcept {
   resolver_.rest();
+  if (dialer_) dialer_->rest();
   read_buffer_ = {};
   reply_ = {};
 }
@@ -218,6 +219,7 @@ void Connection::dialed() {
   link_.next_server(clock_->now());
   follow(remote::adopt_stream(std::move(made->socket), made->peer, remote::Unsent::dropped, tls_,
                               settings_.address.host));
+  dialer_->rest();
 }
 
 // Each address of a name has the whole time: one that is silent must not stand for the others.
