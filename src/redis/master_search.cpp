@@ -21,6 +21,7 @@ void MasterSearch::start(Instant now) {
   order_ = sentinels_.order();
   asked_ = 0;
   older_.reset();
+  outdated_ = 0;
   words_.clear();
   denials_ = 0;
   ask_next(now);
@@ -40,16 +41,26 @@ std::optional<SentinelAnswer> MasterSearch::advance(Instant now) {
       note(answer->failure);
     } else if (sentinels_.believes(sentinel, *answer)) {
       return answer;
-    } else if (!older_ || older_->epoch < answer->epoch) {
-      older_ = std::move(*answer);
-      older_by_ = sentinel;
+    } else {
+      note_older(sentinel, *std::move(answer));
     }
     if (asked_ == order_.size()) return conclude();
     ask_next(now);
   }
 }
 
+void MasterSearch::note_older(std::size_t sentinel, SentinelAnswer answer) {
+  ++outdated_;
+  if (older_ && older_->epoch >= answer.epoch) return;
+  older_ = std::move(answer);
+  older_by_ = sentinel;
+}
+
+// The one that still answers may be the one that is cut off from the others, together with the old
+// master, which goes on. Against the word of those that are silent it is not believed: what they
+// said last is tried.
 SentinelAnswer MasterSearch::conclude() {
+  if (older_ && outdated_ * 2 <= order_.size()) return sentinels_.known();
   if (older_) {
     sentinels_.settle_for(older_by_, *older_);
     return *std::move(older_);

@@ -31,6 +31,7 @@ class MasterSearch {
   void ask_next(Instant now);
   [[nodiscard]] SentinelAnswer conclude();
   void note(const Failure& why);
+  void note_older(std::size_t sentinel, SentinelAnswer answer);
 
   const Settings& settings_;
   Sentinels& sentinels_;
@@ -40,6 +41,7 @@ class MasterSearch {
   // What an old epoch was told with: the best there is, where nobody knows a newer one.
   std::optional<SentinelAnswer> older_;
   std::size_t older_by_ = 0;
+  std::size_t outdated_ = 0;  // how many said such
   std::string words_;
   std::size_t denials_ = 0;
 };

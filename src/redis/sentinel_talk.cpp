@@ -7,6 +7,7 @@
 
 #include "redis/command.hpp"
 #include "redis/server_error.hpp"
+#include "remote/link.hpp"
 
 #include <poll.h>
 
@@ -52,7 +53,9 @@ void SentinelTalk::ask(const base::Address& sentinel, Instant now) {
   answer_ = {};
   answered_ = false;
   resolver_.start(sentinel);
-  until_ = now + sentinel_time;
+  // As any name: where all of them were given up sooner, a name server that takes longer would be
+  // asked for ever, since the next question makes it forget the last one.
+  until_ = now + remote::connect_time;
   state_ = State::resolving;
 }
 
@@ -178,6 +181,7 @@ void SentinelTalk::read() {
 }
 
 void SentinelTalk::take(const Reply& reply) {
+  if (steps_.empty()) return fail(Errc::protocol, "not the answer of a sentinel");
   const Step step = steps_.front();
   steps_.pop_front();
   switch (step) {

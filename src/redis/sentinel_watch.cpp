@@ -21,6 +21,13 @@ std::chrono::milliseconds SentinelWatch::pause() const noexcept {
   return commands_.up() ? look_at_sentinels : look_for_news;
 }
 
+// Also where there was no memory for it: whoever is not asked now is asked after the pause, and
+// what was begun ends with its time.
+SentinelWatch::Round::~Round() {
+  watch_.show();
+  watch_.due_.set(watch_.talk_.asks() ? watch_.talk_.due() : now_ + watch_.pause());
+}
+
 void SentinelWatch::rouse() {
   // Although nobody needs it at this moment: whoever holds something is not to learn only from a
   // renewal that its server is another one.
@@ -43,13 +50,14 @@ void SentinelWatch::ready(short /*events*/, Instant now) {
     if (!talk_.asks()) {
       if (!due_.take(now)) return;
       if (!commands_.is_wanted()) return;  // until it is roused
+    }
+    const Round round(*this, now);
+    if (!talk_.asks()) {
       asked_ = sentinels_.next_in_turn();
       talk_.ask(settings_.sentinels->addresses[asked_], now);
     }
     answer = talk_.advance(now);
     asked = asked_;
-    show();
-    due_.set(talk_.asks() ? talk_.due() : now + pause());
   }
   if (answer && !answer->failure) heard(asked, *answer);
 }

@@ -46,6 +46,19 @@ class SentinelWatch final : public Source {
   void ready(short events, Instant now) override;
 
  private:
+  /// A part of a question; at its end it is known what comes next.
+  class Round {
+   public:
+    Round(SentinelWatch& watch, Instant now) noexcept : watch_(watch), now_(now) {}
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
+    ~Round();
+
+   private:
+    SentinelWatch& watch_;
+    const Instant now_;
+  };
+
   [[nodiscard]] std::chrono::milliseconds pause() const noexcept;
   void show() noexcept;
   void heard(std::size_t sentinel, const SentinelAnswer& answer);

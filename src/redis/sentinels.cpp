@@ -15,7 +15,7 @@ bool same(const base::Address& one, const base::Address& other) {
 
 }  // namespace
 
-Sentinels::Sentinels(std::size_t count) : order_(count) {
+Sentinels::Sentinels(std::size_t count) : order_(count), named_(count) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
 }
 
@@ -36,6 +36,11 @@ void Sentinels::settle_for(std::size_t sentinel, const SentinelAnswer& answer) {
   believe_locked(sentinel, answer);
 }
 
+SentinelAnswer Sentinels::known() const {
+  const std::lock_guard lock(mutex_);
+  return {.master = master_, .epoch = epoch_, .failure = {}};
+}
+
 void Sentinels::misled() {
   const std::lock_guard lock(mutex_);
   std::rotate(order_.begin(), order_.begin() + 1, order_.end());
@@ -51,12 +56,16 @@ bool Sentinels::names_another(std::size_t sentinel, const SentinelAnswer& answer
   const std::lock_guard lock(mutex_);
   if (master_.host.empty()) return false;  // the first search is still under way
   if (same(answer.master, master_)) {
-    in_a_row_ = 0;
+    named_.assign(named_.size(), {});
     epoch_ = std::max(epoch_, answer.epoch);
     return false;
   }
-  ++in_a_row_;
-  if (answer.epoch <= epoch_ && in_a_row_ < order_.size()) return false;
+  // Each of them, and not one of them so often: the only one that is reached may be the one that is
+  // cut off from the others.
+  named_[sentinel] = answer.master;
+  const bool all = std::all_of(named_.begin(), named_.end(),
+                               [&](const base::Address& it) { return same(it, answer.master); });
+  if (answer.epoch <= epoch_ && !all) return false;
   believe_locked(sentinel, answer);
   return true;
 }
@@ -64,7 +73,7 @@ bool Sentinels::names_another(std::size_t sentinel, const SentinelAnswer& answer
 void Sentinels::believe_locked(std::size_t sentinel, const SentinelAnswer& answer) {
   master_ = answer.master;
   epoch_ = answer.epoch;
-  in_a_row_ = 0;
+  named_.assign(named_.size(), {});
   const auto place = std::find(order_.begin(), order_.end(), sentinel);
   std::rotate(order_.begin(), place, place + 1);
 }

@@ -15,7 +15,7 @@ namespace mortise::redis {
 /// fail-over gives their configuration a greater epoch, by which they themselves agree; so an
 /// answer of an older one than was heard of already is not believed. Where nothing can be told by
 /// epochs (an administrator gave the sentinels another master by hand, or did not give us the right
-/// to ask), all of them in a row have to say the same.
+/// to ask), all of them have to say the same before a master that is there is left for it.
 /// @thread_safety every member may be called concurrently.
 class Sentinels {
  public:
@@ -26,8 +26,10 @@ class Sentinels {
   /// One of them answered a search. @return whether to believe that; if so it is asked first from
   /// now on
   [[nodiscard]] bool believes(std::size_t sentinel, const SentinelAnswer& answer);
-  /// Nobody knows anything newer: they have forgotten, all of them. It is believed.
+  /// Most of them answered, and none knows anything newer: they have forgotten. It is believed.
   void settle_for(std::size_t sentinel, const SentinelAnswer& answer);
+  /// @return what was believed last; no host: nothing was.
+  [[nodiscard]] SentinelAnswer known() const;
   /// What it led to was no master, or not there: others are asked first from now on.
   void misled();
 
@@ -44,7 +46,7 @@ class Sentinels {
   base::Address master_{};  // as it is named; no host: not known
   std::uint64_t epoch_ = 0;
   std::size_t turn_ = 0;
-  std::size_t in_a_row_ = 0;  // that named another master, though by no newer epoch
+  std::vector<base::Address> named_;  // by each, if another one, though by no newer epoch
 };
 
 }  // namespace mortise::redis

@@ -57,6 +57,12 @@ TEST_F(RedisSentinelLies, AnOldMasterThatGoesOnIsLeftForTheOneOfTheNewerEpoch) {
     mine.check(10s);
     EXPECT_EQ(connections_at(0), 0U);
   }
+  // Nor where it is the only one that still answers, as it would be if both were cut off together.
+  for (std::size_t i = 0; i < 3; ++i) servers().sentinel(i).kill();
+  servers()[now].talk().command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  mine.check(10s);
+  EXPECT_EQ(connections_at(0), 0U);
+  EXPECT_GT(connections_at(now), 0U);
 }
 
 // Promise: L7
@@ -98,6 +104,25 @@ TEST_F(RedisSentinelLies, WhatLeadsNowhereIsNotAskedForTwiceInARow) {
   fake_.say("*0\r\n*2\r\n$16\r\nnowhere.invalid.\r\n$4\r\n6379\r\n");
   Client other = misled_client();
   EXPECT_LT(own_duration_of([&] { other.check(10s); }), 3s);
+}
+
+// Promise: L7
+TEST_F(RedisSentinelLies, NeitherIsToldThePasswordOfTheOther) {
+  ASSERT_EQ(::setenv("MORTISE_TEST_SENTINEL", "Xu8-watch", 1), 0);
+  FakeSentinel master;
+  fake_.say("+OK\r\n*0\r\n*2\r\n$9\r\n127.0.0.1\r\n$" +
+            std::to_string(std::to_string(master.port()).size()) + "\r\n" +
+            std::to_string(master.port()) + "\r\n");
+  Client mine("redis+sentinel://app:Xu8-lock@127.0.0.1:" + std::to_string(fake_.port()) +
+              "/mymaster?sentinel-user=guard&sentinel-password-env=MORTISE_TEST_SENTINEL");
+  ::unsetenv("MORTISE_TEST_SENTINEL");
+  const Failure failure = failure_of([&] { mine.check(300ms); });
+  EXPECT_THAT(failure.text, Not(HasSubstr("Xu8")));
+  EXPECT_THAT(fake_.heard(), HasSubstr("guard"));
+  EXPECT_THAT(fake_.heard(), HasSubstr("Xu8-watch"));
+  EXPECT_THAT(fake_.heard(), Not(HasSubstr("Xu8-lock")));
+  EXPECT_THAT(master.heard(), HasSubstr("Xu8-lock"));
+  EXPECT_THAT(master.heard(), Not(HasSubstr("Xu8-watch")));
 }
 
 // Its words may be anything; a log is made of lines.

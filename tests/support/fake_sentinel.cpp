@@ -74,6 +74,7 @@ void FakeSentinel::serve() {
       {
         const std::lock_guard lock(mutex_);
         answer = bytes_;
+        if (got > 0) heard_.append(buffer.data(), static_cast<std::size_t>(got));
       }
       if (got > 0) {
         asked_.fetch_add(1);

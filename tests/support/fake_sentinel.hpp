@@ -27,14 +27,20 @@ class FakeSentinel {
   void hang_up(bool yes) { hangs_up_.store(yes); }
   /// @return how often it was asked.
   [[nodiscard]] std::uint64_t asked() const noexcept { return asked_.load(); }
+  /// @return all that it was sent.
+  [[nodiscard]] std::string heard() const {
+    const std::lock_guard lock(mutex_);
+    return heard_;
+  }
 
  private:
   void serve();
 
   int listener_ = -1;
   std::uint16_t port_ = 0;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::string bytes_;
+  std::string heard_;
   std::atomic<bool> hangs_up_{false};
   std::atomic<bool> ends_{false};
   std::atomic<std::uint64_t> asked_{0};

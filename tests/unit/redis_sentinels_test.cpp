@@ -2,10 +2,13 @@
 // Goal: of sentinels that differ the one is believed that knows more, and all of them are asked.
 // Method: answers in every order that matters.
 #include "redis/sentinels.hpp"
+#include "remote/link.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <set>
 
 namespace mortise::redis {
@@ -68,6 +71,32 @@ TEST(RedisSentinelsTest, WithoutANewerEpochAllHaveToSayTheSameInARow) {
   EXPECT_FALSE(all.names_another(2, says("b", 0)));
   EXPECT_TRUE(all.names_another(0, says("b", 0)));
   EXPECT_TRUE(all.believes(2, says("b", 0)));
+}
+
+// The others may be silent because they are on the other side of what it is cut off by.
+TEST(RedisSentinelsTest, OneThatSaysSoAgainAndAgainIsNotAllOfThem) {
+  Sentinels all(3);
+  EXPECT_TRUE(all.believes(0, says("b", 5)));
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_FALSE(all.names_another(1, says("a", 4))) << i;
+    EXPECT_FALSE(all.names_another(2, says("a", 5))) << i;
+  }
+  EXPECT_FALSE(all.names_another(0, says("c", 5))) << "not the same other one";
+  EXPECT_EQ(all.known().master.host, "b");
+  EXPECT_TRUE(all.names_another(0, says("a", 5)));
+  EXPECT_EQ(all.known().master.host, "a");
+}
+
+// Where a name server takes half a second, no sentinel would ever be found.
+TEST(RedisSentinelsTest, ANameHasTheTimeThatAnyNameHas) {
+  const Settings settings = Settings::parse("redis+sentinel://nowhere.invalid/mymaster");
+  SentinelTalk talk(settings, nullptr);
+  const Instant now{std::chrono::hours(1)};
+  talk.ask(settings.sentinels->addresses.front(), now);
+  EXPECT_EQ(talk.due(), now + remote::connect_time);
+  talk.ask({.host = "127.0.0.1", .port = 1, .path = {}}, now);
+  const std::optional<SentinelAnswer> answer = talk.advance(now);
+  EXPECT_TRUE(answer || talk.due() == now + sentinel_time) << "there is nothing to look up";
 }
 
 TEST(RedisSentinelsTest, AllAreAskedInTurn) {
