@@ -97,6 +97,18 @@ class Attempts {
   void leaves(const HoldId& hold);
   /// @return whether it is a hold, not over and not to be released, as far as is known.
   [[nodiscard]] bool stands(const HoldId& hold, Instant now) const;
+  /// Replicas have what was granted (`replicas=n`). Of one grant more than one answer may tell, and
+  /// of each they are asked; which of their words comes first, counts.
+  /// @return whether it may be told: it stands, and was not given back
+  [[nodiscard]] bool attested(const HoldId& hold, Instant now);
+  /// They do not have it in time, or it is over: from now on it stands for nobody.
+  /// @return whether it is to be given back: it was not told, and is not on its way back already
+  [[nodiscard]] bool unattested(const HoldId& hold);
+  /// Its release will not be said any more, and it is over at the server by now: its attempt may be
+  /// asked for anew.
+  void left(const HoldId& hold);
+  /// @return the number of the attempt's hold; 0 = it is not decided.
+  [[nodiscard]] std::uint64_t number_of(const AttemptId& attempt) const;
   /// The server does not know that hold any more.
   void gone(const HoldId& hold, Instant now);
   /// As if the release of that hold were answered (of a mutant only).
@@ -169,7 +181,8 @@ class Attempts {
     int open = 0;                            // requests on their way
     bool cancelled = false;
     bool told = false;       // of the mutant only
-    bool leaves = false;     // a hold whose release was asked for
+    bool leaves = false;     // a hold whose release was asked for, or that is given back
+    bool attested = false;   // ... that replicas have, and that is told
     Operation taken_back{};  // its caller has gone; kept until nothing of it is at the server
     Instant since{};         // ... and that was then
     std::optional<Reading> reading{};

@@ -137,8 +137,8 @@ void RedisBackend::release(const std::shared_ptr<Release>& operation) {
 }
 
 // What the attempt may hold by another grant stays.
-void RedisBackend::give_back(HoldId hold, std::chrono::nanoseconds lease) {
-  const auto operation = std::make_shared<Release>(std::move(hold));
+void RedisBackend::give_back(const std::shared_ptr<Release>& operation,
+                             std::chrono::nanoseconds lease) {
   if (!open(*operation)) return;
   {
     const std::lock_guard lock(mutex_);

@@ -114,6 +114,7 @@ class RedisBackend final : public Backend, private Server::User {
   [[nodiscard]] bool is_withdrawn(const Acquisition& operation) const;
   void submit_kept(Server& server);
   [[nodiscard]] bool is_over(const Call& call, Instant now) const;
+  void leave(const Call& call);
 
   void refused(Server& server, const Call& call, const Reply& reply);
   void run_again_later(const Call& call,
@@ -135,17 +136,18 @@ class RedisBackend final : public Backend, private Server::User {
   [[nodiscard]] Witness* witness() const noexcept {
     return server_ == nullptr ? nullptr : server_->witness();
   }
-  void attest(const std::shared_ptr<Acquisition>& operation, const Grant& grant,
-              const std::function<void()>& tell);
-  void unattested(const std::shared_ptr<Acquisition>& operation, const Grant& grant,
-                  const Failure& why);
-  void attest(const std::shared_ptr<Renewal>& renewal);
+  void attest(std::uint64_t clock, const std::shared_ptr<Acquisition>& operation,
+              const Grant& grant, std::function<void()> tell);
+  struct Granted;
+  void attested(Granted& granted);
+  void unattested(Granted& granted, const Failure& why);
+  void attest(std::uint64_t clock, const std::shared_ptr<Renewal>& renewal);
   void recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer);
   [[nodiscard]] std::uint64_t note_grant(const Acquisition::Request& request, Instant asked,
                                          const Answer& answer);
   void end_leftover(const std::shared_ptr<Acquisition>& operation) noexcept;
   void end_leftover_of(const AttemptId& attempt);
-  void answered_leftover(const Call& call, const Answer& answer);
+  void answered_leftover(Server& server, const Call& call, const Answer& answer);
   void answered_release(Server& server, const Call& call);
   void answered_renewal(Server& server, const Call& call, const std::string& text);
   void answered_force(const Call& call, const Answer& answer);
@@ -160,7 +162,10 @@ class RedisBackend final : public Backend, private Server::User {
   void take_back(const std::shared_ptr<Acquisition>& operation) noexcept;
   void believe(const std::shared_ptr<Acquisition>& operation, const Push& push,
                const Reading& reading);
-  void give_back(HoldId hold, std::chrono::nanoseconds lease);
+  void give_back(const std::shared_ptr<Release>& operation, std::chrono::nanoseconds lease);
+  void give_back(HoldId hold, std::chrono::nanoseconds lease) {
+    give_back(std::make_shared<Release>(std::move(hold)), lease);
+  }
   void give_back(const Acquisition::Request& request, std::uint64_t number) {
     give_back({request.name, request.attempt, number, request.mode}, request.lease);
   }
@@ -215,6 +220,7 @@ class RedisBackend final : public Backend, private Server::User {
   Alarm alarm_{*this};
   std::unique_ptr<Server> server_;    // null in a cluster
   std::unique_ptr<Cluster> cluster_;  // null where there is one server
+  std::atomic<bool> ends_{false};  // what is still to be said before it has stopped is being said
   std::atomic<bool> stopped_{false};
   std::atomic<bool> attached_{false};
 

@@ -17,7 +17,11 @@ constexpr std::chrono::milliseconds a_look{5};
 
 void RedisBackend::stop() noexcept {
   if (stopped_.load() || (!server_ && !cluster_)) return;
+  ends_.store(true);
   // Where there is no memory for that, what is left ends with its lease.
+  if (witness() != nullptr) {
+    base::without_memory([&] { witness()->lose({Errc::closed, describe()}); });
+  }
   base::without_memory([&] { give_back_the_rest(); });
   if (stopped_.exchange(true)) return;
   {

@@ -102,7 +102,7 @@ void RedisBackend::believe(const std::shared_ptr<Acquisition>& operation, const 
                                  : push.lease,
                     .run = push.run};
   if (witness() == nullptr) return tell_believed(operation, push, grant);
-  attest(operation, grant,
+  attest(push.clock, operation, grant,
          [this, operation, push, grant] { tell_believed(operation, push, grant); });
 }
 

@@ -60,9 +60,20 @@ void RedisBackend::end_leftover_of(const AttemptId& attempt) {
   if (const auto operation = attempts_.leftover(attempt)) end_leftover(operation);
 }
 
-void RedisBackend::answered_leftover(const Call& call, const Answer& answer) {
+void RedisBackend::answered_leftover(Server& server, const Call& call, const Answer& answer) {
   if (answer.kind != Answer::Kind::granted) return attempts_.give_up_leftover(call.attempt());
   const Acquisition& operation = call.acquisition();
+  if (witness() != nullptr && !operation.done()) {
+    // It waits for the replicas' word, which this thread may have to read; or there was no memory
+    // to ask them. Or it is being asked for anew, and that answer is to tell of the same hold.
+    const std::uint64_t number = attempts_.number_of(call.attempt());
+    if (number == answer.number) {
+      answered_attempt(server, call.shared_acquisition(), call.asked, answer);
+    } else if (number != 0) {
+      give_back(operation.request(), answer.number);
+    }
+    return;
+  }
   // It is decided, but another thread may be completing it at this moment.
   while (!operation.done()) std::this_thread::yield();
   if (operation.grant().number == answer.number) return;

@@ -71,6 +71,12 @@ bool RedisBackend::is_over(const Call& call, Instant now) const {
   return unwanted && remote::was_tried_enough(call.since, lease, now);
 }
 
+// What an attempt was granted and was not told, since replicas did not have it, is not said to be
+// given back any more: whoever waits for the attempt still would be refused for ever.
+void RedisBackend::leave(const Call& call) {
+  if (call.kind == Call::Kind::release && call.ours) attempts_.left(call.releasing().hold());
+}
+
 void RedisBackend::submit_kept(Server& server) {
   send_again(server.take_kept());
   // Whoever found the connection just up does this beside its reader: the second copy of a try
@@ -90,7 +96,7 @@ void RedisBackend::send_again(Calls calls) {
   const Instant now = clock_->now();
   const auto send_one = [&](Calls& alone) {
     Call& call = alone.front();
-    if (is_over(call, now)) return;
+    if (is_over(call, now)) return leave(call);
     // By what is known of the masters now: the one that was asked may be gone for good.
     if (call.kind == Call::Kind::list && cluster_) return list_cluster(call);
     call.asked = now;

@@ -48,7 +48,8 @@ void RedisBackend::lost_commands(Server& server, const Failure& why, bool final,
 void RedisBackend::left_behind(Calls& alone, const Failure& why, bool final, bool was_up) {
   const Call& call = alone.front();
   if (call.kind == Call::Kind::slots) return;
-  if (call.leftover || is_over(call, clock_->now())) return;  // see note_unanswered()
+  if (call.leftover) return;  // see note_unanswered()
+  if (is_over(call, clock_->now())) return leave(call);
   if (final && call.only_asks()) {
     // Releases and cancels stay: they free what others wait for.
     fail_protocol(call, why);

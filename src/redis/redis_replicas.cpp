@@ -8,6 +8,15 @@
 #include <utility>
 
 namespace mortise::redis {
+/// What was granted, until replicas have it or it is on its way back. All that takes is made before
+/// they are asked, so that their word can be told once more where there was no memory for a step.
+struct RedisBackend::Granted {
+  std::shared_ptr<Acquisition> operation;
+  Grant grant{};
+  std::function<void()> tell;  // its caller
+  std::shared_ptr<Release> back;
+  bool gives_back = false;
+};
 
 void RedisBackend::answered_renewal(Server& server, const Call& call, const std::string& text) {
   Renewal& renewal = call.renewal();
@@ -22,40 +31,60 @@ void RedisBackend::answered_renewal(Server& server, const Call& call, const std:
     items[i].counted_from = call.asked;
     items[i].granted = items[i].lease;
   }
-  if (witness() != nullptr) return attest(std::static_pointer_cast<Renewal>(call.operation));
+  if (witness() != nullptr) {
+    return attest(server.clock(), std::static_pointer_cast<Renewal>(call.operation));
+  }
   attempts_.renewed(items);
   renewal.answered();
 }
 
+/// @param clock that of the server that has granted it
 /// @param tell has it told to its caller
-void RedisBackend::attest(const std::shared_ptr<Acquisition>& operation, const Grant& grant,
-                          const std::function<void()>& tell) {
-  witness()->attest(clock_->now() + core::command_timeout(grant.lease), [this, operation, grant,
-                                                                         tell](const Failure& why) {
-    if (why) return unattested(operation, grant, why);
-    const Acquisition::Request& request = operation->request();
-    const HoldId hold{request.name, request.attempt, grant.number, request.mode};
-    if (attempts_.stands(hold, clock_->now())) return tell();
-    unattested(operation, grant, {Errc::unavailable, request.name + ": over before it was told"});
-  });
+void RedisBackend::attest(std::uint64_t clock, const std::shared_ptr<Acquisition>& operation,
+                          const Grant& grant, std::function<void()> tell) {
+  const Acquisition::Request& request = operation->request();
+  const auto granted = std::make_shared<Granted>();
+  granted->operation = operation;
+  granted->grant = grant;
+  granted->tell = std::move(tell);
+  granted->back =
+      std::make_shared<Release>(HoldId{request.name, request.attempt, grant.number, request.mode});
+  // Nobody will read what replicas say, and what is given back now is waited for.
+  if (ends_.load()) return unattested(*granted, {Errc::closed, describe()});
+  witness()->attest(clock, clock_->now() + core::command_timeout(grant.lease),
+                    [this, granted](const Failure& why) {
+                      if (why) return unattested(*granted, why);
+                      attested(*granted);
+                    });
+}
+
+void RedisBackend::attested(Granted& granted) {
+  if (!granted.gives_back && attempts_.attested(granted.back->hold(), clock_->now())) {
+    return granted.tell();
+  }
+  unattested(granted, {Errc::unavailable, granted.back->hold().name + ": over before it was told"});
 }
 
 // Whoever waits asks again, as after any trouble: it is given back by then.
-void RedisBackend::unattested(const std::shared_ptr<Acquisition>& operation, const Grant& grant,
-                              const Failure& why) {
-  // A reply and a push may both have told of it; where the other one was attested it stands.
-  if (operation->done() && operation->grant().number == grant.number) return;
-  give_back(operation->request(), grant.number);
+void RedisBackend::unattested(Granted& granted, const Failure& why) {
+  Acquisition& operation = *granted.operation;
+  if (!granted.gives_back) {
+    // A reply and a push may both have told of it; where the other one was attested it stands.
+    if (operation.done() && operation.grant().number == granted.grant.number) return;
+    if (!attempts_.unattested(granted.back->hold())) return;
+    granted.gives_back = true;
+  }
+  give_back(granted.back, operation.request().lease);
   if (remote::is_final(why) || stopped_.load()) {
-    operation->failed(why);
+    operation.failed(why);
   } else {
-    operation->trouble(why);
+    operation.trouble(why);
   }
 }
 
 // Which hold is lost needs nobody's word. A deadline that is not moved is no harm: the server's is
 // later than that.
-void RedisBackend::attest(const std::shared_ptr<Renewal>& renewal) {
+void RedisBackend::attest(std::uint64_t clock, const std::shared_ptr<Renewal>& renewal) {
   std::chrono::nanoseconds lease = core::longest_lease;
   bool any = false;
   for (const Renewal::Item& item : renewal->items()) {
@@ -73,7 +102,7 @@ void RedisBackend::attest(const std::shared_ptr<Renewal>& renewal) {
     renewal->answered();
   };
   if (!any) return tell({});
-  witness()->attest(clock_->now() + core::command_timeout(lease), tell);
+  witness()->attest(clock, clock_->now() + core::command_timeout(lease), tell);
 }
 
 }  // namespace mortise::redis

@@ -91,7 +91,7 @@ void RedisBackend::answered(Server& server, const Call& call, const Reply& reply
   switch (call.kind) {
     case Call::Kind::acquire:
     case Call::Kind::cancel:
-      if (call.leftover) return answered_leftover(call, answer);
+      if (call.leftover) return answered_leftover(server, call, answer);
       // As nearly always, and it needs no reference of its own.
       if (answer.kind == Answer::Kind::granted && witness() == nullptr) {
         return granted(server.told(), call.acquisition(), call.asked, answer);
@@ -212,9 +212,10 @@ void RedisBackend::answered_attempt(Server& server, const std::shared_ptr<Acquis
     case Answer::Kind::granted: {
       if (witness() == nullptr) return granted(server.told(), *operation, asked, answer);
       const Grant grant = grant_of(request, asked, answer);
-      return attest(operation, grant, [this, operation, grant, noted = server.told().hold] {
-        tell_granted(*operation, grant, noted);
-      });
+      return attest(server.clock(), operation, grant,
+                    [this, operation, grant, noted = server.told().hold] {
+                      tell_granted(*operation, grant, noted);
+                    });
     }
     case Answer::Kind::queued: return waits(server, operation, asked, answer);
     case Answer::Kind::busy:

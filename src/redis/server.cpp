@@ -3,7 +3,7 @@
 #include "redis/server.hpp"
 
 #include "base/farewell.hpp"
-#include "base/mutant.hpp"
+#include "base/one_by_one.hpp"
 
 #include <utility>
 
@@ -180,8 +180,11 @@ void Server::connected(Connection& connection) {
     return;
   }
   if (!same) {
-    // It leads to a server that was started since: the other connection is a dead one.
-    commands_.mark_broken(started_anew());
+    // It leads to a server that was started since: the other connection is a dead one. Unless that
+    // leads elsewhere by now, and the server of before was only slow to greet.
+    const bool elsewhere =
+        sentinels_ && connection.endpoint().text() != commands_.endpoint().text();
+    if (!elsewhere) commands_.mark_broken(started_anew());
     connection.drop(started_anew());
     return;
   }
@@ -203,7 +206,7 @@ void Server::lead_witness() {
     const std::lock_guard lock(mutex_);
     run_id = run_id_;
   }
-  witness_->follow(commands_.endpoint(), commands_.host(), run_id);
+  witness_->follow(commands_.endpoint(), commands_.host(), run_id, clock_.load());
 }
 
 void Server::dropped(Connection& connection, const Failure& why, bool was_up,
@@ -216,10 +219,11 @@ void Server::dropped(Connection& connection, const Failure& why, bool was_up,
       note(why_down_, why);
     }
     if (watch_) watch_->rouse();
-    user_.lost_commands(*this, why, final, was_up, std::move(unanswered));
+    base::OneByOne each;
+    each([&] { user_.lost_commands(*this, why, final, was_up, std::move(unanswered)); });
     // What was seen as granted there may be nowhere else: it is given back where it is found.
-    if (witness_) witness_->lose(why);
-    return;
+    if (witness_) each([&] { witness_->lose(why); });
+    return each.finish();
   }
   // Whoever may publish can send rubbish to an inbox: that costs the connection, not the waiters,
   // who ask again.

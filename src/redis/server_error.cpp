@@ -19,7 +19,7 @@ struct Meaning {
 using enum ServerError::Kind;
 
 // By the first words of the reply. The order counts: the first that fits.
-constexpr std::array<Meaning, 25> meanings{{
+constexpr std::array<Meaning, 27> meanings{{
     {"NOSCRIPT", script, Errc::unavailable},
     {"LOADING", passing, Errc::unavailable},
     {"BUSY ", passing, Errc::unavailable},
@@ -32,6 +32,8 @@ constexpr std::array<Meaning, 25> meanings{{
     {"OOM", passing, Errc::exhausted},
     {"ERR max number of clients", elsewhere, Errc::exhausted},
     {"READONLY", elsewhere, Errc::unavailable},
+    {"ERR WAIT cannot be used with replica", elsewhere, Errc::unavailable},
+    {"WAIT cannot be used with replica", elsewhere, Errc::unavailable},
     {"NOAUTH", final, Errc::denied},
     {"WRONGPASS", final, Errc::denied},
     {"NOPERM", final, Errc::denied},

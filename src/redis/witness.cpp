@@ -4,7 +4,7 @@
 // of a cluster (pubsub.c, publishCommand()); a cluster would need a write to one of its slots.
 #include "redis/witness.hpp"
 
-#include "base/one_by_one.hpp"
+#include "base/farewell.hpp"
 #include "redis/command.hpp"
 #include "redis/server_error.hpp"
 
@@ -41,7 +41,7 @@ void Witness::detach() noexcept {
 }
 
 void Witness::follow(const base::Endpoint& endpoint, const std::string& host,
-                     const std::string& run_id) {
+                     const std::string& run_id, std::uint64_t clock) {
   bool another = false;
   {
     const std::lock_guard lock(mutex_);
@@ -49,12 +49,14 @@ void Witness::follow(const base::Endpoint& endpoint, const std::string& host,
     endpoint_ = endpoint;
     host_name_ = host;
     run_id_ = run_id;
+    granting_ = clock;
     another = !met_.empty() && met_ != run_id;
   }
   if (another) {
     connection_.abandon({Errc::unavailable, connection_.where() + ": another server now"});
   }
   connection_.want_at(endpoint, true, host);
+  begin(clock_->now());  // it may be there already
 }
 
 void Witness::lose(const Failure& why) {
@@ -69,13 +71,16 @@ void Witness::lose(const Failure& why) {
   tell(all, why);
 }
 
-void Witness::attest(Instant until, Verdict verdict) {
+void Witness::attest(std::uint64_t clock, Instant until, Verdict verdict) {
   Pendings one;
-  one.push_back({until, std::move(verdict)});
+  one.push_back({clock, until, std::move(verdict)});
+  bool closed = false;
   {
     const std::lock_guard lock(mutex_);
-    seen_.splice(seen_.end(), one);
+    closed = closed_;
+    if (!closed) seen_.splice(seen_.end(), one);
   }
+  if (closed) return tell(one, {Errc::closed, connection_.where()});
   begin(clock_->now());
 }
 
@@ -91,12 +96,23 @@ bool Witness::note_due_locked() noexcept { return due_.set(asks_ ? never : first
 
 void Witness::begin(Instant now) {
   std::chrono::milliseconds time{};
+  std::uint64_t epoch = 0;
   bool sooner = false;
   bool asks = false;
+  Pendings strange;
   {
     const std::lock_guard lock(mutex_);
     if (asks_ || seen_.empty()) return;
-    if (follows_ && met_ == run_id_ && connection_.up()) {
+    if (follows_) {
+      for (auto each = seen_.begin(); each != seen_.end();) {
+        const auto next = std::next(each);
+        if (each->clock != granting_) strange.splice(strange.end(), seen_, each);
+        each = next;
+      }
+    }
+    // First: a connection that breaks from here on, and is made anew, has begun by itself.
+    epoch = connection_.generation();
+    if (!seen_.empty() && follows_ && met_ == run_id_ && connection_.up()) {
       asks = asks_ = true;
       refused_ = Failure{};
       time = std::max(shortest_wait,
@@ -106,11 +122,13 @@ void Witness::begin(Instant now) {
     sooner = note_due_locked();
   }
   if (sooner) host_.changed(timer_);
-  if (asks) ask(time);
+  if (asks) ask(time, epoch);
+  if (!strange.empty()) tell(strange, of_another());
 }
 
-void Witness::ask(std::chrono::milliseconds time) {
-  const std::uint64_t epoch = connection_.generation();
+// Two questions on one connection, and each answer would be taken for that to the one before: what
+// was seen after that one was asked would be told by it (S1).
+void Witness::ask(std::chrono::milliseconds time, std::uint64_t epoch) {
   const auto say = [&](Word word, std::initializer_list<std::string_view> words) {
     std::string bytes;
     append_command(bytes, {words.begin(), words.size()});
@@ -130,8 +148,10 @@ void Witness::ask(std::chrono::milliseconds time) {
   } catch (const std::exception&) {
     sent = false;
   }
-  // It is dropped soon, and made anew: see dropped().
-  if (!sent) connection_.mark_broken({Errc::unavailable, std::string()});
+  // It is dropped soon, and made anew; or it was since: see dropped().
+  if (!sent && connection_.generation() == epoch) {
+    connection_.mark_broken({Errc::unavailable, std::string()});
+  }
 }
 
 void Witness::answered(const Call& call, const Reply& reply) {
@@ -184,19 +204,41 @@ Failure Witness::too_few(long long replicas) const {
                                  " replicas have acknowledged it in time"};
 }
 
+Failure Witness::of_another() const {
+  return {Errc::unavailable, connection_.where() + ": another server grants now"};
+}
+
+// Where there is no memory for what follows from it, it is told once more.
 void Witness::tell(Pendings& those, const Failure& why) {
-  base::OneByOne each;
-  for (const Pending& one : those) {
-    each([&] { one.verdict(why); });
+  Pendings again;
+  while (!those.empty()) {
+    Pendings one;
+    one.splice(one.begin(), those, those.begin());
+    try {
+      one.front().verdict(why);
+    } catch (const std::exception&) {
+      again.splice(again.end(), one);
+    }
   }
-  each.finish();
+  if (again.empty()) return;
+  const Instant soon = clock_->now() + shortest_wait;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    for (Pending& each : again) each.until = std::max(each.until, soon);
+    seen_.splice(seen_.end(), again);
+    static_cast<void>(note_due_locked());
+  }
+  host_.changed(timer_);
 }
 
 void Witness::look(Instant now) {
   if (due_.get() > now) return;
   Pendings over;
+  Failure why(Errc::unavailable, connection_.where() + ": nobody tells whether replicas have it");
   {
     const std::lock_guard lock(mutex_);
+    if (why_down_) why = why_down_;
     for (auto each = seen_.begin(); !asks_ && each != seen_.end();) {
       const auto next = std::next(each);
       if (each->until <= now) over.splice(over.end(), seen_, each);
@@ -204,7 +246,7 @@ void Witness::look(Instant now) {
     }
     static_cast<void>(note_due_locked());
   }
-  tell(over, {Errc::unavailable, connection_.where() + ": nobody tells whether replicas have it"});
+  tell(over, why);
 }
 
 void Witness::greeted(Connection& /*connection*/, const ServerFacts& facts) {
@@ -217,15 +259,20 @@ void Witness::connected(Connection& connection) {
   {
     const std::lock_guard lock(mutex_);
     same = met_ == run_id_;
+    why_down_ = Failure{};
   }
   if (!same) return connection.drop({Errc::unavailable, connection.where() + ": another server"});
   begin(clock_->now());
 }
 
 // Whether it was acknowledged is not known, and asked about anew.
-void Witness::dropped(Connection& connection, const Failure& /*why*/, bool /*was_up*/,
+void Witness::dropped(Connection& connection, const Failure& why, bool /*was_up*/,
                       std::list<Call> /*unanswered*/) {
   bool sooner = false;
+  base::without_memory([&] {
+    const std::lock_guard lock(mutex_);
+    why_down_ = why;
+  });
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;

@@ -26,7 +26,7 @@ namespace mortise::redis {
 /// @thread_safety every member may be called concurrently; verdicts are told under no mutex.
 class Witness final : private Connection::User {
  public:
-  /// What is called once, with why they do not have it; clear = they do.
+  /// What is called once, with why they do not have it; clear = they do. Again where it throws.
   using Verdict = std::function<void(const Failure& why)>;
 
   /// @param settings, tls outlive it; tls may be null
@@ -37,12 +37,16 @@ class Witness final : private Connection::User {
   void attach();
   void detach() noexcept;
   /// The connection that grants has come up, to this server.
-  void follow(const base::Endpoint& endpoint, const std::string& host, const std::string& run_id);
+  /// @param clock as in Reading: by which that server's grants are told from others'
+  void follow(const base::Endpoint& endpoint, const std::string& host, const std::string& run_id,
+              std::uint64_t clock);
   /// That connection broke: whether its server will ever be asked again is not known.
   void lose(const Failure& why);
-  /// Seen just now on that connection, or an inbox at the same server.
+  /// Seen on that connection, or by an inbox; perhaps by a thread that stood still since, while
+  /// that connection came to lead to another server, whose replicas know nothing of it.
+  /// @param clock of the server that has granted it
   /// @param until when it is of no use any more
-  void attest(Instant until, Verdict verdict);
+  void attest(std::uint64_t clock, Instant until, Verdict verdict);
 
   /// For ever; call after it was detached. What is held back is told as closed.
   void close();
@@ -59,6 +63,7 @@ class Witness final : private Connection::User {
     Witness& witness_;
   };
   struct Pending {
+    std::uint64_t clock = 0;
     Instant until{};
     Verdict verdict{};
   };
@@ -76,13 +81,14 @@ class Witness final : private Connection::User {
                std::list<Call> unanswered) override;
 
   void begin(Instant now);
-  void ask(std::chrono::milliseconds time);
+  void ask(std::chrono::milliseconds time, std::uint64_t epoch);
   void look(Instant now);
   void end_round(long long replicas, const Failure& why);
   [[nodiscard]] Failure too_few(long long replicas) const;
+  [[nodiscard]] Failure of_another() const;
   [[nodiscard]] bool note_due_locked() noexcept;
   [[nodiscard]] Instant first_locked() const noexcept;
-  static void tell(Pendings& those, const Failure& why);
+  void tell(Pendings& those, const Failure& why);
 
   Host& host_;
   const Settings& settings_;
@@ -100,9 +106,11 @@ class Witness final : private Connection::User {
   bool closed_ = false;
   base::Endpoint endpoint_;
   std::string host_name_;
-  std::string run_id_;  // of the server that grants
-  std::string met_;     // of the one that this connection leads to
-  Failure refused_;     // the word before WAIT was
+  std::string run_id_;          // of the server that grants
+  std::uint64_t granting_ = 0;  // ... and its clock
+  std::string met_;             // of the one that this connection leads to
+  Failure refused_;             // the word before WAIT was
+  Failure why_down_;
 };
 
 }  // namespace mortise::redis

@@ -19,7 +19,9 @@ enum class ProxyProtocol { redis, postgres, zookeeper };
 /// What a request is: of the time before the connection is up, an operation of a lock (EVAL and
 /// EVALSHA; a statement with parameters), the beginning of a subscription, or something else.
 enum class ProxyRequest { greeting, operation, subscription, other };
-enum class ProxyConnections { all, commands, inboxes };  ///< an inbox has subscribed
+/// An inbox has subscribed, and all others are of commands; `scripts`: those that have sent an
+/// operation of a lock.
+enum class ProxyConnections { all, commands, inboxes, scripts };
 enum class ProxyDirection { both, to_server, to_client };
 /// `scripts`: replies to operations of a lock; `pushes`: messages of a subscription.
 enum class ProxyReplies { any, scripts, pushes };

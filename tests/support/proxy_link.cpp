@@ -46,7 +46,13 @@ ProxyLink::ProxyLink(base::UniqueFd client, base::UniqueFd server, ProxyNetwork&
       to_client_(cutter(protocol, ProxyFrames::Of::replies, PostgresFrames::Of::replies)) {}
 
 bool ProxyLink::is(ProxyConnections which) const noexcept {
-  return which == ProxyConnections::all || (which == ProxyConnections::inboxes) == inbox_;
+  switch (which) {
+    case ProxyConnections::all: return true;
+    case ProxyConnections::commands: return !inbox_;
+    case ProxyConnections::inboxes: return inbox_;
+    case ProxyConnections::scripts: return scripts_;
+  }
+  return false;
 }
 
 void ProxyLink::release_held() {
@@ -250,6 +256,7 @@ void ProxyLink::forward_request(std::string frame) {
     frame = *std::exchange(instead, std::nullopt);
   }
   inbox_ = inbox_ || request == ProxyRequest::subscription;
+  scripts_ = scripts_ || operation;
   if (request != ProxyRequest::greeting) {
     const bool numbered = protocol_ == ProxyProtocol::zookeeper;
     awaited_.push_back(

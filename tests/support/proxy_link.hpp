@@ -116,6 +116,7 @@ class ProxyLink {
   std::deque<Awaited> awaited_;
   bool connecting_ = true;
   bool inbox_ = false;
+  bool scripts_ = false;
   bool frozen_ = false;
   bool holding_ = false;
   bool cut_ = false;

@@ -315,5 +315,32 @@ TEST_F(RedisAttemptsTest, LooksAreDueInOrderAndOnce) {
   EXPECT_EQ(attempts_.next_look(), never);
 }
 
+// With replicas=n, where a reply and a push tell of one grant, and replicas are asked twice.
+TEST_F(RedisAttemptsTest, WhatWasGivenBackIsNotToldAndWhatWasToldIsNotGivenBack) {
+  const auto hold = [](std::uint64_t sequence) {
+    return HoldId{.name = "a", .attempt = id_of(sequence), .number = 77};
+  };
+  const auto grant = [&](const Attempts::Operation& operation) {
+    const std::lock_guard lock(mutex_);
+    ASSERT_TRUE(attempts_.asked(operation, 1));
+    EXPECT_EQ(attempts_.held(operation->request().attempt, 77, start, start + 2s), 77U);
+  };
+  grant(one_);
+  EXPECT_TRUE(attempts_.unattested(hold(1)));
+  EXPECT_FALSE(attempts_.attested(hold(1), start));
+  EXPECT_FALSE(attempts_.unattested(hold(1))) << "it is on its way back already";
+  grant(two_);
+  EXPECT_TRUE(attempts_.attested(hold(2), start));
+  EXPECT_FALSE(attempts_.unattested(hold(2)));
+  EXPECT_TRUE(attempts_.attested(hold(2), start));
+  grant(three_);
+  EXPECT_FALSE(attempts_.attested(hold(3), start + 2s)) << "over";
+  EXPECT_EQ(attempts_.number_of(id_of(3)), 77U);
+  attempts_.left({.name = "a", .attempt = id_of(3), .number = 76});
+  EXPECT_TRUE(attempts_.is_decided(id_of(3)));
+  attempts_.left(hold(3));
+  EXPECT_FALSE(attempts_.is_decided(id_of(3))) << "it may be asked for anew";
+}
+
 }  // namespace
 }  // namespace mortise::redis

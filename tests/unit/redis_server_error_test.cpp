@@ -39,6 +39,8 @@ TEST(RedisServerErrorTest, EachHasItsMeaning) {
        Errc::exhausted},
       {"READONLY You can't write against a read only replica.", Meaning::elsewhere,
        Errc::unavailable},
+      {"ERR WAIT cannot be used with replica instances. Please also note that ...",
+       Meaning::elsewhere, Errc::unavailable},
       {"NOAUTH Authentication required.", Meaning::final, Errc::denied},
       {"WRONGPASS invalid username-password pair", Meaning::final, Errc::denied},
       {"NOPERM this user has no permissions to run the 'evalsha' command", Meaning::final,
