@@ -4,6 +4,10 @@
 // sentinels, whose replica is stopped or cut off, and whose master is killed.
 #include "fault/redis_sentinel_fixture.hpp"
 
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -36,7 +40,8 @@ class RedisReplicas : public RedisSentinelTest {
         [&] { return servers()[1].talk().info("replication")["master_link_status"] == "down"; }));
   }
   /// The master is killed as soon as it has granted a lock, which has to stand.
-  void expect_a_kill_takes_nothing() {
+  /// @return whether the sentinels came to replace it
+  [[nodiscard]] bool expect_a_kill_takes_nothing() {
     RedisSentinelsOptions options;
     options.replicas = 1;
     RedisSentinels all(options);
@@ -44,7 +49,7 @@ class RedisReplicas : public RedisSentinelTest {
     Client other(all.url(one), {.give_up = 2min});
     Lock lock = mine.lock("a", {.lease = 2min});  // longer than the sentinels ever take
     Lock theirs = other.lock("a");
-    ASSERT_TRUE(other.lock("b").try_lock());
+    EXPECT_TRUE(other.lock("b").try_lock());
     lock.lock();
     all[0].kill();
     const Token token = lock.token();
@@ -55,16 +60,26 @@ class RedisReplicas : public RedisSentinelTest {
       theirs.lock();
       return theirs.token();
     });
-    ASSERT_TRUE(all.comes_to_another(0));
+    if (!all.comes_to_another(0)) {
+      other.close();
+      return false;
+    }
     all[0].start();  // without a replica nobody would be told anything
     EXPECT_TRUE(eventually([&] { return all.is_whole(); }));
     EXPECT_FALSE(comes(served, 0ms)) << "two holders";
     EXPECT_GT(lock.valid_for(), 0ns);
     EXPECT_FALSE(lock.lost().stop_requested());
-    EXPECT_EQ(lock.release(error), Released::released) << error.message();
-    ASSERT_TRUE(comes(served));
+    // A machine that is busy may not have the answer in time; that it was freed the waiter tells,
+    // long before the end of the lease.
+    EXPECT_NE(lock.release(error), Released::was_lost) << error.message();
+    EXPECT_TRUE(comes(served)) << "it was not freed";
+    if (!comes(served, 0ms)) {
+      other.close();
+      return true;
+    }
     EXPECT_GT(served.get(), token);
     worker.run([&] { theirs.unlock(); });
+    return true;
   }
 };
 
@@ -124,7 +139,13 @@ TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
   ASSERT_TRUE(eventually([&] { return waiting(0, "a") == 1; }));
   servers()[1].stop();
   lock.unlock();
-  EXPECT_FALSE(comes(served, 2s));
+  // It is granted to it at the master again and again, and given back.
+  std::set<std::string> grants;
+  ASSERT_TRUE(eventually([&] {
+    grants.insert(owner_at(0, "a"));
+    return grants.size() > 3;
+  }));
+  EXPECT_FALSE(comes(served, 0ms));
   servers()[1].resume();
   ASSERT_TRUE(comes(served));
   EXPECT_EQ(waiter.release(), Released::released);
@@ -135,8 +156,11 @@ TEST_F(RedisReplicas, ARenewalThatTheReplicaHasNotMovesNoDeadline) {
   Client mine = client({}, one);
   Lock lock = mine.lock("a", {.lease = 1500ms});
   lock.lock();
-  std::this_thread::sleep_for(2500ms);
-  ASSERT_FALSE(lock.lost().stop_requested()) << "it is renewed while the replica is there";
+  const auto deadline = [&] { return std::chrono::steady_clock::now() + lock.valid_for(); };
+  const auto first = deadline();
+  ASSERT_TRUE(eventually([&] { return deadline() > first + 800ms; }))
+      << "it is renewed, twice at least, while the replica is there";
+  ASSERT_FALSE(lock.lost().stop_requested());
   servers()[1].stop();
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }, 1500ms + slack));
   EXPECT_EQ(lock.valid_for(), 0ns);
@@ -168,11 +192,16 @@ TEST_F(RedisReplicas, WithoutTheOptionAKilledMasterMayTakeAGrantWithIt) {
 
 // Promise: S1
 TEST_F(RedisReplicas, AKilledMasterTakesNoGrantWithIt) {
-  for (int i = 0; i < 2; ++i) expect_a_kill_takes_nothing();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(expect_a_kill_takes_nothing());
 }
 
 TEST_F(RedisReplicasLong, AKilledMasterTakesNoGrantWithItInTwoHundredTries) {
-  for (int i = 0; i < 200 && !HasFailure(); ++i) expect_a_kill_takes_nothing();
+  int tries = 0;
+  int never = 0;  // that the sentinels of a busy machine agree upon another one
+  while (tries < 200 && !HasFailure()) expect_a_kill_takes_nothing() ? ++tries : ++never;
+  EXPECT_LT(never, 20);
+  RecordProperty("tries", tries);
+  RecordProperty("never", never);
 }
 
 // Promise: S1
@@ -191,14 +220,22 @@ TEST_F(RedisReplicas, AnOldMasterGrantsNothingOnceItsReplicaHasItsPlace) {
 }
 
 TEST_F(RedisReplicas, WithoutTheRightItIsDeniedInWords) {
-  servers()[0].talk().expect_ok(
-      {"ACL", "SETUSER", "shop", "on", ">Xu8", "~*", "&*", "+@all", "-wait"});
+  // docs/redis.md, "Least rights".
+  std::istringstream words(
+      "ACL SETUSER shop on >Xu8 resetkeys resetchannels ~mortise:* &mortise:inbox:* -@all +auth "
+      "+select +info +client|setname +subscribe +unsubscribe +publish +eval +evalsha +time +hget "
+      "+hmget +hset +hdel +hincrby +pexpire +pttl");
+  using Word = std::istream_iterator<std::string>;
+  servers()[0].talk().expect_ok(RedisTalk::Command(Word(words), Word()));
   Client mine("redis://shop:Xu8@127.0.0.1:" + std::to_string(servers()[0].port()) + "?" + one);
   Lock lock = mine.lock("a");
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(2s)); });
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
   EXPECT_THAT(failure.text, HasSubstr("rights to PUBLISH and WAIT"));
   EXPECT_TRUE(eventually([&] { return !is_held(0, "a"); }));
+  servers()[0].talk().expect_ok({"ACL", "SETUSER", "shop", "+wait"});
+  EXPECT_TRUE(lock.try_lock_for(patience));
+  EXPECT_EQ(lock.release(), Released::released);
 }
 
 // Many that are granted at once share what is asked of the replicas.
