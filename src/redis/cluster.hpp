@@ -30,7 +30,7 @@ namespace mortise::redis {
 /// Every slot has a server at any time: as long as nobody has told which, it is one that the user
 /// named, and a call that should have gone elsewhere is redirected. A server that was met stays for
 /// as long as the client does, since calls name it; what has no slot any more is not connected, has
-/// no descriptor, is not polled and not asked, and costs its two or three kilobytes.
+/// no descriptor, is not polled and not asked, and costs three or four kilobytes.
 /// @thread_safety every member may be called concurrently.
 class Cluster {
  public:
