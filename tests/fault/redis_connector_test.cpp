@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
 namespace mortise::fault {
 namespace {
 
@@ -171,6 +173,23 @@ TEST_F(RedisConnector, NoDescriptorIsLeftWhateverItDoes) {
     Client mine = client_of(*carrier);
     static_cast<void>(failure_of([&] { mine.check(150ms); }));
   }
+  EXPECT_TRUE(eventually([&] { return test::descriptors() == before; }))
+      << before << " became " << test::descriptors();
+}
+
+TEST_F(RedisConnector, AClosedClientTakesNoneAnyMore) {
+  const auto carrier = Carrier::to(server().port());
+  const auto before = test::descriptors();
+  carrier->set(Mood::hangs);
+  Client mine = client_of(*carrier);
+  std::thread caller([&] {
+    EXPECT_EQ(failure_of([&] { mine.check(patience); }).code, Errc::closed) << "at once";
+  });
+  EXPECT_TRUE(eventually([&] { return carrier->calls() == 1; }));
+  EXPECT_LT(own_duration_of([&] { mine.close(); }), 1s);
+  caller.join();
+  carrier->set(Mood::well);
+  EXPECT_TRUE(eventually([&] { return carrier->given() == 1; }));
   EXPECT_TRUE(eventually([&] { return test::descriptors() == before; }))
       << before << " became " << test::descriptors();
 }
