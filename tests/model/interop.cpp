@@ -73,10 +73,11 @@ class Neighbourhood {
  private:
   Guest& any_guest() { return guests_[dice_.below(static_cast<std::uint32_t>(guests_.size()))]; }
 
+  // Each kind once, in this order; then by chance.
   std::string bring_about() {
     const std::uint32_t role = dice_.below(stage_.workload.processes);
     Guest& guest = any_guest();
-    switch (dice_.below(8)) {
+    switch (next_ < 8 ? next_++ : dice_.below(8)) {
       case 0: cast_.crash(role, dice_); return "ours killed";
       case 1:
         cast_.pause_holder(role, [this] { run_for(dice_.between(lease_, lease_ * 3 / 2)); });
@@ -131,6 +132,7 @@ class Neighbourhood {
   ForkedCast cast_;
   std::deque<Guest> guests_;
   bool goes_on_ = true;
+  std::uint32_t next_ = 0;  // fault that has not happened yet
   std::int64_t last_ = 0;
 };
 

@@ -45,7 +45,7 @@ void expect_neighbours_apart(const HistoryBackend& backend, const Neighbours& ne
   const auto seconds = static_cast<std::uint64_t>(length.count()) / 1000;
   EXPECT_GE(chronicle.guests.grants, seconds);
   EXPECT_GE(chronicle.report.ours.counts.granted, seconds);
-  if (seconds >= 30) {
+  if (seconds >= 20) {
     EXPECT_EQ(chronicle.faults.size(), 5U);
   }
 }
