@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace mortise::redis {
+
 /// What was granted, until replicas have it or it is on its way back. All that takes is made before
 /// they are asked, so that their word can be told once more where there was no memory for a step.
 struct RedisBackend::Granted {
