@@ -13,7 +13,7 @@ namespace mortise::tool {
 namespace {
 
 /// What a backend may say to a question about itself.
-std::string_view word_of(Support support) noexcept {
+std::string_view told(Support support) noexcept {
   switch (support) {
     case Support::no: return "no";
     case Support::yes: return "yes";
@@ -59,9 +59,9 @@ int check(const Order& order) {
   std::string text;
   for (const auto& [name, answer] : answers) {
     if (order.json) {
-      text += (text.empty() ? "" : ",") + json_string(name) + ":" + json_string(word_of(answer));
+      text += (text.empty() ? "" : ",") + json_string(name) + ":" + json_string(told(answer));
     } else {
-      text += "  " + std::string(name) + ": " + std::string(word_of(answer)) + "\n";
+      text += "  " + std::string(name) + ": " + std::string(told(answer)) + "\n";
     }
   }
   if (order.json) return print(R"({"ok":true,"capabilities":{)" + text + "}}\n");
