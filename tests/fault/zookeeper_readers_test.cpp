@@ -205,6 +205,37 @@ TEST_F(ZooKeeperReaders, ALostAnswerToAnOwnerThatReadsOnIsSettled) {
   }
 }
 
+// By a name of its own, and not by the one that it was to have beside its owner, whose token is in
+// that. Somebody else has the lock in between.
+// Promise: S2
+TEST_F(ZooKeeperReaders, WhoWasRefusedBesideAnOwnerThatLetsGoQueuesAsAnyOther) {
+  constexpr std::int32_t throttled = -127;
+  Client mine(proxied_url("session=10s&margin=300ms"));
+  ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
+  const Owner owner = Owner::unique();
+  ASSERT_TRUE(lock.writer().acquire({.wait = patience, .owner = owner}));
+  Party writer(client(), "a");
+  auto written = writer.start();
+  ASSERT_TRUE(come_to_wait("a"));
+  proxy().answer_with_error("MULTI", throttled);
+  Worker worker;
+  const auto read =
+      worker.start([&] { EXPECT_TRUE(lock.reader().acquire({.wait = patience, .owner = owner})); });
+  ASSERT_TRUE(eventually([&] { return proxy().counts().refusals > 0; }));
+  proxy().cut_at(1, Proxy::Moment::reply, "CREATE2");
+  EXPECT_EQ(lock.writer().release(owner), Released::released);
+  ASSERT_TRUE(comes(written));
+  ASSERT_TRUE(eventually([&] { return !proxy().cut_is_ahead(); }));
+  EXPECT_EQ(writer.release(), Released::released);
+  ASSERT_TRUE(comes(read));
+  EXPECT_GT(lock.reader().token(owner), written.get());
+  const NameQueue queue = mine.queue("a");
+  ASSERT_EQ(queue.holders.size(), 1U);
+  EXPECT_EQ(queue.holders.front().token, lock.reader().token(owner));
+  EXPECT_EQ(lock.reader().release(owner), Released::released);
+  expect_free("a");
+}
+
 TEST_F(ZooKeeperReaders, WhoseOwnersNodeWasDeletedQueueAsAnyOther) {
   Client mine = client();
   ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});

@@ -80,8 +80,8 @@ class Proxy {
   void cut_at(std::size_t nth, Moment moment, std::string command = {});
   /// Whether that is still to come.
   [[nodiscard]] bool cut_is_ahead() const;
-  /// ZooKeeper's requests with this command are answered with this error from now on, as by a
-  /// server that has too many of them; 0: no more.
+  /// ZooKeeper's requests with this command are answered with this error from now on, and not done,
+  /// as by a server that has too many of them; 0: no more.
   void answer_with_error(const std::string& command, std::int32_t error);
   /// Messages of subscriptions vanish, and their connection lives on.
   void lose_push(double probability);

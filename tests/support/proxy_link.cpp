@@ -259,8 +259,9 @@ void ProxyLink::forward_request(std::string frame) {
   scripts_ = scripts_ || operation;
   if (request != ProxyRequest::greeting) {
     const bool numbered = protocol_ == ProxyProtocol::zookeeper;
-    awaited_.push_back(
-        {numbered ? ZooKeeperFrames::number(frame) : 0, operation, doomed, refusal_of(frame)});
+    const std::int32_t error = refusal_of(frame);
+    awaited_.push_back({numbered ? ZooKeeperFrames::number(frame) : 0, operation, doomed, error});
+    if (error != 0) frame = ZooKeeperFrames::harmless(frame);
   }
   enqueue(to_server_, std::move(frame), delay);
 }

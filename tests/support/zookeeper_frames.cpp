@@ -28,6 +28,14 @@ std::int32_t number_at(std::string_view bytes, std::size_t at) {
   return static_cast<std::int32_t>(out);
 }
 
+std::string bytes_of(std::int32_t value) {
+  std::string out;
+  for (unsigned shift = 32; shift > 0; shift -= 8) {
+    out.push_back(static_cast<char>(static_cast<std::uint32_t>(value) >> (shift - 8) & 0xffU));
+  }
+  return out;
+}
+
 template <class Table>
 std::optional<std::string_view> find(const Table& table, std::int32_t wanted) {
   const auto found = std::find_if(std::begin(table), std::end(table),
@@ -77,17 +85,18 @@ std::string ZooKeeperFrames::command(std::string_view frame) {
 
 std::int32_t ZooKeeperFrames::number(std::string_view frame) { return number_at(frame, head); }
 
+// Length, number, "exists", "/", no watch.
+std::string ZooKeeperFrames::harmless(std::string_view request) {
+  constexpr std::int32_t size = 14;
+  constexpr std::int32_t exists = 3;
+  return bytes_of(size) + std::string(request.substr(head, head)) + bytes_of(exists) + bytes_of(1) +
+         '/' + '\0';
+}
+
 // Length, number, the last change that the server knows, error.
 std::string ZooKeeperFrames::refused(std::string_view reply, std::int32_t error) {
   constexpr std::int32_t size = 16;
-  const auto text_of = [](std::int32_t value) {
-    std::string out;
-    for (unsigned shift = 32; shift > 0; shift -= 8) {
-      out.push_back(static_cast<char>(static_cast<std::uint32_t>(value) >> (shift - 8) & 0xffU));
-    }
-    return out;
-  };
-  return text_of(size) + std::string(reply.substr(head, 3 * head)) + text_of(error);
+  return bytes_of(size) + std::string(reply.substr(head, 3 * head)) + bytes_of(error);
 }
 
 }  // namespace mortise::test

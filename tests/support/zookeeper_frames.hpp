@@ -33,6 +33,8 @@ class ZooKeeperFrames {
   [[nodiscard]] static std::int32_t number(std::string_view frame);
   /// @return whether a reply is the event of a watch.
   [[nodiscard]] static bool is_push(std::string_view frame) { return number(frame) == -1; }
+  /// @return a request of the same number that changes nothing: what is to be refused is not done.
+  [[nodiscard]] static std::string harmless(std::string_view request);
   /// @return a reply to the same request that says no more than this error.
   [[nodiscard]] static std::string refused(std::string_view reply, std::int32_t error);
   /// @return whether a reply is the first one of a connection.
