@@ -172,8 +172,17 @@ void ZooKeeperBackend::session_up(Session& session) {
   for (const auto& [attempt, contender] : contenders_) {
     if (contender->session == &session) mine.push_back(contender);
   }
+  // A server grants each connection a time-out by limits of its own, and from then on the leader
+  // counts that one. Where it is shorter, a hold was told of more time than its session may last
+  // without a word; and no renewal takes back what an earlier one has told.
+  const Instant least = session.proven() + session.timeout();
   for (const ContenderPtr& contender : mine) {
     if (contender->operation) contender->operation->trouble(Failure{});
+    if (contender->held && !contender->is_gate && contender->lapse > least &&
+        !base::mutant("zookeeper.shorter_session_keeps_its_holds")) {
+      lose(contender, "the servers have shortened its session");
+      contender->leaving = true;
+    }
     drive(contender);
   }
   for (Doubt& doubt : doubts_) {

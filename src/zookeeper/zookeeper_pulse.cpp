@@ -62,7 +62,9 @@ void ZooKeeperBackend::beaten(Session& session, const Call& call, const Reply& r
   }
   const ContenderPtr& contender = call.contender;
   // Of a node that is no more it says nothing of the next one, which may be on its way already.
-  const bool present = contender && !contender->erased && call.path == contender->node;
+  const bool present =
+      contender && !contender->erased &&
+      (call.path == contender->node || base::mutant("zookeeper.word_of_an_old_node_ends_the_next"));
   if (present && reply.code == Code::no_node) own_node_gone(contender);
   session.pulse.wanted = false;
   settle_renewals();

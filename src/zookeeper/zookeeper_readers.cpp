@@ -68,7 +68,13 @@ void ZooKeeperBackend::went_on(const ContenderPtr& contender, const Reply& reply
       // Nothing was made. Its owner may be gone when it asks again, and it queue as any other: by a
       // name that the server puts a number behind, and not by one that has the owner's.
       if (contender->operation) contender->operation->trouble(failure_of(reply, contender->path));
-      return forget_node(contender);
+      if (base::mutant("zookeeper.refused_reader_keeps_its_name")) {
+        contender->unsure = false;
+        return;
+      }
+      forget_node(contender);
+      if (contender->leaving) drive(contender);  // it asks for nothing any more
+      return;
     default: contender->unsure = false; return fail(contender, failure_of(reply, contender->path));
   }
   if (contender->node.empty() || contender->leaving || contender->withdrawn) {

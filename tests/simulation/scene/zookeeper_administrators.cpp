@@ -45,7 +45,13 @@ std::string ZooKeeperAdministrators::take(const std::string& url, std::size_t na
 
 void ZooKeeperAdministrators::begin(const std::string& url, const std::string& name, double loses) {
   Process& administrator = room_.world.process("administrator");
-  one_shots_[&administrator].loses = loses;
+  OneShot& one_shot = one_shots_[&administrator];
+  one_shot.loses = loses;
+  wire_.listen(administrator,
+               [this, &one_shot](Connection& from, std::int32_t type, std::string_view body) {
+                 if (type == zookeeper::op::remove)
+                   asked(one_shot, zookeeper::In(body).text(), from);
+               });
   room_.world.spawn(administrator, [this, url, name] {
     const std::set<std::string> held = holders_with(mortise::zookeeper::lock_path("/locks", name));
     try {
@@ -56,29 +62,8 @@ void ZooKeeperAdministrators::begin(const std::string& url, const std::string& n
   });
 }
 
-// A request may come in pieces. Each begins with the number of its bytes.
-void ZooKeeperAdministrators::sent(ConnectionId connection, std::string_view bytes) {
-  Connection* const from = room_.network.find(connection);
-  const auto found = from == nullptr ? one_shots_.end() : one_shots_.find(&from->process());
-  if (found == one_shots_.end()) return;
-  OneShot& one_shot = found->second;
-  if (std::exchange(one_shot.connection, connection) != connection) one_shot.unread.clear();
-  one_shot.unread += bytes;
-  constexpr std::size_t head = sizeof(std::int32_t);
-  while (one_shot.unread.size() >= head) {
-    const auto length = static_cast<std::size_t>(zookeeper::In(one_shot.unread).int32());
-    if (one_shot.unread.size() < head + length) return;
-    const std::string request = one_shot.unread.substr(head, length);
-    one_shot.unread.erase(0, head + length);
-    asked(one_shot, request, *from);
-  }
-}
-
-void ZooKeeperAdministrators::asked(OneShot& one_shot, std::string_view bytes, Connection& from) {
-  zookeeper::In request(bytes);
-  // The greeting has a nought there.
-  if (request.int32() <= 0 || request.int32() != zookeeper::op::remove) return;
-  look_at_removal(one_shot, std::string(request.text()));
+void ZooKeeperAdministrators::asked(OneShot& one_shot, std::string_view path, Connection& from) {
+  look_at_removal(one_shot, std::string(path));
   if (luck_.chance(one_shot.loses)) lose_answer(from);
 }
 

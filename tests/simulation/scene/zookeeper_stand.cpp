@@ -7,12 +7,9 @@
 #include "simulation/scene/keys.hpp"
 #include "simulation/scene/stands.hpp"
 #include "simulation/scene/zookeeper_administrators.hpp"
-#include "simulation/scene/zookeeper_crowded_readers.hpp"
-#include "simulation/scene/zookeeper_late_node.hpp"
 #include "simulation/scene/zookeeper_leaders.hpp"
-#include "simulation/scene/zookeeper_lost_watch.hpp"
-#include "simulation/scene/zookeeper_lost_words.hpp"
 #include "simulation/scene/zookeeper_runs.hpp"
+#include "simulation/scene/zookeeper_trials.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
 #include "zookeeper/lock_path.hpp"
 #include "zookeeper/queue.hpp"
@@ -29,19 +26,17 @@ namespace simulation {
 namespace {
 
 constexpr std::uint64_t stand_stream = 21;
-constexpr std::uint64_t late_node_stream = 36;
 
 class ZooKeeperStand final : public Stand {
  public:
   ZooKeeperStand(const Plan& plan, Room& room)
       : room_(room),
-        seed_(plan.seed),
         session_(plan.lease),
         storm_(plan.storm),
         names_(plan.names),
         has_keys_(plan.keys > 0),
-        has_readers_(plan.readers > 0),
-        administrators_(room) {
+        wire_(room.network),
+        administrators_(room, wire_) {
     Random luck = Random::of({plan.seed, stand_stream});
     const std::size_t count = plan.seed % 8 == 0 ? 1 : plan.seed % 8 == 1 ? 5 : 3;
     std::vector<Site*> sites;
@@ -55,12 +50,13 @@ class ZooKeeperStand final : public Stand {
     ensemble_ = std::make_unique<zookeeper::Ensemble>(sites, options_);
     runs_.emplace(*ensemble_, plan.keys);
     for (std::size_t i = 0; i < count; ++i) {
-      doors_.push_back(std::make_unique<ZooKeeperDoor>(ensemble_->server(i), administrators_));
+      doors_.push_back(std::make_unique<ZooKeeperDoor>(ensemble_->server(i), wire_));
       room.network.hosts()[i]->serve(*doors_.back());
     }
     if (has_keys_) leaders_.emplace(room_, *ensemble_);
     administrators_.removes = [this](const std::string& path) { removed_by_force(path); };
     administrators_.ensemble = ensemble_.get();
+    trials_.emplace(room_, *ensemble_, wire_, plan, url_of(0), terms());
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t client) override {
     return mortise::zookeeper::backend(url_of(client) + terms());
@@ -136,22 +132,7 @@ class ZooKeeperStand final : public Stand {
     for (const auto& host : room_.network.hosts()) all += host->requests;
     return all;
   }
-  void last_trial() override {
-    const auto session = std::chrono::duration_cast<std::chrono::milliseconds>(session_);
-    late_node_.emplace(room_, *judge, *ensemble_, terms(), session,
-                       Random::of({seed_, late_node_stream}));
-    late_node_->come();
-    if (judge->verdict()) return;
-    lost_watch_.emplace(room_, *judge, *ensemble_, url_of(0) + terms(), session);
-    lost_watch_->come();
-    if (has_readers_ && !judge->verdict()) {
-      crowded_readers_.emplace(room_, *judge, url_of(0) + terms(), session);
-      crowded_readers_->come();
-    }
-    if (judge->verdict() || !has_keys_) return;
-    lost_words_.emplace(room_, *judge, *ensemble_, url_of(0) + terms(), session);
-    lost_words_->come();
-  }
+  void last_trial() override { trials_->come(*judge); }
   [[nodiscard]] bool reads_on_by_one_token() const override { return true; }
   [[nodiscard]] bool remembers() const override { return true; }
   [[nodiscard]] Nanos seen_from(Nanos asked) const override {
@@ -372,23 +353,19 @@ class ZooKeeperStand final : public Stand {
   }
 
   Room& room_;
-  const std::uint64_t seed_;
   const Nanos session_;
   const Nanos storm_;
   const std::size_t names_;
   const bool has_keys_;
-  const bool has_readers_;
   bool knows_one_ = false;  // each client: it comes back to the same server
   zookeeper::Options options_;
   std::unique_ptr<zookeeper::Ensemble> ensemble_;
   std::optional<ZooKeeperRuns> runs_;
   std::optional<ZooKeeperLeaders> leaders_;
+  ZooKeeperWire wire_;
   ZooKeeperAdministrators administrators_;
   std::vector<std::unique_ptr<ZooKeeperDoor>> doors_;
-  std::optional<ZooKeeperLateNode> late_node_;
-  std::optional<ZooKeeperLostWatch> lost_watch_;
-  std::optional<ZooKeeperLostWords> lost_words_;
-  std::optional<ZooKeeperCrowdedReaders> crowded_readers_;
+  std::optional<ZooKeeperTrials> trials_;
 };
 
 }  // namespace

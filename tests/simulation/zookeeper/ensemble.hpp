@@ -44,7 +44,17 @@ class Ensemble {
   /// Cuts two servers from each other, or mends that.
   void cut_link(std::size_t one, std::size_t other, bool yes) { post_.cut_link(one, other, yes); }
   /// Has a server answer some requests by an error, as one that has too many.
-  void throttle(std::size_t which, bool yes) { peers_.at(which)->throttle(yes); }
+  void throttle(std::size_t which, bool yes) {
+    peers_.at(which)->throttle(yes ? options_.throttled_one_in : 0);
+  }
+  /// The same of each request.
+  void throttle_all(std::size_t which, bool yes) { peers_.at(which)->throttle(yes ? 1 : 0); }
+
+  /// From the next connection of its client on a session is no longer than that; zero: as ever.
+  void limit_sessions(Nanos longest) { options_.max_session = longest; }
+  [[nodiscard]] Nanos shortest_session() const {
+    return options_.min_session != Nanos::zero() ? options_.min_session : 2 * options_.tick;
+  }
 
   // What an administrator does, at the leader. @return false: there is none
   /// Ends a session in its time.
@@ -76,7 +86,7 @@ class Ensemble {
   [[nodiscard]] const Peer& peer(std::size_t which) const { return *peers_.at(which); }
 
  private:
-  const Options options_;
+  Options options_;
   Post post_;
   std::vector<std::unique_ptr<Peer>> peers_;
 };

@@ -41,7 +41,8 @@ class Peer final : public Server, private Connections::User {
   void start() { look(); }
   /// Another server has said something.
   void deliver(Message message);
-  void throttle(bool yes) noexcept { throttled_ = yes; }
+  /// @param one_in one request in so many is answered by an error; 0: none
+  void throttle(unsigned one_in) noexcept { throttled_one_in_ = one_in; }
   /// @return when it asks its followers next which sessions gave signs of life; of a leader.
   [[nodiscard]] Nanos until_ping() const { return next_ping_ - site_.uptime(); }
   // An administrator's hand, at a server that leads.
@@ -199,7 +200,7 @@ class Peer final : public Server, private Connections::User {
   Connections connections_;
   std::map<std::int64_t, std::deque<Request>> pending_;  // by session
   bool serving_ = false;
-  bool throttled_ = false;
+  unsigned throttled_one_in_ = 0;
   Role role_ = Role::looking;
   std::uint64_t life_ = 0;  // of the role
   std::uint64_t links_ = 0;

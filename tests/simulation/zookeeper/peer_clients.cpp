@@ -142,11 +142,11 @@ void Peer::authenticate(Connection& connection, std::int32_t cxid, std::string_v
 }
 
 bool Peer::throttles(const Request& request) {
-  if (!throttled_ || request.type == op::ping || request.type == op::create_session ||
+  if (throttled_one_in_ == 0 || request.type == op::ping || request.type == op::create_session ||
       request.type == op::close_session) {
     return false;
   }
-  return site_.random() % options_.throttled_one_in == 0;
+  return site_.random() % throttled_one_in_ == 0;
 }
 
 void Peer::submit(Request request) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The servers are started anew with a lower limit for sessions, or not all of them have the same: a
+// holder's connection breaks, and with the next one its session lasts half as long as it was told.
+// Then it is cut off. It does not believe in its hold when the next one has it (S1).
+#pragma once
+
+#include "simulation/scene/zookeeper_trial.hpp"
+
+namespace simulation {
+
+class ZooKeeperShorterSession final : public ZooKeeperTrial {
+ public:
+  using ZooKeeperTrial::ZooKeeperTrial;
+  void come() override;
+
+ private:
+  void hold(Process& process);
+  void wait();
+  /// Has the client connect anew. Returns when it has.
+  void connect_anew(std::int64_t session);
+
+  bool held_ = false;
+  bool served_ = false;
+};
+
+}  // namespace simulation
