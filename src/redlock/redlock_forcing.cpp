@@ -6,6 +6,7 @@
 // majority has done that, no majority can renew the hold any more, and its client is told at its
 // next renewal. Servers that cannot be reached are told when they come back, as long as this client
 // lives; else their votes end with their lease, a minority as they are. Parts of RedlockBackend.
+#include "base/mutant.hpp"
 #include "core/figures.hpp"
 #include "redlock/redlock_backend.hpp"
 
@@ -155,6 +156,7 @@ void RedlockBackend::end_by_force(Looking& looking, const Holder& holder) {
       force->ended->mode = Mode::shared;  // an owner beside them is named first
     }
   }
+  if (base::mutant("redlock.force_ends_one_reader")) holds.resize(1);
   force->left.store(holds.size());
   const Instant until = clock_->now() + holder.expires_in.value_or(core::longest_lease);
   for (Looking::Vote& vote : holds) {

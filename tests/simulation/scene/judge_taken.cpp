@@ -3,6 +3,8 @@
 #include "core/figures.hpp"
 #include "simulation/scene/judge.hpp"
 
+#include <algorithm>
+
 namespace simulation {
 
 void Judge::taken(std::size_t name, std::uint64_t grant, bool shared, Nanos bound) {
@@ -38,8 +40,10 @@ bool Judge::was_taken(std::size_t name, HoldNumber number) {
   return names_[name].holds.at(number).taken;
 }
 
+// Said again, the earlier end counts.
 void Judge::forced(std::size_t name, std::uint64_t number, Nanos until) {
-  names_[name].forced.emplace(number, until);
+  const auto [found, fresh] = names_[name].forced.emplace(number, until);
+  if (!fresh) found->second = std::min(found->second, until);
 }
 
 bool Judge::excused(std::size_t name, const Hold& hold) const {

@@ -9,6 +9,7 @@
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/orphaned_grants.hpp"
 #include "simulation/scene/redis_copies.hpp"
+#include "simulation/scene/redlock_administrators.hpp"
 #include "simulation/scene/redlock_newcomers.hpp"
 #include "simulation/scene/redlock_orphans.hpp"
 #include "simulation/scene/redlock_readers.hpp"
@@ -36,8 +37,10 @@ class RedlockStand final : public Stand {
       : room_(room),
         seed_(plan.seed),
         names_(plan.names),
+        lease_(plan.lease),
         twins_(room, plan),
-        orphans_(room, plan) {
+        orphans_(room, plan),
+        administrators_(room) {
     const std::size_t servers = 3 + plan.seed % 3;
     for (std::size_t i = 0; i < servers; ++i) {
       Host& host = room.network.host("redis " + std::to_string(i + 1));
@@ -47,6 +50,7 @@ class RedlockStand final : public Stand {
       copies_.push_back(std::make_unique<RedisCopies>(room, RedisCopies::By::steps));
       server.on_script([this, judge_of_it = copies_.back().get()](const redis::ScriptRun& run) {
         orphans_.runs(run);
+        administrators_.runs(run);
         if (copied_.empty()) copied_ = judge_of_it->look(run);
       });
       ambushes_.push_back(std::make_unique<Ambush>(room, host, server, scripts()));
@@ -54,6 +58,7 @@ class RedlockStand final : public Stand {
       host.serve(*ambushes_.back());
       orphaned_grants_.watch(*servers_.back());
       orphans_.watch(*servers_.back());
+      administrators_.watch(*servers_.back());
       url_ += (i == 0 ? "redlock://10.0.0." : ",10.0.0.") + std::to_string(i + 1);
     }
   }
@@ -147,12 +152,14 @@ class RedlockStand final : public Stand {
   Room& room_;
   const std::uint64_t seed_;
   const std::size_t names_;
+  const Nanos lease_;
   const Process* holder_ = nullptr;  // who was told last that it holds
   std::vector<std::unique_ptr<RedisModel>> servers_;
   std::string url_;
   mutable bool counts_ = false;
   RedlockTwins twins_;
   RedlockOrphans orphans_;
+  RedlockAdministrators administrators_;
   std::optional<RedlockNewcomers> newcomers_;
   std::optional<RedlockReaders> readers_;
   std::optional<RedlockVoices> voices_;
@@ -240,6 +247,10 @@ std::string RedlockStand::special(std::uint64_t which, Random& random, Nanos len
     case 16:
     case 17:
     case 18: return lie(which - 9, random, length);
+    case 19:
+    case 20:
+      administrators_.judge = judge;
+      return administrators_.take(url_, names_, lease_, random);
     default: {
       // What waits to be sent then is on its way while it is sent once more on new connections.
       const Process* const client = some_client(random);

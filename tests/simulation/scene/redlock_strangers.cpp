@@ -70,12 +70,16 @@ void RedlockStrangers::rival() {
 
 void RedlockStrangers::confuse() {
   const auto& hosts = room_.network.hosts();
-  room_.network.part(*rival_, *hosts[0], room_.world.now() + away);
+  Host& away_for_now = *hosts[0];
+  Host& anew = *hosts[left_];
+  room_.network.part(*rival_, away_for_now, room_.world.now() + away);
+  room_.network.lead_elsewhere(*rival_, away_for_now, &anew);
+  room_.network.lead_elsewhere(*rival_, anew, &away_for_now);
   for (const auto& [id, connection] : room_.network.connections()) {
     if (&connection->process() != rival_ || !connection->held()) continue;
-    if (&connection->host() == hosts[0].get()) connection->cut(true);
+    if (&connection->host() == &away_for_now) connection->cut(true);
   }
-  hosts[left_]->restart(room_.world.now() + 500us, false);
+  anew.restart(room_.world.now() + 500us, false);
 }
 
 }  // namespace simulation

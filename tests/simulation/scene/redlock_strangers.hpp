@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A vote is owed to a server that cannot be reached, and another one, which was started anew and
-// voted by itself, says that it has freed what it had. That is not the same vote (L1). A server
-// that is away just between its vote and the undo, and another that comes up under a new name in
-// between, hardly ever meet by themselves.
+// A vote is owed to a server that cannot be reached. Its address leads to another one meanwhile,
+// which was started anew, has voted by itself, and says that it has freed what it had. That is not
+// the same vote (L1). A server that is away just between its vote and the undo, and another that
+// comes up in its place under a new name in between, hardly ever meet by themselves.
 #pragma once
 
 #include "simulation/redis/redis_server.hpp"
@@ -26,7 +26,8 @@ class RedlockStrangers final : public Trial {
  private:
   void hold();
   void rival();
-  /// The first server is out of the rival's reach, and one of the holder's starts anew, empty.
+  /// The first server is out of the rival's reach, and one of the holder's starts anew, empty, at
+  /// the address of the first one; which has that one's.
   void confuse();
 
   redis::RedisModel& first_;

@@ -15,7 +15,7 @@ inline constexpr std::size_t memory_specials = 5;
 inline constexpr std::size_t redis_specials = 54;
 [[nodiscard]] std::unique_ptr<Stand> make_redis_stand(const Plan& plan, Room& room,
                                                       std::string_view mistake);
-inline constexpr std::size_t redlock_specials = 19;
+inline constexpr std::size_t redlock_specials = 21;
 [[nodiscard]] std::unique_ptr<Stand> make_redlock_stand(const Plan& plan, Room& room,
                                                         std::string_view mistake);
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/redlock_administrators.hpp"
+
+#include <mortise/redlock.hpp>
+
+#include "simulation/scene/bounds.hpp"
+
+#include <chrono>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// For the whole call, with all that is asked again.
+constexpr std::chrono::seconds patience{2};
+/// Before it arrives: nothing is quicker than the network.
+constexpr Nanos on_its_way{1'000};
+constexpr double part_that_loses = 0.5;
+constexpr double part_of_answers = 0.3;
+constexpr double part_with_most_holders = 0.7;
+
+std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
+
+}  // namespace
+
+std::string RedlockAdministrators::take(const std::string& url, std::size_t names, Nanos lease,
+                                        Random& random) {
+  std::size_t which = random.below(names);
+  // Those who read together are to end together.
+  for (std::size_t i = 0; i < names && random.chance(part_with_most_holders); ++i) {
+    if (holders_of(i).size() > holders_of(which).size()) which = i;
+  }
+  luck_ = Random(random.next());
+  Process& administrator = room_.world.process("administrator");
+  administrator.clock.offset = std::chrono::hours(1);
+  Call& call = calls_[&administrator];
+  call.name = which;
+  call.lease = lease;
+  call.loses = luck_.chance(part_that_loses) ? part_of_answers : 0;
+  room_.world.spawn(administrator, [this, url, which] {
+    const Holders held = holders_of(which);
+    try {
+      if (mortise::redlock::force_release(url, lock_name(which), patience)) {
+        look_at_rest(which, held);
+      }
+    } catch (const mortise::LockError&) {
+      // Its own connections suffer like everybody's.
+    }
+  });
+  return "an administrator takes " + lock_name(which);
+}
+
+RedlockAdministrators::Holders RedlockAdministrators::holders_of(std::size_t name) const {
+  std::map<std::string, std::size_t> votes;
+  for (redis::RedisModel* const server : servers_) {
+    for (const redis::HoldSeen& hold : server->lock(key_of(name)).holds) ++votes[hold.attempt];
+  }
+  Holders all;
+  for (const auto& [attempt, count] : votes) {
+    if (count * 2 > servers_.size()) all.insert(attempt);
+  }
+  return all;
+}
+
+// Its owner may renew it until most servers have taken it back, and believes in it for a lease from
+// then on at most.
+void RedlockAdministrators::runs(const redis::ScriptRun& run) {
+  Connection* const from = room_.network.find(run.connection);
+  const auto found = from == nullptr ? calls_.end() : calls_.find(&from->process());
+  if (found == calls_.end()) return;
+  Call& call = found->second;
+  // A vote that came late has another number than its owner was told.
+  for (redis::RedisModel* const server : servers_) {
+    for (const redis::HoldSeen& hold : server->lock(key_of(call.name)).holds) {
+      call.seen[hold.attempt].numbers.insert(hold.number);
+    }
+  }
+  if (run.answer == "F" && !run.arguments.empty()) {
+    Seen& seen = call.seen[std::string(run.arguments[0].substr(0, run.arguments[0].find(' ')))];
+    const bool most = ++seen.ended * 2 > servers_.size();
+    const Nanos until = most ? room_.world.now() + call.lease + call.lease / 500 : never;
+    for (const std::uint64_t number : seen.numbers) judge->forced(call.name, number, until);
+  }
+  if (!luck_.chance(call.loses)) return;
+  room_.world.after(on_its_way, [this, id = run.connection] {
+    if (Connection* const connection = room_.network.find(id)) connection->cut(true);
+  });
+}
+
+// S4: whoever had a majority when it was asked for, and has it still, was to be ended with the
+// others.
+void RedlockAdministrators::look_at_rest(std::size_t name, const Holders& held) const {
+  for (const std::string& attempt : holders_of(name)) {
+    if (!held.contains(attempt)) continue;
+    judge->blame("S4", "a release by force leaves " + attempt + ", who held " + lock_name(name));
+  }
+}
+
+}  // namespace simulation

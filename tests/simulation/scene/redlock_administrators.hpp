@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Administrators who take a name of a quorum by force with the library's own call, from whoever
+// owns it or from all who read, and a judge of what each of them leaves.
+#pragma once
+
+#include "simulation/redis/redis_server.hpp"
+#include "simulation/scene/judge.hpp"
+#include "simulation/world/random.hpp"
+#include "simulation/world/room.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace simulation {
+
+class RedlockAdministrators {
+ public:
+  explicit RedlockAdministrators(Room& room) : room_(room) {}
+  void watch(redis::RedisModel& server) { servers_.push_back(&server); }
+
+  /// One of them takes one of the names, as a rule one that several read. @return in words, for the
+  /// trace
+  std::string take(const std::string& url, std::size_t names, Nanos lease, Random& random);
+  /// A server has run a script, and its answer is on its way.
+  void runs(const redis::ScriptRun& run);
+  /// Whom it tells.
+  Judge* judge = nullptr;
+
+ private:
+  /// By their attempts.
+  using Holders = std::set<std::string>;
+  struct Seen {
+    std::set<std::uint64_t> numbers{};
+    std::size_t ended = 0;  // at how many servers
+  };
+  struct Call {
+    std::size_t name = 0;
+    Nanos lease{};
+    double loses = 0;                    // how often an answer is lost
+    std::map<std::string, Seen> seen{};  // by attempt
+  };
+  [[nodiscard]] Holders holders_of(std::size_t name) const;
+  void look_at_rest(std::size_t name, const Holders& held) const;
+
+  Room& room_;
+  Random luck_;
+  std::vector<redis::RedisModel*> servers_;
+  std::map<const Process*, Call> calls_;
+};
+
+}  // namespace simulation
