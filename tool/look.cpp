@@ -18,18 +18,14 @@ std::string number(const std::optional<std::chrono::milliseconds>& time) {
   return time ? std::to_string(time->count()) : "null";
 }
 
-std::string words(const std::optional<std::chrono::milliseconds>& time) {
-  return time ? short_text(*time) : "-";
-}
-
-std::string json_of(const HolderEntry& holder) {
+std::string entry_json(const HolderEntry& holder) {
   return "{" + json_member("label", holder.label) + R"(,"mode":")" +
          std::string(word_of(holder.mode)) + R"(","token":)" +
          std::to_string(holder.token.value()) + ",\"age_ms\":" + number(holder.age) +
          ",\"expires_in_ms\":" + number(holder.expires_in) + "}";
 }
 
-std::string json_of(const WaiterEntry& waiter) {
+std::string entry_json(const WaiterEntry& waiter) {
   return "{" + json_member("label", waiter.label) + R"(,"mode":")" +
          std::string(word_of(waiter.mode)) + R"(","age_ms":)" + number(waiter.age) +
          ",\"silent_for_ms\":" + number(waiter.silent_for) + "}";
@@ -38,7 +34,7 @@ std::string json_of(const WaiterEntry& waiter) {
 template <class Entries>
 std::string json_array(const Entries& entries) {
   std::string json = "[";
-  for (const auto& each : entries) json += (json.size() > 1 ? "," : "") + json_of(each);
+  for (const auto& each : entries) json += (json.size() > 1 ? "," : "") + entry_json(each);
   return json + "]";
 }
 
@@ -75,6 +71,10 @@ NameQueue queue_of(const Client& client, const Order& order, const std::string& 
   return client.queue(name, {.limit = longest_page, .wait = order.answer});
 }
 
+std::string words(const std::optional<std::chrono::milliseconds>& time) {
+  return time ? short_text(*time) : "-";
+}
+
 std::string_view word_of(Mode mode) noexcept {
   switch (mode) {
     case Mode::exclusive: return "exclusive";
@@ -102,12 +102,11 @@ int look_holder(const Order& order) {
   const std::optional<Holder> found = holder_of(client.lock(order.name), order.answer);
   std::string text = "free\n";
   if (order.json) {
-    text =
-        "{" + json_member("name", order.name) + ",\"holder\":" +
-        (found
-             ? json_of(HolderEntry{found->label, found->mode, found->token, {}, found->expires_in})
-             : "null") +
-        "}\n";
+    text = "{" + json_member("name", order.name) + ",\"holder\":" +
+           (found ? entry_json(
+                        HolderEntry{found->label, found->mode, found->token, {}, found->expires_in})
+                  : "null") +
+           "}\n";
   } else if (found) {
     text = printable(found->label) + " (" + std::string(word_of(found->mode)) + ", token " +
            std::to_string(found->token.value()) + ", left " + words(found->expires_in) + ")\n";

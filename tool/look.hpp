@@ -7,6 +7,8 @@
 
 #include "order.hpp"
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,8 @@ struct Names {
 [[nodiscard]] Names all_names(const Client& client, const Order& order);
 [[nodiscard]] NameQueue queue_of(const Client& client, const Order& order, const std::string& name);
 [[nodiscard]] std::string_view word_of(Mode mode) noexcept;
+/// For a table; where the store does not say it, "-".
+[[nodiscard]] std::string words(const std::optional<std::chrono::milliseconds>& time);
 /// @return `{"name":...,"holders":[...],"waiters":[...],"waiters_in_all":...}`.
 [[nodiscard]] std::string json_of(const std::string& name, const NameQueue& queue);
 /// Prints it. @return the status: whether anybody took it

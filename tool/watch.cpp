@@ -2,7 +2,6 @@
 // A live table of what is held, redrawn on a terminal; elsewhere its lines again and again.
 #include <mortise/client.hpp>
 
-#include "duration.hpp"
 #include "look.hpp"
 #include "status.hpp"
 #include "text.hpp"
@@ -14,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <thread>
 
 namespace mortise::tool {
@@ -23,10 +21,6 @@ namespace {
 constexpr std::size_t columns = 7;
 constexpr std::size_t never_full = std::numeric_limits<std::size_t>::max();
 using Row = std::array<std::string, columns>;
-
-std::string words(const std::optional<std::chrono::milliseconds>& time) {
-  return time ? short_text(*time) : "-";
-}
 
 /// How many characters it takes; of UTF-8, each counts as one.
 std::size_t width_of(const std::string& text) {
