@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
 #include <thread>
 
 namespace mortise::fault {
@@ -181,15 +182,16 @@ TEST_F(RedisConnector, AClosedClientTakesNoneAnyMore) {
   const auto carrier = Carrier::to(server().port());
   const auto before = test::descriptors();
   carrier->set(Mood::hangs);
-  Client mine = client_of(*carrier);
+  auto mine = std::make_unique<Client>(client_of(*carrier));
   std::thread caller([&] {
-    EXPECT_EQ(failure_of([&] { mine.check(patience); }).code, Errc::closed) << "at once";
+    EXPECT_EQ(failure_of([&] { mine->check(patience); }).code, Errc::closed) << "at once";
   });
   EXPECT_TRUE(eventually([&] { return carrier->calls() == 1; }));
-  EXPECT_LT(own_duration_of([&] { mine.close(); }), 1s);
+  EXPECT_LT(own_duration_of([&] { mine->close(); }), 1s);
   caller.join();
   carrier->set(Mood::well);
   EXPECT_TRUE(eventually([&] { return carrier->given() == 1; }));
+  mine.reset();  // its own descriptors
   EXPECT_TRUE(eventually([&] { return test::descriptors() == before; }))
       << before << " became " << test::descriptors();
 }
