@@ -17,7 +17,7 @@ constexpr const char* queue_of_shorter_session = "/locks/shorter-session";
 /// In which a client knows what it was answered, however slow the servers are among themselves.
 constexpr Nanos to_be_answered = 80ms;
 constexpr Nanos a_look = 1ms;
-constexpr int shorter = 2;  // times
+constexpr int shorter = 3;  // times
 
 }  // namespace
 
