@@ -2,6 +2,8 @@
 // Connections that the program makes itself: through a tunnel, a proxy, a service mesh.
 #pragma once
 
+#include <mortise/export.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <string>
