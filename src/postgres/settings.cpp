@@ -94,7 +94,7 @@ bool yes_or_no(const std::string& key, const std::string& value) {
 void read_ours(const Keywords& taken, Settings& settings) {
   for (const auto& [key, value] : taken) {
     if (std::count_if(taken.begin(), taken.end(),
-                      [&key = key](const auto& other) { return other.first == key; }) > 1) {
+                      [&name = key](const auto& other) { return other.first == name; }) > 1) {
       refuse("URL: parameter given twice: " + key);
     }
     if (key == "mortise.schema") {

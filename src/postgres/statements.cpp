@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
 namespace mortise::postgres {
 namespace {
@@ -237,8 +238,9 @@ Arguments Statements::renew_all(const std::vector<Renewal::Item>& items) {
 std::vector<std::size_t> Statements::owners_first(const std::vector<Renewal::Item>& items) {
   std::vector<std::size_t> places(items.size());
   std::iota(places.begin(), places.end(), 0U);
-  std::stable_sort(places.begin(), places.end(), [&](std::size_t one, std::size_t other) {
-    return kind_of(items[one]) < kind_of(items[other]);
+  // Not stable_sort(), whose buffer in GCC's library is deprecated, as newer Clangs say.
+  std::sort(places.begin(), places.end(), [&](std::size_t one, std::size_t other) {
+    return std::pair(kind_of(items[one]), one) < std::pair(kind_of(items[other]), other);
   });
   return places;
 }
