@@ -14,15 +14,13 @@ using namespace std::chrono_literals;
 constexpr const char* name_of_shorter_session = "shorter-session";
 constexpr const char* queue_of_shorter_session = "/locks/shorter-session";
 
-/// In which a client knows what it was answered, however slow the servers are among themselves.
-constexpr Nanos to_be_answered = 80ms;
 constexpr Nanos a_look = 1ms;
-constexpr int shorter = 3;  // times
+constexpr int shorter = 2;  // times at least, or it ends too late to tell
 
 }  // namespace
 
 void ZooKeeperShorterSession::come() {
-  if (session_ / shorter < ensemble_.shortest_session()) return;
+  if (session_ < shorter * ensemble_.shortest_session()) return;
   begin("shortened", [this](Process& process) { hold(process); });
   begin("next behind it", [this](Process& /*process*/) { wait(); });
   run_until_gone(60s, "behind a session that was shortened nobody is served");
@@ -32,11 +30,16 @@ void ZooKeeperShorterSession::hold(Process& process) {
   mortise::Client client(mortise::zookeeper::backend(url_));
   mortise::Lock lock = client.lock(name_of_shorter_session, {.lease = session_});
   lock.lock();
+  wire_.listen(process, [this](Connection& /*from*/, std::int32_t /*type*/,
+                               std::string_view /*body*/) { asks_ = true; });
   held_ = true;
   until([this] { return ensemble_.queue(queue_of_shorter_session).size() == 2; });
-  ensemble_.limit_sessions(session_ / shorter);
+  ensemble_.limit_sessions(ensemble_.shortest_session());
   connect_anew(ensemble_.queue(queue_of_shorter_session).front().session);
-  std::this_thread::sleep_for(to_be_answered);
+  // Whoever asks for something has heard for how long it is connected. With its next renewal the
+  // session's new time counts anyway.
+  asks_ = false;
+  until([this] { return asks_; });
   ensemble_.limit_sessions(Nanos::zero());
   for (const auto& host : room_.network.hosts()) {
     room_.network.part(process, *host, room_.world.now() + 2 * session_);
@@ -64,7 +67,6 @@ void ZooKeeperShorterSession::wait() {
   mortise::Lock lock = client.lock(name_of_shorter_session, {.lease = session_});
   lock.lock();
   served_ = true;
-  std::this_thread::sleep_for(to_be_answered);
   lock.unlock();
 }
 

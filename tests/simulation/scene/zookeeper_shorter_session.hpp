@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The servers are started anew with a lower limit for sessions, or not all of them have the same: a
-// holder's connection breaks, and with the next one its session lasts a third of what it was told.
+// holder's connection breaks, and with the next one its session lasts as short as they allow.
 // Then it is cut off. It does not believe in its hold when the next one has it (S1).
 #pragma once
 
@@ -20,6 +20,7 @@ class ZooKeeperShorterSession final : public ZooKeeperTrial {
   void connect_anew(std::int64_t session);
 
   bool held_ = false;
+  bool asks_ = false;
   bool served_ = false;
 };
 
