@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What replicas have said of a grant (`replicas=n`): the part of Attempts by which a grant is either
-// told or given back, and never both.
+// What replicas have said of a grant (`replicas=n`): the part of Attempts by which a grant is
+// either told or given back, and never both.
 #include "redis/attempts.hpp"
 
 #include <utility>
