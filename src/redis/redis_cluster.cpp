@@ -3,6 +3,7 @@
 // are held and waited for: parts of RedisBackend. A lock is one key, and goes with its slot as a
 // whole: owner, queue, tombstones. What a client knows of an attempt does not depend on who has it;
 // only the clock that a time was told by does, and the channel on which it is told of grants.
+#include "base/mutant.hpp"
 #include "base/one_by_one.hpp"
 #include "redis/listing.hpp"
 #include "redis/lock_key.hpp"
@@ -107,7 +108,7 @@ bool RedisBackend::redirected(Server& server, const Call& call, const std::strin
   if (!where || call.moves == most_moves) return false;
   if (call.whole) server.commands().loaded().forget();  // it was not read
   Server& to = cluster_->at(where->to);
-  const bool for_once = where->for_once;
+  const bool for_once = where->for_once && !base::mutant("redis.ask_is_moved");
   const bool news = !for_once && cluster_->moved(where->slot, to);
   if (!for_once) want_look();
   const bool acquires = call.kind == Call::Kind::acquire;
@@ -167,7 +168,8 @@ void RedisBackend::lost_in_cluster(Server& server, Calls& calls) {
 // what it is told until then reaches nobody, so it asks once more when the server has confirmed.
 void RedisBackend::listen(Server& server, const Acquisition::Request& request) {
   if (!server.has_inbox()) return open_inbox(server, request.attempt);
-  if (server.listens()) server.names()->wait(request.name, clock_->now());
+  Server& at = base::mutant("redis.inbox_of_the_wrong_node") ? *cluster_->nth(0) : server;
+  if (server.listens()) at.names()->wait(request.name, clock_->now());
 }
 
 bool RedisBackend::says(Server& server, bool begins, const std::string& name) {

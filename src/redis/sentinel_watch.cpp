@@ -4,6 +4,8 @@
 // +switch-master: that would tell nothing where this one sentinel is cut off.
 #include "redis/sentinel_watch.hpp"
 
+#include "base/mutant.hpp"
+
 #include <optional>
 
 namespace mortise::redis {
@@ -69,6 +71,7 @@ void SentinelWatch::show() noexcept {
 
 void SentinelWatch::heard(std::size_t sentinel, const SentinelAnswer& answer) {
   if (!sentinels_.names_another(sentinel, answer)) return;
+  if (base::mutant("redis.old_master_is_believed")) return;
   moves_.store(true);
   commands_.abandon(
       {Errc::unavailable, commands_.where() + ": another master now, " + answer.master.text()});

@@ -24,8 +24,8 @@ namespace {
 
 using namespace simulation;
 
-const std::vector<Kind> kinds{Kind::memory, Kind::redis, Kind::redlock, Kind::zookeeper,
-                              Kind::postgres};
+const std::vector<Kind> kinds{Kind::memory,   Kind::redis,    Kind::redlock,  Kind::zookeeper,
+                              Kind::postgres, Kind::sentinel, Kind::replicas, Kind::cluster};
 
 std::vector<Kind> kinds_of(const std::string& text) {
   if (text == "all") return kinds;
@@ -193,7 +193,7 @@ int usage() {
   std::fputs(
       "usage: mortise_simulate run KIND SECONDS [SEED [COUNT]] | replay KIND WORD [MUTANT] | "
       "mutants [KIND|NAME] [ROUNDS [SECONDS]]\n  KIND: memory redis redlock zookeeper postgres "
-      "all\n",
+      "sentinel replicas cluster all\n",
       stderr);
   return 2;
 }

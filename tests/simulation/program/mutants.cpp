@@ -17,6 +17,11 @@ constexpr std::array in_the_library{
 };
 
 std::vector<Kind> kinds_of(std::string_view name) {
+  if (name == "redis.ask_is_moved" || name == "redis.inbox_of_the_wrong_node") {
+    return {Kind::cluster};
+  }
+  if (name == "redis.old_master_is_believed") return {Kind::sentinel};
+  if (name == "redis.grant_before_the_replicas") return {Kind::replicas};
   if (name.starts_with("redis.")) return {Kind::redis};
   if (name.starts_with("redlock.")) return {Kind::redlock};
   if (name.starts_with("zookeeper.")) return {Kind::zookeeper};

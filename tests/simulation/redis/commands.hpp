@@ -78,6 +78,19 @@ void subscribe(Invocation& call);
 void unsubscribe(Invocation& call);
 void publish(Invocation& call);
 void pubsub_numsub(Invocation& call);
+void ssubscribe(Invocation& call);
+void sunsubscribe(Invocation& call);
+void spublish(Invocation& call);
+void pubsub_shardnumsub(Invocation& call);
+
+// cluster_commands.cpp
+void asking(Invocation& call);
+void cluster_slots(Invocation& call);
+void cluster_shards(Invocation& call);
+void cluster_keyslot(Invocation& call);
+void cluster_countkeysinslot(Invocation& call);
+void cluster_myid(Invocation& call);
+void cluster_setslot(Invocation& call);
 
 // connection_commands.cpp
 void ping(Invocation& call);

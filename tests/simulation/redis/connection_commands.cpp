@@ -143,6 +143,7 @@ void quit(Invocation& call) {
 
 void reset(Invocation& call) {
   call.server.subscriptions.remove_all(call.session.connection);
+  call.server.shards.remove_all(call.session.connection);
   call.session.listens = false;
   call.session.database = 0;
   call.session.name.clear();

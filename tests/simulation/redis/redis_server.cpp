@@ -17,6 +17,9 @@ constexpr std::int64_t between_sweeps = 100;  // ms, as Redis' own at hz 10
 }  // namespace
 
 RedisModel::RedisModel(Site& site, Options options) : state_(site, std::move(options)) {
+  state_.replication.on_acknowledged = [this] { acknowledged(); };
+  state_.replication.on_demoted = [this] { demoted(); };
+  state_.slots.on_left = [this](std::uint16_t slot) { slot_left(slot); };
   begin_run();
 }
 
@@ -40,13 +43,16 @@ void RedisModel::opened(ConnectionId connection) {
 
 void RedisModel::closed(ConnectionId connection) {
   state_.subscriptions.remove_all(connection);
+  state_.shards.remove_all(connection);
   sessions_.erase(connection);
 }
 
 void RedisModel::restarted(bool keeps_data) {
   sessions_.clear();
   state_.subscriptions.clear();
+  state_.shards.clear();
   state_.scripts->flush();
+  state_.replication.restarted();
   const bool replica = state_.faults.replica;
   state_.faults = {};
   state_.faults.replica = replica;
@@ -61,7 +67,7 @@ void RedisModel::received(ConnectionId connection, std::string_view bytes) {
   RequestParser& parser = session.parser;
   reply_.clear();
   parser.begin(bytes);
-  while (!session.leaves) {
+  while (!session.leaves && !session.waits) {
     const RequestParser::Found what = parser.next();
     if (what == RequestParser::Found::nothing) break;
     if (what == RequestParser::Found::mistake) {
@@ -88,11 +94,117 @@ void RedisModel::carry_out(Session& session) {
   if (!fits(*command, words.size()) || command->container) {
     return refuse("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
   }
-  if (const std::string why = refusal(state_, session, *command); !why.empty()) {
-    return refuse(why);
-  }
+  const std::string why = refusal(state_, session, *command, words);
+  session.asking = false;  // for one command
+  if (!why.empty()) return refuse(why);
   Invocation call{state_, session, words, reply_, now};
   command->run(call);
+  state_.replication.note(*command, words, session.database);
+  state_.replication.finish();
+  session.written = state_.replication.offset();
+  if (session.waits) begin_wait(session);
+}
+
+void RedisModel::begin_wait(Session& session) {
+  Wait& wait = *session.waits;
+  wait.number = ++waits_;
+  state_.replication.ask_for_acknowledgements();
+  if (wait.time == 0) return;
+  state_.site.after(std::chrono::milliseconds(wait.time),
+                    [this, connection = session.connection, number = wait.number] {
+                      const auto found = sessions_.find(connection);
+                      if (found == sessions_.end() || !found->second.waits) return;
+                      if (found->second.waits->number == number) end_wait(found->second);
+                    });
+}
+
+// Then what came behind it.
+void RedisModel::end_wait(Session& session) {
+  const auto replicas = state_.replication.acknowledged(session.waits->offset);
+  session.waits.reset();
+  state_.site.send(session.connection, ":" + std::to_string(replicas) + "\r\n");
+  received(session.connection, {});
+}
+
+void RedisModel::acknowledged() {
+  std::vector<ConnectionId> over;
+  for (const auto& [connection, session] : sessions_) {
+    if (!session.waits) continue;
+    const auto replicas =
+        static_cast<std::int64_t>(state_.replication.acknowledged(session.waits->offset));
+    if (replicas >= session.waits->replicas) over.push_back(connection);
+  }
+  for (const ConnectionId connection : over) {
+    const auto found = sessions_.find(connection);
+    if (found != sessions_.end() && found->second.waits) end_wait(found->second);
+  }
+}
+
+// disconnectAllBlockedClients()
+void RedisModel::demoted() {
+  std::vector<ConnectionId> all;
+  for (const auto& [connection, session] : sessions_) {
+    if (session.waits) all.push_back(connection);
+  }
+  for (const ConnectionId connection : all) {
+    state_.site.send(connection,
+                     "-UNBLOCKED force unblock from blocking operation, instance state changed "
+                     "(master -> replica?)\r\n");
+    state_.site.hang_up(connection);
+    closed(connection);
+  }
+}
+
+// removeChannelsInSlot(): each who listens is told, although it has not asked for that.
+void RedisModel::slot_left(std::uint16_t slot) {
+  for (auto& [connection, session] : sessions_) {
+    for (const std::vector<std::string> mine = state_.shards.of(connection);
+         const std::string& channel : mine) {
+      if (Slots::slot_of(channel) != slot) continue;
+      state_.shards.remove(connection, channel);
+      RespReply push;
+      push.array(3);
+      push.bulk("sunsubscribe");
+      push.bulk(channel);
+      push.integer(static_cast<std::int64_t>(state_.shards.of(connection).size()));
+      state_.site.send(connection, push.bytes());
+    }
+    session.listens = state_.listens(connection);
+  }
+}
+
+void RedisModel::hear(std::string_view channel, std::string_view message) {
+  static_cast<void>(state_.deliver(state_.subscriptions, "message", channel, message));
+}
+
+// MIGRATE: as one step, in which neither of them does anything else. How long it has left is told,
+// and counted there by another clock.
+bool RedisModel::move_key(const std::string& key, RedisModel& to) {
+  Keyspace& keys = state_.databases[0];
+  Value* const value = keys.find(key, state_.now_ms());
+  if (value == nullptr) return false;
+  Value& there = to.state_.databases[0].add(key) = std::move(*value);
+  if (there.ends) {
+    const auto left = std::max<std::int64_t>(*there.ends - state_.now_ms(), 1);
+    to.state_.databases[0].expire(key, there, to.state_.now_ms() + left);
+  }
+  keys.erase(key);
+  return true;
+}
+
+std::vector<std::string> RedisModel::keys_in(std::uint16_t slot) const {
+  std::vector<std::string> all = keys();
+  std::erase_if(all, [&](const std::string& key) { return Slots::slot_of(key) != slot; });
+  return all;
+}
+
+void RedisModel::kill_clients() {
+  std::vector<ConnectionId> all;
+  for (const auto& [connection, session] : sessions_) all.push_back(connection);
+  for (const ConnectionId connection : all) {
+    state_.site.hang_up(connection);
+    closed(connection);
+  }
 }
 
 void RedisModel::refuse(std::string_view words) {

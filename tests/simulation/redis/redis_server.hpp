@@ -79,6 +79,20 @@ class RedisModel final : public Server {
   void allow_all() { state_.faults.denied.clear(); }
   /// As a replica that was promoted: this data, and whatever else is this server's.
   void take_data_of(const RedisModel& other) { state_.databases = other.state_.databases; }
+  /// What it has to do with other servers; see there.
+  [[nodiscard]] Replication& replication() noexcept { return state_.replication; }
+  [[nodiscard]] Slots& slots() noexcept { return state_.slots; }
+  [[nodiscard]] std::vector<std::string> keys_in(std::uint16_t slot) const;
+  /// MIGRATE. @return whether there was such a key
+  bool move_key(const std::string& key, RedisModel& to);
+  /// Another master of its cluster has been told to publish that.
+  void hear(std::string_view channel, std::string_view message);
+  /// @return who listens to a sharded channel
+  [[nodiscard]] const std::vector<ConnectionId>& shard_listeners(std::string_view channel) const {
+    return state_.shards.listeners(channel);
+  }
+  /// CLIENT KILL TYPE normal, and pubsub: what a sentinel does to whose role it changes.
+  void kill_clients();
   /// From now on its scripts have this mistake (script_mutants.hpp); they are forgotten first.
   /// @throws std::logic_error at the load of a script which that does not fit
   void make_mistake(std::string_view name);
@@ -123,10 +137,16 @@ class RedisModel final : public Server {
   void answer_unknown(Session& session);
   void refuse(std::string_view words);
   void sweep(std::int64_t now);
+  void begin_wait(Session& session);
+  void end_wait(Session& session);
+  void acknowledged();
+  void demoted();
+  void slot_left(std::uint16_t slot);
 
   ServerState state_;
   std::map<ConnectionId, Session> sessions_;
   std::int64_t next_id_ = 1;
+  std::uint64_t waits_ = 0;
   std::int64_t swept_ = 0;  // in ms since 1970
   RespReply reply_;
 };

@@ -17,13 +17,20 @@ std::string without_sign(std::string_view words) { return std::string(words.subs
 
 }  // namespace
 
-std::string refusal(const ServerState& server, const Session& session, const Command& command) {
+std::string refusal(const ServerState& server, const Session& session, const Command& command,
+                    std::span<const std::string_view> words) {
   const Faults& faults = server.faults;
   const auto has = [&command](unsigned flag) { return (command.flags & flag) != 0; };
   if (!session.logged_in && !has(before_login)) return "NOAUTH Authentication required.";
   if (faults.denied.contains(command.name)) {
     return "NOPERM this user has no permissions to run the '" + std::string(command.name) +
            "' command";
+  }
+  if (server.slots.is_part()) {
+    if (std::string elsewhere = server.slots.redirection(session, command, words);
+        !elsewhere.empty()) {
+      return elsewhere;
+    }
   }
   if (faults.no_memory && has(denied_without_memory)) return without_sign(no_memory);
   if (faults.no_disk && (has(writes) || command.name == "ping")) return without_sign(no_disk);

@@ -5,6 +5,7 @@
 
 #include "simulation/redis/command.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,7 @@ namespace simulation::redis {
 
 /// @return why a connection's command may not run: "LOADING ..."; empty = it may
 [[nodiscard]] std::string refusal(const ServerState& server, const Session& session,
-                                  const Command& command);
+                                  const Command& command, std::span<const std::string_view> words);
 
 /// @param has_written the script that calls it has run a command that writes: then nothing is
 /// refused any more for the state of the server

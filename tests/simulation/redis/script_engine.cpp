@@ -268,6 +268,7 @@ bool ScriptEngine::call_command(lua_State* lua) {
   LuaReply reply(lua);
   Invocation call{server_, running_->session, words_, reply, running_->now};
   command->run(call);
+  server_.replication.note(*command, words_, call.session.database);
   return !reply.failed();
 }
 

@@ -6,9 +6,11 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace simulation::redis {
 namespace {
@@ -30,9 +32,30 @@ std::string persistence_section(const ServerState& server) {
   return std::string("# Persistence\r\nloading:") + (server.faults.loading ? "1" : "0") + "\r\n";
 }
 
+std::string text_of_master(const Replication& its) {
+  const Replication::Member& master = its.member(*its.master());
+  const std::string offset = std::to_string(its.offset());
+  return "master_host:" + master.host + "\r\nmaster_port:" + std::to_string(master.port) +
+         "\r\nmaster_link_status:" + (its.is_synchronized() ? "up" : "down") +
+         "\r\nslave_repl_offset:" + offset + "\r\n";
+}
+
 std::string replication_section(const ServerState& server) {
-  return std::string("# Replication\r\nrole:") + (server.faults.replica ? "slave" : "master") +
-         "\r\nconnected_slaves:0\r\n";
+  const Replication& its = server.replication;
+  std::string text =
+      std::string("# Replication\r\nrole:") + (server.faults.replica ? "slave" : "master") + "\r\n";
+  if (its.master()) text += text_of_master(its);
+  text += "connected_slaves:" + std::to_string(its.copiers().size()) + "\r\n";
+  for (std::size_t i = 0; i < its.copiers().size(); ++i) {
+    const Replication::Copier& each = its.copiers()[i];
+    const Replication::Member& member = its.member(each.number);
+    text += "slave" + std::to_string(i) + ":ip=" + member.host +
+            ",port=" + std::to_string(member.port) +
+            ",state=" + (each.online ? "online" : "wait_bgsave") +
+            ",offset=" + std::to_string(std::max<std::int64_t>(each.acknowledged, 0)) +
+            ",lag=0\r\n";
+  }
+  return text + "master_repl_offset:" + std::to_string(its.offset()) + "\r\n";
 }
 
 }  // namespace
@@ -65,17 +88,31 @@ void time(Invocation& call) {
 }
 
 void role(Invocation& call) {
-  const bool replica = call.server.faults.replica;
-  call.reply.array(replica ? 5 : 3);
-  call.reply.bulk(replica ? "slave" : "master");
-  if (!replica) {
-    call.reply.integer(0);
-    return call.reply.array(0);
+  const Replication& its = call.server.replication;
+  if (!call.server.faults.replica) {
+    call.reply.array(3);
+    call.reply.bulk("master");
+    call.reply.integer(its.offset());
+    std::vector<Replication::Copier> online = its.copiers();
+    std::erase_if(online, [](const auto& each) { return !each.online; });
+    call.reply.array(online.size());
+    for (const Replication::Copier& each : online) {
+      call.reply.array(3);
+      call.reply.bulk(its.member(each.number).host);
+      call.reply.bulk(std::to_string(its.member(each.number).port));
+      call.reply.bulk(std::to_string(each.acknowledged));
+    }
+    return;
   }
-  call.reply.bulk("127.0.0.1");
-  call.reply.integer(6379);
-  call.reply.bulk("connected");
-  call.reply.integer(0);
+  // Of one that a fault has made a replica nobody knows whose.
+  const Replication::Member master =
+      its.master() ? its.member(*its.master()) : Replication::Member{nullptr, "127.0.0.1"};
+  call.reply.array(5);
+  call.reply.bulk("slave");
+  call.reply.bulk(master.host);
+  call.reply.integer(master.port);
+  call.reply.bulk(!its.master() || its.is_synchronized() ? "connected" : "connect");
+  call.reply.integer(its.offset());
 }
 
 void config_get(Invocation& call) {
@@ -96,9 +133,8 @@ void config_get(Invocation& call) {
   for (const std::string_view word : words) call.reply.bulk(word);
 }
 
-// There are no replicas that could confirm.
+// It looks at what its own connection has written last, and holds that up until so many have it.
 void wait(Invocation& call) {
-  const auto time = parse_integer(call.word(2));
   if (call.server.faults.replica) {
     return call.reply.error(
         "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if "
@@ -106,10 +142,15 @@ void wait(Invocation& call) {
         "replica is configured to be writable (which is not the default) writes to replicas are "
         "just local and are not propagated.");
   }
-  if (!parse_integer(call.word(1))) return call.reply.error(not_an_integer);
+  const auto replicas = parse_integer(call.word(1));
+  if (!replicas) return call.reply.error(not_an_integer);
+  const auto time = parse_integer(call.word(2));
   if (!time) return call.reply.error("ERR timeout is not an integer or out of range");
   if (*time < 0) return call.reply.error("ERR timeout is negative");
-  call.reply.integer(0);
+  const std::int64_t offset = call.session.written;
+  const auto have = static_cast<std::int64_t>(call.server.replication.acknowledged(offset));
+  if (have >= *replicas) return call.reply.integer(have);
+  call.session.waits = Wait{.replicas = *replicas, .offset = offset, .time = *time};
 }
 
 }  // namespace simulation::redis

@@ -18,12 +18,21 @@ std::int64_t ServerState::now_ms() const {
 }
 
 std::size_t ServerState::publish(std::string_view channel, std::string_view message) {
+  return deliver(subscriptions, "message", channel, message);
+}
+
+std::size_t ServerState::publish_to_shard(std::string_view channel, std::string_view message) {
+  return deliver(shards, "smessage", channel, message);
+}
+
+std::size_t ServerState::deliver(const Subscriptions& to, std::string_view kind,
+                                 std::string_view channel, std::string_view message) {
   if (on_message) on_message(channel, message);
-  const std::vector<ConnectionId>& listeners = subscriptions.listeners(channel);
+  const std::vector<ConnectionId>& listeners = to.listeners(channel);
   if (listeners.empty()) return 0;
   RespReply push;
   push.array(3);
-  push.bulk("message");
+  push.bulk(kind);
   push.bulk(channel);
   push.bulk(message);
   for (const ConnectionId listener : listeners) site.send(listener, push.bytes());

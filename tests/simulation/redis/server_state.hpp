@@ -3,6 +3,8 @@
 #pragma once
 
 #include "simulation/redis/keyspace.hpp"
+#include "simulation/redis/replication.hpp"
+#include "simulation/redis/slots.hpp"
 #include "simulation/redis/subscriptions.hpp"
 #include "simulation/server.hpp"
 
@@ -22,7 +24,7 @@ class ScriptEngine;
 
 struct Options {
   std::string version = "7.0.15";  ///< as INFO tells it; the behaviour is always that of 7.0
-  std::string password;            ///< of the user "default"; empty = none is needed
+  std::string password{};          ///< of the user "default"; empty = none is needed
   std::string eviction_policy = "noeviction";
   bool cluster = false;  ///< says that it is a node of a cluster; it behaves as a single master
 };
@@ -66,6 +68,15 @@ struct ServerState {
   [[nodiscard]] std::int64_t now_ms() const;
   /// Delivers to those who listen. @return how many they are
   std::size_t publish(std::string_view channel, std::string_view message);
+  /// @return whether a connection listens to any channel.
+  [[nodiscard]] bool listens(ConnectionId connection) const {
+    return !subscriptions.of(connection).empty() || !shards.of(connection).empty();
+  }
+  /// The same by a sharded channel.
+  std::size_t publish_to_shard(std::string_view channel, std::string_view message);
+
+  std::size_t deliver(const Subscriptions& to, std::string_view kind, std::string_view channel,
+                      std::string_view message);
 
   Site& site;
   Options options;
@@ -75,6 +86,9 @@ struct ServerState {
   Nanos started{};
   std::array<Keyspace, database_count> databases;
   Subscriptions subscriptions;
+  Subscriptions shards;  ///< to sharded channels
+  Replication replication{*this};
+  Slots slots{*this};
   std::unique_ptr<ScriptEngine> scripts;
   // A judge's; null = none.
   std::function<void(std::string_view channel, std::string_view message)> on_message;

@@ -137,7 +137,9 @@ void Scene::hold(Party& party, std::size_t name, mortise::Lock& lock, Random& ra
   }
   if (error) judge_.blame("S7", process.name() + ": release says " + error.message());
   // Its time was not over by the end of the call: what nobody renews may end just here.
-  const bool stood = calm && held && left > passed;
+  // What an old master grants until it is told is lost with it, where a fail-over loses things.
+  const bool may_be_lost = plan_.forgets && room_.world.now() < clear_from_;
+  const bool stood = calm && held && left > passed && !may_be_lost;
   if (stood && !taken && !judge_.excused(name, token) && released == mortise::Released::was_lost) {
     judge_.blame("S3", process.name() + ": a hold that stood is said to be lost");
   }

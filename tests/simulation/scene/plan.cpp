@@ -158,6 +158,14 @@ void lose_the_standby(Plan& plan, Random& random) {
   }
 }
 
+/// A fail-over, or the move of a slot, takes seconds, and a hold is to outlast some of them.
+void change_servers(Plan& plan) {
+  plan.forgets = plan.kind == Kind::sentinel;
+  plan.steps = false;
+  plan.lease = std::max(plan.lease, 600 * ms);
+  plan.storm = std::max(plan.storm, 8 * second);
+}
+
 }  // namespace
 
 std::string name_of(Kind kind) {
@@ -167,6 +175,9 @@ std::string name_of(Kind kind) {
     case Kind::redlock: return "redlock";
     case Kind::zookeeper: return "zookeeper";
     case Kind::postgres: return "postgres";
+    case Kind::sentinel: return "sentinel";
+    case Kind::replicas: return "replicas";
+    case Kind::cluster: return "cluster";
   }
   return "?";
 }
@@ -252,6 +263,7 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
     plan.threads = plan.names = 1;
     plan.longest_hold = random.between(second, 4 * second);
   }
+  if (kind >= Kind::sentinel) change_servers(plan);
   Random faults = Random::of({seed, fault_stream, static_cast<std::uint64_t>(kind)});
   const std::size_t count = static_cast<std::size_t>(faults.spread(Nanos(1), Nanos(40)).count()) *
                             (kind == Kind::redis ? longer_storms : 1);
@@ -282,7 +294,8 @@ Plan Plan::draw(Kind kind, std::uint64_t seed, std::size_t specials) {
   }
   Random readers = Random::of({seed, readers_stream, static_cast<std::uint64_t>(kind)});
   const bool knows_permits = kind == Kind::memory || kind == Kind::postgres ||
-                             kind == Kind::zookeeper || (kind == Kind::redis && seed % 16 != 7);
+                             kind == Kind::zookeeper || kind == Kind::replicas ||
+                             kind == Kind::cluster || (kind == Kind::redis && seed % 16 != 7);
   const bool knows_readers = knows_permits || kind == Kind::redlock;
   if (knows_readers && readers.chance(part_with_readers)) {
     plan.readers = 0.2 + readers.unit() * 0.7;

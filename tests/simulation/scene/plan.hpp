@@ -13,7 +13,8 @@
 
 namespace simulation {
 
-enum class Kind { memory, redis, redlock, zookeeper, postgres };
+// Their numbers are in the seeds' streams.
+enum class Kind { memory, redis, redlock, zookeeper, postgres, sentinel, replicas, cluster };
 [[nodiscard]] std::string name_of(Kind kind);
 
 struct Fault {

@@ -15,6 +15,13 @@ inline constexpr std::size_t memory_specials = 5;
 inline constexpr std::size_t redis_specials = 54;
 [[nodiscard]] std::unique_ptr<Stand> make_redis_stand(const Plan& plan, Room& room,
                                                       std::string_view mistake);
+inline constexpr std::size_t redis_sentinel_specials = 12;
+/// Of the kinds `sentinel` and `replicas`.
+[[nodiscard]] std::unique_ptr<Stand> make_redis_sentinel_stand(const Plan& plan, Room& room,
+                                                               std::string_view mistake);
+inline constexpr std::size_t redis_cluster_specials = 10;
+[[nodiscard]] std::unique_ptr<Stand> make_redis_cluster_stand(const Plan& plan, Room& room,
+                                                              std::string_view mistake);
 inline constexpr std::size_t redlock_specials = 21;
 [[nodiscard]] std::unique_ptr<Stand> make_redlock_stand(const Plan& plan, Room& room,
                                                         std::string_view mistake);

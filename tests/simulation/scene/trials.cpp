@@ -114,8 +114,11 @@ void Scene::look_at_renewal() {
   if (judge_.verdict()) return;
   world.run(world.now() + luck_.between(Nanos(1), lease / 2));
   const Nanos until = world.now() + outage();
-  // An ensemble elects, which takes the time that it takes.
-  const std::uint64_t how = luck_.below(plan_.kind == Kind::zookeeper ? 3 : 4);
+  // An ensemble elects, which takes the time that it takes; a cluster whose masters were away
+  // refuses everything for a while (CLUSTERDOWN), so there only the ways to them are.
+  const std::uint64_t how = plan_.kind == Kind::cluster
+                                ? 1 + luck_.below(2)
+                                : luck_.below(plan_.kind == Kind::zookeeper ? 3 : 4);
   tell("world", "no server is to be reached");
   for (const auto& host : room_.network.hosts()) {
     if (how == 0) host->pause(until);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A master that nobody but its clients can reach, and goes on beside its successor; and one that
+// dies when it has granted a lock, before anybody else has that.
+#pragma once
+
+#include "simulation/scene/redis_group.hpp"
+#include "simulation/scene/trial.hpp"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace simulation {
+
+class RedisLostMaster final : public Trial {
+ public:
+  /// @param waits a grant counts only when replicas have it, so that the second one is judged
+  RedisLostMaster(Room& room, Judge& judge, std::string url, RedisGroup& group, bool waits)
+      : Trial(room, judge, std::move(url)), group_(group), waits_(waits) {}
+  void come() override;
+  /// Has the master die when it grants next.
+  std::function<void()> trap;
+
+ private:
+  void goes_on();
+  void dies_of_a_grant();
+  void take(Process& process);
+  void take_after(Process& process);
+  void until_whole(Nanos patience);
+  RedisGroup& group_;
+  const bool waits_;
+  bool ready_ = false;
+  bool over_ = false;
+};
+
+}  // namespace simulation

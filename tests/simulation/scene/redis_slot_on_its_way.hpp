@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// A slot of which all keys have gone, and which has not gone itself, for seconds: a free name in it
+// is to be had at once, who waits is told within a second, and behind the move by a message again.
+#pragma once
+
+#include "simulation/scene/redis_shards.hpp"
+#include "simulation/scene/trial.hpp"
+
+#include <string>
+#include <utility>
+
+namespace simulation {
+
+class RedisSlotOnItsWay final : public Trial {
+ public:
+  RedisSlotOnItsWay(Room& room, Judge& judge, std::string url, RedisShards& shards)
+      : Trial(room, judge, std::move(url)), shards_(shards) {}
+  void come() override;
+
+ private:
+  void move(const std::string& name, Nanos time);
+  void ask();
+  void hold();
+  void wait();
+  RedisShards& shards_;
+  bool held_ = false;
+  bool freed_ = false;
+  Nanos freed_at_{0};
+};
+
+}  // namespace simulation
