@@ -101,18 +101,21 @@ void Engine::wait(Operation& operation, std::uint32_t seen, std::chrono::nanosec
 }
 
 // Who comes meanwhile closes the way, and waits for this caller, or is called by it. So it reads
-// once, and what takes longer it does as one of many.
+// once, and what takes longer it does as one of many. Of several servers it sleeps for the one that
+// it has asked, where no other owes a reply; who asks another one meanwhile waits that moment, too.
 bool Engine::read_alone(const Follower& self, Instant now) {
   const Operation& operation = self.operation;
   if (self.until - now < shortest_linger || operation.awaits_push()) return false;
   if (operation.signal() != self.seen) return false;
-  base::TunedSource* const source = readers_.shortcut.take();
-  if (source == nullptr) return false;
+  if (!readers_.shortcut.take()) return false;
   bool gathering = false;
   {
-    const Alone alone(*this, *source);
-    SourcePoll::linger(*source);
-    gathering = source->gathering();
+    Alone alone(*this);
+    if (base::TunedSource* const source = readers_.shortcut.outstanding_alone()) {
+      SourcePoll::linger(*source);
+      gathering = source->gathering();
+    }
+    if (operation.signal() == self.seen) alone.go_on();
   }
   if (gathering) {
     Lock lock(mutex_);

@@ -59,14 +59,16 @@ class Engine::Reading {
 /// Holds the role of the reader of replies for a caller that came by the shortcut.
 class Engine::Alone {
  public:
-  Alone(Engine& engine, const Source& source) noexcept : engine_(engine), source_(source) {}
+  explicit Alone(Engine& engine) noexcept : engine_(engine) {}
   Alone(const Alone&) = delete;
   Alone& operator=(const Alone&) = delete;
+  /// The caller will read as one of many in a moment: nobody else has to come for what is left.
+  void go_on() noexcept { goes_on_ = true; }
   ~Alone() {
-    // As long as the role is this thread's: afterwards the source may be gone.
-    const bool leaves_replies = source_.outstanding();
+    // As long as the role is this thread's: afterwards the sources may be gone.
+    const bool leaves_replies = engine_.readers_.shortcut.outstanding();
     if (engine_.readers_.shortcut.leave()) {
-      if (leaves_replies) signal(engine_.readers_.background_wake.get());
+      if (leaves_replies && !goes_on_) signal(engine_.readers_.background_wake.get());
       return;
     }
     if (base::mutant("core.shortcut_left_unheard")) return;
@@ -80,7 +82,7 @@ class Engine::Alone {
 
  private:
   Engine& engine_;
-  const Source& source_;
+  bool goes_on_ = false;
 };
 
 /// Keeps a caller in the list of those who wait for a role's reader, and passes a call on that the

@@ -8,6 +8,7 @@
 
 #include "base/tuned_source.hpp"
 #include "base/unique_fd.hpp"
+#include "runtime/shortcut.hpp"
 
 #include <array>
 #include <atomic>
@@ -79,9 +80,10 @@ struct ReaderRole {
   [[nodiscard]] bool may_be_taken() const noexcept { return !taken && !crowded(); }
   /// @return whether no caller reads, nor is about to.
   [[nodiscard]] bool unattended() const noexcept { return !taken && called == nullptr; }
-  /// @return the one source that there is, if it is tuned.
-  [[nodiscard]] base::TunedSource* only() const noexcept {
-    return sources.size() == 1 && tuned.size() == 1 ? tuned.front() : nullptr;
+  /// @return whether a caller that is alone may go by the shortcut: all sources are tuned, and few.
+  [[nodiscard]] bool short_way() const noexcept {
+    return !sources.empty() && tuned.size() == sources.size() &&
+           tuned.size() <= Shortcut::most_sources;
   }
 };
 

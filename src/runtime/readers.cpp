@@ -89,7 +89,7 @@ void Readers::close_shortcut_locked() noexcept {
 
 void Readers::open_shortcut_locked() noexcept {
   const bool nobody = replies.unattended() && !replies.background && replies.followers.size() == 0;
-  if (nobody && replies.only() != nullptr) shortcut.open(*replies.only());
+  if (nobody && replies.short_way()) shortcut.open(replies.tuned);
 }
 
 Follower* Readers::successor_locked(ReaderRole& role) noexcept {

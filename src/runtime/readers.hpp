@@ -33,7 +33,7 @@ struct Readers {
   void open_shortcut_locked() noexcept;
   /// @return whether a caller that came by the shortcut may be inside of that source.
   [[nodiscard]] bool reads_by_shortcut_locked(const Source& source) const noexcept {
-    return by_shortcut && shortcut.source() == &source;
+    return by_shortcut && shortcut.leads_to(source);
   }
   /// Nobody has the role any more: calls whoever is to have it.
   void hand_on_locked(ReaderRole& role) noexcept;

@@ -93,22 +93,40 @@ class EngineShortcut : public ::testing::Test {
 
 TEST(ShortcutTest, OneCallerIsOnItAndFindsWhetherItWasClosed) {
   HeldUpSource source;
+  const std::vector<base::TunedSource*> sources{&source};
   Shortcut shortcut;
-  EXPECT_EQ(shortcut.take(), nullptr);
+  EXPECT_FALSE(shortcut.take());
   EXPECT_FALSE(shortcut.close());
-  shortcut.open(source);
-  EXPECT_EQ(shortcut.take(), &source);
-  EXPECT_EQ(shortcut.take(), nullptr);
-  shortcut.open(source);  // changes nothing
-  EXPECT_EQ(shortcut.take(), nullptr);
+  shortcut.open(sources);
+  EXPECT_TRUE(shortcut.take());
+  EXPECT_FALSE(shortcut.take());
+  shortcut.open(sources);  // changes nothing
+  EXPECT_FALSE(shortcut.take());
   EXPECT_TRUE(shortcut.leave());
-  EXPECT_EQ(shortcut.take(), &source);
+  EXPECT_TRUE(shortcut.take());
   EXPECT_TRUE(shortcut.close());
   EXPECT_FALSE(shortcut.close());  // it is known
-  EXPECT_EQ(shortcut.take(), nullptr);
+  EXPECT_FALSE(shortcut.take());
   EXPECT_FALSE(shortcut.leave());
-  shortcut.open(source);
+  shortcut.open(sources);
   EXPECT_FALSE(shortcut.close());
+}
+
+TEST(ShortcutTest, OfSeveralSourcesItTellsTheOneThatOwesAReply) {
+  HeldUpSource first;
+  HeldUpSource second;
+  const std::vector<base::TunedSource*> sources{&first, &second};
+  Shortcut shortcut;
+  shortcut.open(sources);
+  ASSERT_TRUE(shortcut.take());
+  EXPECT_EQ(shortcut.outstanding_alone(), nullptr);
+  EXPECT_FALSE(shortcut.outstanding());
+  second.request(std::make_shared<Check>());
+  EXPECT_EQ(shortcut.outstanding_alone(), &second);
+  EXPECT_TRUE(shortcut.outstanding());
+  first.request(std::make_shared<Check>());
+  EXPECT_EQ(shortcut.outstanding_alone(), nullptr) << "it would not see what the other gives";
+  EXPECT_TRUE(shortcut.outstanding());
 }
 
 TEST_F(EngineShortcut, WhoComesBehindIsCalledWhenTheOtherLeaves) {
@@ -172,6 +190,65 @@ TEST_F(EngineShortcut, DetachWaitsForALoneReader) {
   std::jthread detacher([&] {
     engine_.detach(source_);
     EXPECT_FALSE(source_.is_read_alone());
+    detached.store(true);
+  });
+  std::this_thread::sleep_for(5ms);  // it need not be there by now, but mostly is
+  EXPECT_FALSE(detached.load());
+  operation->answered();
+  source_.let_go();
+  lone.join();
+  detacher.join();
+}
+
+TEST_F(EngineShortcut, OfSeveralServersItSleepsForTheOneThatItHasAsked) {
+  HeldUpSource other;
+  engine_.attach(other);
+  ask_and_wait();  // opens the way again
+  const auto operation = std::make_shared<Check>();
+  std::jthread lone = held_up(operation);
+  EXPECT_FALSE(other.is_read_alone());
+  // Who asks the other one comes behind, and is called.
+  const auto behind = std::make_shared<Check>();
+  other.request(behind);
+  other.answer(1);
+  std::jthread follower([&] { wait_done(engine_, *behind); });
+  source_.answer(1);
+  source_.let_go();
+  lone.join();
+  follower.join();
+  engine_.detach(other);
+}
+
+TEST_F(EngineShortcut, WhereTwoOweRepliesBothAreRead) {
+  HeldUpSource other;
+  engine_.attach(other);
+  ask_and_wait();
+  const auto left = std::make_shared<Check>();
+  const auto operation = std::make_shared<Check>();
+  source_.request(left);
+  source_.hold_up();  // who sleeps here is not let go
+  other.request(operation);
+  other.answer(1);
+  std::jthread caller([&] { wait_done(engine_, *operation); });
+  EXPECT_TRUE(test::eventually([&] { return operation->done(); }));
+  EXPECT_FALSE(source_.is_read_alone());
+  source_.let_go();
+  caller.join();
+  source_.answer(1);
+  wait_done(engine_, *left);
+  engine_.detach(other);
+}
+
+TEST_F(EngineShortcut, DetachOfAnyOfThemWaitsForALoneReader) {
+  HeldUpSource other;
+  engine_.attach(other);
+  ask_and_wait();
+  const auto operation = std::make_shared<Check>();
+  std::jthread lone = held_up(operation);
+  // The reader looks at each of them once more when it leaves.
+  std::atomic<bool> detached{false};
+  std::jthread detacher([&] {
+    engine_.detach(other);
     detached.store(true);
   });
   std::this_thread::sleep_for(5ms);  // it need not be there by now, but mostly is
