@@ -33,6 +33,11 @@ good_tree() {
         "## A [lock](docs/promises.md), and \`a\`" '[above](#a-lock-and-a), [tests](docs/promises-tests.md#s1)' >README.md
     cp README.md examples/README.md
     sed -i 's|docs/|../docs/|' examples/README.md
+    mkdir -p packaging/vcpkg/ports/mortise tool
+    write include/mortise/version.hpp '#define MORTISE_VERSION_MAJOR 1' \
+        '#define MORTISE_VERSION_MINOR 20' '#define MORTISE_VERSION_PATCH 3'
+    echo '"version-semver": "1.20.3",' >packaging/vcpkg/ports/mortise/vcpkg.json
+    echo '.TH MORTISE 1 2026-11-27 "mortise 1.20.3"' >tool/mortise.1
 }
 
 # write <file> <line>...: a file that opens as every file does.
@@ -63,7 +68,7 @@ fails() { # <check> <words of its complaint>; then the tree is good again
 }
 
 good_tree
-for check in layering files snippets links promises; do passes "$check"; done
+for check in layering files snippets links promises version; do passes "$check"; done
 
 write src/core/lease.hpp '#include "runtime/engine.hpp"'
 fails layering 'src/core/lease.hpp:3: runtime/engine.hpp is above'
@@ -127,6 +132,11 @@ sed -i 's|promises-tests.md#s1|promises-tests.md#s10|' examples/README.md
 fails links 'examples/README.md: no such heading: ../docs/promises-tests.md#s10'
 sed -i 's|#a-lock-and-a|#a-lock|' README.md
 fails links 'README.md: no such heading: #a-lock'
+
+sed -i 's/_MINOR 20/_MINOR 21/' include/mortise/version.hpp
+fails version 'vcpkg.json: its version is not 1.21.3'
+sed -i 's/1.20.3/1.20.30/' tool/mortise.1
+fails version 'tool/mortise.1: its version is not 1.20.3'
 
 sed -i 's/Excludes/Includes/' tests/unit/all_test.cpp
 fails promises 'docs/promises-tests.md: is not what the tests say'

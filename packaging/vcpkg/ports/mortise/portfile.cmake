@@ -2,7 +2,7 @@
 # An overlay port, which builds the tree that it lies in:
 #   vcpkg install mortise[redis,postgres] --overlay-ports=packaging/vcpkg/ports
 # A registry's port has the source of a tag here, and is the same otherwise. There is no zookeeper://
-# in it, since vcpkg has no port of Apache's C client.
+# in it: vcpkg's port of Apache's C client has not the one archive that Mortise takes apart.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
@@ -16,6 +16,7 @@ vcpkg_cmake_configure(
     SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS
         ${feature_options}
+        -DCMAKE_UNITY_BUILD=ON # a third of the time
         -DMORTISE_WITH_ZOOKEEPER=OFF
         -DMORTISE_BUILD_TESTS=OFF
         -DMORTISE_BUILD_BENCH=OFF
