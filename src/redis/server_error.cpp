@@ -19,7 +19,7 @@ struct Meaning {
 using enum ServerError::Kind;
 
 // By the first words of the reply. The order counts: the first that fits.
-constexpr std::array<Meaning, 27> meanings{{
+constexpr std::array<Meaning, 29> meanings{{
     {"NOSCRIPT", script, Errc::unavailable},
     {"LOADING", passing, Errc::unavailable},
     {"BUSY ", passing, Errc::unavailable},
@@ -43,6 +43,8 @@ constexpr std::array<Meaning, 27> meanings{{
     {"DENIED", final, Errc::denied},
     {"ERR The user executing the script", final, Errc::denied},
     {"The user executing the script", final, Errc::denied},
+    {"ERR ACL failure in script", final, Errc::denied},
+    {"ACL failure in script", final, Errc::denied},
     {"ERR DB index is out of range", final, Errc::misconfigured},
     {"ERR invalid DB index", final, Errc::misconfigured},
     {"MOVED", final, Errc::unsupported},
@@ -58,7 +60,8 @@ std::string_view core_of(std::string_view words) {
       words.remove_prefix(last + 2);
     }
   }
-  if (const std::size_t at = words.find(" script: "); at != std::string_view::npos) {
+  // The last one: "ERR ACL failure in script: ..." has words of its own behind the first.
+  if (const std::size_t at = words.rfind(" script: "); at != std::string_view::npos) {
     words = words.substr(0, at);
   }
   return words;

@@ -18,6 +18,11 @@ struct ServerError {
   };
   Kind kind = Kind::final;
   Failure failure{};
+
+  /// @return whether a script may have failed so behind something that it wrote.
+  [[nodiscard]] bool is_halfway() const noexcept {
+    return failure.code == Errc::protocol || failure.code == Errc::denied;
+  }
 };
 
 /// @param where the server, for the message: "redis 10.0.0.1:6379"

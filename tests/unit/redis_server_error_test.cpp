@@ -87,6 +87,10 @@ TEST(RedisServerErrorTest, WhatScriptsAddDoesNotHideIt) {
       {"ERR Error running script (call to f_0123): @user_script:7: The user executing the script "
        "can't run this command",
        Meaning::final, Errc::denied, "The user executing the script can't run this command"},
+      {"ERR ACL failure in script: No permissions to access a key script: 0123, on @user_script:1.",
+       Meaning::final, Errc::denied, "ERR ACL failure in script: No permissions to access a key"},
+      {"ERR ACL failure in script: No permissions to access a key script: on @user_script:1.",
+       Meaning::final, Errc::denied, "ERR ACL failure in script: No permissions to access a key"},
       {"ERR Error running script", Meaning::final, Errc::protocol, "ERR Error running script"},
       {"ERR Error running script: -READONLY no. script: 0123, on @user_script:7.",
        Meaning::elsewhere, Errc::unavailable, "READONLY no."},
