@@ -98,6 +98,8 @@ TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
   ASSERT_TRUE(eventually([&] { return holds("a") == 5; }));
   const std::string owner = field(0, "a", "o");
   ASSERT_TRUE(redlock::force_release(servers().url(), "a", patience));
+  // It returns with a majority; the others are told as well.
+  ASSERT_TRUE(eventually([&] { return holds("a") == 0; }));
   // As relock() sends it, in the step of a hold.
   const std::string step = std::to_string((1U << 29U) - 2);
   for (std::size_t i = 0; i < servers().size(); ++i) {
