@@ -101,6 +101,16 @@ bool Cluster::is_told(Instant since) const {
   return told_ && *told_ >= since;
 }
 
+void Cluster::note_refusal(Failure why) {
+  const std::lock_guard lock(mutex_);
+  refusal_ = std::move(why);
+}
+
+Failure Cluster::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
 bool Cluster::pass_over(Server& server) {
   const std::lock_guard lock(mutex_);
   if (told_ || table_.front().load() != &server || settings_.seeds.size() < 2) return false;

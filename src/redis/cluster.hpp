@@ -56,6 +56,9 @@ class Cluster {
   /// @return whether a server has told who has what, and was asked for that at this moment or
   /// later.
   [[nodiscard]] bool is_told(Instant since) const;
+  /// The last one that was asked may not be asked by us, for this reason; none = it may.
+  void note_refusal(Failure why);
+  [[nodiscard]] Failure refusal() const;
   [[nodiscard]] bool has_slots(const Server& server) const noexcept;
   /// @return a number that is another one after each change of that.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(); }
@@ -99,6 +102,7 @@ class Cluster {
   std::map<std::pair<std::string, std::uint16_t>, Node> nodes_;  // by host and port
   std::size_t seed_ = 0;  // which has all slots, until anybody has told
   std::optional<Instant> told_;
+  Failure refusal_;
   std::size_t turn_ = 0;  // of those who are asked
   remote::Moment look_;
   bool looking_ = false;

@@ -8,6 +8,8 @@
 
 #include <charconv>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace mortise::redis {
 namespace {
@@ -41,43 +43,67 @@ int version_number(std::string_view text) {
 }  // namespace
 
 Greeting::Greeting(const Settings& settings, const std::string& inbox)
-    : eviction_accepted_(settings.eviction_accepted), of_cluster_(settings.is_cluster()) {
+    : eviction_accepted_(settings.eviction_accepted),
+      of_cluster_(settings.is_cluster()),
+      user_(settings.credentials.user) {
   if (const std::optional<std::string> password = settings.credentials.current()) {
     if (settings.credentials.user.empty()) {
-      say(Step::authenticate, {"AUTH", *password});
+      say({Step::authenticate}, {"AUTH", *password});
     } else {
-      say(Step::authenticate, {"AUTH", settings.credentials.user, *password});
+      say({Step::authenticate}, {"AUTH", settings.credentials.user, *password});
     }
   }
-  if (settings.database != 0) say(Step::select, {"SELECT", std::to_string(settings.database)});
-  if (!settings.client_name.empty()) {
-    say(Step::name, {"CLIENT", "SETNAME", settings.client_name});
+  if (settings.database != 0) {
+    say({Step::select, "+select"}, {"SELECT", std::to_string(settings.database)});
   }
-  say(Step::server, {"INFO", "server"});
+  if (!settings.client_name.empty()) {
+    say({Step::name}, {"CLIENT", "SETNAME", settings.client_name});
+  }
+  say({Step::server, "+info"}, {"INFO", "server"});
   if (inbox.empty()) {
     // A replica in a cluster executes nothing of ours, and says who does.
-    if (!of_cluster_) say(Step::replication, {"INFO", "replication"});
-    say(Step::memory, {"INFO", "memory"});
-  } else {
-    say(Step::subscribe, {"SUBSCRIBE", inbox});
+    if (!of_cluster_) say({Step::replication, "+info"}, {"INFO", "replication"});
+    say({Step::memory, "+info"}, {"INFO", "memory"});
   }
+  // Before it listens: from then on there may be a message between two answers.
+  for (const Trial& trial : trials(settings, inbox)) say(trial);
+  if (inbox.empty()) return;
+  say({Step::subscribe, "+subscribe", "&" + settings.prefix + "inbox:*"}, {"SUBSCRIBE", inbox});
 }
 
-void Greeting::say(Step step, std::initializer_list<std::string_view> words) {
+void Greeting::say(Said said, std::initializer_list<std::string_view> words) {
   append_command(bytes_, {words.begin(), words.size()});
-  steps_.push_back(step);
+  said_.push_back(std::move(said));
+}
+
+void Greeting::say(const Trial& trial) {
+  const std::vector<std::string_view> words(trial.words.begin(), trial.words.end());
+  append_command(bytes_, words);
+  said_.push_back({Step::trial, trial.right, trial.channel});
 }
 
 Failure Greeting::read(const std::string& where, const Reply& reply) {
-  const Step step = steps_.front();
-  steps_.pop_front();
-  if (reply.is_error()) {
-    // A name is for the administrator's convenience; who may not have one goes without.
-    if (step == Step::name && reply.text.starts_with("NOPERM")) return {};
-    if (step == Step::authenticate) return refusal_of_auth(where, reply.text).failure;
-    return server_error(where, reply.text).failure;
-  }
-  return check(step, where, reply);
+  const Said said = std::move(said_.front());
+  said_.pop_front();
+  if (reply.is_error()) return refused(said, where, reply.text);
+  return check(said.step, where, reply);
+}
+
+Failure Greeting::refused(const Said& said, const std::string& where,
+                          const std::string& words) const {
+  if (said.step == Step::authenticate) return refusal_of_auth(where, words).failure;
+  const Refused what = what_is_refused(words);
+  // A name is for the administrator's convenience; who may not have one goes without, and so does
+  // whoever comes through a proxy that knows no CLIENT.
+  const bool nameless = what != Refused::nothing || words.starts_with("ERR unknown");
+  if (said.step == Step::name && nameless) return {};
+  // Who may use some names only is told so by those that they may not use. And whatever else a
+  // trial is answered is as good as yes: the request itself is told what that was about.
+  if (said.step == Step::trial && (what == Refused::nothing || what == Refused::key)) return {};
+  Failure why = server_error(where, words).failure;
+  if (what == Refused::nothing) return why;
+  why.text += remedy(user_, what == Refused::channel ? said.channel : said.right);
+  return why;
 }
 
 Failure Greeting::check(Step step, const std::string& where, const Reply& reply) {
@@ -97,10 +123,17 @@ Failure Greeting::check(Step step, const std::string& where, const Reply& reply)
     case Step::memory: {
       const std::string policy(field(reply.text, "maxmemory_policy").substr(0, 40));
       if (policy == "noeviction" || eviction_accepted_) return {};
+      if (policy.empty()) {
+        return {Errc::misconfigured,
+                where +
+                    ": INFO does not tell the maxmemory-policy, so that locks may be evicted;"
+                    " where they are not, say eviction=accepted"};
+      }
       return {Errc::misconfigured,
               where + ": maxmemory-policy is '" + policy +
                   "', so that locks may be evicted; use noeviction, or eviction=accepted"};
     }
+    case Step::trial: return {};
     case Step::subscribe:
       if (reply.kind == Reply::Kind::array && reply.items.size() == 3 &&
           reply.items[0].text == "subscribe") {
@@ -119,7 +152,9 @@ Failure Greeting::check_server(const std::string& where, const std::string& info
     return {Errc::unsupported,
             where + ": Redis " + facts_.version + " is too old; 6.2 is the oldest that will do"};
   }
-  const bool in_cluster = field(info, "redis_mode") == "cluster";
+  // Valkey's word for it is another one since 8.0.
+  const bool in_cluster =
+      field(info, "redis_mode") == "cluster" || field(info, "server_mode") == "cluster";
   if (in_cluster && !of_cluster_) {
     return {Errc::unsupported, where + ": a node of a cluster, which redis+cluster:// leads to"};
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The first words on a connection: who we are, and whether this server is acceptable. All are sent
-// in one flight, and the answers are read one by one.
+// The first words on a connection: who we are, whether this server is acceptable, and whether we
+// may do what we will. All are sent in one flight, and the answers are read one by one.
 #pragma once
 
 #include <mortise/error.hpp>
 
 #include "redis/reply.hpp"
+#include "redis/rights.hpp"
 #include "redis/settings.hpp"
 
 #include <deque>
@@ -31,19 +32,29 @@ class Greeting {
   /// Reads the next answer.
   /// @return what is wrong with the server; none = so far all is well
   [[nodiscard]] Failure read(const std::string& where, const Reply& reply);
-  [[nodiscard]] bool done() const noexcept { return steps_.empty(); }
+  [[nodiscard]] bool done() const noexcept { return said_.empty(); }
   [[nodiscard]] const ServerFacts& facts() const noexcept { return facts_; }
 
  private:
-  enum class Step { authenticate, select, name, server, replication, memory, subscribe };
-  void say(Step step, std::initializer_list<std::string_view> words);
+  enum class Step { authenticate, select, name, server, replication, memory, trial, subscribe };
+  /// What was said, and what a user needs to be allowed it.
+  struct Said {
+    Step step;
+    std::string right{};
+    std::string channel{};
+  };
+  void say(Said said, std::initializer_list<std::string_view> words);
+  void say(const Trial& trial);
+  [[nodiscard]] Failure refused(const Said& said, const std::string& where,
+                                const std::string& words) const;
   [[nodiscard]] Failure check(Step step, const std::string& where, const Reply& reply);
   [[nodiscard]] Failure check_server(const std::string& where, const std::string& info);
 
   bool eviction_accepted_;
   bool of_cluster_;
   std::string bytes_;
-  std::deque<Step> steps_;
+  std::string user_;
+  std::deque<Said> said_;
   ServerFacts facts_;
 };
 

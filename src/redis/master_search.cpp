@@ -10,7 +10,7 @@ namespace mortise::redis {
 namespace {
 
 constexpr std::size_t longest_words = 600;  // of all of them together
-constexpr std::size_t longest_word = 160;
+constexpr std::size_t longest_word = 240;
 
 }  // namespace
 

@@ -192,6 +192,7 @@ class RedisBackend final : public Backend, private Server::User {
   void want_look();
   void look_at_slots(Instant now);
   void answered_slots(Server& server, const Reply& reply);
+  [[nodiscard]] Failure refusal_of_slots(const Server& server, const Reply& reply) const;
   [[nodiscard]] bool redirected(Server& server, const Call& call, const std::string& words);
   void follow(const Cluster::Slots& changed);
   void ask_once(const std::shared_ptr<Acquisition>& operation);

@@ -8,6 +8,7 @@
 #include "redis/listing.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/redis_backend.hpp"
+#include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 
 #include <algorithm>
@@ -36,8 +37,17 @@ void RedisBackend::look_at_slots(Instant now) {
   each.finish();
 }
 
+Failure RedisBackend::refusal_of_slots(const Server& server, const Reply& reply) const {
+  if (!reply.is_error()) return {};
+  Failure why = server_error(server.where(), reply.text).failure;
+  if (why.code != Errc::denied) return {};
+  why.text += remedy(settings_, reply.text, "+cluster|slots");
+  return why;
+}
+
 void RedisBackend::answered_slots(Server& server, const Reply& reply) {
   const auto ranges = parse_slots(reply, server.address());
+  cluster_->note_refusal(refusal_of_slots(server, reply));
   Cluster::Slots changed;
   bool settled = ranges.has_value();
   if (ranges) changed = cluster_->learn(*ranges);
@@ -207,6 +217,7 @@ void RedisBackend::list_cluster(const Call& call) {
   const auto operation = std::static_pointer_cast<Listing>(call.operation);
   const bool begins = operation->cursor().empty();
   if (!cluster_->is_told(begins ? call.since : Instant::min())) {
+    if (Failure why = cluster_->refusal()) return operation->failed(std::move(why));
     want_look();
     return run_again_later(call, pause);
   }

@@ -5,6 +5,7 @@
 #include "base/one_by_one.hpp"
 #include "redis/lock_key.hpp"
 #include "redis/redis_backend.hpp"
+#include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 
 #include <thread>
@@ -57,6 +58,9 @@ void RedisBackend::pushed(Server& server, const Reply& message) {
 // what is wanted by then. A client that may not listen to a channel does without.
 void RedisBackend::refused_inbox(Server& server, const std::string& words) {
   const ServerError error = server_error(server.where(), words);
+  if (server.names() != nullptr && error.failure.code == Errc::denied) {
+    return server.break_inbox({Errc::denied, error.failure.text + remedy(settings_, words)});
+  }
   if (server.names() != nullptr) {
     // Said anew when its waiters ask the next time. A cluster that is down would refuse it of each
     // new connection as well, and that would take the names along that are listened to.

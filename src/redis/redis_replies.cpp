@@ -5,6 +5,7 @@
 #include "base/one_by_one.hpp"
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
+#include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 
 #include <algorithm>
@@ -132,10 +133,7 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
     return;
   }
   const bool final = error.kind == ServerError::Kind::final;
-  // A script is not told which of its commands.
-  if (call.kind == Call::Kind::list && error.failure.code == Errc::denied) {
-    error.failure.text += "; lists need the right to SCAN";
-  }
+  error.failure.text += remedy(settings_, reply.text, rights_beside(settings_, call.kind));
   if (error.kind == ServerError::Kind::elsewhere) {
     if (call.kind != Call::Kind::acquire) put_in_outbox(Calls{call});
     server.commands().drop(error.failure);
@@ -165,9 +163,9 @@ void RedisBackend::refused(Server& server, const Call& call, const Reply& reply)
       end_leftover_of(next->request().attempt);
     }
     operation.failed(std::move(error.failure));
-  } else if (call.kind == Call::Kind::acquire && error.failure.code == Errc::protocol) {
-    // A script may have failed halfway. This copy is executed: nothing of it comes late, and the
-    // cancel behind it, by the same connection, finds what it has left.
+  } else if (call.kind == Call::Kind::acquire && error.is_halfway()) {
+    // A script may have failed halfway, also for want of a right. This copy is executed: nothing of
+    // it comes late, and the cancel behind it, by the same connection, finds what it has left.
     operation.failed(std::move(error.failure));
     cancel_behind(call.shared_acquisition());
   } else {

@@ -6,6 +6,7 @@
 #include "redis/sentinel_talk.hpp"
 
 #include "redis/command.hpp"
+#include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 #include "remote/link.hpp"
 
@@ -204,7 +205,14 @@ void SentinelTalk::take_epoch(const Reply& reply) {
 }
 
 void SentinelTalk::take_address(const Reply& reply) {
-  if (reply.is_error()) return fail(server_error(sentinel_.text(), reply.text).failure);
+  if (reply.is_error()) {
+    Failure why = server_error(sentinel_.text(), reply.text).failure;
+    if (what_is_refused(reply.text) != Refused::nothing) {
+      why.text +=
+          remedy(settings_.sentinels->credentials.user, "+sentinel|get-master-addr-by-name");
+    }
+    return fail(std::move(why));
+  }
   if (reply.kind == Reply::Kind::nil) {
     return fail(Errc::unavailable, "it knows no master of that name");
   }

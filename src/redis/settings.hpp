@@ -39,7 +39,8 @@ struct Settings {
   std::string prefix = "mortise:";  ///< of all keys and channels
   QueueMode queue_mode = QueueMode::fair;
   bool eviction_accepted = false;
-  int replicas = 0;  ///< that have to have a grant before it is told
+  bool queues = true;  ///< at the server: a quorum's have none
+  int replicas = 0;    ///< that have to have a grant before it is told
   static constexpr int usually_remembered = 3600;
   int remembered =
       usually_remembered;  ///< seconds: a name that is not used, see scripts/prelude.lua

@@ -6,6 +6,7 @@
 
 #include "base/farewell.hpp"
 #include "redis/command.hpp"
+#include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 
 #include <algorithm>
@@ -158,7 +159,7 @@ void Witness::answered(const Call& call, const Reply& reply) {
   if (static_cast<Word>(call.tag) == Word::publish) {
     if (reply.kind == Reply::Kind::integer) return;
     const std::lock_guard lock(mutex_);
-    refused_ = server_error(connection_.where(), reply.text).failure;
+    refused_ = refusal(reply.text);
     return;
   }
   Failure why;
@@ -166,12 +167,17 @@ void Witness::answered(const Call& call, const Reply& reply) {
     const std::lock_guard lock(mutex_);
     why = refused_;
   }
-  if (!why && reply.is_error()) why = server_error(connection_.where(), reply.text).failure;
+  if (!why && reply.is_error()) why = refusal(reply.text);
   if (!why && reply.kind != Reply::Kind::integer) {
     why = {Errc::protocol, connection_.where() + ": not the answer to WAIT"};
   }
-  if (why.code == Errc::denied) why.text += "; replicas=n needs the rights to PUBLISH and WAIT";
   end_round(why ? 0 : reply.integer, why);
+}
+
+Failure Witness::refusal(const std::string& words) const {
+  Failure why = server_error(connection_.where(), words).failure;
+  why.text += remedy(settings_, words);
+  return why;
 }
 
 // Those that have time left are asked about once more.

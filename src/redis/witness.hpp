@@ -84,6 +84,7 @@ class Witness final : private Connection::User {
   void ask(std::chrono::milliseconds time, std::uint64_t epoch);
   void look(Instant now);
   void end_round(long long replicas, const Failure& why);
+  [[nodiscard]] Failure refusal(const std::string& words) const;
   [[nodiscard]] Failure too_few(long long replicas) const;
   [[nodiscard]] Failure of_another() const;
   [[nodiscard]] bool note_due_locked() noexcept;

@@ -63,6 +63,7 @@ class Node final : private redis::Connection::User {
 
   /// Has it connect. @param now without waiting for the back-off to pass
   void want(bool now);
+  [[nodiscard]] const redis::Settings& settings() const noexcept { return settings_; }
   /// @return whether it can be asked.
   [[nodiscard]] bool usable() const noexcept { return usable_.load(); }
   /// @return the server that it is connected to, or was last (see `server_of()`); of what is

@@ -3,6 +3,7 @@
 // RedlockBackend.
 #include "base/mutant.hpp"
 #include "core/figures.hpp"
+#include "redis/rights.hpp"
 #include "redis/server_error.hpp"
 #include "redlock/redlock_backend.hpp"
 #include "redlock/vote.hpp"
@@ -84,6 +85,7 @@ void RedlockBackend::note_executed(Node& node, const Call& call) {
 
 void RedlockBackend::refused(Node& node, const Call& call, const Reply& reply) {
   ServerError error = redis::server_error(node.where(), reply.text);
+  error.failure.text += redis::remedy(node.settings(), reply.text);
   if (error.kind == ServerError::Kind::script && !call.whole) {
     node.loaded().forget();
     if (ask_of(call) == Ask::take &&

@@ -58,6 +58,7 @@ Settings read(std::string_view text) {
   }
   redis::Settings common;
   redis::read_manners(url, "redlocks", common);
+  common.queues = false;
   url.refuse_the_rest();
   Settings settings;
   for (const base::Address& address : addresses) {

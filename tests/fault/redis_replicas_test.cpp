@@ -231,7 +231,7 @@ TEST_F(RedisReplicas, WithoutTheRightItIsDeniedInWords) {
   Lock lock = mine.lock("a");
   const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock_for(2s)); });
   EXPECT_EQ(failure.code, Errc::denied) << failure.text;
-  EXPECT_THAT(failure.text, HasSubstr("rights to PUBLISH and WAIT"));
+  EXPECT_THAT(failure.text, HasSubstr("; user 'shop' needs +wait"));
   EXPECT_TRUE(eventually([&] { return !is_held(0, "a"); }));
   servers()[0].talk().expect_ok({"ACL", "SETUSER", "shop", "+wait"});
   EXPECT_TRUE(lock.try_lock_for(patience));

@@ -200,5 +200,25 @@ TEST_F(RedisSentinel, SentinelsWithPasswordsOfTheirOwnAreAskedWithThem) {
   ::unsetenv("MORTISE_TEST_SENTINEL");
 }
 
+TEST_F(RedisSentinel, ARightThatTheSentinelsUserLacksIsNamed) {
+  RedisSentinelsOptions options;
+  options.sentinels = 1;
+  options.replicas = 1;
+  options.sentinel.users = {"watch on >Xu8-watch -@all +sentinel|master"};
+  static_cast<void>(servers(options));
+  ASSERT_EQ(::setenv("MORTISE_TEST_SENTINEL", "Xu8-watch", 1), 0);
+  const char* const parameters = "sentinel-user=watch&sentinel-password-env=MORTISE_TEST_SENTINEL";
+  Client mine = client({}, parameters);
+  Failure failure;
+  EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { mine.check(10s); }); }), 1s);
+  EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("user 'watch' needs +sentinel|get-master-addr-by-name: "));
+  EXPECT_THAT(failure.text, Not(HasSubstr("Xu8")));
+  RedisTalk sentinel = servers().sentinel(0).talk();
+  sentinel.expect_ok({"ACL", "SETUSER", "watch", "-@all", "+sentinel|get-master-addr-by-name"});
+  expect_works(mine, "a");
+  ::unsetenv("MORTISE_TEST_SENTINEL");
+}
+
 }  // namespace
 }  // namespace mortise::fault

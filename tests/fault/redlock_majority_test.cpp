@@ -223,6 +223,14 @@ TEST_F(RedlockRefusals, AMajorityThatRefusesTheUserIsDenied) {
   expect_refusal(Errc::denied);
 }
 
+TEST_F(RedlockRefusals, AMajorityWhereARightIsMissingIsDenied) {
+  static_cast<void>(servers());
+  for (const std::size_t i : most) {
+    servers()[i].talk().expect_ok({"ACL", "SETUSER", "default", "-hset"});
+  }
+  expect_refusal(Errc::denied);
+}
+
 TEST_F(RedlockRefusals, AMajorityThatMayEvictIsMisconfigured) {
   static_cast<void>(servers());
   for (const std::size_t i : most) {

@@ -14,6 +14,7 @@ namespace mortise::redis {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -21,6 +22,7 @@ const std::string server_words = "redis h:6379";
 const std::string server =
     "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:0123abc\r\n";
 const std::string master = "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n";
+const std::string nobodys = "mortise:{mortise.check}?";  // a key that no name has
 const std::string memory = "# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
 
 Reply status(std::string text) { return {.kind = Reply::Kind::status, .text = std::move(text)}; }
@@ -68,12 +70,71 @@ TEST(RedisGreetingTest, AllIsSaidAtOnce) {
   EXPECT_EQ(plain.facts().version, "7.0.15");
   Greeting all(Settings::parse("redis://app:se%20cret@h/3?client-name=shop"), "");
   EXPECT_THAT(said(all), ElementsAre("AUTH app se cret", "SELECT 3", "CLIENT SETNAME shop",
-                                     "INFO server", "INFO replication", "INFO memory"));
+                                     "INFO server", "INFO replication", "INFO memory",
+                                     "EVALSHA " + std::string(40, '0') + " 1 " + nobodys, "TIME",
+                                     "HGET " + nobodys + " -", "HMGET " + nobodys + " -",
+                                     "HSET " + nobodys + " - - -", "HDEL " + nobodys + " -",
+                                     "PEXPIRE " + nobodys + " -", "PUBLISH mortise:inbox:check ",
+                                     "HINCRBY " + nobodys + " - -", "PTTL " + nobodys));
   EXPECT_FALSE(read(
       all, {status("OK"), status("OK"), status("OK"), bulk(server), bulk(master), bulk(memory)}));
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(read(all, {error("ERR whatever")}));
   EXPECT_TRUE(all.done());
   Greeting without_user(Settings::parse("redis://:pw@h"), "");
   EXPECT_EQ(said(without_user).front(), "AUTH pw");
+}
+
+// Who logs in is told of a right that is missing before it is needed.
+TEST(RedisGreetingTest, WhatAUserMayNotDoIsSaidWithItsRemedy) {
+  const struct {
+    const char* url;
+    int trial;
+    const char* words;
+    const char* remedy;
+  } cases[] = {
+      {"redis://shop:pw@h", 0, "NOPERM this user has no permissions to run the 'evalsha' command",
+       "; user 'shop' needs +evalsha"},
+      {"redis://:pw@h", 6, "NOPERM User default has no permissions to run the 'pexpire' command",
+       "; user 'default' needs +pexpire"},
+      {"redis://shop:pw@h", 7, "NOPERM No permissions to access a channel",
+       "; user 'shop' needs &mortise:inbox:*"},
+      {"redis://shop:pw@h?prefix=x:", 7, "NOPERM the channels used", "needs &x:inbox:*"},
+      {"redis://shop:pw@h", 9, "NOPERM in words that nobody knows yet", "needs +pttl"},
+      {"redis://shop:pw@h?replicas=1", 10, "NOPERM ... run the 'wait' command", "needs +wait"},
+      {"redis://shop:pw@h?interop=redisson", 12, "NOPERM ... run the 'hkeys' command",
+       "needs +hkeys"},
+      {"redis://shop:pw@h?interop=redisson", 14, "NOPERM a channel",
+       "needs &redisson_lock__channel:*"},
+      {"redis+cluster://shop:pw@h", 7, "NOPERM ... run the 'spublish' command", "needs +spublish"},
+      {"redis+cluster://shop:pw@h", 10, "NOPERM ... run the 'asking' command", "needs +asking"},
+      {"redis+cluster://shop:pw@h", 11, "NOPERM ... run the 'cluster' command or its subcommand",
+       "needs +cluster|slots"},
+  };
+  for (const auto& each : cases) {
+    Greeting greeting(Settings::parse(each.url), "");
+    const bool cluster = std::string(each.url).starts_with("redis+cluster");
+    std::vector<Reply> before{status("OK"), status("OK")};
+    before.push_back(
+        bulk(cluster ? "redis_version:7.0.0\nrun_id:1\nserver_mode:cluster\n" : server));
+    if (!cluster) before.push_back(bulk(master));
+    before.push_back(bulk(memory));
+    for (int i = 0; i < each.trial; ++i) before.push_back(error("ERR of another kind"));
+    ASSERT_FALSE(read(greeting, before)) << each.remedy;
+    const Failure why = greeting.read(server_words, error(each.words));
+    EXPECT_EQ(why.code, make_error_code(Errc::denied)) << each.remedy;
+    EXPECT_THAT(why.text, HasSubstr(each.words));
+    EXPECT_THAT(why.text, EndsWith(each.remedy));
+    EXPECT_THAT(why.text, Not(HasSubstr("pw")));
+  }
+}
+
+// There are users who may use some names only, and these trials are about none of them.
+TEST(RedisGreetingTest, AKeyThatAUserMayNotUseIsNotAskedForYet) {
+  Greeting greeting(Settings::parse("redis://shop:pw@h?client-name="), "");
+  ASSERT_FALSE(read(greeting, {status("OK"), bulk(server), bulk(master), bulk(memory)}));
+  while (!greeting.done()) {
+    ASSERT_FALSE(read(greeting, {error("NOPERM No permissions to access a key")}));
+  }
 }
 
 TEST(RedisGreetingTest, AnInboxEndsWithItsSubscription) {
@@ -98,6 +159,17 @@ TEST(RedisGreetingTest, AnInboxEndsWithItsSubscription) {
       make_error_code(Errc::denied));
 }
 
+TEST(RedisGreetingTest, AnInboxTriesBeforeItListens) {
+  Greeting plain(Settings::parse("redis://shop:pw@h?client-name="), "i");
+  EXPECT_THAT(said(plain), ElementsAre("AUTH shop pw", "INFO server", "SUBSCRIBE i"));
+  Greeting redisson(Settings::parse("redis://shop:pw@h?client-name=&interop=redisson"), "i");
+  EXPECT_THAT(said(redisson),
+              ElementsAre("AUTH shop pw", "INFO server", "UNSUBSCRIBE i", "SUBSCRIBE i"));
+  Greeting cluster(Settings::parse("redis+cluster://shop:pw@h?client-name="), "i");
+  EXPECT_THAT(said(cluster), ElementsAre("AUTH shop pw", "INFO server", "SSUBSCRIBE i",
+                                         "SUNSUBSCRIBE i", "SUBSCRIBE i"));
+}
+
 TEST(RedisGreetingTest, ServersThatWillNotDo) {
   const auto told = [](std::string version, std::string more) {
     return "# Server\r\nredis_version:" + version + "\r\nrun_id:1\r\n" + more;
@@ -113,6 +185,7 @@ TEST(RedisGreetingTest, ServersThatWillNotDo) {
       {{bulk(told("7", ""))}, Errc::unsupported, "too old"},
       {{bulk(told("x.y", ""))}, Errc::unsupported, "too old"},
       {{bulk(told("7.0.0", "redis_mode:cluster\r\n"))}, Errc::unsupported, "node of a cluster"},
+      {{bulk(told("7.2.4", "server_mode:cluster\r\n"))}, Errc::unsupported, "node of a cluster"},
       {{bulk("redis_version:7.0.0\r\n")}, Errc::protocol, "run_id"},
       {{bulk("redis_version:7.0.0\r\nmy_run_id:1\r\nrun_idx:1\r\n")}, Errc::protocol, "run_id"},
       {{bulk("")}, Errc::protocol, "run_id"},
@@ -123,7 +196,9 @@ TEST(RedisGreetingTest, ServersThatWillNotDo) {
       {{bulk(server), bulk(master), bulk("maxmemory_policy:allkeys-lru\r\n")},
        Errc::misconfigured,
        "'allkeys-lru'"},
-      {{bulk(server), bulk(master), bulk("")}, Errc::misconfigured, "maxmemory-policy"},
+      {{bulk(server), bulk(master), bulk("")},
+       Errc::misconfigured,
+       "INFO does not tell the maxmemory-policy"},
       {{error("NOAUTH Authentication required.")}, Errc::denied, "NOAUTH"},
       {{error("LOADING Redis is loading")}, Errc::unavailable, "LOADING"},
       {{error("ERR unknown command 'INFO'")}, Errc::protocol, "unknown command"},
@@ -160,6 +235,7 @@ TEST(RedisGreetingTest, WhoWeAreIsRefused) {
             make_error_code(Errc::misconfigured));
   EXPECT_EQ(code("redis://h/9?client-name=", Reply{}), make_error_code(Errc::protocol));
   EXPECT_FALSE(code("redis://h", error("NOPERM no permissions to run 'client|setname'")));
+  EXPECT_FALSE(code("redis://h", error("ERR unknown command 'CLIENT'")));
   EXPECT_EQ(code("redis://h", error("NOAUTH Authentication required.")),
             make_error_code(Errc::denied));
   EXPECT_EQ(code("redis://h", bulk("OK")), make_error_code(Errc::protocol));

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// Goal: each right that the manual names is needed, and who lacks it is told so at once, with what
+// to grant: not a time-out, not the words of somebody else, and not by whoever waits in vain.
+// Method: rights are taken from the user of a private server one by one; a client of its own for
+// each. That none is missing in the manual is what the contract suite says, which runs with them.
+#include "fault/redis_fixture.hpp"
+#include "support/redis_store.hpp"
+
+#include <sstream>
+
+namespace mortise::fault {
+namespace {
+
+using ::testing::EndsWith;
+
+constexpr const char* secret = "Xu8-very-secret";
+
+class RedisMissingRights : public RedisTest {
+ protected:
+  /// @param more rights beside those of the manual
+  void serve(const std::string& more = {}) {
+    RedisServerOptions options;
+    options.users = {std::string("shop on >") + secret + " " + contract::least_redis_privilege() +
+                     " " + more};
+    static_cast<void>(server(options));
+  }
+  void change(const RedisTalk::Command& rights) {
+    RedisTalk::Command words{"ACL", "SETUSER", "shop"};
+    words.insert(words.end(), rights.begin(), rights.end());
+    server().talk().expect_ok(words);
+  }
+  [[nodiscard]] Client shop(const std::string& rest = {}) {
+    return Client(std::string("redis://shop:") + secret +
+                  "@127.0.0.1:" + std::to_string(server().port()) + rest);
+  }
+  /// What the call throws, at once, is that the user needs this right.
+  template <class Callable>
+  static void expect_need(const std::string& right, Callable call) {
+    Failure failure;
+    EXPECT_LT(own_duration_of([&] { failure = failure_of(call); }), 1s) << right;
+    EXPECT_EQ(failure.code, Errc::denied) << right << ": " << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr("; user 'shop' needs " + right + ": "));
+    EXPECT_THAT(failure.text, Not(HasSubstr(secret)));
+  }
+  /// Whatever a client without it asks for. @param rest of the URL
+  void expect_needs(const std::string& right, const std::string& rest = {}) {
+    change({"-" + right});
+    {
+      Client mine = shop(rest);
+      Lock lock = mine.lock("a");
+      expect_need("+" + right, [&] { mine.check(3s); });
+      expect_need("+" + right, [&] { static_cast<void>(lock.try_lock()); });
+      expect_need("+" + right, [&] { static_cast<void>(lock.try_lock_for(3s)); });
+      expect_need("+" + right, [&] { static_cast<void>(lock.holder()); });
+    }
+    change({"+" + right});
+  }
+  void expect_works(const std::string& rest = {}) {
+    Client mine = shop(rest);
+    Lock lock = mine.lock("a");
+    ASSERT_TRUE(lock.try_lock());
+    EXPECT_EQ(lock.release(), Released::released);
+  }
+};
+
+TEST_F(RedisMissingRights, EachOfTheManualIsNeeded) {
+  serve();
+  std::istringstream rights(contract::least_redis_privilege());
+  std::size_t commands = 0;
+  for (std::string right; rights >> right;) {
+    // Two that are no commands, one that is for administrators, and the next test's.
+    if (!right.starts_with("+") || right == "+client|setname" || right == "+subscribe") continue;
+    expect_needs(right.substr(1));
+    ++commands;
+  }
+  EXPECT_GE(commands, 12U);
+  expect_works();
+  change({"-client|setname"});
+  expect_works();
+}
+
+TEST_F(RedisMissingRights, WhoMayNotListenMayTakeWhatIsFree) {
+  serve("-subscribe");
+  expect_works();
+  Client holder = client();
+  Lock held = holder.lock("a");
+  held.lock();
+  Client mine = shop();
+  Lock lock = mine.lock("a");
+  EXPECT_FALSE(lock.try_lock());
+  expect_need("+subscribe", [&] { static_cast<void>(lock.try_lock_for(3s)); });
+  held.unlock();
+}
+
+TEST_F(RedisMissingRights, ChannelsAreNeeded) {
+  serve();
+  change({"resetchannels", "&mortise:other:*"});
+  Client mine = shop();
+  expect_need("&mortise:inbox:*", [&] { mine.check(3s); });
+  expect_need("&mortise:inbox:*", [&] { static_cast<void>(mine.lock("a").try_lock_for(3s)); });
+  change({"&mortise:inbox:*"});
+  mine.check(1s);
+}
+
+// Who may use some names only uses them.
+TEST_F(RedisMissingRights, KeysAreNeededByName) {
+  serve();
+  change({"resetkeys", "~mortise:{orders*"});
+  Client mine = shop();
+  Lock allowed = mine.lock("orders/1");
+  ASSERT_TRUE(allowed.try_lock());
+  Lock lock = mine.lock("a");
+  expect_need("~mortise:*", [&] { static_cast<void>(lock.try_lock()); });
+  expect_need("~mortise:*", [&] { static_cast<void>(lock.try_lock_for(3s)); });
+  expect_need("~mortise:*", [&] { static_cast<void>(lock.holder()); });
+  EXPECT_EQ(allowed.release(), Released::released);
+}
+
+TEST_F(RedisMissingRights, MoreIsNeededForWhatOthersDoNotUse) {
+  serve(
+      "+select +scan +wait +hexists +hlen +hkeys +del +exists +unsubscribe ~*"
+      " &redisson_lock__channel:*");
+  expect_needs("select", "/2");
+  expect_needs("wait", "?replicas=1");
+  const std::string redisson = "?interop=redisson";
+  for (const char* const right : {"hexists", "hlen", "hkeys", "del"}) {
+    expect_needs(right, redisson);
+    expect_works();
+  }
+  expect_works(redisson);
+  change({"resetchannels", "&mortise:inbox:*"});
+  expect_need("&redisson_lock__channel:*", [&] { shop(redisson).check(3s); });
+  change({"&redisson_lock__channel:*", "resetkeys", "~mortise:*"});
+  expect_need("~mortise:*, and ~ with the names of its locks",
+              [&] { static_cast<void>(shop(redisson).lock("a").try_lock()); });
+  change({"~*", "-unsubscribe"});
+  Client holder = client();
+  Lock held = holder.lock("a");
+  held.lock();
+  expect_need("+unsubscribe",
+              [&] { static_cast<void>(shop(redisson).lock("a").try_lock_for(3s)); });
+  change({"+unsubscribe", "-scan"});
+  expect_need("+scan", [&] { static_cast<void>(shop().list("")); });
+  change({"+scan", "-exists"});
+  held.unlock();
+  Client lists = shop(redisson);
+  Lock lock = lists.lock("c");
+  ASSERT_TRUE(lock.try_lock());
+  EXPECT_THAT(failure_of([&] { static_cast<void>(lists.list("")); }).text, HasSubstr("+exists"));
+}
+
+// Halfway through a script, too: what it has written by then is taken back.
+TEST_F(RedisMissingRights, ThoseThatAreTakenAwayAreToldByWhoeverMeetsThem) {
+  serve();
+  for (const char* const right : {"hset", "hmget", "pexpire", "eval", "time"}) {
+    Client mine = shop();
+    mine.check(1s);
+    change({"-" + std::string(right)});
+    Lock lock = mine.lock(right);
+    const Failure failure = failure_of([&] { static_cast<void>(lock.try_lock()); });
+    EXPECT_EQ(failure.code, Errc::denied) << right << ": " << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr("; user 'shop' needs "));
+    EXPECT_THAT(failure.text, HasSubstr("+" + std::string(right)));
+    EXPECT_TRUE(eventually([&] { return !is_held(right); })) << right;
+    change({"+" + std::string(right)});
+  }
+}
+
+}  // namespace
+}  // namespace mortise::fault
