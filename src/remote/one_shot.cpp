@@ -11,9 +11,11 @@ namespace mortise::remote {
 
 void OneShotHost::run(const Operation& operation, std::chrono::milliseconds at_most) {
   const Instant end = clock_->now() + base::bounded_wait(at_most);
-  do {
+  // Looked at first: where it is over already, perhaps nothing ever comes that ends a poll.
+  while (!operation.done()) {
     base::poll_sources(sources_, *clock_, end);
-  } while (!operation.done() && clock_->now() < end);
+    if (clock_->now() >= end) return;
+  }
 }
 
 std::optional<Holder> force_release(Backend& backend, std::string_view name,
