@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: the Redis backend keeps the contract, however the server is reached. Method: the contract
-// suite, on a private server a test.
+// suite, on a private server a test, where plain connections are those of a user who may do what
+// docs/redis.md gives it and no more.
 #include "support/contract_suites.hpp"
 #include "support/redis_sentinel_store.hpp"
 #include "support/redis_store.hpp"
@@ -11,7 +12,9 @@ MORTISE_CONTRACT(Redis, redis_backend(RedisWay::network));
 MORTISE_CONTRACT(RedisSocketLong, redis_backend(RedisWay::socket));
 MORTISE_CONTRACT(RedisTls, redis_backend(RedisWay::encrypted));
 MORTISE_CONTRACT(RedisCluster, redis_cluster_backend());
-MORTISE_CONTRACT(RedisAcl, redis_backend(RedisWay::least_privilege));
+// Those suites that have tests with several processes, which have no proxy in between.
+MORTISE_CONTRACT_OF(RedisDirect, redis_backend(RedisWay::direct), Exclusion, Crash, Fork, MinHold,
+                    Runs);
 MORTISE_CONTRACT_OF(RedisSentinel, redis_sentinel_backend(), Exclusion, Crash, Traits);
 MORTISE_CONTRACT(RedisSentinelLong, redis_sentinel_backend());
 

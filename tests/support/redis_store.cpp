@@ -59,7 +59,7 @@ class RedisStore final : public NetworkStore {
       options.tls = test::RedisServerOptions::Tls::client_certificate_too;
       options.certificates = &certificates();
     }
-    if (way_ == RedisWay::least_privilege) {
+    if (way_ == RedisWay::network || way_ == RedisWay::direct) {
       // What lists of names need beside, as the manual says.
       options.users = {"shop on >" + std::string(password) + " " + least_redis_privilege() +
                        " +scan"};
@@ -68,17 +68,18 @@ class RedisStore final : public NetworkStore {
   }
   [[nodiscard]] std::string url() const {
     switch (way_) {
-      case RedisWay::network: return proxy_->url();
+      case RedisWay::network: return url_by(proxy_->port());
+      case RedisWay::direct: return url_by(server_.port());
       case RedisWay::socket: return "redis+unix://" + server_.socket_path();
       case RedisWay::encrypted:
         return server_.tls_url() + "?ca=" + certificates().ca() +
                "&cert=" + certificates().client_certificate() +
                "&key=" + certificates().client_key();
-      case RedisWay::least_privilege:
-        return "redis://shop:" + std::string(password) +
-               "@127.0.0.1:" + std::to_string(server_.port());
     }
     return {};
+  }
+  static std::string url_by(std::uint16_t port) {
+    return "redis://shop:" + std::string(password) + "@127.0.0.1:" + std::to_string(port);
   }
 
   const RedisWay way_;
@@ -113,9 +114,9 @@ class ClusterStore final : public Store {
 std::string word_for(RedisWay way) {
   switch (way) {
     case RedisWay::network: return "redis";
+    case RedisWay::direct: return "redis_direct";
     case RedisWay::socket: return "redis_socket";
     case RedisWay::encrypted: return "redis_tls";
-    case RedisWay::least_privilege: return "redis_acl";
   }
   return {};
 }

@@ -13,10 +13,11 @@ namespace mortise::contract {
 
 /// The way to the server.
 enum class RedisWay {
-  network,          ///< plain, through a proxy that can misbehave; no other processes
-  socket,           ///< a unix socket
-  encrypted,        ///< TLS, with certificates on both sides
-  least_privilege,  ///< a user who may do what docs/redis.md says, and no more
+  network,    ///< plain, through a proxy that can misbehave; no other processes. This way, and by
+              ///< the next, comes a user who may do what docs/redis.md says, and no more
+  direct,     ///< plain
+  socket,     ///< a unix socket
+  encrypted,  ///< TLS, with certificates on both sides
 };
 
 /// @return the rights of a client as docs/redis.md gives them, without the user's name and
