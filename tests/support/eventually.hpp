@@ -3,6 +3,7 @@
 // for, and the longest time is only how long a failure takes.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -16,15 +17,24 @@ inline constexpr std::chrono::seconds patience{20};
 /// much else, it is told that the store cannot be reached.
 inline constexpr std::chrono::milliseconds answer_time{200};
 
-/// @return whether the condition came to hold in time.
+/// @return whether the condition came to hold in time. A look that asks a server takes more than
+/// the pause between two of cheap ones, and would keep it and us busy for the whole time; so at
+/// most a fifth of the time goes into looks.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition holds, std::chrono::nanoseconds within = patience) {
-  const auto until = std::chrono::steady_clock::now() + within;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() >= until) return holds();
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  using std::chrono::nanoseconds;
+  constexpr nanoseconds shortest = std::chrono::microseconds(200);
+  constexpr nanoseconds longest = std::chrono::milliseconds(20);
+  auto now = std::chrono::steady_clock::now();
+  const auto until = now + within;
+  while (true) {
+    const auto began = now;
+    if (holds()) return true;
+    now = std::chrono::steady_clock::now();
+    if (now >= until) return holds();
+    std::this_thread::sleep_for(std::clamp<nanoseconds>(4 * (now - began), shortest, longest));
+    now = std::chrono::steady_clock::now();
   }
-  return true;
 }
 
 /// Something that happens once.
