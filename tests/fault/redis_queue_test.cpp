@@ -31,16 +31,21 @@ class RedisQueue : public RedisScriptTest {
   /// Behind a's hold: b, then many who gave up, then y.
   void wait_around_a_gap(char mode) {
     const std::string flags = std::string(1, mode) + "01";
-    const auto one = [](int i) { return std::string(16, 'd') + std::to_string(i); };
     ASSERT_TRUE(acquire('a', {.flags = flags}).starts_with("G"));
     ASSERT_TRUE(acquire('b', {.flags = flags}).starts_with("Q"));
+    std::vector<RedisTalk::Command> come;
+    std::vector<RedisTalk::Command> go;
     for (int i = 0; i < 900; ++i) {
-      static_cast<void>(call(redis::scripts::acquire, {one(i), flags, "1", "30000", ""}));
+      const std::string who = std::string(16, 'd') + std::to_string(i);
+      come.push_back({who, flags, "1", "30000", ""});
+      go.push_back({who, std::string(1, mode) + "0", "1"});
     }
+    static_cast<void>(call_all(redis::scripts::acquire, come));
     ASSERT_TRUE(acquire('y', {.flags = flags}).starts_with("Q"));
-    for (int i = 0; i < 900; ++i) {
-      static_cast<void>(call(redis::scripts::cancel, {one(i), std::string(1, mode) + "0", "1"}));
-    }
+    static_cast<void>(call_all(redis::scripts::cancel, go));
+    // As those do each second who live.
+    ASSERT_TRUE(acquire('b', {.flags = flags}).starts_with("Q"));
+    ASSERT_TRUE(acquire('y', {.flags = flags}).starts_with("Q"));
     ASSERT_EQ(waiting("a"), 2U);
   }
   /// Many that have no inbox any more.
@@ -184,7 +189,7 @@ TEST_F(RedisQueue, TellsItsFirst) {
 TEST_F(RedisQueue, TellsWhoWaitsBehindAPlaceThatWasLeft) {
   RedisTalk hears = listen("bcd");
   const auto told = [&] {
-    const auto push = hears.receive(1s);
+    const auto push = hears.receive(patience);
     return push ? push->items.back().text : std::string("nobody");
   };
   const auto waits = [&](char client) { return acquire(client, {.flags = "u01"}); };
@@ -205,7 +210,7 @@ TEST_F(RedisQueue, TellsTheFirstWhoLivesAndCanBeTold) {
   for (const char client : {'b', 'c', 'd'}) ASSERT_TRUE(waits(client).starts_with("Q"));
   last_heard_of(0, attempt('b'), "1000000");
   ASSERT_EQ(release("u0"), "F");
-  const auto push = hears.receive(1s);
+  const auto push = hears.receive(patience);
   ASSERT_TRUE(push);
   EXPECT_EQ(push->items.back().text, "L " + attempt('d') + " " + key("a"));
   EXPECT_EQ(waiting("a"), 2U) << "who is silent is gone, and who has no inbox keeps its place";
@@ -290,7 +295,7 @@ TEST_F(RedisQueue, OfModeUnfairIsNoLongerForThoseWhoGaveUp) {
   ASSERT_NO_FATAL_FAILURE(wait_around_a_gap('u'));
   for (const char next : {'b', 'y'}) {
     ASSERT_EQ(release("u0"), "F");
-    const auto push = hears.receive(1s);
+    const auto push = hears.receive(patience);
     ASSERT_TRUE(push) << next;
     EXPECT_EQ(push->items.back().text, "L " + attempt(next) + " " + key("a"));
     ASSERT_TRUE(acquire(next, {.flags = "u01"}).starts_with("G"));
@@ -320,7 +325,7 @@ TEST_F(RedisQueue, OfModeRedissonTellsWhoWaitsBehindThoseWhoGaveUp) {
   RedisTalk redisson = server().talk();
   redisson.expect_ok({"SUBSCRIBE", "redisson_lock__channel:{a}"});
   ASSERT_EQ(release("r0"), "F");
-  const auto push = hears.receive(1s);
+  const auto push = hears.receive(patience);
   ASSERT_TRUE(push);
   EXPECT_EQ(push->items.back().text, "L " + attempt('y') + " " + key("a"));
 }

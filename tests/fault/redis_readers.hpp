@@ -27,11 +27,14 @@ class RedisReadersTest : public RedisScriptTest {
     std::string own{};  ///< the attempt of the hold beside which it reads
     int epoch = 1;
   };
-  std::string ask_to_read(const std::string& who, const Read& ask) {
+  [[nodiscard]] static RedisTalk::Command reading(const std::string& who, const Read& ask) {
     RedisTalk::Command words{who, ask.flags, std::to_string(ask.epoch), std::to_string(ask.lease),
                              "reads"};
     if (!ask.own.empty()) words.push_back(ask.own);
-    return note(who, call(redis::scripts::acquire, words));
+    return words;
+  }
+  std::string ask_to_read(const std::string& who, const Read& ask) {
+    return note(who, call(redis::scripts::acquire, reading(who, ask)));
   }
   std::string read(char client, const Read& ask) { return ask_to_read(attempt(client), ask); }
   std::string read(char client) { return read(client, Read()); }

@@ -161,9 +161,11 @@ TEST_F(RedisReadersQueue, MoreThanOneScriptMayLetInAreLetInOneScriptAfterTheOthe
   constexpr std::size_t many = 600;
   RedisTalk hears = listen("d");
   ASSERT_TRUE(acquire('x').starts_with("G"));
-  for (std::size_t i = 0; i < many; ++i) {
-    const std::string who = std::string(16, 'd') + std::to_string(i);
-    ASSERT_TRUE(ask_to_read(who, {}).starts_with("Q"));
+  std::vector<RedisTalk::Command> readers;
+  for (std::size_t i = 0; i < many; ++i)
+    readers.push_back(reading(std::string(16, 'd') + std::to_string(i), {}));
+  for (const std::string& answer : call_all(redis::scripts::acquire, readers)) {
+    ASSERT_TRUE(answer.starts_with("Q")) << answer;
   }
   ASSERT_EQ(release(), "F");
   std::set<std::string> in;

@@ -30,13 +30,32 @@ class RedisScriptTest : public RedisTest {
   /// @return an attempt of the client that has this letter.
   [[nodiscard]] static std::string attempt(char client) { return std::string(16, client) + "1"; }
   std::string call(const redis::Script& script, const RedisTalk::Command& words) {
-    RedisTalk::Command command{"EVAL", std::string(script.text), "1", at_};
+    return server().talk().expect_ok(command("EVAL", std::string(script.text), words)).text;
+  }
+  /// Many at once: after three seconds without a word who waits counts as silent, and so long many
+  /// calls of their own may take.
+  std::vector<std::string> call_all(const redis::Script& script,
+                                    const std::vector<RedisTalk::Command>& all) {
+    RedisTalk talk = server().talk();
+    const std::string sha = talk.expect_ok({"SCRIPT", "LOAD", std::string(script.text)}).text;
+    for (const RedisTalk::Command& words : all) talk.send(command("EVALSHA", sha, words));
+    std::vector<std::string> answers;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::optional<RedisAnswer> answer = talk.receive(patience);
+      if (!answer || answer->is_error()) throw test::RedisTalkError(answer ? answer->text : "");
+      answers.push_back(answer->text);
+    }
+    return answers;
+  }
+  [[nodiscard]] RedisTalk::Command command(const char* verb, const std::string& script,
+                                           const RedisTalk::Command& words) const {
+    RedisTalk::Command command{verb, script, "1", at_};
     if (words.at(1).starts_with('r')) {
       command[2] = "2";
       command.emplace_back("a");
     }
     command.insert(command.end(), words.begin(), words.end());
-    return server().talk().expect_ok(command).text;
+    return command;
   }
   std::string acquire(char client, const Ask& ask) {
     return call(redis::scripts::acquire, {attempt(client), ask.flags, std::to_string(ask.epoch),
