@@ -132,18 +132,33 @@ TEST_F(RedisWitness, ReplicasOfAnotherServerAreNotAskedAboutAGrant) {
 // A reply and a push tell of one grant, and replicas are asked for each. The first word of theirs
 // is no, so that it is given back, and the second is yes while that is on its way. Promise: S1
 TEST_F(RedisWitness, WhatIsOnItsWayBackIsNotTold) {
-  Queued its(*this, client());
-  ASSERT_TRUE(keeps_what_it_asks());
+  const auto clock = std::make_shared<ManualClock>();
+  Queued its(*this, client({.clock = clock}));
+  proxy_->hold_requests(true, Proxy::Connections::scripts);
+  ASSERT_TRUE(eventually([&] {
+    clock->advance(100ms);
+    return proxy_->held() > 0;
+  })) << "it has not asked once more";
   replica_->stop();
   its.lock.unlock();
-  ASSERT_TRUE(eventually([&] { return field("a", "o") != its.owner; }));
-  std::this_thread::sleep_for(150ms);  // less than a third of a second, which the push has
-  proxy_->release_held();              // ... and the reply comes so much later
-  ASSERT_TRUE(keeps_what_it_asks()) << "it is to be given back";
+  test::RedisTalk talk = master_->talk();
+  const auto asked_of_replicas = [&] { return talk.info("clients")["blocked_clients"] == "1"; };
+  ASSERT_TRUE(eventually(asked_of_replicas)) << "the push has not come";
+  // It has a third of a second, which is over while the reply has time left.
+  clock->advance(200ms);
+  const std::uint64_t before = talk.command_stats()["evalsha"];
+  proxy_->release_held();
+  proxy_->hold_requests(true, Proxy::Connections::scripts);
+  ASSERT_TRUE(eventually([&] { return talk.command_stats()["evalsha"] > before; }));
+  clock->advance(150ms);
+  ASSERT_TRUE(eventually([&] { return proxy_->held() > 0; })) << "it is to be given back";
   replica_->resume();
   EXPECT_FALSE(comes(its.served, 300ms)) << "told, and its release is under way";
   proxy_->release_held();
-  EXPECT_TRUE(comes(its.served));
+  EXPECT_TRUE(eventually([&] {
+    clock->advance(20ms);
+    return comes(its.served, 10ms);
+  }));
   EXPECT_TRUE(is_held("a"));
   EXPECT_EQ(its.waiter->release(), Released::released);
 }
@@ -210,7 +225,7 @@ class RedisWitnessLong : public RedisWitness {};
 // Promise: L4
 TEST_F(RedisWitnessLong, WhicheverAllocationFailsNothingIsForgotten) {
   test::expect_no_harm_by_shortage("redis_shortage",
-                                   {std::to_string(master_->port()), "?replicas=1"}, 200s);
+                                   {std::to_string(master_->port()), "1", "?replicas=1"}, 200s);
 }
 
 }  // namespace
