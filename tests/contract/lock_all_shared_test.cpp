@@ -162,13 +162,15 @@ MORTISE_TEST(LockAll, AReaderIsRefusedWhatItReads, Quality::shared) {
 
 // They count for each reader of its own: what its thread leaves behind is the guard's.
 MORTISE_TEST(LockAll, OutlivesTheThreadThatRead, Quality::shared) {
-  Client one = client();
+  const auto record = std::make_shared<Record>();
+  Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = short_lease() * 3, .mode = Mode::shared};
+  const LockOptions options{.lease = short_lease() * 2, .mode = Mode::shared};
   std::vector<Lock> read = locks_of(one, {"a", "b"}, options);
   std::optional<Several> all;
   std::thread([&] { all.emplace(lock_all(all_of(read))); }).join();
-  std::this_thread::sleep_for(lease_of(options) * 2);
+  // Both for longer than a lease, where they have one.
+  EXPECT_TRUE(!leases() || record->told(Record::Kind::renewed, 8));
   EXPECT_GT(all->valid_for(), 0ns);
   for (const char* const name : {"a", "b"}) EXPECT_FALSE(has_as(other, name, Mode::exclusive));
   EXPECT_EQ(all->release(), Released::released);

@@ -202,16 +202,16 @@ MORTISE_TEST(MinHold, IsSaidAgainUntilItIsHeard, Quality::min_hold) {
   Party holder = party();
   Client other = client();
   // So that there is time to say it again.
-  const std::chrono::milliseconds lease = 4s;
-  Lock lock = holder.client.lock("name", {.lease = lease, .renew = false, .min_hold = 8s});
+  const std::chrono::milliseconds lease = 3s;
+  Lock lock = holder.client.lock("name", {.lease = lease, .renew = false, .min_hold = 4s});
   const auto before = Steady::now();
   lock.lock();
   holder.probe->sever();
   EXPECT_EQ(lock.release(), Released::unknown);
   holder.probe->mend();
   Lock next = other.lock("name");
-  EXPECT_TRUE(next.try_lock_for(8s + slack));
-  EXPECT_GE(Steady::now() - before, 8s) << "it ended with its lease";
+  EXPECT_TRUE(next.try_lock_for(4s + slack));
+  EXPECT_GE(Steady::now() - before, 4s) << "it ended with its lease";
   next.unlock();
 }
 

@@ -338,8 +338,9 @@ MORTISE_TEST(Runs, WhoseReplyIsLostIsNotToldThatItLost, Quality::once, Hook::los
   for (int i = 0; i < 16; ++i) {
     const std::string key = "key " + std::to_string(i);
     std::error_code ec;
-    // A reply is awaited for half a second, and a lease outlasts several of them.
-    const Outcome outcome = one.once(key, {.lease = 3s}).run([] { return "done"; }, ec);
+    // A reply is awaited for a sixth of it.
+    const Outcome outcome =
+        one.once(key, {.lease = short_lease() * 4}).run([] { return "done"; }, ec);
     EXPECT_FALSE(outcome.lost()) << "nobody else had it";
     if (ec) continue;
     ++recorded;

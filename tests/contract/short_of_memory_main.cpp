@@ -243,7 +243,7 @@ bool lose(long fails_at) {
   mortise::memory::Server server;
   mortise::Client client(server.backend(), {.clock = clock});
   // No longer: where the background thread sleeps already, no clock of ours wakes it before.
-  mortise::Lock lock = client.lock(long_name, {.lease = 1s, .renew = false});
+  mortise::Lock lock = client.lock(long_name, {.lease = 400ms, .renew = false});
   lock.lock();
   const std::stop_token lost = lock.lost();
   clock->ahead = 2s;

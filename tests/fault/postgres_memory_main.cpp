@@ -57,35 +57,6 @@ bool nobody_there(ShortageRound round) {
   return reached;
 }
 
-/// The connection breaks when the server has carried out what was asked for.
-bool answers_are_lost(const std::string& url, ShortageRound round) {
-  User user("answers are lost", round, url);
-  const auto held = user.take(user.name("held"));
-  const auto release = user.free(*held);
-  const auto wanted = user.ask(user.name("wanted"));
-  user.host.lose_answers();
-  const bool reached = user.run_short_of_memory();
-  user.expect_released(release);
-  user.finish(wanted);
-  user.expect_released(user.free(*wanted));
-  user.expect_free(user.name("held"));
-  user.expect_free(user.name("wanted"));
-  return reached;
-}
-
-/// The same, and its caller has given up: nobody asks for it once more.
-bool callers_cancel_is_lost(const std::string& url, ShortageRound round) {
-  User user("a caller's cancel is lost", round, url);
-  const auto first = user.take(user.name("first"));
-  const auto wanted = user.ask(user.name("wanted"));
-  user.host.lose_answers();
-  user.cancel(wanted);
-  const bool reached = user.run_short_of_memory();
-  user.expect_taken_back(wanted);
-  user.expect_released(user.free(*first));
-  return reached;
-}
-
 /// Others are to be told of a free lock, and of the next one.
 /// @param connected else the connection breaks while it tells of the first
 bool bell_is_lost(const std::string& url, PostgresTalk& talk, ShortageRound round, bool connected) {
@@ -159,8 +130,14 @@ int main(int count, char** arguments) {
     talk.run("listen mortise");
     const auto play = [&](const auto& scene) { mortise::test::play_each_shortage(scene, 1, step); };
     play(nobody_there);
-    play([&](ShortageRound round) { return answers_are_lost(url, round); });
-    play([&](ShortageRound round) { return callers_cancel_is_lost(url, round); });
+    play([&](ShortageRound round) {
+      User user("answers are lost", round, url);
+      return connection_comes_back(user);
+    });
+    play([&](ShortageRound round) {
+      User user("a caller's cancel is lost", round, url);
+      return callers_cancel_is_lost(user);
+    });
     for (const bool connected : {false, true}) {
       play([&](ShortageRound round) { return bell_is_lost(url, talk, round, connected); });
     }

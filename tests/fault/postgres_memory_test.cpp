@@ -18,7 +18,7 @@ class PostgresMemory : public PostgresTest {
 using PostgresMemoryLong = PostgresMemory;
 
 // Promise: L4
-TEST_F(PostgresMemory, WhicheverOfTheseAllocationsFailsNothingIsForgotten) { play("8"); }
+TEST_F(PostgresMemory, WhicheverOfTheseAllocationsFailsNothingIsForgotten) { play("16"); }
 
 // Promise: L4
 TEST_F(PostgresMemoryLong, WhicheverAllocationFailsNothingIsForgotten) { play("1"); }

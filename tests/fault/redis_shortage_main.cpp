@@ -19,41 +19,12 @@ using mortise::test::RedisTalk;
 using mortise::test::ShortageRound;
 using mortise::test::ShortageUser;
 
-/// The connection breaks when the server has carried out what was asked for, and is made anew.
-bool connection_comes_back(const std::string& url, ShortageRound round) {
-  ShortageUser user("the connection comes back", round, mortise::redis::backend(url));
-  const auto held = user.take(user.name("held"));
-  const auto release = user.free(*held);
-  const auto wanted = user.ask(user.name("wanted"));
-  user.host.lose_answers();
-  const bool reached = user.run_short_of_memory();
-  user.expect_released(release);
-  user.finish(wanted);
-  user.expect_released(user.free(*wanted));
-  user.expect_free(user.name("held"));
-  user.expect_free(user.name("wanted"));
-  return reached;
-}
-
-/// The same, and its caller has given up: nobody asks for it once more.
-bool callers_cancel_is_lost(const std::string& url, ShortageRound round) {
-  ShortageUser user("a caller's cancel is lost", round, mortise::redis::backend(url));
-  const auto first = user.take(user.name("first"));
-  const auto wanted = user.ask(user.name("wanted"));
-  user.host.lose_answers();
-  user.cancel(wanted);
-  const bool reached = user.run_short_of_memory();
-  user.expect_taken_back(wanted);
-  user.expect_released(user.free(*first));
-  return reached;
-}
-
 void refuse_clients(RedisTalk& talk, bool refuse) {
   talk.expect_ok({"CONFIG", "SET", "requirepass", refuse ? "another" : ""});
 }
 
-/// The same, and then the server refuses the client: whoever asked is told so, and what the server
-/// has granted meanwhile is nobody's.
+/// The connection breaks, and then the server refuses the client: whoever asked is told so, and
+/// what the server has granted meanwhile is nobody's.
 /// @param at_once memory is short while it is refused; else once it is not any more
 bool grant_is_nobodys(RedisTalk& talk, const std::string& url, ShortageRound round, bool at_once) {
   ShortageUser user(at_once ? "it is refused" : "it is not refused any more", round,
@@ -85,23 +56,30 @@ bool grant_is_nobodys(RedisTalk& talk, const std::string& url, ShortageRound rou
 
 }  // namespace
 
+// @param arguments the server's port; one of so many allocations fails; parameters of the URL
 int main(int count, char** arguments) {
-  if (count != 2 && count != 3) return 100;
+  if (count != 3 && count != 4) return 100;
   if (!mortise::test::allocations_fail_when_told()) return 77;
   try {
     RedisTalk talk(static_cast<std::uint16_t>(std::stoi(arguments[1])));
-    const std::string parameters = count == 3 ? arguments[2] : "";
+    const long step = std::stol(arguments[2]);
+    const std::string parameters = count == 4 ? arguments[3] : "";
     const std::string url = std::string("redis://127.0.0.1:") + arguments[1] + parameters;
-    using mortise::test::play_each_shortage;
-    play_each_shortage([&](ShortageRound round) { return connection_comes_back(url, round); });
+    const auto play = [&](const auto& scene) { mortise::test::play_each_shortage(scene, 2, step); };
+    play([&](ShortageRound round) {
+      ShortageUser user("the connection comes back", round, mortise::redis::backend(url));
+      return connection_comes_back(user);
+    });
     // With replicas=n what a cancel finds granted is given back where replicas do not have it in
     // time, and the library cancels once more.
     if (parameters.empty()) {
-      play_each_shortage([&](ShortageRound round) { return callers_cancel_is_lost(url, round); });
+      play([&](ShortageRound round) {
+        ShortageUser user("a caller's cancel is lost", round, mortise::redis::backend(url));
+        return callers_cancel_is_lost(user);
+      });
     }
     for (const bool at_once : {false, true}) {
-      play_each_shortage(
-          [&](ShortageRound round) { return grant_is_nobodys(talk, url, round, at_once); });
+      play([&](ShortageRound round) { return grant_is_nobodys(talk, url, round, at_once); });
     }
     return 0;
   } catch (const std::exception& error) {

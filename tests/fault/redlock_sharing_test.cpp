@@ -121,7 +121,7 @@ TEST_F(RedlockSharing, AnOwnerThatAMinorityDoesNotKnowGoesOnAsAReader) {
   EXPECT_GT(lock.reader().token(), lock.writer().token());
   EXPECT_FALSE(reader(other).try_lock()) << "it is the owner still";
   EXPECT_EQ(lock.writer().release(), Released::released);
-  Lock beside = reader(other);
+  Lock beside = reader(other, 1'500ms);
   EXPECT_TRUE(beside.try_lock_for(patience));
   Client third = client();
   EXPECT_FALSE(writer(third).try_lock());

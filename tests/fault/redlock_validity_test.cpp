@@ -81,6 +81,7 @@ TEST_F(RedlockValidity, IsRenewedByAMajorityWithoutAGapAndWithTheSameToken) {
 }
 
 TEST_F(RedlockValidity, AServerThatWasRestartedWithNothingIsTakenAgainInsideTheDeadline) {
+  static_cast<void>(servers(3));
   Client mine = ready_client();
   Client other = client();
   Lock lock = mine.lock("a", {.lease = 1500ms});

@@ -162,4 +162,32 @@ class ShortageUser {
   const std::unique_ptr<Backend> backend_;
 };
 
+/// The connection breaks when the server has carried out what was asked for, and is made anew.
+/// @return whether there were so many allocations
+inline bool connection_comes_back(ShortageUser& user) {
+  const auto held = user.take(user.name("held"));
+  const auto release = user.free(*held);
+  const auto wanted = user.ask(user.name("wanted"));
+  user.host.lose_answers();
+  const bool reached = user.run_short_of_memory();
+  user.expect_released(release);
+  user.finish(wanted);
+  user.expect_released(user.free(*wanted));
+  user.expect_free(user.name("held"));
+  user.expect_free(user.name("wanted"));
+  return reached;
+}
+
+/// The same, and its caller has given up: nobody asks for it once more.
+inline bool callers_cancel_is_lost(ShortageUser& user) {
+  const auto first = user.take(user.name("first"));
+  const auto wanted = user.ask(user.name("wanted"));
+  user.host.lose_answers();
+  user.cancel(wanted);
+  const bool reached = user.run_short_of_memory();
+  user.expect_taken_back(wanted);
+  user.expect_released(user.free(*first));
+  return reached;
+}
+
 }  // namespace mortise::test
