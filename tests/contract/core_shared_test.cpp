@@ -4,6 +4,7 @@
 #include "support/contract_core.hpp"
 #include "support/contract_worker.hpp"
 
+#include <future>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,25 @@ class CoreShared : public CoreAnswers {
     for (Renewal::Item& item : renewal->items()) item.wanted = wanted;
     answer_renewal(Renewal::Answer::renewed, clock_->now());
   }
+  /// One that wants the name as well, whose reader has had its turn while others wait elsewhere.
+  struct KeptOut {
+    explicit KeptOut(CoreShared& test)
+        : client(test.open({.turn = 5ms})), lock(client.lock("name", reading())) {
+      lock.lock();
+      test.clock_->advance(5ms);
+      EXPECT_TRUE(test.joins(lock));
+      test.answer(true);
+      waits = late.start([this] {
+        const bool got = lock.try_lock_for(1h);
+        lock.unlock();
+        return got;
+      });
+    }
+    Client client;
+    Lock lock;
+    std::future<bool> waits;
+    Worker late;
+  };
 };
 
 TEST_F(CoreShared, ABackendWithoutReadersHasNoHandleForThem) {
@@ -123,19 +143,9 @@ TEST_F(CoreShared, TheHoldThatAReaderIsAskedForBesideIsNotPassedOn) {
 
 // Promise: L2
 TEST_F(CoreShared, AReaderThatIsKeptOutLearnsThatNobodyWaitsAnyMore) {
-  Client client = open({.turn = 5ms});
-  Lock lock = client.lock("name", reading());
-  lock.lock();
-  clock_->advance(5ms);
-  EXPECT_TRUE(joins(lock));
-  answer(true);
-  Worker late;
-  auto waits = late.start([&] {
-    const bool got = lock.try_lock_for(1h);
-    lock.unlock();
-    return got;
-  });
-  ASSERT_TRUE(late.falls_asleep());
+  KeptOut kept_out(*this);
+  Lock& lock = kept_out.lock;
+  ASSERT_TRUE(kept_out.late.falls_asleep());
   // Whoever waited has given up, and the first reader reads on.
   for (int second = 1; second <= 3; ++second) {
     const int before = script_->renewals.load();
@@ -143,9 +153,10 @@ TEST_F(CoreShared, AReaderThatIsKeptOutLearnsThatNobodyWaitsAnyMore) {
     EXPECT_TRUE(test::eventually([&] { return script_->renewals.load() == before + 1; })) << second;
     answer(second < 3);
   }
-  EXPECT_EQ(waits.wait_for(5s), std::future_status::ready) << "it sleeps although it could read";
-  if (HasFailure()) return client.close();
-  EXPECT_TRUE(waits.get());
+  EXPECT_EQ(kept_out.waits.wait_for(5s), std::future_status::ready)
+      << "it sleeps although it could read";
+  if (HasFailure()) return kept_out.client.close();
+  EXPECT_TRUE(kept_out.waits.get());
   const int before = script_->renewals.load();
   clock_->advance(2s);
   EXPECT_TRUE(joins(lock));
@@ -209,19 +220,9 @@ TEST_F(CoreShared, AfterATurnANewcomerAsksWhetherAnybodyWaits) {
 }
 
 TEST_F(CoreShared, WhatIsWantedIsLeftBeforeItIsAskedForAgain) {
-  Client client = open({.turn = 5ms});
-  Lock lock = client.lock("name", reading());
-  lock.lock();
-  clock_->advance(5ms);
-  EXPECT_TRUE(joins(lock));
-  answer(true);
-  Worker late;
-  auto waits = late.start([&] {
-    const bool got = lock.try_lock_for(1h);
-    lock.unlock();
-    return got;
-  });
-  ASSERT_TRUE(late.falls_asleep());
+  KeptOut kept_out(*this);
+  Lock& lock = kept_out.lock;
+  ASSERT_TRUE(kept_out.late.falls_asleep());
   EXPECT_EQ(script_->acquires.load(), 1);
   lock.unlock();
   ASSERT_TRUE(test::eventually(
@@ -230,7 +231,7 @@ TEST_F(CoreShared, WhatIsWantedIsLeftBeforeItIsAskedForAgain) {
   ASSERT_TRUE(release->successor()) << "it goes to the end of the queue, in the same request";
   EXPECT_EQ(release->successor()->request().mode, Mode::shared);
   release->successor()->granted(grant(++number_));
-  EXPECT_TRUE(waits.get());
+  EXPECT_TRUE(kept_out.waits.get());
 }
 
 TEST_F(CoreShared, AServerThatIsSilentCostsNoJeopardySooner) {

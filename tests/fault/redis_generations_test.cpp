@@ -64,79 +64,87 @@ class User final : public redis::Connection::User {
   std::size_t lost = 0;
 };
 
-class RedisGenerations : public RedisTest {};
-
-// Promise: S1
-TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
-  test::FakeHost host;
-  User user;
-  const redis::Settings settings = redis::Settings::parse(server().url());
-  redis::Connection connection(host, settings, nullptr, {}, user);
-  host.attach(connection);
-  const auto until = [&](const auto& condition) {
+/// A connection alone, that is polled by the test.
+class Driven {
+ public:
+  explicit Driven(const std::string& url) : settings_(redis::Settings::parse(url)) {
+    redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
+    host_.attach(connection);
+  }
+  Driven(const Driven&) = delete;
+  Driven& operator=(const Driven&) = delete;
+  ~Driven() {
+    host_.detach(connection);
+    static_cast<void>(connection.close());
+  }
+  template <class Condition>
+  [[nodiscard]] bool until(const Condition& condition) {
     return eventually([&] {
       connection.ready(0, Clock::real()->now());
       return condition();
     });
-  };
-  connection.want(true);
-  ASSERT_TRUE(until([&] { return user.connections == 1; }));
+  }
+  /// @return whether it is made, for the first time or once more
+  [[nodiscard]] bool comes_up(int times = 1) {
+    connection.want(true);
+    return until([&] { return user.connections == times; });
+  }
+  [[nodiscard]] static redis::Call call(std::uint64_t generation) {
+    return {.epoch = generation,
+            .operation = std::make_shared<Check>(),
+            .deadline = Clock::real()->now() + patience};
+  }
+
+ private:
+  test::FakeHost host_;
+  const redis::Settings settings_;
+
+ public:
   std::string ping;
-  redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
+  User user;
+  redis::Connection connection{host_, settings_, nullptr, {}, user};
+};
+
+class RedisGenerations : public RedisTest {};
+
+// Promise: S1
+TEST_F(RedisGenerations, OfAConnectionAreNotMixed) {
+  Driven driven(server().url());
+  redis::Connection& connection = driven.connection;
+  ASSERT_TRUE(driven.comes_up());
   using Sent = redis::Connection::Sent;
   const auto send = [&](std::uint64_t generation) {
-    redis::Call call{.epoch = generation,
-                     .operation = std::make_shared<Check>(),
-                     .deadline = Clock::real()->now() + patience};
-    return connection.send(call, ping);
+    redis::Call call = Driven::call(generation);
+    return connection.send(call, driven.ping);
   };
   const std::uint64_t first = connection.generation();
   ASSERT_EQ(send(first), Sent::sent);
-  ASSERT_TRUE(until([&] { return user.answers == 1; }));
+  ASSERT_TRUE(driven.until([&] { return driven.user.answers == 1; }));
 
   connection.drop({Errc::unavailable, "broken"});
-  connection.want(true);
-  ASSERT_TRUE(until([&] { return user.connections == 2; }));
+  ASSERT_TRUE(driven.comes_up(2));
   EXPECT_GT(connection.generation(), first);
   EXPECT_EQ(send(first), Sent::refused) << "written for the connection before";
   EXPECT_FALSE(connection.outstanding());
   EXPECT_EQ(send(connection.generation()), Sent::sent);
-  EXPECT_TRUE(until([&] { return user.answers == 2; }));
-  EXPECT_EQ(user.lost, 0U);
-  host.detach(connection);
-  static_cast<void>(connection.close());
+  EXPECT_TRUE(driven.until([&] { return driven.user.answers == 2; }));
+  EXPECT_EQ(driven.user.lost, 0U);
 }
 
 // Out of memory for the bytes of a call that has its place among the others: each reply from then
 // on would go to the call before its own, and a lock that is somebody else's would be believed in.
 TEST_F(RedisGenerations, HaveNoCallWhoseBytesAreNot) {
-  test::FakeHost host;
-  User user;
-  const redis::Settings settings = redis::Settings::parse(server().url());
-  redis::Connection connection(host, settings, nullptr, {}, user);
-  host.attach(connection);
-  const auto until = [&](const auto& condition) {
-    return eventually([&] {
-      connection.ready(0, Clock::real()->now());
-      return condition();
-    });
-  };
-  connection.want(true);
-  ASSERT_TRUE(until([&] { return user.connections == 1; }));
-  redis::Call call{.epoch = connection.generation(),
-                   .operation = std::make_shared<Check>(),
-                   .deadline = Clock::real()->now() + patience};
-  std::string ping;
-  redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
+  Driven driven(server().url());
+  redis::Connection& connection = driven.connection;
+  ASSERT_TRUE(driven.comes_up());
+  redis::Call call = Driven::call(connection.generation());
   // So many no string can take, whatever memory there is.
-  const std::string_view too_many(ping.data(), std::string().max_size() + 1);
+  const std::string_view too_many(driven.ping.data(), std::string().max_size() + 1);
   EXPECT_THROW(static_cast<void>(connection.send(call, too_many)), std::length_error);
   EXPECT_FALSE(connection.outstanding());
-  EXPECT_EQ(connection.send(call, ping), redis::Connection::Sent::sent);
-  EXPECT_TRUE(until([&] { return user.answers == 1; }));
+  EXPECT_EQ(connection.send(call, driven.ping), redis::Connection::Sent::sent);
+  EXPECT_TRUE(driven.until([&] { return driven.user.answers == 1; }));
   EXPECT_FALSE(connection.outstanding());
-  host.detach(connection);
-  static_cast<void>(connection.close());
 }
 
 // Each caller that comes while the connection is being made wants it at once: that must not end the
@@ -144,25 +152,19 @@ TEST_F(RedisGenerations, HaveNoCallWhoseBytesAreNot) {
 TEST_F(RedisGenerations, AreNotEndedByThoseWhoComeWhileTheyBegin) {
   Proxy proxy(server().port());
   proxy.blackhole(true);
-  test::FakeHost host;
-  User user;
-  const redis::Settings settings = redis::Settings::parse(proxy.url());
-  redis::Connection connection(host, settings, nullptr, {}, user);
-  host.attach(connection);
+  Driven driven(proxy.url());
+  redis::Connection& connection = driven.connection;
   for (int i = 0; i < 20; ++i) {
     connection.want(true);
     connection.ready(0, Clock::real()->now());
   }
-  EXPECT_EQ(user.drops, 0);
+  EXPECT_EQ(driven.user.drops, 0);
   proxy.heal();
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(driven.until([&] {
     connection.want(true);
-    connection.ready(0, Clock::real()->now());
-    return user.connections == 1;
+    return driven.user.connections == 1;
   }));
-  EXPECT_EQ(user.drops, 0);
-  host.detach(connection);
-  static_cast<void>(connection.close());
+  EXPECT_EQ(driven.user.drops, 0);
 }
 
 // Whoever made the call stood still before it was sent, or its connection was slow to come: the
@@ -170,30 +172,19 @@ TEST_F(RedisGenerations, AreNotEndedByThoseWhoComeWhileTheyBegin) {
 // way is not in doubt for it.
 TEST_F(RedisGenerations, AreNotEndedByACallThatIsSentLate) {
   Proxy proxy(server().port());
-  test::FakeHost host;
-  User user;
-  const redis::Settings settings = redis::Settings::parse(proxy.url());
-  redis::Connection connection(host, settings, nullptr, {}, user);
-  host.attach(connection);
-  connection.want(true);
-  ASSERT_TRUE(eventually([&] {
-    connection.ready(0, Clock::real()->now());
-    return user.connections == 1;
-  }));
+  Driven driven(proxy.url());
+  redis::Connection& connection = driven.connection;
+  ASSERT_TRUE(driven.comes_up());
   static_cast<void>(proxy.freeze(true));
   redis::Call late = redis::Call::check(std::make_shared<Check>(), Clock::real()->now() - 2s);
   late.epoch = connection.generation();
-  std::string ping;
-  redis::append_command(ping, std::array<std::string_view, 1>{"PING"});
-  ASSERT_EQ(connection.send(late, ping), redis::Connection::Sent::sent);
+  ASSERT_EQ(connection.send(late, driven.ping), redis::Connection::Sent::sent);
   const Instant sent = Clock::real()->now();
   connection.ready(0, sent);
-  EXPECT_EQ(user.drops, 0);
+  EXPECT_EQ(driven.user.drops, 0);
   EXPECT_GT(connection.due(), sent);
   connection.ready(0, sent + 1s);
-  EXPECT_EQ(user.drops, 1) << "it was not answered in time";
-  host.detach(connection);
-  static_cast<void>(connection.close());
+  EXPECT_EQ(driven.user.drops, 1) << "it was not answered in time";
 }
 
 /// A connection whose user finds no memory for what it is told.

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <optional>
 #include <string>
 
 namespace mortise::postgres {
@@ -37,6 +39,30 @@ class PostgresWaiting : public ::testing::Test {
                "'" +
                std::string(test::postgres_application) + "'") == "t";
   }
+  /// One client holds the name, and another waits for it.
+  class Wait {
+   public:
+    explicit Wait(PostgresWaiting& test) : one_(test.client()), other_(test.client()) {
+      held_.lock();
+      served_ = waiter_.start([this] {
+        wanted_.lock();
+        wanted_.unlock();
+      });
+    }
+    [[nodiscard]] Lock& held() { return held_; }
+    void end() {
+      held_.unlock();
+      served_.get();
+    }
+
+   private:
+    Client one_;
+    Client other_;
+    Lock held_ = one_.lock("name");
+    Lock wanted_ = other_.lock("name");
+    Worker waiter_;
+    std::future<void> served_;
+  };
 
   std::optional<test::PostgresServer> server_;
   std::optional<test::PostgresTalk> talk_;
@@ -66,16 +92,7 @@ TEST_F(PostgresWaiting, IsEndedByTheNotificationOfTheRelease) {
 }
 
 TEST_F(PostgresWaiting, WritesNothing) {
-  Client one = client();
-  Client other = client();
-  Lock held = one.lock("name");
-  held.lock();
-  Lock wanted = other.lock("name");
-  Worker waiter;
-  auto served = waiter.start([&] {
-    wanted.lock();
-    wanted.unlock();
-  });
+  Wait wait(*this);
   ASSERT_TRUE(eventually([&] { return quiet(); }));
   // Which transaction would be the next to write something.
   const std::string before = talk_->value("select pg_snapshot_xmax(pg_current_snapshot())");
@@ -88,30 +105,19 @@ TEST_F(PostgresWaiting, WritesNothing) {
                {asked}) != "0";
   })) << "it does not look each second";
   EXPECT_EQ(talk_->value("select pg_snapshot_xmax(pg_current_snapshot())"), before);
-  held.unlock();
-  served.get();
+  wait.end();
 }
 
 TEST_F(PostgresWaiting, KeepsNoConnectionThatNobodyUses) {
-  Client one = client();
-  Client other = client();
-  Lock held = one.lock("name");
-  held.lock();
-  Lock wanted = other.lock("name");
-  Worker waiter;
-  auto served = waiter.start([&] {
-    wanted.lock();
-    wanted.unlock();
-  });
+  Wait wait(*this);
   ASSERT_TRUE(eventually([&] { return quiet(); }));
-  held.unlock();
-  served.get();
+  wait.end();
   EXPECT_TRUE(eventually([&] {
     return talk_->value("select count(*) from pg_stat_activity where usename = $1",
                         {test::postgres_application}) == "2";
   })) << "one for each client is enough";
-  held.lock();  // and all still works
-  held.unlock();
+  wait.held().lock();  // and all still works
+  wait.held().unlock();
 }
 
 }  // namespace
