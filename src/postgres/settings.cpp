@@ -44,6 +44,9 @@ std::size_t query_of(std::string_view url) {
 
 /// libpq's own words may quote a piece of a password, so ours say what is wrong.
 [[noreturn]] void refuse_for_libpq(std::string_view url) {
+  if (url.substr(url.find(':') + 1, 2) != "//") {
+    refuse("URL: '//' is missing: postgresql://host/database");
+  }
   const std::size_t mark = query_of(url);
   std::string_view query = mark == std::string::npos ? std::string_view() : url.substr(mark + 1);
   // Behind an '@' this would be the rest of a password whose '?' nobody escaped.

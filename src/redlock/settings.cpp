@@ -38,6 +38,7 @@ std::vector<base::Address> sockets_of(const base::Url& url) {
 
 std::vector<base::Address> addresses_of(const base::Url& url) {
   if (url.scheme() == "redlock+unix") return sockets_of(url);
+  if (!url.has_authority()) refuse("URL: '//' is missing: " + url.scheme() + "://a,b,c");
   std::vector<base::Address> addresses;
   for (const std::string& host : url.hosts()) {
     addresses.push_back(base::Address::parse(host, "redlock", 6379));

@@ -60,6 +60,7 @@ void check_root(const std::string& root) {
 }
 
 void read_place(base::Url& url, Settings& settings) {
+  if (!url.has_authority()) refuse("URL: '//' is missing: " + url.scheme() + "://a,b,c/locks");
   if (url.hosts().empty()) refuse("URL: zookeeper wants a host: zookeeper://a,b,c/locks");
   if (url.hosts().size() > most_servers) refuse("URL: zookeeper has at most 32 hosts");
   const std::uint16_t port = url.scheme() == encrypted ? usual_port_for_tls : usual_port;

@@ -122,6 +122,8 @@ TEST(PostgresSettings, RefuseWhatMakesNoSenseByName) {
   EXPECT_NE(refusal_of("postgresql://db:70000/x").find("port"), std::string::npos);
   EXPECT_NE(refusal_of("postgresql://db/x?service=shop").find("service"), std::string::npos);
   EXPECT_NE(refusal_of("mysql://db/x").find("mysql"), std::string::npos);
+  EXPECT_NE(refusal_of("postgresql:db/x").find("'//' is missing"), std::string::npos);
+  EXPECT_EQ(refusal_of("postgres:shop:secret@db/x").find("secret"), std::string::npos);
   const std::string unknown = "unknown parameter for postgresql: nope";
   EXPECT_NE(refusal_of("postgresql://db/x?ssl=true&sslmode=require&nope=1").find(unknown),
             std::string::npos);

@@ -66,6 +66,7 @@ TEST(RedlockSettingsTest, WhatMakesNoQuorumIsRefused) {
                                 "redlock://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p"}) {
     EXPECT_THAT(refusal(url), HasSubstr("3 to 15")) << url;
   }
+  EXPECT_THAT(refusal("redlock:a,b,c"), HasSubstr("'//' is missing: redlock://a,b,c"));
   EXPECT_THAT(refusal("redlock://a,b,a:6379"), HasSubstr("a:6379 is named twice"));
   EXPECT_THAT(refusal("redlock+unix:///a,/b,/a"), HasSubstr("/a is named twice"));
 }

@@ -64,6 +64,8 @@ TEST(ZooKeeperSettingsTest, AllThatCanBeSaid) {
 }
 
 TEST(ZooKeeperSettingsTest, RefusesWhatCanNotBeMeant) {
+  EXPECT_THAT(refusal("zookeeper:a,b/locks"),
+              HasSubstr("'//' is missing: zookeeper://a,b,c/locks"));
   EXPECT_THAT(refusal("zookeeper:///locks"), HasSubstr("wants a host"));
   EXPECT_THAT(refusal("zookeeper://a/"), HasSubstr("a path of their own"));
   EXPECT_THAT(refusal("zookeeper://a/x//y"), HasSubstr("empty"));
