@@ -2,6 +2,7 @@
 // With `replicas=n` what the master says is not the last word: parts of RedisBackend. Until n
 // replicas have it too, a grant stands at the server for nobody, and a renewal moves no deadline.
 #include "base/mutant.hpp"
+#include "base/piecemeal_renewal.hpp"
 #include "core/figures.hpp"
 #include "redis/redis_backend.hpp"
 
@@ -85,15 +86,19 @@ void RedisBackend::unattested(Granted& granted, const Failure& why) {
   }
 }
 
-// Which hold is lost needs nobody's word. A deadline that is not moved is no harm: the server's is
-// later than that.
+// Which hold is lost needs nobody's word, and waits for none. A deadline that is not moved is no
+// harm: the server's is later than that.
 void RedisBackend::attest(std::uint64_t clock, const std::shared_ptr<Renewal>& renewal) {
   std::chrono::nanoseconds lease = core::longest_lease;
   bool any = false;
-  for (const Renewal::Item& item : renewal->items()) {
-    if (item.answer != Renewal::Answer::renewed) continue;
+  const std::vector<Renewal::Item>& items = renewal->items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].answer != Renewal::Answer::renewed) {
+      base::tell_early(*renewal, i);
+      continue;
+    }
     any = true;
-    lease = std::min(lease, item.lease);
+    lease = std::min(lease, items[i].lease);
   }
   const auto tell = [this, renewal](const Failure& why) {
     if (renewal->done()) return;

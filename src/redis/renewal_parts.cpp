@@ -4,6 +4,7 @@
 #include "redis/renewal_parts.hpp"
 
 #include "base/farewell.hpp"
+#include "base/piecemeal_renewal.hpp"
 
 #include <mutex>
 #include <utility>
@@ -33,6 +34,8 @@ class Whole {
       }
       complete = --left_ == 0;
     }
+    // The others may lie with a server that is silent for longer than this hold lasts.
+    if (!complete && !why) base::tell_early(*renewal_, index);
     if (!complete) return;
     if (any_ || !why_) {
       renewal_->answered();

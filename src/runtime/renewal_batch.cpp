@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// One request renews many holds, and its answer is told to each of their keepers.
+// One request renews many holds, and its answer is told to each of their keepers, once.
 #include "runtime/renewal_batch.hpp"
 
 #include "runtime/hold_keeper.hpp"
 
-#include <cstddef>
 #include <exception>
 
 namespace mortise::runtime {
@@ -16,14 +15,18 @@ void RenewalBatch::add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t 
 }
 
 void RenewalBatch::finished() noexcept {
-  for (std::size_t i = 0; i < keepers_.size(); ++i) {
-    const std::shared_ptr<HoldKeeper> keeper = keepers_[i].first.lock();
-    if (!keeper) continue;
-    try {
-      keeper->renewal_answered(keepers_[i].second, items()[i], failure());
-    } catch (const std::exception&) {
-      // Out of memory: an answer that was not learned is asked for again, inside the lease.
-    }
+  for (std::size_t i = 0; i < keepers_.size(); ++i) tell(i, failure());
+}
+
+void RenewalBatch::tell(std::size_t index, const Failure& why) noexcept {
+  if (told_.at(index).exchange(true)) return;
+  const auto& [weak, generation] = keepers_[index];
+  const std::shared_ptr<HoldKeeper> keeper = weak.lock();
+  if (!keeper) return;
+  try {
+    keeper->renewal_answered(generation, items()[index], why);
+  } catch (const std::exception&) {
+    // Out of memory: an answer that was not learned is asked for again, inside the lease.
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Goal: a renewal that was cut in parts is complete when all of them are, however each ends.
-// Method: each part is completed, failed or dropped by hand.
+// Goal: a renewal that was cut in parts is complete when all of them are, however each ends, and
+// what one has learned waits for no other. Method: each part is completed, failed or dropped by
+// hand.
+#include "base/piecemeal_renewal.hpp"
 #include "redis/renewal_parts.hpp"
 
 #include <gtest/gtest.h>
@@ -64,6 +66,26 @@ TEST(RedisRenewalPartsTest, APartThatIsDroppedIsOver) {
   ASSERT_TRUE(whole->done());
   EXPECT_EQ(whole->items()[0].answer, Renewal::Answer::renewed);
   EXPECT_EQ(whole->items()[1].answer, Renewal::Answer::unknown);
+}
+
+class PartsHeard final : public base::PiecemealRenewal {
+ public:
+  using PiecemealRenewal::PiecemealRenewal;
+  void learned(std::size_t index) noexcept override { heard.push_back(index); }
+  std::vector<std::size_t> heard;
+};
+
+TEST(RedisRenewalPartsTest, WhatOneHasLearnedWaitsForNoOther) {
+  const auto whole = std::make_shared<PartsHeard>(std::vector<Renewal::Item>(3));
+  auto parts = parts_of(whole);
+  answer(*parts[2], Renewal::Answer::renewed);
+  EXPECT_EQ(whole->heard, std::vector<std::size_t>{2});
+  EXPECT_EQ(whole->items()[2].answer, Renewal::Answer::renewed);
+  EXPECT_FALSE(whole->done());
+  parts[0]->failed({Errc::unavailable, "no"});
+  EXPECT_EQ(whole->heard, std::vector<std::size_t>{2}) << "why is told with the whole";
+  parts.clear();
+  EXPECT_TRUE(whole->done());
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Goal: holds that are due soon are renewed along with the one that is due, in one request. Method:
-// a thousand of them, whose renewals a client spreads over a second, on a backend that counts.
+// Goal: holds that are due soon are renewed along with the one that is due, in one request, and one
+// that is told of early waits for none of the others. Method: a thousand of them, whose renewals a
+// client spreads over a second, on a backend that counts; a hundred, on one that answers for half.
 #include <mortise/memory.hpp>
 #include <mortise/mortise.hpp>
 
+#include "base/piecemeal_renewal.hpp"
 #include "model/relay.hpp"
 
 #include <gtest/gtest.h>
@@ -58,6 +60,51 @@ TEST(Renewals, ThatAreDueSoonComeAlong) {
   const std::size_t requests = counts.requests.load() - requests_before;
   EXPECT_LE(requests, holds / 30);
   for (Lock& lock : locks) lock.unlock();
+}
+
+// Two servers in one: of names that begin with "silent" it never tells anything.
+class HalfSilentRelay final : public model::Relay {
+ public:
+  using Relay::Relay;
+  void renew(const std::shared_ptr<Renewal>& operation) override {
+    bool all = true;
+    std::vector<Renewal::Item>& items = operation->items();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      Renewal::Item& item = items[i];
+      if (item.hold.name.starts_with("silent")) {
+        all = false;
+        continue;
+      }
+      item.answer = Renewal::Answer::renewed;
+      item.counted_from = now();
+      item.granted = item.lease;
+      base::tell_early(*operation, i);
+    }
+    if (all) return operation->answered();
+    pending_.push_back(operation);
+  }
+
+ private:
+  std::vector<std::shared_ptr<Renewal>> pending_;  // by the background thread alone
+};
+
+TEST(Renewals, AreToldOfEachHoldWhateverBecomesOfTheOthersOfTheirRequest) {
+  memory::Server server;
+  Client client(std::make_unique<HalfSilentRelay>(server.backend()));
+  std::vector<Lock> locks;
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = (i % 2 == 0 ? "silent" : "told") + std::to_string(i);
+    locks.push_back(client.lock(name, {.lease = 500ms}));
+    locks.back().lock();
+  }
+  const auto lost = [&](int which) {
+    return locks[static_cast<std::size_t>(which)].lost().stop_requested();
+  };
+  for (int i = 0; i < 100; i += 2) {
+    while (!lost(i)) std::this_thread::sleep_for(1ms);
+  }
+  for (int i = 1; i < 100; i += 2) EXPECT_FALSE(lost(i)) << i;
+  for (Lock& lock : locks) static_cast<void>(lock.release());
 }
 
 }  // namespace
