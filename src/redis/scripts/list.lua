@@ -9,12 +9,13 @@
 local BYTES = 131072 -- of one page: a reply of twice as much is refused by its reader
 
 -- A server of a cluster reads no key that another one has: a replica has all of them, and its page would have no name.
-local function readonly(key, why)
+-- Asked for its role, since Valkey 9 answers to a write there what a master to which a slot is on its way does: that the
+-- key is not its own.
+local function readonly(why)
   why = tostring(type(why) == 'table' and why.err or why)
   if not string.find(why, 'non local key', 1, true) then return nil end -- of a stranger's key
-  local told = redis.pcall('HDEL', key, '-') -- refused by either, for another reason
-  local words = type(told) == 'table' and told.err
-  return words and string.find(words, 'READONLY', 1, true) and words
+  local role = redis.pcall('INFO', 'replication')
+  return type(role) == 'string' and string.find(role, 'role:slave', 1, true) and 'READONLY a replica has no names to tell'
 end
 
 -- A hold that Redisson knows of stands as long as Redisson's key does; and so does one of Redisson's own.
@@ -22,7 +23,7 @@ local replica
 local function is_held(key)
   local opened, why = pcall(open, key)
   if not opened then
-    replica = replica or readonly(key, why)
+    replica = replica or readonly(why)
     return false
   end
   if MODE ~= 'r' then return held end
