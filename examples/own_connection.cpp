@@ -6,12 +6,14 @@
 #include <mortise/redis.hpp>
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -23,8 +25,14 @@ int through_sidecar(const std::string& path, const std::string& host, std::uint1
   std::clog << "connecting to " << host << ":" << port << " by " << path << "\n";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  if (path.copy(address.sun_path, sizeof address.sun_path - 1) < path.size()) {
+    throw std::length_error("no unix socket has a path so long");
+  }
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  // A time limit, where the sidecar takes nobody at the moment: connect() has none of its own.
+  const timeval at_most{.tv_sec = 2, .tv_usec = 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &at_most, sizeof at_most);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   const int error = errno;
   ::close(fd);

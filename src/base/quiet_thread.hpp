@@ -10,19 +10,40 @@
 
 namespace mortise::base {
 
-/// Starts a thread with every signal blocked: a handler of the program must not run on a thread
-/// that the program does not know.
+/// Starts a thread with every signal blocked that may go to any thread: a handler of the program
+/// must not run on one that the program does not know. What a thread's own instruction raises is
+/// its own: a virtual machine that the user's code enters there lives by it, and where it is
+/// blocked the kernel ends the program.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function function) {
   sigset_t all{};
   sigset_t before{};
   sigfillset(&all);
+  for (const int of_its_own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+    sigdelset(&all, of_its_own);
+  }
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   struct Restore {
     const sigset_t& mask;
     ~Restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
   } const restore{before};
   return std::thread(std::move(function));
+}
+
+/// The same, of a thread that nobody waits for: what it runs must stay in memory, also where the
+/// shared object that has it is unloaded. glibc keeps one that has a destructor to run in some
+/// thread, until that has ended.
+template <class Function>
+void detached_thread(Function function) {
+  quiet_thread([function = std::move(function)]() mutable {
+    struct Stay {
+      Stay() noexcept {}
+      ~Stay() {}  // NOLINT(modernize-use-equals-default): a trivial one would be none
+    };
+    thread_local const Stay stay;
+    static_cast<void>(&stay);
+    function();
+  }).detach();
 }
 
 }  // namespace mortise::base

@@ -199,7 +199,7 @@ void Resolver::start(const Address& address) {
   lookup_->wanted = question;
   if (lookup_->running) return;  // it comes to this question after the one that it hangs in
   try {
-    quiet_thread([shared = lookup_] { shared->run(); }).detach();
+    detached_thread([shared = lookup_] { shared->run(); });
     lookup_->running = true;
   } catch (const std::exception& error) {
     lookup_->wanted.reset();

@@ -16,7 +16,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <string_view>
@@ -26,16 +26,18 @@
 namespace mortise::remote {
 namespace {
 
-// Ten times the longest pause between two tries: whoever begins one later is not the one for whom
-// this was made, and what is at the other end may have grown tired of it.
-constexpr std::chrono::seconds kept_for{10};
-
 std::string words_of(int error) { return std::generic_category().message(error); }
 
 /// The words of somebody else's exception go into messages of one line.
-std::string one_line(std::string_view words) {
+std::string one_line(const char* said) {
   constexpr std::size_t enough = 240;
-  std::string line(words.substr(0, enough));
+  const std::string_view words = said != nullptr ? said : "";
+  // Not through the middle of a character of UTF-8: what comes behind its first byte begins so.
+  std::size_t end = std::min(words.size(), enough);
+  while (end > 0 && end < words.size() && (static_cast<unsigned char>(words[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  std::string line(words.substr(0, end));
   std::replace_if(
       line.begin(), line.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
@@ -57,6 +59,7 @@ Dialed judge(int given) {
     const int error = errno;
     // Two connections that share a stream would take each other's answers for their own.
     if (error == EBUSY) return refused("the connector gave a connection that is in use already");
+    if (error == ENOMEM) return refused("no memory for what the connector gave");
     return refused("what the connector gave is no socket: " + words_of(error));
   }
   const int fd = dialed.socket.get();
@@ -88,6 +91,7 @@ Dialed call(const Connector& connector, const std::string& host, std::uint16_t p
   } catch (const std::exception& error) {
     return refused(one_line(error.what()));
   } catch (...) {
+    if (!std::current_exception()) throw;  // pthread_exit(): who stops that ends the program
     return refused("the connector threw what is no std::exception");
   }
 }
@@ -104,33 +108,63 @@ struct Dialer::Shared {
   std::shared_ptr<const Connector> connector;
   std::string host;
   std::uint16_t port = 0;
+  std::chrono::nanoseconds kept{};
   std::mutex mutex;
-  int answered = -1;     // the dialer's eventfd; -1 = nobody waits
-  bool running = false;  // there is a thread
+  std::condition_variable over;  // the answer was taken, or is of no use any more
+  int answered = -1;             // the dialer's eventfd; -1 = nobody waits
+  bool running = false;          // the connector is being called
+  std::uint64_t answers = 0;
   std::optional<Dialed> answer;
   Instant answered_at{};
 
-  void run() noexcept;
+  void run();
+  void tell(Dialed& dialed) noexcept;
+  /// Under the mutex. @return what has to be closed after that was left, if nobody takes it
+  std::optional<Dialed> end_answer() noexcept;
 };
 
-void Dialer::Shared::run() noexcept {
-  Dialed dialed;
+void Dialer::Shared::run() {
+  // Whatever ends the call is told: an answer, and also the end of its thread.
+  struct Call {
+    Shared& shared;
+    Dialed dialed{};
+    ~Call() { shared.tell(dialed); }
+  } made{.shared = *this};
+  // Both are short enough to need no memory.
+  made.dialed.error = "thread ended";
   try {
-    dialed = call(*connector, host, port);
+    made.dialed = call(*connector, host, port);
   } catch (const std::exception&) {
-    dialed.error = "no memory";  // short enough to need none
+    made.dialed.error = "no memory";
   }
-  const Instant now = BootClock::now();
-  const std::lock_guard lock(mutex);
-  running = false;
-  if (answered < 0) return;  // it is closed after the mutex was left
-  answer = std::move(dialed);
-  answered_at = now;
-  static_cast<void>(::eventfd_write(answered, 1));
 }
 
-Dialer::Dialer(std::shared_ptr<const Connector> connector, const base::Address& address)
+// Its thread looks after the answer until somebody has it: a client that wants no connection any
+// more is not polled, and would keep one open at the server for ever.
+void Dialer::Shared::tell(Dialed& dialed) noexcept {
+  std::optional<Dialed> late;  // closed after the mutex was left
+  std::unique_lock lock(mutex);
+  running = false;
+  if (answered < 0) return;
+  answer = std::move(dialed);
+  answered_at = BootClock::now();
+  static_cast<void>(::eventfd_write(answered, 1));
+  const std::uint64_t mine = ++answers;
+  const bool is_over = over.wait_for(lock, kept, [&] { return !answer || answers != mine; });
+  if (!is_over) late = end_answer();
+}
+
+std::optional<Dialed> Dialer::Shared::end_answer() noexcept {
+  eventfd_t ignored = 0;
+  if (answer && answered >= 0) static_cast<void>(::eventfd_read(answered, &ignored));
+  over.notify_all();
+  return std::exchange(answer, std::nullopt);
+}
+
+Dialer::Dialer(std::shared_ptr<const Connector> connector, const base::Address& address,
+               std::chrono::nanoseconds kept)
     : shared_(std::make_shared<Shared>()) {
+  shared_->kept = kept;
   const bool local = !address.path.empty();
   shared_->connector = std::move(connector);
   shared_->host = local ? address.path : address.host;
@@ -144,8 +178,8 @@ void Dialer::forget() noexcept {
   if (generation_ != base::fork_generation()) return;
   std::optional<Dialed> late;  // closed after the mutex was left
   const std::lock_guard lock(shared_->mutex);
+  late = shared_->end_answer();
   shared_->answered = -1;
-  late.swap(shared_->answer);
   answered_.reset();
 }
 
@@ -173,12 +207,11 @@ void Dialer::start() {
   const std::lock_guard lock(shared_->mutex);
   shared_->answered = answered_.get();
   if (shared_->running) return;
-  if (shared_->answer && BootClock::now() - shared_->answered_at <= kept_for) return;
-  old.swap(shared_->answer);
-  eventfd_t ignored = 0;
-  static_cast<void>(::eventfd_read(answered_.get(), &ignored));
+  // A machine that was suspended has not counted that time to the thread.
+  if (shared_->answer && BootClock::now() - shared_->answered_at <= shared_->kept) return;
+  old = shared_->end_answer();
   try {
-    base::quiet_thread([shared = shared_] { shared->run(); }).detach();
+    base::detached_thread([shared = shared_] { shared->run(); });
     shared_->running = true;
   } catch (const std::exception& error) {
     know(std::string("no thread for the connector: ") + error.what());
@@ -189,10 +222,10 @@ std::optional<Dialed> Dialer::take() {
   std::optional<Dialed> taken = std::exchange(known_, std::nullopt);
   if (!taken) {
     const std::lock_guard lock(shared_->mutex);
-    taken = std::exchange(shared_->answer, std::nullopt);
+    return shared_->end_answer();
   }
   eventfd_t ignored = 0;
-  if (taken && answered_) static_cast<void>(::eventfd_read(answered_.get(), &ignored));
+  if (answered_) static_cast<void>(::eventfd_read(answered_.get(), &ignored));
   return taken;
 }
 

@@ -9,6 +9,7 @@
 #include "base/resolver.hpp"
 #include "base/unique_fd.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,13 +35,20 @@ struct Dialed {
 /// @thread_safety one thread at a time
 class Dialer {
  public:
-  Dialer(std::shared_ptr<const Connector> connector, const base::Address& address);
+  /// For how long an answer is kept: ten times the longest pause between two tries. Whoever begins
+  /// one later is not the one for whom it was made, and what is at the other end may have grown
+  /// tired of it.
+  static constexpr std::chrono::seconds kept_for{10};
+
+  /// @param kept shorter in tests
+  Dialer(std::shared_ptr<const Connector> connector, const base::Address& address,
+         std::chrono::nanoseconds kept = kept_for);
   ~Dialer();
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
 
   /// Begins a call. Where one still hangs its answer is awaited instead; where one has answered
-  /// that was not awaited any more, moments ago, that is the answer. Otherwise a connector that
+  /// that was not awaited any more, and is kept, that is the answer. Otherwise a connector that
   /// always takes a little longer than a try lasts would be called for ever, and in vain.
   void start();
   /// @return a descriptor that is readable once the answer of `start()` is there; valid from there

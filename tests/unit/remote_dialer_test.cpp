@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -42,8 +43,10 @@ struct Gate {
   }
 };
 
-std::unique_ptr<Dialer> dialer(Connector connector, const base::Address& address = somewhere) {
-  return std::make_unique<Dialer>(std::make_shared<const Connector>(std::move(connector)), address);
+std::unique_ptr<Dialer> dialer(Connector connector, const base::Address& address = somewhere,
+                               std::chrono::nanoseconds kept = Dialer::kept_for) {
+  return std::make_unique<Dialer>(std::make_shared<const Connector>(std::move(connector)), address,
+                                  kept);
 }
 
 Dialed dial(Dialer& dialer) {
@@ -122,6 +125,19 @@ TEST(RemoteDialerTest, WhatIsThrownAreTheWords) {
               throw std::runtime_error("two\nlines" + std::string(1'000, 'x'));
             }),
             "two lines" + std::string(231, 'x'));
+  EXPECT_EQ(words_for([](const auto&, auto) -> int {
+              throw std::runtime_error(std::string(239, 'x') + "\u00e9 and more");
+            }),
+            std::string(239, 'x'))
+      << "no half of a character";
+  struct Mute : std::exception {
+    [[nodiscard]] const char* what() const noexcept override { return nullptr; }
+  };
+  EXPECT_NE(words_for([](const auto&, auto) -> int { throw Mute(); }), "");
+}
+
+TEST(RemoteDialerTest, OneThatEndsItsThreadHasFailed) {
+  EXPECT_EQ(words_for([](const auto&, auto) -> int { ::pthread_exit(nullptr); }), "thread ended");
 }
 
 TEST(RemoteDialerTest, WhatIsOfNoUseIsSaidToBe) {
@@ -191,6 +207,22 @@ TEST(RemoteDialerTest, WhatComesBetweenTwoTriesIsTheNextOnes) {
   ASSERT_TRUE(wait_for(mine->descriptor(), POLLIN));
   EXPECT_EQ(mine->take()->socket.get(), pair.ends[0]);
   EXPECT_EQ(*calls, 1);
+}
+
+// Who wants no connection any more is not polled, and nobody would close it.
+TEST(RemoteDialerTest, WhatNobodyComesForIsClosedInTime) {
+  Ends pairs[2];
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  const auto mine = dialer([=, one = pairs[0].ends[0], two = pairs[1].ends[0]](
+                               const auto&, auto) { return ++*calls == 1 ? one : two; },
+                           somewhere, std::chrono::milliseconds(20));
+  mine->start();
+  ASSERT_TRUE(wait_for(mine->descriptor(), POLLIN));
+  mine->rest();
+  EXPECT_TRUE(eventually([&] { return pairs[0].hung_up(); }));
+  mine->rest();
+  EXPECT_EQ(mine->descriptor(), -1);
+  EXPECT_EQ(dial(*mine).socket.get(), pairs[1].ends[0]) << "the next one is another one";
 }
 
 TEST(RemoteDialerTest, WhatIsForgottenIsClosedAndTheNextCallIsAnotherOne) {
@@ -274,6 +306,29 @@ TEST(RemoteDialerTest, SignalsAreNotForItsThread) {
   });
   static_cast<void>(dial(*mine));
   EXPECT_EQ(sigismember(&blocked, SIGTERM), 1);
+  // But what it has done itself: a virtual machine that it enters lives by that, and a fault that
+  // is blocked ends the program.
+  EXPECT_EQ(sigismember(&blocked, SIGSEGV), 0);
+  EXPECT_EQ(sigismember(&blocked, SIGFPE), 0);
+}
+
+// The code that a connector comes back to must be there still.
+TEST(RemoteDialerTest, WhatItRunsInIsNotUnloadedBeforeItEnds) {
+  const std::string path = std::string(MORTISE_BIN_DIR) + "/libmortise_dialer_plugin.so";
+  void* const plugin = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(plugin, nullptr) << ::dlerror();
+  std::atomic<int> step{0};
+  const auto begin = reinterpret_cast<void (*)(std::atomic<int>*)>(::dlsym(plugin, "begin"));
+  ASSERT_NE(begin, nullptr);
+  begin(&step);
+  ASSERT_TRUE(eventually([&] { return step == 1; }));
+  ASSERT_EQ(::dlclose(plugin), 0);
+  void* const still = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  EXPECT_NE(still, nullptr) << "it returns to nowhere";
+  if (still == nullptr) return;
+  step = 2;
+  EXPECT_TRUE(eventually([&] { return step == 3; }));
+  ::dlclose(still);
 }
 
 TEST(RemoteDialerTest, AForkedChildHasNoneOfIt) {
