@@ -24,10 +24,17 @@ Lure::Lure() {
   port_ = std::to_string(ntohs(address.sin_port));
 }
 
+// "connection to server at "127.0.0.1", port 41234 failed: ...", in the language of the program.
 void Lure::hide_in(std::string& words) const {
-  const std::string here = " at \"" + number_ + "\", port " + port_;
-  const std::size_t at = words.find(here);
-  if (at != std::string::npos) words.erase(at, here.size());
+  const std::size_t number = words.find(number_);
+  const std::size_t port = words.find(port_, number);
+  if (number == std::string::npos || port == std::string::npos) return;
+  const std::size_t end = words.find(": ", port);
+  if (end == std::string::npos) {
+    words.clear();
+  } else {
+    words.erase(0, end + 2);
+  }
 }
 
 }  // namespace mortise::postgres

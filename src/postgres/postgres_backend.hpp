@@ -130,6 +130,8 @@ class PostgresBackend final : public Backend, private Connection::User {
   void again_at(const Call& call, Instant when);
   void again_soon(const Call& call);
   void look_after_stuck();
+  void probe_listener();
+  void send_by(Connection& connection, Call call);
   void wake(Bell::Names names);
   void ring(Mode mode, const std::string& name) noexcept;
   void open_listener(const AttemptId& of_client);

@@ -111,12 +111,7 @@ void PostgresBackend::look_after_stuck() {
             .patience = patience_of_a_census};
   Connection* connection = pool_->choose(call).connection;
   if (connection == nullptr && listening_.load()) connection = listener_.load();
-  if (connection != nullptr) {
-    Arguments arguments = prepare(call, false);
-    Flights one;
-    one.emplace_back(std::move(call));
-    static_cast<void>(connection->send(one, std::move(arguments), connection->life()));
-  }
+  if (connection != nullptr) send_by(*connection, std::move(call));
   AttemptId of_client;
   {
     const std::lock_guard lock(mutex_);
@@ -125,6 +120,25 @@ void PostgresBackend::look_after_stuck() {
   if (!pool_->up() && hearing_.load() == Hearing::possible && !deaf()) {
     open_listener(of_client);
   }
+}
+
+// A listener that somebody on the way has forgotten looks like one to which nothing has come: as
+// long as anybody waits it is asked for a word now and then. Without an answer it is made anew.
+void PostgresBackend::probe_listener() {
+  const Instant now = clock_->now();
+  Call call{.kind = Call::Kind::census,
+            .operation = std::make_shared<Census>(std::vector<std::int64_t>{}),
+            .asked = now,
+            .since = now,
+            .patience = patience_of_a_census};
+  send_by(*listener_.load(), std::move(call));
+}
+
+void PostgresBackend::send_by(Connection& connection, Call call) {
+  Arguments arguments = prepare(call, false);
+  Flights one;
+  one.emplace_back(std::move(call));
+  static_cast<void>(connection.send(one, std::move(arguments), connection.life()));
 }
 
 // What is taken back where its call has ended, or may have to be: another copy of what was asked
@@ -169,6 +183,7 @@ void PostgresBackend::tidy() {
       listening_.store(false);
       listener->retire();
     }
+    if (!idle) steps.make([this] { probe_listener(); });
     more = more || !idle;
   }
   if (more) steps.make([this] { tidy_later(); });

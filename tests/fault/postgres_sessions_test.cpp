@@ -16,6 +16,7 @@ namespace mortise::fault {
 namespace {
 
 class PostgresSessions : public PostgresTest {};
+class PostgresSessionsLong : public PostgresSessions {};
 
 TEST_F(PostgresSessions, AReleaseWakesAWaiterLongBeforeHeAsksAgain) {
   constexpr int rounds = 5;
@@ -110,6 +111,26 @@ TEST_F(PostgresSessions, AWaiterWhoseListenerIsEndedIsServedByTheNextOne) {
   EXPECT_TRUE(comes(served, 2s + slack));
   EXPECT_EQ(waiter.release(), Released::released);
   EXPECT_FALSE(is_held("a"));
+}
+
+// Somebody in between holds both sides of its connection, and forwards nothing: it looks like one
+// to which nothing has come.
+TEST_F(PostgresSessionsLong, AListenerThatIsForgottenOnTheWayIsReplaced) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Party waiter(Client(PostgresServer::url_by(proxy.port())), "a");
+  auto served = waiter.start();
+  ASSERT_TRUE(comes_to_wait("a"));
+  ASSERT_TRUE(eventually([&] { return proxy.freeze(true, Proxy::Connections::inboxes) == 1; }));
+  const std::string newest =
+      "select max(backend_start) from pg_stat_activity where usename = 'shop'";
+  const std::string before = see(newest);
+  EXPECT_TRUE(eventually([&] { return see(newest) != before; })) << "it is never replaced";
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_TRUE(comes(served));
+  EXPECT_EQ(waiter.release(), Released::released);
 }
 
 TEST_F(PostgresSessions, AHoldOutlivesTheEndOfEverySession) {

@@ -67,6 +67,20 @@ class PostgresStandby : public PostgresLostStandby {
     })) << "a grant that came late is an orphaned grant";
     return most;
   }
+  /// The only connection does not answer, and somebody in between is why.
+  template <class Afterwards>
+  void expect_no_wait_for_a_frozen_one(Afterwards afterwards) {
+    Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+    Client mine(PostgresServer::url_by(proxy.port()) + "?mortise.connections=1");
+    Lock lock = mine.lock("a", {.lease = 60s});
+    lock.lock();
+    ASSERT_GT(proxy.freeze(true), 0U);
+    std::error_code error;
+    Lock other = mine.lock("b", {.lease = 60s});
+    EXPECT_FALSE(other.try_lock_for(1500ms, error));
+    afterwards();
+    EXPECT_TRUE(other.try_lock_for(12s)) << "the only connection is waited for, for ever";
+  }
 };
 class PostgresStandbyLong : public PostgresStandby {};
 
@@ -155,16 +169,13 @@ TEST_F(PostgresStandbyLong, ThatIsGoneCostsNoMoreProcessesThanThePageSays) {
 
 // Somebody in between has lost the connection, and no side learns of it: the server does.
 TEST_F(PostgresStandby, AConnectionWhoseProcessHasGoneIsNotKept) {
-  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
-  Client mine(PostgresServer::url_by(proxy.port()) + "?mortise.connections=1");
-  Lock lock = mine.lock("a", {.lease = 60s});
-  lock.lock();
-  ASSERT_GT(proxy.freeze(true), 0U);
-  std::error_code error;
-  Lock other = mine.lock("b", {.lease = 60s});
-  EXPECT_FALSE(other.try_lock_for(1500ms, error));
-  terminate_all();
-  EXPECT_TRUE(other.try_lock_for(12s)) << "the only connection is waited for, for ever";
+  expect_no_wait_for_a_frozen_one([this] { terminate_all(); });
+}
+
+// Nor one that somebody in between holds on both sides, and forwards nothing of: the process lives,
+// and has nothing to do.
+TEST_F(PostgresStandbyLong, NorOneWhoseProcessIsIdle) {
+  expect_no_wait_for_a_frozen_one([] {});
 }
 
 }  // namespace

@@ -135,5 +135,25 @@ TEST_F(PostgresLureTest, TheSocketIsClosedWithIt) {
   EXPECT_TRUE(ports_listened_on().empty());
 }
 
+// Where the program's language is another one libpq speaks that.
+TEST(PostgresLureWordsTest, ItIsNotNamedInAnyLanguage) {
+  const Lure lure;
+  ASSERT_EQ(lure.trouble(), "");
+  const auto hidden = [&](const std::string& before, const std::string& between,
+                          const std::string& behind) {
+    std::string words = before + lure.number() + between + lure.port() + behind;
+    lure.hide_in(words);
+    return words;
+  };
+  EXPECT_EQ(hidden("connection to server at \"", "\", port ", " failed: SSL error: bad"),
+            "SSL error: bad");
+  EXPECT_EQ(hidden("Verbindung zum Server auf \u00bb", "\u00ab, Port ", " fehlgeschlagen: SSL"),
+            "SSL");
+  EXPECT_EQ(hidden("cannot reach ", ":", ""), "");
+  std::string others = "connection to server at \"10.0.0.1\", port 5432 failed: no";
+  lure.hide_in(others);
+  EXPECT_EQ(others, "connection to server at \"10.0.0.1\", port 5432 failed: no");
+}
+
 }  // namespace
 }  // namespace mortise::postgres
