@@ -179,6 +179,7 @@ void Server::connected(Connection& connection) {
     user_.is_up(*this);
     return;
   }
+  strayed_.store(!same);
   if (!same) {
     // It leads to a server that was started since: the other connection is a dead one. Unless that
     // leads elsewhere by now, and the server of before was only slow to greet.
@@ -193,10 +194,12 @@ void Server::connected(Connection& connection) {
   user_.listens(*this);
 }
 
+// Where it has come to another server it takes its pause, however often that costs the other
+// connection, which comes up again at once: the way there may lead to two.
 void Server::lead_inbox(bool now) {
   Connection* const inbox = inbox_.load();
   if (inbox != nullptr && !inbox->up() && commands_.up()) {
-    inbox->want_at(commands_.endpoint(), now, commands_.host());
+    inbox->want_at(commands_.endpoint(), now && !strayed_.load(), commands_.host());
   }
 }
 

@@ -183,6 +183,7 @@ class Server final : private Connection::User {
   std::string channel_;  // written before `inbox_`
   std::atomic<bool> ended_{false};
   std::atomic<bool> inbox_up_{false};
+  std::atomic<bool> strayed_{false};  // it came to another server than the other connection, last
   std::atomic<Instant::rep> probed_{0};    // the inbox was asked for a word then
   std::atomic<bool> awaits_probe_{false};  // ... and has not answered
 
