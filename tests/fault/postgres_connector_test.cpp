@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Goal: over connections that the program makes itself PostgreSQL is what it is over libpq's own,
-// and a connector that misbehaves holds nobody up. Method: connectors of every mood in front of a
-// real server, plain and by TLS.
+// Goal: what only PostgreSQL asks of connections that the program makes itself: libpq's TLS, its
+// further tries, several hosts. Method: connectors in front of a real server. See
+// connector_test.cpp.
 #include "fault/postgres_fixture.hpp"
 #include "support/carrier.hpp"
 #include "support/certificates.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace mortise::fault {
 namespace {
@@ -30,22 +27,6 @@ class PostgresConnector : public PostgresTest {
     return Client(postgres::backend(at(host), carrier.connector()));
   }
 };
-
-TEST_F(PostgresConnector, LocksAreTakenAndHandedOverThroughIt) {
-  for (const Way way : {Way::socket, Way::pair}) {
-    const auto carrier = Carrier::to(server().port(), way);
-    Client first = client_of(*carrier);
-    Lock lock = first.lock("a");
-    ASSERT_TRUE(lock.try_lock_for(patience));
-    EXPECT_EQ(carrier->place(), "db.mesh.invalid:5432");
-    Party second(client_of(*carrier), "a");
-    std::future<Token> waiting = second.start();
-    ASSERT_TRUE(comes_to_wait("a"));
-    EXPECT_EQ(lock.release(), Released::released);
-    ASSERT_TRUE(comes(waiting));
-    EXPECT_EQ(second.release(), Released::released);
-  }
-}
 
 TEST_F(PostgresConnector, TlsIsSpokenThroughIt) {
   const Certificates files;
@@ -84,58 +65,6 @@ TEST_F(PostgresConnector, ARefusedFirstTryIsNotFollowedByOneElsewhere) {
   EXPECT_EQ(carrier->calls(), 1);
 }
 
-TEST_F(PostgresConnector, IsCalledAgainAfterEachBreak) {
-  Proxy way(server().port(), {.protocol = test::ProxyProtocol::postgres});
-  const auto carrier = Carrier::to(way.port());
-  Client mine = client_of(*carrier);
-  Lock lock = mine.lock("a");
-  ASSERT_TRUE(lock.try_lock_for(patience));
-  for (int i = 0; i < 3; ++i) {
-    const int before = carrier->calls();
-    EXPECT_GE(way.cut_all(), 1U);
-    mine.check(patience);
-    EXPECT_GT(carrier->calls(), before);
-  }
-  EXPECT_EQ(lock.release(), Released::released);
-}
-
-TEST_F(PostgresConnector, WhatItFailsWithIsSaid) {
-  const auto carrier = Carrier::to(server().port());
-  for (const auto& [mood, words] : {std::pair{Mood::throws, "the tunnel is shut"},
-                                    {Mood::nothing, "no descriptor"},
-                                    {Mood::closed, "no socket"},
-                                    {Mood::listening, "not connected"},
-                                    {Mood::datagram, "no stream socket"}}) {
-    carrier->set(mood);
-    Client mine = client_of(*carrier);
-    const Failure failure = told(mine, words);
-    EXPECT_EQ(failure.code, Errc::unavailable) << failure.text;
-    EXPECT_THAT(failure.text, HasSubstr("db.mesh.invalid:5432"));
-    carrier->set(Mood::well);
-    EXPECT_FALSE(failure_of([&] { mine.check(patience); })) << "it goes on trying";
-  }
-}
-
-TEST_F(PostgresConnector, OneThatHangsHoldsNobodyUp) {
-  const auto carrier = Carrier::to(server().port());
-  carrier->set(Mood::hangs);
-  Client mine = client_of(*carrier);
-  Lock lock = mine.lock("a");
-  const auto limit = 100ms + allowance + slack;
-  EXPECT_LT(
-      least_duration_of(
-          limit,
-          [&] { EXPECT_TRUE(failure_of([&] { static_cast<void>(lock.try_lock_for(100ms)); })); }),
-      limit);
-  carrier->set(Mood::well);
-  EXPECT_FALSE(failure_of([&] { mine.check(patience); }));
-  carrier->set(Mood::hangs);
-  auto other = std::make_unique<Client>(client_of(*carrier));
-  EXPECT_TRUE(failure_of([&] { other->check(50ms); }));
-  EXPECT_LT(own_duration_of([&] { other.reset(); }), 1s);
-  carrier->set(Mood::throws);
-}
-
 // Host by host, as without.
 TEST_F(PostgresConnector, IsCalledForEachHostOfTheUrl) {
   const auto carrier = Carrier::to(server().port());
@@ -145,59 +74,6 @@ TEST_F(PostgresConnector, IsCalledForEachHostOfTheUrl) {
   EXPECT_GE(carrier->calls(), 2);
   carrier->set(Mood::well);
   EXPECT_FALSE(failure_of([&] { mine.check(patience); }));
-}
-
-TEST_F(PostgresConnector, ASlowOneIsWaitedForAsLongAsTheCallSays) {
-  const auto carrier = Carrier::to(server().port());
-  carrier->set(Mood::slow);
-  Client mine = client_of(*carrier);
-  Lock lock = mine.lock("a");
-  EXPECT_EQ(failure_of([&] { static_cast<void>(lock.try_lock_for(100ms)); }).code,
-            Errc::unavailable);
-  EXPECT_TRUE(lock.try_lock_for(patience));
-  EXPECT_EQ(lock.release(), Released::released);
-}
-
-// Two that read one stream would take each other's answers for their own.
-TEST_F(PostgresConnector, OneConnectionIsNotTakenTwice) {
-  const auto carrier = Carrier::to(server().port());
-  carrier->set(Mood::same);
-  {
-    Client mine = client_of(*carrier);
-    Lock lock = mine.lock("a");
-    ASSERT_TRUE(lock.try_lock_for(patience));
-    Client other = client_of(*carrier);
-    const Failure failure = told(other, "the connector gave");
-    EXPECT_EQ(failure.code, Errc::unavailable);
-    EXPECT_EQ(lock.release(), Released::released);
-  }
-}
-
-TEST_F(PostgresConnector, TheClientMayEndInsideIt) {
-  const auto carrier = Carrier::to(server().port());
-  std::unique_ptr<Client> mine;
-  std::atomic<bool> ended{false};
-  mine = std::make_unique<Client>(
-      postgres::backend(at("db.mesh.invalid"), [&](const std::string&, std::uint16_t) {
-        mine->close();
-        ended.store(true);
-        return -1;
-      }));
-  EXPECT_EQ(failure_of([&] { mine->check(patience); }).code, Errc::closed);
-  EXPECT_TRUE(eventually([&] { return ended.load(); }));
-}
-
-TEST_F(PostgresConnector, NoDescriptorIsLeftWhateverItDoes) {
-  const auto carrier = Carrier::to(server().port());
-  const auto before = test::descriptors();
-  for (const Mood mood : {Mood::well, Mood::throws, Mood::listening, Mood::datagram, Mood::slow,
-                          Mood::hangs, Mood::well}) {
-    carrier->set(mood);
-    Client mine = client_of(*carrier);
-    static_cast<void>(failure_of([&] { mine.check(150ms); }));
-  }
-  EXPECT_TRUE(eventually([&] { return test::descriptors() == before; }))
-      << before << " became " << test::descriptors();
 }
 
 // One that hangs for a host that is down must not stand for those behind it.
@@ -221,29 +97,6 @@ TEST_F(PostgresConnector, WhatLibpqCannotCheckIsRefused) {
                   postgres::backend("postgresql:///a?requirepeer=postgres", carrier->connector()));
             }).code,
             Errc::unsupported);
-}
-
-TEST_F(PostgresConnector, AnEmptyOneIsRefused) {
-  EXPECT_EQ(
-      failure_of([&] { static_cast<void>(postgres::backend("postgresql://a", Connector())); }).code,
-      Errc::misconfigured);
-}
-
-TEST_F(PostgresConnector, AForkedChildLeavesTheConnectionAlone) {
-  const auto carrier = Carrier::to(server().port());
-  Client mine = client_of(*carrier);
-  Lock lock = mine.lock("a");
-  ASSERT_TRUE(lock.try_lock_for(patience));
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);  // where it hangs
-    const Failure failure = failure_of([&] { mine.check(1s); });
-    ::_exit(failure.code == Errc::closed ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(lock.release(), Released::released);
 }
 
 }  // namespace

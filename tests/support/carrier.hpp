@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -54,8 +55,27 @@ namespace mortise::test {
 class Carrier : public std::enable_shared_from_this<Carrier> {
  public:
   enum class Way { socket, pair };
-  enum class Mood { well, slow, throws, nothing, closed, listening, datagram, same, hangs };
+  enum class Mood {
+    well,
+    slow,
+    throws,
+    nothing,
+    closed,
+    listening,
+    datagram,
+    hung_up,    ///< the other side has gone
+    shut,       ///< nothing can be written to it
+    spoken_to,  ///< somebody has said something that is no answer
+    same,       ///< one number, again and again
+    copies,     ///< of one connection
+    hangs,
+  };
 
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+  ~Carrier() {
+    if (copies_) ::close(same_);
+  }
   [[nodiscard]] static std::shared_ptr<Carrier> to(std::uint16_t port, Way way = Way::socket) {
     return std::shared_ptr<Carrier>(new Carrier(port, way));
   }
@@ -115,10 +135,24 @@ class Carrier : public std::enable_shared_from_this<Carrier> {
         ::listen(fd, 1);
         return fd;
       }
-      case Mood::same: {
+      case Mood::hung_up:
+      case Mood::spoken_to: {
+        const std::array<int, 2> ends = pair();
+        if (mood == Mood::spoken_to) ::send(ends[1], "+PONG\r\n", 7, MSG_NOSIGNAL);
+        ::close(ends[1]);
+        return ends[0];
+      }
+      case Mood::shut: {
+        const int fd = reach(to);
+        ::shutdown(fd, SHUT_WR);
+        return fd;
+      }
+      case Mood::same:
+      case Mood::copies: {
         const std::lock_guard lock(mutex_);
         if (same_ < 0) same_ = reach(to);
-        return same_;
+        copies_ = mood == Mood::copies;
+        return copies_ ? ::fcntl(same_, F_DUPFD_CLOEXEC, 0) : same_;
       }
       case Mood::slow: std::this_thread::sleep_for(std::chrono::milliseconds(300)); break;
       case Mood::well:
@@ -134,11 +168,16 @@ class Carrier : public std::enable_shared_from_this<Carrier> {
     return way_ == Way::socket ? fd : through_a_pair(fd);
   }
 
-  static int through_a_pair(int server) {
+  static std::array<int, 2> pair() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       fail_with_errno<std::runtime_error>("socketpair");
     }
+    return ends;
+  }
+
+  static int through_a_pair(int server) {
+    const std::array<int, 2> ends = pair();
     std::thread([server, client = ends[1]] {
       carry(client, server);
       ::close(client);
@@ -181,6 +220,7 @@ class Carrier : public std::enable_shared_from_this<Carrier> {
   std::string only_;
   std::map<std::string, std::uint16_t> elsewhere_;
   int same_ = -1;
+  bool copies_ = false;
   std::string place_;
 };
 
