@@ -8,6 +8,7 @@
 #include "core/figures.hpp"
 #include "fault/party.hpp"
 #include "support/postgres_server.hpp"
+#include "support/postgres_tables.hpp"
 #include "support/proxy.hpp"
 
 #include <cstddef>
@@ -33,8 +34,21 @@ class PostgresTest : public ::testing::Test {
  protected:
   void SetUp() override { MORTISE_NEEDS_POSTGRES_SERVER(); }
 
+  /// For a test that does nothing to the server itself, and leaves nothing in it but what it wrote
+  /// to the library's tables: there is one for all of the process.
+  void share_server() {
+    static PostgresServer all;
+    if (shared_before_) {
+      test::empty_tables(all, "mortise");
+    } else {
+      postgres::migrate(all.owner_url(), {.role = test::postgres_application});
+    }
+    shared_before_ = true;
+    shared_ = &all;
+  }
   /// @return the server, with the library's tables; the first call decides its options.
   [[nodiscard]] PostgresServer& server(const PostgresServerOptions& options = {}) {
+    if (shared_ != nullptr) return *shared_;
     if (!server_) {
       server_.emplace(options);
       postgres::migrate(server_->owner_url(), {.role = test::postgres_application});
@@ -83,6 +97,8 @@ class PostgresTest : public ::testing::Test {
   }
 
  private:
+  inline static bool shared_before_ = false;
+  PostgresServer* shared_ = nullptr;
   std::optional<PostgresServer> server_;
 };
 

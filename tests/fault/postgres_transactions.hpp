@@ -15,8 +15,9 @@ class PostgresTransactions : public PostgresTest,
   void SetUp() override {
     PostgresTest::SetUp();
     if (IsSkipped()) return;
+    share_server();
     server().talk().run(
-        "create table orders (id int primary key, charged int);"
+        "drop table if exists orders; create table orders (id int primary key, charged int);"
         "insert into orders values (1, 0); grant all on orders to shop");
   }
   [[nodiscard]] static std::string begin() {

@@ -7,6 +7,7 @@
 #include "support/contract_network.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgres_server.hpp"
+#include "support/postgres_tables.hpp"
 
 #include <deque>
 #include <set>
@@ -52,22 +53,12 @@ class Schemas {
     }
     std::string name = std::move(back_.front());
     back_.pop_front();
-    empty(name);
+    test::empty_tables(server_, name);
     return name;
   }
   void take_back(std::string name) { back_.push_back(std::move(name)); }
 
  private:
-  // As it was made: one of its tables has rows then.
-  void empty(const std::string& name) const {
-    test::PostgresTalk talk = server_.talk();
-    talk.run("truncate " +
-             talk.value("select string_agg(format('%I.%I', schemaname, tablename), ', ')"
-                        " from pg_tables where schemaname = $1 and tablename <> 'run_floor'",
-                        {name}) +
-             " restart identity; update " + name + ".run_floor set number = 0");
-  }
-
   PostgresServer& server_;
   std::deque<std::string> back_;
   int made_ = 0;
