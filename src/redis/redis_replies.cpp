@@ -287,13 +287,13 @@ void RedisBackend::waits(Server& server, const std::shared_ptr<Acquisition>& ope
   const bool queued = answer.kind == Answer::Kind::queued;
   const std::optional<Push> early = attempts_.waits(request.attempt, reading, answer.last_number);
   if (early) return believe(operation, *early, reading);
-  if (witness() != nullptr && attempts_.is_decided(request.attempt) && !operation->done()) {
-    // It waits for the replicas' word, which this thread may have to read. If its grant is over, so
-    // is that: see attest().
+  // Another thread has read a push of it, and completes it at this moment; or has it wait for the
+  // replicas' word, which this thread may have to read. If that grant is over, so is that: see
+  // attest().
+  for (; attempts_.is_decided(request.attempt) && !operation->done(); std::this_thread::yield()) {
+    if (witness() == nullptr || base::mutant("redis.sleeps_on_the_replicas_word")) continue;
     return end_what_it_held(request, answer.last_number);
   }
-  // Another thread has read a push of it, and completes it at this moment.
-  while (attempts_.is_decided(request.attempt) && !operation->done()) std::this_thread::yield();
   if (operation->done()) {
     end_what_it_held(request, answer.last_number);
     // Neither is a cancel of it under way, nor was it granted the lock since: it stands in the
