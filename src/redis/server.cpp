@@ -151,12 +151,15 @@ void Server::greeted(Connection& connection, const ServerFacts& facts) {
     return;
   }
   bool another = false;
+  std::uint64_t before = 0;
   {
     const std::lock_guard lock(mutex_);
     another = std::exchange(run_id_, facts.run_id) != facts.run_id;
+    // In one step: an inbox that finds its own server here is read by that one's clock.
+    if (another) before = clock_.exchange(shared_.clocks.fetch_add(1) + 1);
     why_down_ = Failure{};
   }
-  if (another) user_.is_another(*this, clock_.exchange(shared_.clocks.fetch_add(1) + 1));
+  if (another) user_.is_another(*this, before);
 }
 
 Failure Server::started_anew() const {
@@ -165,9 +168,11 @@ Failure Server::started_anew() const {
 
 void Server::connected(Connection& connection) {
   bool same = false;
+  std::uint64_t clock = 0;
   {
     const std::lock_guard lock(mutex_);
     same = run_id_ == inbox_run_id_;
+    clock = clock_.load();
     if (&connection != &commands_) why_deaf_ = Failure{};
   }
   if (&connection == &commands_) {
@@ -189,7 +194,7 @@ void Server::connected(Connection& connection) {
     connection.drop(started_anew());
     return;
   }
-  clock_of_inbox_.store(clock_.load());
+  clock_of_inbox_.store(clock);
   inbox_up_.store(true);
   user_.listens(*this);
 }
