@@ -129,7 +129,7 @@ bool RedisBackend::redirected(Server& server, const Call& call, const std::strin
     Call again = call;
     again.whole = false;
     again.at = for_once ? &to : nullptr;
-    again.asks_first = for_once;
+    again.asks_first = for_once && !base::mutant("redis.ask_without_asking");
     again.once = acquires && !for_once && !call.acquisition().request().wait;
     ++again.moves;
     submit(std::move(again));
@@ -153,6 +153,7 @@ void RedisBackend::outrun_copies(Server& server, const Call& call) {
       newest = std::max(newest, attempts_.newest_copy(next->request().attempt));
     }
   }
+  if (base::mutant("redis.epoch_of_one_node")) return;
   if (newest >= server.commands().generation()) server.commands().renew();
 }
 
@@ -195,7 +196,8 @@ void RedisBackend::told_of_subscription(Server& server, const Reply& message) {
   if (!name) return;
   if (message.items[0].text == "ssubscribe") {
     if (server.names()->began(*name, clock_->now())) ask_for(*name);
-  } else if (server.names()->ended(*name)) {
+  } else if (!base::mutant("redis.subscription_outlives_its_slot") &&
+             server.names()->ended(*name)) {
     // Nobody asked for that: the slot has left.
     want_look();
     ask_for(*name);

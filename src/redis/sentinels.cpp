@@ -3,6 +3,8 @@
 // sentinelProcessHelloMessage(), takes the address of whoever has the greater one.
 #include "redis/sentinels.hpp"
 
+#include "base/mutant.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -26,7 +28,7 @@ std::vector<std::size_t> Sentinels::order() const {
 
 bool Sentinels::believes(std::size_t sentinel, const SentinelAnswer& answer) {
   const std::lock_guard lock(mutex_);
-  if (answer.epoch < epoch_) return false;
+  if (answer.epoch < epoch_ && !base::mutant("redis.older_epoch_is_believed")) return false;
   believe_locked(sentinel, answer);
   return true;
 }
@@ -48,7 +50,7 @@ void Sentinels::misled() {
 
 std::size_t Sentinels::next_in_turn() {
   const std::lock_guard lock(mutex_);
-  turn_ = (turn_ + 1) % order_.size();
+  if (!base::mutant("redis.one_sentinel_is_asked")) turn_ = (turn_ + 1) % order_.size();
   return turn_;
 }
 

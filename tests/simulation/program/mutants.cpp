@@ -16,12 +16,30 @@ constexpr std::array in_the_library{
 #include "mutant_names.inc"
 };
 
+/// Of Redis where there is more than one server.
+struct OfServers {
+  std::string_view name;
+  Kind kind;
+};
+constexpr std::array of_servers{
+    OfServers{"redis.old_master_is_believed", Kind::sentinel},
+    OfServers{"redis.one_sentinel_is_asked", Kind::sentinel},
+    OfServers{"redis.older_epoch_is_believed", Kind::sentinel},
+    OfServers{"redis.grant_before_the_replicas", Kind::replicas},
+    OfServers{"redis.renewal_before_the_replicas", Kind::replicas},
+    OfServers{"redis.waits_for_nothing_new", Kind::replicas},
+    OfServers{"redis.sleeps_on_the_replicas_word", Kind::replicas},
+    OfServers{"redis.ask_is_moved", Kind::cluster},
+    OfServers{"redis.ask_without_asking", Kind::cluster},
+    OfServers{"redis.inbox_of_the_wrong_node", Kind::cluster},
+    OfServers{"redis.subscription_outlives_its_slot", Kind::cluster},
+    OfServers{"redis.epoch_of_one_node", Kind::cluster},
+};
+
 std::vector<Kind> kinds_of(std::string_view name) {
-  if (name == "redis.ask_is_moved" || name == "redis.inbox_of_the_wrong_node") {
-    return {Kind::cluster};
+  for (const OfServers& each : of_servers) {
+    if (name == each.name) return {each.kind};
   }
-  if (name == "redis.old_master_is_believed") return {Kind::sentinel};
-  if (name == "redis.grant_before_the_replicas") return {Kind::replicas};
   if (name.starts_with("redis.")) return {Kind::redis};
   if (name.starts_with("redlock.")) return {Kind::redlock};
   if (name.starts_with("zookeeper.")) return {Kind::zookeeper};

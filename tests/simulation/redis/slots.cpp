@@ -97,7 +97,7 @@ void Slots::assign(std::uint16_t slot, std::size_t to) {
   migrating_.erase(slot);
   const bool was_mine = table_[slot] == number_;
   table_[slot] = to;
-  if (was_mine && to != number_ && on_left) on_left(slot);
+  if (was_mine && on_left) on_left(slot);  // also where it is said of its own
   if (to != number_ || importing_.erase(slot) == 0) return;
   // Everybody else learns it by a newer epoch of the configuration.
   const std::uint64_t epoch = ++epochs_[slot];
@@ -116,7 +116,13 @@ void Slots::learn(std::uint16_t slot, std::size_t owner, std::uint64_t epoch) {
   const bool was_mine = table_[slot] == number_;
   table_[slot] = owner;
   migrating_.erase(slot);
-  if (was_mine && owner != number_ && on_left) on_left(slot);
+  if (!was_mine || owner == number_) return;
+  if (on_left) on_left(slot);
+  // Its dirty slots: whatever was left there.
+  Keyspace& keys = server_.databases[0];
+  for (const std::string& key : keys.keys(server_.now_ms())) {
+    if (slot_of(key) == slot) keys.erase(key);
+  }
 }
 
 std::string Slots::lead_to(std::size_t member, std::uint16_t slot, bool for_once) const {
@@ -148,7 +154,8 @@ std::string Slots::redirection(const Session& session, const Command& command,
     }
   }
   constexpr const char* unstable = "TRYAGAIN Multiple keys request during rehashing of slot";
-  if (down_) return "CLUSTERDOWN The cluster is down";
+  // cluster-allow-pubsubshard-when-down, which is yes unless said.
+  if (down_ && !is_of_a_shard(command)) return "CLUSTERDOWN The cluster is down";
   if (migrating != migrating_.end() && missing > 0) {
     return present > 0 ? unstable : lead_to(migrating->second, slot, true);
   }

@@ -124,8 +124,11 @@ Judge::HoldNumber Judge::granted(std::size_t name, Hold hold) {
   if (hold.token && heard != all.heard.end() && grant_of(hold) <= heard->second && believes(hold)) {
     blame("S8", "a grant is believed of which its owner had heard that it is over: " + words(hold));
   }
-  all.largest = std::max(all.largest, hold.token);
-  if (!hold.shared && hold.token >= all.largest_written) {
+  // Of what a fail-over has lost nobody knows who numbers on.
+  const auto forced = all.forced.find(grant_of(hold));
+  const bool lost = hold.token && forced != all.forced.end() && forced->second == never;
+  if (!lost) all.largest = std::max(all.largest, hold.token);
+  if (!lost && !hold.shared && hold.token >= all.largest_written) {
     all.largest_written = hold.token;
     all.writer = hold.process;
   }

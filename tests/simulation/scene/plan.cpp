@@ -160,7 +160,6 @@ void lose_the_standby(Plan& plan, Random& random) {
 
 /// A fail-over, or the move of a slot, takes seconds, and a hold is to outlast some of them.
 void change_servers(Plan& plan) {
-  plan.forgets = plan.kind == Kind::sentinel;
   plan.steps = false;
   plan.lease = std::max(plan.lease, 600 * ms);
   plan.storm = std::max(plan.storm, 8 * second);

@@ -5,6 +5,7 @@
 
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/redis_copy_elsewhere.hpp"
 #include "simulation/scene/redis_leftovers.hpp"
 #include "simulation/scene/redis_shards.hpp"
 #include "simulation/scene/redis_slot_on_its_way.hpp"
@@ -69,6 +70,9 @@ class RedisClusterStand final : public Stand {
   void last_trial() override {
     trial_.emplace(room_, *judge, shards_.url(), shards_);
     trial_->come();
+    if (judge->verdict()) return;
+    copy_elsewhere_.emplace(room_, *judge, shards_.url(), shards_);
+    copy_elsewhere_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
@@ -79,6 +83,7 @@ class RedisClusterStand final : public Stand {
   mutable RedisShards shards_;
   const std::size_t names_;
   std::optional<RedisSlotOnItsWay> trial_;
+  std::optional<RedisCopyElsewhere> copy_elsewhere_;
   mutable bool counts_ = false;
 };
 

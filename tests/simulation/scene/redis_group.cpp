@@ -115,7 +115,8 @@ void RedisGroup::promote(std::size_t server) {
   servers_[server].host->note("takes over");
   servers_[server].model->replication().promote();
   servers_[server].model->kill_clients();
-  master_ = server;
+  const std::size_t before = std::exchange(master_, server);
+  if (on_fail_over) on_fail_over(before);
   ++epoch_;
   gone_since_ = never;
   agreed_since_ = never;
@@ -124,6 +125,7 @@ void RedisGroup::promote(std::size_t server) {
     const bool replica = each.model->replication().master().has_value();
     each.patience = replica     ? luck_.between(Nanos(0), between_questions)
                     : patience_ ? *patience_
+                    : calm_     ? shortest_patience
                                 : luck_.spread(shortest_patience, longest_patience);
   }
   const Nanos told = now + luck_.between(10ms, between_questions);
@@ -173,6 +175,8 @@ void RedisGroup::deafen(std::size_t sentinel, Nanos until) {
 }
 
 void RedisGroup::calm() {
+  calm_ = true;
+  patience_.reset();
   for (Server& each : servers_) each.patience = std::min(each.patience, shortest_patience);
   for (Sentinel& each : sentinels_) {
     each.deaf_until = std::min(each.deaf_until, room_.world.now());

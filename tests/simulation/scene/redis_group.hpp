@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,10 +51,13 @@ class RedisGroup {
   bool fail_over();
   /// A sentinel hears nothing from the others until then.
   void deafen(std::size_t sentinel, Nanos until);
-  /// From now on old masters are told within a moment, and words arrive at once.
+  /// From now on old masters are told within a moment, also those of later fail-overs, and words
+  /// arrive at once.
   void calm();
-  /// An old master of the next fail-over goes on for so long.
+  /// An old master of the next fail-overs goes on for so long, until it is calm.
   void let_old_masters_go_on(Nanos time) { patience_ = time; }
+  /// Told of each fail-over, before anybody else is.
+  std::function<void(std::size_t before)> on_fail_over;
 
  private:
   struct Server {
@@ -88,6 +92,7 @@ class RedisGroup {
   Nanos gone_since_ = never;
   Nanos agreed_since_ = never;
   std::optional<Nanos> patience_{};
+  bool calm_ = false;
 };
 
 }  // namespace simulation

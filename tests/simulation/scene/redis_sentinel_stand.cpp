@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Redis behind sentinels. `sentinel`: nobody waits for replicas, so a fail-over may lose what was
-// granted just before (docs/redis.md, "Where it runs"), and exclusion is not judged. `replicas`: a
-// pair, of which both must have a grant: there a fail-over loses no hold, and makes no second one.
+// granted or renewed just before, and what an old master says that goes on (docs/redis.md, "Where
+// it runs"); nothing of exactly that is judged by exclusion. `replicas`: a pair, of which both must
+// have a grant: there a fail-over loses no hold, and makes no second one.
 #include <mortise/redis.hpp>
 
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/bounds.hpp"
 #include "simulation/scene/redis_group.hpp"
+#include "simulation/scene/redis_late_sentinel.hpp"
 #include "simulation/scene/redis_leftovers.hpp"
 #include "simulation/scene/redis_lost_master.hpp"
 #include "simulation/scene/stands.hpp"
@@ -38,17 +40,20 @@ class RedisSentinelStand final : public Stand {
         group_(room, waits_ ? 1 : 1 + plan.seed % 2, plan.seed % 4 == 3 ? 1 : 3,
                Random::of({plan.seed, group_stream})),
         url_(group_.url() + (waits_ ? "?replicas=1" : "")),
-        luck_(Random::of({plan.seed, trap_stream})) {
+        luck_(Random::of({plan.seed, trap_stream})),
+        names_(plan.names) {
     for (std::size_t i = 0; i < group_.size(); ++i) {
       group_.server(i).make_mistake(mistake);
       group_.server(i).on_script([this, i](const redis::ScriptRun& run) {
         asked_.insert(run.connection);
         if (run.answer.starts_with('G')) grants(i);
+        if (!waits_ && i != group_.master()) goes_on(i);
       });
       group_.server(i).on_message([this, i](std::string_view /*channel*/, std::string_view words) {
         if (words.starts_with("G ")) grants(i);
       });
     }
+    if (!waits_) group_.on_fail_over = [this](std::size_t before) { fails_over(before); };
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
     return mortise::redis::backend(url_);
@@ -99,6 +104,9 @@ class RedisSentinelStand final : public Stand {
       trap_length_ = 1s;
     };
     trial_->come();
+    if (group_.sentinels() == 1 || judge->verdict()) return;  // nobody is left to know better
+    late_sentinel_.emplace(room_, *judge, url_, group_, luck_.below(group_.sentinels()));
+    late_sentinel_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override {
     return redis_leftovers(room_, group_.server(group_.master()), names);
@@ -106,6 +114,8 @@ class RedisSentinelStand final : public Stand {
 
  private:
   void grants(std::size_t server);
+  void goes_on(std::size_t old);
+  void fails_over(std::size_t before);
   std::string lose_master(Nanos length);
 
   Room& room_;
@@ -113,9 +123,12 @@ class RedisSentinelStand final : public Stand {
   mutable RedisGroup group_;
   const std::string url_;
   Random luck_;
+  const std::size_t names_;
   std::optional<RedisLostMaster> trial_;
-  std::set<ConnectionId> asked_;  // by which scripts were run
-  Nanos trap_until_{0};           // whoever grants next dies of it
+  std::optional<RedisLateSentinel> late_sentinel_;
+  std::set<ConnectionId> asked_;   // by which scripts were run
+  std::set<ConnectionId> strays_;  // are elsewhere than what their client asks
+  Nanos trap_until_{0};            // whoever grants next dies of it
   Nanos trap_length_{0};
   mutable bool counts_ = false;
 };
@@ -170,6 +183,27 @@ std::string RedisSentinelStand::special(std::uint64_t which, Random& random, Nan
   }
 }
 
+// An old master that goes on: whatever it grants or renews, the new one does not know. Nobody tells
+// its owner before that asks the new one.
+void RedisSentinelStand::goes_on(std::size_t old) {
+  for (std::size_t i = 0; i < names_; ++i) {
+    for (const redis::HoldSeen& hold : group_.server(old).lock(key_of(i)).holds) {
+      judge->forced(i, hold.number, never);
+    }
+  }
+}
+
+// What the new one has not, or not for as long, was granted or renewed just before.
+void RedisSentinelStand::fails_over(std::size_t before) {
+  for (std::size_t i = 0; i < names_; ++i) {
+    const redis::LockSeen now = group_.server(group_.master()).lock(key_of(i));
+    for (const redis::HoldSeen& hold : group_.server(before).lock(key_of(i)).holds) {
+      const redis::HoldSeen* const kept = now.hold(hold.number);
+      if (kept == nullptr || kept->ends < hold.ends) judge->forced(i, hold.number, never);
+    }
+  }
+}
+
 // What it answers, or pushes, arrives, and nobody else has it.
 void RedisSentinelStand::grants(std::size_t server) {
   const Nanos now = room_.world.now();
@@ -183,12 +217,19 @@ void RedisSentinelStand::grants(std::size_t server) {
 
 // Whoever has been told of another master by each sentinel that it may ask has left the old one.
 std::optional<Verdict> RedisSentinelStand::look(Judge& /*judge*/, Nanos quiet) {
+  const std::set<ConnectionId> before = std::exchange(strays_, {});
   const Nanos now = room_.world.now();
   if (group_.agreed_since() == never) return std::nullopt;
   if (std::min(now - group_.agreed_since(), quiet) < longest_with_an_old_master) {
     return std::nullopt;
   }
   const Host& master = group_.host(group_.master());
+  std::set<const Process*> with_it;  // and ask it
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (connection->held() && &connection->host() == &master && asked_.contains(id)) {
+      with_it.insert(&connection->process());
+    }
+  }
   for (const auto& [id, connection] : room_.network.connections()) {
     const Host& host = connection->host();
     if (!connection->held() || connection->process().dead() || &host == &master) continue;
@@ -196,7 +237,11 @@ std::optional<Verdict> RedisSentinelStand::look(Judge& /*judge*/, Nanos quiet) {
     // What stands beside it (an inbox, the connection for WAIT) is made anew where it was as long
     // as its client has nothing to ask, and breaks with the next question, which is asked
     // elsewhere.
-    if (!asked_.contains(id)) continue;
+    if (!asked_.contains(id)) {
+      if (!with_it.contains(&connection->process())) continue;
+      strays_.insert(id);
+      if (!before.contains(id)) continue;  // a second ago, too
+    }
     return Verdict{"L7", connection->process().name() + " is still with " + host.name() +
                              ", which is no master any more"};
   }
