@@ -98,6 +98,11 @@ void put_behind(pid_t first, pid_t last) {
   }
 }
 
+void put_back(pid_t pid) {
+  const sched_param none{};
+  EXPECT_EQ(::sched_setscheduler(pid, SCHED_OTHER, &none), 0);
+}
+
 ToolTest::ToolTest() : url_("file://" + directory_.path() + "/locks") {
   std::filesystem::create_directory(directory_.path() + "/locks");
   std::filesystem::permissions(directory_.path() + "/locks", std::filesystem::perms::owner_all);

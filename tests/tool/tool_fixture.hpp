@@ -57,6 +57,9 @@ class RunningTool {
 [[nodiscard]] std::string content_of(const std::string& path);
 /// Has both on one processor, on which `last` goes on only while `first` has nothing to do.
 void put_behind(pid_t first, pid_t last);
+/// Ends that for a process that was forked by the last one: on a busy machine it would not even get
+/// the time to die.
+void put_back(pid_t pid);
 
 class ToolTest : public ::testing::Test {
  protected:

@@ -107,6 +107,7 @@ TEST_F(ToolStops, WatchesOverTheKeeperFromTheBeginning) {
   touch("over");
   EXPECT_EQ(first.wait().status, 0);
   const pid_t command = noted("t");
+  put_back(command);
   stop(keeper);
   const ToolResult next =
       call(with_shell({"run", store(), "a"},
