@@ -36,6 +36,13 @@ struct KeyTurn {
   Instant said_first{};
 };
 
+/// Bytes of a session's budget. All that it owns is written into one packet by the server when it
+/// ends, and all that it watches by the client when it has a new connection.
+struct Paths {
+  std::size_t owned = 0;
+  std::size_t watched = 0;
+};
+
 /// One attempt at the server: its node, from the first request until the node is proven gone.
 /// Guarded by the backend's mutex.
 struct Contender {
@@ -75,7 +82,7 @@ struct Contender {
   Failure parent_failure{};  ///< why they could not be made
   bool peeked = false;       ///< the queue was looked at, and was empty
   int flight = 0;            ///< requests on their way
-  std::size_t bytes = 0;     ///< of the session's budget
+  Paths paths{};             ///< of the session's budget
 
   std::string predecessor{};  ///< whole path
   std::size_t ahead = 0;

@@ -112,8 +112,8 @@ class Session final : public Source, private Handle::User {
   void forget_watch(const std::string& path, const Contender& contender);
   void forget_watches() noexcept;
 
-  /// Bytes of nodes that it owns: the server writes all of them into one packet when it ends.
-  std::size_t owned_bytes = 0;
+  /// Of all attempts; of those that wait also what they do not watch yet.
+  Paths paths{};
   /// How many wait for an event.
   std::size_t awaiting = 0;
   /// How many holds it has.
@@ -124,8 +124,10 @@ class Session final : public Source, private Handle::User {
     bool beats = false;        ///< one is on its way
     bool wanted = false;       ///< by a renewal, as soon as it proves something
     AttemptId last_written{};  ///< whose node was written last
+    Instant proven{};          ///< when renewals were looked at last
+    Instant unheard = never;   ///< since then one waits, and nothing was proven
   } pulse;
-  [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
+  [[nodiscard]] bool has_room(const Paths& more) const noexcept;
 
   // Source
   [[nodiscard]] int descriptor() const noexcept override { return shown_descriptor_.load(); }

@@ -3,14 +3,11 @@
 #include "core/figures.hpp"
 #include "zookeeper/session.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mortise::zookeeper {
 namespace {
-
-// A session's nodes and watches go over the wire, and into the server's log, in one packet each
-// (on expiry and on reconnection), and the limit for packets is 1 MiB.
-constexpr std::size_t budget = std::size_t{512} << 10U;
 
 // For how long the leader's clock is known from one word of it. It may be stepped meanwhile.
 constexpr std::chrono::minutes time_of_a_time{10};
@@ -169,8 +166,9 @@ void Session::forget_watches() noexcept {
   watched_bytes_ = 0;
 }
 
-bool Session::has_room(std::size_t bytes) const noexcept {
-  return owned_bytes + bytes <= budget && watched_bytes_ + bytes <= budget;
+bool Session::has_room(const Paths& more) const noexcept {
+  return paths.owned + more.owned <= settings_.most_owned &&
+         std::max(paths.watched, watched_bytes_) + more.watched <= settings_.most_watched;
 }
 
 }  // namespace mortise::zookeeper

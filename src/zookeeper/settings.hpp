@@ -8,6 +8,7 @@
 #include "zookeeper/queue.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,8 +26,15 @@ struct Settings {
   std::string root = "/mortise";              ///< of all locks; never ends with '/'
   std::chrono::milliseconds session{10'000};  ///< the time-out that is asked for
   std::chrono::milliseconds margin{1'000};    ///< how long a follower keeps signs of life to itself
-  Naming naming = Naming::mutex;              ///< of the nodes of locks
-  bool creator_only = false;                  ///< nodes are for the same credentials alone
+  /// Bytes of paths that one session owns, and watches. All that it watches goes to the server in
+  /// one packet when it has a new connection, and what it owns from the leader to the others, and
+  /// into each server's log, when it ends. The limit for packets is 1 MiB less one byte
+  /// (`jute.maxbuffer`); servers among themselves add next to nothing, and bear twice as much since
+  /// the version that sends these paths.
+  std::size_t most_watched = std::size_t{512} << 10U;
+  std::size_t most_owned = std::size_t{960} << 10U;
+  Naming naming = Naming::mutex;  ///< of the nodes of locks
+  bool creator_only = false;      ///< nodes are for the same credentials alone
 
   /// Reads `zookeeper://` and `zookeeper+tls://` URLs.
   /// @throws LockError (`misconfigured`)

@@ -22,11 +22,6 @@ constexpr milliseconds farewell_time{300};
 constexpr int margin_permille = 100;
 // A longer queue is not listed each second.
 constexpr std::size_t short_queue = 16;
-// A renewal that nothing was heard of for so long is told as failed: by then three parts of ten of
-// the hold are left at least.
-constexpr int parts_of_unheard = 4;        // of a session
-constexpr std::size_t digits = 11;         // of a node, behind its prefix
-constexpr std::size_t marked_digits = 17;  // of the grant of whoever was its owner before
 
 }  // namespace
 
@@ -132,13 +127,13 @@ bool ZooKeeperBackend::open(const std::shared_ptr<Operation>& operation) {
     then([operation, why = Failure(Errc::closed, describe())] { operation->failed(why); });
     return false;
   }
-  static_cast<void>(session_for(0));
+  static_cast<void>(session_for({}));
   return true;
 }
 
-Session& ZooKeeperBackend::session_for(std::size_t bytes) {
+Session& ZooKeeperBackend::session_for(const Paths& paths) {
   for (const auto& session : sessions_) {
-    if (!session->has_room(bytes)) continue;
+    if (!session->has_room(paths)) continue;
     session->want(clock_->now());  // where the first call had no memory for it
     return *session;
   }
@@ -205,13 +200,12 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
   contender->lease = request.lease;
   contender->wait = request.wait;
   contender->operation = operation;
-  std::size_t bytes = contender->prefix.size() + digits + (request.beside ? marked_digits : 0);
-  if (permit) bytes *= 2;  // its gate's
+  contender->paths = paths_of(*contender);
   // With the owner's hold its own is to end.
   const ContenderPtr owner = owner_of(*contender);
-  contender->session = owner ? owner->session : &session_for(bytes);
-  contender->session->owned_bytes += bytes;
-  contender->bytes = bytes;
+  contender->session = owner ? owner->session : &session_for(contender->paths);
+  contender->session->paths.owned += contender->paths.owned;
+  contender->session->paths.watched += contender->paths.watched;
   contenders_.emplace(request.attempt, contender);
   if (contender->session->up()) {
     drive(contender);
@@ -298,24 +292,21 @@ void ZooKeeperBackend::release(const std::shared_ptr<Release>& operation) {
 void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
   const CompletionScope scope(*this);
   if (!open(operation)) return;
-  const Instant now = clock_->now();
-  AwaitedRenewal awaited{.operation = operation, .until = now};
-  for (const Renewal::Item& item : operation->items()) {
-    const ContenderPtr contender = hold_of(item.hold);
-    if (!contender) continue;
+  std::vector<AwaitedRenewal> parts;
+  std::vector<std::size_t> lost;
+  std::vector<Renewal::Item>& items = operation->items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const ContenderPtr contender = hold_of(items[i].hold);
+    if (!contender) {
+      items[i].answer = Renewal::Answer::lost;
+      lost.push_back(i);
+      continue;
+    }
     watch_own(contender);
     if (contender->mode == Mode::shared) ask_who_waits(contender);
-    await(awaited, *contender);
+    note(parts, *contender, i);
   }
-  for (const auto& session : sessions_) {
-    awaited.until = std::max<Instant>(awaited.until, now + session->timeout() / parts_of_unheard);
-  }
-  if (base::mutant("zookeeper.unheard_renewal_is_awaited")) awaited.until = never;
-  // Who asks again learns of the same silence: little is left of the hold, and its observer is to
-  // know.
-  if (!renewals_.empty()) awaited.until = std::min(awaited.until, renewals_.front().until);
-  renewals_.push_back(std::move(awaited));
-  settle_renewals();
+  await(operation, std::move(parts), std::move(lost));
 }
 
 void ZooKeeperBackend::inspect(const std::shared_ptr<Inspection>& operation) {

@@ -86,16 +86,16 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
     remote::Moment shown_;
   };
 
-  /// A renewal that waits for a pulse. It notes what its holds wait for, of which there may be
-  /// thousands, once: they are not looked up again with each thing that happens to a session.
+  /// What a renewal asks of one session, and waits for a pulse of. It notes what its holds wait
+  /// for, of which there may be thousands, once: they are not looked up again with each thing that
+  /// happens to a session.
   struct AwaitedRenewal {
-    struct Proof {
-      Session* session = nullptr;
-      Instant from{};  ///< the session has to be proven to live from then on
-    };
     std::shared_ptr<Renewal> operation;
-    Instant until;  ///< nothing is learned from then on
-    std::vector<Proof> proofs{};
+    Session* session = nullptr;
+    Instant asked{};
+    Instant from{};                       ///< the session has to be proven to live from then on
+    std::vector<std::size_t> items{};     ///< those of its holds
+    std::shared_ptr<std::size_t> left{};  ///< of the operation's parts
   };
 
   /// Goes round what is kept of all keys, shelf by shelf.
@@ -119,7 +119,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
 
   // Requests.
   [[nodiscard]] bool open(const std::shared_ptr<Operation>& operation);
-  [[nodiscard]] Session& session_for(std::size_t bytes);
+  [[nodiscard]] Session& session_for(const Paths& paths);
   void acquire_in_turn(const std::shared_ptr<Acquisition>& operation);
   void ask_again(const ContenderPtr& contender);
   void submit(Step step, const std::shared_ptr<Operation>& operation);
@@ -263,6 +263,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void lose(const ContenderPtr& contender, const std::string& words);
   void own_node_gone(const ContenderPtr& contender);
   void erase(const ContenderPtr& contender);
+  static void watches_no_more(Contender& contender) noexcept;
   void lapse(Instant now);
 
   // Pulses.
@@ -273,10 +274,14 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] bool watches_holds() const;
   void watch_own(const ContenderPtr& contender);
   [[nodiscard]] static Instant renewed_from(const Contender& contender);
-  static void await(AwaitedRenewal& awaited, const Contender& contender);
-  [[nodiscard]] bool decided(const AwaitedRenewal::Proof& proof, Instant now) const;
+  static void note(std::vector<AwaitedRenewal>& parts, const Contender& contender,
+                   std::size_t item);
+  void await(const std::shared_ptr<Renewal>& operation, std::vector<AwaitedRenewal> parts,
+             std::vector<std::size_t> lost);
+  [[nodiscard]] bool decided(const AwaitedRenewal& part, Instant now) const;
+  [[nodiscard]] static Instant end_of_patience(const AwaitedRenewal& part);
   void settle_renewals();
-  void answer(Renewal& operation);
+  void settle(const AwaitedRenewal& part);
 
   // Doubts.
   void doubt(const Contender& contender);
@@ -287,6 +292,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void tick(Instant now);
 
   [[nodiscard]] std::string prefix_of(const Contender& contender) const;
+  [[nodiscard]] static Paths paths_of(const Contender& contender);
   [[nodiscard]] Naming naming_of(const Contender& contender) const;
   [[nodiscard]] static HoldId hold_id_of(const Contender& contender);
   void remember_queue(const std::string& path);

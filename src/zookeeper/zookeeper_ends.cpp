@@ -57,8 +57,13 @@ void ZooKeeperBackend::erase(const ContenderPtr& contender) {
   set(*contender, &Contender::held, false);
   contender->erased = true;
   without_gate(contender);
-  contender->session->owned_bytes -= contender->bytes;
+  watches_no_more(*contender);
+  contender->session->paths.owned -= contender->paths.owned;
   contenders_.erase(contender->attempt);
+}
+
+void ZooKeeperBackend::watches_no_more(Contender& contender) noexcept {
+  contender.session->paths.watched -= std::exchange(contender.paths.watched, 0);
 }
 
 // The next node of the attempt has another guid, so that the two are never mixed up.
@@ -99,6 +104,20 @@ std::string ZooKeeperBackend::prefix_of(const Contender& contender) const {
   return contender.path + '/' +
          node_prefix(contender.attempt, contender.round, {}, contender.mode == Mode::shared,
                      naming_of(contender));
+}
+
+Paths ZooKeeperBackend::paths_of(const Contender& contender) {
+  constexpr std::size_t digits = 11;         // of a node, behind its prefix
+  constexpr std::size_t marked_digits = 17;  // of the grant of whoever was its owner before
+  constexpr std::size_t length = 4;          // of a path, on the wire
+  std::size_t node = contender.prefix.size() + digits + length;
+  if (contender.beside) node += marked_digits;
+  if (contender.mode == Mode::permit) node *= 2;  // its gate's
+  Paths paths{.owned = node};
+  // The node before its own is called as that is.
+  if (contender.wait) paths.watched = node;
+  if (contender.wait && contender.key) paths.watched += contender.key->place.kept.size() + length;
+  return paths;
 }
 
 // Of a key's queue and a semaphore's the names are always the same.
@@ -164,6 +183,8 @@ void ZooKeeperBackend::session_ready(Session& session, short events, Instant now
   const CompletionScope scope(*this);
   if (stopped_.load()) return;
   session.run(events, now);
+  // Whatever was asked for, its answer may have proven what a renewal waits for.
+  if (!renewals_.empty()) settle_renewals();
 }
 
 void ZooKeeperBackend::session_up(Session& session) {

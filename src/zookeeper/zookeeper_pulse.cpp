@@ -4,6 +4,8 @@
 // nothing. The sync shows that the leader has been told of the pulse before; the write proves it,
 // and is the sign of life that the next pulse shows. See life.hpp.
 #include "base/mutant.hpp"
+#include "base/piecemeal_renewal.hpp"
+#include "core/figures.hpp"
 #include "zookeeper/zookeeper_backend.hpp"
 
 #include <algorithm>
@@ -19,6 +21,19 @@ constexpr int parts_of_progress = 24;  // of a session: what a renewal gains at 
 // A renewal waits so long for the pulse that comes anyway. Where each hold of thousands that are
 // not renewed at once has one more come, they cost the servers three times what one hold does.
 constexpr int parts_of_patience = 10;
+// A renewal that nothing was heard of for so long is told as failed: by then three parts of ten of
+// the hold are left at least.
+constexpr int parts_of_unheard = 4;  // of a session
+
+/// Half of the time after which the library would take the renewal for lost, and ask again.
+std::chrono::nanoseconds patience(const Session& session) {
+  const std::chrono::nanoseconds timeout = session.timeout();
+  return std::min(timeout / parts_of_patience, core::command_timeout(timeout) / 2);
+}
+
+void tell_early(Renewal& renewal, const std::vector<std::size_t>& items) {
+  for (const std::size_t item : items) base::tell_early(renewal, item);
+}
 
 /// Between two pulses of a session that holds something. What a pulse proves began one pulse ago,
 /// and the library asks for more a quarter of a session after that, or a little later: by then the
@@ -113,53 +128,92 @@ Instant ZooKeeperBackend::renewed_from(const Contender& contender) {
 }
 
 // The last of a session's holds that are renewed together speaks for all of them.
-void ZooKeeperBackend::await(AwaitedRenewal& awaited, const Contender& contender) {
+void ZooKeeperBackend::note(std::vector<AwaitedRenewal>& parts, const Contender& contender,
+                            std::size_t item) {
   const Instant from = renewed_from(contender);
-  for (AwaitedRenewal::Proof& proof : awaited.proofs) {
-    if (proof.session != contender.session) continue;
-    proof.from = std::max(proof.from, from);
-    return;
+  auto part = std::find_if(parts.begin(), parts.end(), [&](const AwaitedRenewal& each) {
+    return each.session == contender.session;
+  });
+  if (part == parts.end()) {
+    part = parts.insert(part, AwaitedRenewal());
+    part->session = contender.session;
   }
-  awaited.proofs.push_back({.session = contender.session, .from = from});
+  part->from = std::max(part->from, from);
+  part->items.push_back(item);
 }
 
-bool ZooKeeperBackend::decided(const AwaitedRenewal::Proof& proof, Instant now) const {
-  Session& session = *proof.session;
-  if (!session.up() || session.proven() >= proof.from) return true;
-  const bool comes_soon =
-      session.pulse.beats || pulse_due(session) <= now + session.timeout() / parts_of_patience;
+/// @param lost which of its holds are not known any more
+void ZooKeeperBackend::await(const std::shared_ptr<Renewal>& operation,
+                             std::vector<AwaitedRenewal> parts, std::vector<std::size_t> lost) {
+  if (parts.empty()) return then([operation] { operation->answered(); });
+  if (!lost.empty()) then([operation, lost = std::move(lost)] { tell_early(*operation, lost); });
+  const Instant now = clock_->now();
+  const auto left = std::make_shared<std::size_t>(parts.size());
+  renewals_.reserve(renewals_.size() + parts.size());
+  for (AwaitedRenewal& part : parts) {
+    part.operation = operation;
+    part.asked = now;
+    part.left = left;
+    const bool others_wait =
+        std::any_of(renewals_.begin(), renewals_.end(),
+                    [&](const AwaitedRenewal& other) { return other.session == part.session; });
+    Instant& unheard = part.session->pulse.unheard;
+    if (!others_wait || unheard == never) unheard = now;
+    renewals_.push_back(std::move(part));
+  }
+  settle_renewals();
+}
+
+bool ZooKeeperBackend::decided(const AwaitedRenewal& part, Instant now) const {
+  Session& session = *part.session;
+  if (!session.up() || session.proven() >= part.from) return true;
+  const bool comes_soon = session.pulse.beats || pulse_due(session) <= now + patience(session);
   if (!comes_soon) session.pulse.wanted = true;
   return base::mutant("zookeeper.renewal_unasked");
 }
 
-// What was proven for a session goes for all that it holds. Where nothing comes in time nothing is
-// learned now, and whoever observes is to know of it while the hold still stands: the library asks
-// again.
-void ZooKeeperBackend::settle_renewals() {
-  const Instant now = clock_->now();
-  std::erase_if(renewals_, [this, now](AwaitedRenewal& awaited) {
-    // Of each session it is said whether a pulse is wanted.
-    std::erase_if(awaited.proofs, [&](const auto& proof) { return decided(proof, now); });
-    if (!awaited.proofs.empty() && now < awaited.until) return false;
-    const std::shared_ptr<Renewal>& operation = awaited.operation;
-    answer(*operation);
-    then([operation] { operation->answered(); });
-    return true;
-  });
-  for (const AwaitedRenewal& awaited : renewals_) next_look_ = std::min(next_look_, awaited.until);
+// Who asks again while nothing was heard learns of the same silence: little is left of the hold,
+// and its observer is to know.
+Instant ZooKeeperBackend::end_of_patience(const AwaitedRenewal& part) {
+  if (base::mutant("zookeeper.unheard_renewal_is_awaited")) return never;
+  const Session& session = *part.session;
+  return std::min(part.asked, session.pulse.unheard) + session.timeout() / parts_of_unheard;
 }
 
-void ZooKeeperBackend::answer(Renewal& operation) {
-  for (Renewal::Item& item : operation.items()) {
+// What was proven for a session goes for all that it holds, and waits for no other session. Where
+// nothing comes in time nothing is learned now, and whoever observes is to know of it while the
+// hold still stands: the library asks again.
+void ZooKeeperBackend::settle_renewals() {
+  const Instant now = clock_->now();
+  for (const auto& session : sessions_) {
+    Session::Pulse& pulse = session->pulse;
+    if (std::exchange(pulse.proven, session->proven()) != session->proven()) pulse.unheard = never;
+  }
+  for (auto part = renewals_.begin(); part != renewals_.end();) {
+    if (!decided(*part, now) && now < end_of_patience(*part)) {
+      next_look_ = std::min(next_look_, end_of_patience(*part));
+      ++part;
+      continue;
+    }
+    settle(*part);  // where there is no memory for it, it is done once more
+    part = renewals_.erase(part);
+  }
+}
+
+void ZooKeeperBackend::settle(const AwaitedRenewal& part) {
+  const Session& session = *part.session;
+  std::vector<Renewal::Item>& items = part.operation->items();
+  for (const std::size_t i : part.items) {
+    Renewal::Item& item = items[i];
     const ContenderPtr contender = hold_of(item.hold);
     if (!contender) {
       item.answer = Renewal::Answer::lost;
       continue;
     }
-    const Session& session = *contender->session;
     if (!session.up()) continue;
-    const bool renewed = session.proven() >= renewed_from(*contender);
-    if (!renewed && !base::mutant("zookeeper.renewal_unasked")) continue;
+    // By another renewal of it, perhaps, that was asked for before or behind this one.
+    const Instant from = std::min(part.from, renewed_from(*contender));
+    if (session.proven() < from && !base::mutant("zookeeper.renewal_unasked")) continue;
     item.answer = Renewal::Answer::renewed;
     item.counted_from =
         base::mutant("zookeeper.renewal_unasked") ? clock_->now() : session.proven();
@@ -168,6 +222,12 @@ void ZooKeeperBackend::answer(Renewal& operation) {
     contender->counted = item.counted_from;
     contender->lapse = item.counted_from + item.granted;
   }
+  if (*part.left == 1) {
+    then([operation = part.operation] { operation->answered(); });
+  } else {
+    then([operation = part.operation, which = part.items] { tell_early(*operation, which); });
+  }
+  --*part.left;
 }
 
 }  // namespace mortise::zookeeper

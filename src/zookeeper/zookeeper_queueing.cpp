@@ -315,6 +315,7 @@ void ZooKeeperBackend::grant(const ContenderPtr& contender) {
   }
   set(*contender, &Contender::watching, false);
   set(*contender, &Contender::held, true);
+  watches_no_more(*contender);
   contender->counted = base::mutant("zookeeper.grant_from_now") ? clock_->now() : session.proven();
   contender->lapse = contender->counted + session.timeout();
   next_look_ = std::min(next_look_, contender->lapse);

@@ -2,12 +2,11 @@
 // Goal: thousands of waiters on one name are served one by one in the order in which they came, and
 // nobody is woken in vain; thousands of holds outlive a restart of their server. Method: processes
 // that drive a backend by hand with many attempts each, and a client with many locks.
-#include <mortise/zookeeper.hpp>
-
 #include "base/random_id.hpp"
 #include "fault/zookeeper_fixture.hpp"
 #include "model/process.hpp"
 #include "support/contract_process.hpp"
+#include "zookeeper/zookeeper_backend.hpp"
 
 #include <poll.h>
 
@@ -68,7 +67,11 @@ struct CrowdBoard {
 class Crowd {
  public:
   Crowd(const std::string& url, const std::string& name, std::size_t size, CrowdBoard& board)
-      : board_(board), backend_(zookeeper::backend(url)) {
+      : board_(board) {
+    auto settings = zookeeper::Settings::parse(url);
+    // Of some 330 bytes each: one session has no room for all.
+    settings.most_watched = std::min(settings.most_watched, size * 200);
+    backend_ = std::make_unique<zookeeper::ZooKeeperBackend>(settings);
     backend_->start(driver_);
     const std::uint64_t mine = base::random_bits();
     for (std::size_t i = 0; i < size; ++i) {
@@ -130,7 +133,7 @@ class ZooKeeperCrowd : public ZooKeeperTest {
  protected:
   void be_served_in_turn(std::size_t processes, std::size_t of_each, std::chrono::seconds within) {
     have_own({.jvm = {"-Xmx1g"}});  // of two such flags the last one counts
-    // As long as both may be, so that one session of a client has no room for all.
+    // As long as both may be.
     const std::string below = root() + "/" + std::string(180, 'r');
     const std::string name(100, 'n');
     const std::string at = server().url(below + "?" + in_long);
