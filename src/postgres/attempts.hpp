@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,9 @@ class Attempts {
   bool wanted(const Operation& operation);
   /// A request for it leaves now. @return what that has to say of older copies
   [[nodiscard]] Copies sent(const AttemptId& attempt);
+  /// The same, unless one is on its way already, behind which it would come.
+  /// @return nothing: that one is answered, or told of as unanswered and sent once more
+  [[nodiscard]] std::optional<Copies> sent_alone(const AttemptId& attempt);
   /// One request for it is answered. @return whether the attempt is over
   bool answered(const AttemptId& attempt);
   /// One request for it did not leave.
@@ -108,6 +112,7 @@ class Attempts {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }
   };
   using Table = std::unordered_map<AttemptId, Pending, Hash>;
+  [[nodiscard]] Copies sent_locked(const AttemptId& attempt);
   void forget_locked(Table::iterator place);
   void forget_done_locked(const AttemptId& attempt);
   /// One request less is on its way.

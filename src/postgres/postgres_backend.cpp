@@ -225,7 +225,10 @@ void PostgresBackend::send_or_put_off(Flights& one) {
     if (connection == nullptr) break;
     try {
       if (chosen.behind) overtakes(call);
-      count(call);
+      if (!count(call, chosen.behind)) {
+        pool_->done(call);
+        return one.clear();
+      }
     } catch (...) {
       pool_->done(call);  // there is no memory for it
       throw;
@@ -284,8 +287,22 @@ bool PostgresBackend::withdrawn(const Call& call) const {
 }
 
 /// From now on a request of that attempt is on its way, until it is answered or `not_sent()`.
-void PostgresBackend::count(Call& call) {
-  if (call.kind == Call::Kind::acquire) call.copies = attempts_.sent(*call.attempt());
+///
+/// An attempt has one on its way, whoever asks: its caller, again and again; who hears of a
+/// release, or of a late answer; and whoever repeats what was not answered. More of them would be
+/// repeated by the next connection, each, and what they are answered late would ask for as many
+/// again.
+/// @param behind others that went the same way are on a connection that is dead
+/// @return false: it need not leave. One is on its way that is as good
+bool PostgresBackend::count(Call& call, bool behind) {
+  if (call.kind != Call::Kind::acquire) return true;
+  const AttemptId& attempt = *call.attempt();
+  // What may have been granted already is asked for until an answer counts, whatever else is.
+  const bool needed = behind || call.executed;
+  const std::optional<Copies> copies =
+      needed ? attempts_.sent(attempt) : attempts_.sent_alone(attempt);
+  if (copies) call.copies = *copies;
+  return copies.has_value();
 }
 
 }  // namespace mortise::postgres

@@ -112,7 +112,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void submit(Flights& one);
   void send_or_put_off(Flights& one);
   [[nodiscard]] Call::Text text_of(const Acquisition& wanted, bool apart) const;
-  void count(Call& call);
+  [[nodiscard]] bool count(Call& call, bool behind);
   void not_sent(const Call& call);
   void overtakes(const Call& call);
   void relieve();

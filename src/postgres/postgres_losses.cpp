@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: MIT
 // What a connection that broke, or stands still, leaves behind: nothing of it is forgotten, also
 // where there is no memory for a part of that.
+#include "base/farewell.hpp"
 #include "base/mutant.hpp"
 #include "postgres/postgres_backend.hpp"
 #include "postgres/steps.hpp"
 
+#include <set>
 #include <utility>
 
 namespace mortise::postgres {
+namespace {
+
+// As in the outbox: of one operation a call of each kind is made once more, however often the
+// library has asked for it while nobody answered. Where there is no memory for that, each is.
+void leave_one_of_each(Flights& calls) {
+  if (calls.size() < 2 || base::mutant("postgres.repeats_each_copy")) return;
+  base::without_memory([&] {
+    std::set<std::pair<const Operation*, Call::Kind>> seen;
+    calls.remove_if([&](const Flight& each) {
+      // What was executed once must come to an answer that counts.
+      return !each.executed && !seen.emplace(each.operation.get(), each.kind).second;
+    });
+  });
+}
+
+}  // namespace
 
 void PostgresBackend::dropped(Connection& connection, const ServerError& why, bool was_up,
                               Flights unanswered) {
@@ -96,6 +114,7 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights
     steps.make([&] { no_server_ = why.failure; });
     unanswered.splice(unanswered.end(), outbox_.take());
   }
+  leave_one_of_each(unanswered);
   const bool final = why.kind == ServerError::Kind::final && !others;
   // A connection that was up is up again at once, as a rule.
   const bool once_more = others || (was_up && !final && !pool_->all_stuck());

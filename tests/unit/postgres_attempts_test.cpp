@@ -40,6 +40,21 @@ TEST_F(PostgresAttempts, AskOnceMoreWhenWhatWasOnItsWayIsAnswered) {
   EXPECT_FALSE(attempts_.told_meanwhile(id_));
 }
 
+// However many ask for it, one request is on its way: more of them would be repeated by the next
+// connection, each of them.
+TEST_F(PostgresAttempts, HaveOneRequestOnItsWay) {
+  EXPECT_TRUE(attempts_.sent_alone(id_));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(attempts_.sent_alone(id_));
+  attempts_.answered(id_);
+  EXPECT_TRUE(attempts_.sent_alone(id_));
+  attempts_.unanswered(id_, Instant{1h});
+  const auto again = attempts_.sent_alone(id_);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->older);
+  attempts_.not_sent(id_);
+  EXPECT_TRUE(attempts_.sent_alone(id_));
+}
+
 // What it looked at in vain before says nothing of what it is told now.
 TEST_F(PostgresAttempts, BeginAnewToLookSoonWhenTheyAreTold) {
   for (unsigned i = 1; i <= 7; ++i) EXPECT_EQ(attempts_.looked_in_vain(id_, false), i);

@@ -36,6 +36,7 @@ void PostgresTrials::come() {
   if (!trial_.judge().verdict()) overtaken_.come();
   if (!trial_.judge().verdict()) steps_.come();
   if (!trial_.judge().verdict()) brief_.come();
+  if (!trial_.judge().verdict()) copies_.come();
   if (!trial_.judge().verdict()) shares_.come();
   if (!trial_.judge().verdict()) keys_.come();
   if (!trial_.judge().verdict()) lost_grants_.come();

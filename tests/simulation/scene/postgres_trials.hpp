@@ -3,6 +3,7 @@
 #pragma once
 
 #include "simulation/scene/postgres_brief.hpp"
+#include "simulation/scene/postgres_copies.hpp"
 #include "simulation/scene/postgres_doubts.hpp"
 #include "simulation/scene/postgres_keys.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
@@ -32,6 +33,7 @@ class PostgresTrials {
   PostgresOvertaken overtaken_{trial_};
   PostgresSteps steps_{trial_};
   PostgresBrief brief_{trial_};
+  PostgresCopies copies_{trial_};
   PostgresShares shares_;
   PostgresKeys keys_{trial_};
   PostgresLostGrants lost_grants_;  // at servers of their own
