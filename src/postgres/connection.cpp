@@ -79,7 +79,10 @@ void Connection::check_time(Instant now) {
     case End::broken: return drop(broken());
   }
   if (link_.state() != State::up) return;
-  if (forsaken_.load()) return drop(lost("another server has taken its place"));
+  if (forsaken_.load()) {
+    return drop(turned_away_ ? *std::exchange(turned_away_, {})
+                             : lost("another server has taken its place"));
+  }
   bool late = false;
   bool arrived = false;
   {

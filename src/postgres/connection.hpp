@@ -143,6 +143,7 @@ class Connection final : public base::TunedSource {
   [[nodiscard]] Sent queue(Flights& one, Flights& dismissed, std::uint32_t life);
   [[nodiscard]] bool may_send_locked(Instant now);
   [[nodiscard]] Instant wave_due_locked() const noexcept;
+  void look_for_refusal(const Flight& flight);
   [[nodiscard]] bool waits_for_what_tells() const;
   [[nodiscard]] Instant deadline_locked() const noexcept;
   [[nodiscard]] Instant second_wave_locked() const noexcept;
@@ -177,7 +178,8 @@ class Connection final : public base::TunedSource {
   Route route_;
   ServerError last_;  // why the server before this one would not do
   std::optional<Result> greeting_;
-  bool settling_ = false;  // the second half of the greeting
+  bool settling_ = false;                   // the second half of the greeting
+  std::optional<ServerError> turned_away_;  // it answers, and others have to be asked
 
   remote::Link link_;
   std::atomic<bool> stuck_{false};  // `flights_` were told of as unanswered

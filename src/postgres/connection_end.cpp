@@ -50,6 +50,7 @@ void Connection::drop(const ServerError& why) {
   route_.rest();
   greeting_.reset();
   settling_ = false;
+  turned_away_.reset();
   user_.dropped(*this, why, was_up, std::move(unanswered));
 }
 

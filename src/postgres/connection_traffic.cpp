@@ -274,6 +274,7 @@ void Connection::receive() {
     const Flight& flight = done.front();
     bool told = false;
     steps.make([&] {
+      look_for_refusal(flight);
       late ? user_.answered_late(flight, flight.result) : user_.answered(flight, *flight.result);
       told = true;
     });
@@ -281,10 +282,19 @@ void Connection::receive() {
   }
   for (const Flight& flight : dismissed) user_.dismissed(flight);
   if (!untold.empty()) user_.untold(std::move(untold));
+  if (turned_away_) forsake();
   for (const std::string& payload : news) steps.make([&] { user_.notified(payload); });
   if (again) steps.make([&] { user_.connected(*this); });
   steps.rethrow();
   if (waits_for_what_tells()) user_.held_up();
+}
+
+// A primary that takes no writes any more, though it answers: one that was passed on by plan, or
+// that a pooler in front of it has met again as a standby. Nothing else ends this connection.
+void Connection::look_for_refusal(const Flight& flight) {
+  if (!flight.result || flight.result->kind() != Result::Kind::error) return;
+  ServerError error = server_error(route_.where(), flight.result->error());
+  if (error.kind == ServerError::Kind::elsewhere) turned_away_ = std::move(error);
 }
 
 // Not before its user has heard the answers: what had to follow those may have come meanwhile.

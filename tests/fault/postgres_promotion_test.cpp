@@ -77,5 +77,32 @@ TEST_F(PostgresPromotion, EndsTheSessionsOfTheOldPrimary) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+// As tools do that pass the service on by plan, and as a server behind a pooler of its own is when
+// it comes back as a standby: no session ends.
+TEST_F(PostgresPromotion, IsFollowedWhereTheOldPrimaryTakesNoWritesAnyMore) {
+  PostgresServer standby({.standby_of = &server()});
+  Client mine(url_of(server().port(), standby.port()));
+  Lock lock = mine.lock("a");
+  Lock held = mine.lock("b", {.lease = 3s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  lock.unlock();
+  ASSERT_TRUE(held.try_lock_for(patience));
+  server().talk().run("alter system set default_transaction_read_only = on");
+  server().talk().run("select pg_reload_conf()");
+  ASSERT_TRUE(
+      eventually([&] { return server().user().value("show transaction_read_only") == "on"; }));
+  ASSERT_TRUE(eventually([&] {
+    return standby.talk().value(
+               "select expires_at > clock_timestamp() from mortise.lock"
+               " where name = 'b'") == "t";
+  }));
+  standby.promote();
+  EXPECT_TRUE(lock.try_lock_for(patience)) << "it stays with the server that takes no writes";
+  EXPECT_FALSE(is_held("a"));
+  EXPECT_EQ(lock.release(), Released::released);
+  EXPECT_FALSE(held.lost().stop_requested());
+  EXPECT_EQ(held.release(), Released::released);
+}
+
 }  // namespace
 }  // namespace mortise::fault
