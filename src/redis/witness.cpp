@@ -195,6 +195,7 @@ void Witness::end_round(long long replicas, const Failure& why) {
       if (enough || why || each->until <= now) over.splice(over.end(), under_way_, each);
       each = next;
     }
+    if (enough && base::mutant("redis.one_wait_answers_all")) over.splice(over.end(), seen_);
     seen_.splice(seen_.begin(), under_way_);
     static_cast<void>(note_due_locked());  // begin() tells
   }

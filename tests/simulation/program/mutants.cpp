@@ -28,6 +28,7 @@ constexpr std::array of_servers{
     OfServers{"redis.grant_before_the_replicas", Kind::replicas},
     OfServers{"redis.renewal_before_the_replicas", Kind::replicas},
     OfServers{"redis.waits_for_nothing_new", Kind::replicas},
+    OfServers{"redis.one_wait_answers_all", Kind::replicas},
     OfServers{"redis.sleeps_on_the_replicas_word", Kind::replicas},
     OfServers{"redis.ask_is_moved", Kind::cluster},
     OfServers{"redis.ask_without_asking", Kind::cluster},

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A master that nobody but its clients can reach, and goes on beside its successor; and one that
-// dies when it has granted a lock, before anybody else has that.
+// dies when it has granted a lock, before anybody else has that, while the replicas are asked for
+// what it has granted just before.
 #pragma once
+
+#include <mortise/client.hpp>
 
 #include "simulation/scene/redis_group.hpp"
 #include "simulation/scene/trial.hpp"
@@ -18,18 +21,20 @@ class RedisLostMaster final : public Trial {
   RedisLostMaster(Room& room, Judge& judge, std::string url, RedisGroup& group, bool waits)
       : Trial(room, judge, std::move(url)), group_(group), waits_(waits) {}
   void come() override;
-  /// Has the master die when it grants next.
-  std::function<void()> trap;
+  /// Has the master die when it grants that name next.
+  std::function<void(std::size_t name)> trap;
 
  private:
   void goes_on();
   void dies_of_a_grant();
   void take(Process& process);
+  void take_beside(mortise::Client& client);
   void take_after(Process& process);
   void until_whole(Nanos patience);
   RedisGroup& group_;
   const bool waits_;
   bool ready_ = false;
+  bool asked_ = false;
   bool over_ = false;
 };
 

@@ -46,11 +46,11 @@ class RedisSentinelStand final : public Stand {
       group_.server(i).make_mistake(mistake);
       group_.server(i).on_script([this, i](const redis::ScriptRun& run) {
         asked_.insert(run.connection);
-        if (run.answer.starts_with('G')) grants(i);
+        if (run.answer.starts_with('G') && !run.keys.empty()) grants(i, run.keys[0]);
         if (!waits_ && i != group_.master()) goes_on(i);
       });
       group_.server(i).on_message([this, i](std::string_view /*channel*/, std::string_view words) {
-        if (words.starts_with("G ")) grants(i);
+        if (words.starts_with("G ")) grants(i, words.substr(words.rfind(' ') + 1));
       });
     }
     if (!waits_) group_.on_fail_over = [this](std::size_t before) { fails_over(before); };
@@ -99,7 +99,8 @@ class RedisSentinelStand final : public Stand {
   [[nodiscard]] Nanos hand_over() const override { return waits_ ? 200ms : 100ms; }
   void last_trial() override {
     trial_.emplace(room_, *judge, url_, group_, waits_);
-    trial_->trap = [this] {
+    trial_->trap = [this](std::size_t name) {
+      trap_key_ = key_of(name);
       trap_until_ = room_.world.now() + 2s;
       trap_length_ = 1s;
     };
@@ -113,7 +114,7 @@ class RedisSentinelStand final : public Stand {
   }
 
  private:
-  void grants(std::size_t server);
+  void grants(std::size_t server, std::string_view key);
   void goes_on(std::size_t old);
   void fails_over(std::size_t before);
   std::string lose_master(Nanos length);
@@ -130,6 +131,7 @@ class RedisSentinelStand final : public Stand {
   std::set<ConnectionId> strays_;  // are elsewhere than what their client asks
   Nanos trap_until_{0};            // whoever grants next dies of it
   Nanos trap_length_{0};
+  std::string trap_key_;  // of which key; empty = of any
   mutable bool counts_ = false;
 };
 
@@ -205,9 +207,10 @@ void RedisSentinelStand::fails_over(std::size_t before) {
 }
 
 // What it answers, or pushes, arrives, and nobody else has it.
-void RedisSentinelStand::grants(std::size_t server) {
+void RedisSentinelStand::grants(std::size_t server, std::string_view key) {
   const Nanos now = room_.world.now();
   if (trap_until_ <= now || server != group_.master()) return;
+  if (!trap_key_.empty() && key != trap_key_) return;
   trap_until_ = Nanos(0);
   group_.wire().hold_up(server, now + group_.down_after() + 1s);
   room_.world.after(luck_.spread(300us, 30ms), [this, server] {
