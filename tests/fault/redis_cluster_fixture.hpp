@@ -25,7 +25,7 @@ using test::RedisTalk;
 
 class RedisClusterTest : public ::testing::Test {
  protected:
-  void SetUp() override { MORTISE_NEEDS_REDIS_SERVER(); }
+  void SetUp() override { MORTISE_NEEDS_REDIS_CLUSTER(); }
 
   RedisCluster& cluster(const RedisClusterOptions& options = {}) {
     if (!cluster_) cluster_.emplace(options);

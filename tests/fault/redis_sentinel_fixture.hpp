@@ -26,7 +26,7 @@ using test::RedisTalkError;
 
 class RedisSentinelTest : public ::testing::Test {
  protected:
-  void SetUp() override { MORTISE_NEEDS_REDIS_SERVER(); }
+  void SetUp() override { MORTISE_NEEDS(RedisSentinels::missing()); }
 
   [[nodiscard]] RedisSentinels& servers(const RedisSentinelsOptions& options = {}) {
     if (!servers_) servers_.emplace(options);

@@ -3,6 +3,7 @@
 
 #include "redis/lock_key.hpp"
 #include "support/eventually.hpp"
+#include "support/redis_version.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -40,6 +41,11 @@ std::vector<std::string> table_of(RedisTalk& talk) {
 }
 
 }  // namespace
+
+std::string RedisCluster::missing() {
+  if (std::string lack = RedisServer::missing(); !lack.empty()) return lack;
+  return redis_major_version() < 7 ? "redis-server 7.0" : "";
+}
 
 RedisCluster::RedisCluster(Options options) : options_(std::move(options)) {
   RedisServerOptions each = options_.each;

@@ -32,6 +32,10 @@ class RedisCluster {
   /// @throws std::runtime_error where that takes longer than 20 s
   explicit RedisCluster(Options options = {});
 
+  /// @return why there can be none on this machine, as of a server: one before 7.0 has no sharded
+  /// channels. Empty: there can be.
+  [[nodiscard]] static std::string missing();
+
   [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
   [[nodiscard]] RedisServer& operator[](std::size_t number) { return servers_.at(number); }
   [[nodiscard]] RedisTalk talk(std::size_t number) const { return servers_.at(number).talk(); }
@@ -81,3 +85,5 @@ class RedisCluster {
 };
 
 }  // namespace mortise::test
+
+#define MORTISE_NEEDS_REDIS_CLUSTER() MORTISE_NEEDS(::mortise::test::RedisCluster::missing())

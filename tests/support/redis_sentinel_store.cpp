@@ -37,6 +37,7 @@ BackendUnderTest redis_sentinel_backend() {
   backend.open = [](const std::shared_ptr<Clock>&) {
     return std::make_unique<RedisSentinelStore>();
   };
+  backend.missing = test::RedisSentinels::missing;
   return backend;
 }
 

@@ -2,6 +2,7 @@
 #include "support/redis_sentinels.hpp"
 
 #include "support/eventually.hpp"
+#include "support/redis_version.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -20,6 +21,11 @@ std::string field_of(const RedisAnswer& answer, const std::string& which) {
 }
 
 }  // namespace
+
+std::string RedisSentinels::missing() {
+  if (std::string lack = RedisServer::missing(); !lack.empty()) return lack;
+  return redis_major_version() < 7 ? "redis-server 7.0" : "";
+}
 
 RedisSentinels::RedisSentinels(RedisSentinelsOptions options) : options_(std::move(options)) {
   for (std::size_t i = 0; i <= options_.replicas; ++i) {
@@ -62,7 +68,7 @@ std::uint16_t RedisSentinels::port_of(const RedisServer& server) const noexcept 
   return is_tls() ? server.tls_port() : server.port();
 }
 
-// Redis 6.2 has no such command, and takes its time.
+// Redis 6.2 has no such command.
 void RedisSentinels::hasten(RedisServer& sentinel, std::chrono::milliseconds publish) {
   sentinel.talk().command({"SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PING-PERIOD", "100",
                            "ASK-PERIOD", "100", "PUBLISH-PERIOD", std::to_string(publish.count()),

@@ -5,6 +5,7 @@
 #include "support/certificates.hpp"
 #include "support/eventually.hpp"
 #include "support/free_port.hpp"
+#include "support/redis_version.hpp"
 
 #include <unistd.h>
 
@@ -120,11 +121,11 @@ void RedisServer::write_configuration() const {
        << "dir " << directory_.path() << '\n'
        << "logfile " << directory_.file("redis.log") << '\n'
        << "protected-mode no\n"
-       << "enable-debug-command yes\n"
        << "save \"\"\n"
        << "appendonly " << (keeps ? "yes" : "no") << '\n'
        << "appendfsync " << (keeps ? "always" : "no") << '\n'
        << "user " << administrators_name << " on >" << secret_ << " ~* &* +@all\n";
+  if (redis_major_version() >= 7) file << "enable-debug-command yes\n";
   if (options_.tls != Options::Tls::none) {
     const bool both = options_.tls == Options::Tls::client_certificate_too;
     file << "tls-port " << tls_port_ << '\n'

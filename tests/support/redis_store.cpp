@@ -139,6 +139,7 @@ BackendUnderTest redis_cluster_backend() {
   backend.name = "redis_cluster";
   backend.open = [](const std::shared_ptr<Clock>&) { return std::make_unique<ClusterStore>(); };
   backend.hooks = {Hook::take_away, Hook::take_key_away, Hook::processes};
+  backend.missing = test::RedisCluster::missing;
   return backend;
 }
 
