@@ -37,10 +37,9 @@ template <class Function>
 void detached_thread(Function function) {
   quiet_thread([function = std::move(function)]() mutable {
     struct Stay {
-      Stay() noexcept {}
       ~Stay() {}  // NOLINT(modernize-use-equals-default): a trivial one would be none
     };
-    thread_local const Stay stay;
+    thread_local const Stay stay{};
     static_cast<void>(&stay);
     function();
   }).detach();
