@@ -99,7 +99,7 @@ MORTISE_TEST(ThreadEnd, DoesNotTouchAGuardThatIsElsewhere) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = short_lease() * 2};
+  const LockOptions options{.lease = short_lease() * 3};
   Lock lock = one.lock("name", options);
   std::optional<Guard> guard;
   on_a_thread([&] { guard.emplace(lock); });
@@ -120,7 +120,7 @@ MORTISE_TEST(ThreadEnd, EndsWhatIsLeftWhenTheGuardHasGone) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = short_lease() * 2};
+  const LockOptions options{.lease = short_lease() * 3};
   Lock lock = one.lock("name", options);
   std::optional<Guard> guard;
   Owner owner;
@@ -142,7 +142,7 @@ MORTISE_TEST(ThreadEnd, DoesNotTouchAnOwnerThatIsNoThread) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
   Client other = client();
-  const LockOptions options{.lease = short_lease() * 2};
+  const LockOptions options{.lease = short_lease() * 3};
   Lock lock = one.lock("name", options);
   const Owner task = Owner::unique();
   on_a_thread([&] { EXPECT_TRUE(lock.acquire({.owner = task})); });
