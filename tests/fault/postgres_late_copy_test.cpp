@@ -89,26 +89,22 @@ TEST_F(PostgresLateCopy, ALateRequestTakesNothingAfterTheEndOfTheLease) {
   }
 }
 
-// Promise: S5
-TEST_F(PostgresLateCopy, ARepeatedRequestTakesNothingBehindTheRelease) {
+// So the grant of one copy is never told while another one is on its way behind it, which would
+// come after the release. Promise: S5
+TEST_F(PostgresLateCopy, WhatIsAnsweredInTimeIsNotRepeatedBehindItself) {
   Client mine = ready_client();
   Party taker(std::move(mine), "a", {.lease = 1200ms, .renew = false});
-  // The first request is granted, its answer takes time, and the second one is kept.
   proxy().delay(300ms, 300ms, Proxy::Direction::to_client);
   auto taken = taker.start();
   ASSERT_TRUE(eventually([&] { return is_held("a"); }));
   proxy().hold_requests(true);
   ASSERT_TRUE(comes(taken));
-  ASSERT_TRUE(eventually([&] { return proxy().held() > 0; }, 300ms)) << "nothing was repeated";
-  proxy().delay(0ns, 0ns);
+  EXPECT_EQ(proxy().held(), 0U) << "it was repeated";
   const std::uint64_t last = number("a");
-  // It is repeated on a new connection, behind the caller's back.
-  EXPECT_NE(taker.release(), Released::was_lost);
-  ASSERT_TRUE(eventually([&] {
-    return see("select expires_at = '-infinity' from mortise.lock where name = 'a'") == "t";
-  })) << "the release was not repeated";
-  deliver_all();
-  EXPECT_EQ(number("a"), last) << "an orphaned grant took it";
+  proxy().delay(0ns, 0ns);
+  proxy().hold_requests(false);
+  EXPECT_EQ(taker.release(), Released::released);
+  EXPECT_EQ(number("a"), last);
   EXPECT_FALSE(is_held("a"));
 }
 

@@ -70,7 +70,7 @@ std::uint16_t RedisSentinels::port_of(const RedisServer& server) const noexcept 
 
 // Redis 6.2 has no such command.
 void RedisSentinels::hasten(RedisServer& sentinel, std::chrono::milliseconds publish) {
-  sentinel.talk().command({"SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PING-PERIOD", "100",
+  sentinel.talk().command({"SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PING-PERIOD", "250",
                            "ASK-PERIOD", "100", "PUBLISH-PERIOD", std::to_string(publish.count()),
                            "ELECTION-TIMEOUT", "1000", "MIN-LINK-RECONNECT-PERIOD", "500",
                            "SLAVE-RECONF-TIMEOUT", "1000", "TILT-PERIOD", "500"});

@@ -9,12 +9,12 @@
 #include "simulation/scene/postgres_ambush.hpp"
 #include "simulation/scene/postgres_orphaned_grants.hpp"
 #include "simulation/scene/postgres_servers.hpp"
+#include "simulation/scene/postgres_specials.hpp"
 #include "simulation/scene/postgres_tie.hpp"
 #include "simulation/scene/postgres_trials.hpp"
 #include "simulation/scene/stands.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 
@@ -24,12 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* some_name = "name/0";
-// Of the specials:
-constexpr std::uint64_t a_lost_standby = 8;
-constexpr std::uint64_t a_fail_over = 9;
-constexpr std::uint64_t cancelled_waits = 12;
-constexpr std::uint64_t ambushes = 13;  // and above
-constexpr std::uint64_t a_slow_process = 21;
 constexpr std::uint64_t pooled_stream = 45;
 
 /// What other databases of the same server do while nothing is broken: each notification of theirs
@@ -55,22 +49,6 @@ postgres::Options options_of(const Plan& plan, Random& random, Neighbours neighb
 std::size_t most_connections(Neighbours neighbours, Random& random, std::uint64_t favourite) {
   if (!random.chance(favourite == a_slow_process ? 0.7 : 0.3)) return 0;
   return neighbours == Neighbours::quiet && random.chance(0.6) ? 1 : 2;
-}
-
-/// Those of the specials that differ, and which of them come more often, since hardly any of what
-/// they make comes to something: waits that are cancelled, rights that are revoked while a copy
-/// waits, with its connection and without, and a slow process.
-constexpr std::size_t different = 25;
-constexpr std::array<std::uint64_t, postgres_specials - different> more_often{cancelled_waits, 20,
-                                                                              21, 24};
-
-std::uint64_t special_of(std::uint64_t which) {
-  return which < different || which >= postgres_specials ? which : more_often.at(which - different);
-}
-
-std::uint64_t favourite_of(const Plan& plan, std::uint64_t drawn) {
-  if (plan.again) return *plan.again;
-  return plan.forgets ? a_fail_over : drawn;
 }
 
 class PostgresStand final : public Stand {
@@ -383,7 +361,7 @@ class PostgresStand final : public Stand {
   const std::uint64_t favourite_;  // of the specials; beyond them: none
   const Neighbours neighbours_;
   const bool fair_;
-  const bool pooled_;  // clients rely on no session, and hear of nothing
+  const bool pooled_;  // nobody hears of anything
   const bool standby_first_;
   const bool ties_;
   const std::size_t connections_;  // that a client may have for statements; 0: as many as usual
