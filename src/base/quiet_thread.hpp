@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -37,7 +38,8 @@ template <class Function>
 void detached_thread(Function function) {
   quiet_thread([function = std::move(function)]() mutable {
     struct Stay {
-      ~Stay() {}  // NOLINT(modernize-use-equals-default): a trivial one would be none
+      // It does something, in the eyes of a compiler that leaves out those that do nothing.
+      ~Stay() { std::atomic_signal_fence(std::memory_order_seq_cst); }
     };
     thread_local const Stay stay{};
     static_cast<void>(&stay);
