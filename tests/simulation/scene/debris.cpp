@@ -39,7 +39,7 @@ void Scene::look_every_second() {
     if (closing_) return;
     const std::uint64_t requests = stand_->requests() - requests_before_;
     // What a server is owed from calls of a while ago comes when it can be reached again.
-    const std::uint64_t calls = operations_ + judge_.grants();
+    const std::uint64_t calls = operations_ + judge_.grants() + judge_.calls_beside();
     recent_operations_.push_back(calls - operations_before_);
     if (recent_operations_.size() > a_while) recent_operations_.pop_front();
     const std::uint64_t operations =

@@ -144,6 +144,9 @@ class Judge {
   void blame(std::string promise, std::string words);
   [[nodiscard]] const std::optional<Verdict>& verdict() const noexcept { return verdict_; }
   [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
+  /// A call of a trial's that is judged by nothing, but asks the store as others do.
+  void called_beside() noexcept { ++beside_; }
+  [[nodiscard]] std::uint64_t calls_beside() const noexcept { return beside_; }
 
  private:
   struct Standing {
@@ -195,6 +198,7 @@ class Judge {
   Nanos excused_before_{0};
   std::map<std::size_t, Name> names_;
   std::uint64_t grants_ = 0;
+  std::uint64_t beside_ = 0;
   std::optional<Verdict> verdict_;
   Nanos serve_from_ = never;
   bool ordered_ = true;

@@ -61,6 +61,7 @@ void RedisLostMaster::take_beside(mortise::Client& client) {
   mortise::Lock lock = client.lock(beside, {.lease = lease});
   while (!asked_) {
     std::error_code error;
+    judge_.called_beside();
     if (lock.acquire({.wait = 1s}, error)) lock.release(error);
   }
 }

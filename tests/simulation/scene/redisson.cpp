@@ -138,6 +138,7 @@ Redisson::Redisson(Room& room, Judge& judge, Process& process, std::size_t names
 bool Redisson::lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_until) {
   const std::string key = "name/" + std::to_string(name);
   std::optional<std::uint64_t> told;  // of releases, when it began to listen and all was quiet
+  std::uint64_t taken = around_.taken(name);
   const Nanos until = room_.world.now() + patience;
   bool subscribed = false;
   bool got = false;
@@ -148,6 +149,7 @@ bool Redisson::lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_
     if (!left) {
       valid_until = before + lease - lease / 500;  // both clocks drift
       got = true;
+      ++around_.taken(name);
       break;
     }
     if (!std::exchange(subscribed, true)) {
@@ -156,7 +158,9 @@ bool Redisson::lock(Wire& commands, Wire& inbox, std::size_t name, Nanos& valid_
       continue;  // it looks once more, or misses what was told meanwhile
     }
     const std::uint64_t releases = around_.releases_told(name);
-    if (around_.quiet() < 100ms) told.reset();
+    const bool other_has_had_it = around_.taken(name) != taken;
+    taken = around_.taken(name);
+    if (around_.quiet() < 100ms || other_has_had_it) told.reset();
     if (!told) told = around_.quiet() < 100ms ? std::nullopt : std::optional(releases);
     if (told && releases - *told > most_in_vain) {
       judge_.blame("L5", process_.name() + " has tried in vain after each of " +

@@ -21,6 +21,9 @@ class Redisson {
     std::function<Nanos()> quiet;   ///< for how long nothing has befallen anybody
     /// Of how many releases of a name the server has told Redisson's waiters.
     std::function<std::uint64_t(std::size_t name)> releases_told;
+    /// How many locks of a name any Redisson has taken: whoever of them is first has it, which is
+    /// their own race.
+    std::function<std::uint64_t&(std::size_t name)> taken;
   };
   Redisson(Room& room, Judge& judge, Process& process, std::size_t names, Around around);
   /// Locks and unlocks; on a thread of the process.

@@ -121,7 +121,8 @@ void Scene::begin_stranger(std::size_t index) {
         room_, judge_, process, plan_.names,
         {.goes_on = [this] { return !calm_; },
          .quiet = [this] { return room_.world.now() - troubled_until_; },
-         .releases_told = [this](std::size_t name) { return stand_->releases_told(name); }});
+         .releases_told = [this](std::size_t name) { return stand_->releases_told(name); },
+         .taken = [this](std::size_t name) -> std::uint64_t& { return redissons_locks_[name]; }});
     stranger.live();
   });
 }

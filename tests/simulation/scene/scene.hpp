@@ -156,7 +156,8 @@ class Scene {
   Nanos clear_from_ = never;                        // what is left over has ended
   Nanos troubled_until_{0};  // until then something that befell somebody has its effect
   bool closing_ = false;
-  std::size_t working_ = 0;  // threads of clients
+  std::size_t working_ = 0;                               // threads of clients
+  std::map<std::size_t, std::uint64_t> redissons_locks_;  // by name
   std::uint64_t operations_ = 0;
   std::uint64_t operations_before_ = 0;
   std::uint64_t requests_before_ = 0;
