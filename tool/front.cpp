@@ -52,7 +52,7 @@ class Front {
       }
       // The keeper stands still while the lease goes on, and cannot end the command.
       if (!status_ && alive_until_.get() <= BootClock::now()) {
-        end_keeper();
+        ::kill(keeper_, SIGKILL);
         end_command("stands still");
       }
     }
@@ -148,9 +148,10 @@ class Front {
     ::waitpid(keeper_, nullptr, 0);
   }
 
-  /// No lock protects the command any more: whatever is left of it ends here and now.
+  /// No lock protects the command any more: whatever is left of it ends here and now. So does the
+  /// keeper, which is waited for after that: it may not get the time to die, or hang in the kernel.
   void end_command(const char* how) {
-    offspring_.kill_all(group_);  // it was the keeper's, and became ours
+    offspring_.kill_all(group_);  // the keeper's becomes ours
     complain(std::string("the process that holds the lock ") + how + "; the command was ended");
     status_ = hold_lost;
   }
