@@ -86,6 +86,23 @@ class EngineShortcut : public ::testing::Test {
     EXPECT_TRUE(test::eventually([&] { return source_.is_read_alone(); }));
     return caller;
   }
+  /// While a caller is alone, in `source_`.
+  void expect_detach_waits(Source& source) {
+    const auto operation = std::make_shared<Check>();
+    std::jthread lone = held_up(operation);
+    std::atomic<bool> detached{false};
+    std::jthread detacher([&] {
+      engine_.detach(source);
+      EXPECT_FALSE(source_.is_read_alone());
+      detached.store(true);
+    });
+    std::this_thread::sleep_for(5ms);  // it need not be there by now, but mostly is
+    EXPECT_FALSE(detached.load());
+    operation->answered();
+    source_.let_go();
+    lone.join();
+    detacher.join();
+  }
 
   Engine engine_{Clock::real()};
   HeldUpSource source_;
@@ -183,22 +200,7 @@ TEST_F(EngineShortcut, WhoAwaitsAPushHasItsReplyReadBehindALoneReader) {
   engine_.detach(pushes);
 }
 
-TEST_F(EngineShortcut, DetachWaitsForALoneReader) {
-  const auto operation = std::make_shared<Check>();
-  std::jthread lone = held_up(operation);
-  std::atomic<bool> detached{false};
-  std::jthread detacher([&] {
-    engine_.detach(source_);
-    EXPECT_FALSE(source_.is_read_alone());
-    detached.store(true);
-  });
-  std::this_thread::sleep_for(5ms);  // it need not be there by now, but mostly is
-  EXPECT_FALSE(detached.load());
-  operation->answered();
-  source_.let_go();
-  lone.join();
-  detacher.join();
-}
+TEST_F(EngineShortcut, DetachWaitsForALoneReader) { expect_detach_waits(source_); }
 
 TEST_F(EngineShortcut, OfSeveralServersItSleepsForTheOneThatItHasAsked) {
   HeldUpSource other;
@@ -239,24 +241,12 @@ TEST_F(EngineShortcut, WhereTwoOweRepliesBothAreRead) {
   engine_.detach(other);
 }
 
+// The reader looks at each of them once more when it leaves.
 TEST_F(EngineShortcut, DetachOfAnyOfThemWaitsForALoneReader) {
   HeldUpSource other;
   engine_.attach(other);
   ask_and_wait();
-  const auto operation = std::make_shared<Check>();
-  std::jthread lone = held_up(operation);
-  // The reader looks at each of them once more when it leaves.
-  std::atomic<bool> detached{false};
-  std::jthread detacher([&] {
-    engine_.detach(other);
-    detached.store(true);
-  });
-  std::this_thread::sleep_for(5ms);  // it need not be there by now, but mostly is
-  EXPECT_FALSE(detached.load());
-  operation->answered();
-  source_.let_go();
-  lone.join();
-  detacher.join();
+  expect_detach_waits(other);
 }
 
 TEST_F(EngineShortcut, WhatTheReadThrowsReachesItsCallerAndTheWayStaysOpen) {
