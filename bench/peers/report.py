@@ -28,6 +28,10 @@ def without_unit(figure):
 
 
 def better(figure, value, than):
+    """Not where the page writes that they are the same: what each worker renews besides falls into one
+    run and not into the other, and adds a request to thousands."""
+    if than and ratio(value / than) == ratio(1):
+        return False
     return value > than if figure.endswith(MORE_IS_BETTER) else value < than
 
 
