@@ -10,10 +10,13 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 
@@ -120,6 +123,53 @@ TEST(RemoteStreamTest, ReadingSoonSleepsForAMoment) {
                             });
                           }),
             std::chrono::milliseconds(1));
+}
+
+/// Signals this process again and again, as a profiler does, and more often than a read sleeps.
+class Profiler {
+ public:
+  static constexpr int most = 4'000;  // in two seconds
+  Profiler() {
+    signals_.store(0);
+    struct sigaction ours {};
+    ours.sa_handler = [](int) {
+      if (signals_.fetch_add(1) + 1 == most) signal_every(0);
+    };
+    ours.sa_flags = SA_RESTART;
+    ::sigaction(SIGALRM, &ours, &before_);
+    signal_every(500);
+  }
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+  ~Profiler() {
+    signal_every(0);
+    ::sigaction(SIGALRM, &before_, nullptr);
+  }
+  [[nodiscard]] static int signals() noexcept { return signals_.load(); }
+
+ private:
+  static void signal_every(suseconds_t microseconds) noexcept {
+    const timeval time{.tv_sec = 0, .tv_usec = microseconds};
+    const itimerval timer{.it_interval = time, .it_value = time};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+  inline static std::atomic<int> signals_{0};
+  struct sigaction before_ {};
+};
+
+// A caller's time was up, and it slept on, for as long as a profiler signalled its thread. A signal
+// in the last tick of a sleep ends it for good, and where a tick is as long as the sleep each is
+// the last: so it is longer here than any tick.
+TEST(RemoteStreamTest, ReadingSoonSleepsForAMomentAlsoWhereSignalsKeepComing) {
+  const Pair pair{Listener()};
+  const timeval many_ticks{.tv_sec = 1, .tv_usec = 0};
+  ASSERT_EQ(::setsockopt(pair.stream->descriptor(), SOL_SOCKET, SO_RCVTIMEO, &many_ticks,
+                         sizeof many_ticks),
+            0);
+  std::array<char, 8> buffer{};
+  const Profiler profiler;
+  EXPECT_EQ(pair.stream->read_soon(buffer).status, Status::again);
+  EXPECT_LT(Profiler::signals(), Profiler::most) << "it has slept as long as they came";
 }
 
 TEST(RemoteStreamTest, ARefusedConnectionFails) {

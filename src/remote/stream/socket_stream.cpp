@@ -137,13 +137,13 @@ Stream::Moved SocketStream::read(std::span<char> into) { return receive(into, MS
 Stream::Moved SocketStream::read_soon(std::span<char> into) { return receive(into, 0); }
 
 Stream::Moved SocketStream::receive(std::span<char> into, int flags) {
-  for (;;) {
-    const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), flags);
-    if (got > 0) return {Status::done, static_cast<std::size_t>(got)};
-    if (got == 0) return {into.empty() ? Status::again : trouble(Step::ended, 0)};
-    if (errno == EAGAIN) return {Status::again};
-    if (errno != EINTR) return {trouble(Step::reading, errno)};
-  }
+  const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), flags);
+  if (got > 0) return {Status::done, static_cast<std::size_t>(got)};
+  if (got == 0) return {into.empty() ? Status::again : trouble(Step::ended, 0)};
+  // A sleep that a signal has ended would begin anew, with its whole time: where signals keep
+  // coming, as those of a profiler, it would have no end.
+  if (errno == EAGAIN || errno == EINTR) return {Status::again};
+  return {trouble(Step::reading, errno)};
 }
 
 Stream::Moved SocketStream::write(std::span<const char> from) {
