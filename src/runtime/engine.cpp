@@ -108,20 +108,22 @@ bool Engine::read_alone(const Follower& self, Instant now) {
   if (self.until - now < shortest_linger || operation.awaits_push()) return false;
   if (operation.signal() != self.seen) return false;
   if (!readers_.shortcut.take()) return false;
-  bool gathering = false;
+  bool goes_on = false;
   {
     Alone alone(*this);
     if (base::TunedSource* const source = readers_.shortcut.outstanding_alone()) {
       SourcePoll::linger(*source);
-      gathering = source->gathering();
+      if (source->gathering()) {
+        Lock lock(mutex_);
+        choose_last(lock);
+      }
     }
-    if (operation.signal() == self.seen) alone.go_on();
+    // Asked once, and behind all that may throw: a push that another thread reads may complete the
+    // operation from here on, and what is left would be read by nobody.
+    goes_on = operation.signal() == self.seen;
+    if (goes_on) alone.go_on();
   }
-  if (gathering) {
-    Lock lock(mutex_);
-    choose_last(lock);
-  }
-  return operation.signal() != self.seen;
+  return !goes_on;
 }
 
 void Engine::read(Lock& lock, ReaderRole& role, Follower& self) {

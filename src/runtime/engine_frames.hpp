@@ -62,7 +62,8 @@ class Engine::Alone {
   explicit Alone(Engine& engine) noexcept : engine_(engine) {}
   Alone(const Alone&) = delete;
   Alone& operator=(const Alone&) = delete;
-  /// The caller will read as one of many in a moment: nobody else has to come for what is left.
+  /// The caller will read as one of many in a moment, whatever comes: nobody else has to come for
+  /// what is left.
   void go_on() noexcept { goes_on_ = true; }
   ~Alone() {
     // As long as the role is this thread's: afterwards the sources may be gone.

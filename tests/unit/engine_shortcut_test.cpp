@@ -22,12 +22,29 @@ class HeldUpSource final : public base::TunedSource {
   void hold_up() { held_up_.store(true); }
   void let_go() { held_up_.store(false); }
   void throw_in_the_read() { throws_.store(true); }
+  /// Completes an operation when somebody looks the next time whether a reply is outstanding, as a
+  /// push does that another thread reads at that moment.
+  void push_at_the_next_look(Check& operation) { pushed_.store(&operation); }
+  /// Keeps requests back until this thread is to send them, and has no memory for that.
+  void keep_back_for_this_thread() {
+    sender_ = std::this_thread::get_id();
+    gathering_.store(true);
+  }
   [[nodiscard]] bool is_read_alone() const noexcept { return inside_.load() > 0; }
 
   [[nodiscard]] int descriptor() const noexcept override { return wire_.descriptor(); }
   [[nodiscard]] short interest() const noexcept override { return wire_.interest(); }
   [[nodiscard]] bool pushes() const noexcept override { return false; }
-  [[nodiscard]] bool outstanding() const noexcept override { return wire_.outstanding(); }
+  [[nodiscard]] bool outstanding() const noexcept override {
+    if (Check* const pushed = pushed_.exchange(nullptr)) pushed->answered();
+    return wire_.outstanding();
+  }
+  [[nodiscard]] bool gathering() const noexcept override { return gathering_.load(); }
+  void send_gathered() override {
+    if (std::this_thread::get_id() != sender_) return;
+    gathering_.store(false);
+    throw std::bad_alloc();
+  }
   [[nodiscard]] bool linger() override {
     EXPECT_EQ(inside_.fetch_add(1), 0) << "two callers sleep in one read";
     const bool came = !reading_.exchange(true) && read();
@@ -62,6 +79,9 @@ class HeldUpSource final : public base::TunedSource {
   std::atomic<bool> reading_{false};
   std::atomic<bool> held_up_{false};
   std::atomic<bool> throws_{false};
+  mutable std::atomic<Check*> pushed_{nullptr};
+  std::thread::id sender_;
+  std::atomic<bool> gathering_{false};
 };
 
 class EngineShortcut : public ::testing::Test {
@@ -174,6 +194,32 @@ TEST_F(EngineShortcut, WhatItLeavesBehindIsReadByTheBackground) {
   source_.answer(1);
   source_.let_go();
   lone.join();
+  source_.answer(1);
+  EXPECT_TRUE(test::eventually([&] { return left->done(); }));
+}
+
+// It was to read on as one of many, and had no reason to any more.
+TEST_F(EngineShortcut, WhatItLeavesBehindIsReadAlsoWhereAPushAnswersItAsItLeaves) {
+  const BackgroundThread background(engine_);
+  ASSERT_TRUE(background.sleeps());
+  const auto operation = std::make_shared<Check>();
+  const auto left = std::make_shared<Check>();
+  std::jthread lone = held_up(operation);
+  source_.request(left);  // for one who sleeps, by what this reader has read
+  source_.push_at_the_next_look(*operation);
+  source_.let_go();
+  lone.join();
+  source_.answer(2);
+  EXPECT_TRUE(test::eventually([&] { return left->done(); }));
+}
+
+TEST_F(EngineShortcut, WhatItLeavesBehindIsReadAlsoWhereItCannotSendWhatIsKeptBack) {
+  const BackgroundThread background(engine_);
+  ASSERT_TRUE(background.sleeps());
+  const auto left = std::make_shared<Check>();
+  source_.request(left);
+  source_.keep_back_for_this_thread();
+  EXPECT_THROW(wait_done(engine_, *left), std::bad_alloc);
   source_.answer(1);
   EXPECT_TRUE(test::eventually([&] { return left->done(); }));
 }
