@@ -48,6 +48,8 @@ class Engine::Reading {
     role_.taken = false;
     role_.asleep_until.store(Instant::min());
     engine_.readers_.hand_on_locked(role_);
+    // By what came with the pushes this thread may have asked for others, who sleep.
+    if (&role_ == &engine_.readers_.pushes) engine_.readers_.have_replies_read_locked();
   }
 
  private:

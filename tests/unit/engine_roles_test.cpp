@@ -195,20 +195,32 @@ class AskedAnew final : public Check {
   std::atomic<bool> anew{false};
 };
 
-TEST_F(EngineRoles, WhoTurnsOutToAwaitAReplyIsNotLeftBehindByTheReaderOfPushes) {
+/// Where the reader of pushes has asked for one who waits, and leaves.
+class EngineRolesAskedAnew : public EngineRoles, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(EngineRolesAskedAnew, WhoTurnsOutToAwaitAReplyIsNotLeftBehindByTheReaderOfPushes) {
+  const bool comes_last = GetParam();
   const BackgroundThread background(engine_);
   PushWaiter reader(engine_, pushes_);
   ASSERT_TRUE(reader.sleeps());
-  PushWaiter next(engine_, pushes_);
-  ASSERT_TRUE(next.sleeps());
+  std::optional<PushWaiter> next;
+  if (comes_last) {
+    next.emplace(engine_, pushes_);
+    ASSERT_TRUE(next->sleeps());
+  }
   const auto operation = std::make_shared<AskedAnew>();
   std::atomic<pid_t> kernel_id{0};
-  std::thread other([&] {
+  std::jthread other([&] {
     kernel_id.store(static_cast<pid_t>(::syscall(SYS_gettid)));
     wait_done(engine_, *operation);
   });
   ASSERT_TRUE(eventually([&] { return kernel_id.load() != 0; }));
   ASSERT_TRUE(test::falls_asleep(kernel_id.load(), {SYS_futex}));
+  if (!comes_last) {
+    next.emplace(engine_, pushes_);
+    ASSERT_TRUE(next->sleeps());
+  }
+  ASSERT_TRUE(background.sleeps());
   operation->anew.store(true);
   replies_.request(operation);
   pushes_.push();
@@ -216,9 +228,12 @@ TEST_F(EngineRoles, WhoTurnsOutToAwaitAReplyIsNotLeftBehindByTheReaderOfPushes) 
   replies_.answer(1);
   EXPECT_TRUE(eventually([&] { return operation->done(); }, 5s)) << "nobody reads its reply";
   pushes_.push();
-  next.join();
-  other.join();
+  next->join();
 }
+
+INSTANTIATE_TEST_SUITE_P(ItComes, EngineRolesAskedAnew, ::testing::Bool(), [](const auto& its) {
+  return its.param ? "BehindTheNextReader" : "BeforeTheNextReader";
+});
 
 TEST_F(EngineRoles, WhoAwaitsAPushReadsNoReplies) {
   const BackgroundThread background(engine_);
