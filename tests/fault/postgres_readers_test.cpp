@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: a writer that waits for readers keeps others out as long as it waits, and no longer. Method:
-// clients that wait without tickets, since the order of those is the server's own.
+// Goal: a writer that waits for readers keeps others out as long as it waits, and no longer.
+// Method: clients that wait without tickets, since the order of those is the server's own.
 #include "fault/postgres_fixture.hpp"
 
 #include <stop_token>

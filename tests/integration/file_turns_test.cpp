@@ -191,8 +191,8 @@ TEST_F(FileTurnsTest, WhoReadsFirstAfterAnOwnerWakesTheOtherReaders) {
   const Attempt first = waits(*one, Mode::shared);
   const Attempt second = waits(*other, Mode::shared);
   EXPECT_TRUE(served(*one, first, [&] {
-    EXPECT_TRUE(served(*other, second,
-                       [&] { EXPECT_EQ(owner->release(*hold), Released::released); }));
+    EXPECT_TRUE(
+        served(*other, second, [&] { EXPECT_EQ(owner->release(*hold), Released::released); }));
   }));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Goal: holds beside Redisson that last are all looked at each second, and wake a thread ten times a
-// second at most, however many they are. Method: the lines alone, on a clock of the test's own.
+// Goal: holds beside Redisson that last are all looked at each second, and wake a thread ten times
+// a second at most, however many they are. Method: the lines alone, on a clock of the test's own.
 #include "redis/long_holds.hpp"
 
 #include <gtest/gtest.h>

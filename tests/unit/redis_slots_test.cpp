@@ -55,8 +55,7 @@ std::string bulk(const std::string& bytes) {
 
 // As tools leave it that move slots one by one.
 TEST(RedisSlotsTest, ATableOfSingleSlotsIsReadAsAWhole) {
-  std::string node =
-      "*4\r\n" + bulk("255.255.255.255") + ":65535\r\n" + bulk(std::string(40, 'f'));
+  std::string node = "*4\r\n" + bulk("255.255.255.255") + ":65535\r\n" + bulk(std::string(40, 'f'));
   node += "*2\r\n" + bulk("hostname") + bulk(std::string(60, 'h'));
   std::string bytes = "*" + std::to_string(slot_count) + "\r\n";
   for (std::size_t slot = 0; slot < slot_count; ++slot) {

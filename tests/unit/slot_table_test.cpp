@@ -77,7 +77,8 @@ TEST_F(SlotTableTest, ASlotThatGoesLeavesItsPlaceToItsSuccessor) {
   EXPECT_EQ(client_->slots().find({.name = name_}), successor);
   clock_->go_on();
   going.join();
-  EXPECT_EQ(client_->slots().find({.name = name_}), successor) << "it was forgotten with the one before";
+  EXPECT_EQ(client_->slots().find({.name = name_}), successor)
+      << "it was forgotten with the one before";
   EXPECT_EQ(client_->slot(name_), successor);
 }
 
