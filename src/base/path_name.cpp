@@ -68,7 +68,7 @@ std::optional<std::string> name_in_path(std::string_view component) {
     if (component.size() - at < 3) return std::nullopt;
     const std::size_t high = digits.find(component[++at]);
     const std::size_t low = digits.find(component[++at]);
-    if (high == digits.npos || low == digits.npos) return std::nullopt;
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
     name += static_cast<char>(high * 16 + low);
   }
   // A stranger may have escaped what stays, or left what does not.

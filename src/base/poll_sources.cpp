@@ -14,7 +14,7 @@ namespace mortise::base {
 void poll_sources(const std::vector<Source*>& sources, const Clock& clock, Instant until) {
   std::vector<pollfd> polled;
   polled.reserve(sources.size());
-  // A copy: `ready()` may attach and detach sources.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): ready() may attach and detach some
   const std::vector<Source*> all = sources;
   for (const Source* source : all) {
     until = std::min(until, source->due());

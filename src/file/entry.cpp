@@ -14,6 +14,15 @@ namespace {
 
 using Kind = Decision::Kind;
 
+/// The one of that attempt, constant where they are; null = none.
+template <class Owner, class Sharing>
+auto* hold_of(const AttemptId& attempt, Owner& owner, Sharing& sharing) noexcept {
+  if (owner && owner->attempt == attempt) return &*owner;
+  const auto found = std::find_if(sharing.begin(), sharing.end(),
+                                  [&](const auto& own) { return own.attempt == attempt; });
+  return found == sharing.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::vector<Waiter>::iterator Entry::find(const Acquisition& operation) {
@@ -22,14 +31,11 @@ std::vector<Waiter>::iterator Entry::find(const Acquisition& operation) {
 }
 
 const Entry::Own* Entry::held_by(const AttemptId& attempt) const noexcept {
-  if (owner_ && owner_->attempt == attempt) return &*owner_;
-  const auto found = std::find_if(sharing_.begin(), sharing_.end(),
-                                  [&](const Own& own) { return own.attempt == attempt; });
-  return found == sharing_.end() ? nullptr : &*found;
+  return hold_of(attempt, owner_, sharing_);
 }
 
 Entry::Own* Entry::held_by(const AttemptId& attempt) noexcept {
-  return const_cast<Own*>(std::as_const(*this).held_by(attempt));
+  return hold_of(attempt, owner_, sharing_);
 }
 
 bool Entry::matches(const HoldId& hold) const noexcept {
