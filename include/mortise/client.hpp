@@ -94,9 +94,9 @@ class MORTISE_API Client {
   [[nodiscard]] Once once(std::string_view key, const OnceOptions& options = {});
 
   /// Connects, if need be, and asks the backend whether locks can be taken.
-  ///
   /// @param wait the longest wait, > 0
-  /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `protocol`, `closed`
+  /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `exhausted`, `protocol`,
+  /// `closed`
   void check(std::chrono::nanoseconds wait);
   /// The same without exceptions.
   void check(std::chrono::nanoseconds wait, std::error_code& ec);

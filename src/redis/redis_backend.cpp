@@ -289,7 +289,7 @@ void RedisBackend::write(const Server& server, std::string& bytes, Call& call) {
     case Call::Kind::recall:
       requests_.recall(bytes, passage, call.recollection()->key(), call.found.get());
       break;
-    case Call::Kind::check: requests_.inspect(bytes, passage, remote::probed_name); break;
+    case Call::Kind::check: requests_.check(bytes, passage); break;
     case Call::Kind::list: {
       const std::string& cursor = call.listing().cursor();
       requests_.list(bytes, passage, call.listing(),

@@ -142,6 +142,7 @@ class RedisBackend final : public Backend, private Server::User {
   void attested(Granted& granted);
   void unattested(Granted& granted, const Failure& why);
   void attest(std::uint64_t clock, const std::shared_ptr<Renewal>& renewal);
+  void answered_check(Server& server, const Call& call);
   void recorded(const std::shared_ptr<Acquisition>& operation, const Answer& answer);
   [[nodiscard]] std::uint64_t note_grant(const Acquisition::Request& request, Instant asked,
                                          const Answer& answer);

@@ -113,4 +113,16 @@ void RedisBackend::attest(std::uint64_t clock, const std::shared_ptr<Renewal>& r
   witness()->attest(clock, clock_->now() + core::command_timeout(lease), tell);
 }
 
+// Where replicas have not enough of what was written for that, no grant would be told either.
+void RedisBackend::answered_check(Server& server, const Call& call) {
+  const auto check = std::static_pointer_cast<Check>(call.operation);
+  if (witness() == nullptr) return check->answered();
+  witness()->attest(server.clock(), clock_->now() + patience, [this, check](const Failure& why) {
+    if (!why) return check->answered();
+    if (remote::is_final(why) || stopped_.load()) return check->failed(why);
+    check->trouble(why);
+    if (!check->done()) submit(Call::check(check));
+  });
+}
+
 }  // namespace mortise::redis

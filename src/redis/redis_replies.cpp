@@ -99,7 +99,7 @@ void RedisBackend::answered(Server& server, const Call& call, const Reply& reply
       }
       return answered_attempt(server, call.shared_acquisition(), call.asked, answer);
     case Call::Kind::inspect: return call.inspection()->answered(answer.holder());
-    case Call::Kind::check: return call.checking().answered();
+    case Call::Kind::check: return answered_check(server, call);
     case Call::Kind::force: return answered_force(call, answer);
     case Call::Kind::recall: return answered_recall(call, answer);
     case Call::Kind::release:

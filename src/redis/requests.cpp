@@ -9,6 +9,7 @@
 #include "redis/command.hpp"
 #include "redis/listing.hpp"
 #include "redis/lock_key.hpp"
+#include "remote/outbox.hpp"
 
 #include <algorithm>
 #include <array>
@@ -314,6 +315,12 @@ void Requests::renew(std::string& out, const Passage& passage,
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
   const Flags flags({mode_}, settings_.remembered);
   append_call(out, settings_, scripts::inspect, passage, name, "", flags.view());
+}
+
+void Requests::check(std::string& out, const Passage& passage) const {
+  const Flags flags({mode_}, settings_.remembered);
+  append_call(out, settings_, scripts::inspect, passage, remote::probed_name, "", flags.view(),
+              "w");
 }
 
 void Requests::inspect(std::string& out, const Passage& passage, const ForcedRelease& asked,

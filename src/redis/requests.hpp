@@ -52,6 +52,8 @@ class Requests {
   void renew(std::string& out, const Passage& passage,
              const std::vector<Renewal::Item>& items) const;
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
+  /// Whether a lock could be written: nothing stays of it, and the server may refuse it.
+  void check(std::string& out, const Passage& passage) const;
   /// The same, of the hold that is to be ended, if one is meant.
   /// @param mode `permit`: of the semaphore of that name
   void inspect(std::string& out, const Passage& passage, const ForcedRelease& asked,

@@ -115,6 +115,9 @@ TEST_F(RedisErrors, WithTooFewReplicasNothingIsGrantedNorPublished) {
   set("min-replicas-to-write", "1");
   Lock another = other.lock("b");
   EXPECT_THAT(words_of(another, Errc::unavailable), HasSubstr("NOREPLICAS"));
+  std::error_code error;
+  other.check(300ms, error);
+  EXPECT_EQ(error, Errc::unavailable) << "no lock can be taken";
   // The holder's lease ends, and the waiter asks; nobody may be told what cannot be noted.
   ASSERT_TRUE(eventually([&] { return lock.valid_for() == 0ns; }));
   EXPECT_FALSE(hears.receive(1200ms)) << "a grant was published";
@@ -124,6 +127,9 @@ TEST_F(RedisErrors, WithTooFewReplicasNothingIsGrantedNorPublished) {
   EXPECT_EQ(waiter.release(), Released::released);
   lock.unlock();
   expect_works(another);
+  EXPECT_NO_THROW(other.check(patience));
+  EXPECT_EQ(server().talk().command({"EXISTS", key("mortise.check")}).integer, 0)
+      << "it leaves nothing";
   expect_free("a");
 }
 

@@ -22,7 +22,11 @@ TEST_F(RedisMemory, WithoutMemoryNobodyTakesALock) {
     EXPECT_EQ(failure.code, Errc::exhausted) << failure.text;
     EXPECT_THAT(failure.text, HasSubstr("OOM"));
   }
+  std::error_code error;
+  mine.check(300ms, error);
+  EXPECT_EQ(error, Errc::exhausted);
   full(false);
+  EXPECT_NO_THROW(mine.check(patience));
   EXPECT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
   expect_free("a");

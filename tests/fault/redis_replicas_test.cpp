@@ -120,6 +120,17 @@ TEST_F(RedisReplicas, WithoutThemNobodyIsToldAndTheWordsSaySo) {
   EXPECT_EQ(lock.release(), Released::released);
 }
 
+TEST_F(RedisReplicas, WithoutThemTheCheckSaysThatNoLockCanBeTaken) {
+  Client mine = client({}, one);
+  EXPECT_NO_THROW(mine.check(patience));
+  servers()[1].stop();
+  const Failure failure = failure_of([&] { mine.check(1500ms); });
+  EXPECT_EQ(failure.code, Errc::unavailable);
+  EXPECT_THAT(failure.text, HasSubstr("0 of 1 replicas"));
+  servers()[1].resume();
+  EXPECT_NO_THROW(mine.check(patience));
+}
+
 // Promise: S1
 TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
   Client mine = client({}, one);

@@ -169,6 +169,9 @@ TEST_F(RedisRequestsTest, ManyAreRenewedAtOnce) {
 TEST_F(RedisRequestsTest, InspectAndForceRelease) {
   EXPECT_THAT(words_of([&](auto& out) { requests_.inspect(out, {}, "a"); }),
               ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{a}", "", "f"));
+  EXPECT_THAT(words_of([&](auto& out) { requests_.check(out, {}); }),
+              ElementsAre("EVALSHA", std::string(scripts::inspect.sha), "1", "m:{mortise.check}",
+                          "", "f", "w"));
   const auto force = [&](const char* found, Token of = {}) {
     return words_of([&](auto& out) {
       unfair_.force_release(out, {.whole = true}, ForcedRelease("a", of),
