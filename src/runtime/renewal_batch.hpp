@@ -20,7 +20,7 @@ class HoldKeeper;
 /// Renewals of many holds in one request, `core::renewal_batch` at most.
 class RenewalBatch final : public base::PiecemealRenewal {
  public:
-  RenewalBatch() : PiecemealRenewal({}) {}
+  RenewalBatch() : PiecemealRenewal(std::vector<Item>{}) {}
   void add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t generation, Item item);
   void learned(std::size_t index) noexcept override { tell(index, {}); }
 
