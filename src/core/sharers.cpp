@@ -58,10 +58,12 @@ Instant Sharers::next_end() const noexcept {
 bool Sharers::wants_news(Instant now, const TurnLimits& turn) noexcept {
   if (ends_by_itself()) return false;
   ++joins_;
-  // Since it was asked last: what is under way, or was lost on its way, counts like an answer, or
-  // each newcomer would send another one.
-  if (now - asked_ < turn.time && joins_ <= turn.passes) return false;
+  const Nanos since = now - asked_;
+  const Nanos patience = command_timeout(hold_.lease.wanted());
+  if (since < (under_way_ ? patience : std::min(2 * took_, patience))) return false;
+  if (since < turn.time && joins_ <= turn.passes) return false;
   asked_ = now;
+  under_way_ = true;
   joins_ = 0;
   return true;
 }
@@ -78,9 +80,11 @@ bool Sharers::wants_news_for_waiters(Instant now) noexcept {
   return true;
 }
 
-void Sharers::told(bool wanted, Instant as_of) noexcept {
+void Sharers::told(bool wanted, Instant as_of, Instant now) noexcept {
   // Answers may come in another order than they were asked for.
   if (as_of < news_) return;
+  under_way_ = false;
+  if (as_of < now) took_ = now - as_of;  // else the server has said it by itself
   news_ = as_of;
   asked_ = std::max(asked_, as_of);
   wanted_ = wanted;

@@ -36,8 +36,12 @@ struct Sharer {
 /// A live shared hold. The server knows nothing of who has a part in it, nor how many do.
 ///
 /// A writer at the server waits for the last of them, so they must not come for ever. That one
-/// waits is told by renewals; a newcomer that finds the last news older than a turn has one sent.
-/// So newcomers keep a writer waiting for a turn and a round trip at most.
+/// waits is told by renewals; a newcomer that finds the last news older than a turn has one sent,
+/// where none is under way. So newcomers keep a writer waiting for a turn and two round trips at
+/// most; or, where a round trip takes longer than a turn, for three.
+///
+/// A renewal may keep others out while it is carried out: PostgreSQL's row is locked until its
+/// flush. One right behind the other, whoever reads elsewhere could not even give up its part.
 class Sharers {
  public:
   /// Room for a hold with one owner: that needs no memory then.
@@ -64,7 +68,9 @@ class Sharers {
   [[nodiscard]] Instant next_look(Instant now) const noexcept;
   /// What a renewal has told, or the server by itself.
   /// @param as_of not later than the server said it
-  void told(bool wanted, Instant as_of) noexcept;
+  void told(bool wanted, Instant as_of, Instant now) noexcept;
+  /// A renewal has come back, and has told nothing.
+  void told_nothing() noexcept { under_way_ = false; }
   /// The exclusive hold beside it is kept for nobody until then: so long nobody joins.
   void kept_until(Instant until) noexcept { opens_ = until; }
   /// Where nobody can unlock a part any more, it ends when the hold would, had it not been renewed
@@ -93,6 +99,8 @@ class Sharers {
   bool wanted_ = false;      // somebody waits at the server whom this keeps out
   Instant news_{};           // as of when that was known last
   Instant asked_{};          // a renewal was sent for it
+  bool under_way_ = false;   // that one
+  Nanos took_{};             // one before
   std::uint32_t joins_ = 0;  // since then
   Instant opens_{};          // nobody joins sooner
 };
