@@ -268,7 +268,7 @@ bool Attempts::told(const AttemptId& attempt) {
   const auto found = pending_.find(attempt);
   if (found == pending_.end()) return false;
   if (found->second.gives_way && !base::mutant("postgres.hears_its_own_release")) return false;
-  found->second.in_vain = 0;  // who meets a locked row now, soon looks again
+  found->second.in_vain = found->second.locked = 0;  // who meets a locked row soon looks again
   found->second.told = found->second.open > 0;
   return !found->second.told;
 }
@@ -280,12 +280,15 @@ bool Attempts::told_meanwhile(const AttemptId& attempt) {
   return std::exchange(found->second.told, false);
 }
 
-unsigned Attempts::looked_in_vain(const AttemptId& attempt, bool knows_when) {
+unsigned Attempts::looked_in_vain(const AttemptId& attempt, InVain why) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(attempt);
   if (found == pending_.end()) return 0;
-  found->second.in_vain = knows_when ? 0 : found->second.in_vain + 1;
-  return found->second.in_vain;
+  Pending& pending = found->second;
+  if (why == InVain::locked) return ++pending.locked;
+  pending.locked = 0;
+  pending.in_vain = why == InVain::told_later ? 0 : pending.in_vain + 1;
+  return pending.in_vain;
 }
 
 std::vector<Attempts::Operation> Attempts::undecided() const {

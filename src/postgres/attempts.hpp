@@ -78,9 +78,15 @@ class Attempts {
   /// `told_meanwhile()` says so when it has been answered
   [[nodiscard]] bool told(const AttemptId& attempt);
   [[nodiscard]] bool told_meanwhile(const AttemptId& attempt);
-  /// It was answered that it cannot have the lock yet. @return how often in a row it was not told
-  /// when to come back
-  unsigned looked_in_vain(const AttemptId& attempt, bool knows_when);
+  enum class InVain {
+    told_later,  ///< it is told when to come back
+    held,        ///< it is not told, and it is not its turn
+    locked,      ///< the row was locked: nothing is known
+  };
+  /// It was answered that it cannot have the lock yet. @return how often in a row it was so. Who
+  /// looks by time, and seldom by now, may have met its turn when the row was locked: that counts
+  /// by itself, or it would come as late again.
+  unsigned looked_in_vain(const AttemptId& attempt, InVain why);
 
   /// @return whether any is being taken back, or was asked for a last time, and the server has not
   /// answered to that.
@@ -107,6 +113,7 @@ class Attempts {
     bool asks_last = false;
     bool told = false;  // that the name is free, since the request on its way had left
     unsigned in_vain = 0;
+    unsigned locked = 0;  // since then
   };
   struct Hash {
     std::size_t operator()(const AttemptId& id) const noexcept { return id.sequence; }

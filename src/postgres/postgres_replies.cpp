@@ -265,7 +265,11 @@ void PostgresBackend::waits(const Call& call, const Answer& answer) {
   const Hearing hearing = hearing_.load();
   if (hearing == Hearing::possible && !deaf()) open_listener(attempt);
   const bool told = answer.kind == Answer::Kind::held && listening_.load();
-  const unsigned in_vain = attempts_.looked_in_vain(attempt, told);
+  using enum Attempts::InVain;
+  const bool row_locked = answer.kind == Answer::Kind::locked;
+  const unsigned in_vain = attempts_.looked_in_vain(attempt, told         ? told_later
+                                                             : row_locked ? locked
+                                                                          : held);
   Instant when = told ? never : clock_->now() + next_look(in_vain);
   if (answer.kind == Answer::Kind::held && answer.left < core::fallback_period) {
     when = std::min(when, call.asked + answer.left + after_the_end);

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 
 class PostgresAttempts : public ::testing::Test {
  protected:
+  using InVain = Attempts::InVain;
   void SetUp() override { ASSERT_TRUE(attempts_.wanted(operation_)); }
   static std::shared_ptr<Acquisition> waiter() {
     return std::make_shared<Acquisition>(Acquisition::Request{
@@ -57,9 +58,23 @@ TEST_F(PostgresAttempts, HaveOneRequestOnItsWay) {
 
 // What it looked at in vain before says nothing of what it is told now.
 TEST_F(PostgresAttempts, BeginAnewToLookSoonWhenTheyAreTold) {
-  for (unsigned i = 1; i <= 7; ++i) EXPECT_EQ(attempts_.looked_in_vain(id_, false), i);
+  for (unsigned i = 1; i <= 7; ++i) EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::held), i);
+  for (unsigned i = 1; i <= 7; ++i) EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::locked), i);
   EXPECT_TRUE(attempts_.told(id_));
-  EXPECT_EQ(attempts_.looked_in_vain(id_, false), 1U);
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::locked), 1U);
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::held), 1U);
+}
+
+// The first of a queue behind a pooler looks each quarter of a second. When its turn had come it
+// met the row locked, by a look of somebody's behind it, and came as late again. Promise: L2
+TEST_F(PostgresAttempts, LookSoonAgainWhereTheRowIsLocked) {
+  for (unsigned i = 1; i <= 7; ++i) EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::held), i);
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::locked), 1U);
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::locked), 2U);
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::held), 8U) << "nor does it look more often now";
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::locked), 1U);
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::told_later), 0U);
+  EXPECT_EQ(attempts_.looked_in_vain(id_, InVain::held), 1U);
 }
 
 // The release that it hears of is its own client's: those who are farther from the server are to
