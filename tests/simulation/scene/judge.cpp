@@ -244,7 +244,7 @@ void Judge::died(const Process& process, Nanos free_by) {
   }
 }
 
-void Judge::hears_the_dead(std::size_t name, Nanos free_by) {
+void Judge::ends_by_itself(std::size_t name, Nanos free_by) {
   Name& all = names_[name];
   if (std::any_of(all.holds.begin(), all.holds.end(),
                   [](const auto& each) { return !each.second.ended; })) {

@@ -63,6 +63,9 @@ class Judge {
   /// That process closes its client, and gives up what it holds.
   void leaves(const Process& process) { leavers_.insert(&process); }
 
+  /// The store has refused what came with the release of a hold, and with it the release: the hold
+  /// stands there until then at the latest, and of its end nobody is told.
+  void stands_on(std::size_t name, Nanos free_by) { ends_by_itself(name, free_by); }
   /// What has kept a name beyond the hold is over, and nobody is told of it.
   void kept_no_longer(std::size_t name) { is_free(names_[name], false); }
 
@@ -113,7 +116,7 @@ class Judge {
   void died(const Process& process, Nanos free_by);
   /// Words of a process that is dead are heard only now: it may be granted a name that is free, and
   /// keep it until then, unless somebody else is.
-  void hears_the_dead(std::size_t name, Nanos free_by);
+  void hears_the_dead(std::size_t name, Nanos free_by) { ends_by_itself(name, free_by); }
   /// From this moment on a name that is free and wanted must be granted within the bound.
   /// @param hand_over after a release; asked when it counts, since it may have become longer
   /// @param fallback after the end of a lease, of which nobody is told
@@ -186,6 +189,7 @@ class Judge {
   void look_for_order(std::size_t name, const Hold& hold);
   void look_at_end(Hold& hold, bool valid);
   void is_free(Name& all, bool released);
+  void ends_by_itself(std::size_t name, Nanos free_by);
   [[nodiscard]] bool has_grown(const Name& all, const Hold& hold) const;
   void look_for_rivals(std::size_t name, HoldNumber number);
   [[nodiscard]] bool excused(std::size_t name, const Hold& hold) const;

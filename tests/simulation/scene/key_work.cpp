@@ -155,6 +155,12 @@ void Scene::run_key(Party& party, const Keys::Call& call, mortise::Run& run, Ran
   if (error && all_well) {
     judge_.blame("L7", process.name() + ": all is well, and a conclusion is in doubt");
   }
+  // Redis' page: without memory nothing has changed, and the hold stands until its lease is over,
+  // which was renewed just now, perhaps. So the key was not free (L2): the first who waits looks 2
+  // ms behind that end.
+  if (error == mortise::Errc::exhausted) {
+    judge_.stands_on(name, room_.world.now() + plan_.lease + plan_.lease / 500);
+  }
   // What a client has that is being closed is given back meanwhile.
   const bool whole = !party.closing && !judge_.was_taken(name, run.token());
   keys_.concluded(call, number,
