@@ -24,6 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* some_name = "name/0";
+constexpr std::uint64_t pooled_stream = 45;
 
 /// What other databases of the same server do while nothing is broken: each notification of theirs
 /// has a lock of the whole server over a flush, and all of ours wait for it in turn.
@@ -62,6 +63,7 @@ class PostgresStand final : public Stand {
                     : random_.chance(0.5)              ? Neighbours::busy
                                                        : Neighbours::crowd),
         fair_(random_.chance(0.3)),
+        pooled_(Random::of({plan.seed, pooled_stream}).chance(0.2)),
         standby_first_(random_.chance(0.5)),
         ties_(random_.chance(0.4)),
         connections_(plan.narrow ? 1 : most_connections(neighbours_, random_, favourite_)),
@@ -72,7 +74,7 @@ class PostgresStand final : public Stand {
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
     return mortise::postgres::backend(
         "postgresql://shop@" + servers_.addresses(standby_first_) + "/orders?sslmode=disable" +
-        (fair_ ? "&mortise.fair=yes" : "") +
+        (fair_ ? "&mortise.fair=yes" : "") + (pooled_ ? "&mortise.pooled=yes" : "") +
         (connections_ > 0 ? "&mortise.connections=" + std::to_string(connections_)
                           : std::string()));
   }
@@ -216,7 +218,9 @@ class PostgresStand final : public Stand {
   [[nodiscard]] Nanos hand_over() const override {
     // As long as the flushes of others allow, which lock it anew all the time; then its own grant.
     constexpr Nanos look = 100ms;
-    const bool locked = servers_.primary().since_locked() < 4 * mortise::postgres::longest_look;
+    // So has who hears of nothing.
+    const bool locked =
+        pooled_ || servers_.primary().since_locked() < 4 * mortise::postgres::longest_look;
     const Nanos in_vain = locked ? mortise::postgres::longest_look + 6 * options_.flush : look;
     if (neighbours_ == Neighbours::quiet) return in_vain;
     // In that line each client of ours may have one, too; and flushes differ by a half.
@@ -357,6 +361,7 @@ class PostgresStand final : public Stand {
   const std::uint64_t favourite_;  // of the specials; beyond them: none
   const Neighbours neighbours_;
   const bool fair_;
+  const bool pooled_;  // clients rely on no session, and hear of nothing
   const bool standby_first_;
   const bool ties_;
   const std::size_t connections_;  // that a client may have for statements; 0: as many as usual
