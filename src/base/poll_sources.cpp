@@ -2,6 +2,7 @@
 // One poll of a handful of sources, for those who have no engine.
 #include "base/poll_sources.hpp"
 
+#include "base/inside_source.hpp"
 #include "base/span.hpp"
 #include "base/tuned_source.hpp"
 
@@ -22,6 +23,7 @@ void poll_sources(const std::vector<Source*>& sources, const Clock& clock, Insta
   }
   ::poll(polled.data(), polled.size(), poll_time(until - clock.now()));
   const Instant now = clock.now();
+  const InsideSource inside;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (polled[i].revents != 0 || all[i]->due() <= now) all[i]->ready(polled[i].revents, now);
   }

@@ -18,6 +18,7 @@ constexpr char last_byte = '\xff';
 /// @return a name that lies behind all that begin so
 std::string behind_all(std::string prefix) {
   while (prefix.ends_with(last_byte)) prefix.pop_back();
+  // NOLINTNEXTLINE(modernize-return-braced-init-list): that would be two characters
   if (prefix.empty()) return std::string(core::longest_name + 1, last_byte);
   prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
   return prefix;

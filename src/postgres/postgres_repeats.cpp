@@ -32,16 +32,19 @@ void PostgresBackend::put_in_outbox(Flights& one) {
   // A new request is sent at once, whatever failed before; a repeated one waits out the back-off.
   // The library paces renewals by their lease: each is worth a try of its own.
   const bool at_once = renews || !operation->in_trouble();
-  const bool in_vain = renews && pool_->all_stuck();
   Failure why;
+  if (renews && pool_->all_stuck()) {
+    {
+      const std::lock_guard lock(mutex_);
+      why = no_server_;
+    }
+    operation->trouble(std::move(why));
+    return one.front().renewal().answered();  // unknown: repeated inside the lease
+  }
   {
     const std::lock_guard lock(mutex_);
     why = no_server_;  // first: there may be no memory for it
-    if (!in_vain) outbox_.add(std::move(one));
-  }
-  if (in_vain) {
-    operation->trouble(std::move(why));
-    return one.front().renewal().answered();  // unknown: repeated inside the lease
+    outbox_.add(std::move(one));
   }
   pool_->want(at_once);
   // One may have come up in between, and have looked into the outbox too early.

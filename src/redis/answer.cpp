@@ -333,7 +333,7 @@ std::optional<Holder> Answer::holder() const {
 }
 
 std::string Answer::last_grant() const {
-  const std::string last = std::to_string(last_number);
+  std::string last = std::to_string(last_number);
   if (holder_number != 0) return last;
   const bool told = label.starts_with(redissons);
   return "-" + last + (told ? label.substr(redissons.size()) : std::string());

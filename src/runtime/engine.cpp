@@ -2,6 +2,7 @@
 // Who reads, who sleeps, and what each of them does before it leaves.
 #include "runtime/engine.hpp"
 
+#include "base/inside_source.hpp"
 #include "base/mutant.hpp"
 #include "runtime/engine_frames.hpp"
 
@@ -54,7 +55,7 @@ void Engine::detach(Source& source) noexcept {
   readers_.remove_locked(source);
   nudge_all();
   // A source that detaches itself, or another, from inside ready() cannot wait for its own return.
-  if (!SourcePoll::inside()) left_.wait(lock, [&] { return !used_locked(source); });
+  if (!base::InsideSource::on_this_thread()) left_.wait(lock, [&] { return !used_locked(source); });
 }
 
 void Engine::changed(Source& source) noexcept {

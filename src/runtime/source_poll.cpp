@@ -4,6 +4,7 @@
 // clock watch, which tells of the suspend itself, so that everybody looks at the clock again.
 #include "runtime/source_poll.hpp"
 
+#include "base/inside_source.hpp"
 #include "base/mutant.hpp"
 #include "runtime/reader_role.hpp"
 
@@ -20,17 +21,6 @@ namespace mortise::runtime {
 namespace {
 
 constexpr std::chrono::hours longest_sleep{24};
-
-thread_local int calls_on_this_thread = 0;
-
-/// Counts how deep this thread is inside of sources.
-class InsideSource {
- public:
-  InsideSource() noexcept { ++calls_on_this_thread; }
-  InsideSource(const InsideSource&) = delete;
-  InsideSource& operator=(const InsideSource&) = delete;
-  ~InsideSource() { --calls_on_this_thread; }
-};
 
 // Far away; timers of the wall clock that are due never are not told of changes.
 constexpr time_t far_future = 7'000'000'000;
@@ -89,11 +79,9 @@ void arm(int timer, std::chrono::nanoseconds in) noexcept {
 }
 
 bool SourcePoll::linger(base::TunedSource& source) {
-  const InsideSource inside;
+  const base::InsideSource inside;
   return source.linger();
 }
-
-bool SourcePoll::inside() noexcept { return calls_on_this_thread > 0; }
 
 // A thread that is stopped after it has looked at the clock would sleep too long by that time, and
 // holds would be over while nobody says so (S6). The timer counts from where it is set, whatever
@@ -145,7 +133,7 @@ bool SourcePoll::once(std::span<Source* const> sources, const Look& look) {
   if (clock_was_set) watch_clock(look.clock_watch);
   const Instant now = clock_->now();
   const std::lock_guard calling(calling_);
-  const InsideSource inside;
+  const base::InsideSource inside;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const short events = fds[first + i].revents;
     // A source may have been detached by another source's ready() just now: its owner waits in

@@ -62,8 +62,6 @@ class SourcePoll {
   bool once(std::span<Source* const> sources, const Look& look);
   /// `TunedSource::linger()`, from where a source may be detached.
   static bool linger(base::TunedSource& source);
-  /// @return whether the calling thread is inside of a source.
-  [[nodiscard]] static bool inside() noexcept;
 
  private:
   [[nodiscard]] std::chrono::nanoseconds left_until(Instant until, int timer) const;

@@ -2,14 +2,20 @@
 // Goal: whoever waits does the work: replies reach their callers, one thread polls, roles are
 // handed on, and time-outs, pokes and pushes reach a thread that polls for others. Method: a source
 // of our own over a socketpair, whose other end a thread answers in order.
+#include "base/poll_sources.hpp"
 #include "support/eventually.hpp"
 #include "unit/engine_fixture.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <functional>
 #include <latch>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mortise::runtime {
@@ -173,6 +179,48 @@ TEST(EngineTest, DetachWaitsForThreadsInsideTheSource) {
   stop.store(true);
   engine.interrupt();
   background.join();
+}
+
+/// Due at once; does what it is told to.
+class DueSource final : public Source {
+ public:
+  explicit DueSource(std::function<void()> does) : does_(std::move(does)) {}
+  [[nodiscard]] Instant due() const noexcept override { return Instant(); }
+  void ready(short /*events*/, Instant /*now*/) override { does_(); }
+
+ private:
+  std::function<void()> does_;
+};
+
+// A backend at its end polls by itself, and leaves a server with its own mutex in its hands, which
+// a reader that is inside of that server may want: close() had no end then.
+TEST(EngineTest, WhoPollsWithoutTheEngineDetachesWithoutWaiting) {
+  Engine engine(Clock::real());
+  std::mutex of_the_backend;
+  std::latch inside(1);
+  std::latch detaching(1);
+  DueSource server([&, first = true]() mutable {
+    if (std::exchange(first, false)) {
+      inside.count_down();
+      detaching.wait();
+    }
+    const std::lock_guard lock(of_the_backend);
+  });
+  engine.attach(server);
+  std::jthread reader([&] { engine.background(BootClock::now() + 1ms); });
+  inside.wait();
+  std::atomic<bool> left{false};
+  DueSource answer([&] {
+    const std::lock_guard lock(of_the_backend);
+    detaching.count_down();
+    engine.detach(server);
+    left.store(true);
+  });
+  std::thread closer([&] { base::poll_sources({&answer}, *Clock::real(), BootClock::now()); });
+  EXPECT_TRUE(test::eventually([&] { return left.load(); }, 5s)) << "each waits for the other";
+  if (!left.load()) std::_Exit(1);  // nothing could end them
+  closer.join();
+  reader.join();
 }
 
 }  // namespace
