@@ -12,11 +12,14 @@ function(mortise_warnings target)
             AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
         target_compile_options(${target} PRIVATE -Wno-restrict)
     endif()
-    # Several sources are one there: private names of one meet locals of the next, and for GCC what
-    # was included is no header any more.
     if(CMAKE_UNITY_BUILD)
-        target_compile_options(${target} PRIVATE -Wno-shadow
-            $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+        mortise_warnings_in_batches(${target})
     endif()
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()
+
+# Several sources are one there: private names of one meet locals of the next, and for GCC what was included
+# is no header any more.
+function(mortise_warnings_in_batches target)
+    target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()

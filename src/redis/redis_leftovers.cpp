@@ -16,11 +16,9 @@ namespace mortise::redis {
 
 void RedisBackend::note_unanswered(std::list<Call>& calls, Instant now) noexcept {
   for (Call& call : calls) {
-    if (call.kind == Call::Kind::acquire) {
-      attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());
-    } else if (call.kind == Call::Kind::cancel) {
-      // It takes nothing itself. But its answer may have told of a hold, and have been lost, for
-      // want of memory, on its way to whom that concerns.
+    if (call.kind == Call::Kind::acquire || call.kind == Call::Kind::cancel) {
+      // A cancellation takes nothing itself. But its answer may have told of a hold, and have been
+      // lost, for want of memory, on its way to whom that concerns.
       attempts_.unanswered(call.attempt(), 0, call.epoch, now, call.shared_acquisition());
     } else if (call.kind == Call::Kind::release) {
       const Release& release = call.releasing();

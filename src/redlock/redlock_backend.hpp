@@ -91,7 +91,7 @@ class RedlockBackend final : public Backend, private Node::User {
   void answered(Node& node, const redis::Call& call, const redis::Reply& reply) override;
   [[nodiscard]] bool withdrawn(const redis::Call& call) const override;
   void listens(Node& node) override;
-  void hinted(Node& node, const AttemptId& attempt) override;
+  void hinted(Node& node, const AttemptId& id) override;
   [[nodiscard]] bool awaits() const noexcept override { return awaited_.load() > 0; }
 
   // Sending: redlock_backend.cpp.

@@ -17,11 +17,11 @@ namespace mortise::contract {
 namespace {
 
 using test::hostile_names;
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
 /// All pages, one after the other, each of `limit` names at most.
-Names all_of(Client& asking, const std::string& prefix, std::size_t limit = 100) {
-  Names names;
+NameList names_of(Client& asking, const std::string& prefix, std::size_t limit = 100) {
+  NameList names;
   ListOptions options{.limit = limit, .wait = patience};
   do {
     NamePage page = asking.list(prefix, options);
@@ -32,13 +32,13 @@ Names all_of(Client& asking, const std::string& prefix, std::size_t limit = 100)
   return names;
 }
 
-Names sorted(Names names) {
+NameList sorted(NameList names) {
   std::sort(names.begin(), names.end());
   return names;
 }
 
 /// Each once, in order, where the store may tell a name twice.
-Names distinct(const Names& names) {
+NameList distinct(const NameList& names) {
   const std::set<std::string> set(names.begin(), names.end());
   return {set.begin(), set.end()};
 }
@@ -48,19 +48,19 @@ LockOptions long_lease() { return {.lease = 60s}; }
 MORTISE_TEST(Administering, ListsWhatIsHeldAndNothingElse, Quality::lists) {
   Client one = client();
   Client asking = client();
-  EXPECT_EQ(all_of(asking, ""), Names{});
+  EXPECT_EQ(names_of(asking, ""), NameList{});
   Lock a = one.lock("a", long_lease());
   Lock b = one.lock("b", long_lease());
   Lock freed = one.lock("freed", long_lease());
   for (Lock* const each : {&a, &b, &freed}) each->lock();
   freed.unlock();
-  EXPECT_EQ(sorted(all_of(asking, "")), (Names{"a", "b"}));
-  EXPECT_EQ(all_of(one, "b"), Names{"b"}) << "whoever holds them";
-  EXPECT_EQ(all_of(asking, "c"), Names{});
+  EXPECT_EQ(sorted(names_of(asking, "")), (NameList{"a", "b"}));
+  EXPECT_EQ(names_of(one, "b"), NameList{"b"}) << "whoever holds them";
+  EXPECT_EQ(names_of(asking, "c"), NameList{});
   a.unlock();
-  EXPECT_EQ(all_of(asking, ""), Names{"b"});
+  EXPECT_EQ(names_of(asking, ""), NameList{"b"});
   b.unlock();
-  EXPECT_EQ(all_of(asking, ""), Names{});
+  EXPECT_EQ(names_of(asking, ""), NameList{});
 }
 
 MORTISE_TEST(Administering, ListsNoKeys, Quality::lists, Quality::once) {
@@ -69,7 +69,7 @@ MORTISE_TEST(Administering, ListsNoKeys, Quality::lists, Quality::once) {
   ASSERT_TRUE(running);
   Lock lock = one.lock("b", long_lease());
   lock.lock();
-  EXPECT_EQ(all_of(one, ""), Names{"b"});
+  EXPECT_EQ(names_of(one, ""), NameList{"b"});
   if (has(Quality::queues)) {
     EXPECT_TRUE(one.queue("a", {.wait = patience}).holders.empty());
   }
@@ -87,9 +87,9 @@ MORTISE_TEST(Administering, ListsNoHoldThatHasLapsed, Quality::lists, Quality::l
   Client asking = client();
   Lock lock = one.lock("a", {.lease = 1s, .renew = false});
   lock.lock();
-  EXPECT_EQ(all_of(asking, ""), Names{"a"});
+  EXPECT_EQ(names_of(asking, ""), NameList{"a"});
   clock().advance(1s);
-  EXPECT_EQ(all_of(asking, ""), Names{});
+  EXPECT_EQ(names_of(asking, ""), NameList{});
   EXPECT_TRUE(asking.queue("a", {.wait = patience}).holders.empty());
   lock.unlock();
 }
@@ -98,7 +98,7 @@ MORTISE_TEST(Administering, ListsNamesOfAnyBytesByAnyPrefix, Quality::lists) {
   Client one = client();
   Client asking = client();
   std::deque<Lock> locks;
-  Names names;
+  NameList names;
   for (const std::string& name : hostile_names()) {
     // Three bytes each where they are escaped, and that be kept whole.
     if (has(Quality::lists_long_names) || name.size() <= 30) names.push_back(name);
@@ -106,22 +106,22 @@ MORTISE_TEST(Administering, ListsNamesOfAnyBytesByAnyPrefix, Quality::lists) {
     locks.back().lock();
   }
   const NamePage all = asking.list("", {.limit = longest_page, .wait = patience});
-  EXPECT_EQ(distinct(all_of(asking, "")), sorted(names));
+  EXPECT_EQ(distinct(names_of(asking, "")), sorted(names));
   if (all.cursor.empty()) {
     EXPECT_EQ(all.too_long, hostile_names().size() - names.size());
   }
-  Names prefixes = hostile_names();
+  NameList prefixes = hostile_names();
   prefixes.insert(prefixes.end(), {"a", "m", std::string(511, 'x'), std::string(3, '\xff')});
   for (const std::string& prefix : prefixes) {
-    Names expected;
+    NameList expected;
     for (const std::string& name : names) {
       if (name.starts_with(prefix)) expected.push_back(name);
     }
-    EXPECT_EQ(distinct(all_of(asking, prefix)), sorted(expected))
+    EXPECT_EQ(distinct(names_of(asking, prefix)), sorted(expected))
         << ::testing::PrintToString(prefix);
   }
   for (Lock& lock : locks) lock.unlock();
-  EXPECT_EQ(all_of(asking, ""), Names{});
+  EXPECT_EQ(names_of(asking, ""), NameList{});
 }
 
 // A thousand names are held all the while; others come and go, before and behind them and between.
@@ -145,7 +145,7 @@ MORTISE_TEST(Administering, PagesMissNoNameThatIsHeldThroughout, Quality::lists)
   });
   for (const std::size_t limit : {1'000U, 100U, 37U}) {
     std::map<std::string, int> seen;
-    for (const std::string& name : all_of(asking, "", limit)) ++seen[name];
+    for (const std::string& name : names_of(asking, "", limit)) ++seen[name];
     for (const Lock& lock : locks) {
       EXPECT_GE(seen[lock.name()], 1) << lock.name() << " at a limit of " << limit;
       if (has(Quality::lists_once)) {
@@ -155,7 +155,7 @@ MORTISE_TEST(Administering, PagesMissNoNameThatIsHeldThroughout, Quality::lists)
   }
   ends.store(true);
   passing.get();
-  const Names only = all_of(asking, "held/99");
+  const NameList only = names_of(asking, "held/99");
   EXPECT_EQ(distinct(only).size(), 11U);
   for (Lock& lock : locks) lock.unlock();
 }
@@ -163,14 +163,14 @@ MORTISE_TEST(Administering, PagesMissNoNameThatIsHeldThroughout, Quality::lists)
 MORTISE_TEST(Administering, APageIsAsSmallAsIsWished, Quality::lists) {
   Client one = client();
   std::deque<Lock> locks;
-  Names names;
+  NameList names;
   for (int i = 0; i < 20; ++i) {
     names.push_back("n" + std::to_string(i));
     locks.push_back(one.lock(names.back(), long_lease()));
     locks.back().lock();
   }
   for (const std::size_t limit : {1U, 2U, 3U, 19U, 20U, 21U}) {
-    EXPECT_EQ(distinct(all_of(one, "", limit)), sorted(names)) << limit;
+    EXPECT_EQ(distinct(names_of(one, "", limit)), sorted(names)) << limit;
   }
   for (Lock& lock : locks) lock.unlock();
 }
@@ -231,7 +231,7 @@ MORTISE_TEST(Administering, ACursorOfNobodyHarmsNothing, Quality::lists) {
       EXPECT_TRUE(ec == Errc::misconfigured || ec == Errc::protocol) << ec.message();
     }
   }
-  EXPECT_EQ(all_of(one, ""), Names{"a"});
+  EXPECT_EQ(names_of(one, ""), NameList{"a"});
   lock.unlock();
 }
 

@@ -12,13 +12,13 @@ namespace {
 constexpr std::uint64_t ahead = 8'000'000'000'000'000;
 
 /// A way by which the server grants: in one statement, or row by row, with tickets or without.
-struct Way {
+struct Settings {
   const char* name;
   const char* parameters;
   bool waits;  // somebody does, so that the longer way is taken
 };
 
-class PostgresNumbers : public PostgresTest, public ::testing::WithParamInterface<Way> {
+class PostgresNumbers : public PostgresTest, public ::testing::WithParamInterface<Settings> {
  protected:
   [[nodiscard]] Client client_of_way() { return Client(server().url() + GetParam().parameters); }
   void set_number(std::uint64_t value) {
@@ -55,10 +55,11 @@ TEST_P(PostgresNumbers, GrowWhateverTheRowSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Postgres, PostgresNumbers,
-                         ::testing::Values(Way{"at_once", "", false},
-                                           Way{"pooled", "?mortise.pooled=yes", false},
-                                           Way{"fair", "?mortise.fair=yes", false},
-                                           Way{"fair_behind_others", "?mortise.fair=yes", true}),
+                         ::testing::Values(Settings{"at_once", "", false},
+                                           Settings{"pooled", "?mortise.pooled=yes", false},
+                                           Settings{"fair", "?mortise.fair=yes", false},
+                                           Settings{"fair_behind_others", "?mortise.fair=yes",
+                                                    true}),
                          [](const auto& param_info) { return param_info.param.name; });
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr double dies = 0.15;
 constexpr double outlives = 0.15;
 constexpr std::chrono::milliseconds orders_lease{240};
 
-struct Outcome {
+struct Orders {
   int charged = 0;
   int twice = 0;
   int died = 0;
@@ -43,7 +43,7 @@ class PostgresOrders : public PostgresTest {
         "grant all on orders, charges to shop");
   }
 
-  Outcome run(bool guarded, std::uint64_t seed) {
+  Orders run(bool guarded, std::uint64_t seed) {
     server().talk().run(
         "truncate orders, charges;"
         "insert into orders select i, false from generate_series(0, 39) as i");
@@ -75,9 +75,9 @@ class PostgresOrders : public PostgresTest {
 
   void prove(int runs) {
     const std::uint64_t seed = model::test_seed();
-    Outcome sum;
+    Orders sum;
     for (int i = 0; i < runs; ++i) {
-      const Outcome outcome = run(true, seed + static_cast<std::uint64_t>(i));
+      const Orders outcome = run(true, seed + static_cast<std::uint64_t>(i));
       EXPECT_EQ(outcome.twice, 0) << "run " << i;
       EXPECT_EQ(outcome.charged, static_cast<int>(orders)) << "run " << i;
       sum.died += outcome.died;

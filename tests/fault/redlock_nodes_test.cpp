@@ -19,7 +19,7 @@
 namespace mortise::fault {
 namespace {
 
-class User final : public redlock::Node::User {
+class NodeUser final : public redlock::Node::User {
  public:
   void recognise(redlock::Node& /*node*/, const std::string& /*run_id*/) override {
     fail_once(recognise_fails);
@@ -106,7 +106,7 @@ class RedlockNode : public RedisTest {
   }
 
   HostOfANode host_;
-  User user_;
+  NodeUser user_;
   int failures_ = 0;
   std::optional<redis::Settings> settings_;
   std::optional<redlock::Node> node_;

@@ -7,8 +7,8 @@
 namespace mortise::fault {
 namespace {
 
-constexpr const char* late_vote = "R";
-constexpr std::chrono::milliseconds soon{100};
+constexpr const char* vote_of_a_late_reader = "R";
+constexpr std::chrono::milliseconds soon_enough{100};
 
 class RedlockReaders : public RedlockScriptTest {
  protected:
@@ -43,7 +43,7 @@ class RedlockReaders : public RedlockScriptTest {
   /// Of all that it is told until it hears nothing any more, the letters of the clients.
   std::string told(RedisTalk& inboxes) {
     std::string letters;
-    while (const auto push = inboxes.receive(soon)) letters += push->items.back().text.at(2);
+    while (const auto push = inboxes.receive(soon_enough)) letters += push->items.back().text.at(2);
     return letters;
   }
   std::int64_t lease_ = 30'000;
@@ -256,15 +256,16 @@ TEST_F(RedlockReaders, LateCopiesChangeNothing) {
   ASSERT_EQ(read('a', proposal, false, 3, {}, 'S'), granted(proposal));
   EXPECT_EQ(undo('a', "q01", 2), "N") << "it would free the vote of a later round";
   EXPECT_EQ(settle('a', proposal + 9, 2), "N");
-  EXPECT_EQ(read('a', proposal, false, 2), late_vote);
+  EXPECT_EQ(read('a', proposal, false, 2), vote_of_a_late_reader);
   EXPECT_EQ(undo('a', "q01", 3), "F");
-  EXPECT_EQ(read('a', proposal, false, 2), late_vote);
+  EXPECT_EQ(read('a', proposal, false, 2), vote_of_a_late_reader);
   EXPECT_TRUE(writable());
   ASSERT_EQ(read('b', proposal + 2'000), granted(proposal + 2'000));
   EXPECT_EQ(undo('b', "q11", 2), "F");
   ASSERT_EQ(read('c', proposal + 2'001), granted(proposal + 2'001));
-  EXPECT_EQ(read('b', proposal + 2'000), late_vote) << "beside another one it would not be seen";
-  EXPECT_EQ(relock_reader('b', proposal + 2'000, 1), late_vote);
+  EXPECT_EQ(read('b', proposal + 2'000), vote_of_a_late_reader)
+      << "beside another one it would not be seen";
+  EXPECT_EQ(relock_reader('b', proposal + 2'000, 1), vote_of_a_late_reader);
 }
 
 TEST_F(RedlockReaders, AVoteIsGivenOnceMoreBesideReadersAndNotBesideAWriter) {

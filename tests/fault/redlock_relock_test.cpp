@@ -16,7 +16,7 @@ namespace mortise::fault {
 namespace {
 
 /// Real time, that may be ahead.
-class SteppedClock final : public Clock {
+class RelockClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const noexcept override { return BootClock::now() + ahead; }
   std::chrono::nanoseconds ahead{0};
@@ -64,7 +64,7 @@ class RedlockRelock : public RedlockTest {
 
   std::optional<Proxy> first_;
   std::optional<Proxy> last_;
-  const std::shared_ptr<SteppedClock> clock_ = std::make_shared<SteppedClock>();
+  const std::shared_ptr<RelockClock> clock_ = std::make_shared<RelockClock>();
   remote::OneShotHost host_{clock_};
   std::unique_ptr<redlock::RedlockBackend> backend_;
 };

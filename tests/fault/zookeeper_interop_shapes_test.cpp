@@ -21,7 +21,7 @@ namespace {
 using test::ZooKeeperLibrary;
 using test::ZooKeeperStranger;
 
-const LockOptions reading{.lease = 60s, .mode = Mode::shared};
+const LockOptions as_reader{.lease = 60s, .mode = Mode::shared};
 const LockOptions writing{.lease = 60s};
 
 struct Other {
@@ -54,7 +54,7 @@ class ZooKeeperOtherReaders : public ZooKeeperTest, public ::testing::WithParamI
 
 TEST_P(ZooKeeperOtherReaders, ReadWithUs) {
   Client mine = ours();
-  Lock reader = mine.lock("a", reading);
+  Lock reader = mine.lock("a", as_reader);
   ZooKeeperStranger other = stranger("read");
   EXPECT_EQ(other.ask("take"), "taken");
   EXPECT_TRUE(reader.try_lock_for(patience));
@@ -86,14 +86,14 @@ TEST_P(ZooKeeperOtherReaders, WaitForOurWriter) {
 
 TEST_P(ZooKeeperOtherReaders, TheirWriterWaitsForOurReader) {
   Client mine = ours();
-  Lock reader = mine.lock("a", reading);
+  Lock reader = mine.lock("a", as_reader);
   reader.lock();
   ZooKeeperStranger other = stranger("write");
   EXPECT_EQ(other.ask("try 300"), "busy");
   other.send("take");
   ASSERT_TRUE(come_to_wait("a"));
   EXPECT_EQ(other.answer(300ms), "");
-  EXPECT_FALSE(ours().lock("a", reading).try_lock()) << "it would overtake a writer";
+  EXPECT_FALSE(ours().lock("a", as_reader).try_lock()) << "it would overtake a writer";
   EXPECT_EQ(reader.release(), Released::released);
   EXPECT_EQ(other.answer(), "taken");
   EXPECT_FALSE(reader.try_lock_for(answer_time));

@@ -13,8 +13,8 @@ namespace mortise::fault {
 namespace {
 
 constexpr const char* all_namings[] = {"mutex", "readwrite", "kazoo"};
-const LockOptions reading{.lease = 60s, .mode = Mode::shared};
-const LockOptions writing{.lease = 60s};
+const LockOptions zookeeper_reading{.lease = 60s, .mode = Mode::shared};
+const LockOptions zookeeper_writing{.lease = 60s};
 
 class ZooKeeperReaders : public ZooKeeperTest {
  protected:
@@ -94,12 +94,12 @@ TEST_F(ZooKeeperReaders, AreAllEndedByForce) {
   std::vector<Lock> readers;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(client());
-    readers.push_back(clients.back().lock("a", reading));
+    readers.push_back(clients.back().lock("a", zookeeper_reading));
     ASSERT_TRUE(readers.back().try_lock_for(patience));
   }
   Client other = client();
   EXPECT_EQ(other.force_release("a", {.wait = patience}).size(), 1U);
-  Lock writer = other.lock("a", writing);
+  Lock writer = other.lock("a", zookeeper_writing);
   EXPECT_TRUE(writer.try_lock());
   for (Lock& reader : readers) EXPECT_EQ(reader.release(), Released::was_lost);
   EXPECT_EQ(writer.release(), Released::released);
@@ -199,7 +199,7 @@ TEST_F(ZooKeeperReaders, ALostAnswerToAnOwnerThatReadsOnIsSettled) {
     EXPECT_EQ(queue("a").size(), 2U);
     EXPECT_EQ(lock.writer().release(), Released::released);
     Client other = client();
-    EXPECT_FALSE(other.lock("a", writing).try_lock());
+    EXPECT_FALSE(other.lock("a", zookeeper_writing).try_lock());
     EXPECT_EQ(lock.reader().release(), Released::released);
     expect_free("a");
   }
@@ -241,7 +241,7 @@ TEST_F(ZooKeeperReaders, WhoseOwnersNodeWasDeletedQueueAsAnyOther) {
   ReadWriteLock lock = mine.read_write_lock("a", {.lease = 60s});
   lock.lock();
   Client other = client();
-  Lock writer = other.lock("a", writing);
+  Lock writer = other.lock("a", zookeeper_writing);
   server().talk().remove(queue("a").front());
   ASSERT_TRUE(writer.try_lock_for(patience));
   std::error_code ec;
@@ -262,7 +262,7 @@ TEST_F(ZooKeeperReaders, StrangersThatDoNotSeeOursAreRefused) {
     const std::string name = "n" + std::to_string(n++);
     make(name, node);
     Client mine = named(naming);
-    for (const LockOptions& options : {reading, writing}) {
+    for (const LockOptions& options : {zookeeper_reading, zookeeper_writing}) {
       std::error_code ec;
       EXPECT_FALSE(mine.lock(name, options).try_lock_for(patience, ec)) << naming;
       EXPECT_EQ(ec, Errc::protocol) << naming;

@@ -10,7 +10,7 @@
 namespace mortise::fault {
 namespace {
 
-constexpr const char* secret = "Xu8-secret";
+constexpr const char* shop_secret = "Xu8-secret";
 
 class ZooKeeperRights : public ZooKeeperTest {
  protected:
@@ -31,11 +31,11 @@ class ZooKeeperRights : public ZooKeeperTest {
 };
 
 TEST_F(ZooKeeperRights, OfACreatorKeepStrangersFromHisNodesAndTheirParent) {
-  Client mine(url_of(std::string("shop:") + secret));
+  Client mine(url_of(std::string("shop:") + shop_secret));
   Lock lock = mine.lock("a");
   lock.lock();
   ZooKeeperTalk owner = server().talk();
-  owner.authenticate("digest", std::string("shop:") + secret);
+  owner.authenticate("digest", std::string("shop:") + shop_secret);
   const std::vector<std::string> nodes = locks().queue(owner, "a");
   ASSERT_EQ(nodes.size(), 1U);
   ZooKeeperTalk stranger = server().talk();
@@ -49,7 +49,7 @@ TEST_F(ZooKeeperRights, OfACreatorKeepStrangersFromHisNodesAndTheirParent) {
 }
 
 TEST_F(ZooKeeperRights, ThatAreMissingAreDeniedAtOnceAndAgainWhenTheyAreThere) {
-  Client mine(url_of(std::string("shop:") + secret));
+  Client mine(url_of(std::string("shop:") + shop_secret));
   Lock lock = mine.lock("a");
   lock.lock();
   const auto denied = [](const std::string& url) {
@@ -58,21 +58,21 @@ TEST_F(ZooKeeperRights, ThatAreMissingAreDeniedAtOnceAndAgainWhenTheyAreThere) {
     Failure failure;
     EXPECT_LT(own_duration_of([&] { failure = failure_of([&] { wanted.lock(); }); }), 2s);
     EXPECT_EQ(failure.code, Errc::denied) << failure.text;
-    EXPECT_THAT(failure.text, Not(HasSubstr(secret)));
+    EXPECT_THAT(failure.text, Not(HasSubstr(shop_secret)));
     EXPECT_THAT(failure.text, Not(HasSubstr("wrong-one")));
   };
   denied(url());
   denied(url_of("shop:wrong-one"));
-  denied(url_of(std::string("other:") + secret));
+  denied(url_of(std::string("other:") + shop_secret));
   EXPECT_FALSE(lock.lost().stop_requested());
   EXPECT_EQ(lock.release(), Released::released);
 }
 
 TEST_F(ZooKeeperRights, ComeFromAFileOrTheEnvironmentAsWell) {
   const model::TemporaryDirectory directory;
-  std::ofstream(directory.file("password")) << secret << '\n';
-  ::setenv("MORTISE_TEST_PASSWORD", secret, 1);
-  Client first(url_of(std::string("shop:") + secret));
+  std::ofstream(directory.file("password")) << shop_secret << '\n';
+  ::setenv("MORTISE_TEST_PASSWORD", shop_secret, 1);
+  Client first(url_of(std::string("shop:") + shop_secret));
   Lock lock = first.lock("a");
   lock.lock();
   lock.unlock();
@@ -88,7 +88,7 @@ TEST_F(ZooKeeperRights, ComeFromAFileOrTheEnvironmentAsWell) {
 
 TEST_F(ZooKeeperRights, OutliveAConnection) {
   const std::string address = "127.0.0.1:" + std::to_string(proxy().port());
-  Client mine("zookeeper://shop:" + std::string(secret) + "@" + address + "/" + rest());
+  Client mine("zookeeper://shop:" + std::string(shop_secret) + "@" + address + "/" + rest());
   Lock lock = mine.lock("a");
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(lock.try_lock_for(patience)) << i;
@@ -99,22 +99,22 @@ TEST_F(ZooKeeperRights, OutliveAConnection) {
 
 TEST_F(ZooKeeperRights, AndPasswordsAreInNoMessage) {
   const auto record = std::make_shared<Record>();
-  Client mine("zookeeper://shop:" + std::string(secret) +
+  Client mine("zookeeper://shop:" + std::string(shop_secret) +
                   "@127.0.0.1:" + std::to_string(proxy().port()) + "/" + rest(),
               {.give_up = 100ms, .observer = record});
   proxy().refuse(true);
   Lock lock = mine.lock("a");
   const Failure failure = failure_of([&] { lock.lock(); });
   EXPECT_EQ(failure.code, Errc::unavailable);
-  EXPECT_THAT(failure.text, Not(HasSubstr(secret)));
+  EXPECT_THAT(failure.text, Not(HasSubstr(shop_secret)));
   for (const Record::Entry& entry : record->all(Record::Kind::failed)) {
-    EXPECT_THAT(entry.why.text, Not(HasSubstr(secret)));
+    EXPECT_THAT(entry.why.text, Not(HasSubstr(shop_secret)));
   }
   for (const char* const bad : {"?nonsense=1", "?session=never", "?acl=nobody"}) {
-    const std::string url = "zookeeper://shop:" + std::string(secret) + "@127.0.0.1:1/a" + bad;
+    const std::string url = "zookeeper://shop:" + std::string(shop_secret) + "@127.0.0.1:1/a" + bad;
     const Failure refused = failure_of([&] { const Client none(url); });
     EXPECT_EQ(refused.code, Errc::misconfigured) << bad;
-    EXPECT_THAT(refused.text, Not(HasSubstr(secret)));
+    EXPECT_THAT(refused.text, Not(HasSubstr(shop_secret)));
   }
 }
 

@@ -16,7 +16,7 @@ constexpr Script::Client ours_too{1, 0};
 constexpr Script::Client theirs{first_stranger, 0};
 constexpr Script::Client theirs_too{first_stranger + 1, 0};
 
-MixedReport judge(const Script& script) { return check_mixed(script.events()); }
+MixedReport judge_mixed(const Script& script) { return check_mixed(script.events()); }
 
 TEST(MixedChecker, TakesTurnsForGood) {
   Script script;
@@ -28,9 +28,9 @@ TEST(MixedChecker, TakesTurnsForGood) {
   script.release(third, 400, 410);
   const auto fourth = script.acquire(theirs_too, 0, 0, 400, 500);
   script.release(fourth, 600, 610);
-  EXPECT_TRUE(judge(script).ok()) << judge(script).text();
-  EXPECT_EQ(judge(script).all.counts.granted, 4U);
-  EXPECT_EQ(judge(script).ours.counts.granted, 2U);
+  EXPECT_TRUE(judge_mixed(script).ok()) << judge_mixed(script).text();
+  EXPECT_EQ(judge_mixed(script).all.counts.granted, 4U);
+  EXPECT_EQ(judge_mixed(script).ours.counts.granted, 2U);
 }
 
 TEST(MixedChecker, FindsThemInsideOurs) {
@@ -39,8 +39,8 @@ TEST(MixedChecker, FindsThemInsideOurs) {
   const auto other = script.acquire(theirs, 0, 0, 120, 130);
   script.release(other, 140, 150);
   script.release(mine, 200, 210);
-  EXPECT_TRUE(judge(script).ours.ok());
-  EXPECT_TRUE(judge(script).all.has(Fault::overlap)) << judge(script).text();
+  EXPECT_TRUE(judge_mixed(script).ours.ok());
+  EXPECT_TRUE(judge_mixed(script).all.has(Fault::overlap)) << judge_mixed(script).text();
 }
 
 TEST(MixedChecker, FindsOursInsideTheirs) {
@@ -49,14 +49,14 @@ TEST(MixedChecker, FindsOursInsideTheirs) {
   const auto mine = script.acquire(ours, 0, 10, 120, 130, 1'000);
   script.release(mine, 140, 150);
   script.release(other, 200, 210);
-  EXPECT_FALSE(judge(script).all.ok());
+  EXPECT_FALSE(judge_mixed(script).all.ok());
 }
 
 TEST(MixedChecker, FindsTwoOfTheirs) {
   Script script;
   script.acquire(theirs, 0, 0, 100, 110);
   script.acquire(theirs_too, 0, 0, 150, 160);
-  EXPECT_FALSE(judge(script).all.ok());
+  EXPECT_FALSE(judge_mixed(script).all.ok());
 }
 
 TEST(MixedChecker, TheirsEndWithTheirProcess) {
@@ -64,9 +64,9 @@ TEST(MixedChecker, TheirsEndWithTheirProcess) {
   script.acquire(theirs, 0, 0, 100, 110);
   script.death(theirs.process, 150, 155);
   script.acquire(ours, 0, 10, 120, 160, 1'000);
-  EXPECT_TRUE(judge(script).ok()) << judge(script).text();
+  EXPECT_TRUE(judge_mixed(script).ok()) << judge_mixed(script).text();
   script.acquire(theirs_too, 0, 0, 170, 180);
-  EXPECT_FALSE(judge(script).ok());
+  EXPECT_FALSE(judge_mixed(script).ok());
 }
 
 TEST(MixedChecker, AStoppedHolderIsCertainUntilItsLeaseMayHaveEnded) {
@@ -76,13 +76,13 @@ TEST(MixedChecker, AStoppedHolderIsCertainUntilItsLeaseMayHaveEnded) {
   const auto mine = script.acquire(ours, 0, 10, 120, 310, 1'000);
   script.release(mine, 320, 330);
   script.release(stood, 510, 520, Outcome::was_lost);
-  EXPECT_TRUE(judge(script).ok()) << judge(script).text();
+  EXPECT_TRUE(judge_mixed(script).ok()) << judge_mixed(script).text();
 
   Script early;
   const auto still = early.acquire(theirs, 0, 0, 100, 110);
   early.renewal(still, 500, 300);
   early.acquire(ours, 0, 10, 120, 290, 1'000);
-  EXPECT_FALSE(judge(early).all.ok()) << "ours came before that";
+  EXPECT_FALSE(judge_mixed(early).all.ok()) << "ours came before that";
 }
 
 TEST(MixedChecker, LeavesOutWhatWasOverWhenItReturned) {
@@ -91,8 +91,8 @@ TEST(MixedChecker, LeavesOutWhatWasOverWhenItReturned) {
   const auto mine = script.acquire(ours, 0, 10, 120, 130, 1'000);
   script.release(stood, 510, 520, Outcome::was_lost);
   script.release(mine, 600, 610);
-  EXPECT_TRUE(judge(script).ok()) << judge(script).text();
-  EXPECT_EQ(judge(script).left_out, 1U);
+  EXPECT_TRUE(judge_mixed(script).ok()) << judge_mixed(script).text();
+  EXPECT_EQ(judge_mixed(script).left_out, 1U);
 }
 
 TEST(MixedChecker, LooksAtOurTokensAsEver) {
@@ -102,8 +102,8 @@ TEST(MixedChecker, LooksAtOurTokensAsEver) {
   const auto between = script.acquire(theirs, 0, 0, 200, 220);
   script.release(between, 300, 310);
   script.acquire(ours_too, 0, 9, 300, 320, 1'000);
-  EXPECT_TRUE(judge(script).all.ok());
-  EXPECT_TRUE(judge(script).ours.has(Fault::token_backwards)) << judge(script).text();
+  EXPECT_TRUE(judge_mixed(script).all.ok());
+  EXPECT_TRUE(judge_mixed(script).ours.has(Fault::token_backwards)) << judge_mixed(script).text();
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void kill_master(Stage& stage, Dice& /*dice*/) {
   store_of(stage).heal();
 }
 
-void stop_master(Stage& stage, Dice& /*dice*/) {
+void stop_master_behind_sentinels(Stage& stage, Dice& /*dice*/) {
   test::RedisSentinels& servers = store_of(stage).servers();
   const std::size_t master = servers.master().value();
   servers[master].stop();
@@ -82,7 +82,7 @@ HistoryBackend sentinel_pair() {
                          .answers_at_once = false},
           .disturbances = {{.name = "places changed", .bring_about = change_places},
                            {.name = "master killed", .bring_about = kill_master},
-                           {.name = "master stopped", .bring_about = stop_master},
+                           {.name = "master stopped", .bring_about = stop_master_behind_sentinels},
                            {.name = "sentinel killed", .bring_about = kill_sentinel}},
           .oversleeps = 0.003,
           .long_holds = 0.02,

@@ -23,7 +23,7 @@ namespace {
 
 using AllDo = AcquireAll::Do;
 using AllEnd = AcquireAll::End;
-using Fate = AcquireAll::Fate;
+using AllFate = AcquireAll::Fate;
 
 void expect_action(const AcquireAll::Action& action, AllDo what, std::size_t name) {
   EXPECT_EQ(action.what, what);
@@ -46,32 +46,36 @@ TEST(AcquireAllTest, AsksForAllAtOnceAndHasThem) {
 
 TEST(AcquireAllTest, GivesAllBackWhereItMayNotWait) {
   AcquireAll all(false);
-  expect_end(all, all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 2}), AllEnd::contended,
+  expect_end(all, all.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 2}), AllEnd::contended,
              2);
   AcquireAll other(false);
-  expect_end(other, other.step(AcquireAll::Flown{.worst = Fate::unanswered, .name = 1}),
+  expect_end(other, other.step(AcquireAll::Flown{.worst = AllFate::unanswered, .name = 1}),
              AllEnd::failed, 1);
 }
 
 TEST(AcquireAllTest, GivesAllBackWhereOneFailsForGood) {
   AcquireAll all(true);
-  expect_end(all, all.step(AcquireAll::Flown{.worst = Fate::failed, .name = 1}), AllEnd::failed, 1);
+  expect_end(all, all.step(AcquireAll::Flown{.worst = AllFate::failed, .name = 1}), AllEnd::failed,
+             1);
   AcquireAll waits(true);
-  waits.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
-  expect_end(waits, waits.step(AcquireAll::Waited{.fate = Fate::failed}), AllEnd::failed, 1);
+  waits.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 1});
+  expect_end(waits, waits.step(AcquireAll::Waited{.fate = AllFate::failed}), AllEnd::failed, 1);
 }
 
 TEST(AcquireAllTest, WaitsWithNothingAtFirstAndThenWithWhatComesBefore) {
   AcquireAll all(true);
   for (int round = 0; round < rounds_with_nothing_held; ++round) {
-    expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 3}), AllDo::give_back, 0);
+    expect_action(all.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 3}), AllDo::give_back,
+                  0);
     expect_action(all.given_back(), AllDo::wait, 3);
     EXPECT_EQ(all.step(AcquireAll::Waited{}).what, AllDo::fly);
   }
-  expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 3}), AllDo::give_back, 3);
+  expect_action(all.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 3}), AllDo::give_back,
+                3);
   expect_action(all.given_back(), AllDo::wait, 3);
   EXPECT_EQ(all.step(AcquireAll::Waited{}).what, AllDo::fly);
-  expect_action(all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 5}), AllDo::give_back, 5);
+  expect_action(all.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 5}), AllDo::give_back,
+                5);
   expect_action(all.given_back(), AllDo::wait, 5);
   const AcquireAll::Action last = all.step(AcquireAll::Waited{.all_held = true});
   EXPECT_EQ(last.what, AllDo::end);
@@ -81,7 +85,7 @@ TEST(AcquireAllTest, WaitsWithNothingAtFirstAndThenWithWhatComesBefore) {
 TEST(AcquireAllTest, WaitsForAStoreThatDoesNotAnswerWithNothing) {
   AcquireAll all(true);
   for (int round = 0; round < 3 * rounds_with_nothing_held; ++round) {
-    expect_action(all.step(AcquireAll::Flown{.worst = Fate::unanswered, .name = 3}),
+    expect_action(all.step(AcquireAll::Flown{.worst = AllFate::unanswered, .name = 3}),
                   AllDo::give_back, 0);
     expect_action(all.given_back(), AllDo::wait, 3);
     EXPECT_EQ(all.step(AcquireAll::Waited{}).what, AllDo::fly);
@@ -90,36 +94,37 @@ TEST(AcquireAllTest, WaitsForAStoreThatDoesNotAnswerWithNothing) {
 
 TEST(AcquireAllTest, SaysWhyItsTimeIsUp) {
   AcquireAll busy(true);
-  expect_end(busy, busy.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1, .time_is_up = true}),
+  expect_end(busy,
+             busy.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 1, .time_is_up = true}),
              AllEnd::contended, 1);
   AcquireAll silent(true);
   expect_end(silent,
              silent.step(AcquireAll::Flown{
-                 .worst = Fate::unanswered, .name = 1, .time_is_up = true, .cut_short = true}),
+                 .worst = AllFate::unanswered, .name = 1, .time_is_up = true, .cut_short = true}),
              AllEnd::failed, 1);
   AcquireAll waits(true);
-  waits.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
-  expect_end(waits, waits.step(AcquireAll::Waited{.fate = Fate::busy, .time_is_up = true}),
+  waits.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 1});
+  expect_end(waits, waits.step(AcquireAll::Waited{.fate = AllFate::busy, .time_is_up = true}),
              AllEnd::contended, 1);
   AcquireAll late(true);
-  late.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
+  late.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 1});
   expect_end(late, late.step(AcquireAll::Waited{.time_is_up = true}), AllEnd::contended, 1);
 }
 
 TEST(AcquireAllTest, BlamesNoStoreForTheTimeThatAHolderTook) {
   AcquireAll all(true);
-  all.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
+  all.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 1});
   all.step(AcquireAll::Waited{});
   expect_end(all,
              all.step(AcquireAll::Flown{
-                 .worst = Fate::unanswered, .name = 0, .time_is_up = true, .cut_short = true}),
+                 .worst = AllFate::unanswered, .name = 0, .time_is_up = true, .cut_short = true}),
              AllEnd::contended, 1);
   AcquireAll other(true);
-  other.step(AcquireAll::Flown{.worst = Fate::busy, .name = 1});
+  other.step(AcquireAll::Flown{.worst = AllFate::busy, .name = 1});
   other.step(AcquireAll::Waited{});
   expect_end(
       other,
-      other.step(AcquireAll::Flown{.worst = Fate::unanswered, .name = 0, .time_is_up = true}),
+      other.step(AcquireAll::Flown{.worst = AllFate::unanswered, .name = 0, .time_is_up = true}),
       AllEnd::failed, 0);
 }
 
@@ -183,7 +188,7 @@ class Party {
     const auto free = std::find(held_.begin(), held_.end(), false);
     AcquireAll::Flown event;
     if (free != held_.end()) {
-      event = {.worst = Fate::busy, .name = static_cast<std::size_t>(free - held_.begin())};
+      event = {.worst = AllFate::busy, .name = static_cast<std::size_t>(free - held_.begin())};
     }
     action_ = machine_->step(event);
   }

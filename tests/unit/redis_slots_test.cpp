@@ -49,14 +49,15 @@ TEST(RedisSlotsTest, RangesAreReadWithTheirMasters) {
   EXPECT_TRUE(parse_slots(list({}), asked));
 }
 
-std::string bulk(const std::string& bytes) {
+std::string bulk_bytes(const std::string& bytes) {
   return "$" + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
 }
 
 // As tools leave it that move slots one by one.
 TEST(RedisSlotsTest, ATableOfSingleSlotsIsReadAsAWhole) {
-  std::string node = "*4\r\n" + bulk("255.255.255.255") + ":65535\r\n" + bulk(std::string(40, 'f'));
-  node += "*2\r\n" + bulk("hostname") + bulk(std::string(60, 'h'));
+  std::string node =
+      "*4\r\n" + bulk_bytes("255.255.255.255") + ":65535\r\n" + bulk_bytes(std::string(40, 'f'));
+  node += "*2\r\n" + bulk_bytes("hostname") + bulk_bytes(std::string(60, 'h'));
   std::string bytes = "*" + std::to_string(slot_count) + "\r\n";
   for (std::size_t slot = 0; slot < slot_count; ++slot) {
     bytes += "*6\r\n:" + std::to_string(slot) + "\r\n:" + std::to_string(slot) + "\r\n";

@@ -26,7 +26,7 @@ using test::eventually;
 using ::testing::HasSubstr;
 
 // The server sends back each line reversed, so that a greeting ends in its own length reversed.
-const std::string welcome = std::string("\0\0\0\x25", 4) + std::string(37, 'w');
+const std::string tls_welcome = std::string("\0\0\0\x25", 4) + std::string(37, 'w');
 std::string asked_for(const std::string& answer) { return {answer.rbegin(), answer.rend()}; }
 
 class ZooKeeperWireTlsTest : public ::testing::Test {
@@ -58,7 +58,7 @@ TEST_F(ZooKeeperWireTlsTest, TheSameBytesGoBothWays) {
   const remote::Tls tls(TlsServer::trusting(), "zookeeper");
   Wire wire(&tls);
   connect(wire, server.endpoint());
-  const std::string line = asked_for(welcome) + "\n";
+  const std::string line = asked_for(tls_welcome) + "\n";
   wire.send_bytes(line.data(), line.size());
   EXPECT_FALSE(wire.settled());
   wire.flush();
@@ -69,7 +69,7 @@ TEST_F(ZooKeeperWireTlsTest, TheSameBytesGoBothWays) {
     wire.fill();
     return wire.readable();
   }));
-  EXPECT_EQ(taken(wire), welcome);
+  EXPECT_EQ(taken(wire), tls_welcome);
   EXPECT_EQ(wire.error(), 0);
 }
 
