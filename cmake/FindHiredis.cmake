@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Finds hiredis, whose Debian package has no CMake files, and makes the target hiredis::hiredis.
+# Finds hiredis, whose CMake files in Debian's package cannot be read (a variable in them has no value), and
+# makes the target hiredis::hiredis.
 find_path(HIREDIS_INCLUDE_DIR hiredis/hiredis.h)
 find_library(HIREDIS_LIBRARY NAMES hiredis hiredisd) # d: a debug build of vcpkg
 mark_as_advanced(HIREDIS_INCLUDE_DIR HIREDIS_LIBRARY)

@@ -57,7 +57,8 @@ elseif(STEP STREQUAL "add_subdirectory")
     run("${CMAKE_COMMAND}" --install "${WORK_DIR}/build" --prefix "${WORK_DIR}/prefix")
 
 elseif(STEP STREQUAL "find_package")
-    run(${configure} -S "${consumer}" -D USE=find_package)
+    # As Conan's toolchain has it: whatever others' CMake files are like, ours find what they need.
+    run(${configure} -S "${consumer}" -D USE=find_package -D CMAKE_FIND_PACKAGE_PREFER_CONFIG=ON)
     run(${build})
     run_consumer("${WORK_DIR}/build/consumer")
 
