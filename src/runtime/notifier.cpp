@@ -132,9 +132,7 @@ bool Notifier::serve_locked(const std::shared_ptr<State>& state) noexcept {
 }
 
 std::unique_ptr<Notifier::Task> Notifier::State::take_locked() noexcept {
-  std::unique_ptr<Task> first(tasks.first());
-  tasks.remove(*first);
-  return first;
+  return std::unique_ptr<Task>(&tasks.pop_front());
 }
 
 // @return whether this thread has to run what waits too long; false: nothing has come for a while.

@@ -35,6 +35,14 @@ class List {
     (node.after != nullptr ? node.after->before : last_) = node.before;
     --size_;
   }
+  /// @return the first one, of which there has to be one, and which is not in it any more.
+  [[nodiscard]] Node& pop_front() noexcept {
+    Node& node = *first_;
+    first_ = node.after;
+    (first_ != nullptr ? first_->before : last_) = nullptr;
+    --size_;
+    return node;
+  }
   [[nodiscard]] Node* first() const noexcept { return first_; }
   [[nodiscard]] Node* last() const noexcept { return last_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
