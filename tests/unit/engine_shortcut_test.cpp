@@ -267,6 +267,24 @@ TEST_F(EngineShortcut, OfSeveralServersItSleepsForTheOneThatItHasAsked) {
   engine_.detach(other);
 }
 
+TEST_F(EngineShortcut, WhatItLeavesBehindAtAnotherServerIsReadByTheBackground) {
+  HeldUpSource other;
+  engine_.attach(other);
+  const BackgroundThread background(engine_);
+  ask_and_wait();  // opens the way again
+  ASSERT_TRUE(background.sleeps());
+  const auto operation = std::make_shared<Check>();
+  const auto left = std::make_shared<Check>();
+  std::jthread lone = held_up(operation);
+  other.request(left);  // nobody waits for it
+  source_.answer(1);
+  source_.let_go();
+  lone.join();
+  other.answer(1);
+  EXPECT_TRUE(test::eventually([&] { return left->done(); }));
+  engine_.detach(other);
+}
+
 TEST_F(EngineShortcut, WhereTwoOweRepliesBothAreRead) {
   HeldUpSource other;
   engine_.attach(other);
