@@ -6,6 +6,7 @@
 #include "core/figures.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mortise::core {
 
@@ -80,11 +81,16 @@ bool Sharers::wants_news_for_waiters(Instant now) noexcept {
   return true;
 }
 
-void Sharers::told(bool wanted, Instant as_of, Instant now) noexcept {
+// Not by what it tells of: where a server proves leases by something else, as ZooKeeper does, that
+// lies seconds before the question.
+void Sharers::answered(Instant now) noexcept {
+  if (!std::exchange(under_way_, false)) return;
+  took_ = now - asked_;
+}
+
+void Sharers::told(bool wanted, Instant as_of) noexcept {
   // Answers may come in another order than they were asked for.
   if (as_of < news_) return;
-  under_way_ = false;
-  if (as_of < now) took_ = now - as_of;  // else the server has said it by itself
   news_ = as_of;
   asked_ = std::max(asked_, as_of);
   wanted_ = wanted;

@@ -68,9 +68,10 @@ class Sharers {
   [[nodiscard]] Instant next_look(Instant now) const noexcept;
   /// What a renewal has told, or the server by itself.
   /// @param as_of not later than the server said it
-  void told(bool wanted, Instant as_of, Instant now) noexcept;
-  /// A renewal has come back, and has told nothing.
-  void told_nothing() noexcept { under_way_ = false; }
+  void told(bool wanted, Instant as_of) noexcept;
+  /// A renewal has come back, whatever it has told: of news that are older than those known, or of
+  /// none, no others are on their way all the same.
+  void answered(Instant now) noexcept;
   /// The exclusive hold beside it is kept for nobody until then: so long nobody joins.
   void kept_until(Instant until) noexcept { opens_ = until; }
   /// Where nobody can unlock a part any more, it ends when the hold would, had it not been renewed
@@ -100,7 +101,7 @@ class Sharers {
   Instant news_{};           // as of when that was known last
   Instant asked_{};          // a renewal was sent for it
   bool under_way_ = false;   // that one
-  Nanos took_{};             // one before
+  Nanos took_{};             // one before, from there to its answer
   std::uint32_t joins_ = 0;  // since then
   Instant opens_{};          // nobody joins sooner
 };

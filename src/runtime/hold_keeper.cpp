@@ -216,15 +216,15 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     const Instant now = client().now();
     token = live->token();
     label = live->terms->label;
+    if (mode_ == Mode::shared) name_.state.sharers()->answered(now);
     if (item.answer == Renewal::Answer::lost) {
       lose_locked({.words = ": the server does not know the hold any more"}, false, after);
     } else if (item.answer == Renewal::Answer::unknown || failure) {
       live->lease.unanswered(now);
-      if (mode_ == Mode::shared) name_.state.sharers()->told_nothing();
       arm_locked(live->lease, now);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       if (mode_ == Mode::shared) {
-        name_.state.sharers()->told(item.wanted, item.counted_from, now);
+        name_.state.sharers()->told(item.wanted, item.counted_from);
         name_.wake_joined_locked();
       }
       arm_locked(live->lease, now);
@@ -268,7 +268,7 @@ void HoldKeeper::wanted(const HoldId& hold) {
     if (live == nullptr || live->attempt != hold.attempt || live->number != hold.number) return;
     if (mode_ == Mode::shared) {
       const Instant now = client().now();
-      name_.state.sharers()->told(true, now, now);
+      name_.state.sharers()->told(true, now);
       look_after_waiters_locked(now);
     }
     token = live->token();

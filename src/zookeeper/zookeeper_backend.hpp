@@ -282,6 +282,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] static Instant end_of_patience(const AwaitedRenewal& part);
   void settle_renewals();
   void settle(const AwaitedRenewal& part);
+  void settle_news(const Contender& contender);
 
   // Doubts.
   void doubt(const Contender& contender);

@@ -200,6 +200,27 @@ void ZooKeeperBackend::settle_renewals() {
   }
 }
 
+// Readers that never pause have a renewal of theirs sent each few milliseconds, to learn whether
+// anybody waits, and no other until it is answered. It need not wait for a pulse as long as the
+// hold is not to be renewed yet: what is proven already goes for it.
+void ZooKeeperBackend::settle_news(const Contender& contender) {
+  const Session& session = *contender.session;
+  if (clock_->now() >= session.proven() + session.timeout() / core::renewals_in_a_lease) return;
+  const auto is_asked_for = [&](const AwaitedRenewal& part) {
+    if (part.items.size() != 1) return false;
+    return hold_of(part.operation->items()[part.items.front()].hold).get() == &contender;
+  };
+  for (auto part = renewals_.begin(); part != renewals_.end();) {
+    if (!is_asked_for(*part)) {
+      ++part;
+      continue;
+    }
+    part->from = session.proven();
+    settle(*part);
+    part = renewals_.erase(part);
+  }
+}
+
 void ZooKeeperBackend::settle(const AwaitedRenewal& part) {
   const Session& session = *part.session;
   std::vector<Renewal::Item>& items = part.operation->items();

@@ -98,8 +98,9 @@ void ZooKeeperBackend::told_who_waits(const ContenderPtr& contender, const Reply
   const Place place = Place::of(*reply.children, own, settings_.naming);
   const bool news = place.wanted && !contender->wanted;
   contender->wanted = place.wanted;
-  // At once: the answer to the renewal waits for a pulse.
+  // First: the renewal that has asked may wait for a pulse, of which others speak as well.
   if (news) then([this, hold = hold_id_of(*contender)] { host_->hold_wanted(hold); });
+  settle_news(*contender);
 }
 
 }  // namespace mortise::zookeeper

@@ -137,14 +137,14 @@ TEST_F(NameStateShared, NobodyJoinsWhatIsWanted) {
   Waiter b = reader();
   Waiter c = reader();
   take(a);
-  state_.sharers()->told(true, now_, now_);
+  state_.sharers()->told(true, now_);
   EXPECT_EQ(enter(b), Entry::wait);
   EXPECT_EQ(joins(), nullptr);
-  state_.sharers()->told(false, now_ - 1ms, now_);
+  state_.sharers()->told(false, now_ - 1ms);
   EXPECT_EQ(joins(), nullptr) << "older news";
   Waiter deeper = again(a, shared_);
   EXPECT_EQ(enter(deeper), Entry::reentered) << "it has the name already";
-  state_.sharers()->told(false, now_ + 1ms, now_ + 1ms);
+  state_.sharers()->told(false, now_ + 1ms);
   EXPECT_EQ(joins(), &b) << "the writer has given up";
   EXPECT_EQ(enter(c), Entry::joined);
 }
@@ -160,11 +160,14 @@ TEST_F(NameStateShared, NewsAreAskedForOnceATurn) {
   EXPECT_FALSE(sharers.wants_news(now_, turn_)) << "it is under way";
   now_ += 5ms;
   EXPECT_FALSE(sharers.wants_news(now_, turn_)) << "and still is";
-  sharers.told_nothing();
+  sharers.answered(now_);
+  EXPECT_FALSE(sharers.wants_news(now_, turn_)) << "right behind it";
+  now_ += 5ms;
   EXPECT_TRUE(sharers.wants_news(now_, turn_)) << "the row was locked";
   now_ += command_timeout(shared_->lease);
   EXPECT_TRUE(sharers.wants_news(now_, turn_)) << "the answer may have been lost";
-  sharers.told(false, now_, now_);
+  sharers.answered(now_);
+  sharers.told(false, now_);
   turn_.passes = 2;
   EXPECT_FALSE(sharers.wants_news(now_, turn_));
   EXPECT_FALSE(sharers.wants_news(now_, turn_));
@@ -183,10 +186,28 @@ TEST_F(NameStateShared, NewsTakeHalfOfTheTimeAtMost) {
   const Instant asked = now_;
   now_ += 15ms;
   EXPECT_FALSE(sharers.wants_news(now_, turn_)) << "one is under way";
-  sharers.told(false, asked, now_);
+  sharers.answered(now_);
+  sharers.told(false, asked);
   EXPECT_FALSE(sharers.wants_news(now_, turn_)) << "right behind it";
   EXPECT_FALSE(sharers.wants_news(asked + 30ms - 1ns, turn_));
   EXPECT_TRUE(sharers.wants_news(asked + 30ms, turn_));
+}
+
+// ZooKeeper proves leases by pulses, and so an answer tells of a moment that is seconds before the
+// question. A writer waited there until nobody believed in that answer any more. Promise: L5
+TEST_F(NameStateShared, WhatAnAnswerTellsOfMayLieLongBeforeTheQuestion) {
+  Waiter a = reader();
+  take(a);
+  Sharers& sharers = *state_.sharers();
+  for (const Nanos before : {1s, 10s}) {
+    now_ += turn_.time;
+    ASSERT_TRUE(sharers.wants_news(now_, turn_));
+    now_ += 1ms;
+    sharers.answered(now_);
+    sharers.told(false, now_ - before);
+  }
+  now_ += turn_.time;
+  EXPECT_TRUE(sharers.wants_news(now_, turn_));
 }
 
 TEST_F(NameStateShared, AHoldThatEndsByItselfIsJoinedInItsFirstTurnOnly) {
