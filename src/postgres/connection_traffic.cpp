@@ -273,8 +273,9 @@ void Connection::receive() {
   while (!done.empty()) {
     const Flight& flight = done.front();
     bool told = false;
+    // Apart: what there is no memory for here must not keep an answer from counting as one.
+    steps.make([&] { look_for_refusal(flight); });
     steps.make([&] {
-      look_for_refusal(flight);
       late ? user_.answered_late(flight, flight.result) : user_.answered(flight, *flight.result);
       told = true;
     });

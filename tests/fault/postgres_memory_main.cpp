@@ -3,17 +3,20 @@
 // that reads fails; the one behind it in the next round, until there is none. Whichever fails, a
 // hold that was freed is not told as lost, what is asked for later is answered, what a caller has
 // given up is taken back although nobody asks again, who waits is told, and the end is quick. Exit
-// status: 0 = all that; 77 = allocations cannot be made to fail here. Its second argument says that
-// only one of so many allocations fails: each connection is a process of the server's, and a round
-// takes ten times as long as on Redis.
+// status: 0 = all that; 77 = allocations cannot be made to fail here. Its second argument is the
+// URL of the table's owner; its third says that only one of so many allocations fails: each
+// connection is a process of the server's, and a round takes ten times as long as on Redis.
 #include <mortise/postgres.hpp>
 
 #include "support/postgres_talk.hpp"
 #include "support/shortage.hpp"
 
+#include <poll.h>
+
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -117,17 +120,38 @@ bool server_stands_still(const std::string& url, PostgresTalk& talk, ShortageRou
   return reached;
 }
 
+/// The server refuses what is asked for, and takes it when it is asked once more.
+bool server_refuses(const std::string& url, PostgresTalk& owner, ShortageRound round) {
+  User user("the server refuses", round, url);
+  const std::string name = user.name("wanted");
+  user.expect_released(user.free(*user.take(name)));
+  // Longer than the library waits for it.
+  owner.run("begin; lock table mortise.lock in access exclusive mode");
+  const auto wanted = user.ask(name);
+  std::vector<pollfd> answers;
+  for (const mortise::Source* const source : user.host.sources()) {
+    answers.push_back({.fd = source->descriptor(), .events = POLLIN, .revents = 0});
+  }
+  if (::poll(answers.data(), answers.size(), 10'000) <= 0) user.fail("it is not refused");
+  owner.run("rollback");
+  const bool reached = user.run_short_of_memory();
+  user.finish(wanted);
+  user.expect_released(user.free(*wanted));
+  return reached;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) return 100;
+  if (count != 4) return 100;
   if (!mortise::test::allocations_fail_when_told()) return 77;
   try {
     const std::string url = arguments[1];
-    const long step = std::stol(arguments[2]);
+    const long step = std::stol(arguments[3]);
     const std::string two = url + "?mortise.connections=2";
     PostgresTalk talk(url);
     talk.run("listen mortise");
+    PostgresTalk owner(arguments[2]);
     const auto play = [&](const auto& scene) { mortise::test::play_each_shortage(scene, 1, step); };
     play(nobody_there);
     play([&](ShortageRound round) {
@@ -144,6 +168,9 @@ int main(int count, char** arguments) {
     for (const bool given_up : {false, true}) {
       play([&](ShortageRound round) { return server_stands_still(two, talk, round, given_up); });
     }
+    // Few allocations, and each counts.
+    mortise::test::play_each_shortage(
+        [&](ShortageRound round) { return server_refuses(url, owner, round); }, 1, 1);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

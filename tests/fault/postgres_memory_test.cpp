@@ -12,7 +12,8 @@ class PostgresMemory : public PostgresTest {
  protected:
   /// @param step one of so many allocations fails
   void play(const std::string& step) {
-    test::expect_no_harm_by_shortage("postgres_memory", {server().url(), step}, 600s);
+    test::expect_no_harm_by_shortage("postgres_memory",
+                                     {server().url(), server().owner_url(), step}, 600s);
   }
 };
 using PostgresMemoryLong = PostgresMemory;
