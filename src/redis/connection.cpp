@@ -4,6 +4,7 @@
 // mark it, and have it looked at.
 #include "redis/connection.hpp"
 
+#include "base/error_words.hpp"
 #include "redis/slots.hpp"
 
 #include <poll.h>
@@ -271,7 +272,7 @@ void Connection::greet() {
   try {
     greeting_.emplace(settings_, inbox_);
   } catch (const LockError& error) {
-    drop({error.errc(), where_ + ": " + error.what()});
+    drop({error.errc(), where_ + ": " + base::words_of(error)});
     return;
   }
   reader_.emplace(settings_.is_cluster() && inbox_.empty() ? slots_limits : ReplyLimits{});

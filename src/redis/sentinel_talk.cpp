@@ -5,6 +5,7 @@
 // address than the one that is told with it.
 #include "redis/sentinel_talk.hpp"
 
+#include "base/error_words.hpp"
 #include "redis/command.hpp"
 #include "redis/rights.hpp"
 #include "redis/server_error.hpp"
@@ -145,7 +146,7 @@ void SentinelTalk::say() {
       }
     }
   } catch (const LockError& error) {  // the password's file
-    return fail(error.errc(), error.what());
+    return fail(error.errc(), base::words_of(error));
   }
   add(Step::epoch, {"SENTINEL", "MASTER", asked.master});
   add(Step::address, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", asked.master});

@@ -4,9 +4,12 @@
 
 #include <mortise/error.hpp>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <memory>
+#include <system_error>
 #include <utility>
 
 namespace mortise::remote {
@@ -24,6 +27,7 @@ Credentials with_parameters(base::Url& url, const std::string& before, Credentia
     // Or it would mean no password at all.
     if (file->empty()) refuse_credentials("URL: " + before + "password-file names no file");
     credentials.password_file = *file;
+    credentials.option = before + "password-file";
     ++sources;
   }
   if (const auto variable = url.take(before + "password-env")) {
@@ -52,13 +56,18 @@ Credentials Credentials::of(base::Url& url, const std::string& before) {
 
 std::optional<std::string> Credentials::current() const {
   if (password_file.empty()) return password;
-  std::ifstream file(password_file, std::ios::binary);
-  std::string text;
+  const std::string which = option + " " + password_file;
+  const auto refuse_unread = [&](int error) {
+    refuse_credentials(which + " cannot be read: " + std::generic_category().message(error));
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(password_file.c_str(), "rbe"), [](std::FILE* f) { return std::fclose(f); });
+  if (!file) refuse_unread(errno);
   // Bounded, since the path may lead to anything.
-  for (char c = 0; text.size() <= longest_password && file.get(c);) text += c;
-  const std::string which = "password-file " + password_file;
+  std::string text(longest_password + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) refuse_unread(errno);
   if (text.size() > longest_password) refuse_credentials(which + " is too long");
-  if (!file.eof()) refuse_credentials(which + " cannot be read");
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (text.empty()) refuse_credentials(which + " is empty");
   return text;

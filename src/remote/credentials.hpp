@@ -14,6 +14,7 @@ struct Credentials {
   std::string user{};                     ///< empty: none is named
   std::optional<std::string> password{};  ///< given in the URL, or by an environment variable
   std::string password_file{};            ///< read anew at each use, so that it may change
+  std::string option = "password-file";   ///< the parameter that names it
 
   /// Takes the parameters `password-file` and `password-env`, too.
   /// @throws LockError (`misconfigured`) where the password is given more than once, or not found
@@ -25,7 +26,8 @@ struct Credentials {
   /// @return whether a password is given, wherever it is.
   [[nodiscard]] bool has_password() const noexcept { return password || !password_file.empty(); }
   /// @return the password of now; nothing = none is given
-  /// @throws LockError (`misconfigured`) that names the file
+  /// @throws LockError (`misconfigured`) that names the parameter, the file and what is wrong with
+  /// it
   [[nodiscard]] std::optional<std::string> current() const;
 };
 

@@ -2,6 +2,7 @@
 // A session outlives its connections, and a client its sessions.
 #include "zookeeper/session.hpp"
 
+#include "base/error_words.hpp"
 #include "remote/backoff.hpp"
 
 #include <poll.h>
@@ -115,7 +116,7 @@ void Session::open(const std::string& servers, Hosts hosts, Instant now) {
                           .session = settings_.session},
           static_cast<Handle::User&>(*this));
     } catch (const LockError& error) {
-      over(now, {error.errc(), where_ + ": " + error.what()});
+      over(now, {error.errc(), where_ + ": " + base::words_of(error)});
       return;
     }
   }

@@ -220,5 +220,19 @@ TEST_F(RedisSentinel, ARightThatTheSentinelsUserLacksIsNamed) {
   ::unsetenv("MORTISE_TEST_SENTINEL");
 }
 
+// The parameter, the file and the reason; the words of the code once, at the end.
+TEST_F(RedisSentinelTest, PasswordFilesThatCannotBeReadAreNamed) {
+  for (const std::string which : {"password-file", "sentinel-password-file"}) {
+    Client mine = client({}, which + "=/no/such/file");
+    const Failure failure = failure_of([&] { mine.check(5s); });
+    EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
+    const std::string all =
+        ": " + which + " /no/such/file cannot be read: No such file or directory";
+    EXPECT_THAT(failure.text, HasSubstr(all));
+    EXPECT_EQ(failure.text.find("misconfigured"), failure.text.rfind("misconfigured"))
+        << failure.text;
+  }
+}
+
 }  // namespace
 }  // namespace mortise::fault

@@ -86,6 +86,18 @@ TEST_F(ZooKeeperRights, ComeFromAFileOrTheEnvironmentAsWell) {
   ::unsetenv("MORTISE_TEST_PASSWORD");
 }
 
+// The parameter, the file and the reason; the words of the code once, at the end.
+TEST_F(ZooKeeperRights, OfAFileThatCannotBeReadAreMissedInWords) {
+  Client mine(url_of("shop", "&password-file=/no/such/file"));
+  const Failure failure = failure_of([&] { mine.check(3s); });
+  EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
+  EXPECT_THAT(failure.text,
+              HasSubstr(": password-file /no/such/file cannot be read: No such file or"
+                        " directory: misconfigured"));
+  EXPECT_EQ(failure.text.find("misconfigured"), failure.text.rfind("misconfigured"))
+      << failure.text;
+}
+
 TEST_F(ZooKeeperRights, OutliveAConnection) {
   const std::string address = "127.0.0.1:" + std::to_string(proxy().port());
   Client mine("zookeeper://shop:" + std::string(shop_secret) + "@" + address + "/" + rest());

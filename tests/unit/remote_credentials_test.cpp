@@ -95,7 +95,8 @@ TEST_F(RemotePasswordFile, IsReadAnewAndEndsWithItsLine) {
 
 TEST_F(RemotePasswordFile, IsRefusedByItsName) {
   const Credentials of_file = credentials();  // not looked at yet
-  EXPECT_THAT(refused(of_file), HasSubstr("cannot be read"));
+  EXPECT_EQ(refused(of_file),
+            "password-file " + path_ + " cannot be read: No such file or directory: misconfigured");
   write("");
   EXPECT_THAT(refused(of_file), HasSubstr("empty"));
   write("\r\n\n");
@@ -103,7 +104,11 @@ TEST_F(RemotePasswordFile, IsRefusedByItsName) {
   write("secret" + std::string(4091, 'x'));
   EXPECT_THAT(refused(of_file), HasSubstr("too long"));
   EXPECT_THAT(refused({.password_file = "/dev/zero"}), HasSubstr("too long"));
-  EXPECT_THAT(refused({.password_file = directory_.path()}), HasSubstr("cannot be read"));
+  EXPECT_THAT(refused({.password_file = directory_.path()}),
+              HasSubstr("cannot be read: Is a directory"));
+  base::Url url("any://h?sentinel-password-file=/no/such");
+  EXPECT_THAT(refused(Credentials::of(url, "sentinel-")),
+              HasSubstr("sentinel-password-file /no/such cannot be read: No such file"));
 }
 
 }  // namespace
