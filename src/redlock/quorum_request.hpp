@@ -270,7 +270,9 @@ struct Looking final : QuorumRequest {
   std::shared_ptr<ForcedRelease> forced{};  ///< the same as `inspection`: it is to be ended
   bool ending = false;                      // by now; under the mutex, as what follows
   NodeSet asked = 0;
-  NodeSet heard = 0;  // addresses that an answer came from
+  NodeSet heard = 0;                // addresses that an answer came from
+  NodeSet refused = 0;              // the same, of an error
+  std::vector<Failure> failures{};  ///< what those have said; empty = none has
   Roll roll{};
   std::vector<std::pair<std::size_t, Told>> answers{};
   /// What one server tells of a hold.

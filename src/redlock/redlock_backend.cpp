@@ -7,7 +7,6 @@
 #include "base/mutant.hpp"
 #include "base/scratch.hpp"
 #include "core/figures.hpp"
-#include "remote/outbox.hpp"
 
 #include <algorithm>
 #include <new>
@@ -283,9 +282,8 @@ void RedlockBackend::write(std::string& bytes, const redis::Call& call, const No
     case Ask::look: {
       const auto& looking = request_in<Looking>(call);
       if (looking.forced) return requests_.whose(bytes, passage, looking.forced->name());
-      requests_.inspect(
-          bytes, passage,
-          looking.inspection ? std::string_view(looking.inspection->name()) : remote::probed_name);
+      if (looking.check) return requests_.check(bytes, passage);
+      requests_.inspect(bytes, passage, looking.inspection->name());
       return;
     }
   }

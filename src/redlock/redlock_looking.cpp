@@ -87,6 +87,8 @@ void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::R
   }
   Lock lock(looking->mutex);
   looking->heard |= only(node.index());
+  looking->refused &= ~only(node.index());  // by another connection
+  if (!looking->failures.empty()) looking->failures[node.index()] = {};
   if (looking->roll.counts(node.index(), node.server())) {
     looking->answers.emplace_back(node.index(), std::move(*told));
     for (Looking::Vote& vote : votes) {
@@ -98,7 +100,9 @@ void RedlockBackend::on_look(Node& node, const redis::Call& call, const redis::R
 }
 
 void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
-  const NodeSet heard = looking->heard;
+  const NodeSet refused = looking->refused;
+  const NodeSet heard = looking->heard | refused;
+  const std::vector<Failure> failures = looking->failures;
   const std::size_t answers = looking->answers.size();
   bool decided = false;
   const std::optional<Holder> holder = holder_of(looking->answers, decided);
@@ -113,7 +117,9 @@ void RedlockBackend::judge(const std::shared_ptr<Looking>& looking, Lock lock) {
   if (unsure && !settled) decided = false;
   // Asked last: what it tells of was known before a server counts as settled.
   bool final = false;
-  Failure why = unreachable({}, final);
+  Failure why = unreachable(failures, final);
+  // Those that have refused are not asked again, so that no majority comes any more.
+  final = final || (why && count(refused) >= quorum_.blocking());
   if (why && (final || looking->check)) decided = false;
   if (!decided && !(why && final)) {
     if (why) looking->operation().trouble(std::move(why));

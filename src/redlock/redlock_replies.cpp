@@ -180,6 +180,11 @@ void RedlockBackend::no_answer(Node& node, const Call& call, const Failure& why,
       const auto looking = shared_request_in<Looking>(call);
       Lock lock(looking->mutex);
       looking->asked &= ~only(node.index());
+      if (why && !broke) {
+        looking->failures.resize(quorum_.nodes);
+        looking->failures[node.index()] = why;
+        looking->refused |= only(node.index());
+      }
       return judge(looking, std::move(lock));
     }
   }

@@ -7,6 +7,7 @@
 #include "redis/command.hpp"
 #include "redis/lock_key.hpp"
 #include "redlock/scripts.hpp"
+#include "remote/outbox.hpp"
 
 #include <array>
 #include <span>
@@ -129,6 +130,10 @@ void Requests::relock(std::string& out, const Passage& passage, const HoldId& ho
 
 void Requests::inspect(std::string& out, const Passage& passage, std::string_view name) const {
   append_call(out, scripts::inspect, passage, prefix_, name, {});
+}
+
+void Requests::check(std::string& out, const Passage& passage) const {
+  append_call(out, scripts::inspect, passage, prefix_, remote::probed_name, {"", "q", "w"});
 }
 
 void Requests::whose(std::string& out, const Passage& passage, std::string_view name) const {

@@ -52,7 +52,9 @@ class Requests {
   void relock(std::string& out, const Passage& passage, const HoldId& hold,
               std::chrono::nanoseconds lease) const;
   void inspect(std::string& out, const Passage& passage, std::string_view name) const;
-  /// The same, with the attempt.
+  /// Whether a vote could be written: nothing stays of it, and the server may refuse it.
+  void check(std::string& out, const Passage& passage) const;
+  /// As `inspect()`, with the attempt.
   void whose(std::string& out, const Passage& passage, std::string_view name) const;
 
   /// @return the channel on which a client gets hints.

@@ -105,6 +105,9 @@ TEST(RedlockRequestsTest, OthersNameTheHoldTheyMean) {
               requests.inspect(out, {}, hold.name);
             }),
             call(scripts::inspect, {}));
+  EXPECT_EQ(written([&](const Requests& requests, std::string& out) { requests.check(out, {}); }),
+            (Words{"EVALSHA", std::string(scripts::inspect.sha), "1", "shop:{mortise.check}", "",
+                   "q", "w"}));
   EXPECT_EQ(written([&](const Requests& requests, std::string& out) {
               requests.renew(out, {}, {{.hold = hold, .lease = 1s}, {.hold = hold, .lease = 2s}});
             }),
