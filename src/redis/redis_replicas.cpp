@@ -119,6 +119,7 @@ void RedisBackend::answered_check(Server& server, const Call& call) {
   if (witness() == nullptr) return check->answered();
   witness()->attest(server.clock(), clock_->now() + patience, [this, check](const Failure& why) {
     if (!why) return check->answered();
+    if (check.use_count() == 1) return;  // its caller has gone, and nobody would end it
     if (remote::is_final(why) || stopped_.load()) return check->failed(why);
     check->trouble(why);
     if (!check->done()) submit(Call::check(check));

@@ -131,6 +131,22 @@ TEST_F(RedisReplicas, WithoutThemTheCheckSaysThatNoLockCanBeTaken) {
   EXPECT_NO_THROW(mine.check(patience));
 }
 
+// It would ask, and write, once a second until there is a replica again.
+TEST_F(RedisReplicas, ACheckWhoseCallerHasGoneIsNotRepeated) {
+  Client mine = client({}, one);
+  mine.check(patience);
+  servers()[1].stop();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(failure_of([&] { mine.check(100ms); }).code, Errc::unavailable);
+  }
+  RedisTalk talk = servers()[0].talk();
+  const auto asked = [&] { return talk.command_stats()["evalsha"]; };
+  // What was sent is answered in a second, and what follows from it is asked at once.
+  const std::uint64_t before = asked();
+  EXPECT_FALSE(eventually([&] { return asked() != before; }, 2500ms));
+  servers()[1].resume();
+}
+
 // Promise: S1
 TEST_F(RedisReplicas, AWaiterIsServedOnlyWhereTheReplicaHasItToo) {
   Client mine = client({}, one);
