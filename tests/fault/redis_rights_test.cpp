@@ -66,6 +66,47 @@ TEST_F(RedisRights, APasswordWhereNoneIsSetIsDeniedInWords) {
   EXPECT_THAT(expect_denied(mine), HasSubstr("AUTH"));
 }
 
+// The parameter, the file and the reason; once each.
+TEST_F(RedisRights, APasswordFileThatCannotBeReadIsNamed) {
+  const std::string address = "127.0.0.1:" + std::to_string(server().port());
+  Client mine("redis://" + address + "?password-file=/no/such/file");
+  const Failure failure = failure_of([&] { mine.check(3s); });
+  EXPECT_EQ(failure.code, Errc::misconfigured);
+  EXPECT_EQ(failure.text, "redis " + address +
+                              ": password-file /no/such/file cannot be read: No such file or"
+                              " directory: misconfigured");
+}
+
+// Who does not log in is not looked at, and told by what it asks for.
+TEST_F(RedisRights, WhatTheUserWithoutAPasswordLacksIsNamed) {
+  Client mine = client();
+  const auto change = [&](const RedisTalk::Command& rights) {
+    RedisTalk::Command words{"ACL", "SETUSER", "default"};
+    words.insert(words.end(), rights.begin(), rights.end());
+    server().talk().expect_ok(words);
+  };
+  change({"-@scripting"});
+  EXPECT_THAT(expect_denied(mine), HasSubstr("; user 'default' needs +eval"));
+  change({"+@scripting", "-hset"});
+  EXPECT_THAT(failure_of([&] { mine.check(10s); }).text, HasSubstr("+hset"));
+  const Failure failure = failure_of([&] { static_cast<void>(mine.lock("a").try_lock()); });
+  EXPECT_EQ(failure.code, Errc::denied);
+  EXPECT_THAT(failure.text, HasSubstr("; user 'default' needs "));
+  EXPECT_THAT(failure.text, HasSubstr("+hset"));
+  change({"+hset", "resetkeys", "~other:*"});
+  EXPECT_THAT(expect_denied(mine), HasSubstr("; user 'default' needs ~mortise:*"));
+  change({"~*", "-subscribe"});
+  Client other = client();
+  Lock held = other.lock("b");
+  held.lock();
+  Client waits = client();
+  EXPECT_THAT(failure_of([&] { static_cast<void>(waits.lock("b").try_lock_for(10s)); }).text,
+              HasSubstr("; user 'default' needs +subscribe"));
+  change({"+subscribe"});
+  held.unlock();
+  EXPECT_NO_THROW(mine.check(patience));
+}
+
 TEST_F(RedisRights, NoRightToTheKeysIsDeniedAtOnce) {
   serve("resetkeys ~other:*");
   Client mine = shop();
