@@ -43,11 +43,12 @@ class ZooKeeperRenewals : public ZooKeeperTest {
     static_cast<void>(host_.run_until([] { return false; }, HandHost::all, time));
   }
   /// Takes one more; it waits if it has to.
-  void take() {
+  void take(Mode mode = Mode::exclusive) {
     const std::uint64_t number = holds_.size() + 1;
     const auto asked =
         std::make_shared<Acquisition>(Acquisition::Request{.attempt = {1, 2, number},
                                                            .name = "n" + std::to_string(number),
+                                                           .mode = mode,
                                                            .lease = 60s,
                                                            .wait = true});
     backend_->acquire(asked);
@@ -55,8 +56,12 @@ class ZooKeeperRenewals : public ZooKeeperTest {
     ASSERT_NE(asked->grant().number, 0U);
     holds_.push_back({.name = asked->request().name,
                       .attempt = asked->request().attempt,
-                      .number = asked->grant().number});
+                      .number = asked->grant().number,
+                      .mode = mode});
+    counted_from_ = asked->grant().counted_from;
   }
+  /// @return since when the last of them is counted.
+  [[nodiscard]] Instant counted_from() const noexcept { return counted_from_; }
   [[nodiscard]] const HoldId& hold(std::size_t which) const { return holds_.at(which); }
   [[nodiscard]] std::shared_ptr<HeardRenewal> renew(const std::vector<HoldId>& holds) {
     std::vector<Renewal::Item> items;
@@ -79,6 +84,7 @@ class ZooKeeperRenewals : public ZooKeeperTest {
   HandHost host_;
   std::unique_ptr<Backend> backend_;
   std::vector<HoldId> holds_;
+  Instant counted_from_{};
 };
 
 TEST_F(ZooKeeperRenewals, OfASessionWaitForNoOtherOne) {
@@ -104,6 +110,29 @@ TEST_F(ZooKeeperRenewals, NeedNoRoomForWhatIsWatched) {
   begin(settings);
   for (int i = 0; i < 4; ++i) take();
   EXPECT_EQ(sessions().size(), 1U) << "one after the other";
+}
+
+// A client's readers that never pause ask so whether anybody waits, one question at a time. A
+// writer waited for as long as the answer did.
+TEST_F(ZooKeeperRenewals, OfReadersAreAnsweredAsSoonAsItIsKnownWhoWaits) {
+  begin(url("session=10s"));
+  take(Mode::shared);
+  const auto renewal = renew({hold(0)});
+  ASSERT_TRUE(host().run_until([&] { return renewal->done(); }));
+  ASSERT_EQ(renewal->answer(0), Renewal::Answer::renewed);
+  EXPECT_FALSE(renewal->items()[0].wanted);
+  EXPECT_LT(renewal->items()[0].counted_from, counted_from() + 200ms) << "it waited for a pulse";
+}
+
+// But what is to be renewed is.
+TEST_F(ZooKeeperRenewals, OfReadersGainWhereTheyAreDue) {
+  begin(url("session=10s"));
+  take(Mode::shared);
+  host().step(4s);
+  const auto renewal = renew({hold(0)});
+  ASSERT_TRUE(host().run_until([&] { return renewal->done(); }));
+  ASSERT_EQ(renewal->answer(0), Renewal::Answer::renewed);
+  EXPECT_GE(renewal->items()[0].counted_from, counted_from() + 400ms);
 }
 
 // The library asks again where an answer takes it too long, and both are answered by one pulse.
