@@ -193,7 +193,8 @@ TEST_F(NameStateShared, NewsTakeHalfOfTheTimeAtMost) {
 }
 
 // ZooKeeper proves leases by pulses, and so an answer tells of a moment that is seconds before the
-// question. A writer waited there until nobody believed in that answer any more. Promise: L5
+// question. A writer waited there until nobody believed in that answer any more.
+// Promise: L5
 TEST_F(NameStateShared, WhatAnAnswerTellsOfMayLieLongBeforeTheQuestion) {
   Waiter a = reader();
   take(a);
