@@ -200,8 +200,7 @@ TEST_F(NameStateShared, WhatAnAnswerTellsOfMayLieLongBeforeTheQuestion) {
   take(a);
   Sharers& sharers = *state_.sharers();
   for (const Nanos before : {1s, 10s}) {
-    now_ += turn_.time;
-    ASSERT_TRUE(sharers.wants_news(now_, turn_));
+    ASSERT_TRUE(sharers.wants_news(now_ += turn_.time, turn_));
     sharers.answered(now_ += 1ms);
     sharers.told(false, now_ - before);
   }

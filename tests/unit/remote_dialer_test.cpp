@@ -320,7 +320,8 @@ TEST(RemoteDialerTest, SignalsAreNotForItsThread) {
 TEST(RemoteDialerTest, WhatItRunsInIsNotUnloadedBeforeItEnds) {
 #if defined(__SANITIZE_ADDRESS__)
   // The plugin's own clock and what it does on a fork last until the process ends, as in a program
-  // (there may be threads that use them), and only the plugin's data, which goes with it, knows them.
+  // (there may be threads that use them), and only the plugin's data, which goes with it, knows
+  // them.
   const __lsan::ScopedDisabler for_its_life;
 #endif
   const std::string path = std::string(MORTISE_BIN_DIR) + "/libmortise_dialer_plugin.so";
