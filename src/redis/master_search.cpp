@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who does not know the master is passed over, whatever it says instead. Where nobody knows it that
 // may pass: sentinels that are just being set up know no name yet, and one that is misspelt is told
-// by the words; only who refuses us, all of them, will not come to like us by itself.
+// by the words; only who refuses us, all of them, will not come to like us by itself, and no more
+// will a password-file of ours be there that cannot be read.
 #include "redis/master_search.hpp"
 
 #include <utility>
@@ -23,7 +24,7 @@ void MasterSearch::start(Instant now) {
   older_.reset();
   outdated_ = 0;
   words_.clear();
-  denials_ = 0;
+  refusals_ = 0;
   ask_next(now);
 }
 
@@ -65,15 +66,18 @@ SentinelAnswer MasterSearch::conclude() {
     sentinels_.settle_for(older_by_, *older_);
     return *std::move(older_);
   }
-  const bool denied = denials_ == order_.size();
+  const bool for_good = refusals_ == order_.size();
   SentinelAnswer none;
-  none.failure = {denied ? Errc::denied : Errc::unavailable,
+  none.failure = {for_good ? refused_as_ : Errc::unavailable,
                   "no sentinel tells where '" + settings_.sentinels->master + "' is: " + words_};
   return none;
 }
 
 void MasterSearch::note(const Failure& why) {
-  if (why.code == Errc::denied) ++denials_;
+  if (why.code == Errc::denied || why.code == Errc::misconfigured) {
+    ++refusals_;
+    refused_as_ = why.code == Errc::denied ? Errc::denied : Errc::misconfigured;
+  }
   if (words_.size() >= longest_words) return;
   if (!words_.empty()) words_ += "; ";
   words_ += why.text.substr(0, longest_word);

@@ -43,7 +43,8 @@ class MasterSearch {
   std::size_t older_by_ = 0;
   std::size_t outdated_ = 0;  // how many said such
   std::string words_;
-  std::size_t denials_ = 0;
+  std::size_t refusals_ = 0;             // that will not pass by themselves
+  Errc refused_as_ = Errc::unavailable;  // the last of them
 };
 
 }  // namespace mortise::redis
