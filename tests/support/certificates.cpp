@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "support/certificates.hpp"
 
+#include "support/text_of.hpp"
+
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 namespace mortise::test {
@@ -57,9 +58,7 @@ Certificates::Certificates() {
   const std::string command =
       "cd '" + directory_.path() + "' && sh make.sh >make.log 2>&1 </dev/null";
   if (std::system(command.c_str()) == 0) return;
-  std::ifstream log(file("make.log"));
-  throw std::runtime_error("openssl cannot make certificates: " +
-                           std::string(std::istreambuf_iterator<char>(log), {}));
+  throw std::runtime_error("openssl cannot make certificates: " + text_of(file("make.log")));
 }
 
 }  // namespace mortise::test

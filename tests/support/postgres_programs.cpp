@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/postgres_programs.hpp"
 
+#include "support/text_of.hpp"
+
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +11,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -100,14 +101,6 @@ void give_file_to_server_user(const std::string& from, const std::string& to) {
   fs::copy_file(from, to, fs::copy_options::overwrite_existing);
   fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write);
   if (is_root()) give(to);
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  // Also that of a process which has gone meanwhile: what came until then.
-  text << file.rdbuf();
-  return text.str();
 }
 
 }  // namespace mortise::test

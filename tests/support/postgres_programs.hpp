@@ -31,7 +31,4 @@ void give_to_server_user(const std::string& from, const std::string& to);
 /// The same with a file.
 void give_file_to_server_user(const std::string& from, const std::string& to);
 
-/// @return what a file holds; empty where there is none.
-[[nodiscard]] std::string text_of(const std::string& path);
-
 }  // namespace mortise::test

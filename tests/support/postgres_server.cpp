@@ -5,6 +5,7 @@
 #include "support/eventually.hpp"
 #include "support/free_port.hpp"
 #include "support/postgres_programs.hpp"
+#include "support/text_of.hpp"
 
 #include <unistd.h>
 

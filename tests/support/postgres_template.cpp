@@ -3,6 +3,7 @@
 
 #include "model/temporary.hpp"
 #include "support/postgres_programs.hpp"
+#include "support/text_of.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

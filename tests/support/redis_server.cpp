@@ -6,6 +6,7 @@
 #include "support/eventually.hpp"
 #include "support/free_port.hpp"
 #include "support/redis_version.hpp"
+#include "support/text_of.hpp"
 
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -91,10 +91,7 @@ void RedisServer::restart() {
   start();
 }
 
-std::string RedisServer::log() const {
-  std::ifstream file(directory_.file("redis.log"));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string RedisServer::log() const { return text_of(directory_.file("redis.log")); }
 
 std::string RedisServer::missing() { return find_program().empty() ? "redis-server" : ""; }
 

@@ -3,6 +3,7 @@
 
 #include "support/eventually.hpp"
 #include "support/free_port.hpp"
+#include "support/text_of.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -129,10 +129,7 @@ void ZooKeeperServer::set_sequence(const std::string& path, std::int64_t next) {
   handle("sequence " + path + " " + std::to_string(next));
 }
 
-std::string ZooKeeperServer::log() const {
-  std::ifstream file(directory_.file("log"));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string ZooKeeperServer::log() const { return text_of(directory_.file("log")); }
 
 std::string ZooKeeperServer::missing() {
   if (::access(java, X_OK) != 0) return java;

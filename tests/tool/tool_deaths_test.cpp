@@ -40,7 +40,7 @@ TEST_F(ToolDeaths, AsksLeftoversBeforeItKillsThem) {
                  "sh -c 'trap \"echo tidied > $F/tidied; exit\" TERM; echo > $F/ready; "
                  "while :; do sleep 0.01; done' & until [ -e $F/ready ]; do sleep 0.01; done"));
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(content_of(file("tidied")), "tidied\n");
+  EXPECT_EQ(text_of(file("tidied")), "tidied\n");
 }
 
 TEST_F(ToolDeaths, OfTheFrontEndTheCommandAndFreeTheLock) {
@@ -173,8 +173,8 @@ TEST_F(ToolDeaths, LeaveAloneWhatWasNotTheCommands) {
                                     "echo $$ > $F/t.new; mv $F/t.new $F/t; sleep 1000"});
   const pid_t command = noted("t");
   const pid_t own = noted("own");
-  const std::string children = content_of("/proc/" + std::to_string(tool.pid()) + "/task/" +
-                                          std::to_string(tool.pid()) + "/children");
+  const std::string children = text_of("/proc/" + std::to_string(tool.pid()) + "/task/" +
+                                       std::to_string(tool.pid()) + "/children");
   const std::string first = std::to_string(own) + " ";
   ASSERT_EQ(children.find(first), 0U) << children;
   ::kill(std::atoi(children.c_str() + first.size()), SIGKILL);  // the keeper

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -62,7 +61,7 @@ RunningTool::~RunningTool() {
 
 pid_t RunningTool::keeper() const {
   std::istringstream children(
-      content_of("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) + "/children"));
+      text_of("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) + "/children"));
   pid_t keeper = 0;
   children >> keeper;
   return keeper;
@@ -73,18 +72,13 @@ ToolResult RunningTool::wait() {
   if (!status_ && eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {
     status_ = WIFSIGNALED(status) ? 1'000 + WTERMSIG(status) : WEXITSTATUS(status);
   }
-  return {status_.value_or(-1), content_of(files_ + ".out"), content_of(files_ + ".err")};
+  return {status_.value_or(-1), text_of(files_ + ".out"), text_of(files_ + ".err")};
 }
 
 char state_of(pid_t pid) {
-  const std::string stat = content_of("/proc/" + std::to_string(pid) + "/stat");
+  const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');
   return name_end == std::string::npos ? 'Z' : stat[name_end + 2];
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void put_behind(pid_t first, pid_t last) {
@@ -127,7 +121,7 @@ Words ToolTest::with_shell(Words words, const std::string& script) const {
 
 pid_t ToolTest::noted(const std::string& name) const {
   EXPECT_TRUE(eventually([&] { return is_there(name); })) << name << " does not come";
-  return std::atoi(content_of(file(name)).c_str());
+  return std::atoi(text_of(file(name)).c_str());
 }
 
 bool ToolTest::is_there(const std::string& name) const {

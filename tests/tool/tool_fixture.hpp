@@ -5,6 +5,7 @@
 
 #include "model/temporary.hpp"
 #include "support/eventually.hpp"
+#include "support/text_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +55,6 @@ class RunningTool {
 /// @return the state letter of a process, as in ps; 'Z' too where there is none.
 [[nodiscard]] char state_of(pid_t pid);
 [[nodiscard]] inline bool is_gone(pid_t pid) { return state_of(pid) == 'Z'; }
-[[nodiscard]] std::string content_of(const std::string& path);
 /// Has both on one processor, on which `last` goes on only while `first` has nothing to do.
 void put_behind(pid_t first, pid_t last);
 /// Ends that for a process that was forked by the last one: on a busy machine it would not even get

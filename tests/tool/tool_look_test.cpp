@@ -90,7 +90,7 @@ TEST_F(ToolLook, SpeaksJsonWhateverTheNames) {
     const std::string command =
         "python3 " + file("reader.py") + " < " + file("json") + " > " + file("read");
     ASSERT_EQ(std::system(command.c_str()), 0) << words[0] << " is no JSON";
-    EXPECT_THAT(lines_of(content_of(file("read"))), ::testing::UnorderedElementsAreArray(wanted));
+    EXPECT_THAT(lines_of(text_of(file("read"))), ::testing::UnorderedElementsAreArray(wanted));
   }
 }
 
@@ -122,7 +122,7 @@ TEST_F(ToolLook, WatchesInATable) {
 
   RunningTool live = start({"watch", url(), "--every", "100ms"});
   EXPECT_TRUE(eventually([&] {
-    const std::string seen = content_of(file("call2.out"));
+    const std::string seen = text_of(file("call2.out"));
     const std::size_t first = seen.find("NAME");
     return first != std::string::npos && seen.find("NAME", first + 1) != std::string::npos;
   })) << "it looks again";

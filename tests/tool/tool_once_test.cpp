@@ -23,7 +23,7 @@ TEST_F(ToolOnce, GivesTheSecondCallerTheFirstOnesOutput) {
   EXPECT_EQ(first.out, std::string("receipt \0 1\n\n", 13));
   EXPECT_EQ(second.status, 0) << second.err;
   EXPECT_EQ(second.out, first.out);
-  EXPECT_EQ(content_of(file("ran")), "x\n");
+  EXPECT_EQ(text_of(file("ran")), "x\n");
   EXPECT_EQ(call(with_shell({"once", url(), "order/43"}, "echo other")).out, "other\n");
 }
 
@@ -107,7 +107,7 @@ TEST_F(ToolOnce, FailsWhereTheResultCannotBePrinted) {
   EXPECT_EQ(start_program(full).wait().status, 74);
   EXPECT_EQ(start_program(full).wait().status, 74);
   EXPECT_EQ(call({"once", url(), "k", "--", "echo", "wrong"}).out, "receipt\n");
-  EXPECT_EQ(content_of(file("ran")), "x\n");
+  EXPECT_EQ(text_of(file("ran")), "x\n");
 }
 
 // Else what the tool opens takes their place: its own link, a connection, the file of a lock.
@@ -118,7 +118,7 @@ TEST_F(ToolOnce, NeedsNoStandardDescriptors) {
   once.emplace_back("echo receipt; echo error >&2; echo x >> $F/ran");
   EXPECT_EQ(start_program(once).wait().status, 74);
   EXPECT_EQ(call({"once", url(), "k", "--", "echo", "wrong"}).out, "receipt\n");
-  EXPECT_EQ(content_of(file("ran")), "x\n");
+  EXPECT_EQ(text_of(file("ran")), "x\n");
   Words holder = closed;
   for (const char* word : {"holder", url().c_str(), "a"}) holder.emplace_back(word);
   EXPECT_EQ(start_program(holder).wait().status, 74) << "it says 'free'";
@@ -126,7 +126,7 @@ TEST_F(ToolOnce, NeedsNoStandardDescriptors) {
   for (const char* word : {"run", url().c_str(), "a", "--", "sh", "-c"}) look.emplace_back(word);
   look.emplace_back("ls /proc/$$/fd > $F/fds");
   EXPECT_EQ(start_program(look).wait().status, 0);
-  EXPECT_THAT(content_of(file("fds")), ::testing::Not(HasSubstr("0\n1\n2\n")));
+  EXPECT_THAT(text_of(file("fds")), ::testing::Not(HasSubstr("0\n1\n2\n")));
 }
 
 TEST_F(ToolOnce, StaysPendingWhereItsRunnerIsKilled) {

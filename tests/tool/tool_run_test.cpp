@@ -111,7 +111,7 @@ TEST_F(ToolRun, RunsTheNightlyJobOnOneOfFiveHosts) {
   std::vector<int> statuses;
   for (RunningTool& host : hosts) statuses.push_back(host.wait().status);
   EXPECT_THAT(statuses, ::testing::UnorderedElementsAre(0, 75, 75, 75, 75));
-  const std::string ran = content_of(file("ran"));
+  const std::string ran = text_of(file("ran"));
   EXPECT_EQ(std::count(ran.begin(), ran.end(), '\n'), 1);
 }
 

@@ -35,7 +35,7 @@ class ToolStops : public ToolTest {
   static bool has_forked(pid_t pid) {
     for (const auto& task :
          std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
-      if (!content_of(task.path().string() + "/children").empty()) return true;
+      if (!text_of(task.path().string() + "/children").empty()) return true;
     }
     return false;
   }

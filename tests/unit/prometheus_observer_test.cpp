@@ -6,6 +6,7 @@
 #include <mortise/prometheus.hpp>
 
 #include "support/eventually.hpp"
+#include "support/text_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -14,8 +15,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <regex>
@@ -127,8 +126,7 @@ std::set<std::string> names_in(const std::string& text) {
 }
 
 std::string page(const std::string& name) {
-  std::ifstream file(std::string(MORTISE_DOCS_DIR "/") + name);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return test::text_of(std::string(MORTISE_DOCS_DIR "/") + name);
 }
 
 TEST_F(PrometheusObserver, HasTheNamesThatThePageAndTheDashboardHave) {

@@ -8,10 +8,9 @@
 #include "remote/stream/tls.hpp"
 #include "support/certificates.hpp"
 #include "support/eventually.hpp"
+#include "support/text_of.hpp"
 #include "unit/remote_stream_fixture.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -67,10 +66,7 @@ class TlsServer {
     if (!test::eventually(listens)) throw std::runtime_error("s_server: " + said());
   }
   [[nodiscard]] std::string log() const { return directory_.file("log"); }
-  [[nodiscard]] std::string said() const {
-    std::ifstream file(log());
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  [[nodiscard]] std::string said() const { return test::text_of(log()); }
 
   model::TemporaryDirectory directory_;
   model::Process process_;
