@@ -202,6 +202,12 @@ class MORTISE_API Acquisition : public Operation {
   void granted(const Grant& grant);
   /// Completes it: somebody else holds the name, and the attempt is not queued (or no longer).
   void busy(std::optional<Holder> holder);
+  /// Completes it: an administrator has ended what the servers were granting it, before its client
+  /// knew, and they take nothing more of this attempt. It has no effect, and is not queued (or no
+  /// longer); whoever waits for it asks anew, as another attempt.
+  void forced_out();
+  /// @return whether it was completed so.
+  [[nodiscard]] bool was_forced_out() const noexcept { return forced_out_; }
   /// @return the grant; its number is 0 where there was none.
   [[nodiscard]] const Grant& grant() const noexcept { return grant_; }
   /// Completes it: no grant is needed, or none can be had, by what is remembered of the key. The
@@ -214,6 +220,7 @@ class MORTISE_API Acquisition : public Operation {
   Request request_;
   Grant grant_;
   std::shared_ptr<const Record> record_;
+  bool forced_out_ = false;
   std::atomic<Instant::rep> first_sent_{0};
   std::atomic<Progress> progress_{Progress::unsent};
   std::atomic<bool> queued_{false};  // and no reply is under way

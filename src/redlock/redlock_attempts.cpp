@@ -309,12 +309,21 @@ void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lo
   attempt->maybe.forget_before(
       now - attempt->request().lease - end_at_the_servers,
       [&](const Trail::Stop& stop) { return late_.has(stop.server, attempt->request().attempt); });
-  const Trail servers = attempt->maybe;
+  Trail servers = attempt->maybe;
+  // An administrator has ended what it was being granted, before this client knew: for a while
+  // those servers take nothing more of it.
+  const bool in_vain = attempt->round.in_vain();
+  if (in_vain) {
+    servers.add(attempt->listed);
+    attempt->leaves.store(true);
+  }
   attempt->splits = (wait ? held : proven) ? 0 : attempt->splits + 1;
   attempt->polite.store(false);
   std::optional<Holder> holder = attempt->holder;
   Instant next = never;
-  if (!contended && attempt->late == 0) {
+  if (in_vain) {
+    attempt->phase = QuorumAttempt::Phase::over;
+  } else if (!contended && attempt->late == 0) {
     attempt->phase = QuorumAttempt::Phase::unreachable;
   } else if (contended && !wait && (proven || attempt->splits > most_splits)) {
     attempt->phase = QuorumAttempt::Phase::over;
@@ -333,7 +342,11 @@ void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lo
   undo(attempt, servers, step);
   if (phase == QuorumAttempt::Phase::unreachable) return tell_unreachable(attempt);
   if (phase == QuorumAttempt::Phase::over) {
-    attempt->operation->busy(std::move(holder));
+    if (in_vain) {
+      attempt->operation->forced_out();
+    } else {
+      attempt->operation->busy(std::move(holder));
+    }
     forget(*attempt);
     return;
   }

@@ -270,6 +270,10 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     return judge(attempt, std::move(lock));
   }
   const Answer& answer = told->answer;
+  if (answer.kind == Answer::Kind::refused && !base::mutant("redlock.barred_is_held_elsewhere")) {
+    attempt->round.barred(index);
+    return judge(attempt, std::move(lock));
+  }
   attempt->round.refused(index, answer.holder_number, answer.left, std::move(told->numbers));
   if ((attempt->round.holders_nodes() & only(index)) != 0) {
     std::optional<Holder> holder = answer.holder();

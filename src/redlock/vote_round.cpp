@@ -14,7 +14,7 @@ VoteRound::VoteRound(Quorum quorum)
     : quorum_(quorum), numbers_(quorum.nodes), since_(quorum.nodes), left_(quorum.nodes) {}
 
 void VoteRound::begin() {
-  asked_ = granted_ = refused_ = 0;
+  asked_ = granted_ = refused_ = barred_ = 0;
   decided_ = 0;
 }
 
@@ -33,6 +33,15 @@ void VoteRound::refused(std::size_t node, std::uint64_t holder, std::chrono::mic
   refused_ |= only(node);
   numbers_[node] = holder;
   left_[node] = left;
+}
+
+void VoteRound::barred(std::size_t node) noexcept {
+  if (!others_.empty()) others_[node].clear();
+  asked_ &= ~only(node);
+  refused_ |= only(node);
+  barred_ |= only(node);
+  numbers_[node] = 0;
+  left_[node] = std::chrono::microseconds::max();
 }
 
 void VoteRound::silent(std::size_t node) {
@@ -111,6 +120,10 @@ NodeSet VoteRound::holders_nodes() const noexcept {
     for (const std::uint64_t other : others_at(i)) look_at(other);
   }
   return most;
+}
+
+bool VoteRound::in_vain() const noexcept {
+  return barred_ != 0 && count((granted_ | refused_) & ~barred_) < quorum_.majority();
 }
 
 bool VoteRound::held_elsewhere() const noexcept {

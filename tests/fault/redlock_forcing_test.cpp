@@ -6,6 +6,8 @@
 
 #include "fault/redlock_fixture.hpp"
 
+#include <future>
+
 namespace mortise::fault {
 namespace {
 
@@ -110,6 +112,24 @@ TEST_F(RedlockForcing, WhatItsClientHadOnItsWayBringsNoVoteBack) {
     EXPECT_FALSE(is_held(i, "a")) << i;
   }
   EXPECT_TRUE(eventually([&] { return lock.lost().stop_requested(); }));
+}
+
+// A majority has voted for it, and the answers take longer than its client waits for them: it knows
+// nothing of its hold. From then on these servers refuse that attempt for a minute.
+TEST_F(RedlockForcing, WhoDidNotKnowThatItHadTheLockGoesOnAsAnotherAttempt) {
+  proxied();
+  Client mine = ready_client();
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    servers().proxy(i).delay(3s, 3s, Proxy::Direction::to_client);
+  }
+  Lock lock = mine.lock("a", {.lease = 6s});
+  std::future<bool> taken = std::async(std::launch::async, [&] { return lock.try_lock_for(20s); });
+  EXPECT_TRUE(eventually([&] { return holds("a") == 5; }));
+  ASSERT_TRUE(redlock::force_release(servers().direct_url(), "a", patience));
+  for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).heal();
+  ASSERT_TRUE(taken.get()) << words("a");
+  // Servers whose connections were given up meanwhile may be asked with its first renewal only.
+  EXPECT_GE(holds("a"), 3U) << words("a");
 }
 
 TEST_F(RedlockForcing, OnlyTheHoldThatIsMeantIsEnded) {
