@@ -6,6 +6,7 @@
 #include "simulation/scene/bounds.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace simulation {
 namespace {
@@ -19,19 +20,31 @@ constexpr Nanos on_its_way{1'000};
 constexpr double part_that_loses = 0.5;
 constexpr double part_of_answers = 0.3;
 constexpr double part_with_most_holders = 0.7;
+constexpr double part_that_lurks = 0.3;
+/// A request for a vote has so many; one for a hold that was granted has fewer.
+constexpr std::size_t fewest_arguments = 6;
 
 std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
 
 }  // namespace
 
 std::string RedlockAdministrators::take(const std::string& url, std::size_t names, Nanos lease,
-                                        Random& random) {
+                                        Random& random, Nanos until) {
+  luck_ = Random(random.next());
+  if (random.chance(part_that_lurks)) {
+    lurker_ = Lurker{url, names, lease, until};
+    return "an administrator waits for somebody who is getting a name";
+  }
   std::size_t which = random.below(names);
   // Those who read together are to end together.
   for (std::size_t i = 0; i < names && random.chance(part_with_most_holders); ++i) {
     if (holders_of(i).size() > holders_of(which).size()) which = i;
   }
-  luck_ = Random(random.next());
+  take(url, which, lease);
+  return "an administrator takes " + lock_name(which);
+}
+
+void RedlockAdministrators::take(const std::string& url, std::size_t which, Nanos lease) {
   Process& administrator = room_.world.process("administrator");
   administrator.clock.offset = std::chrono::hours(1);
   Call& call = calls_[&administrator];
@@ -48,7 +61,22 @@ std::string RedlockAdministrators::take(const std::string& url, std::size_t name
       // Its own connections suffer like everybody's.
     }
   });
-  return "an administrator takes " + lock_name(which);
+}
+
+// The votes are given, and do not come in time: its client does not know that it holds.
+void RedlockAdministrators::lurk(const redis::ScriptRun& run) {
+  const bool vote = run.answer.starts_with("G ") && run.arguments.size() >= fewest_arguments;
+  if (!lurker_ || !vote || run.keys.empty()) return;
+  if (room_.world.now() >= lurker_->until) return lurker_.reset();
+  Connection* const from = room_.network.find(run.connection);
+  if (from != nullptr) from->stall(Connection::Way::down, lurker_->until);
+  for (std::size_t i = 0; i < lurker_->names; ++i) {
+    if (run.keys[0] != key_of(i)) continue;
+    if (!holders_of(i).contains(std::string(run.arguments[0]))) return;
+    const Lurker its = *std::exchange(lurker_, std::nullopt);
+    room_.world.after(on_its_way, [this, its, i] { take(its.url, i, its.lease); });
+    return;
+  }
 }
 
 RedlockAdministrators::Holders RedlockAdministrators::holders_of(std::size_t name) const {
@@ -66,6 +94,7 @@ RedlockAdministrators::Holders RedlockAdministrators::holders_of(std::size_t nam
 // Its owner may renew it until most servers have taken it back, and believes in it for a lease from
 // then on at most.
 void RedlockAdministrators::runs(const redis::ScriptRun& run) {
+  lurk(run);
   Connection* const from = room_.network.find(run.connection);
   const auto found = from == nullptr ? calls_.end() : calls_.find(&from->process());
   if (found == calls_.end()) return;

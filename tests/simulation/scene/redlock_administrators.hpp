@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,9 +22,11 @@ class RedlockAdministrators {
   explicit RedlockAdministrators(Room& room) : room_(room) {}
   void watch(redis::RedisModel& server) { servers_.push_back(&server); }
 
-  /// One of them takes one of the names, as a rule one that several read. @return in words, for the
-  /// trace
-  std::string take(const std::string& url, std::size_t names, Nanos lease, Random& random);
+  /// One of them takes one of the names, as a rule one that several read; or waits for whoever is
+  /// just getting one, and takes it before its client knows.
+  /// @param until when the network is well again @return in words, for the trace
+  std::string take(const std::string& url, std::size_t names, Nanos lease, Random& random,
+                   Nanos until);
   /// A server has run a script, and its answer is on its way.
   void runs(const redis::ScriptRun& run);
   /// Whom it tells.
@@ -42,13 +45,23 @@ class RedlockAdministrators {
     double loses = 0;                    // how often an answer is lost
     std::map<std::string, Seen> seen{};  // by attempt
   };
+  /// Who waits until somebody is getting a name.
+  struct Lurker {
+    std::string url;
+    std::size_t names = 0;
+    Nanos lease{};
+    Nanos until{};
+  };
   [[nodiscard]] Holders holders_of(std::size_t name) const;
+  void take(const std::string& url, std::size_t name, Nanos lease);
+  void lurk(const redis::ScriptRun& run);
   void look_at_rest(std::size_t name, const Holders& held) const;
 
   Room& room_;
   Random luck_;
   std::vector<redis::RedisModel*> servers_;
   std::map<const Process*, Call> calls_;
+  std::optional<Lurker> lurker_;
 };
 
 }  // namespace simulation

@@ -250,7 +250,7 @@ std::string RedlockStand::special(std::uint64_t which, Random& random, Nanos len
     case 19:
     case 20:
       administrators_.judge = judge;
-      return administrators_.take(url_, names_, lease_, random);
+      return administrators_.take(url_, names_, lease_, random, until);
     default: {
       // What waits to be sent then is on its way while it is sent once more on new connections.
       const Process* const client = some_client(random);
