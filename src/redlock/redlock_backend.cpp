@@ -306,10 +306,12 @@ bool RedlockBackend::withdrawn(const redis::Call& call) const {
     }
     case Ask::undo: return request_in<QuorumAttempt>(call).step.load() != step_of(call);
     case Ask::relock: return !holds_.stands(request_in<Relocking>(call).hold, clock_->now());
+    // A server that comes up later is asked for nothing that was given up: what an administrator
+    // wanted to end may be somebody else's by then.
+    case Ask::look: return request_in<Looking>(call).abandoned();
     case Ask::settle:
     case Ask::free:
-    case Ask::renew:
-    case Ask::look: break;
+    case Ask::renew: break;
   }
   return false;
 }

@@ -130,6 +130,8 @@ std::vector<Looking::Vote> RedlockBackend::holds_to_end(const Looking& looking) 
 
 void RedlockBackend::end_by_force(Looking& looking, const Holder& holder) {
   const std::shared_ptr<ForcedRelease>& operation = looking.forced;
+  // Its caller was told that it may have been done, and may have taken the name since.
+  if (operation->done()) return;
   std::vector<Looking::Vote> holds;
   {
     const Lock lock(looking.mutex);

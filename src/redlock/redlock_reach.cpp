@@ -81,6 +81,7 @@ void RedlockBackend::up(Node& node) {
   std::vector<std::shared_ptr<Looking>> lookings;
   {
     const std::lock_guard lock(mutex_);
+    std::erase_if(lookings_, [](const auto& looking) { return looking->abandoned(); });
     lookings = lookings_;
   }
   for (const auto& looking : lookings) look_at(looking, only(node.index()));

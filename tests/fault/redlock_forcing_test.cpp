@@ -145,5 +145,29 @@ TEST_F(RedlockForcing, OnlyTheHoldThatIsMeantIsEnded) {
   EXPECT_FALSE(mine.lock("a").holder());
 }
 
+// Whoever asked for it was told that it may have been done, and may have taken the name since.
+TEST_F(RedlockForcing, WhatIsGivenUpEndsNoHoldLater) {
+  proxied();
+  Client admin = ready_client();
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    servers().proxy(i).refuse(true);
+    servers().proxy(i).cut_all();
+  }
+  std::error_code ec;
+  EXPECT_TRUE(admin.force_release("a", {.wait = 300ms}, ec).empty());
+  EXPECT_EQ(ec, Errc::in_doubt);
+  Client mine(servers().direct_url());
+  Lock lock = mine.lock("a", {.lease = 60s});
+  ASSERT_TRUE(lock.try_lock_for(patience));
+  for (const std::size_t i : {0U, 1U, 2U}) servers().proxy(i).heal();
+  // By each connection what waits for it leaves first.
+  EXPECT_TRUE(eventually([&] {
+    const Guard guard(admin.lock("b"));
+    return holds("b") == 5;
+  }));
+  EXPECT_GE(holds("a"), 3U) << words("a");
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
 }  // namespace
 }  // namespace mortise::fault
