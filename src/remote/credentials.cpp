@@ -17,8 +17,13 @@ namespace {
 
 constexpr std::size_t longest_password = 4096;
 
-[[noreturn]] void refuse_credentials(const std::string& words) {
-  throw LockError(Failure(Errc::misconfigured, words));
+[[noreturn]] void refuse_credentials(const std::string& words, Errc as = Errc::misconfigured) {
+  throw LockError(Failure(as, words));
+}
+
+/// @return whether this process has no room to read anything by now: that passes.
+bool lacks_room(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 Credentials with_parameters(base::Url& url, const std::string& before, Credentials credentials) {
@@ -58,7 +63,8 @@ std::optional<std::string> Credentials::current() const {
   if (password_file.empty()) return password;
   const std::string which = option + " " + password_file;
   const auto refuse_unread = [&](int error) {
-    refuse_credentials(which + " cannot be read: " + std::generic_category().message(error));
+    refuse_credentials(which + " cannot be read: " + std::generic_category().message(error),
+                       lacks_room(error) ? Errc::exhausted : Errc::misconfigured);
   };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(password_file.c_str(), "rbe"), [](std::FILE* f) { return std::fclose(f); });

@@ -26,8 +26,8 @@ struct Credentials {
   /// @return whether a password is given, wherever it is.
   [[nodiscard]] bool has_password() const noexcept { return password || !password_file.empty(); }
   /// @return the password of now; nothing = none is given
-  /// @throws LockError (`misconfigured`) that names the parameter, the file and what is wrong with
-  /// it
+  /// @throws LockError (`misconfigured`; `exhausted` where this process has no descriptor or memory
+  /// left, which passes) that names the parameter, the file and what is wrong with it
   [[nodiscard]] std::optional<std::string> current() const;
 };
 

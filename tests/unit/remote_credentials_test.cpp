@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -63,11 +65,11 @@ class RemotePasswordFile : public ::testing::Test {
     url.refuse_the_rest();
     return credentials;
   }
-  std::string refused(const Credentials& credentials) const {
+  static std::string refused(const Credentials& credentials, Errc as = Errc::misconfigured) {
     try {
       static_cast<void>(credentials.current());
     } catch (const LockError& error) {
-      EXPECT_EQ(error.errc(), Errc::misconfigured);
+      EXPECT_EQ(error.errc(), as);
       EXPECT_THAT(error.what(), HasSubstr(credentials.password_file));
       EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
       return error.what();
@@ -109,6 +111,20 @@ TEST_F(RemotePasswordFile, IsRefusedByItsName) {
   base::Url url("any://h?sentinel-password-file=/no/such");
   EXPECT_THAT(refused(Credentials::of(url, "sentinel-")),
               HasSubstr("sentinel-password-file /no/such cannot be read: No such file"));
+}
+
+// It may be read when this process has closed something: no reason to give up.
+TEST_F(RemotePasswordFile, IsAskedForAgainWhereOnlyThisProcessHasNoRoom) {
+  write("secret");
+  const Credentials of_file = credentials();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string words = refused(of_file, Errc::exhausted);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(words, HasSubstr("cannot be read: Too many open files"));
+  EXPECT_EQ(of_file.current(), "secret");
 }
 
 }  // namespace
