@@ -58,6 +58,8 @@ void PostgresBackend::answered_force(const Call& call, const Result& result) {
     }
     return asked.answered(call.found->front());
   }
+  // Its caller was told that it may have been done, and somebody else may have the lock since.
+  if (asked.done()) return;
   std::optional<NameQueue> queue = queue_of(result, most_holders, settings_.fair);
   if (!queue) return nonsense(call);
   std::vector<Holder> found;

@@ -101,6 +101,24 @@ TEST_F(PostgresForceRelease, LeavesWhoHasTakenTheLockBeforeItIsSentAgain) {
   EXPECT_EQ(said.get(), Released::released) << "the next holder's hold was ended as well";
 }
 
+// Whoever asked for it was told that it may have been done, and somebody has taken the lock since.
+TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereItWasGivenUpBeforeItWasKnownWhoHolds) {
+  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
+  Client admin(PostgresServer::url_by(proxy.port(), test::postgres_owner));
+  admin.check(patience);
+  proxy.freeze(true);
+  std::error_code ec;
+  EXPECT_TRUE(admin.force_release("a", {.wait = 200ms}, ec).empty());
+  EXPECT_EQ(ec, Errc::in_doubt);
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s});
+  lock.lock();
+  proxy.freeze(false);
+  EXPECT_NO_THROW(admin.check(patience));
+  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 300ms));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
 TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereACopyOfItComesLate) {
   Client mine = client();
   Lock lock = mine.lock("a");
