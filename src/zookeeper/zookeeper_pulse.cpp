@@ -208,7 +208,7 @@ void ZooKeeperBackend::settle_news(const Contender& contender) {
   if (clock_->now() >= session.proven() + session.timeout() / core::renewals_in_a_lease) return;
   const auto is_asked_for = [&](const AwaitedRenewal& part) {
     if (part.items.size() != 1) return false;
-    return hold_of(part.operation->items()[part.items.front()].hold).get() == &contender;
+    return part.operation->items()[part.items.front()].hold.attempt == contender.attempt;
   };
   for (auto part = renewals_.begin(); part != renewals_.end();) {
     if (!is_asked_for(*part)) {
