@@ -213,6 +213,8 @@ void Scene::look_at_release(const Process& process, std::size_t name, mortise::T
   // nothing of before.
   if (!truth || plan_.forgets || judge_.excused(name, token) || truth->number != number_of(token))
     return;
+  // The answer came from a server that had given the name on, of which its successor knows nothing.
+  if (judge_.was_given_on_in_vain(name, token)) return;
   const Nanos error_of_clocks = took / 500 + 1ms;
   if (said == mortise::Released::was_lost && took + error_of_clocks < left) {
     judge_.blame("S3", process.name() + ": a hold that nobody else had is said to be lost");

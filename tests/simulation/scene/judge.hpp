@@ -132,6 +132,11 @@ class Judge {
 
   /// An administrator has ended that hold: its owner may believe in it until then.
   void forced(std::size_t name, std::uint64_t number, Nanos until);
+  /// A server has granted that whose word is lost, or will be: whoever comes after it never learns
+  /// it, but what it answers about earlier holds of the name is said behind that grant.
+  void granted_in_vain(std::size_t name, std::uint64_t number);
+  /// @return whether such a grant came behind the hold with this token.
+  [[nodiscard]] bool was_given_on_in_vain(std::size_t name, mortise::Token token) const;
   /// The store's clock went forward: holds with smaller numbers have ended there too early, and
   /// those of strangers, which have none, if they were there before.
   void excuse_below(std::uint64_t number) {
@@ -174,6 +179,7 @@ class Judge {
     /// Grants, whether a reader's, and until when they may be believed.
     std::map<std::pair<std::uint64_t, bool>, Nanos> taken;
     std::map<std::uint64_t, Nanos> forced{};          ///< by number: until when it is believed in
+    std::uint64_t in_vain = 0;                        ///< the last grant of a server that was lost
     std::map<const Process*, std::uint64_t> heard{};  ///< up to which number grants are over
   };
   /// @return the number that the store gave to a grant.

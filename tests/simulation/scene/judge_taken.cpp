@@ -46,6 +46,17 @@ void Judge::forced(std::size_t name, std::uint64_t number, Nanos until) {
   if (!fresh) found->second = std::min(found->second, until);
 }
 
+void Judge::granted_in_vain(std::size_t name, std::uint64_t number) {
+  std::uint64_t& last = names_[name].in_vain;
+  last = std::max(last, number);
+}
+
+bool Judge::was_given_on_in_vain(std::size_t name, mortise::Token token) const {
+  const auto found = names_.find(name);
+  return found != names_.end() &&
+         found->second.in_vain > token.value() / mortise::core::tokens_in_a_grant;
+}
+
 bool Judge::excused(std::size_t name, const Hold& hold) const {
   return hold.token ? excused(name, hold.token) : hold.granted_at < excused_before_;
 }

@@ -3,6 +3,7 @@
 
 #include <mortise/redis.hpp>
 
+#include "core/figures.hpp"
 #include "simulation/scene/bounds.hpp"
 
 #include <chrono>
@@ -21,12 +22,18 @@ constexpr const char* beside = "beside a lost master";
 /// Longer than it takes each client to ask one sentinel after the other.
 constexpr Nanos with_the_old_one = 5s;
 constexpr Nanos to_be_copied = 50ms;
+/// The next master knows of the hold until then, since it never hears of its release.
+constexpr auto short_lease = 6s;
+/// Longer than a release waits for its answer.
+constexpr Nanos on_its_way = 2s;
 
 }  // namespace
 
 void RedisLostMaster::come() {
   until_whole(30s);
   if (!judge_.verdict()) goes_on();
+  until_whole(30s);
+  if (!judge_.verdict()) gives_on();
   until_whole(30s);
   if (waits_ && !judge_.verdict()) dies_of_a_grant();
   until_whole(30s);
@@ -48,6 +55,79 @@ void RedisLostMaster::goes_on() {
   group_.wire().cut_off(old, world.now() + group_.down_after() + with_the_old_one);
   const Nanos end = world.now() + group_.down_after() + 4s + 2 * with_the_old_one;
   while (world.now() < end && !judge_.verdict()) world.run(world.now() + 50ms);
+}
+
+void RedisLostMaster::gives_on() {
+  begin("leaver", [this](Process& process) { leave(process); });
+  begin("waiter behind", [this](Process& /*process*/) { wait_behind(); });
+  run_until_gone(60s, "a name that an old master has given on is not to be had");
+}
+
+// The first copy frees it for whoever waits, and its answer is lost; the second one finds the name
+// with somebody else. The next master hears of neither, and what it knows of the name does not say
+// what became of the release: the judge is to know that.
+void RedisLostMaster::leave(const Process& process) {
+  mortise::Client client(mortise::redis::backend(url_));
+  mortise::Lock lock = client.lock(lock_name(the_name), {.lease = short_lease, .label = "leaver"});
+  lock.lock();
+  const mortise::Token token = lock.token();
+  const std::size_t old = group_.master();
+  const std::string key = "mortise:{" + lock_name(the_name) + "}";
+  const auto at_the_old_one = [&] { return group_.server(old).lock(key); };
+  held_ = true;
+  until([&] { return at_the_old_one().waiting > 0; });
+  std::this_thread::sleep_for(to_be_copied);
+  const Nanos now = room_.world.now();
+  group_.let_old_masters_go_on(with_the_old_one);
+  for (std::size_t i = 0; i < group_.sentinels(); ++i) group_.deafen(i, now + with_the_old_one);
+  if (!group_.fail_over()) return judge_.blame("world", "nobody can take over");
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (!is_command(*connection, process, old)) continue;
+    connection->stall(Connection::Way::up, now + on_its_way);
+  }
+  std::thread cutter([&] { until([&] { return left_ || cut_what_is_said(process, old); }); });
+  std::error_code error;
+  const mortise::Released outcome = lock.release(error);
+  left_ = true;
+  cutter.join();
+  if (outcome == mortise::Released::was_lost) {
+    judge_.blame("S3", "a hold that stood is told as lost by a release that was said twice");
+  }
+  if (at_the_old_one().number > token.value() / mortise::core::tokens_in_a_grant &&
+      !judge_.was_given_on_in_vain(the_name, token)) {
+    judge_.blame("world", "nobody has seen that an old master has given the name on");
+  }
+}
+
+// It breaks behind what was said, which arrives, and is not answered.
+bool RedisLostMaster::cut_what_is_said(const Process& process, std::size_t server) {
+  for (const auto& [id, connection] : room_.network.connections()) {
+    if (!is_command(*connection, process, server) || connection->unacknowledged() == 0) continue;
+    connection->cut(true);
+    connection->flow();
+    return true;
+  }
+  return false;
+}
+
+bool RedisLostMaster::is_command(const Connection& connection, const Process& process,
+                                 std::size_t server) const {
+  return connection.held() && &connection.process() == &process &&
+         connection.host().number() == server &&
+         group_.server(server).channels_of(connection.id()).empty();
+}
+
+void RedisLostMaster::wait_behind() {
+  mortise::Client client(mortise::redis::backend(url_));
+  mortise::Lock lock = client.lock(lock_name(the_name), {.lease = short_lease, .label = "waiter"});
+  until([this] { return held_; });
+  std::error_code error;
+  if (lock.acquire({.wait = 30s}, error)) {
+    lock.release(error);
+  } else {
+    judge_.blame(
+        "L7", "behind a release that was said twice a lock is not to be had: " + error.message());
+  }
 }
 
 void RedisLostMaster::dies_of_a_grant() {

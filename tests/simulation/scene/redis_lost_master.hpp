@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A master that nobody but its clients can reach, and goes on beside its successor; and one that
-// dies when it has granted a lock, before anybody else has that, while the replicas are asked for
-// what it has granted just before.
+// A master that nobody but its clients can reach, and goes on beside its successor; one that is
+// told of a release twice while it does, and gives the name on in between; and one that dies when
+// it has granted a lock, before anybody else has that, while the replicas are asked for what it has
+// granted just before.
 #pragma once
 
 #include <mortise/client.hpp>
@@ -26,6 +27,12 @@ class RedisLostMaster final : public Trial {
 
  private:
   void goes_on();
+  void gives_on();
+  void leave(const Process& process);
+  void wait_behind();
+  [[nodiscard]] bool is_command(const Connection& connection, const Process& process,
+                                std::size_t server) const;
+  bool cut_what_is_said(const Process& process, std::size_t server);
   void dies_of_a_grant();
   void take(Process& process);
   void take_beside(mortise::Client& client);
@@ -33,6 +40,8 @@ class RedisLostMaster final : public Trial {
   void until_whole(Nanos patience);
   RedisGroup& group_;
   const bool waits_;
+  bool held_ = false;
+  bool left_ = false;
   bool ready_ = false;
   bool asked_ = false;
   bool over_ = false;

@@ -47,13 +47,13 @@ class RedisSentinelStand final : public Stand {
       group_.server(i).on_script([this, i](const redis::ScriptRun& run) {
         asked_.insert(run.connection);
         if (run.answer.starts_with('G') && !run.keys.empty()) grants(i, run.keys[0]);
-        if (!waits_ && i != group_.master()) goes_on(i);
+        if (i != group_.master()) goes_on(i);
       });
       group_.server(i).on_message([this, i](std::string_view /*channel*/, std::string_view words) {
         if (words.starts_with("G ")) grants(i, words.substr(words.rfind(' ') + 1));
       });
     }
-    if (!waits_) group_.on_fail_over = [this](std::size_t before) { fails_over(before); };
+    group_.on_fail_over = [this](std::size_t before) { fails_over(before); };
   }
   [[nodiscard]] std::unique_ptr<mortise::Backend> backend(std::size_t /*client*/) override {
     return mortise::redis::backend(url_);
@@ -186,10 +186,13 @@ std::string RedisSentinelStand::special(std::uint64_t which, Random& random, Nan
 }
 
 // An old master that goes on: whatever it grants or renews, the new one does not know. Nobody tells
-// its owner before that asks the new one.
+// its owner before that asks the new one. Where replicas must have a grant, that one is none.
 void RedisSentinelStand::goes_on(std::size_t old) {
   for (std::size_t i = 0; i < names_; ++i) {
-    for (const redis::HoldSeen& hold : group_.server(old).lock(key_of(i)).holds) {
+    const redis::LockSeen its = group_.server(old).lock(key_of(i));
+    judge->granted_in_vain(i, its.number);
+    if (waits_) continue;
+    for (const redis::HoldSeen& hold : its.holds) {
       judge->forced(i, hold.number, never);
     }
   }
@@ -199,7 +202,10 @@ void RedisSentinelStand::goes_on(std::size_t old) {
 void RedisSentinelStand::fails_over(std::size_t before) {
   for (std::size_t i = 0; i < names_; ++i) {
     const redis::LockSeen now = group_.server(group_.master()).lock(key_of(i));
-    for (const redis::HoldSeen& hold : group_.server(before).lock(key_of(i)).holds) {
+    const redis::LockSeen was = group_.server(before).lock(key_of(i));
+    if (was.number > now.number) judge->granted_in_vain(i, was.number);
+    if (waits_) continue;
+    for (const redis::HoldSeen& hold : was.holds) {
       const redis::HoldSeen* const kept = now.hold(hold.number);
       if (kept == nullptr || kept->ends < hold.ends) judge->forced(i, hold.number, never);
     }
