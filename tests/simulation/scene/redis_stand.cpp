@@ -7,6 +7,7 @@
 #include "simulation/redis/redis_server.hpp"
 #include "simulation/scene/ambush.hpp"
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/gate.hpp"
 #include "simulation/scene/orphaned_grants.hpp"
 #include "simulation/scene/redis_administrators.hpp"
 #include "simulation/scene/redis_hearing.hpp"
@@ -52,6 +53,8 @@ bool needs_fair_ones(const std::optional<RedisOrders::What>& order) {
 }
 
 std::string key_of(std::size_t name) { return "mortise:{" + lock_name(name) + "}"; }
+
+std::string key_of_gate() { return "mortise:{" + std::string(gate) + "}#"; }
 
 std::string key_of_once(std::size_t key) { return "mortise:{key/" + std::to_string(key) + "}!"; }
 
@@ -294,9 +297,10 @@ std::string RedisStand::take_by_force(Random& random, Nanos length) {
 void RedisStand::taken_by_force(std::string_view message, Nanos lease) {
   message.remove_prefix(message.find(' ', 2) + 1);
   const std::string number(message.substr(0, message.find(' ')));
-  for (std::size_t i = 0; i < names_; ++i) {
-    if (!message.ends_with(key_of(i))) continue;
-    judge->forced(i, std::stoull(number), room_.world.now() + lease + lease / 500);
+  for (std::size_t i = 0; i <= names_; ++i) {
+    if (!message.ends_with(i < names_ ? key_of(i) : key_of_gate())) continue;
+    judge->forced(i < names_ ? i : name_of_gate, std::stoull(number),
+                  room_.world.now() + lease + lease / 500);
   }
 }
 
@@ -311,14 +315,11 @@ std::string RedisStand::replace_machine(Random& random, Nanos length) {
   room_.world.at(until, [this, ahead] {
     host_.step_wall_clock(ahead);
     const auto now = std::chrono::duration_cast<std::chrono::microseconds>(host_.wall());
-    auto so_far = static_cast<std::uint64_t>(now.count());
     // Where its clock was set back before, it has given larger numbers than that.
-    for (std::size_t i = 0; i < names_; ++i) {
-      so_far = std::max(so_far, server_.lock(key_of(i)).number + 1);
-    }
-    for (std::size_t i = 0; i < keys_; ++i) {
-      so_far = std::max(so_far, server_.lock(key_of_once(i)).number + 1);
-    }
+    const auto next = [this](const std::string& key) { return server_.lock(key).number + 1; };
+    auto so_far = std::max(static_cast<std::uint64_t>(now.count()), next(key_of_gate()));
+    for (std::size_t i = 0; i < names_; ++i) so_far = std::max(so_far, next(key_of(i)));
+    for (std::size_t i = 0; i < keys_; ++i) so_far = std::max(so_far, next(key_of_once(i)));
     judge->excuse_below(so_far);
   });
   return "another machine takes over, its clock is " + std::to_string(ahead.count()) + " ns ahead";
