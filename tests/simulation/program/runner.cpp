@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t seeds_of_a_batch = 20;
 constexpr int longest_run = 60;  // s of a CPU: then it goes in circles
-constexpr std::size_t story_size = std::size_t{4} << 20U;
+constexpr std::size_t story_size = std::size_t{64} << 20U;
 
 /// What a child process tells, through memory that it shares, so that a crash loses nothing.
 struct Report {
