@@ -4,12 +4,16 @@
 
 #include "core/figures.hpp"
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/mixed_requests.hpp"
 #include "simulation/scene/stands.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace simulation {
 namespace {
+
+constexpr std::uint64_t trial_stream = 53;
 
 class WorldClock final : public mortise::Clock {
  public:
@@ -78,6 +82,15 @@ class MemoryStand final : public Stand {
   }
   [[nodiscard]] std::uint64_t work() const override { return server_.requests(); }
   [[nodiscard]] std::uint64_t requests() const override { return server_.requests(); }
+  void last_trial() override {
+    trial_.emplace(
+        room_, *judge, [this] { return server_.backend(); }, Random::of({seed_, trial_stream}));
+    trial_->cut_off = [this](Nanos time) {
+      server_.set_reachable(false);
+      room_.world.after(time, [this] { server_.set_reachable(true); });
+    };
+    trial_->come();
+  }
   // What it holds, and what is given to it in its turn, ends by itself.
   void dies(const Process& /*process*/) override { unclear_until_ = room_.world.now() + left_; }
   [[nodiscard]] std::optional<Verdict> look(Judge& its_judge, Nanos quiet) override;
@@ -95,6 +108,7 @@ class MemoryStand final : public Stand {
     return faults;
   }
   Room& room_;
+  std::optional<MixedRequests> trial_;
   Nanos lateness_{0};
   Nanos late_until_{0};
   mortise::memory::Server server_;
