@@ -162,7 +162,8 @@ class MORTISE_API Lock {
   ///
   /// @return `released`, also for an inner unlock of a hold that still stands, and for a name that
   /// is kept for `LockOptions::min_hold`; `was_lost`;
-  /// `unknown` where the answer did not come, and after `Client::close()` or in a forked child
+  /// `unknown` where the answer did not come, or came to a repetition only, when somebody else had
+  /// the name; and after `Client::close()` or in a forked child
   /// @errors `not_owner`
   Released release(Owner owner = {});
   /// The same without exceptions; an owner without a hold gets `was_lost` beside `not_owner`.
