@@ -119,6 +119,7 @@ void Acquisition::forced_out() {
   forced_out_ = true;
   finish();
 }
+
 void Acquisition::busy(std::optional<Holder> holder) {
   if (!begin_completion()) return;
   queued(std::move(holder));
