@@ -73,7 +73,7 @@ void MixedRequests::ask_as(mortise::Client& client, const std::string& fingerpri
 
 void MixedRequests::look_at(mortise::Run& run, const std::error_code& error,
                             const std::string& fingerprint) {
-  const mortise::Outcome outcome = run.outcome();
+  const mortise::Outcome& outcome = run.outcome();
   if (fingerprint != its_fingerprint) {
     if (error == mortise::Errc::mismatch) return;
     judge_.blame("O3", "who asks for something else is not told so, but " + error.message());
