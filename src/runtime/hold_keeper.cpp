@@ -224,7 +224,8 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
       arm_locked(live->lease, now);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       if (mode_ == Mode::shared) {
-        name_.state.sharers()->told(item.wanted, item.counted_from);
+        const bool by_lease = item.wanted_as_of == Instant{};
+        name_.state.sharers()->told(item.wanted, by_lease ? item.counted_from : item.wanted_as_of);
         name_.wake_joined_locked();
       }
       arm_locked(live->lease, now);

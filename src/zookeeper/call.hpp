@@ -57,6 +57,7 @@ struct Contender {
   bool wait = false;
   Mode mode = Mode::exclusive;
   bool wanted = false;                ///< a reader: somebody waits for it to end
+  Instant wanted_as_of{};             ///< when the server was asked for that
   bool is_gate = false;               ///< in the lock that those who wait for a permit queue at
   bool gate_is_wanted = false;        ///< others stand there, as far as is known
   std::shared_ptr<Contender> gate{};  ///< of a permit: its own there; null: it has not come to it
@@ -168,6 +169,7 @@ struct Call {
   std::shared_ptr<Contender> contender{};
   std::shared_ptr<Operation> operation{};  ///< of those that are for no contender
   std::string path{};                      ///< what was asked for, where it matters
+  Instant asked{};                         ///< when, where it matters
   std::size_t count = 0;                   ///< of waiters
   std::optional<Holder> holder{};          ///< who is removed
   std::shared_ptr<Gathering> gathering{};  ///< to which the answer belongs; null = it begins one

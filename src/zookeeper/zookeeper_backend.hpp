@@ -155,7 +155,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void go_on_as_reader(const ContenderPtr& contender, const Contender& owner);
   void went_on(const ContenderPtr& contender, const Reply& reply);
   void ask_who_waits(const ContenderPtr& contender);
-  void told_who_waits(const ContenderPtr& contender, const Reply& reply);
+  void told_who_waits(const ContenderPtr& contender, const Call& call, const Reply& reply);
 
   // Permits.
   void take_permit(const ContenderPtr& contender);

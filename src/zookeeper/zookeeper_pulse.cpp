@@ -240,6 +240,7 @@ void ZooKeeperBackend::settle(const AwaitedRenewal& part) {
         base::mutant("zookeeper.renewal_unasked") ? clock_->now() : session.proven();
     item.granted = session.timeout();
     item.wanted = contender->wanted;
+    item.wanted_as_of = contender->wanted_as_of;
     contender->counted = item.counted_from;
     contender->lapse = item.counted_from + item.granted;
   }

@@ -133,7 +133,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
       contender->gate_is_wanted =
           reply.code == Code::ok ? !reply.children->empty() : reply.code != Code::no_node;
       return drive(contender);
-    case Step::crowd: return told_who_waits(contender, reply);
+    case Step::crowd: return told_who_waits(contender, call, reply);
     case Step::remove: return removed(contender, reply);
     case Step::shelf:
     case Step::recall:

@@ -274,6 +274,25 @@ TEST_F(CoreShared, ABackendMayTellByItselfThatAnybodyWaits) {
   EXPECT_FALSE(joins(lock));
 }
 
+// ZooKeeper proves leases by pulses. Readers were kept out until one had proven what came after the
+// writer, which had given up long before.
+TEST_F(CoreShared, WhatIsToldOfWaitersMayBeNewerThanWhatProvesTheLease) {
+  Client client = open({.turn = 5ms});
+  Lock lock = client.lock("name", reading());
+  const Instant proven = clock_->now();
+  lock.lock();
+  clock_->advance(1s);
+  script_->host.load()->hold_wanted({.name = "name",
+                                     .attempt = script_->asked()[0]->request().attempt,
+                                     .number = number_.load(),
+                                     .mode = Mode::shared});
+  clock_->advance(5ms);
+  EXPECT_FALSE(joins(lock));
+  script_->renewal()->items()[0].wanted_as_of = clock_->now();
+  answer_renewal(Renewal::Answer::renewed, proven);
+  EXPECT_TRUE(joins(lock)) << "nobody waits any more";
+}
+
 TEST_F(CoreShared, AKeysModeIsRefused) {
   Client client = open();
   try {

@@ -117,10 +117,12 @@ TEST_F(ZooKeeperRenewals, NeedNoRoomForWhatIsWatched) {
 TEST_F(ZooKeeperRenewals, OfReadersAreAnsweredAsSoonAsItIsKnownWhoWaits) {
   begin(url("session=10s"));
   take(Mode::shared);
+  const Instant asked = host().clock()->now();
   const auto renewal = renew({hold(0)});
   ASSERT_TRUE(host().run_until([&] { return renewal->done(); }));
   ASSERT_EQ(renewal->answer(0), Renewal::Answer::renewed);
   EXPECT_FALSE(renewal->items()[0].wanted);
+  EXPECT_GE(renewal->items()[0].wanted_as_of, asked) << "of the time of the last pulse";
   EXPECT_LT(renewal->items()[0].counted_from, counted_from() + 200ms) << "it waited for a pulse";
 }
 
