@@ -60,6 +60,8 @@ void RedisBackend::answered_queue(Server& server, const Call& call, const std::s
 void RedisBackend::answered_force(const Call& call, const Answer& answer) {
   const ForcedRelease& operation = *call.forced();
   if (call.found) return call.inspection()->answered(call.found->holder());
+  // Its caller was told that it may have been done, and somebody else may have the lock since.
+  if (operation.done()) return;
   const bool meant = answer.kind == Answer::Kind::held &&
                      operation.means(Token(answer.holder_number * core::tokens_in_a_grant));
   if (meant) {

@@ -210,6 +210,25 @@ TEST_F(RedisLateCopy, AReleaseByForceWhoseAnswerIsLostLeavesTheNextHolder) {
   EXPECT_EQ(lock.release(), Released::was_lost);
 }
 
+// It asks who holds first. Whoever asked for it was told by then that it may have been done, and
+// somebody has taken the lock since.
+// Promise: S3
+TEST_F(RedisLateCopy, AReleaseByForceThatWasGivenUpLeavesTheNextHolder) {
+  Client admin(proxy().url());
+  admin.check(patience);
+  proxy().freeze(true);
+  std::error_code ec;
+  EXPECT_TRUE(admin.force_release("a", {.wait = 200ms}, ec).empty());
+  EXPECT_EQ(ec, Errc::in_doubt);
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s});
+  lock.lock();
+  proxy().freeze(false);
+  EXPECT_NO_THROW(admin.check(patience));
+  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 300ms));
+  EXPECT_EQ(lock.release(), Released::released);
+}
+
 // The inbox of a new client came up while its first try was under way, and all that was undecided
 // was asked for once more: the copy took the lock when its holder had freed it, for nobody. Whoever
 // came just then was told that it is held.
