@@ -48,7 +48,8 @@ bool RedlockBackend::hints_come(const QuorumAttempt& attempt) const noexcept {
 Instant RedlockBackend::next_try(const QuorumAttempt& attempt, Instant now) {
   // A hint that came in between may be of a release that this round was too early for, and a server
   // that came up in between has not voted.
-  if (attempt.hinted != 0 || attempt.late != 0) return now + random(soonest_hint, latest_hint);
+  const NodeSet hinted = attempt.hinted & attempt.round.worth_hearing();
+  if (hinted != 0 || attempt.late != 0) return now + random(soonest_hint, latest_hint);
   if (attempt.splits > 0) {
     // Those who collided draw from a window that is wide enough for one of them to be alone in it.
     const core::Nanos took = std::max<core::Nanos>(shortest_split, 2 * (now - attempt.asked));
@@ -95,6 +96,7 @@ void RedlockBackend::hinted(Node& node, const AttemptId& id) {
   Lock lock(attempt->mutex);
   attempt->hinted |= only(node.index());
   if (attempt->phase != QuorumAttempt::Phase::waiting) return;
+  if ((attempt->hinted & attempt->round.worth_hearing()) == 0) return;
   if (count(attempt->hinted) < quorum_.majority()) return wake(attempt, std::move(lock), soon);
   lock.unlock();
   ask(attempt);

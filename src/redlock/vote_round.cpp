@@ -122,6 +122,11 @@ NodeSet VoteRound::holders_nodes() const noexcept {
   return most;
 }
 
+NodeSet VoteRound::worth_hearing() const noexcept {
+  const NodeSet theirs = holders_nodes();
+  return count(theirs) >= quorum_.majority() ? theirs : quorum_.all();
+}
+
 bool VoteRound::in_vain() const noexcept {
   return barred_ != 0 && count((granted_ | refused_) & ~barred_) < quorum_.majority();
 }

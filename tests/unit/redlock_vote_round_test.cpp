@@ -169,6 +169,17 @@ TEST(RedlockVoteRoundTest, IsInVainWhereThoseWhoBarItLeaveNoMajority) {
   EXPECT_FALSE(alone.in_vain()) << "nobody bars it";
 }
 
+TEST(RedlockVoteRoundTest, HearsThoseWhoNameTheHolderOfAMajority) {
+  VoteRound round = asked(5);
+  round.refused(0, 8, 1ms);
+  round.refused(1, 8, 1ms);
+  round.granted(2, 7, began);
+  round.refused(3, 9, 1ms);
+  EXPECT_EQ(round.worth_hearing(), Quorum{.nodes = 5}.all()) << "nobody has it, perhaps";
+  round.refused(4, 8, 1ms);
+  EXPECT_EQ(round.worth_hearing(), only(0) | only(1) | only(4));
+}
+
 TEST(RedlockVoteRoundTest, ANewRoundForgetsTheOldVotes) {
   VoteRound round = asked(3);
   round.granted(0, 7, began);
