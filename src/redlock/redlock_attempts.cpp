@@ -99,6 +99,7 @@ void RedlockBackend::ask(const std::shared_ptr<QuorumAttempt>& attempt) {
   attempt->spoke.clear();
   attempt->hears = 0;
   attempt->untold = false;
+  attempt->leaves.store(false);  // in vain, and there was no memory to take it back
   attempt->next = never;
   attempt->proposal.store(propose());
   attempt->bold.store(attempt->splits >= patient_splits);
