@@ -133,7 +133,7 @@ TEST_F(ToolBlocked, WatchesOverTheLeaseBesideSignalsWithoutEnd) {
   RunningTool tool = start(with_shell({"run", server.url(), "a", "--lease", "2s"},
                                       std::string("trap '' USR1; ") + deaf));
   const pid_t command = noted("t");
-  ::kill(tool.keeper(), SIGSTOP);
+  tool.signal_keeper(SIGSTOP);
   for (int i = 0; i < 5'000 && !is_gone(command); ++i) {
     tool.signal(SIGUSR1);
     std::this_thread::sleep_for(std::chrono::microseconds(50));

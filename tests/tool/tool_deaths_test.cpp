@@ -104,7 +104,7 @@ TEST_F(ToolDeaths, EndWhatForksFasterThanItCanBeFound) {
                                       "python3 $F/chains.py; note u; exec sleep 1000"));
   ASSERT_GT(noted("u"), 0);
   const std::string group = std::to_string(noted("u"));
-  ::kill(next.keeper(), SIGKILL);
+  next.signal_keeper(SIGKILL);
   EXPECT_EQ(next.wait().status, 76);
   EXPECT_NE(::kill(-std::atoi(group.c_str()), 0), 0) << "the front has left some";
   touch("stop");
@@ -127,7 +127,7 @@ TEST_F(ToolDeaths, EndTheGroupAlsoWithoutProc) {
     RunningTool tool = start_program(words);
     const pid_t command = noted("t" + name);
     if (keeper_dies) {
-      ::kill(tool.keeper(), SIGKILL);
+      tool.signal_keeper(SIGKILL);
     } else {
       std::filesystem::remove(file("locks/a.lock"));
     }

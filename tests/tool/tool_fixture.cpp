@@ -67,6 +67,12 @@ pid_t RunningTool::keeper() const {
   return keeper;
 }
 
+void RunningTool::signal_keeper(int number) const {
+  const pid_t its = keeper();
+  ASSERT_GT(its, 0);
+  ::kill(its, number);
+}
+
 ToolResult RunningTool::wait() {
   int status = 0;
   if (!status_ && eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {

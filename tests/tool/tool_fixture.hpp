@@ -43,6 +43,8 @@ class RunningTool {
   /// The process that has the lock; 0: not there (any more).
   [[nodiscard]] pid_t keeper() const;
   void signal(int number) const { ::kill(pid_, number); }
+  /// Fails where it is not there: number 0 would be every process of the test's own group.
+  void signal_keeper(int number) const;
   /// @return what came of it, once it has ended.
   ToolResult wait();
 

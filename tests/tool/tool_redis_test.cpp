@@ -99,7 +99,7 @@ TEST_F(ToolRedis, EndsTheCommandBeforeALeaseThatCannotBeRenewed) {
 TEST_F(ToolRedis, EndsTheCommandBeforeTheLeaseOfAKeeperThatStandsStill) {
   RunningTool tool = start(deaf("2s"));
   const pid_t command = noted("t");
-  ::kill(tool.keeper(), SIGSTOP);
+  tool.signal_keeper(SIGSTOP);
   const ToolResult next =
       call(with_shell({"run", store(), "a"},
                       "kill -0 " + std::to_string(command) + " 2>/dev/null && exit 9; true"));

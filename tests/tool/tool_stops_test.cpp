@@ -80,6 +80,7 @@ TEST_F(ToolStops, EndsTheCommandOfAHoldThatIsLongOverWithoutAsking) {
                                       "while :; do sleep 0.01; done"));
   const pid_t command = noted("t");
   const pid_t keeper = tool.keeper();
+  ASSERT_GT(keeper, 0);
   stop(tool.pid());
   stop(keeper);
   RunningTool second = hold("second");
