@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace mortise::test {
 
@@ -23,6 +24,22 @@ Waits waits_for_processors() {
     waits[std::stoi(task->path().filename().string())] = std::chrono::nanoseconds(waited);
   }
   return waits;
+}
+
+// To read them takes a while, in which the thread may be made to wait: that would be taken off the
+// call's time and be no part of it, or the other way round.
+Moment this_moment() {
+  constexpr int tries = 100;  // each is over long before a thread's turn is
+  const pid_t self = ::gettid();
+  Moment moment{.at = std::chrono::steady_clock::now(), .waits = waits_for_processors()};
+  for (int i = 0; i < tries; ++i) {
+    moment.at = std::chrono::steady_clock::now();
+    Waits later = waits_for_processors();
+    const bool same = later[self] == moment.waits[self];
+    moment.waits = std::move(later);
+    if (same) break;
+  }
+  return moment;
 }
 
 std::chrono::nanoseconds waited_between(const Waits& before, const Waits& after) {

@@ -22,17 +22,23 @@ using Waits = std::map<pid_t, std::chrono::nanoseconds>;
 /// longest: a caller and the thread that serves it wait one after the other.
 [[nodiscard]] std::chrono::nanoseconds waited_between(const Waits& before, const Waits& after);
 
+/// A moment, and what the threads had waited by then: the calling one waited no more in between.
+struct Moment {
+  std::chrono::steady_clock::time_point at;
+  Waits waits;
+};
+[[nodiscard]] Moment this_moment();
+
 /// The time that a call takes, without that for which it waited for a processor: on an idle machine
 /// that is nothing, so an upper bound is as strict as ever. Only for upper bounds; the waits of
 /// other processes, as of a server, are not known here and not taken off.
 template <class Callable>
 [[nodiscard]] std::chrono::nanoseconds own_duration_of(Callable call) {
-  const Waits before = waits_for_processors();
-  const auto began = std::chrono::steady_clock::now();
+  const Moment before = this_moment();
   call();
-  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
-  const auto waited = waited_between(before, waits_for_processors());
-  return std::max(took - waited, std::chrono::nanoseconds(0));
+  const Moment after = this_moment();
+  const std::chrono::nanoseconds took = after.at - before.at;
+  return std::max(took - waited_between(before.waits, after.waits), std::chrono::nanoseconds(0));
 }
 
 /// The least of several runs, for a call that asks a server in a process of its own and may be
