@@ -4,6 +4,7 @@
 
 #include "core/figures.hpp"
 #include "simulation/scene/bounds.hpp"
+#include "simulation/scene/latecomers.hpp"
 #include "simulation/scene/mixed_requests.hpp"
 #include "simulation/scene/stands.hpp"
 
@@ -13,7 +14,8 @@
 namespace simulation {
 namespace {
 
-constexpr std::uint64_t trial_stream = 53;
+constexpr std::uint64_t mixed_stream = 53;
+constexpr std::uint64_t late_stream = 59;
 
 class WorldClock final : public mortise::Clock {
  public:
@@ -83,13 +85,20 @@ class MemoryStand final : public Stand {
   [[nodiscard]] std::uint64_t work() const override { return server_.requests(); }
   [[nodiscard]] std::uint64_t requests() const override { return server_.requests(); }
   void last_trial() override {
-    trial_.emplace(
-        room_, *judge, [this] { return server_.backend(); }, Random::of({seed_, trial_stream}));
-    trial_->cut_off = [this](Nanos time) {
+    const auto backends = [this] { return server_.backend(); };
+    mixed_.emplace(room_, *judge, backends, Random::of({seed_, mixed_stream}));
+    mixed_->cut_off = [this](Nanos time) {
       server_.set_reachable(false);
       room_.world.after(time, [this] { server_.set_reachable(true); });
     };
-    trial_->come();
+    mixed_->come();
+    late_.emplace(room_, *judge, backends, Random::of({seed_, late_stream}));
+    late_->delay = [this](Nanos time) {
+      mortise::memory::Faults faults = usual();
+      faults.delay_min = faults.delay_max = time;
+      server_.set_faults(faults);
+    };
+    late_->come();
   }
   // What it holds, and what is given to it in its turn, ends by itself.
   void dies(const Process& /*process*/) override { unclear_until_ = room_.world.now() + left_; }
@@ -108,7 +117,8 @@ class MemoryStand final : public Stand {
     return faults;
   }
   Room& room_;
-  std::optional<MixedRequests> trial_;
+  std::optional<MixedRequests> mixed_;
+  std::optional<Latecomers> late_;
   Nanos lateness_{0};
   Nanos late_until_{0};
   mortise::memory::Server server_;
