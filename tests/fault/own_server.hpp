@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A server of the test's own, as suites see it that run on each: it is killed and started anew
-// (restart_test.cpp), stands still (standstill_test.cpp), as its clients may (pauses_test.cpp), and
-// cuts their connections (cut_connections_test.cpp). It has everything again that it had
-// acknowledged, however it ended. A backend's own is in its <backend>_own_server.cpp.
+// (restart_test.cpp), stands still (standstill_test.cpp), as its clients may (pauses_test.cpp),
+// cuts their connections (cut_connections_test.cpp), and is asked to take a lock by force
+// (forced_release_test.cpp). It has everything again that it had acknowledged, however it ended.
+// A backend's own is in its <backend>_own_server.cpp.
 #pragma once
 
 #include "fault/party.hpp"
 #include "support/grounds.hpp"
 #include "support/needs.hpp"
+#include "support/proxy.hpp"
 
 #include <chrono>
 #include <functional>
@@ -38,6 +40,10 @@ class OwnServer {
   /// Ends one of its clients' connections, or a kind of them, or all, as the dice say.
   /// @return how many at least
   virtual int cut(std::uint64_t dice) = 0;
+  /// A way to it of its own, with the faults of that. Called once.
+  [[nodiscard]] virtual std::unique_ptr<test::Proxy> way() const = 0;
+  /// @return a client by that way that may take locks by force.
+  [[nodiscard]] virtual Client administrator(const test::Proxy& way) const = 0;
   /// @return what stands at the server for the first that waits for the name; empty = nobody waits.
   [[nodiscard]] virtual std::string place(const std::string& name) = 0;
 };
@@ -48,6 +54,12 @@ enum class Ability {
   cuts,    ///< `cut()`, which takes no hold
 };
 
+/// A kind of request, and which of them it is: "EVAL", 2.
+struct NthRequest {
+  std::string command{};
+  std::size_t nth = 1;
+};
+
 struct OwnServerGround {
   using Need = Ability;
 
@@ -56,6 +68,7 @@ struct OwnServerGround {
   std::function<std::string()> missing;
   bool sessions = false;                       ///< a hold is its client's session: no abilities
   bool remembers_waiters = false;              ///< whoever has gone has its `place()` for a while
+  NthRequest ends_by_force{};                  ///< of a forced release, which ends the hold
   std::chrono::milliseconds short_lease{600};  ///< that tests may wait out
   std::chrono::milliseconds lease{4'000};      ///< longer than a restart
 
@@ -96,6 +109,7 @@ class OwnServerTest : public test::OnGround<OwnServerGround> {
 class Restart : public OwnServerTest {};
 class Pauses : public OwnServerTest {};
 class Standstill : public OwnServerTest {};
+class ForcedRelease : public OwnServerTest {};
 class CutConnections : public OwnServerTest {};
 class CutConnectionsLong : public CutConnections {};
 

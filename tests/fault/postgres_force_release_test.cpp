@@ -50,29 +50,6 @@ TEST_F(PostgresForceRelease, HasTheHolderToldAndTheNextServed) {
   EXPECT_FALSE(force("never locked"));
 }
 
-// Its first copy has ended a hold, and the next one has the lock.
-// Promise: S3
-TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereItsAnswerIsLost) {
-  Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s, .renew = false, .label = "old holder"});
-  lock.lock();
-  Party waiter(client(), "a", {.lease = 60s});
-  auto served = waiter.start();
-  ASSERT_TRUE(comes_to_wait("a"));
-  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
-  proxy.cut_at(2, Proxy::Moment::reply);  // it looks, then it acts
-  const std::optional<Holder> ended = postgres::force_release(
-      PostgresServer::url_by(proxy.port(), test::postgres_owner), "a", patience);
-  EXPECT_FALSE(proxy.cut_is_ahead());
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->label, "old holder");
-  EXPECT_EQ(ended->token, lock.token());
-  // Woken, although nobody has heard the answer that told of its being free.
-  ASSERT_TRUE(comes(served, core::fallback_period / 2));
-  EXPECT_TRUE(is_held("a"));
-  EXPECT_EQ(waiter.release(), Released::released);
-}
-
 // Whoever tries again and again has taken the lock by the time that it is sent again; whoever waits
 // is woken only after that.
 // Promise: S3
@@ -99,24 +76,6 @@ TEST_F(PostgresForceRelease, LeavesWhoHasTakenTheLockBeforeItIsSentAgain) {
   EXPECT_EQ(ended->label, "old holder");
   over.store(true);
   EXPECT_EQ(said.get(), Released::released) << "the next holder's hold was ended as well";
-}
-
-// Whoever asked for it was told that it may have been done, and somebody has taken the lock since.
-TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereItWasGivenUpBeforeItWasKnownWhoHolds) {
-  Proxy proxy(server().port(), {.protocol = test::ProxyProtocol::postgres});
-  Client admin(PostgresServer::url_by(proxy.port(), test::postgres_owner));
-  admin.check(patience);
-  proxy.freeze(true);
-  std::error_code ec;
-  EXPECT_TRUE(admin.force_release("a", {.wait = 200ms}, ec).empty());
-  EXPECT_EQ(ec, Errc::in_doubt);
-  Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s});
-  lock.lock();
-  proxy.freeze(false);
-  EXPECT_NO_THROW(admin.check(patience));
-  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 300ms));
-  EXPECT_EQ(lock.release(), Released::released);
 }
 
 TEST_F(PostgresForceRelease, LeavesTheNextHolderWhereACopyOfItComesLate) {

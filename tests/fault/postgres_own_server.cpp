@@ -24,6 +24,13 @@ class OwnPostgres final : public OwnServer {
                                       ") as some_of_them")
                                 .size());
   }
+  [[nodiscard]] std::unique_ptr<Proxy> way() const override {
+    return std::make_unique<Proxy>(server_.port(),
+                                   test::ProxyOptions{.protocol = test::ProxyProtocol::postgres});
+  }
+  [[nodiscard]] Client administrator(const Proxy& way) const override {
+    return Client(PostgresServer::url_by(way.port(), test::postgres_owner));
+  }
   [[nodiscard]] std::string place(const std::string& name) override {
     const auto waits = server_.talk().rows(
         "select from mortise.lock where name = convert_to($1, 'UTF8')"
@@ -40,7 +47,8 @@ class OwnPostgres final : public OwnServer {
     "Postgres", OwnServerGround{.name = "postgres",
                                 .open = [] { return std::make_unique<OwnPostgres>(); },
                                 .missing = [] { return PostgresServer::missing(); },
-                                .remembers_waiters = true});
+                                .remembers_waiters = true,
+                                .ends_by_force = {.nth = 2}});
 
 }  // namespace
 }  // namespace mortise::fault

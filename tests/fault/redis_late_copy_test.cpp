@@ -188,47 +188,6 @@ TEST_F(RedisLateCopy, ARenewalThatArrivesAfterTheReleaseBringsNothingBack) {
   expect_free("a");
 }
 
-// Its first copy has ended a hold, and the next in the queue has the lock.
-// Promise: S3
-TEST_F(RedisLateCopy, AReleaseByForceWhoseAnswerIsLostLeavesTheNextHolder) {
-  Client mine = client();
-  Lock lock = mine.lock("a", {.label = "old holder"});
-  lock.lock();
-  Party waiter(client(), "a");
-  auto served = waiter.start();
-  ASSERT_TRUE(come_to_wait("a"));
-  // It looks, then it acts; each is the first call of its script.
-  proxy().cut_at(2, Proxy::Moment::reply, "EVAL");
-  const std::optional<Holder> ended = redis::force_release(proxy().url(), "a", patience);
-  EXPECT_FALSE(proxy().cut_is_ahead());
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->label, "old holder");
-  EXPECT_EQ(ended->token, lock.token());
-  ASSERT_TRUE(comes(served));
-  EXPECT_TRUE(is_held("a")) << "the next holder's hold was ended as well";
-  EXPECT_EQ(waiter.release(), Released::released);
-  EXPECT_EQ(lock.release(), Released::was_lost);
-}
-
-// It asks who holds first. Whoever asked for it was told by then that it may have been done, and
-// somebody has taken the lock since.
-// Promise: S3
-TEST_F(RedisLateCopy, AReleaseByForceThatWasGivenUpLeavesTheNextHolder) {
-  Client admin(proxy().url());
-  admin.check(patience);
-  proxy().freeze(true);
-  std::error_code ec;
-  EXPECT_TRUE(admin.force_release("a", {.wait = 200ms}, ec).empty());
-  EXPECT_EQ(ec, Errc::in_doubt);
-  Client mine = client();
-  Lock lock = mine.lock("a", {.lease = 60s});
-  lock.lock();
-  proxy().freeze(false);
-  EXPECT_NO_THROW(admin.check(patience));
-  EXPECT_FALSE(eventually([&] { return !is_held("a"); }, 300ms));
-  EXPECT_EQ(lock.release(), Released::released);
-}
-
 // The inbox of a new client came up while its first try was under way, and all that was undecided
 // was asked for once more: the copy took the lock when its holder had freed it, for nobody. Whoever
 // came just then was told that it is held.

@@ -31,6 +31,10 @@ class OwnRedis final : public OwnServer {
     }
     return kinds;
   }
+  [[nodiscard]] std::unique_ptr<Proxy> way() const override {
+    return std::make_unique<Proxy>(server_.port());
+  }
+  [[nodiscard]] Client administrator(const Proxy& way) const override { return Client(way.url()); }
   [[nodiscard]] std::string place(const std::string& name) override {
     const std::string entry =
         server_.talk().command({"HGET", redis::lock_key("mortise:", name), "#0"}).text;
@@ -44,7 +48,8 @@ class OwnRedis final : public OwnServer {
 [[maybe_unused]] const bool redis_is_a_ground =
     test::add_ground<>("Redis", OwnServerGround{.name = "redis",
                                                 .open = [] { return std::make_unique<OwnRedis>(); },
-                                                .missing = [] { return RedisServer::missing(); }});
+                                                .missing = [] { return RedisServer::missing(); },
+                                                .ends_by_force = {.command = "EVAL", .nth = 2}});
 
 }  // namespace
 }  // namespace mortise::fault

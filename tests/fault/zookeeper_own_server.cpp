@@ -19,6 +19,13 @@ class OwnZooKeeper final : public OwnServer {
   void stop() override { server_.stop(); }
   void resume() override { server_.resume(); }
   int cut(std::uint64_t /*dice*/) override { return 0; }  // it cannot without ending the session
+  [[nodiscard]] std::unique_ptr<Proxy> way() const override {
+    return std::make_unique<Proxy>(server_.port(),
+                                   test::ProxyOptions{.protocol = test::ProxyProtocol::zookeeper});
+  }
+  [[nodiscard]] Client administrator(const Proxy& way) const override {
+    return Client("zookeeper://127.0.0.1:" + std::to_string(way.port()) + "/" + root_);
+  }
   [[nodiscard]] std::string place(const std::string& name) override {
     ZooKeeperTalk talk = server_.talk();
     const std::vector<std::string> queue = ZooKeeperLocks("/" + root_).queue(talk, name);
@@ -37,6 +44,7 @@ class OwnZooKeeper final : public OwnServer {
                                  .open = [] { return std::make_unique<OwnZooKeeper>(); },
                                  .missing = [] { return ZooKeeperServer::missing(); },
                                  .sessions = true,
+                                 .ends_by_force = {.command = "DELETE"},
                                  .short_lease = session,
                                  .lease = 6s});
 
