@@ -78,13 +78,12 @@ TEST_F(SupportOwnTime, LeavesOutWhatTheMachineMakesItWait) {
   EXPECT_LT(own, 300ms);
 }
 
-// What it waits just before and just behind a call, while its waits are read, is no part of it.
+// What it waits just before and just behind a call, while its waits are read, is no part of it. (No
+// upper bound: a virtual machine's processor may be taken away at any time, and nobody counts it.)
 TEST_F(SupportOwnTime, LeavesOutNothingElse) {
   const Crowd crowd;
-  for (int i = 0; i < 500; ++i) {
-    const auto own = own_duration_of([] { compute(500us); });
-    ASSERT_GE(own, 500us - 100us) << i;
-    ASSERT_LT(own, 500us + 2ms) << i;
+  for (int i = 0; i < 2'000; ++i) {
+    ASSERT_GE(own_duration_of([] { compute(200us); }), 200us - 40us) << i;
   }
 }
 

@@ -69,8 +69,7 @@ void Latecomers::ask() {
     all.emplace_back([this, &client] {
       const std::string words = told(client);
       if (words != second_result) {
-        judge_.blame("O1",
-                     "who asks for what was recorded as \"second\" is told \"" + words + "\"");
+        judge_.blame("O1", "who asks for what was recorded as 'second' is told '" + words + "'");
       }
     });
     std::this_thread::sleep_for(luck_.between(Nanos(0), 10ms));
