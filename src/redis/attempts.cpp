@@ -101,14 +101,20 @@ void Attempts::Record::decide(std::uint64_t grant, Instant end) noexcept {
   operation.reset();
 }
 
+// What a server said goes for that server alone: one that was started anew has another clock, and
+// may have lost the last numbers.
+bool Attempts::Record::is_of_its_server(const Push& push) const noexcept {
+  return reading &&
+         (reading->clock == push.clock || base::mutant("redis.keep_readings_of_another_server"));
+}
+
 // Numbers grow at each grant of the name, also where the server's clock steps back. Where the reply
 // knew none (nothing was granted yet), its time has to do.
 bool Attempts::Record::is_over(const Push& push) const noexcept {
   // The push was held up, an administrator took the lock, and the waiter has asked: it was told of
   // a later grant before it hears of its own, whose provisional lease has not run out (S8).
-  if (base::mutant("redis.believe_a_push_that_is_over")) return false;
-  if (seen != 0) return push.number <= seen;
-  return reading && reading->clock == push.clock && push.granted_at < reading->at;
+  if (base::mutant("redis.believe_a_push_that_is_over") || !is_of_its_server(push)) return false;
+  return seen != 0 ? push.number <= seen : push.granted_at < reading->at;
 }
 
 // In a cluster a replica tells its own subscribers, too, of what its master says, also of a grant
@@ -117,7 +123,7 @@ bool Attempts::Record::is_over(const Push& push) const noexcept {
 // since the client listens there was the master since: where it is replaced it ends the
 // subscription, before it hears of anything that its successor says.
 bool Attempts::Record::reads(const Push& push) const noexcept {
-  return reading && reading->clock == push.clock && reading->asked >= push.heard_since;
+  return is_of_its_server(push) && reading->asked >= push.heard_since;
 }
 
 std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& reading,
@@ -130,6 +136,8 @@ std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& rea
   const bool same = !record.reading || record.reading->clock == reading.clock;
   record.reading = reading;
   record.seen = same ? std::max(record.seen, number) : number;
+  if (!same) record.concluded = 0;
+  if (record.early && record.early->clock != reading.clock) record.early.reset();
   if (record.early && !record.reads(*record.early)) return std::nullopt;
   std::optional<Push> early = std::exchange(record.early, std::nullopt);
   if (!early || record.is_over(*early)) return std::nullopt;
@@ -314,20 +322,6 @@ std::uint64_t Attempts::newest_copy(const AttemptId& attempt) const {
   const std::lock_guard lock(mutex_);
   const LateCopies::Late* const late = late_.find({.attempt = attempt});
   return late == nullptr ? 0 : late->newest;
-}
-
-void Attempts::forget_readings(std::uint64_t clock) {
-  if (base::mutant("redis.keep_readings_of_another_server")) return;
-  const std::lock_guard lock(mutex_);
-  for (auto& [attempt, record] : records_) {
-    const bool of_it = (record.reading && record.reading->clock == clock) ||
-                       (record.early && record.early->clock == clock);
-    if (!of_it) continue;
-    record.reading.reset();
-    record.early.reset();
-    record.seen = 0;
-    record.concluded = 0;
-  }
 }
 
 std::vector<Attempts::Operation> Attempts::undecided(std::uint64_t newest) const {

@@ -157,9 +157,6 @@ class Attempts {
   /// @return whether one is being taken back of which its caller was told already that it failed,
   /// or whether there are leftovers.
   [[nodiscard]] bool takes_back(Instant now) const;
-  /// A server has been started anew: its clock has to be read anew.
-  /// @param clock as in Reading: that of before
-  void forget_readings(std::uint64_t clock);
   /// @return the largest number that a late copy of it may have; 0 = there is none.
   [[nodiscard]] std::uint64_t newest_copy(const AttemptId& attempt) const;
   /// @param newest those that were asked for on this connection are left out; 0 = none
@@ -196,6 +193,8 @@ class Attempts {
     /// It is a hold: nobody looks for its operation here any more, whose memory, in one piece with
     /// the count of its references, would stay as long as the weak one does.
     void decide(std::uint64_t grant, Instant end) noexcept;
+    /// @return whether what it was told is of the server that this comes from.
+    [[nodiscard]] bool is_of_its_server(const Push& push) const noexcept;
     [[nodiscard]] bool is_over(const Push& push) const noexcept;
     /// @return whether its time can be read, and it comes from whom that reading is of.
     [[nodiscard]] bool reads(const Push& push) const noexcept;

@@ -74,7 +74,6 @@ class RedisBackend final : public Backend, private Server::User {
   using Calls = Server::Calls;
 
   // Server::User
-  void is_another(Server& server, std::uint64_t clock) override;
   void is_up(Server& server) override { submit_kept(server); }
   void listens(Server& server) override;
   void answered(Server& server, const Call& call, const Reply& reply) override;

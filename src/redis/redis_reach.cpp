@@ -8,9 +8,6 @@
 #include <utility>
 
 namespace mortise::redis {
-void RedisBackend::is_another(Server& /*server*/, std::uint64_t clock) {
-  attempts_.forget_readings(clock);
-}
 
 void RedisBackend::listens(Server& server) {
   // Nothing was told while there was no inbox; and who was not queued for the lack of it is now. A

@@ -150,16 +150,11 @@ void Server::greeted(Connection& connection, const ServerFacts& facts) {
     inbox_run_id_ = facts.run_id;
     return;
   }
-  bool another = false;
-  std::uint64_t before = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    another = std::exchange(run_id_, facts.run_id) != facts.run_id;
-    // In one step: an inbox that finds its own server here is read by that one's clock.
-    if (another) before = clock_.exchange(shared_.clocks.fetch_add(1) + 1);
-    why_down_ = Failure{};
-  }
-  if (another) user_.is_another(*this, before);
+  const std::lock_guard lock(mutex_);
+  const bool another = std::exchange(run_id_, facts.run_id) != facts.run_id;
+  // In one step: an inbox that finds its own server here is read by that one's clock.
+  if (another) clock_.store(shared_.clocks.fetch_add(1) + 1);
+  why_down_ = Failure{};
 }
 
 Failure Server::started_anew() const {

@@ -38,9 +38,6 @@ class Server final : private Connection::User {
   class User {
    public:
     virtual ~User() = default;
-    /// It is not the one that was met here before, or was started since.
-    /// @param clock that one's
-    virtual void is_another(Server& server, std::uint64_t clock) = 0;
     /// Calls can be sent.
     virtual void is_up(Server& server) = 0;
     /// Pushes can come.

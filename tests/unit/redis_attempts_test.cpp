@@ -272,13 +272,26 @@ TEST_F(RedisAttemptsTest, ARefusalUndoesOneRequest) {
 
 TEST_F(RedisAttemptsTest, AnotherServersClockIsReadAnew) {
   attempts_.asked(one_, 1);
-  attempts_.waits(id_of(1), reading, 76);
+  attempts_.waits(id_of(1), reading, 80);
   attempts_.asked(two_, 1);
   EXPECT_EQ(attempts_.granted(grant_of(2)).kind, later);
-  attempts_.forget_readings(reading.clock);
-  EXPECT_EQ(attempts_.granted(grant_of(1)).kind, later);
-  EXPECT_FALSE(attempts_.waits(id_of(2), reading, 76));  // that push was of the server before
-  EXPECT_EQ(attempts_.granted(grant_of(2)).kind, believe);
+  attempts_.asked(three_, 1);
+  attempts_.waits(id_of(3), reading, 76);
+  attempts_.told(id_of(3), 76);
+  Push push = grant_of(1, 77);
+  push.clock = reading.clock + 1;
+  EXPECT_EQ(attempts_.granted(push).kind, unreadable) << "it may have lost the last numbers, too";
+  Reading anew = reading;
+  anew.clock = push.clock;
+  const auto early = attempts_.waits(id_of(1), anew, 76);
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->number, 77U);
+  EXPECT_FALSE(attempts_.waits(id_of(2), anew, 76)) << "that push was of the server before";
+  push = grant_of(2);
+  push.clock = anew.clock;
+  EXPECT_EQ(attempts_.granted(push).kind, believe);
+  EXPECT_FALSE(attempts_.waits(id_of(3), anew, 0));
+  EXPECT_EQ(attempts_.concluded(id_of(3)), 0U);
 }
 
 TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {

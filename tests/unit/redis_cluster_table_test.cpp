@@ -20,7 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 class Nobody final : public Server::User {
-  void is_another(Server& /*server*/, std::uint64_t /*clock*/) override {}
   void is_up(Server& /*server*/) override {}
   void listens(Server& /*server*/) override {}
   void answered(Server& /*server*/, const Call& /*call*/, const Reply& /*reply*/) override {}
