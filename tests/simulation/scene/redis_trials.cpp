@@ -8,7 +8,9 @@
 #include "simulation/scene/redis_queue_behind.hpp"
 #include "simulation/scene/redis_refused_waiter.hpp"
 #include "simulation/scene/redis_robbed_waiter.hpp"
+#include "simulation/scene/redis_told_outcome.hpp"
 #include "simulation/scene/redis_tries.hpp"
+#include "simulation/scene/redis_twice_granted.hpp"
 
 #include <chrono>
 #include <numeric>
@@ -41,6 +43,8 @@ void RedisTrials::come(Judge& judge) {
   come<RedisTries>(judge, fair);
   come<RedisQueueBehind>(judge, fair, hand_over);
   come<RedisDeadReaders>(judge, fair);
+  come<RedisTwiceGranted>(judge, fair);
+  come<RedisToldOutcome>(judge, fair);
   // The last one: from then on the server's clock is ahead.
   come<RedisMovedWaiter>(judge, fair);
 }
