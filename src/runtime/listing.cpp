@@ -50,6 +50,20 @@ Failure check_limits(std::size_t limit, std::chrono::nanoseconds wait) {
   return {};
 }
 
+/// Nobody waits for an operation any more, whatever has ended that, and what has not left is not
+/// sent: of a forced release somebody else's hold would be found later.
+class GivenUp {
+ public:
+  GivenUp(Operation& operation, Errc as) noexcept : operation_(operation), as_(as) {}
+  GivenUp(const GivenUp&) = delete;
+  GivenUp& operator=(const GivenUp&) = delete;
+  ~GivenUp() { operation_.failed({as_, std::string()}); }
+
+ private:
+  Operation& operation_;
+  const Errc as_;
+};
+
 /// Has the backend asked, and waits for the answer.
 /// @param late what it means that none came in time
 /// @return why there is none
@@ -58,14 +72,13 @@ Failure ask(ClientState& client, const std::shared_ptr<Asked>& asked, std::chron
             Errc late, Send send) {
   if (!client.alive()) return client.closed_failure();
   const runtime::OpenRequest open_request(client, *asked);
+  const GivenUp at_the_end(*asked, late);
   if (!asked->done()) send(client.backend());
   if (client.wait_done(*asked, wait)) return asked->failure();
   const std::optional<Failure> trouble = asked->trouble();
   Failure failure =
       trouble ? *trouble : Failure(late, client.backend().describe() + ": no answer in time");
   if (late != Errc::unavailable) failure.code = late;
-  // Nobody waits for it any more: what has not left is not sent.
-  asked->failed(failure);
   return failure;
 }
 

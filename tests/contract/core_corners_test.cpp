@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -129,6 +130,20 @@ TEST_F(CoreCorners, AnObserverMayDestroyTheLockThatAGuardTakes) {
   EXPECT_TRUE(guard);
   EXPECT_EQ(guard.name(), "name");
   EXPECT_EQ(guard.release(), Released::released);
+}
+
+// The backend may have it all the same, and would find somebody else's hold later.
+// Promise: S3
+TEST_F(CoreCorners, AForcedReleaseWhoseCallerRunsOutOfMemoryIsGivenUp) {
+  std::shared_ptr<ForcedRelease> asked;
+  script_->on_force = [&](const auto& operation) {
+    asked = operation;
+    throw std::bad_alloc();
+  };
+  Client client = open();
+  EXPECT_THROW(client.force_release("name"), std::bad_alloc);
+  ASSERT_TRUE(asked);
+  EXPECT_TRUE(asked->done());
 }
 
 // A server that stands still, which the backend owes something, and callbacks that block: each of
