@@ -134,8 +134,10 @@ Acquire::Action Acquire::step(Decided event) noexcept {
   return {.what = Do::leave, .end = End::contended, .why = Why::timeout};
 }
 
+// The servers have answered, so that no trouble is left to be borne.
 Acquire::Action Acquire::step(const Renounced& event) noexcept {
-  why_ = reason_to_give_up(event.view);
+  note_trouble(false, event.view.now);
+  why_ = reason_to_leave(event.view);
   return why_ == Why::none ? does(Do::ask) : ends_waiting(Do::leave);
 }
 

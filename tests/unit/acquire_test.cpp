@@ -164,6 +164,10 @@ TEST(AcquireTest, GoesOnAsAnotherAttemptWhereItsOwnWasForcedOut) {
              End::contended, Why::cancelled);
   expect_end(asking(10s).step(Acquire::Renounced{{.now = start, .alive = false}}), Do::leave,
              End::closed);
+  Acquire call = asking(Nanos::max(), 0s, 5s);
+  static_cast<void>(call.step(Acquire::Standing{.in_trouble = true, .view = at(1s)}));
+  EXPECT_EQ(call.step(Acquire::Decided::forced_out).what, Do::renounce);
+  EXPECT_EQ(call.step(Acquire::Renounced{at(9s)}).what, Do::ask) << "its servers have answered";
 }
 
 TEST(AcquireTest, EndsWithWhatIsRememberedOfAKey) {
