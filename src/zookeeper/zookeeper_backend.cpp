@@ -295,6 +295,7 @@ void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
   std::vector<AwaitedRenewal> parts;
   std::vector<std::size_t> lost;
   std::vector<Renewal::Item>& items = operation->items();
+  const Instant now = clock_->now();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const ContenderPtr contender = hold_of(items[i].hold);
     if (!contender) {
@@ -303,8 +304,9 @@ void ZooKeeperBackend::renew(const std::shared_ptr<Renewal>& operation) {
       continue;
     }
     watch_own(contender);
-    if (contender->mode == Mode::shared) ask_who_waits(contender);
+    const bool looks = contender->mode == Mode::shared && ask_who_waits(contender, now);
     note(parts, *contender, i);
+    if (looks && items.size() == 1) parts.front().looks = now;
   }
   await(operation, std::move(parts), std::move(lost));
 }

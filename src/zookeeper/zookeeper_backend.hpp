@@ -94,6 +94,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
     Session* session = nullptr;
     Instant asked{};
     Instant from{};                       ///< the session has to be proven to live from then on
+    Instant looks{};                      ///< who waits was asked then, and is not known yet
     std::vector<std::size_t> items{};     ///< those of its holds
     std::shared_ptr<std::size_t> left{};  ///< of the operation's parts
   };
@@ -154,7 +155,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] ContenderPtr owner_of(const Contender& reader) const;
   void go_on_as_reader(const ContenderPtr& contender, const Contender& owner);
   void went_on(const ContenderPtr& contender, const Reply& reply);
-  void ask_who_waits(const ContenderPtr& contender);
+  [[nodiscard]] bool ask_who_waits(const ContenderPtr& contender, Instant now);
   void told_who_waits(const ContenderPtr& contender, const Call& call, const Reply& reply);
 
   // Permits.
@@ -282,7 +283,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   [[nodiscard]] static Instant end_of_patience(const AwaitedRenewal& part);
   void settle_renewals();
   void settle(const AwaitedRenewal& part);
-  void settle_news(const Contender& contender);
+  void settle_news(const Contender& contender, Instant asked);
 
   // Doubts.
   void doubt(const Contender& contender);

@@ -190,7 +190,11 @@ void ZooKeeperBackend::settle_renewals() {
     if (std::exchange(pulse.proven, session->proven()) != session->proven()) pulse.unheard = never;
   }
   for (auto part = renewals_.begin(); part != renewals_.end();) {
-    if (!decided(*part, now) && now < end_of_patience(*part)) {
+    // What was proven meanwhile answers it, and who waits is told only when it is known: its news
+    // are not to be those of the renewal before.
+    const bool is_decided = decided(*part, now);
+    const bool looks = part->looks != Instant{} && part->session->up();
+    if ((!is_decided || looks) && now < end_of_patience(*part)) {
       next_look_ = std::min(next_look_, end_of_patience(*part));
       ++part;
       continue;
@@ -203,11 +207,12 @@ void ZooKeeperBackend::settle_renewals() {
 // Readers that never pause have a renewal of theirs sent each few milliseconds, to learn whether
 // anybody waits, and no other until it is answered. It need not wait for a pulse as long as the
 // hold is not to be renewed yet: what is proven already goes for it.
-void ZooKeeperBackend::settle_news(const Contender& contender) {
+void ZooKeeperBackend::settle_news(const Contender& contender, Instant asked) {
   const Session& session = *contender.session;
-  if (clock_->now() >= session.proven() + session.timeout() / core::renewals_in_a_lease) return;
+  const Instant now = clock_->now();
+  const bool due = now >= session.proven() + session.timeout() / core::renewals_in_a_lease;
   const auto is_asked_for = [&](const AwaitedRenewal& part) {
-    if (part.items.size() != 1) return false;
+    if (part.looks == Instant{} || part.looks > asked) return false;
     return part.operation->items()[part.items.front()].hold.attempt == contender.attempt;
   };
   for (auto part = renewals_.begin(); part != renewals_.end();) {
@@ -215,7 +220,12 @@ void ZooKeeperBackend::settle_news(const Contender& contender) {
       ++part;
       continue;
     }
-    part->from = session.proven();
+    part->looks = Instant{};
+    if (!due) part->from = session.proven();
+    if (!decided(*part, now)) {
+      ++part;
+      continue;
+    }
     settle(*part);
     part = renewals_.erase(part);
   }

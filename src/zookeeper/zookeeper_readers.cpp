@@ -84,18 +84,21 @@ void ZooKeeperBackend::went_on(const ContenderPtr& contender, const Reply& reply
 }
 
 // With each renewal, since nobody else would tell: whoever waits asks its predecessor for nothing.
-void ZooKeeperBackend::ask_who_waits(const ContenderPtr& contender) {
-  if (base::mutant("zookeeper.nobody_wants_what_is_read")) return;
-  if (contender->session->list(
-          contender->path, {.step = Step::crowd, .contender = contender, .asked = clock_->now()})) {
-    ++contender->flight;
-  }
+bool ZooKeeperBackend::ask_who_waits(const ContenderPtr& contender, Instant now) {
+  if (base::mutant("zookeeper.nobody_wants_what_is_read")) return false;
+  const bool asked = contender->session->list(
+      contender->path, {.step = Step::crowd, .contender = contender, .asked = now});
+  if (asked) ++contender->flight;
+  return asked;
 }
 
 void ZooKeeperBackend::told_who_waits(const ContenderPtr& contender, const Call& call,
                                       const Reply& reply) {
-  if (!contender->held) return drive(contender);
-  if (reply.code != Code::ok) return;
+  if (!contender->held || reply.code != Code::ok) {
+    settle_news(*contender, call.asked);
+    if (!contender->held) drive(contender);
+    return;
+  }
   const std::string_view own = std::string_view(contender->node).substr(contender->path.size() + 1);
   const Place place = Place::of(*reply.children, own, settings_.naming);
   const bool news = place.wanted && !contender->wanted;
@@ -103,7 +106,7 @@ void ZooKeeperBackend::told_who_waits(const ContenderPtr& contender, const Call&
   contender->wanted_as_of = call.asked;
   // First: the renewal that has asked may wait for a pulse, of which others speak as well.
   if (news) then([this, hold = hold_id_of(*contender)] { host_->hold_wanted(hold); });
-  settle_news(*contender);
+  settle_news(*contender, call.asked);
 }
 
 }  // namespace mortise::zookeeper

@@ -93,7 +93,10 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
     return;
   }
   --contender->flight;
-  if (contender->erased) return;
+  if (contender->erased) {
+    if (call.step == Step::crowd) settle_news(*contender, call.asked);
+    return;
+  }
   replied_to(contender, call, reply);
   if (!contender->erased && contender->flight == 0 && std::exchange(contender->hurry, false) &&
       !contender->held && session.up()) {

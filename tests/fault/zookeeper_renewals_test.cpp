@@ -126,6 +126,23 @@ TEST_F(ZooKeeperRenewals, OfReadersAreAnsweredAsSoonAsItIsKnownWhoWaits) {
   EXPECT_LT(renewal->items()[0].counted_from, counted_from() + 200ms) << "it waited for a pulse";
 }
 
+// Pulses have proven enough by then. Answered at once it told what was known a renewal ago, and
+// readers were kept out a second longer by a writer that had given up.
+TEST_F(ZooKeeperRenewals, OfReadersTellWhoWaitsNowWhateverWasProvenBefore) {
+  begin(url("session=10s"));
+  take(Mode::shared);
+  for (int i = 0; i < 5; ++i) {
+    host().step(1s);
+    pass(50ms);
+  }
+  const Instant asked = host().clock()->now();
+  const auto renewal = renew({hold(0)});
+  ASSERT_TRUE(host().run_until([&] { return renewal->done(); }));
+  ASSERT_EQ(renewal->answer(0), Renewal::Answer::renewed);
+  EXPECT_GE(renewal->items()[0].counted_from, counted_from() + 1s) << "by the pulses";
+  EXPECT_GE(renewal->items()[0].wanted_as_of, asked) << "by the queue as it was before";
+}
+
 // But what is to be renewed is.
 TEST_F(ZooKeeperRenewals, OfReadersGainWhereTheyAreDue) {
   begin(url("session=10s"));
