@@ -51,6 +51,25 @@ bool makes_sense(const Call& call, const std::string& text) {
   return true;
 }
 
+/// The round of that answer is lost, and the next one has not begun: of whose word is worth one it
+/// tells all the same. Else who waits is told of the votes that others give back by a server whose
+/// answers come late, each time.
+/// @param number of its vote @param told else
+void note_late(QuorumAttempt& attempt, const Node& node, const Call& call,
+               const std::optional<std::uint64_t>& number, std::optional<Told>& told) {
+  const std::size_t index = node.index();
+  const bool lost =
+      attempt.phase == QuorumAttempt::Phase::waiting && attempt.step.load() == step_of(call) + 1;
+  const bool joined = (attempt.late & only(index)) != 0;
+  if (!lost || joined || attempt.roll.newcomer(index, call.epoch)) return;
+  if (!attempt.roll.counts(index, node.server())) return;
+  if (base::mutant("redlock.hears_none_but_the_holders")) return;
+  if (number) return attempt.round.granted(index, *number, call.asked);
+  const Answer& answer = told->answer;
+  if (answer.kind == Answer::Kind::refused) return attempt.round.barred(index);
+  attempt.round.refused(index, answer.holder_number, answer.left, std::move(told->numbers));
+}
+
 // A server that refuses for now (too few replicas, a full disk) is asked again so often.
 constexpr std::chrono::milliseconds refused_again{500};
 // And so often where it has not said that it is for now.
@@ -231,6 +250,7 @@ void RedlockBackend::on_take(Node& node, const Call& call, const Reply& reply) {
     const bool laggard = attempt->phase == QuorumAttempt::Phase::won &&
                          attempt->won_step == step_of(call) && number &&
                          *number != attempt->number.load();
+    note_late(*attempt, node, call, number, told);
     lock.unlock();
     if (!laggard) return;
     Call late = call;

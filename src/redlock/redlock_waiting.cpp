@@ -16,6 +16,8 @@ using std::chrono::milliseconds;
 // Who was told by few servers gives the others so long to tell as well.
 constexpr milliseconds soonest_hint{1};
 constexpr milliseconds latest_hint{4};
+// A word that is hardly worth a round has one begin no sooner than so long after the last one.
+constexpr milliseconds idle_word{200};
 // How often a waiter looks by itself as long as no hint can come.
 constexpr milliseconds soonest_look{20};
 constexpr milliseconds latest_look{60};
@@ -48,8 +50,8 @@ bool RedlockBackend::hints_come(const QuorumAttempt& attempt) const noexcept {
 Instant RedlockBackend::next_try(const QuorumAttempt& attempt, Instant now) {
   // A hint that came in between may be of a release that this round was too early for, and a server
   // that came up in between has not voted.
-  const NodeSet hinted = attempt.hinted & attempt.round.worth_hearing();
-  if (hinted != 0 || attempt.late != 0) return now + random(soonest_hint, latest_hint);
+  const bool hinted = (attempt.hinted & attempt.round.worth_hearing()) != 0;
+  if (hinted || attempt.late != 0) return now + random(soonest_hint, latest_hint);
   if (attempt.splits > 0) {
     // Those who collided draw from a window that is wide enough for one of them to be alone in it.
     const core::Nanos took = std::max<core::Nanos>(shortest_split, 2 * (now - attempt.asked));
@@ -57,8 +59,8 @@ Instant RedlockBackend::next_try(const QuorumAttempt& attempt, Instant now) {
         std::min<core::Nanos>(longest_split, took * (1 << std::min(attempt.splits, 8)));
     return now + random(core::Nanos(0), window);
   }
-  Instant next = never;
-  if (!hints_come(attempt)) next = now + random(soonest_look, latest_look);
+  Instant next = attempt.hinted == 0 ? never : attempt.asked + idle_word;  // see hinted()
+  if (!hints_come(attempt)) next = std::min(next, now + random(soonest_look, latest_look));
   const std::optional<std::chrono::microseconds> left = attempt.round.free_in();
   if (left && *left < core::fallback_period) {
     next = std::min(next, attempt.asked + *left + random(after_the_end, 2 * after_the_end));
@@ -96,7 +98,12 @@ void RedlockBackend::hinted(Node& node, const AttemptId& id) {
   Lock lock(attempt->mutex);
   attempt->hinted |= only(node.index());
   if (attempt->phase != QuorumAttempt::Phase::waiting) return;
-  if ((attempt->hinted & attempt->round.worth_hearing()) == 0) return;
+  if ((attempt->hinted & attempt->round.worth_hearing()) == 0) {
+    // Who named the holder may have another one by now, and have told somebody else.
+    const Instant later = attempt->asked + idle_word;
+    if (base::mutant("redlock.hears_none_but_the_holders")) return;
+    return wake(attempt, std::move(lock), std::max(soon, later));
+  }
   if (count(attempt->hinted) < quorum_.majority()) return wake(attempt, std::move(lock), soon);
   lock.unlock();
   ask(attempt);

@@ -124,7 +124,9 @@ NodeSet VoteRound::holders_nodes() const noexcept {
 
 NodeSet VoteRound::worth_hearing() const noexcept {
   const NodeSet theirs = holders_nodes();
-  return count(theirs) >= quorum_.majority() ? theirs : quorum_.all();
+  if (count(theirs) < quorum_.majority()) return quorum_.all();
+  if (base::mutant("redlock.hears_none_but_the_holders")) return theirs;
+  return theirs | (quorum_.all() & ~(granted_ | refused_));
 }
 
 bool VoteRound::in_vain() const noexcept {

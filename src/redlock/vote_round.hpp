@@ -62,9 +62,10 @@ class VoteRound {
   [[nodiscard]] bool in_vain() const noexcept;
   /// Whether one other owner may have a majority, so that it is that owner's turn to act.
   [[nodiscard]] bool held_elsewhere() const noexcept;
-  /// Whose word that it may be free is worth a round: where a majority names one owner, its servers
-  /// alone. The votes of the others help nobody: those who wait would take them in turn, and each
-  /// that gives them back would have the next one told.
+  /// Whose word that it may be free is worth a round at once: where a majority names one owner, not
+  /// that of the servers that have named another one, or voted. Those votes help nobody: those who
+  /// wait would take them in turn, and each that gives them back would have the next one told. Who
+  /// has not answered counts, since a round is over with the answers of any majority.
   [[nodiscard]] NodeSet worth_hearing() const noexcept;
   /// Who refused with that owner: the one whom most servers name.
   [[nodiscard]] NodeSet holders_nodes() const noexcept;

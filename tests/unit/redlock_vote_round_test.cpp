@@ -180,6 +180,19 @@ TEST(RedlockVoteRoundTest, HearsThoseWhoNameTheHolderOfAMajority) {
   EXPECT_EQ(round.worth_hearing(), only(0) | only(1) | only(4));
 }
 
+// Of three who wait each may have had the answers of two other servers first, and each be told by
+// the third one alone.
+// Promise: L2
+TEST(RedlockVoteRoundTest, HearsThoseWhoHaveNotSaidWhoHasIt) {
+  VoteRound round = asked(3);
+  round.refused(0, 8, 1ms);
+  round.refused(1, 8, 1ms);
+  EXPECT_EQ(round.outcome(), Outcome::lost);
+  EXPECT_EQ(round.worth_hearing(), Quorum{.nodes = 3}.all());
+  round.granted(2, 7, began);  // late
+  EXPECT_EQ(round.worth_hearing(), only(0) | only(1));
+}
+
 TEST(RedlockVoteRoundTest, ANewRoundForgetsTheOldVotes) {
   VoteRound round = asked(3);
   round.granted(0, 7, began);

@@ -15,6 +15,7 @@
 #include "simulation/scene/redlock_readers.hpp"
 #include "simulation/scene/redlock_returns.hpp"
 #include "simulation/scene/redlock_strangers.hpp"
+#include "simulation/scene/redlock_tellers.hpp"
 #include "simulation/scene/redlock_twins.hpp"
 #include "simulation/scene/redlock_voices.hpp"
 #include "simulation/scene/stands.hpp"
@@ -131,6 +132,9 @@ class RedlockStand final : public Stand {
     if (judge->verdict()) return;
     strangers_.emplace(room_, *judge, url_, *servers_[0], (servers_.size() - 1) / 2);
     strangers_->come();
+    if (judge->verdict()) return;
+    tellers_.emplace(room_, *judge, url_, hand_over());
+    tellers_->come();
   }
   [[nodiscard]] std::string leftovers(const std::vector<std::string>& names) override;
 
@@ -165,6 +169,7 @@ class RedlockStand final : public Stand {
   std::optional<RedlockVoices> voices_;
   std::optional<RedlockReturns> returns_;
   std::optional<RedlockStrangers> strangers_;
+  std::optional<RedlockTellers> tellers_;
   OrphanedGrants orphaned_grants_;
   std::vector<std::unique_ptr<RedisCopies>> copies_;
   std::string copied_;
