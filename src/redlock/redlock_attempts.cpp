@@ -322,12 +322,10 @@ void RedlockBackend::lose(const std::shared_ptr<QuorumAttempt>& attempt, Lock lo
   attempt->polite.store(false);
   std::optional<Holder> holder = attempt->holder;
   Instant next = never;
-  if (in_vain) {
+  if (in_vain || (contended && !wait && (proven || attempt->splits > most_splits))) {
     attempt->phase = QuorumAttempt::Phase::over;
   } else if (!contended && attempt->late == 0) {
     attempt->phase = QuorumAttempt::Phase::unreachable;
-  } else if (contended && !wait && (proven || attempt->splits > most_splits)) {
-    attempt->phase = QuorumAttempt::Phase::over;
   } else {
     attempt->phase = QuorumAttempt::Phase::waiting;
     next = attempt->next = next_try(*attempt, now);
