@@ -7,6 +7,7 @@
 #include "simulation/scene/postgres_doubts.hpp"
 #include "simulation/scene/postgres_keys.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
+#include "simulation/scene/postgres_leading_readers.hpp"
 #include "simulation/scene/postgres_lost_grants.hpp"
 #include "simulation/scene/postgres_overtaken.hpp"
 #include "simulation/scene/postgres_shares.hpp"
@@ -35,6 +36,7 @@ class PostgresTrials {
   PostgresBrief brief_{trial_};
   PostgresCopies copies_{trial_};
   PostgresShares shares_;
+  PostgresLeadingReaders leading_readers_{trial_};
   PostgresKeys keys_{trial_};
   PostgresLostGrants lost_grants_;  // at servers of their own
 };
