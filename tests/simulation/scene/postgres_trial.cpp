@@ -44,6 +44,11 @@ void PostgresTrial::begin(const char* name, Life life, const std::string& parame
   });
 }
 
+void PostgresTrial::kill(Process& process) {
+  room_.world.kill(process);
+  --here_;
+}
+
 void PostgresTrial::run_until_gone() {
   World& world = room_.world;
   for (int i = 0; i < longest_trial && here_ > 0 && !judge_.verdict(); ++i) {

@@ -28,6 +28,8 @@ class PostgresTrial {
   /// Starts a process with a client of the server. All must live as long as the world does.
   /// @param parameters of the URL: "&mortise.fair=yes"
   void begin(const char* name, Life life, const std::string& parameters = {});
+  /// Ends one of them at once, in the middle of its life. Not by a thread of its own.
+  void kill(Process& process);
   /// Runs the world until all of those have ended.
   void run_until_gone();
   /// From now on, for each statement that a process of the server has reached.

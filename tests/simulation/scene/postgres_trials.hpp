@@ -4,6 +4,7 @@
 
 #include "simulation/scene/postgres_brief.hpp"
 #include "simulation/scene/postgres_copies.hpp"
+#include "simulation/scene/postgres_dead_reader.hpp"
 #include "simulation/scene/postgres_doubts.hpp"
 #include "simulation/scene/postgres_keys.hpp"
 #include "simulation/scene/postgres_late_bell.hpp"
@@ -37,6 +38,7 @@ class PostgresTrials {
   PostgresCopies copies_{trial_};
   PostgresShares shares_;
   PostgresLeadingReaders leading_readers_{trial_};
+  PostgresDeadReader dead_reader_{trial_};
   PostgresKeys keys_{trial_};
   PostgresLostGrants lost_grants_;  // at servers of their own
 };
