@@ -40,6 +40,7 @@ void PostgresTrials::come() {
   if (!trial_.judge().verdict()) shares_.come();
   if (!trial_.judge().verdict()) leading_readers_.come();
   if (!trial_.judge().verdict()) dead_reader_.come();
+  if (!trial_.judge().verdict()) cancelled_bell_.come();
   if (!trial_.judge().verdict()) keys_.come();
   if (!trial_.judge().verdict()) lost_grants_.come();
 }

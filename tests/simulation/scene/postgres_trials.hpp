@@ -3,6 +3,7 @@
 #pragma once
 
 #include "simulation/scene/postgres_brief.hpp"
+#include "simulation/scene/postgres_cancelled_bell.hpp"
 #include "simulation/scene/postgres_copies.hpp"
 #include "simulation/scene/postgres_dead_reader.hpp"
 #include "simulation/scene/postgres_doubts.hpp"
@@ -39,6 +40,7 @@ class PostgresTrials {
   PostgresShares shares_;
   PostgresLeadingReaders leading_readers_{trial_};
   PostgresDeadReader dead_reader_{trial_};
+  PostgresCancelledBell cancelled_bell_{trial_};
   PostgresKeys keys_{trial_};
   PostgresLostGrants lost_grants_;  // at servers of their own
 };
