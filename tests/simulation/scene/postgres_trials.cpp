@@ -41,6 +41,7 @@ void PostgresTrials::come() {
   if (!trial_.judge().verdict()) leading_readers_.come();
   if (!trial_.judge().verdict()) dead_reader_.come();
   if (!trial_.judge().verdict()) cancelled_bell_.come();
+  if (!trial_.judge().verdict()) unheard_writer_.come();
   if (!trial_.judge().verdict()) keys_.come();
   if (!trial_.judge().verdict()) lost_grants_.come();
 }

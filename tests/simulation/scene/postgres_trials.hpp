@@ -15,6 +15,7 @@
 #include "simulation/scene/postgres_shares.hpp"
 #include "simulation/scene/postgres_steps.hpp"
 #include "simulation/scene/postgres_trial.hpp"
+#include "simulation/scene/postgres_unheard_writer.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -41,6 +42,7 @@ class PostgresTrials {
   PostgresLeadingReaders leading_readers_{trial_};
   PostgresDeadReader dead_reader_{trial_};
   PostgresCancelledBell cancelled_bell_{trial_};
+  PostgresUnheardWriter unheard_writer_{trial_};
   PostgresKeys keys_{trial_};
   PostgresLostGrants lost_grants_;  // at servers of their own
 };

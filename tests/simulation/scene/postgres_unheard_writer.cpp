@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "simulation/scene/postgres_unheard_writer.hpp"
+
+#include <mortise/client.hpp>
+
+#include <thread>
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* wanted_alone = "unheard/writer";
+/// Somebody reads.
+constexpr Nanos until_it_writes = 200ms;
+/// The writer has asked, was told that others read, and has asked again.
+constexpr Nanos until_others_come = 500ms;
+constexpr Nanos between_tries = 100ms;
+constexpr int times = 5;
+/// After the last of them.
+constexpr Nanos until_nobody_reads = until_others_come + (times + 1) * between_tries;
+
+}  // namespace
+
+void PostgresUnheardWriter::come() {
+  trial_.begin("reader", [](Process&, mortise::Client& client) {
+    mortise::Lock lock = client.lock(wanted_alone, {.mode = mortise::Mode::shared});
+    lock.lock();
+    std::this_thread::sleep_for(until_nobody_reads);
+    lock.unlock();
+  });
+  trial_.begin(
+      "unheard writer",
+      [](Process&, mortise::Client& client) {
+        std::this_thread::sleep_for(until_it_writes);
+        mortise::Lock lock = client.lock(wanted_alone);
+        lock.lock();
+        lock.unlock();
+      },
+      "&mortise.pooled=yes");
+  trial_.begin("late reader", [this](Process&, mortise::Client& client) { come_later(client); });
+  trial_.run_until_gone();
+}
+
+void PostgresUnheardWriter::come_later(mortise::Client& client) const {
+  mortise::Lock lock = client.lock(wanted_alone, {.mode = mortise::Mode::shared});
+  std::this_thread::sleep_for(until_others_come);
+  for (int i = 0; i < times && !trial_.judge().verdict(); ++i) {
+    if (lock.try_lock()) {
+      trial_.judge().blame("L6",
+                           "a reader overtakes a writer that has waited for long, and looks by "
+                           "time");
+      lock.unlock();
+    }
+    std::this_thread::sleep_for(between_tries);
+  }
+}
+
+}  // namespace simulation
