@@ -218,10 +218,14 @@ class PostgresStand final : public Stand {
   [[nodiscard]] Nanos hand_over() const override {
     // As long as the flushes of others allow, which lock it anew all the time; then its own grant.
     constexpr Nanos look = 100ms;
+    constexpr Nanos fallback = 1s;  // see L2
     // So has who hears of nothing.
     const bool locked =
         pooled_ || servers_.primary().since_locked() < 4 * mortise::postgres::longest_look;
-    const Nanos in_vain = locked ? mortise::postgres::longest_look + 6 * options_.flush : look;
+    const Nanos longest = mortise::postgres::longest_look + 6 * options_.flush;
+    // Where the first in line has given up before it looked, the next one does so in its own time.
+    const bool passed_on = pooled_ && servers_.primary().since_passed_on() < longest;
+    const Nanos in_vain = passed_on ? fallback : locked ? longest : look;
     if (neighbours_ == Neighbours::quiet) return in_vain;
     // In that line each client of ours may have one, too; and flushes differ by a half.
     // Before its own flush each waits for the one that is under way, of somebody's grant: as long
