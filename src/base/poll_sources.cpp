@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <thread>
 
 namespace mortise::base {
 
@@ -24,14 +25,20 @@ void poll_sources(const std::vector<Source*>& sources, const Clock& clock, Insta
   ::poll(polled.data(), polled.size(), poll_time(until - clock.now()));
   const Instant now = clock.now();
   const InsideSource inside;
+  bool any = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (polled[i].revents != 0 || all[i]->due() <= now) all[i]->ready(polled[i].revents, now);
+    if (polled[i].revents == 0 && all[i]->due() > now) continue;
+    any = true;
+    all[i]->ready(polled[i].revents, now);
   }
   // What it made them say nobody else sends: those who were answered do not run on.
   for (Source* source : all) {
     auto* const tuned = dynamic_cast<TunedSource*>(source);
     if (tuned != nullptr && tuned->gathering()) tuned->send_gathered();
   }
+  // As long as another thread reads one of them that one does nothing, and is ready. That thread
+  // may have been stopped, and wait for this processor.
+  if (any) std::this_thread::yield();
 }
 
 }  // namespace mortise::base
