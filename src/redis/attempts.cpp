@@ -126,6 +126,15 @@ bool Attempts::Record::reads(const Push& push) const noexcept {
   return is_of_its_server(push) && reading->asked >= push.heard_since;
 }
 
+// Of two that one server has told only the newer one can be true. Of two servers' it is that of the
+// one that is there now: where it has lost the last numbers, and its clock is behind, it begins
+// with smaller ones.
+void Attempts::Record::keep(const Push& push) {
+  const bool same = early && early->clock == push.clock;
+  const bool newer = same ? early->number < push.number : push.clock != 0;
+  if (!early || newer) early = push;
+}
+
 std::optional<Push> Attempts::waits(const AttemptId& attempt, const Reading& reading,
                                     std::uint64_t number) {
   const std::lock_guard lock(mutex_);
@@ -288,7 +297,7 @@ Attempts::Verdict Attempts::granted(const Push& push) {
   }
   if (record.is_over(push)) return {.kind = known};
   if (!record.reads(push)) {
-    if (!record.early || record.early->number < push.number) record.early = push;
+    record.keep(push);
     return {.kind = record.reading ? unreadable : later, .operation = std::move(operation)};
   }
   record.decide(push.number, record.reading->not_later_than(push.granted_at) + push.lease);

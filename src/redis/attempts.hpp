@@ -198,6 +198,8 @@ class Attempts {
     [[nodiscard]] bool is_over(const Push& push) const noexcept;
     /// @return whether its time can be read, and it comes from whom that reading is of.
     [[nodiscard]] bool reads(const Push& push) const noexcept;
+    /// It cannot be read yet.
+    void keep(const Push& push);
     [[nodiscard]] bool tried_enough(Instant now) const noexcept;  // of `taken_back`
   };
   /// What a late copy may have done.

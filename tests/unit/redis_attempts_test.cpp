@@ -294,6 +294,26 @@ TEST_F(RedisAttemptsTest, AnotherServersClockIsReadAnew) {
   EXPECT_EQ(attempts_.concluded(id_of(3)), 0U);
 }
 
+// It was granted by a server that went down before its reply was read. The next one there has
+// nothing of that, and a clock that is behind; its own grant is read before its reply, too.
+TEST_F(RedisAttemptsTest, WhatAServerThatIsGoneHasToldHidesNoPushOfTheNext) {
+  attempts_.asked(one_, 1);
+  Push push = grant_of(1, 80);
+  push.clock = reading.clock + 1;
+  EXPECT_EQ(attempts_.granted(push).kind, later);
+  push.number = 77;
+  push.clock = reading.clock + 2;
+  EXPECT_EQ(attempts_.granted(push).kind, later);
+  push.number = 90;
+  push.clock = 0;  // by whose clock is not known
+  EXPECT_EQ(attempts_.granted(push).kind, later);
+  Reading anew = reading;
+  anew.clock += 2;
+  const auto early = attempts_.waits(id_of(1), anew, 76);
+  ASSERT_TRUE(early) << "it would wait until it asks by itself";
+  EXPECT_EQ(early->number, 77U);
+}
+
 TEST_F(RedisAttemptsTest, TheUndecidedInTheOrderTheyCame) {
   for (const auto& each : {three_, one_, two_}) attempts_.asked(each, 5);
   EXPECT_THAT(attempts_.undecided(), ElementsAre(one_, two_, three_));
