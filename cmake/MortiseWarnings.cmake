@@ -18,6 +18,15 @@ function(mortise_warnings target)
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
 
+# Compiles `size` sources of the target at a time. Most of the time that a source takes is that of the
+# headers of the standard library.
+function(mortise_in_batches target size)
+    if(MORTISE_UNITY AND NOT CMAKE_UNITY_BUILD)
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+        mortise_warnings_in_batches(${target})
+    endif()
+endfunction()
+
 # Several sources are one there: private names of one meet locals of the next, and for GCC what was included
 # is no header any more.
 function(mortise_warnings_in_batches target)
