@@ -29,7 +29,9 @@ function(mortise_add_suites program filter list labels timeout processors)
         add_test("${suite}" "${program}" "--gtest_filter=${suite}.*")
         # A suite is skipped where each of its tests is: none has passed, and behind the list of those that
         # were skipped there is no list of those that have failed. ctest does not look at the exit status then.
-        set_tests_properties("${suite}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout}
+        set(its_labels "${labels}")
+        mortise_short_or_full("${suite}" its_labels)
+        set_tests_properties("${suite}" PROPERTIES LABELS "${its_labels}" TIMEOUT ${timeout}
             PROCESSORS ${processors}
             SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests[.]\n(\\[  SKIPPED \\][^\n]*\n*)+$")
     endforeach()

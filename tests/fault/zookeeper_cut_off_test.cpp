@@ -4,7 +4,7 @@
 // three real servers, with proxies between them, also where they elect; the holder knows the server
 // that is cut off, and no other, and somebody else waits at the others. What is measured is for how
 // long both believe. The long form is that of the default session and ticks:
-//   mortise_fault_tests --gtest_filter='ZooKeeperCutOffLong.*'
+//   mortise_fault_zookeeper_tests --gtest_filter='ZooKeeperCutOffLong.*'
 #include "fault/party.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
