@@ -1,64 +1,49 @@
 // SPDX-License-Identifier: MIT
-// Turns an address into socket addresses on a thread of its own: getaddrinfo() has no time-out, and
-// a dead name server blocks it for 20 s and more, which no caller of ours may feel.
+// Turns an address into socket addresses without blocking: names are looked up by NameLookups.
 #pragma once
 
 #include "base/address.hpp"
+#include "base/endpoint.hpp"
+#include "base/name_lookups.hpp"
 #include "base/unique_fd.hpp"
-
-#include <sys/socket.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace mortise::base {
 
-/// One socket address to connect to.
-struct Endpoint {
-  sockaddr_storage address{};
-  socklen_t length = 0;
-  [[nodiscard]] std::string text() const;
-};
-
-/// What a lookup found: endpoints, or the words of the failure.
-struct Resolution {
-  std::vector<Endpoint> endpoints{};
-  std::string error{};
-};
-
-/// At most one lookup runs at a time; numbers and unix sockets need none and are answered at once.
-/// One that rests has no descriptor: a client has one for each server that it has ever met.
+/// One question at a time. Numbers and unix sockets need no lookup and are answered at once. A
+/// resolver that rests has no descriptor, because a client has a resolver for each server that it
+/// has ever met.
 /// @thread_safety one thread at a time.
 class Resolver {
  public:
-  Resolver();  // takes no descriptor
+  /// Takes no descriptor.
+  explicit Resolver(std::shared_ptr<NameLookups> lookups = NameLookups::of_process());
   ~Resolver();
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// Begins to look an address up. Where a lookup of the same address still hangs, its answer is
-  /// awaited instead of adding a thread to it.
+  /// Begins to resolve an address. If the last question had the same host and is not answered yet,
+  /// its answer is awaited.
   void start(const Address& address);
   /// @return a descriptor that is readable once the answer of `start()` is there; the same from
-  /// then on until it rests. -1 = it does.
+  /// then on until it rests. -1 = it rests.
   [[nodiscard]] int descriptor() const noexcept;
   /// @return the answer, once; nothing = not yet, or taken already.
   [[nodiscard]] std::optional<Resolution> take();
-  /// Nobody awaits an answer: closes the descriptor, until the next `start()`.
+  /// The answer is not needed any more: closes the descriptor, until the next `start()`.
   void rest() noexcept;
 
  private:
-  struct Lookup;
   [[nodiscard]] bool prepare();
   void know(Resolution resolution);
 
   UniqueFd answered_;  // an eventfd
-  std::shared_ptr<Lookup> lookup_;
+  NameQuestion question_;
+  std::uint16_t port_ = 0;           // of the address; lookups are for hosts
   std::optional<Resolution> known_;  // answered without a lookup
-  std::uint32_t generation_ = fork_generation();
 };
 
 }  // namespace mortise::base

@@ -67,8 +67,10 @@ void Session::resolved(Instant now) {
     const std::size_t which = unresolved_ - 1;
     if (!found) {
       resolve_error_ = settings_.servers[which].host + ": the name is not resolved in time";
+      resolve_code_ = Errc::unavailable;
     } else if (!found->error.empty()) {
       resolve_error_ = settings_.servers[which].host + ": " + found->error;
+      resolve_code_ = found->code;
     }
     for (const base::Endpoint& endpoint :
          found ? found->endpoints : std::vector<base::Endpoint>()) {
@@ -80,6 +82,7 @@ void Session::resolved(Instant now) {
   for (const auto& some : endpoints_) all.insert(all.end(), some.begin(), some.end());
   if (all.empty()) {
     trouble_ = unavailable(resolve_error_);
+    trouble_.code = resolve_code_;
     ++failures_;
     pause(now);
     owner_.session_down(*this);
