@@ -6,6 +6,7 @@
 
 #include "base/error_words.hpp"
 #include "redis/slots.hpp"
+#include "remote/outbox.hpp"
 
 #include <poll.h>
 
@@ -26,6 +27,7 @@ Connection::Connection(Host& host, const Settings& settings, const remote::Tls* 
       clock_(host.clock()),
       sentinels_(sentinels),
       address_(settings.address),
+      race_(tls, remote::connect_time),
       link_(base::random_bits()),
       mutex_(mutex != nullptr ? *mutex : own_mutex_),
       calls_(generations) {
@@ -61,14 +63,13 @@ std::string Connection::host() const {
 short Connection::interest_of_stream() const noexcept {
   const State state = link_.state();
   if (state == State::idle) return 0;
-  if (state == State::resolving) return search_interest_.load();
+  if (state == State::resolving || state == State::connecting) return step_interest_.load();
   std::shared_ptr<Stream> stream;
   {
     const std::lock_guard lock(mutex_);
     stream = stream_;
   }
   const int more = stream ? stream->interest() : 0;
-  if (state == State::connecting) return static_cast<short>(more);
   return static_cast<short>(more | POLLIN | (blocked_.load() ? POLLOUT : 0));
 }
 
@@ -103,7 +104,7 @@ void Connection::read_and_advance(Instant now) {
       }
       break;
     case State::connecting:
-      advance();
+      advance(now);
       // What the server says before it hangs up is read before that is believed.
       if (link_.is_broken() && link_.state() == State::greeting) return;
       break;
@@ -121,9 +122,7 @@ void Connection::check_time(Instant now) {
   using End = remote::Link::End;
   const End end = link_.end(now);
   if (end == End::none && (link_.state() != State::up || deadline_.get() > now)) return;
-  if (end == End::connection_is_late && !endpoints_.empty()) {
-    return connect_next(unavailable(words_of(end)));
-  }
+  if (end == End::connection_is_late) return give_up_address(unavailable(words_of(end)), now);
   // Nothing is taken for done before it is dropped: what fails for want of memory is done again.
   std::optional<Failure> why;
   {
@@ -135,13 +134,8 @@ void Connection::check_time(Instant now) {
   if (why) drop(*why);
 }
 
-// A server without TLS takes our hello for the beginning of a command, and waits for the rest.
 const char* Connection::words_of(remote::Link::End end) const noexcept {
   if (dialer_ && end == remote::Link::End::name_is_late) return remote::connector_is_late;
-  const bool late = end == remote::Link::End::connection_is_late;
-  if (late && link_.state() == State::connecting && stream_ && stream_->shakes_hands()) {
-    return remote::no_handshake;
-  }
   return remote::Link::words(end);
 }
 
@@ -152,7 +146,7 @@ Failure Connection::unavailable(const char* words) const {
 void Connection::begin(Instant now) {
   link_.begin(now);
   if (dialer_) {
-    search_interest_.store(POLLIN);
+    step_interest_.store(POLLIN);
     dialer_->start();
     descriptor_.store(dialer_->descriptor());
     link_.enter(State::resolving);
@@ -165,11 +159,7 @@ void Connection::begin(Instant now) {
     only = only_;
     if (only && !only_host_.empty()) address_.host = only_host_;
   }
-  if (only) {
-    endpoints_.assign(1, *only);
-    connect_next({});
-    return;
-  }
+  if (only) return race({*only});
   if (!search_) return resolve();
   search_->start(now);
   searching_ = true;
@@ -182,8 +172,8 @@ void Connection::search(Instant now) {
   std::optional<SentinelAnswer> found = search_->advance(now);
   link_.next_server(now);
   if (!found) {
-    search_interest_.store(search_->interest());
-    search_due_.set(search_->due());
+    step_interest_.store(search_->interest());
+    step_due_.set(search_->due());
     descriptor_.store(search_->descriptor());
     return;
   }
@@ -197,8 +187,8 @@ void Connection::search(Instant now) {
 }
 
 void Connection::resolve() {
-  search_interest_.store(POLLIN);
-  search_due_.set(never);
+  step_interest_.store(POLLIN);
+  step_due_.set(never);
   resolver_.start(address_);
   descriptor_.store(resolver_.descriptor());
   link_.enter(State::resolving);
@@ -208,8 +198,11 @@ void Connection::resolve() {
 void Connection::resolved() {
   std::optional<base::Resolution> found = resolver_.take();
   if (!found) return;
-  endpoints_ = std::move(found->endpoints);
-  connect_next({Errc::unavailable, where_ + ": " + found->error});
+  if (found->endpoints.empty()) {
+    drop({found->code, where_ + ": " + found->error});
+  } else {
+    race(std::move(found->endpoints));
+  }
   resolver_.rest();  // nobody polls its descriptor any more
 }
 
@@ -217,55 +210,69 @@ void Connection::dialed() {
   std::optional<remote::Dialed> made = dialer_->take();
   if (!made) return;
   if (!made->socket) return drop({Errc::unavailable, where_ + ": " + made->error});
-  link_.next_server(clock_->now());
-  follow(remote::adopt_stream(std::move(made->socket), made->peer, remote::Unsent::dropped, tls_,
-                              settings_.address.host));
+  race_.start(remote::adopt_stream(std::move(made->socket), made->peer, remote::Unsent::dropped,
+                                   tls_, settings_.address.host));
+  link_.enter(State::connecting);
+  advance(clock_->now());
   dialer_->rest();
 }
 
-// Each address of a name has the whole time: one that is silent must not stand for the others.
-void Connection::connect_next(const Failure& last) {
-  if (endpoints_.empty()) {
-    drop(last);
-    return;
+void Connection::race(std::vector<base::Endpoint> endpoints) {
+  race_.start(std::move(endpoints), address_.host);
+  link_.enter(State::connecting);
+  advance(clock_->now());
+}
+
+void Connection::show_race() noexcept {
+  step_interest_.store(race_.interest());
+  step_due_.set(race_.due());
+  descriptor_.store(race_.descriptor());
+}
+
+void Connection::advance(Instant now) {
+  // Each address has its time from the race; a try as a whole has none of its own.
+  link_.next_server(now);
+  switch (race_.advance(now)) {
+    case remote::StreamRace::Status::again: return show_race();
+    case remote::StreamRace::Status::connected: break;
+    case remote::StreamRace::Status::failed: {
+      Failure why = race_.failure();
+      why.text = where_ + ": " + why.text;
+      return drop(why);
+    }
   }
-  std::shared_ptr<Stream> stream = remote::open_stream(endpoints_.front(), tls_, address_.host);
-  endpoints_.erase(endpoints_.begin());
-  link_.next_server(clock_->now());
-  follow(std::move(stream));
+  link_.next_server(race_.since());
+  follow(race_.take());
 }
 
 void Connection::follow(std::shared_ptr<Stream> stream) {
   const base::Endpoint endpoint = stream->endpoint();
-  greeting_.reset();
-  reader_.reset();
   descriptor_.store(stream->descriptor());
   {
     const std::lock_guard lock(mutex_);
-    stream_.swap(stream);  // the last one is closed after the mutex was left
+    stream_.swap(stream);
     endpoint_ = endpoint;
     host_ = address_.host;
     out_.clear();
     blocked_.store(false);
   }
-  link_.enter(State::connecting);
-  advance();
+  greet();
 }
 
-void Connection::advance() {
-  switch (stream_->advance()) {
-    case Stream::Status::again: return;
-    case Stream::Status::done: greet(); return;
-    case Stream::Status::closed:
-    case Stream::Status::failed: break;
+// A server that is silent, or cannot be used now, must not stand for the other addresses.
+void Connection::give_up_address(const Failure& why, Instant now) {
+  if (!race_.has_more() || remote::is_final(why) || link_.is_broken()) return drop(why);
+  greeting_.reset();
+  reader_.reset();
+  std::shared_ptr<Stream> stream;  // closed after the mutex was left
+  {
+    const std::lock_guard lock(mutex_);
+    stream.swap(stream_);
+    out_.clear();
+    blocked_.store(false);
   }
-  Failure why = stream_->failure();
-  why.text = where_ + ": " + why.text;
-  if (why.code == Errc::denied) {
-    drop(why);  // the same certificate waits at the next address
-  } else {
-    connect_next(why);
-  }
+  link_.enter(State::connecting);
+  advance(now);
 }
 
 void Connection::greet() {
@@ -311,6 +318,7 @@ void Connection::drop(const Failure& why) {
   std::list<Call> unanswered;
   const bool was_up = link_.state() == State::up;
   end_search(was_up);
+  race_.end();
   const Instant now = clock_->now();
   std::shared_ptr<Stream> stream;  // closed after the mutex was left
   {
@@ -336,13 +344,14 @@ void Connection::drop(const Failure& why) {
 void Connection::end_search(bool was_up) noexcept {
   if (!search_) return;
   search_->end();
-  search_due_.set(never);
+  step_due_.set(never);
   if (!std::exchange(searching_, false) && !was_up) sentinels_->misled();
 }
 
 std::list<Call> Connection::close() noexcept {
   if (search_) search_->end();
   if (dialer_) dialer_->forget();
+  race_.end();
   std::shared_ptr<Stream> stream;
   const std::lock_guard lock(mutex_);
   link_.leave();

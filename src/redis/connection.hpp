@@ -16,7 +16,7 @@
 #include "redis/settings.hpp"
 #include "remote/dialer.hpp"
 #include "remote/link.hpp"
-#include "remote/stream/stream.hpp"
+#include "remote/stream/stream_race.hpp"
 #include "remote/timer.hpp"
 #include "remote/under_way.hpp"
 
@@ -137,7 +137,7 @@ class Connection final : public base::TunedSource {
   }
   [[nodiscard]] Instant due() const noexcept override {
     const Instant due = link_.due([this] { return deadline_.get(); });
-    return link_.state() == State::resolving ? std::min(due, search_due_.get()) : due;
+    return link_.is_under_way() ? std::min(due, step_due_.get()) : due;
   }
   [[nodiscard]] bool pushes() const noexcept override { return !inbox_.empty(); }
   [[nodiscard]] bool outstanding() const noexcept override {
@@ -189,9 +189,11 @@ class Connection final : public base::TunedSource {
   void end_search(bool was_up) noexcept;
   void resolved();
   void dialed();
-  void connect_next(const Failure& last);
+  void race(std::vector<base::Endpoint> endpoints);
+  void show_race() noexcept;
+  void advance(Instant now);
   void follow(std::shared_ptr<Stream> stream);
-  void advance();
+  void give_up_address(const Failure& why, Instant now);
   void greet();
   /// @return whether something came
   bool receive(bool sleep);
@@ -226,7 +228,7 @@ class Connection final : public base::TunedSource {
   base::Address address_;  // of the server that is connected to, or looked up
   base::Resolver resolver_;
   std::optional<remote::Dialer> dialer_;  // where connections are the user's
-  std::vector<base::Endpoint> endpoints_;
+  remote::StreamRace race_;
   std::optional<Greeting> greeting_;
   std::optional<ReplyReader> reader_;
   std::vector<char> read_buffer_;
@@ -237,8 +239,9 @@ class Connection final : public base::TunedSource {
   remote::Link link_;
   std::atomic<bool> blocked_{false};  // the socket takes no more bytes: poll for POLLOUT
   std::atomic<int> descriptor_{-1};
-  std::atomic<short> search_interest_{POLLIN};
-  remote::Moment search_due_;
+  // Of a search, a lookup, or a race; set in the reader's role.
+  std::atomic<short> step_interest_{POLLIN};
+  remote::Moment step_due_;
   std::mutex own_mutex_;
   std::mutex& mutex_;
   std::shared_ptr<Stream> stream_;  // shared with a thread that writes at this moment

@@ -51,7 +51,11 @@ bool Connection::receive(bool sleep) {
     if (moved.status != Stream::Status::done) {
       Failure why = stream.failure();
       why.text = where_ + ": " + why.text;
-      drop(why);
+      if (link_.state() == State::greeting) {
+        give_up_address(why, clock_->now());
+      } else {
+        drop(why);
+      }
       return true;
     }
     reader_->feed({buffer.data(), moved.bytes});
@@ -93,10 +97,11 @@ void Connection::take(const Reply& reply) {
   if (link_.state() == State::greeting) {
     const Failure why = greeting_->read(where_, reply);
     if (why) {
-      drop(why);
+      give_up_address(why, clock_->now());
     } else if (greeting_->done()) {
       user_.greeted(*this, greeting_->facts());
       greeting_.reset();
+      race_.remember(endpoint());
       link_.came_up(clock_->now());
       user_.connected(*this);
       link_.is_welcome();

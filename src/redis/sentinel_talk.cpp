@@ -45,7 +45,7 @@ bool is_a_host(const std::string& text) {
 }  // namespace
 
 SentinelTalk::SentinelTalk(const Settings& settings, const remote::Tls* tls)
-    : settings_(settings), tls_(tls) {}
+    : settings_(settings), race_(tls, sentinel_time) {}
 
 SentinelTalk::~SentinelTalk() = default;
 
@@ -65,14 +65,14 @@ void SentinelTalk::end() noexcept {
   state_ = State::idle;
   stream_.reset();
   reader_.reset();
-  endpoints_.clear();
+  race_.end();
 }
 
 int SentinelTalk::descriptor() const noexcept {
   switch (state_) {
     case State::idle: return -1;
     case State::resolving: return resolver_.descriptor();
-    case State::connecting:
+    case State::connecting: return race_.descriptor();
     case State::answering: return stream_ ? stream_->descriptor() : -1;
   }
   return -1;
@@ -80,41 +80,33 @@ int SentinelTalk::descriptor() const noexcept {
 
 short SentinelTalk::interest() const noexcept {
   if (state_ == State::resolving) return POLLIN;
+  if (state_ == State::connecting) return race_.interest();
   if (!stream_) return 0;
   const int more = stream_->interest();
-  if (state_ == State::connecting) return static_cast<short>(more);
   return static_cast<short>(more | POLLIN | (out_.empty() ? 0 : POLLOUT));
+}
+
+Instant SentinelTalk::due() const noexcept {
+  if (!asks()) return never;
+  return state_ == State::connecting ? race_.due() : until_;
 }
 
 std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
   if (state_ == State::resolving) {
     if (std::optional<base::Resolution> found = resolver_.take()) {
-      endpoints_ = std::move(found->endpoints);
-      if (endpoints_.empty()) fail(Errc::unavailable, found->error);
-      if (!answered_) connect(now);
+      if (found->endpoints.empty()) {
+        fail(found->code, found->error);
+      } else {
+        race_.start(std::move(found->endpoints), sentinel_.host);
+        state_ = State::connecting;
+      }
     }
   }
-  // One address after the other; what has failed at once is not waited for.
-  while (!answered_ && state_ == State::connecting) {
-    const remote::Stream::Status status = stream_->advance();
-    if (status == remote::Stream::Status::again) break;
-    if (status == remote::Stream::Status::done) {
-      say();
-    } else if (const Failure why = stream_->failure();
-               endpoints_.empty() || why.code == Errc::denied) {
-      fail({why.code == Errc::denied ? Errc::denied : Errc::unavailable,
-            sentinel_.text() + ": " + why.text});
-    } else {
-      connect(now);
-    }
-  }
-  if (!answered_ && state_ == State::answering) read();
-  if (!answered_ && asks() && until_ <= now) {
-    if (endpoints_.empty()) {
-      fail(Errc::unavailable, "no answer in time");
-    } else {
-      connect(now);
-    }
+  if (!answered_ && state_ == State::connecting) connect(now);
+  if (!answered_ && state_ == State::answering) read(now);
+  const bool is_late = asks() && state_ != State::connecting && until_ <= now;
+  if (!answered_ && is_late) {
+    give_up_address({Errc::unavailable, sentinel_.text() + ": no answer in time"}, now);
   }
   if (!answered_) return std::nullopt;
   end();
@@ -123,10 +115,27 @@ std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
 }
 
 void SentinelTalk::connect(Instant now) {
-  stream_ = remote::open_stream(endpoints_.front(), tls_, sentinel_.host);
-  endpoints_.erase(endpoints_.begin());
-  until_ = now + sentinel_time;
+  switch (race_.advance(now)) {
+    case remote::StreamRace::Status::again: return;
+    case remote::StreamRace::Status::connected: break;
+    case remote::StreamRace::Status::failed: {
+      const Failure& why = race_.failure();
+      return fail({why.code == Errc::denied ? Errc::denied : Errc::unavailable,
+                   sentinel_.text() + ": " + why.text});
+    }
+  }
+  stream_ = race_.take();
+  until_ = race_.since() + sentinel_time;
+  say();
+}
+
+// The name has other addresses, which are asked instead.
+void SentinelTalk::give_up_address(Failure why, Instant now) {
+  if (state_ != State::answering || !race_.has_more()) return fail(std::move(why));
+  stream_.reset();
+  reader_.reset();
   state_ = State::connecting;
+  connect(now);
 }
 
 void SentinelTalk::say() {
@@ -154,12 +163,13 @@ void SentinelTalk::say() {
   state_ = State::answering;
 }
 
-void SentinelTalk::read() {
+void SentinelTalk::read(Instant now) {
   while (!out_.empty()) {
     const remote::Stream::Moved moved = stream_->write(out_);
     if (moved.status == remote::Stream::Status::again) break;
     if (moved.status != remote::Stream::Status::done) {
-      return fail(Errc::unavailable, stream_->failure().text);
+      return give_up_address({Errc::unavailable, sentinel_.text() + ": " + stream_->failure().text},
+                             now);
     }
     out_.erase(0, moved.bytes);
   }
@@ -169,7 +179,8 @@ void SentinelTalk::read() {
     const remote::Stream::Moved moved = stream_->read(buffer);
     if (moved.status == remote::Stream::Status::again) return;
     if (moved.status != remote::Stream::Status::done) {
-      return fail(Errc::unavailable, stream_->failure().text);
+      return give_up_address({Errc::unavailable, sentinel_.text() + ": " + stream_->failure().text},
+                             now);
     }
     reader_->feed({buffer.data(), moved.bytes});
     for (;;) {
@@ -223,6 +234,7 @@ void SentinelTalk::take_address(const Reply& reply) {
     return fail(Errc::protocol, "not the answer of a sentinel");
   }
   answer_.master = {.host = reply.items[0].text, .port = *port, .path = {}};
+  race_.remember(stream_->endpoint());
   answered_ = true;
 }
 

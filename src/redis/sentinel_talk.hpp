@@ -10,7 +10,7 @@
 #include "base/resolver.hpp"
 #include "redis/reply.hpp"
 #include "redis/settings.hpp"
-#include "remote/stream/stream.hpp"
+#include "remote/stream/stream_race.hpp"
 #include "remote/stream/tls.hpp"
 
 #include <chrono>
@@ -19,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace mortise::redis {
 
@@ -52,15 +51,16 @@ class SentinelTalk {
   [[nodiscard]] bool asks() const noexcept { return state_ != State::idle; }
   [[nodiscard]] int descriptor() const noexcept;
   [[nodiscard]] short interest() const noexcept;
-  [[nodiscard]] Instant due() const noexcept { return asks() ? until_ : never; }
+  [[nodiscard]] Instant due() const noexcept;
 
  private:
   enum class State { idle, resolving, connecting, answering };
   enum class Step { authenticate, epoch, address };
 
   void connect(Instant now);
+  void give_up_address(Failure why, Instant now);
   void say();
-  void read();
+  void read(Instant now);
   void take(const Reply& reply);
   void take_epoch(const Reply& reply);
   void take_address(const Reply& reply);
@@ -68,11 +68,10 @@ class SentinelTalk {
   void fail(Failure why);
 
   const Settings& settings_;
-  const remote::Tls* const tls_;
   base::Resolver resolver_;
   State state_ = State::idle;
   base::Address sentinel_{};
-  std::vector<base::Endpoint> endpoints_;  // of that one, which are still to be tried
+  remote::StreamRace race_;  // of its addresses
   std::unique_ptr<remote::Stream> stream_;
   std::optional<ReplyReader> reader_;
   std::string out_;

@@ -44,6 +44,11 @@ class Link {
   [[nodiscard]] bool is_suspect() const noexcept { return suspect_.load(); }
   /// @return whether requests can be sent by it.
   [[nodiscard]] bool is_up() const noexcept { return state() == State::up && !is_broken(); }
+  /// @return whether it is being made.
+  [[nodiscard]] bool is_under_way() const noexcept {
+    const State state = this->state();
+    return state == State::resolving || state == State::connecting;
+  }
   /// @return how often it came up; what was decided in view of an earlier one is out of date.
   [[nodiscard]] std::uint32_t generation() const noexcept { return generation_.load(); }
   /// @return when the reader's role has something to do, whatever comes.

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Which of a name's addresses to connect to, and when (RFC 8305, "happy eyeballs"). It opens
+// nothing and reads no clock: events go in, the next step comes out.
+#pragma once
+
+#include <mortise/clock.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+namespace mortise::remote {
+
+/// The addresses are numbers, from 0, in the order of preference. The next one is tried while those
+/// before it still hang. The first one that connects wins.
+/// @thread_safety one thread at a time
+class AddressRace {
+ public:
+  /// For how long an address is tried alone before the next one is tried as well.
+  static constexpr std::chrono::milliseconds head_start{250};
+
+  /// @param each how long one address is tried
+  explicit AddressRace(std::chrono::nanoseconds each) noexcept : each_(each) {}
+
+  void start(std::size_t addresses);
+  enum class Act {
+    wait,  ///< until an event, or until `due()`
+    open,  ///< begin to connect to `address`
+    late,  ///< `address` has had its time: close it
+    lost,  ///< none is left: the race is over
+  };
+  struct Step {
+    Act act = Act::wait;
+    std::size_t address = 0;
+  };
+  /// @return what to do now. After a step other than `wait` and `lost` ask again.
+  [[nodiscard]] Step step(Instant now);
+  /// It cannot be connected to. It is tried again later if another address still hangs: a server
+  /// that restarts refuses connections for a moment, and must not lose to a dead address.
+  void refused(std::size_t address, Instant now);
+  /// It won, and the others are to be closed. If it turns out to be of no use, `step()` goes on
+  /// with the others.
+  /// @return since when it was tried
+  Instant connected(std::size_t address);
+  /// @return whether there are others to go on with.
+  [[nodiscard]] bool has_more() const noexcept { return !untried_.empty(); }
+  /// @return when `step()` has something to do, whatever comes.
+  [[nodiscard]] Instant due() const noexcept;
+
+ private:
+  struct Timed {
+    std::size_t address = 0;
+    Instant at{};
+  };
+  [[nodiscard]] Step open(std::size_t address, Instant now);
+  Instant remove(std::size_t address);
+
+  const std::chrono::nanoseconds each_;
+  std::deque<std::size_t> untried_;
+  std::vector<Timed> running_;  // and since when; the newest last
+  std::deque<Timed> refused_;   // and when to try again
+  Instant next_{};              // when the next untried one may join those that run
+};
+
+}  // namespace mortise::remote
