@@ -169,7 +169,9 @@ void Connection::next_server(Instant now) {
         descriptor_.store(route_.descriptor());
         interest_.store(POLLIN);
         return;
-      case Route::Step::failed: last_ = lost(route_.error().c_str()); continue;
+      case Route::Step::failed:
+        last_ = {.kind = ServerError::Kind::elsewhere, .failure = route_.failure()};
+        continue;
       case Route::Step::end: return drop(last_);
       case Route::Step::server: break;
     }
@@ -264,6 +266,7 @@ void Connection::take_greeting(Instant now) {
     }
   }
   settling_ = false;
+  route_.remember();
   route_.end();
   route_.rest();
   interest_.store(POLLIN);

@@ -108,6 +108,8 @@ class Connection final : public base::TunedSource {
   void forsake();
   /// The same, if its server was replaced by another one.
   void forsake_outdated();
+  /// Has the name of its server watched. Only from inside `connected()` of its user.
+  void watch(remote::NameWatch& names) const { route_.watch(names); }
   [[nodiscard]] bool wanted() const noexcept { return link_.is_wanted(); }
   /// @return whether what tells waits for a wave, and was not sent.
   [[nodiscard]] bool keeps_what_tells() const;

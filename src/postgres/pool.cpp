@@ -235,6 +235,13 @@ void Pool::forsake_outdated() {
   for (const auto& each : all_) each->forsake_outdated();
 }
 
+void Pool::forsake_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : all_) {
+    if (each->up() || each->stuck()) each->forsake();
+  }
+}
+
 std::vector<Source*> Pool::sources() const {
   std::vector<Source*> sources;
   const std::lock_guard lock(mutex_);

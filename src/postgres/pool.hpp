@@ -65,6 +65,8 @@ class Pool {
   bool tidy();
   /// Drops those whose server was replaced by another one.
   void forsake_outdated();
+  /// Drops all: their name leads to another server.
+  void forsake_all();
   /// @return all of them, for whoever polls them.
   [[nodiscard]] std::vector<Source*> sources() const;
   /// Has all looked at that are up.

@@ -36,6 +36,8 @@ void PostgresBackend::start(Host& host) {
     return std::make_unique<Connection>(*host_, settings_, statements_, lineage_, std::string(),
                                         user);
   });
+  name_watch_ =
+      std::make_unique<remote::NameWatch>(host, where_, [this](const Failure&) { name_moved(); });
 }
 
 void PostgresBackend::stop() noexcept {
@@ -48,7 +50,11 @@ void PostgresBackend::stop() noexcept {
     listener = listener_.load();
     later_attached = attached_.exchange(false);
   }
-  if (later_attached) host_->detach(later_);
+  if (later_attached) {
+    host_->detach(later_);
+    host_->detach(*name_watch_);
+    name_watch_->end();
+  }
   if (listener != nullptr) {
     host_->detach(*listener);
     static_cast<void>(listener->close());
@@ -80,6 +86,7 @@ bool PostgresBackend::open(Operation& operation) {
     const std::lock_guard lock(mutex_);
     if (!stopped_.load() && !attached_.load()) {
       host_->attach(later_);  // may throw: the next call tries again
+      host_->attach(*name_watch_);
       attached_.store(true);
     }
   }

@@ -160,6 +160,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void lost_commands(const ServerError& why, bool was_up, Flights unanswered);
   void tell_who_waits(const Failure& why, bool final);
   void lost_listener(const ServerError& why);
+  void name_moved();
 
   const Settings settings_;
   const Statements statements_;
@@ -173,11 +174,12 @@ class PostgresBackend final : public Backend, private Connection::User {
   Lineage lineage_;
   Later later_;
   std::unique_ptr<Pool> pool_;
+  std::unique_ptr<remote::NameWatch> name_watch_;
   std::atomic<const Connection*> ringing_{nullptr};  // stuck, with a request of the bell's
   std::atomic<Connection*> listener_{nullptr};
   std::unique_ptr<Connection> listener_owner_;
   std::atomic<bool> stopped_{false};
-  std::atomic<bool> attached_{false};  // `later_`
+  std::atomic<bool> attached_{false};  // `later_` and `name_watch_`
   std::atomic<bool> listening_{false};
   std::atomic<bool> listened_{false};        // for the sake of somebody, lately
   std::atomic<Instant::rep> deaf_until_{0};  // no listener is tried before: one was refused

@@ -31,6 +31,7 @@ void PostgresBackend::dropped(Connection& connection, const ServerError& why, bo
                               Flights unanswered) {
   if (stopped_.load()) return;
   Steps steps;
+  if (!pool_->up()) name_watch_->end();
   const Connection* ringing = &connection;
   if (ringing_.compare_exchange_strong(ringing, nullptr)) {
     steps.make([this] { wake(bell_.told()); });

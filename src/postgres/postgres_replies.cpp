@@ -31,6 +31,7 @@ void PostgresBackend::connected(Connection& connection) {
       no_server_ = Failure{};
     }
     Steps steps;
+    steps.make([&] { connection.watch(*name_watch_); });
     steps.make([this] { tidy_later(); });
     steps.make([this] { relieve(); });
     steps.make([this] { submit_outbox(); });
@@ -48,6 +49,14 @@ void PostgresBackend::connected(Connection& connection) {
 void PostgresBackend::replaced() {
   pool_->forsake_outdated();
   if (Connection* const listener = listener_.load()) listener->forsake_outdated();
+}
+
+// Those who connect from now on are led to another server. What is held at the old one is lost, if
+// the new one does not know it.
+void PostgresBackend::name_moved() {
+  pool_->forsake_all();
+  Connection* const listener = listener_.load();
+  if (listener != nullptr && listener->up()) listener->forsake();
 }
 
 void PostgresBackend::notified(const std::string& payload) {

@@ -17,14 +17,28 @@ Route::Route(const Settings& settings) : settings_(settings) {
 void Route::restart() {
   if (!resolver_ && dialers_.empty()) resolver_.emplace();
   socket_.reset();
-  host_ = 0;
+  turn_ = 0;
   resolving_ = false;
   endpoints_.clear();
 }
 
+void Route::remember() {
+  first_ = led_to_;
+  turn_ = 0;
+  good_ = endpoint_.length > 0 ? endpoint_.text() : std::string();
+}
+
+void Route::watch(remote::NameWatch& names) const {
+  if (endpoint_.length > 0) {
+    names.begin(settings_.servers[led_to_].address.host, endpoint_);
+  } else {
+    names.end();
+  }
+}
+
 void Route::rest() {
   endpoints_.clear();
-  if (!hangs_) resolver_.reset();
+  resolver_.reset();
   for (const auto& dialer : dialers_) dialer->rest();
 }
 
@@ -34,17 +48,18 @@ void Route::end() noexcept {
 
 int Route::descriptor() const noexcept {
   if (resolver_) return resolver_->descriptor();
-  return host_ < dialers_.size() ? dialers_[host_]->descriptor() : -1;
+  return dialers_.empty() ? -1 : dialers_[current()]->descriptor();
 }
 
 void Route::give_up_name() {
-  hangs_ = true;
   resolving_ = false;
-  ++host_;
+  ++turn_;
 }
 
 void Route::lead_to(const Server& host, const std::string& number, const std::string& port) {
   keywords_ = settings_.keywords;
+  led_to_ = current();
+  endpoint_ = {};
   if (!host.name.empty()) keywords_.emplace_back("host", host.name);
   if (!number.empty()) keywords_.emplace_back("hostaddr", number);
   if (!port.empty()) keywords_.emplace_back("port", port);
@@ -52,8 +67,8 @@ void Route::lead_to(const Server& host, const std::string& number, const std::st
 }
 
 Route::Step Route::dialed() {
-  const Server& host = settings_.servers[host_];
-  remote::Dialer& dialer = *dialers_[host_];
+  const Server& host = settings_.servers[current()];
+  remote::Dialer& dialer = *dialers_[current()];
   if (!std::exchange(resolving_, true)) {
     // Whoever is led there knows the port.
     lead_to(host, {}, {});
@@ -62,8 +77,9 @@ Route::Step Route::dialed() {
   std::optional<remote::Dialed> made = dialer.take();
   if (!made) return Step::resolving;
   resolving_ = false;
-  ++host_;
+  ++turn_;
   error_ = std::move(made->error);
+  code_ = Errc::unavailable;
   socket_ = std::move(made->socket);
   return socket_ ? Step::server : Step::failed;
 }
@@ -71,36 +87,40 @@ Route::Step Route::dialed() {
 Route::Step Route::next() {
   for (;;) {
     if (!endpoints_.empty()) {
-      const std::string text = endpoints_.back().text();
+      const base::Endpoint endpoint = endpoints_.back();
+      const std::string text = endpoint.text();
       endpoints_.pop_back();
       const std::size_t colon = text.rfind(':');
       std::string number = text.substr(0, colon);
       if (number.starts_with('[')) number = number.substr(1, number.size() - 2);
-      lead_to(settings_.servers[host_], number, text.substr(colon + 1));
-      if (endpoints_.empty()) ++host_;
+      lead_to(settings_.servers[current()], number, text.substr(colon + 1));
+      endpoint_ = endpoint;
+      if (endpoints_.empty()) ++turn_;
       return Step::server;
     }
-    if (host_ >= settings_.servers.size()) return Step::end;
-    const Server& host = settings_.servers[host_];
+    if (turn_ >= settings_.servers.size()) return Step::end;
+    const Server& host = settings_.servers[current()];
     if (settings_.connector) return dialed();
     if (!host.address.path.empty()) {
       const std::size_t dot = host.address.path.rfind('.');
       lead_to(host, {}, host.address.path.substr(dot + 1));
-      ++host_;
+      ++turn_;
       return Step::server;
     }
     if (!std::exchange(resolving_, true)) resolver_->start(host.address);
     std::optional<base::Resolution> found = resolver_->take();
     if (!found) return Step::resolving;
-    hangs_ = false;
     resolving_ = false;
     if (found->endpoints.empty()) {
       where_ = "postgresql " + host.address.text();
       error_ = found->error;
-      ++host_;
+      code_ = found->code;
+      ++turn_;
       return Step::failed;
     }
     endpoints_.assign(found->endpoints.rbegin(), found->endpoints.rend());
+    std::stable_partition(endpoints_.begin(), endpoints_.end(),
+                          [&](const base::Endpoint& each) { return each.text() != good_; });
   }
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The servers that a URL leads to, one after the other: host by host, address by address.
+// The servers that a URL leads to, one after the other: host by host, address by address. The last
+// good one comes first.
 #pragma once
 
 #include "base/resolver.hpp"
 #include "postgres/settings.hpp"
 #include "remote/dialer.hpp"
+#include "remote/name_watch.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,19 +22,22 @@ class Route {
  public:
   explicit Route(const Settings& settings);
 
-  /// Begins with the first host.
+  /// Begins with the host that was good last, and with its address.
   void restart();
+  /// The server that `keywords()` lead to is the right one.
+  void remember();
+  /// Has its name watched, if it has been looked up.
+  void watch(remote::NameWatch& names) const;
   enum class Step {
     server,     ///< `keywords()` lead to it
     resolving,  ///< ask again when `descriptor()` is readable
-    failed,     ///< a name that leads nowhere: see `error()`; go on
+    failed,     ///< a name that leads nowhere: see `failure()`; go on
     end,
   };
   [[nodiscard]] Step next();
   /// The name that is looked up leads nowhere in time.
   void give_up_name();
-  /// It is not needed for now, and keeps no descriptor, unless a name server or a connector keeps
-  /// it waiting.
+  /// It is not needed for now, and keeps no descriptor, unless a connector keeps it waiting.
   void rest();
   /// It has led to a server, or is needed no more: whoever else still connects does so in vain.
   void end() noexcept;
@@ -46,23 +52,30 @@ class Route {
   [[nodiscard]] const Keywords& keywords() const noexcept { return keywords_; }
   /// @return the server, for messages.
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
-  [[nodiscard]] const std::string& error() const noexcept { return error_; }
+  [[nodiscard]] Failure failure() const { return {code_, where_ + ": " + error_}; }
 
  private:
   [[nodiscard]] Step dialed();
   void lead_to(const Server& host, const std::string& number, const std::string& port);
+  [[nodiscard]] std::size_t current() const noexcept {
+    return (first_ + turn_) % settings_.servers.size();
+  }
 
   const Settings& settings_;
   std::optional<base::Resolver> resolver_;
   std::vector<std::unique_ptr<remote::Dialer>> dialers_;  // by host, where connections are a user's
   base::UniqueFd socket_;
-  std::size_t host_ = 0;
+  std::size_t first_ = 0;    // the host to begin with
+  std::size_t turn_ = 0;     // how many hosts are over
+  std::size_t led_to_ = 0;   // the host of `keywords()`
+  base::Endpoint endpoint_;  // ... and its address, if that was looked up
+  std::string good_;         // the last good one of those
   bool resolving_ = false;
-  bool hangs_ = false;                     // a lookup was given up, and may still be answered
   std::vector<base::Endpoint> endpoints_;  // of that host, the next one last
   Keywords keywords_;
   std::string where_;
   std::string error_;
+  Errc code_ = Errc::unavailable;
 };
 
 }  // namespace mortise::postgres

@@ -34,6 +34,7 @@ Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, Sha
       watch_(sentinels_
                  ? std::make_unique<SentinelWatch>(host, settings, tls, *sentinels_, commands_)
                  : nullptr),
+      name_watch_(make_name_watch()),
       witness_(settings.replicas > 0 ? std::make_unique<Witness>(host, settings, tls) : nullptr),
       names_(settings.is_cluster()
                  ? std::make_unique<Listening>([this](bool begins, const std::string& name) {
@@ -43,9 +44,18 @@ Server::Server(Host& host, const Settings& settings, const remote::Tls* tls, Sha
 
 Server::~Server() = default;
 
+// A master that sentinels name may have a name as well.
+std::unique_ptr<remote::NameWatch> Server::make_name_watch() {
+  if (settings_.connector) return nullptr;
+  if (!sentinels_ && !remote::NameWatch::is_for(settings_.address.host)) return nullptr;
+  return std::make_unique<remote::NameWatch>(
+      host_, where(), [this](const Failure& why) { commands_.mark_broken(why); });
+}
+
 void Server::attach() {
   host_.attach(commands_);
   if (watch_) host_.attach(*watch_);
+  if (name_watch_) host_.attach(*name_watch_);
   if (witness_) witness_->attach();
   if (inbox_owner_) host_.attach(*inbox_owner_);
   attached_.store(true);
@@ -63,6 +73,7 @@ void Server::detach() noexcept {
     return;
   }
   host_.detach(commands_);
+  if (name_watch_) host_.detach(*name_watch_);
   if (inbox_owner_) host_.detach(*inbox_owner_);
 }
 
@@ -84,6 +95,10 @@ std::list<Call> Server::end() noexcept {
   if (watch_) {
     host_.detach(*watch_);
     watch_->close();
+  }
+  if (name_watch_) {
+    host_.detach(*name_watch_);
+    name_watch_->end();
   }
   if (witness_) {
     witness_->detach();
@@ -174,6 +189,7 @@ void Server::connected(Connection& connection) {
     Connection* const inbox = inbox_.load();
     if (inbox != nullptr && inbox->up() && !same) inbox->mark_broken(started_anew());
     if (watch_) watch_->rouse();
+    if (name_watch_) name_watch_->begin(connection.host(), connection.endpoint());
     if (witness_) lead_witness();
     lead_inbox(true);
     user_.is_up(*this);
@@ -222,6 +238,7 @@ void Server::dropped(Connection& connection, const Failure& why, bool was_up,
       note(why_down_, why);
     }
     if (watch_) watch_->rouse();
+    if (name_watch_) name_watch_->end();
     base::OneByOne each;
     each([&] { user_.lost_commands(*this, why, final, was_up, std::move(unanswered)); });
     // What was seen as granted there may be nowhere else: it is given back where it is found.

@@ -11,6 +11,7 @@
 #include "redis/sentinel_watch.hpp"
 #include "redis/settings.hpp"
 #include "redis/witness.hpp"
+#include "remote/name_watch.hpp"
 #include "remote/outbox.hpp"
 #include "remote/stream/tls.hpp"
 
@@ -158,6 +159,7 @@ class Server final : private Connection::User {
 
   void lead_inbox(bool now);
   void lead_witness();
+  [[nodiscard]] std::unique_ptr<remote::NameWatch> make_name_watch();
   [[nodiscard]] Failure started_anew() const;
 
   Host& host_;
@@ -168,6 +170,7 @@ class Server final : private Connection::User {
   const std::unique_ptr<Sentinels> sentinels_;  // null = the address is known, as the next but one
   Connection commands_;
   const std::unique_ptr<SentinelWatch> watch_;
+  const std::unique_ptr<remote::NameWatch> name_watch_;  // null = the address is no name
   const std::unique_ptr<Witness> witness_;
   Told told_;
   const std::unique_ptr<Listening> names_;

@@ -45,7 +45,11 @@ Node::Node(std::size_t index, Host& host, const redis::Settings& settings, const
       tls_(tls),
       user_(user),
       commands_(host, settings, tls, std::string(), *this),
-      server_(unmet(index)) {}
+      server_(unmet(index)) {
+  if (settings.connector || !remote::NameWatch::is_for(settings.address.host)) return;
+  name_watch_ = std::make_unique<remote::NameWatch>(
+      host, where(), [this](const Failure& why) { commands_.mark_broken(why); });
+}
 
 Node::~Node() = default;
 
@@ -53,6 +57,7 @@ void Node::attach() {
   attached_.store(true);
   host_.attach(answers_);
   host_.attach(care_);
+  if (name_watch_) host_.attach(*name_watch_);
 }
 
 void Node::detach() noexcept {
@@ -66,6 +71,7 @@ void Node::detach() noexcept {
   }
   host_.detach(answers_);
   host_.detach(care_);
+  if (name_watch_) host_.detach(*name_watch_);
   if (inbox != nullptr) host_.detach(*inbox);
 }
 
@@ -125,6 +131,7 @@ void Node::greeted(redis::Connection& connection, const redis::ServerFacts& fact
 void Node::connected(redis::Connection& connection) {
   welcome(connection);
   if (&connection == &commands_) {
+    if (name_watch_) name_watch_->begin(connection.host(), connection.endpoint());
     user_.up(*this);
   } else if (listens_.load()) {
     user_.listens(*this);
@@ -199,6 +206,7 @@ void Node::dropped(redis::Connection& connection, const Failure& why, bool was_u
     if (was_up) commands_.suspect();
     return;
   }
+  if (name_watch_) name_watch_->end();
   // Where there is no memory for one of these: an address that counts as usable is never connected
   // to again, and what was not answered is told by nobody else.
   base::OneByOne each;

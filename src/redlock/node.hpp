@@ -9,6 +9,7 @@
 #include "redis/answer.hpp"
 #include "redis/connection.hpp"
 #include "redlock/trail.hpp"
+#include "remote/name_watch.hpp"
 
 #include <atomic>
 #include <list>
@@ -161,6 +162,7 @@ class Node final : private redis::Connection::User {
   redis::Connection commands_;
   Answers answers_{*this};
   Care care_{*this};
+  std::unique_ptr<remote::NameWatch> name_watch_;  // null = the address is no name
   std::unique_ptr<redis::Connection> inbox_owner_;
   std::atomic<redis::Connection*> inbox_{nullptr};
   std::atomic<bool> attached_{false};

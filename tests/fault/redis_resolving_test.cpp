@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Goal: a name server that is dead costs no call more than its time (L3, L4), and the message says
-// which host it was; of a name with two addresses a dead one does not stand for the other (L7).
-// Method: a child process in name spaces of its own, whose only name server takes questions and
-// never answers, or whose hosts are written by the test.
+// which host it was; of a name with two addresses a dead one does not stand for the other (L7); a
+// name that moves to another server is followed. Method: a child process in name spaces of its own,
+// whose only name server takes questions and never answers, or whose hosts are written by the test.
 #include "base/resolver.hpp"
 #include "fault/redis_fixture.hpp"
 #include "model/process.hpp"
 #include "support/contract_process.hpp"
+#include "support/private_names.hpp"
 
-#include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -19,12 +19,15 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <thread>
 
 namespace mortise::fault {
 namespace {
 
-constexpr int not_possible = 77;
+constexpr int not_possible = test::no_name_spaces;
 constexpr const char* host = "redis.nowhere.example";
 
 /// Whether from now on this process has a network of its own with nothing in it but a socket that
@@ -87,35 +90,56 @@ TEST(RedisResolving, ADeadNameServerCostsNoCallMoreThanItsTime) {
   EXPECT_TRUE(found->names_the_host);
 }
 
+std::int64_t count_threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+// Promise: L7
+TEST(RedisResolving, ShortLivedClientsLeaveNoThreadsBehindADeadNameServer) {
+  struct Threads {
+    std::atomic<std::int64_t> of_one_name{0};
+    std::atomic<std::int64_t> of_many_names{0};
+  };
+  const contract::Shared<Threads> threads;
+  const model::TemporaryDirectory directory;
+  model::Process child = model::Process::fork_child([&] {
+    if (!enter_a_world_without_names(directory.file("resolv.conf"))) return not_possible;
+    const std::int64_t before = count_threads();
+    const auto come_and_go = [&](const std::string& url) {
+      Client mine(url);
+      std::error_code error;
+      return !mine.lock("a").try_lock_for(1ms, error);
+    };
+    bool all_fail = true;
+    for (int i = 0; i < 300; ++i) {
+      all_fail = come_and_go("redis://" + std::string(host)) && all_fail;
+    }
+    threads->of_one_name = count_threads() - before;
+    for (int i = 0; i < 100; ++i) {
+      all_fail = come_and_go("redis://" + std::to_string(i) + '.' + host) && all_fail;
+    }
+    threads->of_many_names = count_threads() - before;
+    return all_fail ? 0 : 1;
+  });
+  const auto exit = child.wait_for(60s);
+  ASSERT_TRUE(exit) << "it hangs";
+  if (exit->code == not_possible) GTEST_SKIP() << "name spaces of its own need rights";
+  ASSERT_EQ(exit->code, 0);
+  EXPECT_LE(threads->of_one_name, 1);
+  EXPECT_LE(threads->of_many_names, 8);
+}
+
 constexpr const char* two = "redis.two.example";
 // Neither is 127.0.0.1, which the C library puts first.
 constexpr const char* dead_address = "127.0.0.2";
 constexpr const char* other_address = "127.0.0.3";
 
-/// A server at the dead address, until this process ends: it takes connections and never says a
-/// word; or takes none, and refuses none.
-bool keep_silent(std::uint16_t port, bool takes_any) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  ::inet_pton(AF_INET, dead_address, &address.sin_addr);
-  const auto* const at = reinterpret_cast<const sockaddr*>(&address);
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (::bind(listener, at, sizeof address) != 0 || ::listen(listener, 0) != 0) return false;
-  // As many as its queue has room for, and more; what comes then is not answered.
-  for (int i = 0; i < 4 && !takes_any; ++i) {
-    const int one = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    static_cast<void>(::connect(one, at, sizeof address));
-  }
-  return true;
-}
+std::string line_of_hosts(const char* address) { return std::string(address) + ' ' + two + '\n'; }
 
 /// From now on that name has two addresses for this process, and the dead one comes first.
 bool name_two(const std::string& hosts) {
-  if (::unshare(CLONE_NEWNS) != 0) return false;
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
-  std::ofstream(hosts) << dead_address << ' ' << two << '\n' << other_address << ' ' << two << '\n';
-  if (::mount(hosts.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) return false;
+  const test::PrivateHosts both(hosts, line_of_hosts(dead_address) + line_of_hosts(other_address));
+  if (!both.works()) return false;
   base::Resolver resolver;
   resolver.start(base::Address{.host = two, .port = 1});
   std::optional<base::Resolution> found;
@@ -134,7 +158,7 @@ TEST_P(RedisAddresses, ASilentOneLeavesTheNextOneItsTime) {
   const model::TemporaryDirectory directory;
   model::Process child = model::Process::fork_child([&] {
     if (!name_two(directory.file("hosts"))) return not_possible;
-    if (!keep_silent(port, GetParam())) return not_possible;
+    if (!test::keep_silent_at(dead_address, port, GetParam())) return not_possible;
     Client mine("redis://" + std::string(two) + ":" + std::to_string(port));
     Lock lock = mine.lock("a");
     std::error_code error;
@@ -144,6 +168,104 @@ TEST_P(RedisAddresses, ASilentOneLeavesTheNextOneItsTime) {
   ASSERT_TRUE(exit) << "it hangs";
   if (exit->code == not_possible) GTEST_SKIP() << "name spaces of its own need rights";
   EXPECT_EQ(exit->code, 0) << "the second address was never reached";
+}
+
+class RedisReconnecting : public RedisTest {};
+
+// Promise: L8
+TEST_F(RedisReconnecting, ACutConnectionCostsNoHoldWhereTheFirstAddressIsDead) {
+  RedisServerOptions options;
+  options.lines = {std::string("bind 127.0.0.1 ") + other_address};
+  const std::uint16_t port = server(options).port();
+  struct Times {
+    std::atomic<std::int64_t> first{0};
+    std::atomic<std::int64_t> again{0};
+  };
+  const contract::Shared<Times> times;
+  const model::TemporaryDirectory directory;
+  model::Process child = model::Process::fork_child([&] {
+    if (!name_two(directory.file("hosts"))) return not_possible;
+    if (!test::keep_silent_at(dead_address, port, false)) return not_possible;
+    const std::string url = "redis://" + std::string(two) + ":" + std::to_string(port);
+    times->first = test::best_of(3, 1s, [&] {
+                     Client mine(url);
+                     return duration_of([&] { mine.check(10s); });
+                   }).count();
+    Client mine(url);
+    LockOptions brief;
+    brief.lease = 3s;
+    Lock lock = mine.lock("a", brief);
+    lock.lock();
+    RedisTalk talk = server().talk();
+    times->again = test::best_of(5, 200ms, [&] {
+                     talk.expect_ok({"CLIENT", "KILL", "TYPE", "normal"});
+                     return duration_of([&] { mine.check(10s); });
+                   }).count();
+    return lock.valid_for() > 0s ? 0 : 1;
+  });
+  const auto exit = child.wait_for(60s);
+  ASSERT_TRUE(exit) << "it hangs";
+  if (exit->code == not_possible) GTEST_SKIP() << "name spaces of its own need rights";
+  EXPECT_EQ(exit->code, 0) << "the hold is lost";
+  EXPECT_LT(std::chrono::nanoseconds(times->first), 1s) << "the second address has to wait";
+  EXPECT_LT(std::chrono::nanoseconds(times->again), 200ms) << "the good address is not remembered";
+}
+
+class RedisMovedName : public RedisTest {
+ protected:
+  /// How many clients of ours are connected to that address of the server.
+  static std::size_t connected_to(RedisTalk& talk, const std::string& address) {
+    const std::string all = talk.command({"CLIENT", "LIST"}).text;
+    const std::string there = " laddr=" + address + ':';
+    std::size_t count = 0;
+    for (std::size_t at = all.find(there); at != std::string::npos; at = all.find(there, at + 1)) {
+      ++count;
+    }
+    return count;
+  }
+};
+
+// The old server goes on as a master: nothing but the name says that others use another one.
+TEST_F(RedisMovedName, IsFollowedAlthoughTheOldServerGoesOn) {
+  RedisServerOptions options;
+  options.lines = {std::string("bind 127.0.0.1 ") + dead_address + ' ' + other_address};
+  const std::uint16_t port = server(options).port();
+  const model::TemporaryDirectory directory;
+  model::Process child = model::Process::fork_child([&] {
+    test::PrivateHosts hosts(directory.file("hosts"), line_of_hosts(dead_address));
+    if (!hosts.works()) return not_possible;
+    RedisTalk talk = server().talk();
+    const auto clock = std::make_shared<ManualClock>();
+    ClientOptions with_clock;
+    with_clock.clock = clock;
+    Client mine("redis://" + std::string(two) + ":" + std::to_string(port), with_clock);
+    std::jthread ticks([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        clock->advance(1ms);
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+    mine.check(10s);
+    if (connected_to(talk, dead_address) == 0) return 1;
+    // As long as the name stays, so does the connection: for ten questions.
+    for (int i = 0; i < 60; ++i) {
+      clock->advance(2s);
+      std::this_thread::sleep_for(2ms);
+    }
+    if (connected_to(talk, dead_address) == 0) return 2;
+    hosts.write(line_of_hosts(other_address));
+    const bool left = eventually([&] {
+      clock->advance(2s);
+      return connected_to(talk, dead_address) == 0;
+    });
+    if (!left) return 3;
+    mine.check(10s);
+    return connected_to(talk, other_address) > 0 ? 0 : 4;
+  });
+  const auto exit = child.wait_for(60s);
+  ASSERT_TRUE(exit) << "it hangs";
+  if (exit->code == not_possible) GTEST_SKIP() << "name spaces of its own need rights";
+  EXPECT_EQ(exit->code, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(, RedisAddresses, ::testing::Bool(), [](const auto& which) {
