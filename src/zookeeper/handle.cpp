@@ -223,9 +223,10 @@ bool Handle::create_ephemeral(const std::string& prefix, std::string_view data,
                       &Callbacks::made, data_of(call)) == ZOK;
 }
 
-bool Handle::create_parent(const std::string& path, bool container, std::uint64_t call) {
+bool Handle::create_parent(const std::string& path, bool container, std::string_view data,
+                           std::uint64_t call) {
   const Callbacks::Scope scope(*this);
-  return zoo_acreate(handle_, path.c_str(), "", 0,
+  return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()),
                      creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE,
                      container ? ZOO_CONTAINER : ZOO_PERSISTENT, &Callbacks::made_parent,
                      data_of(call)) == ZOK;

@@ -100,7 +100,8 @@ class Handle {
   // Requests. Each is answered by `replied()` with its `call`, unless it returns false: not sent,
   // since the session is over, or the path is none.
   bool create_ephemeral(const std::string& prefix, std::string_view data, std::uint64_t call);
-  bool create_parent(const std::string& path, bool container, std::uint64_t call);
+  bool create_parent(const std::string& path, bool container, std::string_view data,
+                     std::uint64_t call);
   bool remove(const std::string& path, std::uint64_t call);
   /// @param watch the next one that comes or goes is told by `watched()`
   bool list(const std::string& path, bool watch, std::uint64_t call);

@@ -86,7 +86,7 @@ class Session final : public Source, private Handle::User {
   // Requests; false: not sent, and nothing will come of it.
   bool create(const std::string& prefix, std::string_view data, Call call);
   /// @param while_needed it is to go when it has been empty for a while
-  bool create_parent(const std::string& path, bool while_needed, Call call);
+  bool create_parent(const std::string& path, bool while_needed, std::string_view data, Call call);
   bool remove(const std::string& path, Call call);
   bool list(const std::string& path, Call call, bool watch = false);
   bool get(const std::string& path, bool watch, Call call);

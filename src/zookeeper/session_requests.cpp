@@ -34,10 +34,11 @@ bool Session::create(const std::string& prefix, std::string_view data, Call call
   return sent(handle_->create_ephemeral(prefix, data, number), number);
 }
 
-bool Session::create_parent(const std::string& path, bool while_needed, Call call) {
+bool Session::create_parent(const std::string& path, bool while_needed, std::string_view data,
+                            Call call) {
   if (!up()) return false;
   const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->create_parent(path, while_needed && containers_, number), number);
+  return sent(handle_->create_parent(path, while_needed && containers_, data, number), number);
 }
 
 bool Session::remove(const std::string& path, Call call) {

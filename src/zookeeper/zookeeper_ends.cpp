@@ -71,6 +71,7 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
   set(*contender, &Contender::watching, false);
   set(*contender, &Contender::own_watch, false);
   contender->node.clear();
+  contender->name_is_there = false;
   contender->number = 0;
   contender->beside_number = 0;
   contender->event_grants = contender->wanted = false;

@@ -49,6 +49,7 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
     return;
   }
   switch (call.step) {
+    case Step::name: return compared(call, reply);
     case Step::look_up:
     case Step::look_up_queue:
     case Step::look_up_gone: return looked_up(session, call, reply);
@@ -113,7 +114,7 @@ void ZooKeeperBackend::force_no_more(const Call& call) {
   const auto asked = std::static_pointer_cast<ForcedRelease>(call.operation);
   std::string leases = GatePlace::of(settings_.root, asked->name()).leases;
   if (asked->of() && call.path != leases) {
-    return submit({.step = Step::force, .operation = asked, .path = std::move(leases)});
+    return submit_by_name({.step = Step::force, .operation = asked, .path = std::move(leases)});
   }
   then([asked] { asked->answered(std::nullopt); });
 }

@@ -82,6 +82,7 @@ void ZooKeeperBackend::look_at_queue(const ContenderPtr& contender, Step step) {
   // Who is to have the next permit is told of each that comes free.
   const bool watch = contender->gate && contender->gate->held;
   if (contender->mode == Mode::permit && !watch) look_at_gate(contender);
+  ask_for_name(contender);
   if (contender->session->list(contender->path, {.step = step, .contender = contender}, watch)) {
     ++contender->flight;
   }
@@ -104,6 +105,7 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
   if (contender->mode == Mode::permit) return take_permit(contender);
   if (const ContenderPtr owner = owner_of(*contender)) return go_on_as_reader(contender, *owner);
   if (!contender->wait && !contender->peeked && seen_held(*contender, now)) {
+    ask_for_name(contender);
     // Whoever has been told that the lock is free is not to find it held.
     if (session.list_in_sync(contender->path, {.step = Step::peek, .contender = contender})) {
       ++contender->flight;
@@ -146,9 +148,11 @@ void ZooKeeperBackend::make_levels(const ContenderPtr& contender, const std::str
   const bool stays = !while_needed;
   if (!all && known != queues_.end() && (stays || now - known->second < memory_of_queues)) return;
   const std::vector<std::string> levels = levels_of(path);
+  const std::string nothing;
   const std::size_t missing = contender->mode == Mode::permit || contender->is_gate ? 2 : 1;
   for (std::size_t i = all ? 0 : levels.size() - missing; i < levels.size(); ++i) {
-    if (contender->session->create_parent(levels[i], while_needed,
+    const std::string& data = levels[i] == contender->name_node ? contender->name : nothing;
+    if (contender->session->create_parent(levels[i], while_needed, data,
                                           {.step = Step::parent, .contender = contender})) {
       ++contender->flight;
     }

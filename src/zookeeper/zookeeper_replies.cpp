@@ -84,8 +84,11 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
     case Step::tidy_queue: return tidied(session, call, reply);
     default: break;
   }
-  if (call.step == Step::gather || call.step == Step::gather_queue) {
-    return gathered(session, call, reply);
+  switch (call.step) {
+    case Step::gather:
+    case Step::gather_queue:
+    case Step::gather_name: return gathered(session, call, reply);
+    default: break;
   }
   if (!contender) return replied_to_one_shot(session, call, reply);
   if (call.step == Step::own_watch) {
@@ -120,6 +123,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::queue:
     case Step::look:
     case Step::peek: return listed(contender, call, reply);
+    case Step::name: return told_of_name(contender, reply);
     case Step::settle: return settled(contender, reply);
     case Step::settle_node: return settled_node(contender, call, reply);
     case Step::watch: return watching(contender, reply);
@@ -170,6 +174,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::force_remove:
     case Step::gather:
     case Step::gather_queue:
+    case Step::gather_name:
     case Step::ignore: return;
   }
 }
@@ -210,6 +215,9 @@ void ZooKeeperBackend::listed(const ContenderPtr& contender, const Call& call, c
     case Code::not_done: return;  // once more with the next connection, or the next tick
     default: return fail(contender, failure_of(reply, contender->path));
   }
+  // Whose queue that is was not told with it: once more, as above.
+  const bool known = contender->name_node.empty() || contender->name_is_there;
+  if (!known && !contender->leaving) return;
   if (call.step != Step::peek) {
     return contender->node.empty() ? drive(contender) : place(contender, *reply.children);
   }
