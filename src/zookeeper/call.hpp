@@ -142,8 +142,10 @@ struct Call {
     doubt_gone,   ///< such a node is removed
     inspect,      ///< the list
     inspect_head,
-    check,
-    force,  ///< the list before the head is removed
+    check,         ///< a node is made and removed, as of a lock
+    check_parent,  ///< a node above that
+    check_list,    ///< the list of those that are beside it
+    force,         ///< the list before the head is removed
     force_head,
     force_remove,
     shelf,          ///< how often something was removed from it, before what is kept is read
@@ -180,6 +182,7 @@ struct Call {
   std::optional<Holder> holder{};          ///< who is removed
   std::shared_ptr<Gathering> gathering{};  ///< to which the answer belongs; null = it begins one
   std::shared_ptr<Memo> memo{};            ///< what was kept of the key
+  std::shared_ptr<Failure> refusal{};      ///< of `check`: why a node above could not be made
   bool unsure = false;                     ///< the one before it may have been carried out
   bool precisely = false;                  ///< the time was asked for
 };

@@ -19,6 +19,7 @@ namespace mortise::zookeeper {
 namespace {
 
 // Of the protocol; our header may be older than the server.
+constexpr int user_demanded = -124;
 constexpr int quota_exceeded = -125;
 // No node comes to it: one has to be written 2^31 times.
 constexpr int no_version = 0x7fffffff;
@@ -37,6 +38,7 @@ Code code_of(int number) noexcept {
     case ZBADVERSION: return Code::other_version;
     case ZNOAUTH:
     case ZINVALIDACL: return Code::denied;
+    case user_demanded: return Code::no_user;
     case ZNOCHILDRENFOREPHEMERALS: return Code::ephemeral;
     case ZEPHEMERALONLOCALSESSION: return Code::local;
     case ZUNIMPLEMENTED: return Code::unsupported;

@@ -28,6 +28,7 @@ enum class Code : std::uint8_t {
   not_empty,
   other_version,  ///< the node is there
   denied,         ///< the node's ACL
+  no_user,        ///< the server serves none but users whom it knows, and ends the connection
   ephemeral,      ///< the parent is a node that may have no children
   local,          ///< the session is a local one, which may own no ephemeral nodes
   quota,
@@ -129,6 +130,8 @@ class Handle {
   void process(short events);
   /// Sends what was asked for.
   void flush() noexcept { wire_.flush(); }
+  /// See `Wire::hide_seen()`.
+  void hide_seen(bool hides) noexcept { wire_.hide_seen(hides); }
   /// Has the connection made anew.
   void mark_broken(int error);
   void set_servers(const std::string& servers, Hosts hosts);

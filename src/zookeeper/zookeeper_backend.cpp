@@ -340,8 +340,7 @@ void ZooKeeperBackend::submit(Call call) {
   Session& session = *sessions_.front();
   bool sent = false;
   switch (call.step) {
-    // Whether locks can be taken the leader tells, not the server that we are connected to.
-    case Step::check: sent = session.refused_write(settings_.root, call); break;
+    case Step::check: sent = send_check(session, call); break;
     case Step::name: sent = session.get_in_sync(compared_node(call), call); break;
     case Step::force_remove: sent = session.remove(call.path, call); break;
     case Step::look_up:

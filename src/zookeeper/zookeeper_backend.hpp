@@ -249,6 +249,11 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);
 
   // What is asked of the server once.
+  [[nodiscard]] bool send_check(Session& session, const Call& call);
+  void checked_parent(Session& session, const Call& call, const Reply& reply);
+  void checked(Session& session, const Call& call, const Reply& reply);
+  [[nodiscard]] std::optional<Failure> too_short(std::chrono::nanoseconds lease,
+                                                 const Session& session) const;
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
   void looked_for_holders(Session& session, const Call& call, const Reply& reply);
   void force(Session& session, const Call& call, const Children& children);

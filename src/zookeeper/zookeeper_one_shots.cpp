@@ -31,9 +31,11 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
     call.memo->removals = reply.version;
     return;
   }
+  if (call.step == Step::check_parent) return checked_parent(session, call, reply);
   const bool again =
       reply.code == Code::unknown || reply.code == Code::ended || reply.code == Code::not_done;
   if (again) {
+    if (call.step == Step::check_list) return;  // with it what comes behind it
     // Of several looks the first one that fails asks for all of them.
     if (call.step == Step::force_head) call.gathering->over = true;
     outbox_.push_back(call);
@@ -42,9 +44,8 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
   if (call.step == Step::look_up_gone && reply.code == Code::other_version) {
     return looked_up(session, call, reply);
   }
-  const bool refused =
-      call.step == Step::check && (reply.code == Code::other_version || reply.code == Code::denied);
-  if (reply.code != Code::ok && reply.code != Code::no_node && !refused) {
+  if (call.step == Step::check) return checked(session, call, reply);
+  if (reply.code != Code::ok && reply.code != Code::no_node) {
     then([operation, why = failure_of(reply, call.path)] { operation->failed(why); });
     return;
   }
@@ -54,7 +55,7 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
     case Step::look_up_queue:
     case Step::look_up_gone: return looked_up(session, call, reply);
     case Step::recognise: return recognised(call, reply);
-    case Step::check: then([operation] { static_cast<Check&>(*operation).answered(); }); return;
+    case Step::check_list: return;
     case Step::force_head:
     case Step::force_remove: return forced(call, reply);
     default: return looked_for_holders(session, call, reply);

@@ -92,14 +92,8 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
   Session& session = *contender->session;
   const Instant now = clock_->now();
   if (now < contender->again) return;
-  if (contender->lease < session.timeout()) {
-    const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(contender->lease);
-    fail(contender, {Errc::misconfigured, where_ + ": a hold lasts as long as its session, " +
-                                              std::to_string(session.timeout().count()) +
-                                              " ms (URL: session), which is longer than "
-                                              "LockOptions::lease, " +
-                                              std::to_string(lease.count()) + " ms"});
-    return;
+  if (std::optional<Failure> why = too_short(contender->lease, session)) {
+    return fail(contender, *std::move(why));
   }
   if (contender->key) return take_key(contender);
   if (contender->mode == Mode::permit) return take_permit(contender);
