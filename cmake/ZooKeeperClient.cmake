@@ -5,7 +5,7 @@
 #
 # All its objects become one. What it defines is renamed (zoo_acreate -> mortise_zk_zoo_acreate) or,
 # where we do not call it, made local. A few of the system's functions that it calls are renamed,
-# too: src/zookeeper/wire.cpp has what it gets instead, and why. The object becomes a part of our
+# too: src/zookeeper/wire_calls.cpp has what it gets instead, and why. The object becomes a part of our
 # own library, static or shared, so that users need to find and install nothing.
 find_path(ZOOKEEPER_INCLUDE_DIR zookeeper/zookeeper.h)
 find_library(ZOOKEEPER_ST_ARCHIVE NAMES libzookeeper_st.a)

@@ -93,7 +93,8 @@ class MORTISE_API Client {
   /// backend has no memory: `Capabilities::once`), `closed`
   [[nodiscard]] Once once(std::string_view key, const OnceOptions& options = {});
 
-  /// Connects, if need be, and asks the backend whether locks can be taken.
+  /// Connects, if need be, and asks the backend whether locks can be taken and given back, with the
+  /// shortest lease of this client's handles.
   /// @param wait the longest wait, > 0
   /// @errors `unavailable`, `denied`, `misconfigured`, `unsupported`, `exhausted`, `protocol`,
   /// `closed`

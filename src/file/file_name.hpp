@@ -19,6 +19,9 @@ inline constexpr std::string_view lock_suffix = ".lock";
 inline constexpr std::string_view key_suffix = ".once";
 inline constexpr std::string_view semaphore_suffix = ".sema";
 
+/// What the file names of hashed names begin with: no escape yields it.
+inline constexpr std::string_view hash_mark = "%h-";
+
 /// @return the name of the file, without directory, for a lock name, a key or a semaphore, of any
 /// bytes.
 ///

@@ -54,11 +54,11 @@ class FirstFiles {
 
 /// What the files of all names begin with that begin like this; what is hashed may be any.
 bool may_begin_with(std::string_view stem, std::string_view prefix) {
-  if (prefix.empty() || stem.starts_with("%h-")) return true;
+  if (prefix.empty() || stem.starts_with(hash_mark)) return true;
   // The escapes go byte by byte, but for a dot, which is one at the beginning only.
   std::string begins = file_name(prefix);
   begins.resize(begins.size() - lock_suffix.size());
-  return begins.starts_with("%h-") || stem.starts_with(begins);
+  return begins.starts_with(hash_mark) || stem.starts_with(begins);
 }
 
 Failure read_files(const Directory& directory, std::string_view prefix, FirstFiles& files) {
@@ -122,7 +122,8 @@ Failure list_permits(const Directory& directory, const std::string& name, std::s
   Header header;
   why = found->read(header);
   std::string whose;
-  if (why || read_name(found->descriptor(), whose) != 0 || whose != name) return why;
+  if (why || read_name(found->descriptor(), whose) != 0 || whose.empty()) return why;
+  if (whose != name) return found->not_ours("it was made for another lock name");
   const std::size_t before = out.size();
   for (std::uint32_t at = 0; at < header.turns.permits && out.size() < limit; ++at) {
     Conflict held;

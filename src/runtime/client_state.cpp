@@ -124,7 +124,7 @@ std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {
   if (!alive()) return closed_failure();
-  const auto check = std::make_shared<Check>();
+  const auto check = std::make_shared<Check>(terms_.shortest_lease());
   const OpenRequest open_request(*this, *check);
   if (!check->done()) backend_->check(check);
   if (wait_done(*check, wait)) return check->failure();

@@ -47,9 +47,12 @@ struct Paths {
 /// Guarded by the backend's mutex.
 struct Contender {
   AttemptId attempt{};
-  std::string name{};    ///< of the lock, or of the key
-  std::string path{};    ///< of the queue
-  std::string prefix{};  ///< of the node in this round: path and guid
+  std::string name{};  ///< of the lock, or of the key
+  std::string path{};  ///< of the queue
+  /// The node that keeps the name, because the paths have only its digest; empty: they have it all.
+  std::string name_node{};
+  bool name_is_there = false;  ///< it was read there: the queue is that of this name
+  std::string prefix{};        ///< of the node in this round: path and guid
   std::uint32_t round = 0;
   std::uint32_t permits = 0;  ///< of a semaphore: how many there are
   std::string label{};
@@ -120,6 +123,7 @@ struct Call {
     queue,        ///< the list that left with it
     look,         ///< the list again
     peek,         ///< the list before anything is made
+    name,         ///< whose queue it is, before a list, where the path has only a digest
     settle,       ///< the list after a sync: is the node there?
     settle_node,  ///< whose it is
     watch,        ///< the predecessor
@@ -138,8 +142,10 @@ struct Call {
     doubt_gone,   ///< such a node is removed
     inspect,      ///< the list
     inspect_head,
-    check,
-    force,  ///< the list before the head is removed
+    check,         ///< a node is made and removed, as of a lock
+    check_parent,  ///< a node above that
+    check_list,    ///< the list of those that are beside it
+    force,         ///< the list before the head is removed
     force_head,
     force_remove,
     shelf,          ///< how often something was removed from it, before what is kept is read
@@ -163,9 +169,11 @@ struct Call {
     tidy_queue,     ///< the list, which tells whether it runs
     gather,         ///< a list, and a look at each of what it tells: see zookeeper_listing.cpp
     gather_queue,   ///< one of the lists that a queue is told from
+    gather_name,    ///< the name of a lock whose node is called by its digest
     ignore,
   };
   Step step = Step::ignore;
+  Step next = Step::ignore;  ///< of `name`: what is asked for if it is the right one
   std::shared_ptr<Contender> contender{};
   std::shared_ptr<Operation> operation{};  ///< of those that are for no contender
   std::string path{};                      ///< what was asked for, where it matters
@@ -174,6 +182,7 @@ struct Call {
   std::optional<Holder> holder{};          ///< who is removed
   std::shared_ptr<Gathering> gathering{};  ///< to which the answer belongs; null = it begins one
   std::shared_ptr<Memo> memo{};            ///< what was kept of the key
+  std::shared_ptr<Failure> refusal{};      ///< of `check`: why a node above could not be made
   bool unsure = false;                     ///< the one before it may have been carried out
   bool precisely = false;                  ///< the time was asked for
 };

@@ -19,6 +19,7 @@ namespace mortise::zookeeper {
 namespace {
 
 // Of the protocol; our header may be older than the server.
+constexpr int user_demanded = -124;
 constexpr int quota_exceeded = -125;
 // No node comes to it: one has to be written 2^31 times.
 constexpr int no_version = 0x7fffffff;
@@ -37,6 +38,7 @@ Code code_of(int number) noexcept {
     case ZBADVERSION: return Code::other_version;
     case ZNOAUTH:
     case ZINVALIDACL: return Code::denied;
+    case user_demanded: return Code::no_user;
     case ZNOCHILDRENFOREPHEMERALS: return Code::ephemeral;
     case ZEPHEMERALONLOCALSESSION: return Code::local;
     case ZUNIMPLEMENTED: return Code::unsupported;
@@ -223,9 +225,10 @@ bool Handle::create_ephemeral(const std::string& prefix, std::string_view data,
                       &Callbacks::made, data_of(call)) == ZOK;
 }
 
-bool Handle::create_parent(const std::string& path, bool container, std::uint64_t call) {
+bool Handle::create_parent(const std::string& path, bool container, std::string_view data,
+                           std::uint64_t call) {
   const Callbacks::Scope scope(*this);
-  return zoo_acreate(handle_, path.c_str(), "", 0,
+  return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()),
                      creator_only_ ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE,
                      container ? ZOO_CONTAINER : ZOO_PERSISTENT, &Callbacks::made_parent,
                      data_of(call)) == ZOK;

@@ -28,6 +28,7 @@ enum class Code : std::uint8_t {
   not_empty,
   other_version,  ///< the node is there
   denied,         ///< the node's ACL
+  no_user,        ///< the server serves none but users whom it knows, and ends the connection
   ephemeral,      ///< the parent is a node that may have no children
   local,          ///< the session is a local one, which may own no ephemeral nodes
   quota,
@@ -100,7 +101,8 @@ class Handle {
   // Requests. Each is answered by `replied()` with its `call`, unless it returns false: not sent,
   // since the session is over, or the path is none.
   bool create_ephemeral(const std::string& prefix, std::string_view data, std::uint64_t call);
-  bool create_parent(const std::string& path, bool container, std::uint64_t call);
+  bool create_parent(const std::string& path, bool container, std::string_view data,
+                     std::uint64_t call);
   bool remove(const std::string& path, std::uint64_t call);
   /// @param watch the next one that comes or goes is told by `watched()`
   bool list(const std::string& path, bool watch, std::uint64_t call);
@@ -128,6 +130,8 @@ class Handle {
   void process(short events);
   /// Sends what was asked for.
   void flush() noexcept { wire_.flush(); }
+  /// See `Wire::hide_seen()`.
+  void hide_seen(bool hides) noexcept { wire_.hide_seen(hides); }
   /// Has the connection made anew.
   void mark_broken(int error);
   void set_servers(const std::string& servers, Hosts hosts);

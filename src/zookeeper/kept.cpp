@@ -50,9 +50,10 @@ std::string Kept::bytes() const {
   add(runner.empty() ? nobody : std::string_view(runner));
   add(attempt);
   add(std::to_string(label.size()));
+  add(std::to_string(name.size()));
   add(std::to_string(record.fingerprint.size()));
   out += '\n';
-  return out.append(label).append(record.fingerprint).append(record.bytes);
+  return out.append(label).append(name).append(record.fingerprint).append(record.bytes);
 }
 
 std::optional<Kept> Kept::read(std::string_view bytes) {
@@ -63,6 +64,7 @@ std::optional<Kept> Kept::read(std::string_view bytes) {
   Kept kept;
   std::int64_t keep = 0;
   std::size_t label = 0;
+  std::size_t name = 0;
   std::size_t fingerprint = 0;
   if (take_word(line) != head || !take_state(line, kept.record.state) ||
       !take_number(line, kept.record.run) || !take_number(line, kept.record.number) ||
@@ -72,14 +74,19 @@ std::optional<Kept> Kept::read(std::string_view bytes) {
   kept.runner = take_word(line);
   if (kept.runner == nobody) kept.runner.clear();
   kept.attempt = take_word(line);
-  if (!take_number(line, label) || !take_number(line, fingerprint) || !line.empty() ||
-      label > bytes.size() || fingerprint > bytes.size() - label) {
+  if (!take_number(line, label) || !take_number(line, name) || !take_number(line, fingerprint) ||
+      !line.empty()) {
+    return std::nullopt;
+  }
+  if (label > bytes.size() || name > bytes.size() - label ||
+      fingerprint > bytes.size() - label - name) {
     return std::nullopt;
   }
   kept.keep = std::chrono::milliseconds(keep);
   kept.label = bytes.substr(0, label);
-  kept.record.fingerprint = bytes.substr(label, fingerprint);
-  kept.record.bytes = bytes.substr(label + fingerprint);
+  kept.name = bytes.substr(label, name);
+  kept.record.fingerprint = bytes.substr(label + name, fingerprint);
+  kept.record.bytes = bytes.substr(label + name + fingerprint);
   return kept;
 }
 

@@ -6,6 +6,7 @@
 #include <mortise/record.hpp>
 
 #include "zookeeper/handle.hpp"
+#include "zookeeper/lock_path.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -24,6 +25,7 @@ struct Kept {
   std::string runner{};              ///< what the name of its node in the queue begins with
   std::string attempt{};             ///< `AttemptId::text()` of who wrote it
   std::string label{};               ///< of the same
+  std::string name{};                ///< of the key: see `name_to_keep()`
 
   [[nodiscard]] std::string bytes() const;
   /// @return nothing: it is none.
@@ -47,6 +49,8 @@ struct Memo {
   /// @return nothing: the node holds something else.
   [[nodiscard]] static std::optional<Memo> read(const Reply& reply);
 
+  /// @return whether it is what is kept of that key, and not of another one with its digest.
+  [[nodiscard]] bool is_of(std::string_view key) const { return kept.name == name_to_keep(key); }
   [[nodiscard]] bool pending() const noexcept {
     return there && kept.record.state == KeyState::pending;
   }

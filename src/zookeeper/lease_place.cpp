@@ -40,7 +40,7 @@ std::optional<std::uint32_t> permits_of(std::string_view node) {
 
 GatePlace GatePlace::of(std::string_view root, std::string_view name) {
   const std::string path = lock_path(std::string(root).append(semaphores), name);
-  return {.leases = path + "/leases", .locks = path + "/locks"};
+  return {.name = path, .leases = path + "/leases", .locks = path + "/locks"};
 }
 
 std::string lease_prefix(const AttemptId& attempt, std::uint32_t round, std::uint32_t permits) {

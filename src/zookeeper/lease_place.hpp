@@ -15,6 +15,7 @@ namespace mortise::zookeeper {
 
 /// Where a semaphore is. No lock's path leads there.
 struct GatePlace {
+  std::string name{};    ///< the node above both, which keeps the name if only its digest is there
   std::string leases{};  ///< each permit is a node below: "/locks/%permits/gateway/leases"
   std::string locks{};   ///< the lock of whoever looks for one
 

@@ -3,7 +3,7 @@
 #include "zookeeper/lock_path.hpp"
 
 #include "base/path_name.hpp"
-#include "base/random_id.hpp"
+#include "zookeeper/sha256.hpp"
 
 namespace mortise::zookeeper {
 namespace {
@@ -11,21 +11,27 @@ namespace {
 // Part of each path that a session owns or watches, whose bytes are limited.
 constexpr std::size_t longest_component = 100;
 
-// No escape begins like this.
+// No escape begins like these.
 constexpr std::string_view keys = "/%once";
 constexpr std::string_view memories = "/kept";
 constexpr std::string_view queues = "/queue";
 constexpr std::size_t digits_of_a_shelf = 2;
 
-// FNV-1a, whose last digits are mixed. Keys that share it share a queue, and no more.
-std::string mark_of(std::string_view key) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char byte : key) {
-    hash ^= static_cast<unsigned char>(byte);
-    hash *= 0x00000100000001b3U;
+constexpr std::string_view digest_mark = "%s-";
+constexpr std::size_t digits_of_a_mark = 16;
+
+/// @return the component of a path that stands for the name.
+std::string component_of(std::string_view name) {
+  std::string component = base::path_name(name);
+  if (component.size() > longest_component) {
+    component.assign(digest_mark).append(sha256(name));
   }
-  return hexadecimal(base::SplitMix(hash).next());
+  return component;
 }
+
+// The beginning of the SHA-256. Keys with one mark would share a queue, and no record. A caller
+// cannot choose a key with the mark of another one: that takes 2^64 tries.
+std::string mark_of(std::string_view key) { return sha256(key).substr(0, digits_of_a_mark); }
 
 }  // namespace
 
@@ -46,8 +52,14 @@ std::string path_below(std::string_view parent, std::string_view node) {
 std::string lock_path(std::string_view root, std::string_view name) {
   std::string path(root);
   path += '/';
-  path += base::path_name(name, longest_component);
+  path += component_of(name);
   return path;
+}
+
+bool is_digest(std::string_view node) { return node.starts_with(digest_mark); }
+
+std::string_view name_to_keep(std::string_view name) {
+  return base::path_name(name).size() > longest_component ? name : std::string_view();
 }
 
 std::string keys_path(std::string_view root) { return std::string(root).append(keys); }

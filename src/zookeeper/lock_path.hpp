@@ -13,8 +13,17 @@ namespace mortise::zookeeper {
 /// @return 16 digits.
 [[nodiscard]] std::string hexadecimal(std::uint64_t bits);
 
-/// @return the node whose children are the queue of the lock: "/locks/orders%2F42".
+/// @return the node whose children are the queue of the lock: "/locks/orders%2F42". A name that
+/// would be longer than 100 bytes there is replaced by its digest: "/locks/%s-" and 64 digits of
+/// SHA-256. No escape yields "%s".
 [[nodiscard]] std::string lock_path(std::string_view root, std::string_view name);
+
+/// @return whether a node is called by the digest of its name.
+[[nodiscard]] bool is_digest(std::string_view node);
+
+/// @return what the node of a name has to hold, so that it is never taken for the node of another
+/// name: the name, if the node is called by its digest; nothing otherwise.
+[[nodiscard]] std::string_view name_to_keep(std::string_view name);
 
 /// The path of a node below another one.
 [[nodiscard]] std::string path_below(std::string_view parent, std::string_view node);

@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 /// For one server: until it has accepted the session.
 constexpr milliseconds longest_connect{2'000};
 constexpr milliseconds resolve_time{2'000};
+/// For the server to read that a session has ended, before the connection is closed.
+constexpr milliseconds leaving_time{300};
 
 }  // namespace
 
@@ -132,6 +134,11 @@ void Session::connect(Instant now) {
   limit_ = now + std::min(longest_connect, timeout_ / 3);
   asked_to_connect_ = now;
   timed_out_ = false;
+  // A server turns away who has seen more than it has. Another one may lead on, as long as the
+  // session can be alive. If it cannot, the servers have perhaps lost what they had: then they are
+  // asked without that, and know nothing of the session.
+  outlived_ = turned_away_ && now - down_since_ >= timeout_;
+  handle_->hide_seen(outlived_);
   const Handle::Prepared prepared = handle_->prepare(now);
   if (prepared.failed) {
     attempt_failed(now);
@@ -144,6 +151,10 @@ void Session::connect(Instant now) {
 
 void Session::attempt_failed(Instant now) {
   Failure why = failure();
+  if (handle_ && id() != 0 && handle_->wire().turned_away()) {
+    turned_away_ = true;
+    if (down_since_ == never) down_since_ = now;
+  }
   // A certificate that is refused, ours or theirs, at every server: asking again cannot help. Where
   // there is a session it may live on, and what it holds.
   if (why.code == Errc::denied && ++denied_ == endpoint_count_ && id() == 0) {
@@ -179,33 +190,50 @@ void Session::look(Instant now) {
   switch (std::exchange(news_, News::none)) {
     case News::none:
       if (state_ == State::connecting && !handle_->wire().is_open()) attempt_failed(now);
+      if (state_ == State::up && !given_up_.empty()) leave(now);
       return;
-    case News::up:
-      state_ = State::up;
-      timeout_ = handle_->session_timeout();
-      // A ping each half tick, and what it takes. A session has two ticks at least.
-      life_.set_report(
-          std::min<std::chrono::nanoseconds>(settings_.margin / 10 * 11, timeout_ / 4));
-      life_.connected(asked_to_connect_);
-      // The first one proves what the connection has shown, and is not to wait.
-      pulse = {.last = now - life_.report()};
-      failures_ = 0;
-      trouble_ = Failure{};
-      prepare_at_ = now;
-      next_ = now;
-      owner_.session_up(*this);
-      return;
+    case News::up: return came_up(now);
     case News::down: lost(now, failure()); return;
     case News::expired: over(now, {Errc::lost, where_ + ": the session expired"}); return;
     case News::refused:
       over(now, {Errc::denied, where_ + ": the server refuses the credentials"});
       return;
+    case News::no_user:
+      over(now, {Errc::denied,
+                 where_ + (settings_.credentials.user.empty()
+                               ? ": the server demands authentication, and the URL names no user"
+                               : ": the server demands another authentication than the URL's user "
+                                 "and password")});
+      return;
   }
+}
+
+void Session::came_up(Instant now) {
+  state_ = State::up;
+  timeout_ = handle_->session_timeout();
+  // A ping each half tick, and what it takes. A session has two ticks at least.
+  life_.set_report(std::min<std::chrono::nanoseconds>(settings_.margin / 10 * 11, timeout_ / 4));
+  life_.connected(asked_to_connect_);
+  // The first one proves what the connection has shown, and is not to wait.
+  pulse = {.last = now - life_.report()};
+  up_since_ = now;
+  of_use_ = turned_away_ = false;
+  down_since_ = never;
+  trouble_ = Failure{};
+  prepare_at_ = now;
+  next_ = now;
+  // Its servers are there, and may show less than it has seen.
+  if (outlived_) given_up_ = "the session was without a server for longer than its time-out";
+  if (!given_up_.empty()) return leave(now);
+  owner_.session_up(*this);
 }
 
 void Session::lost(Instant now, Failure why) {
   trouble_ = std::move(why);
-  failures_ = 0;
+  // A server that greets, answers nothing and hangs up is not to be connected to without a pause.
+  const bool good = of_use_ || now - up_since_ >= remote::longest_pause;
+  failures_ = good ? 0 : failures_ + 1;
+  down_since_ = now;
   pause(now);
   life_.disconnected();
   drain_calls(Code::unknown);
@@ -213,15 +241,33 @@ void Session::lost(Instant now, Failure why) {
 }
 
 void Session::over(Instant now, const Failure& why) {
+  ++failures_;
+  trouble_ = {why.code == Errc::lost ? Errc::unavailable : Errc(why.code.value()), why.text};
+  pause(now);  // first: nothing can be asked of it any more
   handle_.reset();
   news_ = News::none;
+  // The next one may be at servers that know nothing of what this one has learned.
   life_.over();
+  leader_wrote_ = 0;
+  containers_ = true;
+  given_up_.clear();
+  down_since_ = never;
+  turned_away_ = outlived_ = false;
   drain_calls(Code::ended);
   forget_watches();
-  ++failures_;
-  trouble_ = why.code == Errc::lost ? unavailable("the session expired") : why;
-  pause(now);
   owner_.session_over(*this, why);
+}
+
+// All that it owns goes with it, whatever rights there are to its nodes. The connection stands
+// until the server has read so.
+void Session::leave(Instant now) {
+  const Failure why{Errc::lost, where_ + ": " + given_up_};
+  pause(now);
+  left_ = std::move(handle_);
+  left_->end();
+  left_->flush();
+  left_until_ = now + leaving_time;
+  over(now, why);
 }
 
 void Session::tick(Instant now) {
@@ -236,13 +282,23 @@ void Session::tick(Instant now) {
       attempt_failed(now);
     }
   }
+  if (left_) left_->flush();
+  if (now >= left_until_) {
+    left_.reset();
+    left_until_ = never;
+  }
+  next_ = std::min(next_of_state(now), left_until_);
+}
+
+Instant Session::next_of_state(Instant now) const noexcept {
   switch (state_) {
-    case State::idle: next_ = never; return;
-    case State::up: next_ = std::min(prepare_at_, now + timeout_ / 6); return;
+    case State::idle: return never;
+    case State::up: return std::min(prepare_at_, now + timeout_ / 6);
     case State::resolving:
     case State::waiting:
-    case State::connecting: next_ = limit_; return;
+    case State::connecting: return limit_;
   }
+  return limit_;
 }
 
 void Session::check_time(Instant now) {
@@ -302,6 +358,7 @@ void Session::end() noexcept {
 void Session::farewell(Instant until) noexcept {
   if (handle_) handle_->farewell(until);
   handle_.reset();
+  left_.reset();
 }
 
 Failure Session::unavailable(const std::string& words) const {
@@ -317,62 +374,6 @@ Failure Session::failure() const {
   }
   if (wire.error() == 0) return unavailable("no answer");
   return unavailable(std::generic_category().message(wire.error()));
-}
-
-void Session::drain_calls(Code code) {
-  while (!calls_.empty()) {
-    const auto first = calls_.begin();
-    const Pending pending = std::move(first->second);
-    calls_.erase(first);
-    owner_.replied(*this, pending.call, {.code = code});
-  }
-}
-
-void Session::replied(std::uint64_t number, const Reply& reply) {
-  const auto found = calls_.find(number);
-  if (found == calls_.end()) return;
-  const Pending pending = std::move(found->second);
-  calls_.erase(found);
-  count(pending, reply);
-  // Its list came right behind it.
-  if (const auto list = calls_.find(number + 1); pending.kind == Kind::sync &&
-                                                 reply.code != Code::ok && list != calls_.end() &&
-                                                 list->second.in_sync) {
-    list->second.sync_failed = reply.number;
-  }
-  if (pending.sync_failed != 0) {
-    const Reply refused{.code = Code::not_done, .number = pending.sync_failed};
-    return owner_.replied(*this, pending.call, refused);
-  }
-  owner_.replied(*this, pending.call, reply);
-}
-
-void Session::count(const Pending& pending, const Reply& reply) {
-  switch (reply.code) {
-    case Code::unknown:
-    case Code::ended:
-    case Code::not_done: return;
-    default: break;
-  }
-  const Instant now = clock_->now();
-  switch (reply.code) {
-    // What else is answered to a write may be the own server's word alone.
-    case Code::ok:
-    case Code::no_node:
-    case Code::exists:
-    case Code::not_empty:
-    case Code::other_version:
-      if (pending.kind != Kind::read) life_.passed(pending.asked);
-      if (pending.kind == Kind::write) life_.committed(pending.known, pending.asked, now);
-      if (pending.kind == Kind::write && reply.mtime != 0) {
-        leader_wrote_ = reply.mtime;
-        leader_asked_ = pending.asked;
-        leader_told_ = now;
-      }
-      break;
-    default: break;
-  }
-  life_.answered(pending.asked, now);
 }
 
 }  // namespace mortise::zookeeper

@@ -55,6 +55,8 @@ class Session final : public Source, private Handle::User {
   void tick(Instant now);
   /// Sends what was asked for. @return whether whoever polls has to look at the source again
   [[nodiscard]] bool publish();
+  /// Has it end at the server soon, with all that it owns there, and another one begin.
+  void give_up(std::string why) noexcept { given_up_ = std::move(why); }
   /// Ends it at the server, by a request that nobody has answered yet.
   void end() noexcept;
   /// Behind `end()`: waits until then for the server to confirm it, and needs no mutex.
@@ -86,7 +88,7 @@ class Session final : public Source, private Handle::User {
   // Requests; false: not sent, and nothing will come of it.
   bool create(const std::string& prefix, std::string_view data, Call call);
   /// @param while_needed it is to go when it has been empty for a while
-  bool create_parent(const std::string& path, bool while_needed, Call call);
+  bool create_parent(const std::string& path, bool while_needed, std::string_view data, Call call);
   bool remove(const std::string& path, Call call);
   bool list(const std::string& path, Call call, bool watch = false);
   bool get(const std::string& path, bool watch, Call call);
@@ -153,7 +155,9 @@ class Session final : public Source, private Handle::User {
 
   // Handle::User
   void connected() override { news_ = News::up; }
-  void disconnected() override { news_ = News::down; }
+  void disconnected() override {
+    if (news_ != News::no_user) news_ = News::down;
+  }
   void expired() override { news_ = News::expired; }
   void refused() override { news_ = News::refused; }
   void replied(std::uint64_t number, const Reply& reply) override;
@@ -168,15 +172,18 @@ class Session final : public Source, private Handle::User {
   void connect(Instant now);
   void look(Instant now);
   void attempt_failed(Instant now);
+  void came_up(Instant now);
   void lost(Instant now, Failure why);
   void over(Instant now, const Failure& why);
+  void leave(Instant now);
+  [[nodiscard]] Instant next_of_state(Instant now) const noexcept;
   void pause(Instant now);
   void check_time(Instant now);
   void drain_calls(Code code);
   [[nodiscard]] Failure unavailable(const std::string& words) const;
   [[nodiscard]] Failure failure() const;
 
-  enum class News : std::uint8_t { none, up, down, expired, refused };
+  enum class News : std::uint8_t { none, up, down, expired, refused, no_user };
 
   const Settings& settings_;
   const remote::Tls* const tls_;
@@ -196,6 +203,14 @@ class Session final : public Source, private Handle::User {
   std::size_t endpoint_count_ = 1;
   std::size_t denied_ = 0;  // of them, since they were resolved
   std::unique_ptr<Handle> handle_;
+  std::unique_ptr<Handle> left_;  // of a session that was given up: the server is about to read so
+  Instant left_until_ = never;
+  std::string given_up_;        // why it is to end; empty: it is not
+  Instant up_since_{};          // of this connection
+  bool of_use_ = false;         // a request was answered on it
+  Instant down_since_ = never;  // this session had no connection since then
+  bool turned_away_ = false;    // ... and a server has hung up on its greeting
+  bool outlived_ = false;       // what it has seen is not told any more
   std::chrono::milliseconds timeout_;
   Instant limit_ = never;  // of this state
   Instant next_ = never;

@@ -34,10 +34,11 @@ bool Session::create(const std::string& prefix, std::string_view data, Call call
   return sent(handle_->create_ephemeral(prefix, data, number), number);
 }
 
-bool Session::create_parent(const std::string& path, bool while_needed, Call call) {
+bool Session::create_parent(const std::string& path, bool while_needed, std::string_view data,
+                            Call call) {
   if (!up()) return false;
   const std::uint64_t number = note(std::move(call), Kind::write);
-  return sent(handle_->create_parent(path, while_needed && containers_, number), number);
+  return sent(handle_->create_parent(path, while_needed && containers_, data, number), number);
 }
 
 bool Session::remove(const std::string& path, Call call) {
@@ -118,6 +119,66 @@ LeadersTime Session::leaders_time(Instant now) const noexcept {
 
 bool Session::is_leaders_time_old(Instant now) const noexcept {
   return leader_wrote_ == 0 || now - leader_told_ > time_of_a_time;
+}
+
+void Session::drain_calls(Code code) {
+  while (!calls_.empty()) {
+    const auto first = calls_.begin();
+    const Pending pending = std::move(first->second);
+    calls_.erase(first);
+    owner_.replied(*this, pending.call, {.code = code});
+  }
+}
+
+void Session::replied(std::uint64_t number, const Reply& reply) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return;
+  const Pending pending = std::move(found->second);
+  calls_.erase(found);
+  if (reply.code == Code::no_user) news_ = News::no_user;
+  count(pending, reply);
+  // Its list came right behind it.
+  if (const auto list = calls_.find(number + 1); pending.kind == Kind::sync &&
+                                                 reply.code != Code::ok && list != calls_.end() &&
+                                                 list->second.in_sync) {
+    list->second.sync_failed = reply.number;
+  }
+  if (pending.sync_failed != 0) {
+    const Reply refused{.code = Code::not_done, .number = pending.sync_failed};
+    return owner_.replied(*this, pending.call, refused);
+  }
+  owner_.replied(*this, pending.call, reply);
+}
+
+void Session::count(const Pending& pending, const Reply& reply) {
+  switch (reply.code) {
+    case Code::unknown:
+    case Code::ended:
+    case Code::no_user:
+    case Code::not_done: return;
+    default: break;
+  }
+  of_use_ = true;
+  failures_ = 0;
+  const Instant now = clock_->now();
+  switch (reply.code) {
+    // What else is answered to a write may be the own server's word alone.
+    case Code::ok:
+    case Code::no_node:
+    case Code::exists:
+    case Code::not_empty:
+    case Code::other_version:
+      if (pending.kind != Kind::read) life_.passed(pending.asked);
+      if (pending.kind == Kind::write) life_.committed(pending.known, pending.asked, now);
+      if (pending.kind == Kind::write && reply.mtime != 0) {
+        leader_wrote_ = reply.mtime;
+        leader_asked_ = pending.asked;
+        leader_told_ = now;
+      }
+      break;
+    default: break;
+  }
+  life_.answered(pending.asked, now);
 }
 
 void Session::watch(const std::string& path, const std::shared_ptr<Contender>& contender) {

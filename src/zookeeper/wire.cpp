@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The C client's system calls lead here instead of to a socket.
+// What the C client sends and receives, between it and the socket.
 #include "zookeeper/wire.hpp"
 
 #include "base/farewell.hpp"
 #include "zookeeper/frame.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -27,6 +25,8 @@ constexpr std::uint32_t largest_frame = std::uint32_t{64} << 20U;
 constexpr std::size_t length_size = 4;
 constexpr std::size_t request_header = 8;  // number, type
 constexpr std::size_t reply_header = 16;   // number, transaction, error
+constexpr std::size_t seen_offset = 8;     // in the greeting: the last transaction that was seen
+constexpr std::size_t seen_size = 8;
 constexpr std::size_t greeting_size = 37;  // the answer to it, with the mark of a read-only server
 constexpr std::size_t old_greeting_size = 36;
 
@@ -43,6 +43,7 @@ thread_local Wire* Wire::in_use = nullptr;
 int Wire::open_socket(int family, int type, int protocol) noexcept {
   Wire fresh(tls_);
   fresh.hosts_ = std::move(hosts_);
+  fresh.hides_seen_ = hides_seen_;
   *this = std::move(fresh);
   socket_ = base::UniqueFd::open(
       [&] { return ::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol); });
@@ -128,6 +129,7 @@ void Wire::fail(int error) noexcept {
 void Wire::fail_with_stream(remote::Stream::Status status) noexcept {
   fail(status == remote::Stream::Status::closed ? ECONNRESET : EIO);
   const bool without_a_word = connected_ && !greeted_ && in_.empty();
+  if (without_a_word) turned_away_ = true;
   base::without_memory([&] {  // the number says as much as there is memory for
     if (why_) return;
     why_ = stream_->failure();
@@ -169,7 +171,11 @@ void Wire::note_sent_frames() {
   while (out_.size() - counted_ >= length_size) {
     const std::size_t size = big_endian(out_.data() + counted_) + length_size;
     if (out_.size() - counted_ < size) return;
-    if (sent_frames_++ > 0 && size >= length_size + request_header) {
+    if (sent_frames_++ == 0) {
+      if (hides_seen_ && size >= seen_offset + seen_size) {
+        out_.replace(counted_ + seen_offset, seen_size, seen_size, '\0');
+      }
+    } else if (size >= length_size + request_header) {
       const auto number = static_cast<std::int32_t>(big_endian(out_.data() + counted_ + 4));
       const auto type = static_cast<std::int32_t>(big_endian(out_.data() + counted_ + 8));
       if (number == of_ping) {
@@ -318,74 +324,4 @@ bool Wire::take_leave(std::span<char> rest) noexcept {
   }
 }
 
-namespace {
-
-std::atomic<std::uint32_t> request_numbers{0};
-
-}  // namespace
 }  // namespace mortise::zookeeper
-
-// What the C client calls instead of the system: the names are made by objcopy.
-using mortise::zookeeper::Wire;
-
-extern "C" {
-
-int mortise_zk_socket(int family, int type, int protocol);
-int mortise_zk_connect(int fd, const void* address, unsigned length);
-int mortise_zk_close(int fd);
-ssize_t mortise_zk_send(int fd, const void* bytes, std::size_t size, int flags);
-ssize_t mortise_zk_recv(int fd, void* into, std::size_t size, int flags);
-int mortise_zk_getsockopt(int fd, int level, int name, void* value, unsigned* length);
-int mortise_zk_poll(pollfd* fds, unsigned long count, int timeout);
-int mortise_zk_getaddrinfo(const char* host, const char* port, const addrinfo* hints,
-                           addrinfo** list);
-std::int32_t mortise_zk_next_xid();
-
-int mortise_zk_socket(int family, int type, int protocol) {
-  return Wire::current()->open_socket(family, type, protocol);
-}
-
-int mortise_zk_connect(int /*fd*/, const void* address, unsigned length) {
-  return Wire::current()->connect_socket(address, length);
-}
-
-int mortise_zk_close(int fd) {
-  // It closes /dev/urandom and the like, too.
-  return Wire::current() != nullptr && Wire::current()->owns(fd) ? Wire::current()->close_socket()
-                                                                 : ::close(fd);
-}
-
-ssize_t mortise_zk_send(int /*fd*/, const void* bytes, std::size_t size, int /*flags*/) {
-  return Wire::current()->send_bytes(bytes, size);
-}
-
-ssize_t mortise_zk_recv(int /*fd*/, void* into, std::size_t size, int /*flags*/) {
-  return Wire::current()->receive_bytes(into, size);
-}
-
-int mortise_zk_getsockopt(int /*fd*/, int level, int name, void* value, unsigned* length) {
-  return Wire::current()->get_option(level, name, value, length);
-}
-
-// It polls where it would wait: before the last request of a session, and for its answer. Both is
-// done after it has let the socket go.
-int mortise_zk_poll(pollfd* fds, unsigned long count, int /*timeout*/) {
-  for (unsigned long i = 0; i < count; ++i) fds[i].revents = fds[i].events;
-  return static_cast<int>(count);
-}
-
-// Names were resolved elsewhere; this one only reads numbers.
-int mortise_zk_getaddrinfo(const char* host, const char* port, const addrinfo* hints,
-                           addrinfo** list) {
-  addrinfo wanted = hints != nullptr ? *hints : addrinfo{};
-  wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  return ::getaddrinfo(host, port, &wanted, list);
-}
-
-// Its own counter is one for all sessions, no matter on which threads, and runs into the numbers
-// that are reserved.
-std::int32_t mortise_zk_next_xid() {
-  return static_cast<std::int32_t>(mortise::zookeeper::request_numbers.fetch_add(1) & 0x7fffffffU);
-}
-
-}  // extern "C"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The bytes of one session, under the ZooKeeper C client: its socket calls are renamed to those at
-// the end of wire.cpp when its archive is prepared (cmake/ZooKeeperClient.cmake). So nothing that
+// wire_calls.cpp when its archive is prepared (cmake/ZooKeeperClient.cmake). So nothing that
 // it does blocks, a flight of requests leaves in one write, its socket is closed in a forked child,
 // replies that it could not survive do not reach it, and it knows nothing of TLS.
 #pragma once
@@ -81,6 +81,11 @@ class Wire {
   [[nodiscard]] int error() const noexcept { return error_; }
   /// @return the words of it, where it has any beside that number.
   [[nodiscard]] const Failure& why() const noexcept { return why_; }
+  /// @return whether the server has closed the connection instead of answering the greeting.
+  [[nodiscard]] bool turned_away() const noexcept { return turned_away_; }
+  /// From the next connection on the greeting says that no transaction was seen. A server with less
+  /// than the client has seen turns it away; this one gives an answer.
+  void hide_seen(bool hides) noexcept { hides_seen_ = hides; }
   /// Keeps its descriptor open although the C client closes it, for `farewell()`.
   void keep_open() noexcept { keeps_ = true; }
 
@@ -112,6 +117,8 @@ class Wire {
   int number_ = -1;  // as the C client knows it
   bool keeps_ = false;
   bool blocked_ = false;
+  bool turned_away_ = false;
+  bool hides_seen_ = false;
   int error_ = 0;
   Failure why_{};
   bool ended_ = false;  // no more bytes will come

@@ -190,11 +190,14 @@ void ZooKeeperBackend::acquire_in_turn(const std::shared_ptr<Acquisition>& opera
     contender->key->place = KeyPlace::of(settings_.root, request.name);
     contender->path = contender->key->place.queue;
   } else if (permit) {
+    const GatePlace gate = GatePlace::of(settings_.root, request.name);
     contender->permits = request.permits;
-    contender->path = GatePlace::of(settings_.root, request.name).leases;
+    contender->path = gate.leases;
+    contender->name_node = gate.name;
   } else {
-    contender->path = lock_path(settings_.root, request.name);
+    contender->path = contender->name_node = lock_path(settings_.root, request.name);
   }
+  if (name_to_keep(request.name).empty()) contender->name_node.clear();
   contender->prefix = prefix_of(*contender);
   contender->label = request.label.substr(0, core::longest_label);
   contender->lease = request.lease;
@@ -327,19 +330,18 @@ void ZooKeeperBackend::force_release(const std::shared_ptr<ForcedRelease>& opera
 }
 
 void ZooKeeperBackend::submit(Step step, const std::shared_ptr<Operation>& operation) {
-  Call call{.step = step, .operation = operation};
-  if (step != Step::check) {
-    call.path = lock_path(settings_.root, static_cast<Inspection&>(*operation).name());
-  }
-  submit(std::move(call));
+  if (step == Step::check) return submit({.step = step, .operation = operation});
+  submit_by_name({.step = step,
+                  .operation = operation,
+                  .path = lock_path(settings_.root, static_cast<Inspection&>(*operation).name())});
 }
 
 void ZooKeeperBackend::submit(Call call) {
   Session& session = *sessions_.front();
   bool sent = false;
   switch (call.step) {
-    // Whether locks can be taken the leader tells, not the server that we are connected to.
-    case Step::check: sent = session.refused_write(settings_.root, call); break;
+    case Step::check: sent = send_check(session, call); break;
+    case Step::name: sent = session.get_in_sync(compared_node(call), call); break;
     case Step::force_remove: sent = session.remove(call.path, call); break;
     case Step::look_up:
     case Step::recognise: sent = send_look(session, call); break;

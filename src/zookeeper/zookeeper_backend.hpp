@@ -4,8 +4,8 @@
 // queue in zookeeper_queueing.cpp, what that of a key has beside it in zookeeper_keys.cpp; replies
 // in zookeeper_replies.cpp; the ends of nodes, connections and sessions in zookeeper_ends.cpp, of
 // runs in zookeeper_conclusions.cpp; what keeps holds alive in zookeeper_pulse.cpp; nodes that come
-// late in zookeeper_doubts.cpp; what is kept of keys, and for how long, in
-// zookeeper_recollections.cpp.
+// late in zookeeper_doubts.cpp; names that are too long for a path in zookeeper_names.cpp; what is
+// kept of keys, and for how long, in zookeeper_recollections.cpp.
 #pragma once
 
 #include <mortise/backend.hpp>
@@ -151,6 +151,14 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void check_own(const ContenderPtr& contender);
   void look_at_queue(const ContenderPtr& contender, Step step);
 
+  // Names whose paths have only their digests.
+  void ask_for_name(const ContenderPtr& contender);
+  void told_of_name(const ContenderPtr& contender, const Reply& reply);
+  void submit_by_name(Call call);
+  void compared(Call call, const Reply& reply);
+  [[nodiscard]] std::string compared_node(const Call& call) const;
+  [[nodiscard]] Failure other_name(const std::string& node) const;
+
   // Readers.
   [[nodiscard]] ContenderPtr owner_of(const Contender& reader) const;
   void go_on_as_reader(const ContenderPtr& contender, const Contender& owner);
@@ -220,6 +228,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void looked_up(Session& session, const Call& call, const Reply& reply);
   void answer(const std::shared_ptr<Recollection>& operation, const Memo& memo, bool held,
               const Session& session);
+  [[nodiscard]] Failure not_of_that_key(const std::string& node, bool is_record) const;
   void tidy(Session& session);
   void send_tidying(bool sent);
   void list_a_shelf(Session& session);
@@ -240,6 +249,11 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void told_of_holder(const ContenderPtr& contender, const Call& call, const Reply& reply);
 
   // What is asked of the server once.
+  [[nodiscard]] bool send_check(Session& session, const Call& call);
+  void checked_parent(Session& session, const Call& call, const Reply& reply);
+  void checked(Session& session, const Call& call, const Reply& reply);
+  [[nodiscard]] std::optional<Failure> too_short(std::chrono::nanoseconds lease,
+                                                 const Session& session) const;
   void replied_to_one_shot(Session& session, const Call& call, const Reply& reply);
   void looked_for_holders(Session& session, const Call& call, const Reply& reply);
   void force(Session& session, const Call& call, const Children& children);
@@ -253,6 +267,7 @@ class ZooKeeperBackend final : public Backend, private Session::Owner {
   void gathered_queue(Session& session, const Call& call, const Children& children);
   void look_at_each(Session& session, const Call& call,
                     const std::shared_ptr<Gathering>& gathering);
+  [[nodiscard]] static bool send_name_look(Session& session, const std::string& path, Call each);
   void answer(const Call& call, Gathering& gathering);
   [[nodiscard]] static Holder holder_of(const Reply& reply, std::string_view node,
                                         std::size_t waiters);

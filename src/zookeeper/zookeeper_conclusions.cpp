@@ -18,12 +18,13 @@ Kept kept_of(const HoldId& hold, const Conclusion& conclusion, std::string_view 
                      .fingerprint = conclusion.memory->fingerprint},
           .keep = conclusion.memory->keep,
           .attempt = hold.attempt.text(),
-          .label = std::string(label)};
+          .label = std::string(label),
+          .name = std::string(name_to_keep(hold.name))};
 }
 
 bool wrote(const Memo& memo, const HoldId& hold) {
-  return memo.there && !memo.pending() && memo.kept.record.number == hold.number &&
-         memo.kept.attempt == hold.attempt.text() &&
+  return memo.there && !memo.pending() && memo.is_of(hold.name) &&
+         memo.kept.record.number == hold.number && memo.kept.attempt == hold.attempt.text() &&
          !base::mutant("zookeeper.writer_is_not_remembered");
 }
 
@@ -48,8 +49,7 @@ void ZooKeeperBackend::conclude(const ContenderPtr& contender) {
       now - key.said_first >= contender->session->timeout() / parts_of_saying) {
     return give_up_saying(contender);
   }
-  const HoldId hold{.attempt = contender->attempt,
-                    .number = static_cast<std::uint64_t>(contender->number)};
+  const HoldId hold = hold_id_of(*contender);
   std::vector<Write> writes{{.kind = Write::Kind::set,
                              .path = key.place.kept,
                              .data = kept_of(hold, *key.conclusion, contender->label).bytes(),
@@ -104,8 +104,7 @@ void ZooKeeperBackend::found_concluded(const ContenderPtr& contender, const Repl
     return drive(contender);
   }
   const Memo memo = reply.code == Code::ok ? Memo::read(reply).value_or(Memo()) : Memo();
-  const HoldId hold{.attempt = contender->attempt,
-                    .number = static_cast<std::uint64_t>(contender->number)};
+  const HoldId hold = hold_id_of(*contender);
   const bool ours = wrote(memo, hold);
   // As it was when it began: nothing was written, and without its node nothing will be.
   const bool sure = ours || !contender->remove_unsure || is_as_begun(memo, hold);

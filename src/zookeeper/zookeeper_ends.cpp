@@ -71,6 +71,7 @@ void ZooKeeperBackend::forget_node(const ContenderPtr& contender) {
   set(*contender, &Contender::watching, false);
   set(*contender, &Contender::own_watch, false);
   contender->node.clear();
+  contender->name_is_there = false;
   contender->number = 0;
   contender->beside_number = 0;
   contender->event_grants = contender->wanted = false;
@@ -236,7 +237,7 @@ void ZooKeeperBackend::session_over(Session& session, const Failure& why) {
     if (contender->held && base::mutant("zookeeper.expiry_not_told")) continue;
     if (contender->is_gate) set(*contender, &Contender::held, false);
     if (contender->held) {
-      lose(contender, "the session expired");
+      lose(contender, why.text);
       erase(contender);
     } else if (contender->leaving) {
       // Whether it was recorded is to be asked for: with the next session it can be.

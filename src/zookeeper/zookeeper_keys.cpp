@@ -29,7 +29,8 @@ Kept begun_record(const Contender& contender, std::uint64_t run) {
           .keep = memory.keep,
           .runner = std::string(guid_of(contender)),
           .attempt = contender.attempt.text(),
-          .label = contender.label};
+          .label = contender.label,
+          .name = std::string(name_to_keep(contender.name))};
 }
 
 }  // namespace
@@ -109,9 +110,8 @@ bool ZooKeeperBackend::learn(const ContenderPtr& contender, const Reply& reply) 
     default: fail(contender, failure_of(reply, key.place.kept)); return false;
   }
   std::optional<Memo> memo = Memo::read(reply);
-  if (!memo) {
-    fail(contender,
-         {Errc::protocol, where_ + ": " + key.place.kept + ": this is no record of ours"});
+  if (!memo || !memo->is_of(contender->name)) {
+    fail(contender, not_of_that_key(key.place.kept, memo.has_value()));
     return false;
   }
   key.memo = *std::move(memo);

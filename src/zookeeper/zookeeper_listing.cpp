@@ -19,12 +19,10 @@ namespace {
 // (globalOutstandingLimit, 1,000); holds are renewed meanwhile.
 constexpr std::size_t looks_of_a_page = 200;
 constexpr std::size_t longest_name_here = 1'024;
-constexpr std::string_view too_long = "%h-";  // what nodes begin with that do not say their name
 
-/// @return the lock whose node that is; nothing = it is none. Empty: its name is too long to be
-/// told.
+/// @return the lock whose node that is; nothing = it is none. Empty: the node keeps its name.
 std::optional<std::string> name_of(std::string_view node) {
-  if (node.starts_with(too_long)) return std::string();
+  if (is_digest(node)) return std::string();
   std::optional<std::string> name = base::name_in_path(node);
   return name && !name->empty() ? name : std::nullopt;
 }
@@ -105,10 +103,12 @@ void add_gate(Gathering& gathering, const Children& children, std::size_t limit)
   add(gathering, Gathering::From::gate, wanted);
 }
 
-NamePage page_of(Gathering& gathering) {
+NamePage page_of(Gathering& gathering, std::string_view prefix) {
   NamePage page;
   for (Gathering::Part& part : gathering.parts) {
-    if (!part.there) continue;
+    // Of a name that its path does not tell the prefix is known by now only.
+    const bool wanted = part.name.empty() || part.name.starts_with(prefix);
+    if (!part.there || !wanted) continue;
     part.name.empty() ? void(++page.too_long) : page.names.push_back(std::move(part.name));
   }
   page.cursor = std::move(gathering.cursor);
@@ -164,9 +164,9 @@ void ZooKeeperBackend::list(const std::shared_ptr<Listing>& operation) {
 void ZooKeeperBackend::queue(const std::shared_ptr<QueueLook>& operation) {
   const CompletionScope scope(*this);
   if (open(operation)) {
-    submit({.step = Step::gather,
-            .operation = operation,
-            .path = lock_path(settings_.root, operation->name())});
+    submit_by_name({.step = Step::gather,
+                    .operation = operation,
+                    .path = lock_path(settings_.root, operation->name())});
   }
 }
 
@@ -177,7 +177,7 @@ void ZooKeeperBackend::gathered(Session& session, const Call& call, const Reply&
   if (again) return gather_again(call);
   if (reply.code != Code::ok && reply.code != Code::no_node) {
     if (call.gathering) call.gathering->over = true;
-    const bool looks = call.gathering && call.step == Step::gather;
+    const bool looks = call.gathering && call.step != Step::gather_queue;
     const std::string& what = looks ? call.gathering->parts[call.count].node : call.path;
     then([operation = call.operation, why = failure_of(reply, what)] { operation->failed(why); });
     return;
@@ -191,7 +191,11 @@ void ZooKeeperBackend::gathered(Session& session, const Call& call, const Reply&
   }
   Gathering& gathering = *call.gathering;
   Gathering::Part& part = gathering.parts[call.count];
-  if (reply.code == Code::ok && reply.children != nullptr) {
+  if (call.step == Step::gather_name) {
+    // As it was stored with the lock; what a stranger has put there is not told.
+    const bool own = reply.code == Code::ok && lock_path({}, reply.text).substr(1) == part.node;
+    if (own) part.name = reply.text;
+  } else if (reply.code == Code::ok && reply.children != nullptr) {
     part.there = Place::of(*reply.children, {}).count > 0;
   } else if (reply.code == Code::ok) {
     part.there = true;
@@ -256,7 +260,7 @@ void ZooKeeperBackend::look_at_each(Session& session, const Call& call,
               .count = i,
               .gathering = gathering};
     if (look == nullptr) {
-      if (session.list(path, std::move(each))) continue;
+      if (session.list(path, each) && send_name_look(session, path, std::move(each))) continue;
     } else if (session.get(path, false, std::move(each))) {
       continue;
     }
@@ -266,10 +270,20 @@ void ZooKeeperBackend::look_at_each(Session& session, const Call& call,
   }
 }
 
+// Of a lock whose node is called by a digest the name is read, too.
+bool ZooKeeperBackend::send_name_look(Session& session, const std::string& path, Call each) {
+  Gathering& gathering = *each.gathering;
+  if (!gathering.parts[each.count].name.empty()) return true;
+  each.step = Step::gather_name;
+  if (!session.get(path, false, std::move(each))) return false;
+  ++gathering.awaited;
+  return true;
+}
+
 void ZooKeeperBackend::answer(const Call& call, Gathering& gathering) {
   gathering.over = true;
   if (const auto listing = std::dynamic_pointer_cast<Listing>(call.operation)) {
-    then([listing, page = page_of(gathering)] { listing->answered(page); });
+    then([listing, page = page_of(gathering, listing->prefix())] { listing->answered(page); });
     return;
   }
   const auto look = std::static_pointer_cast<QueueLook>(call.operation);

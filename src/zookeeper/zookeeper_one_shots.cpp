@@ -31,9 +31,11 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
     call.memo->removals = reply.version;
     return;
   }
+  if (call.step == Step::check_parent) return checked_parent(session, call, reply);
   const bool again =
       reply.code == Code::unknown || reply.code == Code::ended || reply.code == Code::not_done;
   if (again) {
+    if (call.step == Step::check_list) return;  // with it what comes behind it
     // Of several looks the first one that fails asks for all of them.
     if (call.step == Step::force_head) call.gathering->over = true;
     outbox_.push_back(call);
@@ -42,18 +44,18 @@ void ZooKeeperBackend::replied_to_one_shot(Session& session, const Call& call, c
   if (call.step == Step::look_up_gone && reply.code == Code::other_version) {
     return looked_up(session, call, reply);
   }
-  const bool refused =
-      call.step == Step::check && (reply.code == Code::other_version || reply.code == Code::denied);
-  if (reply.code != Code::ok && reply.code != Code::no_node && !refused) {
+  if (call.step == Step::check) return checked(session, call, reply);
+  if (reply.code != Code::ok && reply.code != Code::no_node) {
     then([operation, why = failure_of(reply, call.path)] { operation->failed(why); });
     return;
   }
   switch (call.step) {
+    case Step::name: return compared(call, reply);
     case Step::look_up:
     case Step::look_up_queue:
     case Step::look_up_gone: return looked_up(session, call, reply);
     case Step::recognise: return recognised(call, reply);
-    case Step::check: then([operation] { static_cast<Check&>(*operation).answered(); }); return;
+    case Step::check_list: return;
     case Step::force_head:
     case Step::force_remove: return forced(call, reply);
     default: return looked_for_holders(session, call, reply);
@@ -113,7 +115,7 @@ void ZooKeeperBackend::force_no_more(const Call& call) {
   const auto asked = std::static_pointer_cast<ForcedRelease>(call.operation);
   std::string leases = GatePlace::of(settings_.root, asked->name()).leases;
   if (asked->of() && call.path != leases) {
-    return submit({.step = Step::force, .operation = asked, .path = std::move(leases)});
+    return submit_by_name({.step = Step::force, .operation = asked, .path = std::move(leases)});
   }
   then([asked] { asked->answered(std::nullopt); });
 }

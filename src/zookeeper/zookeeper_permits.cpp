@@ -28,6 +28,7 @@ void ZooKeeperBackend::take_permit(const ContenderPtr& contender) {
   if (others && contender->wait) come_to_gate(contender);
   // Also by who waits: it may have come with another number.
   if (others && !contender->peeked) {
+    ask_for_name(contender);
     if (session.list_in_sync(contender->path, {.step = Step::peek, .contender = contender})) {
       ++contender->flight;
     }
@@ -61,6 +62,7 @@ void ZooKeeperBackend::come_to_gate(const ContenderPtr& contender) {
   gate->attempt.sequence |= of_a_gate;
   gate->name = contender->name;
   gate->path = GatePlace::of(settings_.root, contender->name).locks;
+  gate->name_node = contender->name_node;
   gate->prefix = prefix_of(*gate);
   gate->label = contender->label;
   gate->lease = contender->lease;

@@ -82,6 +82,7 @@ void ZooKeeperBackend::look_at_queue(const ContenderPtr& contender, Step step) {
   // Who is to have the next permit is told of each that comes free.
   const bool watch = contender->gate && contender->gate->held;
   if (contender->mode == Mode::permit && !watch) look_at_gate(contender);
+  ask_for_name(contender);
   if (contender->session->list(contender->path, {.step = step, .contender = contender}, watch)) {
     ++contender->flight;
   }
@@ -91,19 +92,14 @@ void ZooKeeperBackend::take(const ContenderPtr& contender) {
   Session& session = *contender->session;
   const Instant now = clock_->now();
   if (now < contender->again) return;
-  if (contender->lease < session.timeout()) {
-    const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(contender->lease);
-    fail(contender, {Errc::misconfigured, where_ + ": a hold lasts as long as its session, " +
-                                              std::to_string(session.timeout().count()) +
-                                              " ms (URL: session), which is longer than "
-                                              "LockOptions::lease, " +
-                                              std::to_string(lease.count()) + " ms"});
-    return;
+  if (std::optional<Failure> why = too_short(contender->lease, session)) {
+    return fail(contender, *std::move(why));
   }
   if (contender->key) return take_key(contender);
   if (contender->mode == Mode::permit) return take_permit(contender);
   if (const ContenderPtr owner = owner_of(*contender)) return go_on_as_reader(contender, *owner);
   if (!contender->wait && !contender->peeked && seen_held(*contender, now)) {
+    ask_for_name(contender);
     // Whoever has been told that the lock is free is not to find it held.
     if (session.list_in_sync(contender->path, {.step = Step::peek, .contender = contender})) {
       ++contender->flight;
@@ -146,9 +142,11 @@ void ZooKeeperBackend::make_levels(const ContenderPtr& contender, const std::str
   const bool stays = !while_needed;
   if (!all && known != queues_.end() && (stays || now - known->second < memory_of_queues)) return;
   const std::vector<std::string> levels = levels_of(path);
+  const std::string nothing;
   const std::size_t missing = contender->mode == Mode::permit || contender->is_gate ? 2 : 1;
   for (std::size_t i = all ? 0 : levels.size() - missing; i < levels.size(); ++i) {
-    if (contender->session->create_parent(levels[i], while_needed,
+    const std::string& data = levels[i] == contender->name_node ? contender->name : nothing;
+    if (contender->session->create_parent(levels[i], while_needed, data,
                                           {.step = Step::parent, .contender = contender})) {
       ++contender->flight;
     }

@@ -52,6 +52,12 @@ std::string ZooKeeperBackend::shelf_of(const std::string& kept) {
   return kept.substr(0, kept.rfind('/'));
 }
 
+Failure ZooKeeperBackend::not_of_that_key(const std::string& node, bool is_record) const {
+  return {Errc::protocol,
+          where_ + ": " + node +
+              (is_record ? ": this record is that of another key" : ": this is no record of ours")};
+}
+
 // Its answer came, or that there is none.
 void ZooKeeperBackend::looked_up(Session& session, const Call& call, const Reply& reply) {
   const auto operation = std::static_pointer_cast<Recollection>(call.operation);
@@ -63,9 +69,8 @@ void ZooKeeperBackend::looked_up(Session& session, const Call& call, const Reply
   if (call.step == Step::look_up) {
     if (reply.code == Code::ok) {
       std::optional<Memo> read = Memo::read(reply);
-      if (!read) {
-        then([operation, why = Failure(Errc::protocol,
-                                       where_ + ": " + call.path + ": this is no record of ours")] {
+      if (!read || !read->is_of(operation->key())) {
+        then([operation, why = not_of_that_key(call.path, read.has_value())] {
           operation->failed(why);
         });
         return;

@@ -22,6 +22,10 @@ std::string child_of(const std::string& parent, std::string_view name) {
   return path;
 }
 
+std::string undeletable(const std::string& node, const Reply& reply) {
+  return node + " cannot be deleted: " + words_of(reply);
+}
+
 }  // namespace
 
 Holder ZooKeeperBackend::holder_of(const Reply& reply, std::string_view node, std::size_t waiters) {
@@ -46,7 +50,8 @@ Holder ZooKeeperBackend::holder_of(const Reply& reply, std::string_view node, st
 Failure ZooKeeperBackend::failure_of(const Reply& reply, const std::string& what) const {
   const std::string words = where_ + ": " + what + ": " + words_of(reply);
   switch (reply.code) {
-    case Code::denied: return {Errc::denied, words};
+    case Code::denied:
+    case Code::no_user: return {Errc::denied, words};
     case Code::local: return {Errc::misconfigured, words};
     case Code::quota: return {Errc::exhausted, words};
     case Code::unsupported: return {Errc::unsupported, words};
@@ -75,6 +80,7 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
   }
   if (call.step == Step::doubt_gone) {
     if (reply.code == Code::ok || reply.code == Code::no_node) drop_doubt(call.path);
+    if (reply.code == Code::denied) session.give_up(undeletable(call.path, reply));
     return;
   }
   switch (call.step) {
@@ -84,8 +90,11 @@ void ZooKeeperBackend::replied(Session& session, const Call& call, const Reply& 
     case Step::tidy_queue: return tidied(session, call, reply);
     default: break;
   }
-  if (call.step == Step::gather || call.step == Step::gather_queue) {
-    return gathered(session, call, reply);
+  switch (call.step) {
+    case Step::gather:
+    case Step::gather_queue:
+    case Step::gather_name: return gathered(session, call, reply);
+    default: break;
   }
   if (!contender) return replied_to_one_shot(session, call, reply);
   if (call.step == Step::own_watch) {
@@ -120,6 +129,7 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::queue:
     case Step::look:
     case Step::peek: return listed(contender, call, reply);
+    case Step::name: return told_of_name(contender, reply);
     case Step::settle: return settled(contender, reply);
     case Step::settle_node: return settled_node(contender, call, reply);
     case Step::watch: return watching(contender, reply);
@@ -165,11 +175,14 @@ void ZooKeeperBackend::replied_to(const ContenderPtr& contender, const Call& cal
     case Step::inspect:
     case Step::inspect_head:
     case Step::check:
+    case Step::check_parent:
+    case Step::check_list:
     case Step::force:
     case Step::force_head:
     case Step::force_remove:
     case Step::gather:
     case Step::gather_queue:
+    case Step::gather_name:
     case Step::ignore: return;
   }
 }
@@ -210,6 +223,9 @@ void ZooKeeperBackend::listed(const ContenderPtr& contender, const Call& call, c
     case Code::not_done: return;  // once more with the next connection, or the next tick
     default: return fail(contender, failure_of(reply, contender->path));
   }
+  // Whose queue that is was not told with it: once more, as above.
+  const bool known = contender->name_node.empty() || contender->name_is_there;
+  if (!known && !contender->leaving) return;
   if (call.step != Step::peek) {
     return contender->node.empty() ? drive(contender) : place(contender, *reply.children);
   }
@@ -265,7 +281,8 @@ void ZooKeeperBackend::watching(const ContenderPtr& contender, const Reply& repl
   }
   if (reply.code != Code::ok) return;
   if (is_orphan(*contender, reply.owner)) {
-    static_cast<void>(contender->session->remove(contender->predecessor, Call{}));
+    static_cast<void>(contender->session->remove(
+        contender->predecessor, {.step = Step::doubt_gone, .path = contender->predecessor}));
   }
   // As it was made, and from now on we are told of a change before of its end. An owner by
   // Curator's read and write locks changes nothing as it goes on as a reader.
@@ -341,7 +358,10 @@ void ZooKeeperBackend::removed(const ContenderPtr& contender, const Reply& reply
     case Code::not_done: return;
     default: break;
   }
-  const Failure why = failure_of(reply, contender->node);
+  // It stands as long as the session does, and would keep the name from everybody.
+  Failure why = failure_of(reply, contender->node);
+  why.text += ": the node cannot be deleted, so the session was ended with all that it holds";
+  contender->session->give_up(undeletable(contender->node, reply));
   for (const auto& release : std::exchange(contender->releases, {})) {
     then([release, why] { release->failed(why); });
   }

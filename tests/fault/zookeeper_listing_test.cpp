@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Goal: a list tells the locks that are held, whatever library holds them, and nothing else that
 // lies below the path; a queue tells the stranger's label, too. Method: nodes by a stranger's hand,
-// names that are too long to be told, a connection that is cut in the middle of it.
+// names that are too long for a path, a connection that is cut in the middle of it.
 #include "fault/zookeeper_fixture.hpp"
 
 #include <algorithm>
@@ -43,20 +43,21 @@ TEST_F(ZooKeeperListings, TellStrangersHoldsAndNoOtherNodes) {
   lock.unlock();
 }
 
-TEST_F(ZooKeeperListings, CountNamesThatAreTooLong) {
+TEST_F(ZooKeeperListings, TellNamesThatAreTooLongForAPath) {
   Client mine = client();
   const std::string longest(100, 'x');
-  const std::string too_long(101, 'x');
+  const std::string longer(101, 'x');
   const std::string escaped(34, '/');
   std::deque<Lock> locks;
-  for (const std::string& name : {longest, too_long, escaped}) {
+  for (const std::string& name : {longest, longer, escaped}) {
     locks.push_back(mine.lock(name));
     ASSERT_TRUE(locks.back().try_lock_for(patience));
   }
-  const NamePage page = mine.list("x");
-  EXPECT_EQ(page.names, Names{longest});
-  EXPECT_EQ(page.too_long, 2U) << "their prefix is not known";
-  EXPECT_EQ(mine.queue(too_long).holders.size(), 1U);
+  NamePage page = mine.list("x");
+  std::sort(page.names.begin(), page.names.end());
+  EXPECT_EQ(page.names, (Names{longest, longer}));
+  EXPECT_EQ(page.too_long, 0U);
+  EXPECT_EQ(mine.queue(longer).holders.size(), 1U);
   EXPECT_EQ(mine.force_release(escaped).size(), 1U);
   for (Lock& lock : locks) lock.unlock();
 }

@@ -130,5 +130,92 @@ TEST_F(ZooKeeperRights, AndPasswordsAreInNoMessage) {
   }
 }
 
+/// Below a node at which everybody may do some things.
+class ZooKeeperSomeRights : public ZooKeeperTest {
+ protected:
+  static constexpr std::int32_t all_but(std::int32_t right) {
+    return ZooKeeperTalk::all_rights & ~right;
+  }
+  void make(const std::string& node, std::int32_t rights) {
+    server().talk().create(node, ZooKeeperKind::persistent, {}, "world:anyone", rights);
+  }
+};
+
+TEST_F(ZooKeeperSomeRights, ThatLockNeedsAreProvenByCheck) {
+  make("/" + root(), ZooKeeperTalk::all_rights);
+  const auto expect_denied = [&](const std::string& below, const std::string& what) {
+    Client mine(server().url(root() + below + "?" + in_short));
+    const Failure failure = failure_of([&] { mine.check(patience); });
+    EXPECT_EQ(failure.code, Errc::denied) << what << ": " << failure.text;
+    EXPECT_THAT(failure.text, HasSubstr(below)) << what;
+  };
+  make("/" + root() + "/create", all_but(ZooKeeperTalk::may_create));
+  expect_denied("/create", "no queue can be made");
+  for (const auto& [name, right] :
+       {std::pair{"read", ZooKeeperTalk::may_read}, std::pair{"delete", ZooKeeperTalk::may_delete},
+        std::pair{"own", ZooKeeperTalk::may_create}}) {
+    make("/" + root() + "/" + name, ZooKeeperTalk::all_rights);
+    make("/" + root() + "/" + name + "/mortise.check", all_but(right));
+    expect_denied(std::string("/") + name, name);
+  }
+}
+
+TEST_F(ZooKeeperSomeRights, ThatSufficeLeaveNothingBehindACheck) {
+  Client mine = client();
+  mine.check(patience);
+  expect_free("mortise.check");
+  EXPECT_EQ(mine.list("").names.size(), 0U);
+}
+
+TEST_F(ZooKeeperSomeRights, AreNotEnoughForALeaseBelowTheSession) {
+  Client mine(url("session=4s"));
+  mine.check(patience);
+  const Lock wanted = mine.lock("a", {.lease = 3s});
+  const Failure failure = failure_of([&] { mine.check(patience); });
+  EXPECT_EQ(failure.code, Errc::misconfigured) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("4000 ms"));
+  Client longer(url("session=40s&margin=1s"));
+  EXPECT_EQ(failure_of([&] { longer.check(patience); }).code, Errc::misconfigured)
+      << "nor is the default lease enough";
+}
+
+// What its client may not delete would keep the name as long as the session lives.
+TEST_F(ZooKeeperSomeRights, ToDeleteANodeAreMissingAndItsSessionEnds) {
+  make("/" + root(), ZooKeeperTalk::all_rights);
+  make(path("a"), all_but(ZooKeeperTalk::may_delete));
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  Lock other = mine.lock("b");
+  other.lock();
+  Lock lock = mine.lock("a");
+  lock.lock();
+  EXPECT_EQ(lock.release(), Released::unknown);
+  ASSERT_TRUE(record->told(Record::Kind::failed, 1));
+  const Failure failure = record->all(Record::Kind::failed).front().why;
+  EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("the session was ended"));
+  expect_free("a");
+  // What the session held besides is lost, and told with the reason.
+  EXPECT_TRUE(eventually([&] { return other.lost().stop_requested(); }));
+  ASSERT_TRUE(record->told(Record::Kind::lost, 1));
+  EXPECT_THAT(record->all(Record::Kind::lost).front().why.text, HasSubstr("cannot be deleted"));
+  EXPECT_EQ(other.release(), Released::was_lost);
+  EXPECT_TRUE(other.try_lock_for(patience)) << "the next session";
+  EXPECT_EQ(other.release(), Released::released);
+}
+
+TEST_F(ZooKeeperSomeRights, ToDeleteAPlaceInAQueueAreMissingAndItsSessionEnds) {
+  make("/" + root(), ZooKeeperTalk::all_rights);
+  make(path("a"), all_but(ZooKeeperTalk::may_delete));
+  Client theirs = client();
+  Lock lock = theirs.lock("a");
+  lock.lock();
+  Client mine = client();
+  Lock wanted = mine.lock("a");
+  EXPECT_FALSE(wanted.try_lock_for(100ms));
+  EXPECT_TRUE(comes_to_be("a", 1, session / 2)) << "it waits still";
+  EXPECT_FALSE(lock.lost().stop_requested());
+}
+
 }  // namespace
 }  // namespace mortise::fault

@@ -27,7 +27,7 @@ void check(const Failure& failure, bool fine) {
 
 int digit_of(char c) { return c <= '9' ? c - '0' : c - 'A' + 10; }
 
-/// What path_name() made its text of; it escapes, where it does not hash.
+/// What path_name() made its text of.
 std::string unescaped(std::string_view text) {
   std::string name;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -42,16 +42,14 @@ std::string unescaped(std::string_view text) {
 }
 
 void check_path(std::string_view name) {
-  const std::string text = base::path_name(name, 100);
-  expect(text.size() <= 100 && text.find('/') == std::string::npos, "a component", text);
+  const std::string text = base::path_name(name);
+  expect(text.find('/') == std::string::npos, "a component", text);
   expect(fuzz::is_one_line(text) && (text.empty() || text.front() != '.'), "visible", text);
-  const bool hashed = text.starts_with("%h-");
-  expect(hashed || unescaped(text) == name, "one text a name", text);
-  expect(hashed || base::name_in_path(text) == name, "and the way back", text);
+  expect(unescaped(text) == name, "one text a name", text);
+  expect(base::name_in_path(text) == name, "and the way back", text);
   // A stranger's node, perhaps.
   if (const auto found = base::name_in_path(name)) {
-    expect(base::path_name(*found, 100).starts_with("%h-") || base::path_name(*found, 100) == name,
-           "no other text of it", name);
+    expect(base::path_name(*found) == name, "no other text of it", name);
   }
 }
 

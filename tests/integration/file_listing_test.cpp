@@ -3,6 +3,7 @@
 // each way, and in several at once.
 #include "integration/file_sharing_fixture.hpp"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,18 @@ TEST_F(FileListingTest, WhatIsReadIsHeld) {
   other->release(*beside);
   EXPECT_EQ(listed(*mine), Names{});
   EXPECT_TRUE(holders(*mine).empty());
+}
+
+// As of two long names with one hash.
+TEST_F(FileListingTest, PermitsInAnotherNamesFileAreRefused) {
+  const auto mine = user();
+  ASSERT_TRUE(take(*mine, Mode::permit, three));
+  std::filesystem::copy_file(directory() + "/" + file_name("a", Mode::permit),
+                             directory() + "/" + file_name("b", Mode::permit));
+  const auto look = std::make_shared<QueueLook>("b", 10);
+  mine->backend().queue(look);
+  EXPECT_EQ(look->failure().code, Errc::protocol) << look->failure().text;
+  EXPECT_NE(look->failure().text.find("another lock name"), std::string::npos);
 }
 
 TEST_F(FileListingTest, AnOwnerThatReadsBesideIsAnOwner) {

@@ -38,17 +38,29 @@ bool wait_for(int fd, short events, std::chrono::steady_clock::time_point until)
   }
 }
 
+/// Which of this machine's own addresses: 127.0.0.1 or ::1.
+enum class Loopback { four, six };
+
 /// @return a connected socket that does not block.
 template <class Error>
-int connect_to(std::uint16_t port, std::chrono::steady_clock::time_point until) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+int connect_to(std::uint16_t port, std::chrono::steady_clock::time_point until,
+               Loopback loopback = Loopback::four) {
+  const bool is_six = loopback == Loopback::six;
+  const int fd =
+      ::socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) fail_with_errno<Error>("socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  six.sin6_addr = IN6ADDR_LOOPBACK_INIT;
+  const auto* const address =
+      is_six ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four);
   int error = 0;
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) error = errno;
+  if (::connect(fd, address, is_six ? sizeof six : sizeof four) != 0) error = errno;
   if (error == EINPROGRESS) {
     socklen_t size = sizeof error;
     if (!wait_for<Error>(fd, POLLOUT, until)) {
@@ -60,7 +72,8 @@ int connect_to(std::uint16_t port, std::chrono::steady_clock::time_point until) 
   if (error != 0) {
     ::close(fd);
     errno = error;
-    fail_with_errno<Error>("cannot connect to 127.0.0.1:" + std::to_string(port));
+    fail_with_errno<Error>("cannot connect to " + std::string(is_six ? "[::1]:" : "127.0.0.1:") +
+                           std::to_string(port));
   }
   const int yes = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

@@ -123,6 +123,13 @@ void ZooKeeperServer::restart() {
   start();
 }
 
+void ZooKeeperServer::restart_without_data() {
+  kill();
+  std::filesystem::remove_all(directory_.file("data"));
+  std::filesystem::create_directory(directory_.file("data"));
+  start();
+}
+
 void ZooKeeperServer::expire(std::int64_t session) { handle("expire " + std::to_string(session)); }
 
 void ZooKeeperServer::set_sequence(const std::string& path, std::int64_t next) {
@@ -155,7 +162,7 @@ void ZooKeeperServer::write_configuration() const {
        << "maxSessionTimeout=60000\n"
        << "dataDir=" << directory_.file("data") << '\n'
        << "clientPort=" << port_ << '\n'
-       << "clientPortAddress=127.0.0.1\n"
+       << "clientPortAddress=" << (options_.loopback == Loopback::six ? "::1" : "127.0.0.1") << '\n'
        << "maxClientCnxns=0\n"
        << "admin.enableServer=false\n"
        << "4lw.commands.whitelist=*\n";

@@ -40,6 +40,8 @@ struct ZooKeeperServerOptions {
   int member = 0;
   /// Run by the helper of tests/support/java, which does what no client can ask for.
   bool handled = false;
+  /// Where its port is. Of ::1 there is no `talk()`.
+  Loopback loopback = Loopback::four;
   /// Has a secure port beside the plain one; both are served by Netty then.
   std::optional<ZooKeeperSecurity> security{};
 };
@@ -66,7 +68,7 @@ class ZooKeeperServer {
   [[nodiscard]] static std::string fresh_root();
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string address() const { return host() + ":" + std::to_string(port_); }
   /// @return zookeeper://127.0.0.1:PORT/rest
   [[nodiscard]] std::string url(const std::string& rest) const;
   [[nodiscard]] std::uint16_t secure_port() const noexcept { return secure_port_; }
@@ -78,7 +80,9 @@ class ZooKeeperServer {
   [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
   [[nodiscard]] ZooKeeperTalk talk() const { return ZooKeeperTalk(port_); }
   /// What it answers to a four-letter word; empty where it does not.
-  [[nodiscard]] std::string ask(std::string_view word) const { return ask_zookeeper(port_, word); }
+  [[nodiscard]] std::string ask(std::string_view word) const {
+    return ask_zookeeper(port_, word, options_.loopback);
+  }
   /// One figure of "mntr", without "zk_".
   [[nodiscard]] std::int64_t figure(const std::string& name) const;
   /// "standalone", "leader", "follower"; empty: it serves nobody now.
@@ -94,6 +98,8 @@ class ZooKeeperServer {
   void start();
   /// `kill()` and `start()`.
   void restart();
+  /// The same, and what it had acknowledged is lost.
+  void restart_without_data();
 
   // Of a server that is `handled`.
   /// Ends a session as its expiry would.
@@ -110,6 +116,9 @@ class ZooKeeperServer {
   [[nodiscard]] static std::string missing_handle();
 
  private:
+  [[nodiscard]] std::string host() const {
+    return options_.loopback == Loopback::six ? "[::1]" : "127.0.0.1";
+  }
   void write_configuration() const;
   void write_security(std::ostream& file) const;
   [[nodiscard]] std::vector<std::string> arguments() const;

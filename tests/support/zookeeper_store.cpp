@@ -117,8 +117,8 @@ BackendUnderTest zookeeper_backend(ZooKeeperWay way, std::chrono::milliseconds s
           .hooks = std::move(hooks),
           .qualities = {Quality::leases, Quality::fair, Quality::one_wake, Quality::once,
                         Quality::shared, Quality::permits, Quality::lists, Quality::lists_once,
-                        Quality::queues, Quality::queues_of_many, Quality::waiters,
-                        Quality::waiter_labels, Quality::forces},
+                        Quality::lists_long_names, Quality::queues, Quality::queues_of_many,
+                        Quality::waiters, Quality::waiter_labels, Quality::forces},
           .missing = test::ZooKeeperServer::missing,
           .short_lease = session,
           .answers_at_once = false};

@@ -26,7 +26,6 @@ constexpr std::int32_t op_close = -11;
 constexpr std::int32_t op_auth = 100;
 constexpr std::int32_t xid_auth = -4;
 constexpr std::int32_t xid_event = -1;
-constexpr std::int32_t all_rights = 31;
 constexpr std::int32_t any_version = -1;
 constexpr std::size_t largest_answer = std::size_t{64} << 20U;
 
@@ -110,14 +109,14 @@ void ZooKeeperTalk::authenticate(std::string_view scheme, std::string_view who) 
 }
 
 std::string ZooKeeperTalk::create(std::string_view path, ZooKeeperKind kind, std::string_view data,
-                                  std::string_view acl) {
+                                  std::string_view acl, std::int32_t rights) {
   const std::size_t colon = std::min(acl.find(':'), acl.size() - 1);
   const std::string answer = ask(kind == ZooKeeperKind::container ? op_create_container : op_create,
                                  ZooKeeperWriter()
                                      .text(path)
                                      .text(data)
                                      .int32(1)  // one entry of rights
-                                     .int32(all_rights)
+                                     .int32(rights)
                                      .text(acl.substr(0, colon))
                                      .text(acl.substr(colon + 1))
                                      .int32(static_cast<std::int32_t>(kind))
@@ -239,12 +238,12 @@ void ZooKeeperTalk::move_bytes(char* bytes, std::size_t size, bool out) {
   }
 }
 
-std::string ask_zookeeper(std::uint16_t port, std::string_view word) {
+std::string ask_zookeeper(std::uint16_t port, std::string_view word, Loopback loopback) {
   int fd = -1;
   std::string out;
   try {
     const auto until = Clock::now() + std::chrono::seconds(2);
-    fd = connect_to<ZooKeeperTalkError>(port, until);
+    fd = connect_to<ZooKeeperTalkError>(port, until, loopback);
     bool goes_on = ::send(fd, word.data(), word.size(), MSG_NOSIGNAL) > 0;
     while (goes_on && wait_for<ZooKeeperTalkError>(fd, POLLIN, until)) {
       char buffer[4096];

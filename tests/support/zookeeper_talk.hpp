@@ -4,6 +4,8 @@
 // client, and sends nothing by itself, heartbeats neither: a session that is idle expires.
 #pragma once
 
+#include "support/loopback.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -47,6 +49,12 @@ class ZooKeeperTalk {
   static constexpr int no_auth = -102;
   static constexpr int node_exists = -110;
   static constexpr int not_empty = -111;
+  // Rights, to be added up.
+  static constexpr std::int32_t may_read = 1;
+  static constexpr std::int32_t may_write = 2;
+  static constexpr std::int32_t may_create = 4;
+  static constexpr std::int32_t may_delete = 8;
+  static constexpr std::int32_t all_rights = 31;
 
   /// Connects to 127.0.0.1.
   /// @param session what it asks for; the server may give another one
@@ -67,9 +75,11 @@ class ZooKeeperTalk {
   /// Proves who it is: "digest", "user:password". @throws ZooKeeperTalkError, as all below
   void authenticate(std::string_view scheme, std::string_view who);
   /// @return the name of the new node, which differs from `path` where it is sequential.
-  /// @param acl "world:anyone" with all rights, or another scheme and id
+  /// @param acl "world:anyone", or another scheme and id
+  /// @param rights what those may do
   std::string create(std::string_view path, ZooKeeperKind kind = ZooKeeperKind::persistent,
-                     std::string_view data = {}, std::string_view acl = "world:anyone");
+                     std::string_view data = {}, std::string_view acl = "world:anyone",
+                     std::int32_t rights = all_rights);
   /// The node and what it needs above itself, as persistent nodes where they are missing.
   void create_all(const std::string& path);
   void remove(std::string_view path);
@@ -98,6 +108,7 @@ class ZooKeeperTalk {
 
 /// Asks a server by one of its four-letter words ("srvr", "mntr", "cons").
 /// @return what it answers; empty where it does not
-[[nodiscard]] std::string ask_zookeeper(std::uint16_t port, std::string_view word);
+[[nodiscard]] std::string ask_zookeeper(std::uint16_t port, std::string_view word,
+                                        Loopback loopback = Loopback::four);
 
 }  // namespace mortise::test

@@ -42,6 +42,7 @@ TEST(ZooKeeperKept, ReadsAsItWasWritten) {
         kept.record.state = state;
         kept.record.bytes = bytes;
         kept.runner = runner;
+        kept.name = bytes.substr(0, 300);
         const auto read = Kept::read(kept.bytes());
         ASSERT_TRUE(read);
         EXPECT_EQ(read->record.state, state);
@@ -53,6 +54,7 @@ TEST(ZooKeeperKept, ReadsAsItWasWritten) {
         EXPECT_EQ(read->runner, runner);
         EXPECT_EQ(read->attempt, kept.attempt);
         EXPECT_EQ(read->label, kept.label);
+        EXPECT_EQ(read->name, kept.name);
       }
     }
   }
@@ -103,6 +105,17 @@ TEST(ZooKeeperKept, IsOverByTheTimeOfTheLeader) {
   EXPECT_EQ(memo.record(true, at(1'000'000 + keep)).state, KeyState::pending) << "it runs";
   EXPECT_TRUE(memo.record(true, at(1'000'000 + keep)).held);
   EXPECT_EQ(memo.record(false, at(1'000'000 + keep)).run, 0U);
+}
+
+TEST(ZooKeeperKept, IsOfOneKey) {
+  const std::string key(101, 'k');
+  Memo memo{.there = true, .kept = some()};
+  EXPECT_TRUE(memo.is_of("short"));
+  EXPECT_FALSE(memo.is_of(key)) << "it is kept under a digest, and does not say whose it is";
+  memo.kept.name = key;
+  EXPECT_TRUE(memo.is_of(key));
+  EXPECT_FALSE(memo.is_of(std::string(101, 'x')));
+  EXPECT_FALSE(memo.is_of("short"));
 }
 
 TEST(ZooKeeperKept, HasAPlaceOfItsOwn) {

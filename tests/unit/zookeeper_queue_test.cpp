@@ -230,6 +230,17 @@ TEST(ZooKeeperQueueTest, RandomQueuesAreOrderedByNumber) {
   }
 }
 
+TEST(ZooKeeperQueueTest, ALongNameIsCalledByItsSha256AndKept) {
+  EXPECT_EQ(lock_path("/locks", std::string(100, 'a')), "/locks/" + std::string(100, 'a'));
+  EXPECT_EQ(lock_path("/locks", std::string(101, 'a')),
+            "/locks/%s-9d0793397991b57a99a07c6e6b4a92bab68dbf605345cd0b87f385a448a726bc");
+  EXPECT_TRUE(lock_path("", std::string(34, '/')).starts_with("/%s-")) << "102 bytes once escaped";
+  EXPECT_EQ(name_to_keep(std::string(100, 'a')), "");
+  EXPECT_EQ(name_to_keep(std::string(101, 'a')), std::string(101, 'a'));
+  EXPECT_TRUE(is_digest("%s-0"));
+  EXPECT_FALSE(is_digest("%25s-0"));
+}
+
 TEST(ZooKeeperQueueTest, APathHasItsLevels) {
   EXPECT_EQ(lock_path("/shop/locks", "orders/42"), "/shop/locks/orders%2F42");
   EXPECT_EQ(levels_of("/shop/locks/a"),

@@ -6,13 +6,21 @@
 
 #include <gtest/gtest.h>
 
+#include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <string>
+
+// What the C client calls instead of the system's: see wire_calls.cpp.
+extern "C" int mortise_zk_getaddrinfo(const char* host, const char* port, const addrinfo* hints,
+                                      addrinfo** list);
 
 namespace mortise::zookeeper {
 namespace {
@@ -329,6 +337,52 @@ TEST_F(ZooKeeperWireTest, TheFarewellSendsTheRestAndIsBounded) {
   EXPECT_LT(BootClock::now() - before, 5s);
   EXPECT_EQ(at_server(), greeting + request(1));
   EXPECT_FALSE(wire_.is_open());
+}
+
+// The greeting is the protocol's version, what was seen, and the rest.
+TEST_F(ZooKeeperWireTest, WhatWasSeenIsHiddenInTheGreetingAlone) {
+  const std::string seen(8, 's');
+  const std::string asks = frame(number(0) + seen + std::string(32, 'g'));
+  ask(asks);
+  wire_.flush();
+  EXPECT_EQ(at_server(), asks);
+  wire_.hide_seen(true);
+  connect();
+  ask(asks);
+  ask(request(1));
+  wire_.flush();
+  std::string hidden = asks;
+  hidden.replace(8, seen.size(), seen.size(), '\0');
+  EXPECT_EQ(at_server(), hidden + request(1));
+  EXPECT_FALSE(wire_.turned_away());
+  ::shutdown(server_, SHUT_RDWR);
+  wire_.fill();
+  EXPECT_TRUE(wire_.turned_away()) << "the server has hung up on the greeting";
+}
+
+TEST(ZooKeeperWireCalls, ReadTheNumbersThatWereResolved) {
+  const auto read = [](const char* host) {
+    addrinfo* list = nullptr;
+    const int code = mortise_zk_getaddrinfo(host, "2181", nullptr, &list);
+    sockaddr_in6 found{};
+    if (code != 0) return found;
+    EXPECT_LE(list->ai_addrlen, sizeof found);
+    std::memcpy(&found, list->ai_addr, std::min<std::size_t>(list->ai_addrlen, sizeof found));
+    ::freeaddrinfo(list);
+    return found;
+  };
+  EXPECT_EQ(read("127.0.0.1").sin6_family, AF_INET);
+  for (const char* const host : {"[::1]", "::1", "[fe80::1%lo]"}) {
+    const sockaddr_in6 found = read(host);
+    EXPECT_EQ(found.sin6_family, AF_INET6) << host;
+    EXPECT_EQ(found.sin6_port, htons(2181)) << host;
+  }
+  EXPECT_EQ(read("[fe80::1%lo]").sin6_scope_id, ::if_nametoindex("lo"));
+  for (const char* const none : {"localhost", "[127.0.0.1", "[]", ""}) {
+    EXPECT_EQ(read(none).sin6_family, AF_UNSPEC) << none;
+  }
+  const std::string endless(5'000, '1');
+  EXPECT_EQ(read(endless.c_str()).sin6_family, AF_UNSPEC);
 }
 
 }  // namespace
