@@ -4,19 +4,20 @@
 # by hand, the same as files for psql: schema.sql for the schema "mortise", and application.sql, which
 # gives an application its rights.
 set(folder "${PROJECT_SOURCE_DIR}/src/postgres/sql")
-set(migration begin trust steps schema once_tables share_tables take_row take release_row release renew cancel share
+set(migration begin trust steps schema once_tables share_tables add_row take_row take release_row release renew cancel share
     guard expel force_release once_begin once_conclude once_forget rights trust)
-set(statements look peek ask ask_key ask_share ask_permit inspect look_key renew_all greet session census list queue)
+set(statements look peek ask ask_key ask_share ask_permit inspect check look_key renew_all greet session census list queue
+    at_home)
 # The functions that are made more than once: for the names of locks, for the keys of Once, for semaphores.
-set(spaces take_row release_row release renew cancel share expel)
-set(spaces_of_keys take_row release_row renew cancel)
-set(spaces_of_semaphores release_row release cancel share expel)
+set(spaces add_row take_row release_row release renew cancel share expel)
+set(spaces_of_keys add_row take_row release_row renew cancel)
+set(spaces_of_semaphores add_row release_row release cancel share expel)
 set(clock_number "floor(extract(epoch FROM t) * 1000000)::bigint")
 # In front of the labels of those who share a name: see share_tables.sql.
 set(mark "'\\x01'::pg_catalog.bytea")
 set(floor_of_keys "(SELECT max(number) FROM @schema@.run_floor)")
-function(mortise_make_for result text lock ticket share of word seed shares gate floor first_number only_waits mark label_at)
-    foreach(placeholder IN ITEMS lock ticket share of word seed shares gate floor first_number only_waits mark
+function(mortise_make_for result text lock ticket share of word shares gate floor first_number only_waits mark label_at)
+    foreach(placeholder IN ITEMS lock ticket share of word shares gate floor first_number only_waits mark
                          label_at)
         string(REPLACE "@${placeholder}@" "${${placeholder}}" text "${text}")
     endforeach()
@@ -31,15 +32,15 @@ foreach(name IN LISTS migration)
     file(READ "${folder}/${name}.sql" text)
     if(name IN_LIST spaces)
         string(REGEX REPLACE "(^|\n)--[^\n]*" "" again "${text}")
-        mortise_make_for(text "${text}" lock ticket share "" "" 7077 true false 0 "${clock_number}" false
+        mortise_make_for(text "${text}" lock ticket share "" "" true false 0 "${clock_number}" false
                          "${mark}" 2)
         if(name IN_LIST spaces_of_keys)
-            mortise_make_for(keys "${again}" run run_ticket share _run "key " 7078 false false "${floor_of_keys}"
+            mortise_make_for(keys "${again}" run run_ticket share _run "key " false false "${floor_of_keys}"
                              "greatest(${clock_number}, ${floor_of_keys} + 1)" "(how & 9) = 9" "" 0)
             string(APPEND text "\n-- The same for the keys of Once: see once_tables.sql.${keys}")
         endif()
         if(name IN_LIST spaces_of_semaphores)
-            mortise_make_for(semaphores "${again}" gate gate_ticket gate_share _gate "permit " 7079 true true 0
+            mortise_make_for(semaphores "${again}" gate gate_ticket gate_share _gate "permit " true true 0
                              "${clock_number}" false
                              "${mark} OPERATOR(pg_catalog.||) pg_catalog.int8send(permits)" 10)
             string(APPEND text "\n-- The same for semaphores: see share_tables.sql.${semaphores}")
@@ -59,6 +60,16 @@ foreach(kind IN ITEMS TABLE VIEW FUNCTION)
         string(REPLACE "${placeholder}" "${names}" ${text} "${${text}}")
     endforeach()
 endforeach()
+# What role.sql grants: @granted_tables@ and @granted_functions@.
+file(READ "${folder}/role.sql" granted)
+foreach(kind IN ITEMS "SELECT ON:tables" "EXECUTE ON FUNCTION:functions")
+    string(REGEX REPLACE ":.*" "" right "${kind}")
+    string(REGEX REPLACE ".*:" "" kind "${kind}")
+    string(REGEX MATCH "GRANT ${right} [^;]*" names "${granted}")
+    string(REGEX MATCHALL "@schema@[.][a-z_]+" names "${names}")
+    list(TRANSFORM names REPLACE ".*[.](.+)" "'\\1'")
+    list(JOIN names ", " granted_${kind})
+endforeach()
 string(APPEND definitions "};\n\n}  // namespace\n\nconstinit const std::span<const char* const> migration(pieces);\n")
 foreach(name IN ITEMS role ${statements})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.sql")
@@ -67,6 +78,8 @@ foreach(name IN ITEMS role ${statements})
         string(REGEX REPLACE "(^|\n)--[^\n]*" "\\1" text "${text}")
         string(REGEX REPLACE "\n+" "\n" text "${text}")
         string(STRIP "${text}" text)
+        string(REPLACE "@granted_tables@" "${granted_tables}" text "${text}")
+        string(REPLACE "@granted_functions@" "${granted_functions}" text "${text}")
     endif()
     string(APPEND definitions "extern const char* const ${name} = R\"sql(${text})sql\";\n")
 endforeach()

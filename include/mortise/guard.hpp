@@ -8,6 +8,7 @@
 #include <mortise/holder.hpp>
 #include <mortise/lock.hpp>
 #include <mortise/options.hpp>
+#include <mortise/store_id.hpp>
 
 #include <chrono>
 #include <memory>
@@ -63,6 +64,8 @@ class MORTISE_API Guard {
   [[nodiscard]] std::chrono::nanoseconds valid_for() const noexcept;
   /// @return as `Lock::lost()`.
   [[nodiscard]] const std::stop_token& lost() const noexcept { return lost_; }
+  /// @return which store the hold is in; empty for an empty guard.
+  [[nodiscard]] StoreId store() const;
   /// @return who takes part as the owner of the hold.
   [[nodiscard]] Owner owner() const noexcept { return owner_; }
 

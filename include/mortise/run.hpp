@@ -6,6 +6,7 @@
 #include <mortise/error.hpp>
 #include <mortise/export.hpp>
 #include <mortise/outcome.hpp>
+#include <mortise/store_id.hpp>
 #include <mortise/token.hpp>
 
 #include <chrono>
@@ -100,6 +101,9 @@ class MORTISE_API Run {
   /// For backends that record the outcome by themselves, such as `postgres::conclude()`.
   /// @return the hold as the store knows it; its number is 0 where the run is not open.
   [[nodiscard]] HoldId hold() const;
+  /// For the same.
+  /// @return which store the hold is in; empty where the run is not open.
+  [[nodiscard]] StoreId store() const;
   /// For the same.
   /// @return what the run's request said about the key's memory; null where it is not open.
   [[nodiscard]] std::shared_ptr<const Memory> memory() const noexcept;

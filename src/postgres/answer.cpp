@@ -271,7 +271,8 @@ std::optional<ServerFacts> ServerFacts::read(const Result& result) {
                      .oldest_version = versions->front(),
                      .version = versions->back(),
                      .whereabouts = {.cluster = tells ? where->front() : 0,
-                                     .timeline = tells ? where->back() : 0}};
+                                     .timeline = tells ? where->back() : 0,
+                                     .database = result.integer(8).value_or(0)}};
 }
 
 }  // namespace mortise::postgres

@@ -20,6 +20,8 @@ class Arguments {
   Arguments& bytes_array(const std::vector<std::string>& values);
   Arguments& integer_array(const std::vector<std::int64_t>& values);
 
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
  private:
   friend struct ArgumentList;
   struct Value {

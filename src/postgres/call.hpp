@@ -77,7 +77,8 @@ struct Call {
     release_permit,
     release_permit_apart,
     list,
-    queue
+    queue,
+    check
   };
   Text text = Text::inspect;
   /// A release of that grant: its attempt may hold by another one. Nobody but the backend knows of

@@ -7,6 +7,8 @@
 #include "postgres/server_error.hpp"
 #include "postgres/statements.hpp"
 
+#include <utility>
+
 namespace mortise::postgres {
 namespace {
 
@@ -35,7 +37,8 @@ std::shared_ptr<const Record> conclude_in(OpenTransaction& transaction, Run& run
       .integer(static_cast<std::int64_t>(hold.number))
       .bytes(result)
       .integer(std::chrono::microseconds(memory->keep).count());
-  const Result answer = transaction.call("conclude_in($1, $2, $3, true, $4, $5)", arguments);
+  const Result answer = transaction.call_for_hold("conclude_in($1, $2, $3, true, $4, $5)",
+                                                  std::move(arguments), run.store());
   if (!answer.flag(0).value_or(false)) over(": the run is over: roll back");
   // What it had concluded before was rolled back for good, or this would have failed.
   run.note(written);

@@ -15,6 +15,7 @@ namespace mortise::postgres {
 struct Whereabouts {
   std::int64_t cluster = 0;   ///< all standbys have that of their primary
   std::int64_t timeline = 0;  ///< grows with each promotion
+  std::int64_t database = 0;  ///< its number in the cluster
 };
 
 /// @thread_safety every member may be called concurrently.
@@ -23,6 +24,7 @@ class Lineage {
   /// A server is met. @return whether it is a newer one than those before: they are outdated
   [[nodiscard]] bool follow(const Whereabouts& server) {
     const std::lock_guard lock(mutex_);
+    newest_.database = server.database;
     if (server.cluster == 0) return false;
     const bool other = server.cluster != newest_.cluster;
     if (!other && server.timeline <= newest_.timeline) return false;
@@ -35,6 +37,12 @@ class Lineage {
     const std::lock_guard lock(mutex_);
     return server.cluster != 0 && server.cluster == newest_.cluster &&
            server.timeline < newest_.timeline && !base::mutant("postgres.go_back_to_old_primary");
+  }
+
+  /// @return the newest server that was met.
+  [[nodiscard]] Whereabouts newest() const {
+    const std::lock_guard lock(mutex_);
+    return newest_;
   }
 
  private:

@@ -41,20 +41,7 @@ void migrate(std::string_view url, const Migration& options, std::chrono::millis
   const std::string text = migration(options);
   const Settings settings = Settings::parse(url);
   Keywords keywords = settings.keywords;
-  std::string names;
-  std::string ports;
-  for (const Server& host : settings.servers) {
-    const bool local = !host.address.path.empty();
-    if (!names.empty()) {
-      names += ',';
-      ports += ',';
-    }
-    names += host.name;
-    ports += local ? host.address.path.substr(host.address.path.rfind('.') + 1)
-                   : std::to_string(host.address.port);
-  }
-  keywords.emplace_back("host", names);
-  keywords.emplace_back("port", ports);
+  keywords.insert(keywords.end(), settings.hosts.begin(), settings.hosts.end());
   const std::optional<PqError> error = run_script(keywords, text, wait);
   if (!error) return;
   // The advice to run this would lead nowhere: what is missing here is a role, or a right.

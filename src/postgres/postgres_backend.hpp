@@ -63,6 +63,7 @@ class PostgresBackend final : public Backend, private Connection::User {
 
   [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::string identity() const override;
   void start(Host& host) override;
   void stop() noexcept override;
   void acquire(const std::shared_ptr<Acquisition>& operation) override;
@@ -151,6 +152,7 @@ class PostgresBackend final : public Backend, private Connection::User {
   void answered_renewal(const Call& call, const Result& result);
   void answered_recall(const Call& call, const Result& result);
   void answered_list(const Call& call, const Result& result);
+  void answered_check(const Call& call, const Result& result);
   void answered_queue(const Call& call, const Result& result);
   void answered_force(const Call& call, const Result& result);
   void give_back(const Acquisition& operation, std::uint64_t number);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a lock on PostgreSQL can promise: parts of PostgresBackend. The reasons are in
 // docs/postgresql.md.
+#include "postgres/home.hpp"
 #include "postgres/postgres_backend.hpp"
 
 namespace mortise::postgres {
@@ -28,5 +29,9 @@ Capabilities PostgresBackend::capabilities() const {
 }
 
 std::string PostgresBackend::describe() const { return where_; }
+
+std::string PostgresBackend::identity() const {
+  return Home{.place = lineage_.newest(), .schema = settings_.schema}.text();
+}
 
 }  // namespace mortise::postgres

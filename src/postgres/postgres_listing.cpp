@@ -4,6 +4,7 @@
 // there.
 #include "core/figures.hpp"
 #include "postgres/postgres_backend.hpp"
+#include "postgres/server_error.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -144,6 +145,15 @@ Arguments Statements::queue(std::string_view name, std::size_t limit) {
 void PostgresBackend::check(const std::shared_ptr<Check>& operation) {
   if (!open(*operation)) return;
   begin(Call::Kind::check, operation, usual_patience);
+}
+
+void PostgresBackend::answered_check(const Call& call, const Result& result) {
+  const std::optional<std::string_view> missing = result.text(0);
+  if (!missing) return nonsense(call);
+  if (missing->empty()) return static_cast<Check&>(*call.operation).answered();
+  call.operation->failed({Errc::denied, where_ + ": the role lacks " + one_line(*missing) +
+                                            " (run application.sql, or mortise::postgres::migrate "
+                                            "with the role)"});
 }
 
 void PostgresBackend::list(const std::shared_ptr<Listing>& operation) {

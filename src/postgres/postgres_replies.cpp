@@ -120,9 +120,7 @@ void PostgresBackend::answered(const Call& call, const Result& result) {
       return call.inspection().answered(std::move(*holder));
     }
     case Call::Kind::recall: return answered_recall(call, result);
-    case Call::Kind::check:
-      if (!holder_of(result)) return nonsense(call);
-      return static_cast<Check&>(*call.operation).answered();
+    case Call::Kind::check: return answered_check(call, result);
     case Call::Kind::census: {
       const auto living = numbers_of(result);
       if (!living) return nonsense(call);

@@ -24,35 +24,11 @@ namespace {
 
 constexpr int binary = 1;
 
-Keywords keywords_of(PQconninfoOption* options) {
-  Keywords found;
-  for (const PQconninfoOption* each = options; each != nullptr && each->keyword != nullptr;
-       ++each) {
-    if (each->val != nullptr) found.emplace_back(each->keyword, each->val);
-  }
-  PQconninfoFree(options);
-  return found;
-}
-
-/// Keywords and values as libpq wants them; the strings must live as long.
-struct KeywordList {
-  explicit KeywordList(const Keywords& keywords) {
-    for (const auto& [key, value] : keywords) {
-      keys.push_back(key.c_str());
-      values.push_back(value.c_str());
-    }
-    keys.push_back(nullptr);
-    values.push_back(nullptr);
-  }
-  std::vector<const char*> keys;
-  std::vector<const char*> values;
-};
-
 /// The words of a failed connection: "... failed: FATAL:  28P01: password authentication failed",
 /// with the state in them because the messages are verbose; else there is no way to learn it.
 PqError error_of(const PGconn* connection) {
   constexpr std::size_t state_size = 5;
-  PqError error;
+  PqError error{.at_connect = true};
   const char* const text = connection != nullptr ? PQerrorMessage(connection) : "out of memory";
   // The first line that names a state is the server's; further lines tell of its source code.
   std::string_view words(text);
@@ -72,6 +48,44 @@ PqError error_of(const PGconn* connection) {
   return error;
 }
 
+/// Whether the server has just answered that it speaks TLS, or that it does not. Until the client
+/// has read the answer, nothing else comes.
+bool has_answered_for_tls(const PGconn* connection) {
+  char answer = '\0';
+  return PQstatus(connection) == CONNECTION_SSL_STARTUP &&
+         ::recv(PQsocket(connection), &answer, 1, MSG_PEEK | MSG_DONTWAIT) == 1 &&
+         (answer == 'S' || answer == 'N');
+}
+
+/// @return whether the other side has neither closed the connection nor broken it.
+bool stands_open(int socket) {
+  char byte = '\0';
+  const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK));
+}
+
+/// Made before PQconnectPoll(), to know what its failure means. libpq sends nothing between that
+/// answer and its own look at sslmode and the files for TLS. So a failure right then, with a
+/// connection that stands, is a refusal of libpq's. A copy of the socket tells, since libpq has
+/// closed its own by then.
+class TlsWitness {
+ public:
+  explicit TlsWitness(const PGconn* connection) {
+    if (!has_answered_for_tls(connection)) return;
+    constexpr int not_a_standard_stream = 3;
+    copy_ = base::UniqueFd::open(
+        [&] { return ::fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, not_a_standard_stream); });
+  }
+  /// @return why libpq has given up.
+  [[nodiscard]] PqError::Refusal refusal(const PGconn* connection) const {
+    if (PQconnectionNeedsPassword(connection) != 0) return PqError::Refusal::password;
+    return copy_ && stands_open(copy_.get()) ? PqError::Refusal::settings : PqError::Refusal::none;
+  }
+
+ private:
+  base::UniqueFd copy_;
+};
+
 /// The library never prints; libpq would, to stderr.
 void ignore_notice(void* /*context*/, const PGresult* /*notice*/) {}
 
@@ -88,27 +102,6 @@ bool ends_wait_for_standby(const PGresult* notice) {
 }
 
 }  // namespace
-
-std::optional<Keywords> parse_url(const std::string& url) {
-  char* words = nullptr;
-  PQconninfoOption* const options = PQconninfoParse(url.c_str(), &words);
-  if (words != nullptr) PQfreemem(words);
-  if (options == nullptr) return std::nullopt;
-  return keywords_of(options);
-}
-
-bool is_keyword(const std::string& name) {
-  if (name == "ssl") return true;
-  PQconninfoOption* const all = PQconndefaults();
-  bool known = false;
-  for (const PQconninfoOption* each = all; each != nullptr && each->keyword != nullptr; ++each) {
-    known = known || name == each->keyword;
-  }
-  PQconninfoFree(all);
-  return known;
-}
-
-Keywords default_keywords() { return keywords_of(PQconndefaults()); }
 
 std::int64_t integer_of(std::string_view bytes) noexcept {
   std::array<char, sizeof(std::uint64_t)> last{};
@@ -220,11 +213,13 @@ Pq::~Pq() {
 Pq::Progress Pq::advance() {
   if (connection_ == nullptr || PQstatus(connection_) == CONNECTION_BAD) return Progress::failed;
   PostgresPollingStatusType status = PGRES_POLLING_FAILED;
+  const TlsWitness witness(connection_);
   // It may have been refused with one socket (no encryption, say) and try another.
   descriptor_ = base::BorrowedFd::open([&] {
     status = PQconnectPoll(connection_);
     return PQsocket(connection_);
   });
+  if (status == PGRES_POLLING_FAILED) refusal_ = witness.refusal(connection_);
   // What was refused it tries once more, with TLS or without, by a socket that leads to the lure.
   if (lure_ && base::identity_of(PQsocket(connection_)) != adopted_) return Progress::failed;
   switch (status) {
@@ -239,8 +234,9 @@ Pq::Progress Pq::advance() {
 }
 
 PqError Pq::error() const {
-  if (!trouble_.empty()) return {{}, trouble_};
+  if (!trouble_.empty()) return {.words = trouble_};
   PqError error = error_of(connection_);
+  error.refusal = refusal_;
   // Nobody has been at that address.
   if (lure_) lure_->hide_in(error.words);
   return error;
@@ -363,7 +359,10 @@ Result UserConnection::run(const std::string& text, const Arguments& arguments) 
 std::optional<PqError> UserConnection::commit() {
   const Result result(PQexec(connection_, "COMMIT"));
   if (result.kind() == Result::Kind::rows) return std::nullopt;
-  return result.error();
+  PqError error = result.error();
+  // A pooler that lost the server, too, ends the connection with words and a state of its own.
+  if (PQstatus(connection_) == CONNECTION_BAD) error.state.clear();
+  return error;
 }
 
 std::optional<PqError> run_script(const Keywords& keywords, const std::string& text,
@@ -376,16 +375,21 @@ std::optional<PqError> run_script(const Keywords& keywords, const std::string& t
   PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(connection.get(), &ignore_notice, nullptr);
   const auto end = std::chrono::steady_clock::now() + base::bounded_wait(connect_time);
+  PqError::Refusal refusal = PqError::Refusal::none;
   for (auto status = PGRES_POLLING_WRITING; status != PGRES_POLLING_OK;) {
     if (PQstatus(connection.get()) == CONNECTION_BAD || status == PGRES_POLLING_FAILED) {
-      return error_of(connection.get());
+      PqError error = error_of(connection.get());
+      error.refusal = refusal;
+      return error;
     }
     const auto left = end - std::chrono::steady_clock::now();
-    if (left.count() <= 0) return PqError{{}, "no connection in time"};
+    if (left.count() <= 0) return PqError{.words = "no connection in time"};
     const short what = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     pollfd polled{PQsocket(connection.get()), what, 0};
     ::poll(&polled, 1, base::poll_time(left));
+    const TlsWitness witness(connection.get());
     status = PQconnectPoll(connection.get());
+    if (status == PGRES_POLLING_FAILED) refusal = witness.refusal(connection.get());
   }
   const Result result(PQexec(connection.get(), text.c_str()));
   if (result.kind() == Result::Kind::rows) return std::nullopt;

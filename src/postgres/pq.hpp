@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // libpq without its headers: a connection of our own that never blocks, one of a user's that may,
-// and results. The only room that knows the C library; it knows nothing of locks.
+// and results. With its part pq_conninfo the only room that knows the C library; it knows nothing
+// of locks.
 #pragma once
 
 #include "base/unique_fd.hpp"
 #include "postgres/arguments.hpp"
 #include "postgres/lure.hpp"
+#include "postgres/pq_conninfo.hpp"
 
 #include <array>
 #include <chrono>
@@ -23,22 +25,18 @@ struct pg_result;
 
 namespace mortise::postgres {
 
-/// The keywords and values of a connection, as libpq names them.
-using Keywords = std::vector<std::pair<std::string, std::string>>;
-
-/// Reads a URL as libpq does; only what it says, no defaults.
-/// @return nothing: libpq does not understand it. Its words are not handed on, since they may quote
-/// a password.
-[[nodiscard]] std::optional<Keywords> parse_url(const std::string& url);
-/// @return whether this libpq has a keyword of that name. (`ssl=true` is one in a URL.)
-[[nodiscard]] bool is_keyword(const std::string& name);
-/// @return what libpq takes for keywords that a URL does not give: environment, service file.
-[[nodiscard]] Keywords default_keywords();
-
 /// What the server said, or libpq in its place.
 struct PqError {
+  /// Why libpq itself gave a connection up that still stood: the next try fails in the same way.
+  enum class Refusal : char {
+    none,
+    settings,  ///< TLS: the server has none, or the files for it cannot be used
+    password,  ///< the server asks for one, and none is known
+  };
   std::string state{};  ///< SQLSTATE; empty: no answer of the server
   std::string words{};
+  Refusal refusal = Refusal::none;
+  bool at_connect = false;  ///< there was no connection yet
 };
 
 /// @return the number that these bytes are, in the order of the network; 8 at most.
@@ -127,7 +125,8 @@ class Pq {
   static void note(void* itself, const pg_result* notice);
   void adopt(Keywords keywords, const base::UniqueFd& connected);
 
-  std::string trouble_;       // why there is no connection to ask
+  std::string trouble_;  // why there is no connection to ask
+  PqError::Refusal refusal_ = PqError::Refusal::none;
   std::optional<Lure> lure_;  // until it is connected, by a socket that was handed over
   base::SocketIdentity adopted_{};
   base::BorrowedFd descriptor_;
@@ -142,8 +141,8 @@ class UserConnection {
   enum class State { idle, in_transaction, failed, unusable };
   [[nodiscard]] State state() const noexcept;
   [[nodiscard]] Result run(const std::string& text, const Arguments& arguments = {});
-  /// Commits a transaction that is `in_transaction`. @return nothing: it is. Otherwise why it is
-  /// not; without a state nobody knows whether it is.
+  /// Commits a transaction that is `in_transaction`. @return nothing: it is committed. Otherwise
+  /// why it is not. Without a state the outcome is unknown: the connection is gone.
   [[nodiscard]] std::optional<PqError> commit();
 
  private:

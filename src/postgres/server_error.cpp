@@ -21,7 +21,7 @@ struct Meaning {
 constexpr std::string_view migrate = " (run mortise::postgres::migrate, or its printed SQL)";
 
 // The order counts: the first that fits.
-constexpr std::array<Meaning, 28> meanings{{
+constexpr std::array<Meaning, 29> meanings{{
     {"28", final, Errc::denied, ""},
     {"42501", final, Errc::denied, ""},
     {"3D000", final, Errc::misconfigured, ""},
@@ -43,7 +43,9 @@ constexpr std::array<Meaning, 28> meanings{{
     {"25006", elsewhere, Errc::unavailable, ""},
     {"57014", passing, Errc::unavailable, ""},
     {"57P", elsewhere, Errc::unavailable, ""},
-    {"08P01", elsewhere, Errc::protocol, ""},
+    // Time-outs of a session that is idle in a transaction, or of a transaction.
+    {"25P03", elsewhere, Errc::unavailable, ""},
+    {"25P04", elsewhere, Errc::unavailable, ""},
     {"08", elsewhere, Errc::unavailable, ""},
     {"40", passing, Errc::unavailable, ""},
     {"55P03", passing, Errc::unavailable, ""},
@@ -52,6 +54,48 @@ constexpr std::array<Meaning, 28> meanings{{
     {"XX002", final, Errc::protocol, ""},
     {"XX", passing, Errc::unavailable, ""},
 }};
+
+/// pgbouncer has one state for all that it says itself, 08P01, and one language.
+struct PoolerMeaning {
+  std::string_view words;  ///< a part of its own
+  ServerError::Kind kind;
+  Errc code;
+};
+
+constexpr std::string_view state_of_poolers = "08P01";
+
+// The order counts: the first that fits. All else passes by itself.
+constexpr std::array<PoolerMeaning, 12> meanings_of_poolers{{
+    {"server login", elsewhere, Errc::unavailable},  // and then quotes the server
+    {"no more connections allowed", elsewhere, Errc::exhausted},
+    {"client connections exceeded", elsewhere, Errc::exhausted},
+    {"resources exhaustion", elsewhere, Errc::exhausted},
+    {"memory", elsewhere, Errc::exhausted},
+    {"authentication failed", final, Errc::denied},
+    {"no such user", final, Errc::denied},
+    {"login rejected", final, Errc::denied},
+    {"not allowed", final, Errc::denied},
+    {"no such database", final, Errc::misconfigured},
+    {"unsupported", final, Errc::misconfigured},
+    {"SSL required", final, Errc::misconfigured},
+}};
+
+ServerError of_pooler(const PqError& error, std::string text) {
+  const auto found = std::find_if(meanings_of_poolers.begin(), meanings_of_poolers.end(),
+                                  [&](const PoolerMeaning& meaning) {
+                                    return error.words.find(meaning.words) != std::string::npos;
+                                  });
+  if (found == meanings_of_poolers.end()) {
+    return {.kind = elsewhere, .failure = {Errc::unavailable, std::move(text)}};
+  }
+  return {.kind = found->kind, .failure = {found->code, std::move(text)}};
+}
+
+/// What the server makes of the settings that a connection begins with (`options`, say).
+bool refuses_settings(const PqError& error) {
+  return error.at_connect && (error.state.starts_with("22") || error.state.starts_with("42")) &&
+         error.state != "42501";
+}
 
 }  // namespace
 
@@ -72,6 +116,13 @@ ServerError server_error(const std::string& where, const PqError& error, Advice 
   ServerError known;
   std::string text = where + ": " + one_line(error.words);
   if (!error.state.empty()) text += " [" + error.state + "]";
+  if (error.refusal == PqError::Refusal::password) {
+    return {.kind = final, .failure = {Errc::denied, std::move(text)}};
+  }
+  if (error.refusal == PqError::Refusal::settings || refuses_settings(error)) {
+    return {.kind = final, .failure = {Errc::misconfigured, std::move(text)}};
+  }
+  if (error.state == state_of_poolers) return of_pooler(error, std::move(text));
   if (found == meanings.end()) {
     // Without a state it is libpq that speaks: of the network, or of a certificate.
     known.kind = error.state.empty() ? elsewhere : passing;

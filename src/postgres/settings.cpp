@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The URL is libpq's, but for what begins with `mortise.`, which is taken out of it.
+// The URL is libpq's, but for what begins with `mortise.`, which is taken out of it. What the URL
+// lacks comes from the service file and the environment, as it does for psql.
 #include "postgres/settings.hpp"
 
 #include <mortise/error.hpp>
 
 #include "base/url.hpp"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <charconv>
@@ -142,59 +146,88 @@ std::string take(Keywords& keywords, std::string_view key) {
   return value;
 }
 
-bool has(const Keywords& keywords, std::string_view key) {
-  return std::any_of(keywords.begin(), keywords.end(),
-                     [&](const auto& each) { return each.first == key; });
+bool is_number(const std::string& host) {
+  in6_addr bytes{};
+  const std::string plain = host.substr(0, host.find('%'));
+  return ::inet_pton(AF_INET, host.c_str(), &bytes) == 1 ||
+         ::inet_pton(AF_INET6, plain.c_str(), &bytes) == 1;
+}
+
+Server server_of(const std::string& name, const std::string& number, const std::string& digits,
+                 const Conninfo& libpq) {
+  std::uint16_t port = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, port);
+  if (error != std::errc{} || stop != end || port == 0) {
+    refuse(libpq.origin("port") + ": a port is a number from 1 to 65535");
+  }
+  if (!number.empty() && !is_number(number)) {
+    refuse(libpq.origin("hostaddr") + ": a hostaddr is an IP address");
+  }
+  Server host{.name = name};
+  if (!number.empty() || (!name.empty() && name.front() != '/' && name.front() != '@')) {
+    host.address = {.host = number.empty() ? name : number, .port = port, .path = {}};
+    return host;
+  }
+  if (name.empty()) host.name = default_socket_folder();
+  host.address.path = host.name + "/.s.PGSQL." + digits;
+  if (host.address.path.size() >= sizeof sockaddr_un::sun_path) {
+    refuse(libpq.origin("host") + ": the path of the unix socket has " +
+           std::to_string(host.address.path.size()) + " bytes; at most 107 are possible");
+  }
+  return host;
 }
 
 /// libpq would look names up by itself, and block: we hand it addresses.
-void read_hosts(Settings& settings) {
-  const std::vector<std::string> names = split(take(settings.keywords, "host"));
-  const std::vector<std::string> addresses = split(take(settings.keywords, "hostaddr"));
-  const std::vector<std::string> ports = split(take(settings.keywords, "port"));
+void read_hosts(Settings& settings, const Conninfo& libpq) {
+  for (const char* const key : {"host", "hostaddr", "port"}) {
+    if (std::string value = take(settings.keywords, key); !value.empty()) {
+      settings.hosts.emplace_back(key, std::move(value));
+    }
+  }
+  const auto list = [&](const char* key) {
+    const std::string* const value = value_in(settings.hosts, key);
+    return split(value == nullptr ? std::string() : *value);
+  };
+  const std::vector<std::string> names = list("host");
+  const std::vector<std::string> addresses = list("hostaddr");
+  const std::vector<std::string> ports = list("port");
   const std::size_t count = std::max(names.size(), addresses.size());
-  if (ports.size() != 1 && ports.size() != count) refuse("URL: as many ports as hosts, or one");
-  if (names.size() != count && names.size() != 1) refuse("URL: as many hosts as hostaddrs");
+  if (ports.size() != 1 && ports.size() != count) {
+    refuse(libpq.origin("port") + ": as many ports as hosts, or one");
+  }
   for (std::size_t i = 0; i < count; ++i) {
-    Server host;
-    host.name = i < names.size() ? names[i] : std::string();
-    const std::string& number = i < addresses.size() ? addresses[i] : std::string();
     const std::string& port = ports.size() == 1 ? ports.front() : ports[i];
-    const std::string digits = port.empty() ? "5432" : port;
-    std::uint16_t value = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, value);
-    if (error != std::errc{} || stop != end || value == 0) {
-      refuse("URL: a port is a number from 1 to 65535");
-    }
-    if (number.empty() &&
-        (host.name.empty() || host.name.front() == '/' || host.name.front() == '@')) {
-      const std::string folder = host.name.empty() ? "/var/run/postgresql" : host.name;
-      host.name = folder;
-      host.address.path = std::string(folder).append("/.s.PGSQL.").append(digits);
-    } else {
-      host.address = {.host = number.empty() ? host.name : number, .port = value, .path = {}};
-    }
-    settings.servers.push_back(std::move(host));
+    settings.servers.push_back(server_of(i < names.size() ? names[i] : std::string(),
+                                         i < addresses.size() ? addresses[i] : std::string(),
+                                         port.empty() ? "5432" : port, libpq));
   }
 }
 
-void complete(Settings& settings) {
-  Keywords& all = settings.keywords;
-  if (has(all, "service")) refuse("URL: service is not supported here; name the host");
-  for (auto& [key, value] : default_keywords()) {
-    if (key == "service") continue;
-    // A host of the environment does not go with a hostaddr of the URL, nor the other way round.
-    if ((key == "host" || key == "hostaddr" || key == "port") &&
-        (has(all, "host") || has(all, "hostaddr"))) {
-      continue;
+/// What libpq finds out only when it has a socket, once for each try.
+void refuse_what_never_connects(const Conninfo& libpq) {
+  for (const char* const key : {"connect_timeout", "keepalives", "keepalives_idle",
+                                "keepalives_interval", "keepalives_count", "tcp_user_timeout"}) {
+    const std::string* const text = value_in(libpq.all(), key);
+    if (text == nullptr || text->empty()) continue;
+    int value = 0;
+    const char* const end = text->data() + text->size();
+    const auto [stop, error] = std::from_chars(text->data(), end, value);
+    if (error != std::errc{} || stop != end) {
+      refuse(libpq.origin(key) + ": " + key + " is a whole number");
     }
-    if (!has(all, key)) all.emplace_back(key, value);
   }
+  const std::string* const wanted = value_in(libpq.all(), "target_session_attrs");
+  if (wanted != nullptr && (*wanted == "standby" || *wanted == "read-only")) {
+    refuse(libpq.origin("target_session_attrs") + ": target_session_attrs is '" + *wanted +
+           "', where no lock can be taken; any, read-write, primary and prefer-standby can");
+  }
+}
+
+void complete(Settings& settings, const Conninfo& libpq) {
+  settings.keywords = libpq.all();
   const auto otherwise = [&](const char* key, const char* value) {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == key; });
-    if (found == all.end()) all.emplace_back(key, value);
+    if (value_in(settings.keywords, key) == nullptr) settings.keywords.emplace_back(key, value);
   };
   otherwise("fallback_application_name", "mortise");
   // A server that has gone without a word is noticed in 20 s also where nothing is sent.
@@ -202,9 +235,12 @@ void complete(Settings& settings) {
   otherwise("keepalives_interval", "3");
   otherwise("keepalives_count", "3");
   otherwise("tcp_user_timeout", "10000");
+  // Looks for tickets of Kerberos, and asks its servers, while everything else waits.
+  if (libpq.is_default("gssencmode")) {
+    static_cast<void>(take(settings.keywords, "gssencmode"));
+    settings.keywords.emplace_back("gssencmode", "disable");
+  }
 }
-
-bool is_default(const Keywords& given, const char* key) { return !has(given, key); }
 
 Settings read(std::string_view url) {
   const std::string scheme = base::url_scheme(url);
@@ -219,15 +255,11 @@ Settings read(std::string_view url) {
   read_ours(take_ours(text), settings);
   std::optional<Keywords> parsed = parse_url(text);
   if (!parsed) refuse_for_libpq(text);
-  const bool gss = !is_default(*parsed, "gssencmode");
-  settings.keywords = std::move(*parsed);
-  complete(settings);
-  // Looks for tickets of Kerberos, and asks its servers, while everything else waits.
-  if (!gss) {
-    static_cast<void>(take(settings.keywords, "gssencmode"));
-    settings.keywords.emplace_back("gssencmode", "disable");
-  }
-  read_hosts(settings);
+  const Conninfo libpq(std::move(*parsed));
+  if (const std::string why = libpq.refusal(); !why.empty()) refuse(why);
+  refuse_what_never_connects(libpq);
+  complete(settings, libpq);
+  read_hosts(settings, libpq);
   return settings;
 }
 
@@ -252,7 +284,7 @@ Settings Settings::parse(std::string_view url) {
   }
 }
 
-bool Settings::names_peer() const noexcept { return has(keywords, "requirepeer"); }
+bool Settings::names_peer() const noexcept { return value_in(keywords, "requirepeer") != nullptr; }
 
 std::string Settings::where() const {
   std::string text;

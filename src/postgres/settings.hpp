@@ -25,6 +25,7 @@ struct Server {
 struct Settings {
   std::vector<Server> servers{};
   Keywords keywords{};  ///< for libpq, without the hosts
+  Keywords hosts{};     ///< `host`, `hostaddr` and `port`, as they were found
   std::string schema = "mortise";
   bool fair = false;
   std::optional<bool> pooled{};                  ///< empty: found out at each connection

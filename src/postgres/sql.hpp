@@ -18,6 +18,7 @@ extern const char* const ask_key;
 extern const char* const ask_share;
 extern const char* const ask_permit;
 extern const char* const inspect;
+extern const char* const check;
 extern const char* const look_key;
 extern const char* const renew_all;
 extern const char* const greet;
@@ -25,5 +26,6 @@ extern const char* const session;
 extern const char* const census;
 extern const char* const list;
 extern const char* const queue;
+extern const char* const at_home;
 
 }  // namespace mortise::postgres::sql

@@ -76,6 +76,14 @@ std::string fill_in(std::string_view text, std::string_view schema, std::string_
   return filled;
 }
 
+std::string at_home(std::string_view call, std::string_view schema, std::size_t first) {
+  std::string text(sql::at_home);
+  replace_all(text, "@call@", call);
+  replace_all(text, "@cluster@", "$" + std::to_string(first));
+  replace_all(text, "@database@", "$" + std::to_string(first + 1));
+  return fill_in(text, schema);
+}
+
 AttemptBytes attempt_bytes(const AttemptId& attempt) noexcept {
   AttemptBytes out;
   std::size_t at = 0;
@@ -132,6 +140,7 @@ Statements::Statements(const std::string& schema, bool fair)
        release({}, {}, false), true},
       {"", fill_in(sql::list, schema), list({{}, {}, 1})},
       {"", fill_in(sql::queue, schema), queue({}, 1)},
+      {"", fill_in(sql::check, schema), {}},
   };
 }
 

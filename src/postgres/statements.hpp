@@ -29,6 +29,10 @@ struct Statement {
 /// @return a text with its schema and role filled in.
 [[nodiscard]] std::string fill_in(std::string_view text, std::string_view schema,
                                   std::string_view role = {});
+/// @return a call of a function for a hold, as at_home.sql says: "guard($1, $2)".
+/// @param first the number of the first argument behind those of the call
+[[nodiscard]] std::string at_home(std::string_view call, std::string_view schema,
+                                  std::size_t first);
 /// An attempt as the server knows it.
 struct AttemptBytes {
   std::array<char, 24> bytes{};

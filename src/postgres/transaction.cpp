@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 #include <thread>
+#include <utility>
 
 namespace mortise::postgres {
 namespace {
@@ -30,7 +31,8 @@ void look_again(OpenTransaction& transaction, const Guard& guard) {
   Arguments arguments;
   arguments.bytes(name).integer(
       static_cast<std::int64_t>(guard.token().value() / core::tokens_in_a_grant));
-  const Result result = transaction.call("guard($1, $2)", arguments);
+  const Result result =
+      transaction.call_for_hold("guard($1, $2)", std::move(arguments), guard.store());
   if (result.flag(0).value_or(false)) return;
   throw LockError({Errc::lost, one_line(name) + ": the hold is over: roll back"});
 }

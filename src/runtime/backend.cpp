@@ -9,6 +9,8 @@ Host::~Host() = default;
 void Host::hold_wanted(const HoldId& /*hold*/) {}
 Backend::~Backend() = default;
 
+std::string Backend::identity() const { return describe(); }
+
 std::string Backend::why_not(Mode /*mode*/) const { return {}; }
 
 void Backend::recall(const std::shared_ptr<Recollection>& operation) {

@@ -85,6 +85,12 @@ Released Guard::release() noexcept {
 
 std::string Guard::name() const { return slot_ ? slot_->name() : std::string(); }
 
+StoreId Guard::store() const {
+  if (!slot_) return {};
+  const Backend& backend = slot_->client().backend();
+  return {.words = backend.describe(), .identity = backend.identity()};
+}
+
 std::chrono::nanoseconds Guard::valid_for() const noexcept {
   return slot_ ? slot_->valid_for(owner_, mode_) : std::chrono::nanoseconds(0);
 }

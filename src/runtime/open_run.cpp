@@ -142,6 +142,12 @@ std::chrono::nanoseconds Run::valid_for() const noexcept {
 
 HoldId Run::hold() const { return open_ ? open_->hold() : HoldId{}; }
 
+StoreId Run::store() const {
+  if (!open_) return {};
+  const Backend& backend = open_->slot().client().backend();
+  return {.words = backend.describe(), .identity = backend.identity()};
+}
+
 std::shared_ptr<const Memory> Run::memory() const noexcept {
   return open_ ? open_->memory() : nullptr;
 }

@@ -6,11 +6,15 @@
 #include "support/certificates.hpp"
 #include "support/pgbouncer.hpp"
 
+#include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mortise::fault {
 namespace {
+
+using test::PostgresRow;
 
 class PostgresErrors : public PostgresTest {
  protected:
@@ -218,6 +222,133 @@ TEST_F(PostgresErrors, APoolWithoutASessionLeftIsUnavailableAndPasses) {
   EXPECT_TRUE(lock.try_lock_for(patience));
   EXPECT_EQ(lock.release(), Released::released);
   EXPECT_FALSE(is_held("a"));
+}
+
+// It has one state for all that it says, 08P01.
+TEST_F(PostgresErrors, APoolerThatIsFullIsExhaustedAndPasses) {
+  MORTISE_NEEDS_PGBOUNCER();
+  const test::Pgbouncer pooler(server(), {.max_clients = 1});
+  std::optional<PostgresTalk> somebody(pooler.url());
+  Client mine(pooler.url());
+  Lock lock = mine.lock("a");
+  const Failure failure = failure_of([&] { EXPECT_FALSE(lock.try_lock_for(300ms)); });
+  EXPECT_EQ(failure.code, Errc::exhausted) << failure.text;
+  EXPECT_TRUE(is_retryable(failure.code));
+  EXPECT_THAT(failure.text, HasSubstr("max_client_conn"));
+  mine.close();  // it would take the only place
+  Party waits(Client(pooler.url()), "b");
+  auto served = waits.start();
+  ASSERT_TRUE(waits.worker().falls_asleep());
+  somebody.reset();
+  EXPECT_TRUE(comes(served)) << "who waits does not find out";
+  EXPECT_EQ(waits.release(), Released::released);
+}
+
+TEST_F(PostgresErrors, APoolerThatNeverWillSaysSoAtOnce) {
+  MORTISE_NEEDS_PGBOUNCER();
+  const test::Pgbouncer pooler(server());
+  expect_at_once(with(pooler.url(), "/shop", "/no_such_base"), Errc::misconfigured, "no_such_base");
+  expect_at_once(with(pooler.url(), test::postgres_password, "not-the-word"), Errc::denied, "");
+  expect_at_once(pooler.url() + "?options=-c%20geqo%3Doff", Errc::misconfigured, "options");
+}
+
+// The library takes its rights one by one: what check() does not ask for is missed later.
+TEST_F(PostgresErrors, EachMissingRightIsToldByTheCheck) {
+  client().check(patience);
+  const auto revoked = [&](const std::string& right) {
+    server().talk().run("revoke " + right + " from shop, public");
+    const Failure failure = failure_of([&] { client().check(patience); });
+    server().talk().run("grant " + right + " to shop");
+    EXPECT_EQ(failure.code, Errc::denied) << right << ": " << failure.text;
+    return failure.text;
+  };
+  // What revoke and grant do to them is the same for all.
+  for (const PostgresRow& each : server().talk().rows(
+           "select proname, p.oid::regprocedure from pg_proc as p, aclexplode(proacl)"
+           " where pronamespace = 'mortise'::regnamespace and grantee = 'shop'::regrole")) {
+    EXPECT_THAT(revoked("execute on function " + each[1]), HasSubstr(each[0]));
+  }
+  for (const PostgresRow& each : server().talk().rows(
+           "select relname from pg_class, aclexplode(relacl)"
+           " where relnamespace = 'mortise'::regnamespace and grantee = 'shop'::regrole")) {
+    EXPECT_THAT(revoked("select on mortise." + each[0]), HasSubstr(each[0]));
+  }
+  client().check(patience);
+  server().talk().run("revoke update on mortise.lock from shop_owner");
+  const Failure failure = failure_of([&] { client().check(patience); });
+  EXPECT_EQ(failure.code, Errc::denied) << failure.text;
+  EXPECT_THAT(failure.text, HasSubstr("UPDATE ON mortise.lock for the owner"));
+}
+
+TEST_F(PostgresErrors, ACheckThatSucceedsIsFollowedByLocksOfEveryKind) {
+  Client mine = client();
+  mine.check(patience);
+  EXPECT_TRUE(mine.lock("a").try_lock());
+  EXPECT_TRUE(mine.read_write_lock("b").try_lock_shared());
+  EXPECT_TRUE(mine.semaphore("c", 2).try_acquire());
+  EXPECT_TRUE(mine.once("d").begin());
+}
+
+TEST_F(PostgresErrors, SettingsThatTheServerRefusesAreMisconfigured) {
+  for (const char* const options :
+       {"-c%20no_such_setting%3D1", "-c%20geqo%3Dperhaps", "nonsense"}) {
+    expect_at_once(server().url() + "?options=" + options, Errc::misconfigured, "");
+  }
+}
+
+TEST_F(PostgresErrors, AServerWithoutTlsThatHasToHaveItIsMisconfigured) {
+  expect_at_once(server().url() + "?sslmode=require", Errc::misconfigured, "SSL");
+}
+
+TEST_F(PostgresErrors, FilesForTlsThatAreNotThereAreMisconfigured) {
+  const test::Certificates files;
+  static_cast<void>(
+      server({.tls = PostgresServerOptions::Tls::server_certificate, .certificates = &files}));
+  const std::string plain = PostgresServer::url_by(server().port());
+  expect_at_once(plain + "?sslmode=verify-full&sslrootcert=/nowhere/ca.pem", Errc::misconfigured,
+                 "/nowhere/ca.pem");
+  expect_at_once(plain + "?sslmode=require&sslcert=" + files.client_certificate() +
+                     "&sslkey=/nowhere/client.key",
+                 Errc::misconfigured, "/nowhere/client.key");
+  expect_at_once(plain + "?sslmode=verify-full&sslrootcert=" + files.server_key(),
+                 Errc::misconfigured, files.server_key());
+  const Failure migrated = failure_of([&] {
+    postgres::migrate(PostgresServer::url_by(server().port(), test::postgres_owner) +
+                      "?sslmode=verify-full&sslrootcert=/nowhere/ca.pem");
+  });
+  EXPECT_EQ(migrated.code, Errc::misconfigured) << migrated.text;
+}
+
+TEST_F(PostgresErrors, APasswordThatIsNotKnownIsDenied) {
+  std::string url = server().url() + "?passfile=/nowhere/pgpass";
+  url.erase(url.find(':', url.find("//")), 1 + std::string(test::postgres_password).size());
+  expect_at_once(url, Errc::denied, "password");
+}
+
+// It tells of that in words of its own, with a state that says nothing.
+TEST_F(PostgresErrors, ACommitWhoseServerThePoolerHasLostIsInDoubt) {
+  MORTISE_NEEDS_PGBOUNCER();
+  const test::Pgbouncer pooler(server());
+  server().talk().run(R"(
+    create table slow (id int); grant all on slow to shop;
+    create function slowly() returns trigger language plpgsql as
+      'begin perform pg_sleep(60); return null; end';
+    create constraint trigger slowly after insert on slow deferrable initially deferred
+      for each row execute function slowly())");
+  Client mine = client();
+  Lock lock = mine.lock("a", {.lease = 60s});
+  const Guard guard(lock);
+  PostgresTalk user(pooler.url());
+  user.run("begin; insert into slow values (1)");
+  auto told = std::async(std::launch::async, [&] {
+    return failure_of([&] { postgres::commit(user.handle(), guard); });
+  });
+  ASSERT_TRUE(eventually([&] {
+    return see("select count(*) from pg_stat_activity where wait_event = 'PgSleep'") == "1";
+  }));
+  server().kill();
+  const Failure failure = told.get();
+  EXPECT_EQ(failure.code, Errc::in_doubt) << failure.text;
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 #include "support/postgres_programs.hpp"
 
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace mortise::fault {
 namespace {
@@ -343,10 +345,40 @@ TEST_F(PostgresMigration, RefusesWhatOthersHaveAddedToIt) {
 TEST_F(PostgresMigration, FindsNamesByItsOwnPath) {
   // Whoever may write to `public`, or to any schema of the path, is not asked.
   bare().talk().run(
-      "create function public.pg_advisory_xact_lock(integer, integer) returns void language "
-      "plpgsql as"
+      "create function public.set_config(text, text, boolean) returns text language plpgsql as"
       " $$ begin raise 'a stranger was here'; end $$;"
       "alter role shop_owner set search_path = public, pg_catalog");
+  migrate("shop");
+  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+}
+
+TEST_F(PostgresMigration, BySeveralAtOnceIsOneAfterTheOther) {
+  static_cast<void>(bare());
+  for (const bool there : {false, true}) {
+    std::vector<std::future<void>> all;
+    for (int i = 0; i < 4; ++i) {
+      all.push_back(std::async(std::launch::async, [this] { migrate("shop"); }));
+    }
+    for (auto& each : all) EXPECT_NO_THROW(each.get()) << there;
+  }
+  EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
+}
+
+TEST_F(PostgresMigration, WaitsForNoneOfThoseWhoMayNotMigrate) {
+  migrate("shop");
+  PostgresTalk shop = bare().user();
+  shop.run("select pg_advisory_lock(7077, 1); begin; savepoint before");
+  EXPECT_EQ(shop.refusal("comment on schema mortise is 'mine'"), "42501");
+  shop.run("rollback to before");
+  EXPECT_NO_THROW(migrate("shop"));
+  shop.run("rollback");
+}
+
+TEST_F(PostgresMigration, DependsOnNoDefaultOfTheRole) {
+  bare().talk().run(
+      "alter role shop_owner set default_transaction_isolation = 'serializable';"
+      "alter role shop_owner set default_transaction_read_only = on");
+  migrate("shop");
   migrate("shop");
   EXPECT_TRUE(Client(bare().url()).lock("a").try_lock());
 }

@@ -35,6 +35,16 @@ class PostgresWaves : public PostgresTest {
  protected:
   // The test's own: threads that take for it come and go.
   const Owner owner_ = Owner::unique();
+  /// Gives the names of a round their rows. A name's first grant is a subtransaction, whose number
+  /// is its `xmin`.
+  void make_known(int round) {
+    server().talk().run(
+        "insert into mortise.lock (name, number, attempt, lease, expires_at, label)"
+        " select convert_to('" +
+        std::to_string(round) +
+        "/' || thread, 'UTF8'), 1, '', 0, '-infinity', '' from generate_series(0, " +
+        std::to_string(threads - 1) + ") as thread");
+  }
 };
 
 TEST_F(PostgresWaves, GrantsShareTransactions) {
@@ -44,7 +54,7 @@ TEST_F(PostgresWaves, GrantsShareTransactions) {
   for (std::size_t thread = 0; thread < threads; ++thread) held.push_back(mine.lock("none"));
   int round = 0;
   const bool shared = eventually([&] {
-    ++round;
+    make_known(++round);
     at_once([&](std::size_t thread) {
       held[thread] = mine.lock(name_of(round, thread));
       EXPECT_TRUE(held[thread].acquire({.owner = owner_}));
@@ -63,6 +73,7 @@ TEST_F(PostgresWaves, NoReleaseSharesATransactionWithAGrant) {
   Client mine = client();
   constexpr int rounds = 20;
   for (int round = 0; round < rounds; ++round) {
+    make_known(round);
     std::vector<Lock> locks;
     for (std::size_t thread = 0; thread < threads; ++thread) {
       locks.push_back(mine.lock(name_of(round, thread)));

@@ -87,10 +87,14 @@ floor_of(file) < 0 { complain("every source lies in a folder of src/, which give
 !quoted {
     if (file ~ /^src\/core\// && (header in impure || !(header in standard)))
         complain("src/core is pure: no thread, socket, sleep or clock, so not <" header ">")
-    # One file in each backend touches a C library (its first path element, or the header itself).
+    # One file in each backend touches a C library (its first path element, or the header itself), and the parts of
+    # that file: pq_conninfo.cpp, where there is a pq.hpp.
     if (header ~ /^(hiredis|openssl|zookeeper|libpq|postgresql)/) {
         split(header, part, /[\/.]/)
         user = file; sub(/\.[ch]pp$/, "", user)
+        whole = user; sub(/_[a-z_]+$/, "", whole)
+        if ((getline line < (whole ".hpp")) >= 0) user = whole
+        close(whole ".hpp")
         library = folder_of(file) " " part[1]
         if (library in users && users[library] != user)
             complain("only one file in " folder_of(file) " touches " part[1] ": " users[library] ".*")

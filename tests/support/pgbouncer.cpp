@@ -61,7 +61,8 @@ void Pgbouncer::write_configuration(const PostgresServer& server,
                        << "unix_socket_dir =\n"
                        << "auth_type = scram-sha-256\nauth_file = " << directory_.file("users")
                        << "\npool_mode = transaction\ndefault_pool_size = " << options.pool_size
-                       << "\nmax_client_conn = 500\nserver_login_retry = 1\n";
+                       << "\nmax_client_conn = " << options.max_clients
+                       << "\nserver_login_retry = 1\n";
   give_file_to_server_user(draft, directory_.file("pgbouncer.ini"));
   std::ofstream(draft, std::ios::trunc)
       << '"' << postgres_application << "\" \"" << postgres_password << "\"\n"

@@ -15,7 +15,8 @@
 namespace mortise::test {
 
 struct PgbouncerOptions {
-  int pool_size = 4;  ///< sessions of the server
+  int pool_size = 4;      ///< sessions of the server
+  int max_clients = 500;  ///< and more are turned away
 };
 
 /// Starts with the object, ends with it; the thread that makes it must outlive it.

@@ -7,10 +7,16 @@
 -- outlive every hold. Held means: `expires_at` lies ahead of the server's clock; `attempt` is the owner
 -- then, and the last one otherwise. Who decides about a row has it locked, and reads the clock after
 -- that. Nobody waits for a row lock: a row that somebody else has locked counts as held.
-BEGIN;
--- A path set by somebody else would find that user's functions. And nobody shall wait behind it for long.
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+-- A path set by another user would find that user's functions. No other session waits long for this one.
 SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL lock_timeout = '2s';
-SELECT pg_advisory_xact_lock(7077, 1);
 
-CREATE SCHEMA IF NOT EXISTS @schema@;
+-- Another migration may make the schema at the same moment.
+DO $schema$
+BEGIN
+  CREATE SCHEMA IF NOT EXISTS @schema@;
+EXCEPTION WHEN unique_violation THEN
+  NULL;
+END
+$schema$;

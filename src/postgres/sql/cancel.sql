@@ -24,13 +24,8 @@ BEGIN
   IF l.name IS NULL THEN
     IF NOT strays THEN RETURN 'B'; END IF;
     -- A grave needs a row.
-    IF NOT pg_try_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), @seed@)) THEN
-      RETURN 'L';
-    END IF;
-    INSERT INTO @schema@.@lock@ (name, number, attempt, lease, expires_at, label, buried)
-    VALUES (the_name, @floor@, '', 0, '-infinity', '', @schema@.bury(NULL, me, (how >> 4) + 1, t))
-    ON CONFLICT (name) DO NOTHING;
-    RETURN CASE WHEN FOUND THEN 'B' ELSE 'L' END;
+    RETURN CASE WHEN @schema@.add_row@of@(the_name, '', 0, '', @schema@.bury(NULL, me, (how >> 4) + 1, t)) IS NULL
+                THEN 'L' ELSE 'B' END;
   END IF;
   IF strays THEN
     l.buried := @schema@.bury(l.buried, me, (how >> 4) + 1, t);

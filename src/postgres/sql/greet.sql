@@ -12,5 +12,6 @@ SELECT @schema@.schema_versions(), pg_catalog.pg_backend_pid(), pg_catalog.pg_is
        pg_catalog.to_regclass('@schema@.run_floor')::pg_catalog.oid)),
   (SELECT pg_catalog.count(*) FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique
       AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL) >= 2,
-  @schema@.whereabouts()
+  @schema@.whereabouts(),
+  (SELECT d.oid::pg_catalog.int8 FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database())
 FROM pg_catalog.pg_class AS c WHERE c.oid = '@schema@.lock'::pg_catalog.regclass::pg_catalog.oid

@@ -52,7 +52,6 @@ BEGIN
     END IF;
     ignored := set_config('lock_timeout', greatest(wait, 1) || 'ms', true);
     IF ends IS NULL THEN
-      PERFORM pg_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), 7077));
       INSERT INTO @schema@.lock (name, number, attempt, lease, expires_at, label)
       VALUES (the_name, 0, '', 0, '-infinity', '') ON CONFLICT (name) DO NOTHING;
     END IF;

@@ -1,3 +1,7 @@
+-- One migration at a time. COMMENT locks the schema until the end of the transaction, and only the owner of the
+-- schema may do that. Every role may take an advisory lock, and so could keep migrations away.
+COMMENT ON SCHEMA @schema@ IS 'Locks of Mortise';
+
 -- From each older version to this one. Version 4 and what came after it are told by schema_versions(); older
 -- ones by schema_version() alone.
 DO $steps$

@@ -42,17 +42,9 @@ BEGIN
   END IF;
   IF NOT FOUND THEN
     IF NOT EXISTS (SELECT FROM @schema@.@lock@ WHERE name = the_name) THEN
-      -- An insertion would wait for another one of the same name, of a user's transaction perhaps.
-      IF NOT pg_try_advisory_xact_lock(hashtextextended(encode(the_name, 'hex'), @seed@)) THEN
-        RETURN 'L';
-      END IF;
-      t := clock_timestamp();
-      n := @first_number@;
-      INSERT INTO @schema@.@lock@ (name, number, attempt, lease, expires_at, label, buried)
-      VALUES (the_name, n, me, for_lease, t + for_lease * interval '1 microsecond', for_label,
-              CASE WHEN strays THEN @schema@.bury(NULL, me, copy, t) END)
-      ON CONFLICT (name) DO NOTHING;
-      IF NOT FOUND THEN RETURN 'L'; END IF;
+      n := @schema@.add_row@of@(the_name, me, for_lease, for_label,
+                                CASE WHEN strays THEN @schema@.bury(NULL, me, copy, clock_timestamp()) END);
+      IF n IS NULL THEN RETURN 'L'; END IF;
       PERFORM @schema@.promise();
       RETURN n;
     END IF;

@@ -10,12 +10,10 @@ namespace {
 /// A tombstone needs a row.
 Task<std::string> bury_without_row(Session& session, const std::string& name,
                                    const std::string& attempt, const How& how, Moment t) {
-  if (!session.try_advisory(name)) co_return "L";
   LockRow row{.name = name};
-  if (is_run(name)) row.number = floor_of_keys(session);
   row.buried = bury({}, attempt, how.copy + 1, t);
-  const LockTuple* const inserted = co_await session.insert(std::move(row));
-  co_return inserted != nullptr ? "B" : "L";
+  const LockTuple* const added = co_await add_row(session, std::move(row));
+  co_return added != nullptr ? "B" : "L";
 }
 
 }  // namespace

@@ -32,7 +32,6 @@ void Database::load(const Image& from) {
   locks.clear();
   tickets.clear();
   keys.clear();
-  advisory.clear();
   notifying = {};
   last_ticket = from.last_ticket;
   const Xid xmin = next_xid++;

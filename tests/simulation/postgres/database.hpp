@@ -42,7 +42,6 @@ struct Database {
   std::map<std::string, LockTuple, std::less<>> locks{};
   std::map<std::string, Tickets, std::less<>> tickets{};
   std::map<std::string, KeyTuple, std::less<>> keys{};
-  std::map<std::string, PlainLock, std::less<>> advisory{};
   /// Who notifies has it from before its commit until after it, in the whole cluster ("Async
   /// notification" in async.c: "lock database 0").
   PlainLock notifying{};

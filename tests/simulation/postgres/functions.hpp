@@ -83,6 +83,9 @@ struct KeyConclusion {
 [[nodiscard]] Tombstones bury(const std::optional<Tombstones>& tombstones,
                               const std::string& attempt, std::int64_t copy, Moment t);
 
+/// add_row.sql: its number is drawn here, and its end from the lease. @return null: another
+/// transaction has the name
+Task<LockTuple*> add_row(Session& session, LockRow row);
 Task<std::string> take(Session& session, const TakeRequest& request);
 Task<std::string> take_row(Session& session, const TakeRequest& request);
 Task<std::string> release(Session& session, const std::string& name, const std::string& attempt,

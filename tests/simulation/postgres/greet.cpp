@@ -237,15 +237,16 @@ Rows greet(const Session& session) {
   const bool standby = session.db.in_recovery;
   const bool read_committed = session.setting(Setting::default_isolation) == "read committed";
   Rows rows;
-  rows.columns = {Type::text,    Type::int4,    Type::boolean, Type::boolean,
-                  Type::boolean, Type::boolean, Type::boolean, Type::text};
-  // First the versions of clients that the schema serves; last, which server this is.
+  rows.columns = {Type::text,    Type::int4,    Type::boolean, Type::boolean, Type::boolean,
+                  Type::boolean, Type::boolean, Type::text,    Type::int8};
+  // First the versions of clients that the schema serves; last, which server and database this is.
   rows.rows.push_back({Value::of("3 6"), Value::of(Type::int4, session.pid()),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, standby ? 1 : 0),
                        Value::of(Type::boolean, read_committed ? 1 : 0),
                        Value::of(Type::boolean, 1), Value::of(Type::boolean, 1),
-                       Value::of(standby ? "" : "7077 " + std::to_string(session.db.timeline))});
+                       Value::of(standby ? "" : "7077 " + std::to_string(session.db.timeline)),
+                       Value::of(Type::int8, 1)});
   return rows;
 }
 
@@ -343,6 +344,7 @@ Task<Rows> run_statement(Session& session, const Parsed& statement,
       co_return census(session, processes);
     }
     case Statement::greet: co_return greet(session);
+    case Statement::check: co_return Rows::one(Value::of(std::string()));
     case Statement::session: co_return settle_in(session);
     case Statement::savepoint:
     case Statement::release_savepoint: {

@@ -19,8 +19,6 @@ Task<void> take_row_in(Session& session, const std::string& name, bool row_seen,
   const std::string before = session.setting(Setting::lock_timeout);
   session.set(Setting::lock_timeout, std::to_string(std::max<std::int64_t>(wait, 1)) + "ms", true);
   if (!row_seen) {
-    co_await session.advisory(name);
-    co_await session.step();
     LockRow fresh;
     fresh.name = name;
     co_await session.insert(std::move(fresh));

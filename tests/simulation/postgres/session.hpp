@@ -113,8 +113,6 @@ class Session final : public Process {
   /// Of who shares that name; the first with an empty attempt.
   [[nodiscard]] std::vector<const LockRow*> shares(std::string_view name) const;
   void write_ticket(const TicketRow& values, bool gone);
-  [[nodiscard]] bool try_advisory(const std::string& name);
-  Task<void> advisory(const std::string& name);
   void notify(const std::string& channel, const std::string& payload);
   void listen(const std::string& channel, bool on);
   void savepoint(const std::string& name, bool release);
@@ -122,6 +120,8 @@ class Session final : public Process {
   void tie(const std::string& name, std::int64_t number) { tx_.ties.emplace_back(name, number); }
   [[nodiscard]] std::size_t mark() const noexcept { return tx_.undo.size(); }
   void roll_back_to(std::size_t mark);
+  /// The same of a subtransaction, whose end leaves the transaction its number.
+  void undo_to(std::size_t mark);
   void refuse_if_read_only(const char* what) const;
   void give(TupleLocks& tuple, Strength strength);  ///< a claim, once it is free
   void give(PlainLock& lock);

@@ -231,34 +231,7 @@ void Session::write_ticket(const TicketRow& values, bool gone) {
   tuple.pending = Version<TicketRow>{.data = values, .commit = 0, .gone = gone};
 }
 
-void Session::give(PlainLock& lock) {
-  lock.holder = this;
-  if (&lock == &db.notifying) return;  // until the end of the commit, not of the transaction
-  Undo entry{.kind = Undo::Kind::advisory};
-  entry.plain = &lock;
-  tx_.undo.push_back(std::move(entry));
-}
-
-bool Session::try_advisory(const std::string& name) {
-  PlainLock& lock = db.advisory[name];
-  if (lock.holder == this) return true;
-  if (!lock.free()) return false;
-  give(lock);
-  return true;
-}
-
-Task<void> Session::advisory(const std::string& name) {
-  PlainLock& lock = db.advisory[name];
-  if (lock.holder == this) co_return;
-  if (lock.free()) {
-    give(lock);
-    co_return;
-  }
-  lock.waiters.push_back(this);
-  co_await wait_for_lock(
-      "an advisory lock", [this, &lock] { return lock.holder == this; },
-      [this, &lock] { std::erase(lock.waiters, this); });
-}
+void Session::give(PlainLock& lock) { lock.holder = this; }
 
 Task<void> Session::wait_for_lock(std::string what, std::function<bool()> come,
                                   std::function<void()> give_up) {

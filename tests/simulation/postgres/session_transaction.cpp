@@ -286,12 +286,16 @@ void Session::abort() {
 }
 
 void Session::roll_back_to(std::size_t mark) {
+  undo_to(mark);
+  tx_.xid = 0;  // what comes is another subtransaction
+}
+
+void Session::undo_to(std::size_t mark) {
   while (tx_.undo.size() > mark) {
     Undo entry = std::move(tx_.undo.back());
     tx_.undo.pop_back();
     undo(entry);
   }
-  tx_.xid = 0;  // what comes is another subtransaction
 }
 
 void Session::undo(Undo& entry) {
@@ -317,10 +321,6 @@ void Session::undo(Undo& entry) {
             }
           },
           entry.change);
-      return;
-    case Undo::Kind::advisory:
-      entry.plain->holder = nullptr;
-      db.hand_on(*entry.plain);
       return;
     case Undo::Kind::setting:
     case Undo::Kind::local_setting: settings_.of(entry.setting) = entry.text; return;

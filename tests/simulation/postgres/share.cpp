@@ -43,23 +43,17 @@ void watched(const Session& session, const ShareRequest& request, const LockRow&
 /// There is no row of that name yet.
 Task<std::string> share_new(Session& session, const ShareRequest& request) {
   const How how(request.take.how);
-  const std::string& name = request.take.name;
-  co_await session.step();
-  if (!session.try_advisory(name)) co_return "L";
-  co_await session.step();
-  const Moment t = session.clock();
-  LockRow row{.name = name,
-              .number = epoch(t),
+  LockRow row{.name = request.take.name,
               .attempt = request.take.attempt,
               .lease = -request.take.lease,
-              .expires_at = t + request.take.lease,
               .label = mark_of(request.permits) + request.take.label};
-  if (how.strays) row.buried = bury({}, request.take.attempt, how.copy, t);
-  const LockTuple* const inserted = co_await session.insert(row);
-  if (inserted == nullptr) co_return "L";
-  watched(session, request, share_of(request, row.number, t));
+  if (how.strays) row.buried = bury({}, request.take.attempt, how.copy, session.clock());
+  const LockTuple* const added = co_await add_row(session, std::move(row));
+  if (added == nullptr) co_return "L";
+  const LockRow& its = session.row(*added);
+  watched(session, request, share_of(request, its.number, its.expires_at - request.take.lease));
   session.commit_on_disk();
-  co_return std::to_string(row.number);
+  co_return std::to_string(its.number);
 }
 
 std::string granted_words(const LockRow& share, Moment t) {

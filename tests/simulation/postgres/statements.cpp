@@ -84,6 +84,7 @@ StatementTexts::StatementTexts(const std::string& schema) {
   file(sql::peek, Statement::peek);
   file(sql::inspect, Statement::inspect);
   file(sql::greet, Statement::greet);
+  file(sql::check, Statement::check);
   file(sql::session, Statement::session);
   const auto call = [&](const std::string& what, Statement statement) {
     known_.emplace("SELECT " + schema + "." + what, statement);
@@ -109,6 +110,11 @@ StatementTexts::StatementTexts(const std::string& schema) {
   call("release_apart_gate($1, $2, $3, $4)", Statement::release_permit_apart);
   call("guard($1, $2)", Statement::guard);
   call("lock_in($1, $2::integer)", Statement::lock_in);
+  const auto at_home = [&](const char* what, Statement statement, std::size_t first) {
+    known_.emplace(mortise::postgres::at_home(what, schema, first), statement);
+  };
+  at_home("guard($1, $2)", Statement::guard, 3);
+  at_home("conclude_in($1, $2, $3, true, $4, $5)", Statement::conclude_in, 6);
   for (const char* const arguments : {"($1)", "($1, $2)", "($1, $2, $3)"}) {
     known_.emplace("SELECT * FROM " + schema + ".force_release" + arguments,
                    Statement::force_release);

@@ -43,6 +43,7 @@ enum class Statement : std::uint8_t {
   release_permit_apart,
   force_release,
   greet,
+  check,
   session,
   guard,
   lock_in,

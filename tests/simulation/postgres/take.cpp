@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// take.sql, and bury() of schema.sql.
+// add_row.sql, take.sql, and bury() of schema.sql.
 #include "simulation/postgres/functions.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace simulation::postgres {
@@ -34,21 +35,16 @@ void on_disk(Session& session) {
 /// There is no row of that name yet.
 Task<std::string> take_new(Session& session, const TakeRequest& request) {
   const How how(request.how);
-  co_await session.step();
-  if (!session.try_advisory(request.name)) co_return "L";
-  co_await session.step();
-  const Moment t = session.clock();
-  LockRow row{.name = request.name};
-  make_owner(session, row, request, t);
-  row.number = epoch(t);
-  if (is_run(row.name) && !session.db.makes(Mistake::forgets_numbers_of_removed_keys)) {
-    row.number = std::max(row.number, floor_of_keys(session) + 1);
-  }
-  if (how.strays) row.buried = bury({}, request.attempt, how.copy, t);
-  LockTuple* const inserted = co_await session.insert(row);
-  if (inserted == nullptr) co_return "L";
+  LockRow row{.name = request.name,
+              .attempt = request.attempt,
+              .lease = request.lease,
+              .label = request.label};
+  if (how.strays) row.buried = bury({}, request.attempt, how.copy, session.clock());
+  const LockTuple* const added = co_await add_row(session, std::move(row));
+  if (added == nullptr) co_return "L";
+  session.granted(session.row(*added));
   on_disk(session);
-  co_return std::to_string(row.number);
+  co_return std::to_string(session.row(*added).number);
 }
 
 /// Nothing for one that waits yet: writes down that it does.
@@ -165,6 +161,36 @@ Tombstones bury(const std::optional<Tombstones>& tombstones, const std::string& 
   const std::int64_t rounded_up = (epoch(t) + in_a_second - 1) / in_a_second;
   left.insert_or_assign(attempt, Tombstone{.copy = copy, .until = rounded_up + 300});
   return left;
+}
+
+Task<LockTuple*> add_row(Session& session, LockRow row) {
+  co_await session.step();
+  const Moment t = session.clock();
+  const bool run = is_run(row.name);
+  row.number = epoch(t);
+  if (run && !session.db.makes(Mistake::forgets_numbers_of_removed_keys)) {
+    row.number = std::max(row.number, floor_of_keys(session) + 1);
+  }
+  if (!row.attempt.empty()) row.expires_at = t + std::abs(row.lease);
+  const std::int64_t number = row.number;
+  const std::string before = session.setting(Setting::lock_timeout);
+  const std::size_t mark = session.mark();
+  session.set(Setting::lock_timeout, "10ms", true);
+  LockTuple* added = nullptr;
+  try {
+    added = co_await session.insert(std::move(row));
+  } catch (const SqlError& error) {
+    if (error.state() != "55P03") throw;
+  }
+  if (added != nullptr) added->pending_xmin = session.db.next_xid++;  // a subtransaction's
+  session.set(Setting::lock_timeout, before, true);
+  // A row of this name may have come and gone since the number was drawn.
+  if (added == nullptr || !run || number > floor_of_keys(session) ||
+      session.db.makes(Mistake::forgets_numbers_of_removed_keys)) {
+    co_return added;
+  }
+  session.undo_to(mark);
+  co_return nullptr;
 }
 
 Task<std::string> take_row(Session& session, const TakeRequest& request) {

@@ -26,13 +26,12 @@ struct Change {
 };
 
 struct Undo {
-  enum class Kind : std::uint8_t { claim, change, advisory, setting, local_setting };
+  enum class Kind : std::uint8_t { claim, change, setting, local_setting };
   Kind kind = Kind::claim;
   TupleLocks* tuple = nullptr;
   bool had = false;  ///< a claim, or a version of its own, before
   Strength strength = Strength::key_share;
   std::variant<Change<LockRow>, Change<TicketRow>, Change<KeyRow>> change{};
-  PlainLock* plain = nullptr;
   Setting setting = Setting::other;
   std::string text{};
 };

@@ -138,6 +138,7 @@ int PQsocket(const PGconn* connection) { return connection == nullptr ? -1 : con
 int PQbackendPID(const PGconn* connection) {
   return connection == nullptr || connection->status != CONNECTION_OK ? 0 : connection->pid;
 }
+int PQconnectionNeedsPassword(const PGconn* /*connection*/) { return 0; }
 ConnStatusType PQstatus(const PGconn* connection) {
   return connection == nullptr ? CONNECTION_BAD : connection->status;
 }

@@ -59,6 +59,10 @@ void pg_conn::start() {
   };
   const std::string host = !value("hostaddr").empty() ? value("hostaddr") : value("host");
   const std::string port = value("port").empty() ? "5432" : value("port");
+  if (port.find_first_not_of("0123456789") != std::string::npos) {
+    message = "invalid integer value \"" + port + "\" for connection option \"port\"\n";
+    return;
+  }
   where = host.starts_with('/')
               ? "connection to server on socket \"" + host + "/.s.PGSQL." + port + "\" failed: "
               : "connection to server at \"" + host + "\", port " + port + " failed: ";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The simulation's libpq: URLs and "keyword=value" texts (fe-connect.c, "Connection Strings"). The
 // environment is not looked at: it would differ from run to run.
+#include "simulation/postgres/world_libpq.hpp"
+
 #include <libpq-fe.h>
 
 #include <cctype>
@@ -185,6 +187,8 @@ PQconninfoOption* options_of(const Keywords& all) {
   return options;
 }
 
+Keywords defaults() { return {{"user", "simulation"}, {"port", "5432"}, {"sslmode", "disable"}}; }
+
 }  // namespace
 
 extern "C" {
@@ -199,8 +203,17 @@ PQconninfoOption* PQconninfoParse(const char* conninfo, char** words) {
   return nullptr;
 }
 
-PQconninfoOption* PQconndefaults() {
-  return options_of({{"user", "simulation"}, {"port", "5432"}, {"sslmode", "disable"}});
+PQconninfoOption* PQconndefaults() { return options_of(defaults()); }
+
+PQconninfoOption* PQconninfo(PGconn* connection) {
+  Keywords all = defaults();
+  for (const auto& [key, value] : connection->keywords) all[key] = value;
+  return options_of(all);
+}
+
+char* PQhost(const PGconn* /*connection*/) {
+  static char folder[] = "/var/run/postgresql";
+  return folder;
 }
 
 void PQconninfoFree(PQconninfoOption* options) {
