@@ -111,7 +111,8 @@ class MORTISE_API Guards {
 /// @errors as `Lock::lock()` of any of them, thrown as `LockError` whose words begin with the name;
 /// contention is not thrown
 /// @blocking as long as `options.wait` says (+ 50 ms in every fault); where that is zero or less,
-/// at most one command time-out
+/// at most one command time-out. What has to be given back is sent by then; its answers the client
+/// awaits in the background
 [[nodiscard]] MORTISE_API Guards lock_all(std::span<const std::reference_wrapper<Lock>> locks,
                                           const AcquireOptions& options = {});
 /// The same without exceptions: `ec` equals `error()`.

@@ -165,7 +165,7 @@ class MORTISE_API Once {
 
   void begin(Run& run);
   static bool learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanoseconds lease,
-                    std::chrono::nanoseconds wait, Run& run);
+                    std::chrono::nanoseconds wait, const std::stop_token& stop, Run& run);
   static void told(const std::shared_ptr<const Record>& record, const Memory& memory, Run& run);
   static void begun(std::shared_ptr<runtime::OpenRun> open, runtime::KeyCall&& call, Run& run);
   [[nodiscard]] std::shared_ptr<const Record> recall(bool forget, Failure& failure) const;

@@ -38,10 +38,11 @@ struct LockOptions {
   /// 24 h, and not longer than `max_hold`. For a job that must not run again on a machine whose
   /// clock is a little behind. `unlock()` returns at once, and the caller holds nothing any more;
   /// the store frees the name when the time has come, whatever becomes of this process and its
-  /// client meanwhile. A hold that is lost, or that dies with its process before it was unlocked,
-  /// ends with its lease. Where the store cannot keep a name for nobody (`file:`, ZooKeeper;
-  /// `Capabilities::min_hold`), `Client::lock()` refuses it with `Errc::unsupported`: use
-  /// `Client::once()` there, with the day in the key. Refused with
+  /// client meanwhile. If the client still lives then, it notifies the store, so that the next
+  /// waiter is served at once; otherwise within a second. A hold that is lost, or that dies with
+  /// its process before it was unlocked, ends with its lease. Where the store cannot keep a name
+  /// for nobody (`file:`, ZooKeeper; `Capabilities::min_hold`), `Client::lock()` refuses it with
+  /// `Errc::unsupported`: use `Client::once()` there, with the day in the key. Refused with
   /// `Mode::shared` (`Errc::misconfigured`): readers have one hold together, whose grant is not
   /// that of each.
   std::chrono::milliseconds min_hold{0};

@@ -2,10 +2,13 @@
 // A thread that leaves the program's signals to the program's own threads.
 #pragma once
 
+#include <mortise/error.hpp>
+
 #include <pthread.h>
 
 #include <atomic>
 #include <csignal>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -15,6 +18,7 @@ namespace mortise::base {
 /// must not run on one that the program does not know. What a thread's own instruction raises is
 /// its own: a virtual machine that the user's code enters there lives by it, and where it is
 /// blocked the kernel ends the program.
+/// @throws LockError (`exhausted`) if the machine starts no further thread
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function function) {
   sigset_t all{};
@@ -28,12 +32,17 @@ template <class Function>
     const sigset_t& mask;
     ~Restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
   } const restore{before};
-  return std::thread(std::move(function));
+  try {
+    return std::thread(std::move(function));
+  } catch (const std::system_error& error) {
+    throw LockError({Errc::exhausted, "no thread can be started: " + error.code().message()});
+  }
 }
 
 /// The same, of a thread that nobody waits for: what it runs must stay in memory, also where the
 /// shared object that has it is unloaded. glibc keeps one that has a destructor to run in some
 /// thread, until that has ended.
+/// @throws LockError as `quiet_thread()`
 template <class Function>
 void detached_thread(Function function) {
   quiet_thread([function = std::move(function)]() mutable {

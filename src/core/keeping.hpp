@@ -18,8 +18,10 @@ class Keeping {
   }
   explicit Keeping(const Hold& hold) noexcept;
 
-  /// @return when the name may be free; nothing is to be said of it from then on.
+  /// @return when the name may be free, by the client's clock.
   [[nodiscard]] Instant until() const noexcept { return until_; }
+  /// @return when the name may be free, by the store's clock too. From then on it can be released.
+  [[nodiscard]] Instant ends() const noexcept { return until_ + drift_; }
   /// @return the lease that has the hold end then, if the server counts it from `now` on or later.
   [[nodiscard]] Nanos lease(Instant now) const noexcept;
 

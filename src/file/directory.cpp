@@ -3,6 +3,7 @@
 #include "file/directory.hpp"
 
 #include "file/network_filesystem.hpp"
+#include "file/owner_access.hpp"
 #include "file/system_failure.hpp"
 
 #include <fcntl.h>
@@ -10,14 +11,42 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <utility>
 
 namespace mortise::file {
 
-Directory::Directory(std::string path, bool create) : path_(std::move(path)), create_(create) {
-  // "dir/" is followed even where dir is a symbolic link, whatever O_NOFOLLOW says.
-  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+namespace {
+
+// The kernel follows "link/" and "link/." even if O_NOFOLLOW says that it must not.
+std::string without_dots(std::string_view path) {
+  std::string plain;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view component = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (component.empty() || component == ".") continue;
+    plain += '/';
+    plain += component;
+  }
+  return plain.empty() ? "/" : plain;
+}
+
+}  // namespace
+
+Directory::Directory(std::string_view path, bool create)
+    : path_(without_dots(path)), create_(create) {}
+
+bool Directory::goes_up(std::string_view path) noexcept {
+  constexpr std::string_view up = "..";
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (path.substr(0, end) == up) return true;
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return false;
 }
 
 Failure Directory::refused(const char* why, Errc errc) const {
@@ -60,11 +89,12 @@ Failure Directory::open(base::UniqueFd& out) const {
         [this] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
   };
   base::UniqueFd fd = attempt();
-  if (!fd && errno == ENOENT && create_) {
+  if (!fd && create_ && (errno == ENOENT || errno == EACCES)) {
     // EEXIST: another process was quicker.
-    if (::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    if (errno == ENOENT && ::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
       return system_failure(errno, path_, "create the directory");
     }
+    static_cast<void>(give_owner_access(AT_FDCWD, path_.c_str(), S_IRWXU));
     fd = attempt();
   }
   if (!fd) return why_not_open(errno);

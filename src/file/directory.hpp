@@ -8,15 +8,19 @@
 #include "base/unique_fd.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace mortise::file {
 
 /// @thread_safety immutable
 class Directory {
  public:
-  /// @param path absolute
+  /// @param path absolute; its components "." count for nothing
   /// @param create whether the last component is made, mode 0700, when it is missing
-  Directory(std::string path, bool create);
+  Directory(std::string_view path, bool create);
+  /// @return whether a component of the path is "..". Behind a symbolic link that leads elsewhere
+  /// than the text says, so that a link could hide as the last component.
+  [[nodiscard]] static bool goes_up(std::string_view path) noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// @return the path of one of its files.

@@ -308,6 +308,9 @@ Settings read(std::string_view url) {
   if (parsed.path().empty() || parsed.path().front() != '/') {
     throw refused("URL: file: wants an absolute directory, not '" + parsed.path() + "'");
   }
+  if (Directory::goes_up(parsed.path())) {
+    throw refused("URL: file: the path of the directory must have no '..' component");
+  }
   Settings settings;
   settings.directory = parsed.path();
   settings.create = parsed.take_flag("create", false);

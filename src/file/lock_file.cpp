@@ -2,8 +2,10 @@
 // The file, the kernel's locks on it, and what a grant writes into it.
 #include "file/lock_file.hpp"
 
+#include "file/bytes.hpp"
 #include "file/file_name.hpp"
 #include "file/header.hpp"
+#include "file/owner_access.hpp"
 #include "file/system_failure.hpp"
 
 #include <fcntl.h>
@@ -41,8 +43,15 @@ Failure LockFile::open_descriptor(const base::UniqueFd& directory, const std::st
                                   int flags, base::UniqueFd& out) {
   // O_NONBLOCK: a pipe or a device that somebody put there must not stop us.
   flags |= O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  base::UniqueFd fd = base::UniqueFd::open(
-      [&] { return ::openat(directory.get(), file.c_str(), flags, S_IRUSR | S_IWUSR); });
+  const auto attempt = [&] {
+    return base::UniqueFd::open(
+        [&] { return ::openat(directory.get(), file.c_str(), flags, owner_reads_and_writes); });
+  };
+  base::UniqueFd fd = attempt();
+  if (!fd && errno == EACCES &&
+      give_owner_access(directory.get(), file.c_str(), owner_reads_and_writes)) {
+    fd = attempt();
+  }
   if (!fd) {
     if (errno == ELOOP) return not_ours("it is a symbolic link");
     if (errno == EISDIR || errno == ENXIO) return not_ours("it is not a regular file");
@@ -53,6 +62,11 @@ Failure LockFile::open_descriptor(const base::UniqueFd& directory, const std::st
   if (!S_ISREG(found.st_mode)) return not_ours("it is not a regular file");
   if (found.st_uid != ::geteuid()) return not_ours("it belongs to another user");
   if (found.st_nlink > 1) return not_ours("it has a second (hard) link");
+  // Made just now, under a umask that takes the owner's access away.
+  if (lacks(found, owner_reads_and_writes) &&
+      ::fchmod(fd.get(), permissions_of(found) | owner_reads_and_writes) != 0) {
+    return failed(errno, "set the mode of");
+  }
   device_ = found.st_dev;
   inode_ = found.st_ino;
   out = std::move(fd);
@@ -137,10 +151,8 @@ Failure LockFile::allocate() const {
   if (::fstat(fd_.get(), &found) != 0) return failed(errno, "inspect");
   if (found.st_size >= static_cast<off_t>(file_size)) return {};
   // Before it is mapped: a page without a block behind it cannot be written when the disk is full.
-  int error = EINTR;
-  while (error == EINTR) error = ::posix_fallocate(fd_.get(), 0, file_size);
-  if (error != 0) return failed(error, "allocate");
-  return {};
+  const int error = allocate_all(fd_.get(), file_size);
+  return error == 0 ? Failure{} : failed(error, "allocate");
 }
 
 // Before the file is enlarged: another program's file stays as it is.

@@ -18,6 +18,7 @@ Errc errc_of(int error) noexcept {
     case ENFILE:
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:  // the file size limit of the process (RLIMIT_FSIZE)
     case ENOMEM:
     case ENOLCK: return Errc::exhausted;
     default: return Errc::unavailable;

@@ -130,8 +130,8 @@ void PostgresBackend::lost_commands(const ServerError& why, bool was_up, Flights
     const bool fails = final && !frees;
     const bool renews = call.kind == Call::Kind::renew && !once_more;
     if (fails) fail(call, why.failure);
+    if (!fails && (renews || !others)) call.operation->trouble(why.failure);
     if (!fails && renews) call.renewal().answered();  // unknown: repeated inside the lease
-    if (!fails && !renews && !others) call.operation->trouble(why.failure);
     return fails || renews;
   };
   while (!unanswered.empty()) {

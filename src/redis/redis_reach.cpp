@@ -51,6 +51,7 @@ void RedisBackend::left_behind(Calls& alone, const Failure& why, bool final, boo
     // Releases and cancels stay: they free what others wait for.
     fail_protocol(call, why);
   } else if (call.kind == Call::Kind::renew && (final || !was_up)) {
+    call.operation->trouble(why);
     call.renewal().answered();  // unknown: repeated inside the lease
   } else if (call.kind != Call::Kind::acquire) {
     put_in_outbox(std::move(alone));

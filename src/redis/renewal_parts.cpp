@@ -17,6 +17,11 @@ class Whole {
   explicit Whole(std::shared_ptr<Renewal> renewal)
       : renewal_(std::move(renewal)), left_(renewal_->items().size()) {}
 
+  /// A part was not answered, for a reason that may pass.
+  void troubled(const Failure& why) noexcept {
+    const std::lock_guard lock(mutex_);
+    base::without_memory([&] { trouble_ = why; });
+  }
   /// @param why empty = it was answered
   void learned(std::size_t index, const Renewal::Item& item, const Failure& why) noexcept {
     bool complete = false;
@@ -38,6 +43,10 @@ class Whole {
     if (!complete && !why) base::tell_early(*renewal_, index);
     if (!complete) return;
     if (any_ || !why_) {
+      // Parts that have failed are unknown: the library asks again, and its observer is told why.
+      base::without_memory([&] {
+        if (why_ || trouble_) renewal_->trouble(why_ ? std::move(why_) : std::move(trouble_));
+      });
       renewal_->answered();
     } else {
       renewal_->failed(std::move(why_));
@@ -50,6 +59,7 @@ class Whole {
   std::size_t left_;
   bool any_ = false;
   Failure why_;
+  Failure trouble_;
 };
 
 class Part final : public Renewal {
@@ -63,7 +73,12 @@ class Part final : public Renewal {
   }
 
  private:
-  void finished() noexcept override { whole_->learned(index_, items().front(), failure()); }
+  void finished() noexcept override {
+    base::without_memory([&] {
+      if (const auto why = trouble()) whole_->troubled(*why);
+    });
+    whole_->learned(index_, items().front(), failure());
+  }
 
   const std::shared_ptr<Whole> whole_;
   const std::size_t index_;

@@ -142,6 +142,7 @@ void RedlockBackend::renew(const std::shared_ptr<Renewal>& operation) {
   const NodeSet nodes = usable();  // only now: which of these connections are up
   want_missing(nodes, true);       // the library paces renewals by their lease
   if (count(nodes) < quorum_.majority()) {
+    tell_trouble(*operation);
     operation->answered();  // unknown: repeated inside the lease
     return;
   }
@@ -172,11 +173,7 @@ void RedlockBackend::release(const std::shared_ptr<Release>& operation) {
   // Once more where there was no memory to tell them all. It is taken for done before it is: what
   // fails meanwhile says so.
   if (end.freeing->untold.exchange(false)) tell_all(end);
-  if (count(reachable) < quorum_.majority()) {
-    bool final = false;
-    Failure why = unreachable({}, final);
-    if (why) operation->trouble(std::move(why));
-  }
+  if (count(reachable) < quorum_.majority()) tell_trouble(*operation);
   const std::shared_ptr<Acquisition>& next = operation->successor();
   if (!next || next->done()) return;
   const std::shared_ptr<QuorumAttempt> attempt = quorum_attempt_of(next, true);

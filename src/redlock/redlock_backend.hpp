@@ -122,6 +122,8 @@ class RedlockBackend final : public Backend, private Node::User {
   [[nodiscard]] Failure twins(Instant now) const;
   [[nodiscard]] Failure unreachable(const std::vector<Failure>& failures, bool& final) const;
   void tell_unreachable(const std::shared_ptr<QuorumAttempt>& attempt);
+  /// Notes in a request that stays unanswered why a majority cannot be asked, if that is so.
+  void tell_trouble(Operation& operation) const;
 
   // What is taken back: redlock_outbox.cpp.
   /// The client is being closed, and nobody reads any more: what servers that can be reached were

@@ -202,6 +202,11 @@ Failure RedlockBackend::unreachable(const std::vector<Failure>& failures, bool& 
               " servers cannot be used; " + told.text};
 }
 
+void RedlockBackend::tell_trouble(Operation& operation) const {
+  bool final = false;
+  if (Failure why = unreachable({}, final)) operation.trouble(std::move(why));
+}
+
 void RedlockBackend::tell_unreachable(const std::shared_ptr<QuorumAttempt>& attempt) {
   std::vector<Failure> failures;
   {

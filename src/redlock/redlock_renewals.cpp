@@ -75,7 +75,10 @@ void RedlockBackend::judge(const std::shared_ptr<Renewing>& renewing, Lock lock)
     item.granted = item.lease;
     const bool wrong = base::mutant("redlock.minority_renews") && verdicts[i].yes != 0;
     switch (wrong ? Tally::Verdict::yes : verdicts[i].verdict(quorum_)) {
-      case Tally::Verdict::open: item.answer = Renewal::Answer::unknown; break;
+      case Tally::Verdict::open:
+        item.answer = Renewal::Answer::unknown;
+        tell_trouble(*renewing->renewal);
+        break;
       case Tally::Verdict::no: item.answer = Renewal::Answer::lost; break;
       case Tally::Verdict::yes:
         item.answer = Renewal::Answer::renewed;

@@ -72,6 +72,13 @@ bool AcquireAllCall::cut_short(const Part& part) const noexcept {
   return part.options.wait < core::command_timeout(part.wanted.terms->lease);
 }
 
+core::Nanos AcquireAllCall::may_wait_for_answers() noexcept {
+  core::Nanos least = forever;
+  for (const Part& part : parts_) least = std::min(least, left(part));
+  const bool is_over = options_.stop.stop_requested() || least <= core::Nanos(0);
+  return is_over ? grace_.end() - BootClock::now() : least;
+}
+
 Failure AcquireAllCall::check() {
   for (std::size_t i = 1; i < parts_.size(); ++i) {
     const Wanted& wanted = parts_[i].wanted;
@@ -151,6 +158,7 @@ AcquireAllCall::Machine::Flown AcquireAllCall::fly() {
 }
 
 void AcquireAllCall::ask_for_all() {
+  grace_ = Grace();
   AcquireCall* asleep = nullptr;
   core::Nanos at_most{};
   const auto advance = [&] {
@@ -164,7 +172,8 @@ void AcquireAllCall::ask_for_all() {
   };
   for (Part& part : parts_) {
     if (!takes_part(part)) continue;
-    part.call.emplace(*part.wanted.slot, part.wanted.terms, part.options, nullptr, Queueing::tries);
+    part.call.emplace(*part.wanted.slot, part.wanted.terms, part.options, nullptr, Queueing::tries,
+                      &grace_);
     part.call->start();
   }
   {
@@ -187,9 +196,10 @@ void AcquireAllCall::ask_for_all() {
 
 AcquireAllCall::Machine::Waited AcquireAllCall::wait(Part& part) {
   part.options.wait = std::max(left(part), core::Nanos(1));
+  grace_ = Grace();
   std::optional<Holder> holder;
   Slot& slot = *part.wanted.slot;
-  part.failure = slot.acquire(part.wanted.terms, part.options, &holder);
+  part.failure = slot.acquire(part.wanted.terms, part.options, &holder, nullptr, &grace_);
   part.held = !part.failure;
   if (holder) part.holder = std::move(holder);
   const bool all = std::none_of(parts_.begin(), parts_.end(),
@@ -206,7 +216,8 @@ void AcquireAllCall::give_back(std::size_t from) {
     const Wanted& wanted = parts_[i].wanted;
     if (std::exchange(parts_[i].held, false)) freed_.push_back({wanted.slot, wanted.terms->mode});
   }
-  release_all(freed_, options_.owner, Unlocking::backs_out);
+  release_all(freed_, options_.owner, Unlocking::backs_out,
+              [this] { return may_wait_for_answers(); });
   freed_.clear();
 }
 

@@ -72,12 +72,15 @@ class AcquireAllCall {
   }
   [[nodiscard]] core::Nanos left(const Part& part) const noexcept;
   [[nodiscard]] bool cut_short(const Part& part) const noexcept;
+  /// @return for how long the call may still wait for answers that do not change its outcome.
+  [[nodiscard]] core::Nanos may_wait_for_answers() noexcept;
 
   const AcquireOptions& options_;
   const bool may_wait_;
   std::vector<Part> parts_;
   std::vector<HeldSlot> freed_;  // has room for all
   const Part* failed_ = nullptr;
+  Grace grace_;  // of the last flight, or wait
 };
 
 }  // namespace mortise::runtime

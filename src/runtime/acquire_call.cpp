@@ -21,7 +21,8 @@ double spread_of(std::uint64_t generation) noexcept { return base::SplitMix(gene
 }  // namespace
 
 AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-                         const AcquireOptions& options, KeyCall* key, Queueing queueing)
+                         const AcquireOptions& options, KeyCall* key, Queueing queueing,
+                         Grace* grace)
     : slot_(slot),
       name_(slot.shared()),
       client_(slot.client()),
@@ -33,6 +34,7 @@ AcquireCall::AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& a
                 .lease = asked->lease,
                 .queues = queueing == Queueing::joins}),
       now_(machine_.began()),
+      grace_(grace != nullptr ? *grace : own_grace_),
       own_(name_),
       report_(slot, *this, queueing == Queueing::joins) {
   owner = options.owner.or_this_thread();

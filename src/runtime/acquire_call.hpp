@@ -8,6 +8,7 @@
 
 #include "base/futex.hpp"
 #include "core/acquire.hpp"
+#include "core/figures.hpp"
 #include "runtime/acquire_report.hpp"
 #include "runtime/callers_attempt.hpp"
 #include "runtime/key_talk.hpp"
@@ -31,6 +32,20 @@ enum class Queueing : std::uint8_t {
   tries,  ///< it waits for an answer only, also where it has more time than one request has
 };
 
+/// The moment at which a call that is over, by its time or its stop, returns without further
+/// answers. One for all the parts of a call.
+class Grace {
+ public:
+  /// The call is over. @return the moment, in real time: counted from when this was asked first.
+  Instant end() noexcept {
+    if (end_ == never) end_ = BootClock::now() + core::grace;
+    return end_;
+  }
+
+ private:
+  Instant end_ = never;
+};
+
 /// Lives in the frame of the calling thread.
 class AcquireCall final : public core::Waiter {
   using Machine = core::Acquire;
@@ -38,8 +53,10 @@ class AcquireCall final : public core::Waiter {
 
  public:
   /// @param key what is asked of a key, and where its answer goes; null for a lock
+  /// @param grace of the call that this one is a part of; null = it is a call by itself
   AcquireCall(Slot& slot, const std::shared_ptr<const core::Terms>& asked,
-              const AcquireOptions& options, KeyCall* key, Queueing queueing = Queueing::joins);
+              const AcquireOptions& options, KeyCall* key, Queueing queueing = Queueing::joins,
+              Grace* grace = nullptr);
   AcquireCall(const AcquireCall&) = delete;
   AcquireCall& operator=(const AcquireCall&) = delete;
   /// The whole call. @return as `end()`
@@ -54,7 +71,7 @@ class AcquireCall final : public core::Waiter {
   /// Not longer than it is good for, nor than that. It may end early.
   void sleep(core::Nanos at_most);
   /// @return for how long at most.
-  [[nodiscard]] core::Nanos sleeps_for() const noexcept;
+  [[nodiscard]] core::Nanos sleeps_for() noexcept;
   [[nodiscard]] bool is_over() const noexcept { return action_.what == Machine::Do::end; }
   /// @return whether it is over, and the owner holds the name.
   [[nodiscard]] bool holds() const noexcept;
@@ -124,8 +141,9 @@ class AcquireCall final : public core::Waiter {
   base::Parker parker_;
   std::uint32_t seen_ = 0;  // of what it sleeps on: read before the conditions
   Action action_ = Machine::start();
-  bool asleep_ = false;       // the action was begun
-  Instant taken_back_until_;  // in real time: by then it goes on without the answer
+  bool asleep_ = false;  // the action was begun
+  Grace own_grace_;
+  Grace& grace_;
   std::atomic<bool> stopped_{false};
   CallersAttempt own_;
   AcquireReport report_;

@@ -46,19 +46,16 @@ bool AcquireCall::sleeps() {
     case Machine::Do::park:
     case Machine::Do::await: asleep_ = begins; return begins;
     case Machine::Do::take_back:
-      if (begins) {
-        own_.cancel();
-        taken_back_until_ = BootClock::now() + core::grace;
-      }
-      asleep_ = !own_->done() && BootClock::now() < taken_back_until_;
+      if (begins) own_.cancel();
+      asleep_ = !own_->done() && BootClock::now() < grace_.end();
       return asleep_;
     default: asleep_ = false; return false;
   }
 }
 
-core::Nanos AcquireCall::sleeps_for() const noexcept {
+core::Nanos AcquireCall::sleeps_for() noexcept {
   const bool by_real_time = action_.what == Machine::Do::take_back;
-  return by_real_time ? taken_back_until_ - BootClock::now() : action_.until - now_;
+  return by_real_time ? grace_.end() - BootClock::now() : action_.until - now_;
 }
 
 void AcquireCall::sleep(core::Nanos at_most) {

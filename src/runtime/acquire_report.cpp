@@ -33,9 +33,10 @@ Failure AcquireReport::tell(const core::Acquire::Action& end, core::Nanos took) 
     case Acquire::End::failed: return failure;
     case Acquire::End::contended: return contended(code_of(end.why));
     case Acquire::End::trouble: return *trouble;
-    case Acquire::End::no_answer: return no_answer(Errc::unavailable);
+    case Acquire::End::no_answer: return slot_.client().no_answer();
     case Acquire::End::in_doubt:
-      return trouble ? Failure(Errc::in_doubt, trouble->text) : no_answer(Errc::in_doubt);
+      return trouble ? Failure(Errc::in_doubt, trouble->text)
+                     : slot_.client().no_answer(Errc::in_doubt);
     case Acquire::End::nonsense:
       return {Errc::protocol, slot_.name() + ": grant number out of range"};
     case Acquire::End::too_late: break;
@@ -48,10 +49,6 @@ Failure AcquireReport::differs() const {
   return {Errc::misconfigured, slot_.name() + ": has " + std::to_string(permits) +
                                    " permits, and was asked for with " +
                                    std::to_string(caller_.terms->permits)};
-}
-
-Failure AcquireReport::no_answer(Errc code) const {
-  return {code, slot_.client().backend().describe() + ": no answer in time"};
 }
 
 Failure AcquireReport::contended(Errc code) {

@@ -30,7 +30,6 @@ class AcquireReport {
 
  private:
   Failure contended(Errc code);
-  [[nodiscard]] Failure no_answer(Errc code) const;
   [[nodiscard]] Failure differs() const;
   void tell_granted(core::Nanos took);
 

@@ -53,6 +53,7 @@ void Aftermath::tell_lost(const core::Hold& ended) {
   ClientState& client = *name_.client;
   const std::shared_ptr<Observer>& observer = client.shared_observer();
   Failure words = why.backend != nullptr ? *why.backend : Failure(why.code, name_.name + why.words);
+  if (trouble) words.text += "; the last renewal failed: " + trouble->why.text;
   client.news().post([observer, name = name_.name, label = ended.terms->label,
                       token = ended.token(), took = client.now() - ended.owned_since,
                       words = std::move(words)] {

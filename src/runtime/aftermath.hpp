@@ -7,6 +7,7 @@
 
 #include "core/name_state.hpp"
 #include "runtime/loss_notices.hpp"
+#include "runtime/renewal_trouble.hpp"
 
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@ class Aftermath {
   std::optional<core::NameState::Loss> loss;
   LossNotices notices;                       // to be told at a loss
   std::unique_ptr<LossNotice> never_needed;  // of a hold that is over
+  std::unique_ptr<RenewalTrouble> trouble;   // that has cost the lease
   Reason why;
   bool tell_server = false;
 

@@ -7,6 +7,8 @@
 #include "base/one_by_one.hpp"
 #include "base/random_id.hpp"
 #include "base/span.hpp"
+#include "runtime/asking.hpp"
+#include "runtime/raise.hpp"
 #include "runtime/slot.hpp"
 
 #include <unistd.h>
@@ -123,13 +125,18 @@ std::shared_ptr<const core::Terms> ClientState::terms(const LockOptions& options
 }
 
 Failure ClientState::check(std::chrono::nanoseconds wait) {
-  if (!alive()) return closed_failure();
   const auto check = std::make_shared<Check>(terms_.shortest_lease());
-  const OpenRequest open_request(*this, *check);
-  if (!check->done()) backend_->check(check);
-  if (wait_done(*check, wait)) return check->failure();
-  if (const std::optional<Failure> trouble = check->trouble()) return *trouble;
-  return {Errc::unavailable, backend_->describe() + ": no answer in time"};
+  return ask(*this, *check, wait, Errc::unavailable,
+             [&](Backend& backend) { backend.check(check); });
+}
+
+Failure ClientState::why_unanswered(const Operation& asked) const {
+  if (std::optional<Failure> trouble = asked.trouble()) return *std::move(trouble);
+  return no_answer();
+}
+
+Failure ClientState::no_answer(Errc code) const {
+  return {code, backend_->describe() + ": no answer in time"};
 }
 
 void ClientState::watch_for_suspend() noexcept {
@@ -141,11 +148,17 @@ void ClientState::watch_for_suspend() noexcept {
 }
 
 Failure ClientState::prepare(const core::Terms& terms) {
-  if (!leases_ && terms.max_hold == core::Nanos::max()) return {};
+  return terms.max_hold == core::Nanos::max() ? prepare_to_ask() : start_background();
+}
+
+// A backend without leases has no connection that somebody must look after.
+Failure ClientState::prepare_to_ask() { return leases_ ? start_background() : Failure(); }
+
+Failure ClientState::start_background() {
   try {
     background_.start();
   } catch (const std::system_error& error) {
-    return {Errc::exhausted, std::string("starting the background thread: ") + error.what()};
+    return failure_of(error);
   }
   return {};
 }

@@ -107,8 +107,14 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void watch_for_suspend() noexcept;
   /// The caller has asked the backend for something that it does not wait for: has the answer read.
   void have_answers_read() noexcept { engine_.have_replies_read(); }
-  /// Starts what a hold under these terms needs. @return `exhausted` where that fails.
+  /// Starts what a hold under these terms needs. @return `exhausted` if that fails.
   Failure prepare(const core::Terms& terms);
+  /// Starts what any other request to the backend needs. @return `exhausted` if that fails.
+  Failure prepare_to_ask();
+  /// @return what keeps a request from being answered, as far as the backend knows.
+  [[nodiscard]] Failure why_unanswered(const Operation& asked) const;
+  /// The same of one of which it knows nothing.
+  [[nodiscard]] Failure no_answer(Errc code = Errc::unavailable) const;
   /// Has the backend keep requests back, where it can: the caller is about to make several, and
   /// then has them sent.
   void keep_requests_back() noexcept;
@@ -123,6 +129,8 @@ class ClientState final : public Host, public std::enable_shared_from_this<Clien
   void adopt(std::shared_ptr<Attempt> attempt) { background_.adopt(std::move(attempt)); }
 
  private:
+  Failure start_background();
+
   void look_at_the_clock() noexcept;
 
   const std::uint32_t generation_ = base::fork_generation();

@@ -3,10 +3,12 @@
 #include <mortise/guards.hpp>
 
 #include "runtime/acquire_all_call.hpp"
+#include "runtime/raise.hpp"
 #include "runtime/release_all.hpp"
 #include "runtime/slot.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace mortise {
@@ -25,6 +27,9 @@ void Guards::take(Locks locks, const AcquireOptions& options) {
     failure_ = call.run();
     if (failure_) failed_name_ = *call.failed_name();
     if (is_contention(failure_.code)) holder_ = call.take_holder();
+  } catch (const std::system_error& error) {
+    call.forsake();
+    failure_ = runtime::failure_of(error);
   } catch (...) {
     call.forsake();  // out of memory
     throw;

@@ -52,6 +52,7 @@ void HoldKeeper::begin_locked(const core::Lease& lease) {
     if (lease.deadline() != never) throw;
   }
   pin_ = slot_.shared_from_this();
+  trouble_.reset();  // of the hold before
 }
 
 void HoldKeeper::forget_the_dead_locked() noexcept {
@@ -136,7 +137,11 @@ void HoldKeeper::expire_locked(Instant now, Aftermath& after) {
   const bool by_max_hold = live->lease.ends_by_max_hold();
   const bool in_doubt = live->lease.in_doubt() && !base::mutant("core.leave_a_late_renewal");
   const char* words = by_max_hold ? ": the longest hold has passed" : ": the lease ran out";
-  if (ownerless_locked(*live)) words = thread_has_ended;
+  if (ownerless_locked(*live)) {
+    words = thread_has_ended;
+  } else if (!by_max_hold) {
+    after.trouble = std::move(trouble_);
+  }
   lose_locked({.words = words}, by_max_hold || in_doubt || live->lease.unlimited(), after);
 }
 
@@ -201,11 +206,19 @@ void HoldKeeper::look_after_waiters_locked(Instant now) {
   if (live != nullptr && armed_ > next_locked(live->lease, now)) arm_locked(live->lease, now);
 }
 
+bool HoldKeeper::note_trouble_locked(const Failure& why, Instant now) {
+  if (client().observer() == nullptr) return false;
+  if (!trouble_) trouble_ = std::make_unique<RenewalTrouble>();
+  return trouble_->note(why, now);
+}
+
 void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item& item,
-                                  const Failure& failure) {
+                                  Failure failure) {
+  if (item.answer == Renewal::Answer::unknown && !failure) failure = client().no_answer();
   Aftermath after(name_);
   Token token;
   std::string label;
+  bool is_news = true;
   {
     const SharedName::Lock lock(name_.mutex);
     core::Hold* const live = live_locked();
@@ -219,9 +232,10 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
     if (mode_ == Mode::shared) name_.state.sharers()->answered(now);
     if (item.answer == Renewal::Answer::lost) {
       lose_locked({.words = ": the server does not know the hold any more"}, false, after);
-    } else if (item.answer == Renewal::Answer::unknown || failure) {
+    } else if (failure) {
       live->lease.unanswered(now);
       arm_locked(live->lease, now);
+      is_news = note_trouble_locked(failure, now);
     } else if (live->lease.renewed(item.counted_from, item.granted, now)) {
       if (mode_ == Mode::shared) {
         const bool by_lease = item.wanted_as_of == Instant{};
@@ -229,21 +243,18 @@ void HoldKeeper::renewal_answered(std::uint64_t generation, const Renewal::Item&
         name_.wake_joined_locked();
       }
       arm_locked(live->lease, now);
+      trouble_.reset();
     } else {
       lose_locked({.words = ": the renewal came too late"},
                   !base::mutant("core.leave_a_late_renewal"), after);
     }
   }
-  if (client().observer() == nullptr || after.loss) return;
+  if (client().observer() == nullptr || after.loss || !is_news) return;
+  if (failure) failure.text.insert(0, name_.name + ": the renewal failed: ");
   client().news().post([observer = client().shared_observer(), name = name_.name, token, label,
-                        answer = item.answer, failure] {
+                        failure = std::move(failure)] {
     const Event event{.name = name, .label = label, .token = token};
-    if (answer == Renewal::Answer::renewed && !failure) {
-      observer->renewed(event);
-    } else {
-      observer->failed(
-          event, failure ? failure : Failure(Errc::unavailable, name + ": renewal unanswered"));
-    }
+    failure ? observer->failed(event, failure) : observer->renewed(event);
   });
 }
 

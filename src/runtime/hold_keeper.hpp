@@ -10,6 +10,7 @@
 #include "runtime/aftermath.hpp"
 #include "runtime/background.hpp"
 #include "runtime/loss_notices.hpp"
+#include "runtime/renewal_trouble.hpp"
 #include "runtime/shared_name.hpp"
 
 #include <cstdint>
@@ -59,8 +60,8 @@ class HoldKeeper {
   /// The background's side: something may be due.
   void tick(Instant now, std::shared_ptr<RenewalBatch>& batch);
   [[nodiscard]] HoldTimer& timer() noexcept { return timer_; }
-  void renewal_answered(std::uint64_t generation, const Renewal::Item& item,
-                        const Failure& failure);
+  /// @param failure why it was not answered; empty if it was, or nobody knows
+  void renewal_answered(std::uint64_t generation, const Renewal::Item& item, Failure failure);
   /// The server took the hold with this attempt away.
   void taken_away(const HoldId& hold, const Failure& why);
   /// Somebody asks for the hold with this attempt.
@@ -86,11 +87,14 @@ class HoldKeeper {
   /// Of readers: loses a part that nobody can unlock, where its time is up.
   void expire_part_locked(Instant now, Aftermath& after);
   void lose_locked(const Aftermath::Reason& why, bool tell_server, Aftermath& after);
+  /// Notes why a renewal has failed. @return whether the observer is to be told.
+  [[nodiscard]] bool note_trouble_locked(const Failure& why, Instant now);
 
   Slot& slot_;
   SharedName& name_;
   const Mode mode_;
-  LossNotices notices_;  // of the live hold, where somebody has asked for it
+  LossNotices notices_;                      // of the live hold, where somebody has asked for it
+  std::unique_ptr<RenewalTrouble> trouble_;  // of the live hold, if its last renewal has failed
   HoldTimer timer_;
   Instant armed_ = never;      // so late at most it ticks
   std::shared_ptr<Slot> pin_;  // keeps a held name in the table when no handle is left

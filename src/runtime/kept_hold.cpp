@@ -4,6 +4,9 @@
 
 #include <mortise/backend.hpp>
 
+#include "core/figures.hpp"
+
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -28,12 +31,24 @@ class KeptHold::Word final : public Renewal {
 
 std::shared_ptr<Operation> KeptHold::say(Backend& backend, Instant now) noexcept {
   try {
+    if (now >= keeping_.ends()) {
+      backend.release(std::make_shared<Release>(hold_));
+      released_.store(true);
+      return nullptr;
+    }
+    if (settled() && now >= doubt_) return nullptr;  // it is known until then
     const auto word = std::make_shared<Word>(shared_from_this(), now);
     backend.renew(word);
     return word;
   } catch (const std::exception&) {
     return nullptr;
   }
+}
+
+Instant KeptHold::next(Instant now) const noexcept {
+  const Instant again = now + core::fallback_period;
+  if (now >= keeping_.ends()) return again;  // it has been released, unless there was no memory
+  return settled() && now >= doubt_ ? keeping_.ends() : std::min(again, keeping_.ends());
 }
 
 Released KeptHold::outcome() const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A hold that its owner has let go of sooner than `min_hold` says: the last word about it is not a
-// release, but when its lease ends. The client has forgotten it by then.
+// A hold that its owner has let go of sooner than `min_hold` says. The client tells the store when
+// its lease is to end, and releases it then. If the client is gone by then, the lease ends the
+// hold.
 #pragma once
 
 #include <mortise/holder.hpp>
@@ -28,18 +29,21 @@ class KeptHold : public std::enable_shared_from_this<KeptHold> {
   KeptHold(HoldId hold, const core::Keeping& keeping, Instant doubt)
       : hold_(std::move(hold)), keeping_(keeping), doubt_(doubt) {}
   /// Says it, or says it again. Where there is no memory for it, it is as if it was lost on its
-  /// way.
+  /// way. Once `min_hold` has passed it sends a release instead: a store notifies waiters of a
+  /// release, and not of a lease that ends, and the lease may end later.
   /// @return what to wait for; null = it was not said
   std::shared_ptr<Operation> say(Backend& backend, Instant now) noexcept;
   /// @return whether the server has answered.
   [[nodiscard]] bool settled() const noexcept { return answer_.load() != Answer::unknown; }
-  /// @return whether it need not be said again.
-  [[nodiscard]] bool gone(Instant now) const noexcept {
-    return settled() && (now >= doubt_ || answer_.load() == Answer::lost);
+  /// @return whether nothing is left to be said.
+  [[nodiscard]] bool gone() const noexcept {
+    return released_.load() || answer_.load() == Answer::lost;
   }
+  /// @return when to say it next, if that was done just now.
+  [[nodiscard]] Instant next(Instant now) const noexcept;
   /// @return `released` where the hold stood, and ends as it should.
   [[nodiscard]] Released outcome() const noexcept;
-  [[nodiscard]] Instant until() const noexcept { return keeping_.until(); }
+  [[nodiscard]] Instant ends() const noexcept { return keeping_.ends(); }
 
  private:
   using Answer = Renewal::Answer;
@@ -49,6 +53,7 @@ class KeptHold : public std::enable_shared_from_this<KeptHold> {
   const core::Keeping keeping_;
   const Instant doubt_;
   std::atomic<Answer> answer_{Answer::unknown};
+  std::atomic<bool> released_{false};
 };
 
 }  // namespace mortise::runtime

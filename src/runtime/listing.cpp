@@ -7,10 +7,10 @@
 
 #include "core/figures.hpp"
 #include "core/terms.hpp"
+#include "runtime/asking.hpp"
 #include "runtime/client_state.hpp"
 #include "runtime/raise.hpp"
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,6 +37,7 @@ bool ForcedRelease::means(Token found) const noexcept {
 
 namespace {
 
+using runtime::ask;
 using runtime::ClientState;
 
 Failure wrong(std::string words) { return {Errc::misconfigured, std::move(words)}; }
@@ -50,38 +51,6 @@ Failure check_limits(std::size_t limit, std::chrono::nanoseconds wait) {
   return {};
 }
 
-/// Nobody waits for an operation any more, whatever has ended that, and what has not left is not
-/// sent: of a forced release somebody else's hold would be found later.
-class GivenUp {
- public:
-  GivenUp(Operation& operation, Errc as) noexcept : operation_(operation), as_(as) {}
-  GivenUp(const GivenUp&) = delete;
-  GivenUp& operator=(const GivenUp&) = delete;
-  ~GivenUp() { operation_.failed({as_, std::string()}); }
-
- private:
-  Operation& operation_;
-  const Errc as_;
-};
-
-/// Has the backend asked, and waits for the answer.
-/// @param late what it means that none came in time
-/// @return why there is none
-template <class Asked, class Send>
-Failure ask(ClientState& client, const std::shared_ptr<Asked>& asked, std::chrono::nanoseconds wait,
-            Errc late, Send send) {
-  if (!client.alive()) return client.closed_failure();
-  const runtime::OpenRequest open_request(client, *asked);
-  const GivenUp at_the_end(*asked, late);
-  if (!asked->done()) send(client.backend());
-  if (client.wait_done(*asked, wait)) return asked->failure();
-  const std::optional<Failure> trouble = asked->trouble();
-  Failure failure =
-      trouble ? *trouble : Failure(late, client.backend().describe() + ": no answer in time");
-  if (late != Errc::unavailable) failure.code = late;
-  return failure;
-}
-
 Failure list_page(ClientState& client, std::string_view prefix, const ListOptions& options,
                   NamePage& page) {
   if (Failure bad = check_limits(options.limit, options.wait)) return bad;
@@ -91,7 +60,7 @@ Failure list_page(ClientState& client, std::string_view prefix, const ListOption
   }
   const auto listing =
       std::make_shared<Listing>(std::string(prefix), options.cursor, options.limit);
-  Failure failure = ask(client, listing, options.wait, Errc::unavailable,
+  Failure failure = ask(client, *listing, options.wait, Errc::unavailable,
                         [&](Backend& backend) { backend.list(listing); });
   if (!failure) page = listing->page();
   return failure;
@@ -102,7 +71,7 @@ Failure look_at(ClientState& client, std::string_view name, const QueueOptions& 
   if (Failure bad = check_limits(options.limit, options.wait)) return bad;
   if (Failure bad = core::check_name(name)) return bad;
   const auto look = std::make_shared<QueueLook>(std::string(name), options.limit);
-  Failure failure = ask(client, look, options.wait, Errc::unavailable,
+  Failure failure = ask(client, *look, options.wait, Errc::unavailable,
                         [&](Backend& backend) { backend.queue(look); });
   if (!failure) queue = look->queue();
   return failure;
@@ -113,7 +82,7 @@ Failure end_hold(ClientState& client, std::string_view name, const ForceOptions&
   if (Failure bad = check_limits(1, options.wait)) return bad;
   if (Failure bad = core::check_name(name)) return bad;
   const auto release = std::make_shared<ForcedRelease>(std::string(name), options.of);
-  Failure failure = ask(client, release, options.wait, Errc::in_doubt,
+  Failure failure = ask(client, *release, options.wait, Errc::in_doubt,
                         [&](Backend& backend) { backend.force_release(release); });
   if (!failure && release->holder()) ended.push_back(*release->holder());
   return failure;

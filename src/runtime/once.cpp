@@ -97,7 +97,8 @@ void Once::begin(Run& run) {
   const bool limited = waits(wait) && wait != forever;
   const auto passed = [&] { return slot->client().now() - began; };
   for (;;) {
-    if (learn(*slot, *memory, terms->lease, limited ? left_of(wait, passed()) : wait, run)) return;
+    if (learn(*slot, *memory, terms->lease, limited ? left_of(wait, passed()) : wait, stop, run))
+      return;
     runtime::KeyCall call{.memory = memory};
     auto open = std::make_shared<runtime::OpenRun>(slot);
     std::optional<Holder> holder;
@@ -118,7 +119,7 @@ void Once::begin(Run& run) {
 // Whoever may not wait is not told `pending` only because another caller of this process asks just
 // now for what has an outcome; and whoever comes with another fingerprint does not wait for those.
 bool Once::learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanoseconds lease,
-                 std::chrono::nanoseconds wait, Run& run) {
+                 std::chrono::nanoseconds wait, const std::stop_token& stop, Run& run) {
   if (!slot.client().alive()) return false;
   const runtime::KeyGlance seen = slot.glance(memory);
   if (seen.runs && seen.differs) {
@@ -138,9 +139,9 @@ bool Once::learn(runtime::Slot& slot, const Memory& memory, std::chrono::nanosec
   if (!seen.differs && (waits(wait) || !seen.others)) return false;
   const core::Nanos at_most = core::command_timeout(lease);
   Failure failure;
-  const auto found =
-      slot.recall(Recollection::Kind::look,
-                  waits(wait) ? std::min<core::Nanos>(wait, at_most) : at_most, failure);
+  const auto found = waits(wait) ? slot.recall(Recollection::Kind::look,
+                                               std::min<core::Nanos>(wait, at_most), failure, stop)
+                                 : slot.recall(Recollection::Kind::look, at_most, failure);
   if (found && answers(memory, *found)) {
     told(found, memory, run);
     return true;

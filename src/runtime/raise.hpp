@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: MIT
-// How the public classes turn a failure into the exception that users see.
+// How the public classes turn a failure into the exception that users see, and back.
 #pragma once
 
 #include <mortise/error.hpp>
+
+#include <string>
+#include <system_error>
 
 namespace mortise::runtime {
 
 inline void raise_if(const Failure& failure) {
   if (failure) throw LockError(failure);
+}
+
+/// @return what an exception says that ended a request: its own code, or `exhausted`, since a
+/// system call that throws is one that makes a thread or a descriptor.
+[[nodiscard]] inline Failure failure_of(const std::system_error& error) {
+  const auto* const typed = dynamic_cast<const LockError*>(&error);
+  std::string text = error.what();
+  if (typed == nullptr) return {Errc::exhausted, std::move(text)};
+  // A failure adds the message of its code by itself.
+  if (const std::string end = ": " + error.code().message(); text.ends_with(end)) {
+    text.resize(text.size() - end.size());
+  }
+  return {typed->errc(), std::move(text)};
 }
 
 }  // namespace mortise::runtime

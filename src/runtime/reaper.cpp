@@ -19,20 +19,27 @@ bool over(const KeptHold& kept) noexcept { return kept.settled(); }
 
 /// Whether there is nothing more to ask for.
 template <class Item>
-bool gone(const Item& item, Instant /*now*/) noexcept {
+bool gone(const Item& item) noexcept {
   return over(item);
 }
-bool gone(const KeptHold& kept, Instant now) noexcept { return kept.gone(now); }
+bool gone(const KeptHold& kept) noexcept { return kept.gone(); }
+
+/// @return when to ask for it again, which is done just now.
+template <class Item>
+Instant next_of(const Item& /*item*/, Instant now) noexcept {
+  return now + core::fallback_period;
+}
+Instant next_of(const KeptHold& kept, Instant now) noexcept { return kept.next(now); }
 
 /// Drops what is over, and collects what is to be asked now. @return when the next one is due.
 template <class Cases, class Items>
 Instant collect(Cases& cases, Items& due, Instant now) {
-  std::erase_if(cases, [&](const auto& c) { return gone(*c.item, now) || now >= c.until; });
+  std::erase_if(cases, [&](const auto& c) { return gone(*c.item) || now >= c.until; });
   Instant next = never;
   for (auto& c : cases) {
     if (now >= c.again) {
       due.push_back(c.item);
-      c.again = now + core::fallback_period;
+      c.again = next_of(*c.item, now);
     }
     next = std::min(next, c.again);
   }
@@ -59,9 +66,9 @@ Instant Reaper::adopt(std::shared_ptr<Release> release, Instant now, Instant unt
 }
 
 Instant Reaper::adopt(std::shared_ptr<KeptHold> kept, Instant now) {
-  const Instant again = now + core::fallback_period;
+  const Instant again = kept->next(now);
   const std::lock_guard lock(mutex_);
-  const Instant until = kept->until();
+  const Instant until = kept->ends() + core::fallback_period;
   kept_.push_back({std::move(kept), again, until});
   return again;
 }

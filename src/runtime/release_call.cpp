@@ -162,8 +162,8 @@ void ReleaseCall::keep_at_server(const core::Hold& ended) {
 
 Released ReleaseCall::kept() {
   try {
-    if (!kept_->gone(client_.now())) client_.background().adopt(kept_);
-    if (!kept_->settled()) tell_unanswered(*ended_);
+    if (!kept_->gone()) client_.background().adopt(kept_);
+    if (!kept_->settled()) tell_unanswered(*ended_, word_.get());
   } catch (const std::exception&) {
     // It ends with the lease that it has.
   }
@@ -187,9 +187,11 @@ Released ReleaseCall::free_key(const core::Hold& ended, std::uint64_t asked_at, 
   }
   const Released outcome = learned();
   if (outcome == Released::unknown) {
-    failure = release && release->done() && release->failure()
-                  ? release->failure()
-                  : Failure(Errc::in_doubt, client_.backend().describe() + ": no answer in time");
+    const bool failed = release && release->done() && release->failure();
+    failure = failed    ? release->failure()
+              : release ? client_.why_unanswered(*release)
+                        : client_.no_answer();
+    if (!failed) failure.code = Errc::in_doubt;
   }
   // Of one that was not answered in time this is being written by whoever repeats it.
   if (outcome == Released::released && release->stood()) {
@@ -204,7 +206,7 @@ Released ReleaseCall::free_key(const core::Hold& ended, std::uint64_t asked_at, 
 }
 
 Released ReleaseCall::confirm(Failure& failure) {
-  failure = {Errc::in_doubt, client_.backend().describe() + ": no answer in time"};
+  failure = client_.no_answer(Errc::in_doubt);
   try {
     const auto release = std::make_shared<Release>(ending_->hold, ending_->conclusion);
     const OpenRequest open_request(client_, *release);
@@ -248,7 +250,8 @@ void ReleaseCall::repeat() {
   repeated_ = true;
 }
 
-Released ReleaseCall::settle() {
+Released ReleaseCall::settle(bool had_its_time) {
+  had_its_time_ = had_its_time;
   if (release_) outcome_ = learned();
   if (kept_) outcome_ = kept();
   freeing_.reset();
@@ -273,8 +276,9 @@ Released ReleaseCall::answer() {
     const Instant until = std::max(ended.lease.deadline(), client_.now() + ended.lease.wanted());
     if (!base::mutant("core.release_is_not_repeated")) {
       client_.background().adopt(release_, until);
+      client_.have_answers_read();
     }
-    tell_unanswered(ended);
+    if (had_its_time_) tell_unanswered(ended, release_.get());
     return Released::unknown;
   }
   if (release_->failure()) {
@@ -309,8 +313,8 @@ void ReleaseCall::tell_released(const core::Hold& ended, Released outcome) {
                      outcome);
 }
 
-void ReleaseCall::tell_unanswered(const core::Hold& ended) {
-  tell_failed(ended, {Errc::unavailable, client_.backend().describe() + ": no answer in time"});
+void ReleaseCall::tell_unanswered(const core::Hold& ended, const Operation* asked) {
+  tell_failed(ended, asked != nullptr ? client_.why_unanswered(*asked) : client_.no_answer());
 }
 
 void ReleaseCall::tell_failed(const core::Hold& ended, Failure why) {

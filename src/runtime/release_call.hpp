@@ -55,8 +55,10 @@ class ReleaseCall {
   bool wait(core::Nanos at_most);
   /// Unless it was answered.
   void repeat();
+  /// @param had_its_time false: the caller could not wait, so that a missing answer says nothing
+  /// about the store. The background finishes it.
   /// @return what was found. The call is over for `close()`, which an observer may call.
-  Released settle();
+  Released settle(bool had_its_time = true);
   /// Tells the observer.
   void tell();
 
@@ -74,7 +76,8 @@ class ReleaseCall {
   Released answer();
   Released kept();
   void tell_released(const core::Hold& ended, Released outcome);
-  void tell_unanswered(const core::Hold& ended);
+  /// @param asked the request that was not answered; may be null
+  void tell_unanswered(const core::Hold& ended, const Operation* asked);
   void tell_failed(const core::Hold& ended, Failure why);
 
   void look_after_readers_locked(Instant now) noexcept;
@@ -93,6 +96,7 @@ class ReleaseCall {
   std::shared_ptr<KeptHold> kept_;          // or it is kept, by a word that may not be heard yet
   std::shared_ptr<Operation> word_;         // the last one
   bool repeated_ = false;
+  bool had_its_time_ = true;
   Released outcome_ = Released::unknown;
 };
 

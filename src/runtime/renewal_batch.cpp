@@ -15,16 +15,23 @@ void RenewalBatch::add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t 
 }
 
 void RenewalBatch::finished() noexcept {
-  for (std::size_t i = 0; i < keepers_.size(); ++i) tell(i, failure());
+  for (std::size_t i = 0; i < keepers_.size(); ++i) tell(i);
 }
 
-void RenewalBatch::tell(std::size_t index, const Failure& why) noexcept {
+Failure RenewalBatch::why_unanswered(std::size_t index) {
+  if (failure()) return failure();
+  // Of several servers one may be in trouble, and the others have answered.
+  const bool answered = items()[index].answer != Renewal::Answer::unknown;
+  return answered ? Failure() : trouble().value_or(Failure());
+}
+
+void RenewalBatch::tell(std::size_t index) noexcept {
   if (told_.at(index).exchange(true)) return;
   const auto& [weak, generation] = keepers_[index];
   const std::shared_ptr<HoldKeeper> keeper = weak.lock();
   if (!keeper) return;
   try {
-    keeper->renewal_answered(generation, items()[index], why);
+    keeper->renewal_answered(generation, items()[index], why_unanswered(index));
   } catch (const std::exception&) {
     // Out of memory: an answer that was not learned is asked for again, inside the lease.
   }

@@ -22,11 +22,13 @@ class RenewalBatch final : public base::PiecemealRenewal {
  public:
   RenewalBatch() : PiecemealRenewal(std::vector<Item>{}) {}
   void add(const std::shared_ptr<HoldKeeper>& keeper, std::uint64_t generation, Item item);
-  void learned(std::size_t index) noexcept override { tell(index, {}); }
+  void learned(std::size_t index) noexcept override { tell(index); }
 
  private:
   void finished() noexcept override;
-  void tell(std::size_t index, const Failure& why) noexcept;
+  void tell(std::size_t index) noexcept;
+  /// @return why an item was not answered, as far as the backend knows; of others nothing.
+  [[nodiscard]] Failure why_unanswered(std::size_t index);
 
   // Weak: the backend keeps a request as long as it likes, and the slot keeps the backend.
   std::vector<std::pair<std::weak_ptr<HoldKeeper>, std::uint64_t>> keepers_;

@@ -3,9 +3,12 @@
 #include "runtime/slot.hpp"
 
 #include "runtime/acquire_call.hpp"
+#include "runtime/asking.hpp"
 #include "runtime/client_state.hpp"
+#include "runtime/raise.hpp"
 #include "runtime/release_call.hpp"
 
+#include <system_error>
 #include <utility>
 
 namespace mortise::runtime {
@@ -25,13 +28,17 @@ Slot::~Slot() {
 }
 
 Failure Slot::acquire(const std::shared_ptr<const core::Terms>& terms,
-                      const AcquireOptions& options, std::optional<Holder>* holder, KeyCall* key) {
+                      const AcquireOptions& options, std::optional<Holder>* holder, KeyCall* key,
+                      Grace* grace) {
   // An observer may destroy whatever else keeps this slot, and with it the client. Nobody else may:
   // who destroys a lock that is in use loses this frame as well.
   const std::shared_ptr<Slot> keep = client().observer() != nullptr ? shared_from_this() : nullptr;
-  AcquireCall call(*this, terms, options, key);
+  AcquireCall call(*this, terms, options, key, Queueing::joins, grace);
   try {
     return call.run(holder);
+  } catch (const std::system_error& error) {
+    call.forsake();
+    return failure_of(error);
   } catch (...) {
     call.forsake();  // out of memory: the name must not wait for a call that is over
     throw;
@@ -146,45 +153,23 @@ std::stop_token Slot::lost_locked(Owner owner, Mode mode) {
 }
 
 std::optional<Holder> Slot::holder(Failure& failure) const {
-  if (!client().alive()) {
-    failure = client().closed_failure();
-    return std::nullopt;
-  }
   const auto inspection = std::make_shared<Inspection>(name());
-  const OpenRequest open_request(client(), *inspection);
-  if (!inspection->done()) client().backend().inspect(inspection);
-  if (!client().wait_done(*inspection, std::chrono::seconds(1))) {
-    const auto trouble = inspection->trouble();
-    failure = trouble ? *trouble
-                      : Failure(Errc::unavailable, client().backend().describe() + ": no answer");
-    return std::nullopt;
-  }
-  failure = inspection->failure();
-  return inspection->holder();
+  failure = ask(client(), *inspection, std::chrono::seconds(1), Errc::unavailable,
+                [&](Backend& backend) { backend.inspect(inspection); });
+  return failure ? std::nullopt : inspection->holder();
 }
 
 std::shared_ptr<const Record> Slot::recall(Recollection::Kind kind, core::Nanos at_most,
-                                           Failure& failure) const {
-  if (!client().alive()) {
-    failure = client().closed_failure();
-    return nullptr;
-  }
+                                           Failure& failure, const std::stop_token& stop) const {
   const auto recollection = std::make_shared<Recollection>(kind, name());
-  const OpenRequest open_request(client(), *recollection);
-  if (!recollection->done()) client().backend().recall(recollection);
-  if (!client().wait_done(*recollection, at_most)) {
-    // What was said may yet be heard.
-    const Errc code = kind == Recollection::Kind::forget ? Errc::in_doubt : Errc::unavailable;
-    const auto trouble = recollection->trouble();
-    failure = {code, trouble ? trouble->text : client().backend().describe() + ": no answer"};
-    if (trouble && code == Errc::unavailable) failure = *trouble;
-    // Nobody waits for it any more: what has not left is not sent, and a look does not go on to
-    // forget what it finds, which may have been recorded since.
-    recollection->failed(failure);
-    return nullptr;
-  }
-  failure = recollection->failure();
-  return recollection->record();
+  const std::stop_callback on_stop(stop, [&recollection] {
+    recollection->failed({Errc::cancelled, std::string()});
+  });
+  // A request to forget that was not answered may still be carried out.
+  const Errc late = kind == Recollection::Kind::forget ? Errc::in_doubt : Errc::unavailable;
+  failure = ask(client(), *recollection, at_most, late,
+                [&](Backend& backend) { backend.recall(recollection); });
+  return failure ? nullptr : recollection->record();
 }
 
 KeyGlance Slot::glance(const Memory& asked) {

@@ -13,11 +13,13 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 namespace mortise::runtime {
 
 class AcquireCall;
+class Grace;
 
 /// @thread_safety every member may be called concurrently, those that end in `_locked` under the
 /// mutex of `shared()`.
@@ -33,10 +35,11 @@ class Slot : public std::enable_shared_from_this<Slot> {
 
   /// @param holder receives who held the name when the call failed by contention; may be null
   /// @param key what is asked of a key, and where its answer goes; null for a lock
+  /// @param grace of the call that this one is a part of; null = it is a call by itself
   /// @return the failure, `timeout` and `cancelled` included; none = `options.owner` holds the
   /// name, or there is a record of the key
   Failure acquire(const std::shared_ptr<const core::Terms>& terms, const AcquireOptions& options,
-                  std::optional<Holder>* holder, KeyCall* key = nullptr);
+                  std::optional<Holder>* holder, KeyCall* key = nullptr, Grace* grace = nullptr);
   /// @param failure receives `not_owner`
   Released release(Owner owner, Mode mode, Failure& failure);
   struct Guarded {
@@ -55,8 +58,10 @@ class Slot : public std::enable_shared_from_this<Slot> {
   /// @return what a caller that has just come may know without asking for the key.
   [[nodiscard]] KeyGlance glance(const Memory& asked);
   /// Asks the server what it remembers of the key, or has it forget that.
+  /// @param stop ends the wait early: `cancelled`
   [[nodiscard]] std::shared_ptr<const Record> recall(Recollection::Kind kind, core::Nanos at_most,
-                                                     Failure& failure) const;
+                                                     Failure& failure,
+                                                     const std::stop_token& stop = {}) const;
 
   // Of a reader's part, or of the hold that is nobody else's.
   [[nodiscard]] std::size_t hold_count(Owner owner, Mode mode);

@@ -233,6 +233,7 @@ void ZooKeeperBackend::settle_news(const Contender& contender, Instant asked) {
 
 void ZooKeeperBackend::settle(const AwaitedRenewal& part) {
   const Session& session = *part.session;
+  if (!session.up() && session.trouble()) part.operation->trouble(session.trouble());
   std::vector<Renewal::Item>& items = part.operation->items();
   for (const std::size_t i : part.items) {
     Renewal::Item& item = items[i];

@@ -77,6 +77,35 @@ MORTISE_TEST(MinHold, OfAnOwnerThatReadsOnNobodyReadsBeside, Quality::min_hold, 
   reader.unlock();
 }
 
+// A store notifies a waiter of a release, and not of a lease that ends. By itself a waiter asks
+// once a second.
+MORTISE_TEST(MinHold, EndsOnTimeForAWaiter, Quality::min_hold) {
+  Client one = client();
+  Party other = party();
+  for (const std::chrono::milliseconds kept : {300ms, 1300ms}) {
+    const std::chrono::milliseconds min_hold = kept + answer_time;
+    const auto late = best_of(4, 250ms, [&] {
+      Lock lock = one.lock("name", {.lease = 10min, .min_hold = min_hold});
+      const auto before = Steady::now();
+      lock.lock();
+      Worker waiter;
+      const std::uint64_t asked = other.probe->counts().acquires;
+      auto served = waiter.start([&] {
+        Lock next = other.client.lock("name");
+        const std::lock_guard hold(next);
+        return Steady::now();
+      });
+      EXPECT_TRUE(eventually([&] { return other.probe->counts().acquires > asked; }));
+      EXPECT_TRUE(waiter.falls_asleep());
+      EXPECT_NE(lock.release(), Released::was_lost);
+      const std::chrono::nanoseconds took = served.get() - before;
+      EXPECT_GE(took, min_hold);
+      return took - min_hold;
+    });
+    EXPECT_LT(late, 250ms) << "kept for " << kept.count() << " ms";
+  }
+}
+
 MORTISE_TEST(MinHold, EndsALongerLeaseInTime, Quality::min_hold) {
   Client one = client();
   Client other = client();

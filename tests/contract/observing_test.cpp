@@ -3,8 +3,11 @@
 // an observer that records, and others that block, lock and destroy.
 #include "support/contract_suites.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace mortise::contract {
 namespace {
@@ -89,16 +92,30 @@ MORTISE_TEST(Observing, ALossIsToldAndNotAsARelease, Quality::loss) {
   EXPECT_EQ(record->count(Kind::released), 0U);
 }
 
-MORTISE_TEST(Observing, FailedRenewalsAreTold, Quality::leases, Hook::unreachable) {
+MORTISE_TEST(Observing, FailedRenewalsAreToldWithTheReason, Quality::leases, Hook::unreachable) {
   const auto record = std::make_shared<Record>();
   Client one = client({.observer = record});
-  Lock lock = one.lock("name", {.lease = short_lease()});
+  const LockOptions options{.lease = std::max(1500ms, short_lease())};
+  const std::chrono::milliseconds lease = lease_of(options);
+  Lock lock = one.lock("name", options);
   lock.lock();
   store().set_reachable(false);
+  const std::string server = store().backend()->describe();
   ASSERT_TRUE(record->told(Kind::lost, 1));
-  EXPECT_GE(record->count(Kind::failed), 1U);
-  EXPECT_TRUE(record->all(Kind::failed)[0].why);
-  EXPECT_FALSE(record->all(Kind::failed)[0].why.text.empty());
+  const std::vector<Record::Entry> failed = record->all(Kind::failed);
+  ASSERT_GE(failed.size(), 1U);
+  for (const Record::Entry& each : failed) {
+    EXPECT_TRUE(each.why);
+    EXPECT_EQ(each.name, "name");
+    EXPECT_EQ(each.why.text.find("name: the renewal failed: "), 0U) << each.why.text;
+  }
+  // Once a second, and once more for each kind of failure on the way.
+  EXPECT_LE(failed.size(), static_cast<std::size_t>(lease / 1s) + 4);
+  const Failure lost = record->all(Kind::lost)[0].why;
+  EXPECT_EQ(lost.code, Errc::lost);
+  EXPECT_NE(lost.text.find("the last renewal failed: " + server), std::string::npos) << lost.text;
+  EXPECT_EQ(lost.text.find("no answer in time"), std::string::npos)
+      << "the store knows more than that: " << lost.text;
   store().set_reachable(true);
   static_cast<void>(lock.release());
 }

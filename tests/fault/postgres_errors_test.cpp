@@ -51,6 +51,22 @@ TEST_F(PostgresErrors, AWrongPasswordIsDenied) {
               Not(HasSubstr("not-the-word")));
 }
 
+TEST_F(PostgresErrors, AChangedPasswordIsTheReasonOfALoss) {
+  const auto record = std::make_shared<Record>();
+  Client mine = client({.observer = record});
+  Lock lock = mine.lock("a", {.lease = 2'500ms});
+  lock.lock();
+  server().talk().run("alter role shop password 'another'");
+  terminate_all();
+  ASSERT_TRUE(record->told(Record::Kind::lost, 1));
+  for (const Record::Kind kind : {Record::Kind::failed, Record::Kind::lost}) {
+    ASSERT_GE(record->count(kind), 1U);
+    EXPECT_THAT(record->all(kind).back().why.text, HasSubstr("password authentication failed"));
+  }
+  EXPECT_EQ(record->all(Record::Kind::failed).back().why.code, Errc::denied);
+  EXPECT_LE(record->count(Record::Kind::failed), 5U) << "once a second for each kind of failure";
+}
+
 TEST_F(PostgresErrors, AHostThatIsNotLetInIsDenied) {
   static_cast<void>(server({.access = {"host all shop 127.0.0.1/32 reject"}}));
   expect_at_once(server().url(), Errc::denied, "pg_hba.conf");

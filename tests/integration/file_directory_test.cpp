@@ -78,11 +78,44 @@ TEST_F(FileDirectoryTest, NotADirectoryIsRefused) {
 TEST_F(FileDirectoryTest, ASymbolicLinkIsRefused) {
   const std::string path = inside("link");
   ASSERT_EQ(::symlink(made("real").c_str(), path.c_str()), 0);
-  for (const char* end : {"", "/", "//"}) {
+  for (const char* end : {"", "/", "//", "/.", "/./", "//././/", "/%2e"}) {
     const Failure why = refusal("file://" + path + end);
-    EXPECT_EQ(why.code, Errc::misconfigured);
-    EXPECT_THAT(why.text, AllOf(HasSubstr(path), HasSubstr("symbolic link")));
+    EXPECT_EQ(why.code, Errc::misconfigured) << end;
+    EXPECT_THAT(why.text, AllOf(HasSubstr(path), HasSubstr("symbolic link"))) << end;
   }
+  EXPECT_FALSE(refusal("file://" + directory() + "/./real/."));
+}
+
+TEST_F(FileDirectoryTest, ADescriptorInProcIsASymbolicLink) {
+  const base::UniqueFd folder = base::UniqueFd::open(
+      [&] { return ::open(directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  for (const char* end : {"", "/", "/."}) {
+    const Failure why =
+        refusal("file:///proc/self/fd/" + std::to_string(folder.get()) + std::string(end));
+    EXPECT_EQ(why.code, Errc::misconfigured) << end;
+    EXPECT_THAT(why.text, HasSubstr("symbolic link")) << end;
+  }
+}
+
+// The kernel resolves it behind a link, the text does not.
+TEST_F(FileDirectoryTest, AStepUpIsRefused) {
+  made("real");
+  made("real/inside");
+  ASSERT_EQ(::symlink(inside("real").c_str(), inside("link").c_str()), 0);
+  for (const char* path : {"/link/inside/..", "/link/inside/../", "/real/../real", "/%2e%2e"}) {
+    const Failure why = refusal("file://" + directory() + path);
+    EXPECT_EQ(why.code, Errc::misconfigured) << path;
+    EXPECT_THAT(why.text, HasSubstr("'..'")) << path;
+  }
+  made("real/..plain");
+  EXPECT_FALSE(refusal("file://" + inside("real/..plain")));
+}
+
+TEST_F(FileDirectoryTest, ALinkAboveTheDirectoryIsFollowed) {
+  made("real");
+  made("real/locks");
+  ASSERT_EQ(::symlink(inside("real").c_str(), inside("link").c_str()), 0);
+  EXPECT_FALSE(refusal("file://" + inside("link/locks")));
 }
 
 TEST_F(FileDirectoryTest, WritableByOthersIsRefused) {

@@ -41,6 +41,11 @@ TEST(Keeping, AsksForWhatIsLeftAndTheDriftSinceTheGrant) {
   EXPECT_EQ(keeping.lease(first_moment + 100s), 500s + 600ms);
 }
 
+// Promise: M1
+TEST(Keeping, EndsByTheSlowerOfTheClocks) {
+  EXPECT_EQ(Keeping(hold(600s)).ends(), first_moment + 600s + 600ms);
+}
+
 TEST(Keeping, RoundsUp) {
   EXPECT_EQ(Keeping(hold(600s)).lease(first_moment + 1ns), 600s + 600ms);
   EXPECT_EQ(Keeping(hold(600s)).lease(first_moment + 1ms - 1ns), 600s + 600ms);
