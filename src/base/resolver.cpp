@@ -4,6 +4,7 @@
 #include "base/resolver.hpp"
 
 #include "base/quiet_thread.hpp"
+#include "base/system_error.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -48,7 +49,10 @@ int look_up(const Question& question, int flags, Resolution& found) {
   const int code =
       ::getaddrinfo(question.host.c_str(), std::to_string(question.port).c_str(), &hints, &list);
   if (code != 0) {
-    found.error = words_of(code, errno);
+    const int error = errno;
+    found.error = words_of(code, error);
+    if (code == EAI_SYSTEM) found.code = errc_of(error);
+    if (code == EAI_MEMORY) found.code = Errc::exhausted;
     return code;
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
@@ -128,6 +132,7 @@ void Resolver::Lookup::run() noexcept {
     } catch (const std::exception&) {
       resolution.endpoints.clear();
       resolution.error = "no memory";  // short enough to need none
+      resolution.code = Errc::exhausted;
     }
     lock.lock();
     // Another name was asked for meanwhile, or nobody is left: this answer is for no one.
@@ -169,7 +174,9 @@ bool Resolver::prepare() {
   lookup_->answer.reset();
   eventfd_t ignored = 0;
   if (answered_) static_cast<void>(::eventfd_read(answered_.get(), &ignored));
-  if (!answered_) known_ = {{}, "no descriptor: " + std::generic_category().message(error)};
+  if (!answered_) {
+    known_ = {{}, "no descriptor: " + std::generic_category().message(error), errc_of(error)};
+  }
   return static_cast<bool>(answered_);
 }
 
@@ -203,7 +210,7 @@ void Resolver::start(const Address& address) {
     lookup_->running = true;
   } catch (const std::exception& error) {
     lookup_->wanted.reset();
-    know({{}, std::string("no thread to resolve the name: ") + error.what()});
+    know({{}, std::string("no thread to resolve the name: ") + error.what(), Errc::exhausted});
   }
 }
 

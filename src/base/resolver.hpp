@@ -3,6 +3,8 @@
 // a dead name server blocks it for 20 s and more, which no caller of ours may feel.
 #pragma once
 
+#include <mortise/error.hpp>
+
 #include "base/address.hpp"
 #include "base/unique_fd.hpp"
 
@@ -23,10 +25,11 @@ struct Endpoint {
   [[nodiscard]] std::string text() const;
 };
 
-/// What a lookup found: endpoints, or the words of the failure.
+/// What a lookup found: endpoints, or the words of the failure and its code.
 struct Resolution {
   std::vector<Endpoint> endpoints{};
   std::string error{};
+  Errc code = Errc::unavailable;
 };
 
 /// At most one lookup runs at a time; numbers and unix sockets need none and are answered at once.

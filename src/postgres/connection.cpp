@@ -134,10 +134,9 @@ void Connection::forsake() {
   host_.changed(*this);
 }
 
-ServerError Connection::lost(const char* words) const {
+ServerError Connection::lost(const char* words, Errc code) const {
   const std::string& where = route_.where().empty() ? where_ : route_.where();
-  return {.kind = ServerError::Kind::elsewhere,
-          .failure = {Errc::unavailable, where + ": " + words}};
+  return {.kind = ServerError::Kind::elsewhere, .failure = {code, where + ": " + words}};
 }
 
 ServerError Connection::broken() {
@@ -169,7 +168,7 @@ void Connection::next_server(Instant now) {
         descriptor_.store(route_.descriptor());
         interest_.store(POLLIN);
         return;
-      case Route::Step::failed: last_ = lost(route_.error().c_str()); continue;
+      case Route::Step::failed: last_ = lost(route_.error().c_str(), route_.code()); continue;
       case Route::Step::end: return drop(last_);
       case Route::Step::server: break;
     }

@@ -64,6 +64,7 @@ Route::Step Route::dialed() {
   resolving_ = false;
   ++host_;
   error_ = std::move(made->error);
+  code_ = made->code;
   socket_ = std::move(made->socket);
   return socket_ ? Step::server : Step::failed;
 }
@@ -97,6 +98,7 @@ Route::Step Route::next() {
     if (found->endpoints.empty()) {
       where_ = "postgresql " + host.address.text();
       error_ = found->error;
+      code_ = found->code;
       ++host_;
       return Step::failed;
     }

@@ -47,6 +47,7 @@ class Route {
   /// @return the server, for messages.
   [[nodiscard]] const std::string& where() const noexcept { return where_; }
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
+  [[nodiscard]] Errc code() const noexcept { return code_; }
 
  private:
   [[nodiscard]] Step dialed();
@@ -63,6 +64,7 @@ class Route {
   Keywords keywords_;
   std::string where_;
   std::string error_;
+  Errc code_ = Errc::unavailable;
 };
 
 }  // namespace mortise::postgres

@@ -209,14 +209,14 @@ void Connection::resolved() {
   std::optional<base::Resolution> found = resolver_.take();
   if (!found) return;
   endpoints_ = std::move(found->endpoints);
-  connect_next({Errc::unavailable, where_ + ": " + found->error});
+  connect_next({found->code, where_ + ": " + found->error});
   resolver_.rest();  // nobody polls its descriptor any more
 }
 
 void Connection::dialed() {
   std::optional<remote::Dialed> made = dialer_->take();
   if (!made) return;
-  if (!made->socket) return drop({Errc::unavailable, where_ + ": " + made->error});
+  if (!made->socket) return drop({made->code, where_ + ": " + made->error});
   link_.next_server(clock_->now());
   follow(remote::adopt_stream(std::move(made->socket), made->peer, remote::Unsent::dropped, tls_,
                               settings_.address.host));

@@ -90,7 +90,7 @@ std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
   if (state_ == State::resolving) {
     if (std::optional<base::Resolution> found = resolver_.take()) {
       endpoints_ = std::move(found->endpoints);
-      if (endpoints_.empty()) fail(Errc::unavailable, found->error);
+      if (endpoints_.empty()) fail(found->code, found->error);
       if (!answered_) connect(now);
     }
   }
@@ -102,8 +102,7 @@ std::optional<SentinelAnswer> SentinelTalk::advance(Instant now) {
       say();
     } else if (const Failure why = stream_->failure();
                endpoints_.empty() || why.code == Errc::denied) {
-      fail({why.code == Errc::denied ? Errc::denied : Errc::unavailable,
-            sentinel_.text() + ": " + why.text});
+      fail_with_stream();
     } else {
       connect(now);
     }
@@ -159,7 +158,7 @@ void SentinelTalk::read() {
     const remote::Stream::Moved moved = stream_->write(out_);
     if (moved.status == remote::Stream::Status::again) break;
     if (moved.status != remote::Stream::Status::done) {
-      return fail(Errc::unavailable, stream_->failure().text);
+      return fail_with_stream();
     }
     out_.erase(0, moved.bytes);
   }
@@ -169,7 +168,7 @@ void SentinelTalk::read() {
     const remote::Stream::Moved moved = stream_->read(buffer);
     if (moved.status == remote::Stream::Status::again) return;
     if (moved.status != remote::Stream::Status::done) {
-      return fail(Errc::unavailable, stream_->failure().text);
+      return fail_with_stream();
     }
     reader_->feed({buffer.data(), moved.bytes});
     for (;;) {
@@ -224,6 +223,11 @@ void SentinelTalk::take_address(const Reply& reply) {
   }
   answer_.master = {.host = reply.items[0].text, .port = *port, .path = {}};
   answered_ = true;
+}
+
+void SentinelTalk::fail_with_stream() {
+  const Failure why = stream_->failure();
+  fail(static_cast<Errc>(why.code.value()), why.text);
 }
 
 void SentinelTalk::fail(Errc code, const std::string& words) {

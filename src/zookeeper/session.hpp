@@ -191,6 +191,7 @@ class Session final : public Source, private Handle::User {
   std::vector<std::vector<std::string>> endpoints_;  // of each server, as numbers
   std::size_t unresolved_ = 0;
   std::string resolve_error_;
+  Errc resolve_code_ = Errc::unavailable;
   std::string servers_;
   std::size_t endpoint_count_ = 1;
   std::size_t denied_ = 0;  // of them, since they were resolved
