@@ -17,20 +17,24 @@ constexpr std::string_view ours = "mortise.";
 constexpr std::size_t longest_identifier = 63;
 constexpr std::size_t most_connections = 64;
 
-[[noreturn]] void refuse(const std::string& words) {
-  throw LockError(Failure(Errc::misconfigured, words));
-}
+using base::Literal;
+using base::refuse_url;
 
-/// libpq ends a password at its first '@': the rest of one that has another would be a host.
+/// libpq ends a password at its first '@', if no '/' comes before that. The rest of a password that
+/// has another '@' would be a host, and the rest of one that has a '/' would be the database.
 void refuse_open_password(std::string_view url) {
   const std::size_t authority = url.find("//");
   if (authority == std::string_view::npos) return;
-  const std::size_t stop = url.find_first_of("@/", authority + 2);
-  if (stop == std::string_view::npos || url[stop] == '/') return;
-  const std::string_view hosts = url.substr(stop + 1);
-  if (hosts.substr(0, hosts.find_first_of("/?")).find('@') != std::string_view::npos) {
-    refuse("URL: no host has an '@'; in a password it is %40");
+  std::string_view rest = url.substr(authority + 2);
+  const std::size_t stop = rest.find_first_of("@/");
+  const bool has_user = stop != std::string_view::npos && rest[stop] == '@';
+  if (has_user) rest.remove_prefix(stop + 1);
+  const std::string_view hosts = rest.substr(0, rest.find_first_of("/?"));
+  if (hosts.find('@') != std::string_view::npos) {
+    refuse_url("URL: no host has an '@'; in a password it is %40");
   }
+  const std::string_view path = rest.substr(hosts.size());
+  if (has_user || !hosts.empty()) base::refuse_open_password(path.substr(0, path.find('?')));
 }
 
 /// @return where the query begins, by its '?'. As libpq does: whatever comes before the '@' of the
@@ -45,20 +49,20 @@ std::size_t query_of(std::string_view url) {
 /// libpq's own words may quote a piece of a password, so ours say what is wrong.
 [[noreturn]] void refuse_for_libpq(std::string_view url) {
   if (url.substr(url.find(':') + 1, 2) != "//") {
-    refuse("URL: '//' is missing: postgresql://host/database");
+    refuse_url("URL: '//' is missing: postgresql://host/database");
   }
   const std::size_t mark = query_of(url);
   std::string_view query = mark == std::string::npos ? std::string_view() : url.substr(mark + 1);
-  // Behind an '@' this would be the rest of a password whose '?' nobody escaped.
-  if (query.find('@') != std::string_view::npos) query = {};
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(pair.size() + 1, query.size()));
     const std::string key(pair.substr(0, pair.find('=')));
     const bool word = key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
-    if (word && !is_keyword(key)) refuse("URL: unknown parameter for postgresql: " + key);
+    if (word && !is_keyword(key)) {
+      refuse_url("URL: unknown parameter for postgresql, neither of libpq nor of mortise");
+    }
   }
-  refuse(
+  refuse_url(
       "URL: libpq does not understand it: a parameter without a value, a bad percent escape, or a "
       "password in which '/', '?', '@' or '%' is not written as %2F, %3F, %40 or %25");
 }
@@ -80,7 +84,7 @@ Keywords take_ours(std::string& url) {
     }
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos) {
-      refuse("URL: parameter without a value: " + std::string(pair));
+      refuse_url("URL: a parameter that begins with mortise. has no '=' with a value");
     }
     taken.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
@@ -88,34 +92,36 @@ Keywords take_ours(std::string& url) {
   return taken;
 }
 
-bool yes_or_no(const std::string& key, const std::string& value) {
+bool yes_or_no(Literal key, const std::string& value) {
   if (value == "yes") return true;
   if (value == "no") return false;
-  refuse("URL: parameter " + key + " is yes or no, not '" + value + "'");
+  refuse_url({"URL: parameter ", key, " is yes or no"});
 }
 
 void read_ours(const Keywords& taken, Settings& settings) {
   for (const auto& [key, value] : taken) {
     if (std::count_if(taken.begin(), taken.end(),
                       [&name = key](const auto& other) { return other.first == name; }) > 1) {
-      refuse("URL: parameter given twice: " + key);
+      refuse_url("URL: a parameter that begins with mortise. is given twice");
     }
     if (key == "mortise.schema") {
-      check_identifier(key, value);
+      check_identifier("URL: mortise.schema", value);
       settings.schema = value;
     } else if (key == "mortise.fair") {
-      settings.fair = yes_or_no(key, value);
+      settings.fair = yes_or_no("mortise.fair", value);
     } else if (key == "mortise.pooled") {
-      settings.pooled = yes_or_no(key, value);
+      settings.pooled = yes_or_no("mortise.pooled", value);
     } else if (key == "mortise.connections") {
       const char* const end = value.data() + value.size();
       const auto [stop, error] = std::from_chars(value.data(), end, settings.connections);
       if (error != std::errc{} || stop != end || settings.connections == 0 ||
           settings.connections > most_connections) {
-        refuse("URL: " + key + " is a number from 1 to " + std::to_string(most_connections));
+        refuse_url("URL: mortise.connections is a number from 1 to 64");
       }
     } else {
-      refuse("URL: unknown parameter for postgresql: " + key);
+      refuse_url(
+          "URL: unknown parameter; of those that begin with mortise. known are connections, fair, "
+          "pooled and schema");
     }
   }
 }
@@ -153,8 +159,8 @@ void read_hosts(Settings& settings) {
   const std::vector<std::string> addresses = split(take(settings.keywords, "hostaddr"));
   const std::vector<std::string> ports = split(take(settings.keywords, "port"));
   const std::size_t count = std::max(names.size(), addresses.size());
-  if (ports.size() != 1 && ports.size() != count) refuse("URL: as many ports as hosts, or one");
-  if (names.size() != count && names.size() != 1) refuse("URL: as many hosts as hostaddrs");
+  if (ports.size() != 1 && ports.size() != count) refuse_url("URL: as many ports as hosts, or one");
+  if (names.size() != count && names.size() != 1) refuse_url("URL: as many hosts as hostaddrs");
   for (std::size_t i = 0; i < count; ++i) {
     Server host;
     host.name = i < names.size() ? names[i] : std::string();
@@ -165,7 +171,7 @@ void read_hosts(Settings& settings) {
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, value);
     if (error != std::errc{} || stop != end || value == 0) {
-      refuse("URL: a port is a number from 1 to 65535");
+      refuse_url("URL: a port is a number from 1 to 65535");
     }
     if (number.empty() &&
         (host.name.empty() || host.name.front() == '/' || host.name.front() == '@')) {
@@ -174,6 +180,12 @@ void read_hosts(Settings& settings) {
       host.address.path = std::string(folder).append("/.s.PGSQL.").append(digits);
     } else {
       host.address = {.host = number.empty() ? host.name : number, .port = value, .path = {}};
+      // Also the name, which is that of the certificate: either may be a piece of a password.
+      for (const std::string& each : {host.address.host, host.name}) {
+        if (!each.empty() && !base::Address::is_host(each)) {
+          refuse_url("URL: a host of postgresql is neither a host name nor a number");
+        }
+      }
     }
     settings.servers.push_back(std::move(host));
   }
@@ -181,7 +193,7 @@ void read_hosts(Settings& settings) {
 
 void complete(Settings& settings) {
   Keywords& all = settings.keywords;
-  if (has(all, "service")) refuse("URL: service is not supported here; name the host");
+  if (has(all, "service")) refuse_url("URL: service is not supported here; name the host");
   for (auto& [key, value] : default_keywords()) {
     if (key == "service") continue;
     // A host of the environment does not go with a hostaddr of the URL, nor the other way round.
@@ -206,10 +218,23 @@ void complete(Settings& settings) {
 
 bool is_default(const Keywords& given, const char* key) { return !has(given, key); }
 
-Settings read(std::string_view url) {
+}  // namespace
+
+void check_identifier(Literal what, const std::string& name) {
+  const auto fine = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (name.empty() || name.size() > longest_identifier ||
+      !std::all_of(name.begin(), name.end(), fine) ||
+      (name.front() >= '0' && name.front() <= '9')) {
+    refuse_url({what, ": an identifier of lower-case letters, digits and '_' is wanted"});
+  }
+}
+
+Settings Settings::parse(std::string_view url) {
   const std::string scheme = base::url_scheme(url);
   if (scheme != "postgresql" && scheme != "postgres") {
-    refuse("URL: not a PostgreSQL scheme: " + scheme);
+    refuse_url("URL: not a PostgreSQL scheme; those are postgresql and postgres");
   }
   // libpq would take a NUL for the end.
   base::refuse_control_characters(url);
@@ -229,27 +254,6 @@ Settings read(std::string_view url) {
   }
   read_hosts(settings);
   return settings;
-}
-
-}  // namespace
-
-void check_identifier(std::string_view what, const std::string& name) {
-  const auto fine = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  if (name.empty() || name.size() > longest_identifier ||
-      !std::all_of(name.begin(), name.end(), fine) ||
-      (name.front() >= '0' && name.front() <= '9')) {
-    refuse(std::string(what) + ": an identifier of lower-case letters, digits and '_' is wanted");
-  }
-}
-
-Settings Settings::parse(std::string_view url) {
-  try {
-    return read(url);
-  } catch (const LockError& error) {
-    base::refuse_without_password(url, error);
-  }
 }
 
 bool Settings::names_peer() const noexcept { return has(keywords, "requirepeer"); }
